@@ -1,0 +1,1 @@
+//! Stories told by running them: `cargo run --example agent_loop`.

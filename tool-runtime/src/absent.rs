@@ -1,0 +1,61 @@
+//! What a type deserializes to from nothing: this, and not the spelling `Option`, makes a parameter optional.
+
+use serde::de::{DeserializeOwned, Error, Visitor};
+use serde::{Deserializer, forward_to_deserialize_any};
+
+/// The value of an absent argument: `Some(None)` for every kind of `Option`, `None` for what is required.
+pub(crate) fn value<T: DeserializeOwned>() -> Option<T> {
+    T::deserialize(Absent).ok()
+}
+
+/// Answers `deserialize_option` with "none" and everything else with an error.
+struct Absent;
+
+impl<'de> Deserializer<'de> for Absent {
+    type Error = Required;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Required> {
+        Err(Required)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Required> {
+        visitor.visit_none()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("required")]
+struct Required;
+
+impl Error for Required {
+    fn custom<T: std::fmt::Display>(_: T) -> Self {
+        Self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::value;
+
+    type Maybe<T> = Option<T>;
+
+    #[derive(serde::Deserialize, Debug, PartialEq)]
+    #[serde(transparent)]
+    struct Wrapped(Option<u8>);
+
+    #[test]
+    fn optional_is_what_deserializes_from_nothing() {
+        assert_eq!(value::<Option<u8>>(), Some(None));
+        assert_eq!(value::<Maybe<String>>(), Some(None));
+        assert_eq!(value::<Wrapped>(), Some(Wrapped(None)));
+        assert_eq!(value::<u8>(), None);
+        assert_eq!(value::<()>(), None);
+        assert_eq!(value::<Vec<u8>>(), None);
+        assert_eq!(value::<serde_json::Value>(), None);
+    }
+}

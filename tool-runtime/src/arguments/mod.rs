@@ -1,0 +1,41 @@
+//! Arguments against a schema: coerced, checked, read into typed values.
+
+use crate::call::RawArguments;
+use crate::host::Host;
+use crate::issue::{Code, Issue};
+use crate::params::Params;
+use crate::policy::Policy;
+use crate::schema::Shape;
+
+/// What reading found.
+#[derive(Debug)]
+pub(crate) struct Reading<V> {
+    /// The values; `None` when an issue is an error.
+    pub(crate) values: Option<V>,
+    pub(crate) issues: Vec<Issue>,
+}
+
+/// Reads the arguments of a typed tool.
+pub(crate) fn read<P: Params>(
+    params: &P,
+    _shape: &Shape,
+    input: RawArguments,
+    _policy: Policy,
+    host: &Host<'_>,
+) -> Reading<P::Values> {
+    let read = match input {
+        RawArguments::Text(text) => params.stream(&mut serde_json::Deserializer::from_str(&text), host),
+        RawArguments::Value(value) => params.stream(value, host),
+        RawArguments::Bytes(bytes) => params.stream(&mut serde_json::Deserializer::from_slice(&bytes), host),
+    };
+    match read {
+        Ok(values) => Reading {
+            values: Some(values),
+            issues: Vec::new(),
+        },
+        Err(error) => Reading {
+            values: None,
+            issues: vec![Issue::error(Code::InvalidValue, "", error.to_string())],
+        },
+    }
+}

@@ -1,0 +1,144 @@
+//! What a model asks for: [`ToolCall`] as it comes, [`ToolCallRequest`] once its arguments were read.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+use crate::context::Context;
+use crate::issue::Issue;
+use crate::policy::Policy;
+
+/// One `tool_use`: an id to answer to, a tool's name, and the arguments as the model wrote them.
+///
+/// ```
+/// use tool_runtime::ToolCall;
+/// use tool_runtime::serde_json::json;
+///
+/// let from_text = ToolCall::new("toolu_01", "add", r#"{"a": 1, "b": 2}"#);
+/// let from_value = ToolCall::new("toolu_01", "add", json!({ "a": 1, "b": 2 }));
+/// assert_eq!(from_text.name, from_value.name);
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ToolCall {
+    /// The id that the answer carries.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments, unread.
+    pub input: RawArguments,
+    /// What the host gives the tool: session, deadline, cancellation, extensions.
+    pub context: Context,
+    /// How lenient to be with this call; `None` leaves it to the tool and the registry.
+    pub policy: Option<Policy>,
+}
+
+impl ToolCall {
+    /// A call; `input` is JSON text or a [`Value`].
+    pub fn new(id: impl Into<String>, name: impl Into<String>, input: impl Into<RawArguments>) -> Self {
+        Self {
+            id: id.into(),
+            name: name.into(),
+            input: input.into(),
+            context: Context::new(),
+            policy: None,
+        }
+    }
+
+    /// Gives the call a context.
+    #[must_use]
+    pub fn with_context(mut self, context: Context) -> Self {
+        self.context = context;
+        self
+    }
+
+    /// Overrides how lenient the registry and the tool are, for this call.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Policy) -> Self {
+        self.policy = Some(policy);
+        self
+    }
+}
+
+/// Reads a `tool_use` block; fields it does not know are ignored.
+impl<'de> Deserialize<'de> for ToolCall {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct ToolUse {
+            id: String,
+            name: String,
+            #[serde(default)]
+            input: Value,
+        }
+        let ToolUse { id, name, input } = ToolUse::deserialize(deserializer)?;
+        Ok(Self::new(id, name, input))
+    }
+}
+
+/// Arguments as they came: text that should be JSON, a JSON value, or bytes that should be text.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum RawArguments {
+    /// JSON text, if all is well. The best form: number text survives exactly.
+    Text(String),
+    /// A parsed value. The text of its numbers is gone: `1.50` is `1.5`.
+    Value(Value),
+    /// Bytes from a socket; refused with a clear error when they are not UTF-8.
+    Bytes(Vec<u8>),
+}
+
+impl From<String> for RawArguments {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for RawArguments {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<&String> for RawArguments {
+    fn from(text: &String) -> Self {
+        Self::Text(text.clone())
+    }
+}
+
+impl From<Value> for RawArguments {
+    fn from(value: Value) -> Self {
+        Self::Value(value)
+    }
+}
+
+impl From<Vec<u8>> for RawArguments {
+    fn from(bytes: Vec<u8>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::Text(text),
+            Err(refused) => Self::Bytes(refused.into_bytes()),
+        }
+    }
+}
+
+impl From<&[u8]> for RawArguments {
+    fn from(bytes: &[u8]) -> Self {
+        bytes.to_vec().into()
+    }
+}
+
+/// A call whose arguments were read and not yet acted upon (seed 002's `ToolCallRequest`).
+///
+/// What a permission dialog shows, what a gateway passes on: the coerced arguments, unknown ones included.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ToolCallRequest {
+    /// The id that the answer will carry.
+    pub tool_use_id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments after coercion; unknown ones are kept, refused ones stand as they were sent.
+    pub arguments: Map<String, Value>,
+    /// What was changed or ignored; does not stop the call.
+    pub warnings: Vec<Issue>,
+    /// Why the call cannot be made; empty when it can.
+    pub errors: Vec<Issue>,
+}

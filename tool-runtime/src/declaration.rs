@@ -1,0 +1,139 @@
+//! What the macro says about a tool, and the definition made from it.
+
+use std::time::Duration;
+
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use crate::definition::{Hints, ToolDefinition};
+use crate::issue::Issue;
+use crate::params::{ParamSpec, Params};
+
+/// A tool as its annotation describes it, its parameters' types forgotten.
+#[derive(Debug)]
+pub struct Declaration {
+    pub(crate) name: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) params: Vec<ParamSpec>,
+    pub(crate) hints: Hints,
+    pub(crate) strict: bool,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) wording: Option<Wording>,
+    pub(crate) examples: Vec<Value>,
+}
+
+/// `errors = path`: a tool's own words for why its arguments were refused.
+pub type Wording = fn(&[Issue]) -> String;
+
+impl Declaration {
+    /// A tool with its parameters.
+    pub fn new(name: &'static str, description: &'static str, params: &impl Params) -> Self {
+        Self {
+            name,
+            description,
+            params: params.specs(),
+            hints: Hints::default(),
+            strict: false,
+            timeout: None,
+            wording: None,
+            examples: Vec::new(),
+        }
+    }
+
+    /// `title = ".."`.
+    #[must_use]
+    pub fn title(mut self, title: &str) -> Self {
+        self.hints.title = Some(title.to_owned());
+        self
+    }
+
+    /// `read_only`.
+    #[must_use]
+    pub fn read_only(mut self, holds: bool) -> Self {
+        self.hints.read_only = Some(holds);
+        self
+    }
+
+    /// `destructive`.
+    #[must_use]
+    pub fn destructive(mut self, holds: bool) -> Self {
+        self.hints.destructive = Some(holds);
+        self
+    }
+
+    /// `idempotent`.
+    #[must_use]
+    pub fn idempotent(mut self, holds: bool) -> Self {
+        self.hints.idempotent = Some(holds);
+        self
+    }
+
+    /// `strict`: the model's output is constrained to the schema.
+    #[must_use]
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
+    /// `timeout = ".."`.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// `errors = path`.
+    #[must_use]
+    pub fn errors(mut self, wording: Wording) -> Self {
+        self.wording = Some(wording);
+        self
+    }
+
+    /// `input_examples = [..]`: each the JSON text of an object.
+    #[must_use]
+    pub fn examples<const N: usize>(mut self, examples: [Value; N]) -> Self {
+        self.examples.extend(examples);
+        self
+    }
+
+    /// The definition, with the marks of [`schema::marks`](crate::schema::marks) still in its schema.
+    pub(crate) fn marked_definition(&self) -> ToolDefinition {
+        let mut definition = ToolDefinition::new(self.name, self.description, self.marked_schema());
+        definition.strict = self.strict.then_some(true);
+        definition.hints = self.hints.clone();
+        definition.input_examples.clone_from(&self.examples);
+        definition
+    }
+
+    /// One object of all the model's parameters, as schemars describes their types.
+    fn marked_schema(&self) -> Value {
+        let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+        let mut generator = settings.into_generator();
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        for param in self.params.iter().filter(|param| param.from_model) {
+            let mut schema = match Value::from((param.schema)(&mut generator)) {
+                Value::Object(schema) => schema,
+                _ => Map::new(),
+            };
+            schema.insert("description".to_owned(), param.description.into());
+            schema.extend(param.keywords.clone());
+            if let Some(Ok(default)) = &param.default {
+                schema.insert("default".to_owned(), default.clone());
+            }
+            properties.insert(param.name.to_owned(), Value::Object(schema));
+            if !param.optional {
+                required.push(Value::from(param.name));
+            }
+        }
+        let mut schema = json!({ "type": "object", "properties": properties });
+        if !required.is_empty() {
+            schema["required"] = Value::Array(required);
+        }
+        let definitions = generator.take_definitions(true);
+        if !definitions.is_empty() {
+            schema["$defs"] = Value::Object(definitions);
+        }
+        schema
+    }
+}

@@ -1,0 +1,146 @@
+//! What a model is told about a tool.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A tool as a model sees it; serializes exactly as the Messages API takes it.
+///
+/// ```
+/// use tool_runtime::{ToolDefinition, serde_json::json};
+///
+/// let definition = ToolDefinition::new("now", "Tell the time.", json!({ "type": "object", "properties": {} }));
+/// assert_eq!(
+///     serde_json::to_value(&definition).unwrap(),
+///     json!({
+///         "name": "now",
+///         "description": "Tell the time.",
+///         "input_schema": { "type": "object", "properties": {} },
+///     }),
+/// );
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolDefinition {
+    /// `^[a-zA-Z0-9_-]{1,64}$`; checked when the tool is registered.
+    pub name: String,
+    /// What the tool does and when to use it: the first thing a model judges it by.
+    #[serde(default)]
+    pub description: String,
+    /// The JSON Schema of the arguments.
+    #[serde(default = "no_parameters")]
+    pub input_schema: Value,
+    /// Whether the model's output is constrained to the schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strict: Option<bool>,
+    /// Examples of arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub input_examples: Vec<Value>,
+    /// Where the prompt cache ends, for example `{"type": "ephemeral"}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_control: Option<Value>,
+    /// Whether the model finds the tool by search only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub defer_loading: Option<bool>,
+    /// Whether arguments are streamed before they are complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eager_input_streaming: Option<bool>,
+    /// What a client may want to know before it runs the tool; not part of Anthropic's form.
+    #[serde(skip)]
+    pub hints: Hints,
+}
+
+impl ToolDefinition {
+    /// A definition from its three parts, not yet checked: that happens when it is registered.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, input_schema: Value) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            input_schema,
+            strict: None,
+            input_examples: Vec::new(),
+            cache_control: None,
+            defer_loading: None,
+            eager_input_streaming: None,
+            hints: Hints::default(),
+        }
+    }
+}
+
+fn no_parameters() -> Value {
+    serde_json::json!({ "type": "object", "properties": {} })
+}
+
+/// What a tool says about its behaviour (MCP's annotations). Hints: nothing enforces them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Hints {
+    /// A name for people.
+    pub title: Option<String>,
+    /// It changes nothing.
+    pub read_only: Option<bool>,
+    /// What it changes may be lost.
+    pub destructive: Option<bool>,
+    /// Calling it twice is as good as once.
+    pub idempotent: Option<bool>,
+}
+
+/// A name that the API accepts: 1 to 64 of `a-z A-Z 0-9 _ -`. Whoever holds one need not check it again.
+///
+/// ```
+/// use tool_runtime::definition::ToolName;
+///
+/// assert!(ToolName::parse("TodoWrite").is_ok());
+/// let refused = ToolName::parse("todo write").unwrap_err();
+/// assert_eq!(
+///     refused.to_string(),
+///     "`todo write` is no tool name: ' ' is not allowed, use 1 to 64 of a-z, A-Z, 0-9, `_` and `-`",
+/// );
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ToolName(std::sync::Arc<str>);
+
+impl ToolName {
+    /// Parses a name.
+    pub fn parse(name: &str) -> Result<Self, InvalidName> {
+        let reason = match name
+            .chars()
+            .find(|c| !matches!(c, 'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-'))
+        {
+            Some(c) => format!("{c:?} is not allowed"),
+            None if name.is_empty() => "it is empty".to_owned(),
+            None if name.len() > 64 => format!("it has {} characters", name.len()),
+            None => return Ok(Self(name.into())),
+        };
+        Err(InvalidName {
+            name: crate::issue::echo(name).into_owned(),
+            reason,
+        })
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::borrow::Borrow<str> for ToolName {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ToolName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why a text is no [`ToolName`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` is no tool name: {reason}, use 1 to 64 of a-z, A-Z, 0-9, `_` and `-`")]
+pub struct InvalidName {
+    name: String,
+    reason: String,
+}

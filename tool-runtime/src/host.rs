@@ -1,0 +1,45 @@
+//! What the host has at hand for one call.
+
+use std::cell::OnceCell;
+
+use crate::context::{CancellationToken, Context};
+use crate::state::States;
+
+/// The supplier of host parameters for one call.
+#[derive(Debug)]
+pub struct Host<'a> {
+    pub(crate) states: &'a States,
+    context: &'a Context,
+    /// The call's own token, made only when somebody asks for it.
+    token: OnceCell<CancellationToken>,
+}
+
+impl<'a> Host<'a> {
+    pub(crate) fn new(states: &'a States, context: &'a Context) -> Self {
+        Self {
+            states,
+            context,
+            token: OnceCell::new(),
+        }
+    }
+
+    /// The call's own token: cancelled with the context's, and when the call ends in whatever way.
+    pub(crate) fn token(&self) -> CancellationToken {
+        let make = || {
+            self.context
+                .canceller()
+                .map_or_else(CancellationToken::new, CancellationToken::child)
+        };
+        self.token.get_or_init(make).clone()
+    }
+
+    /// The context, with the call's own token.
+    pub(crate) fn context(&self) -> Context {
+        self.context.clone().with_cancellation(self.token())
+    }
+
+    /// The token, if a parameter took it.
+    pub(crate) fn into_token(self) -> Option<CancellationToken> {
+        self.token.into_inner()
+    }
+}

@@ -1,0 +1,242 @@
+//! What was wrong with an argument, or what was changed in it: one record for both.
+//!
+//! Every leniency leaves an [`Issue`]; every refusal is one. The codes are API (seed 002 names the first of
+//! them); `coercion.md`'s table says when each arises.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Serialize;
+
+/// One finding about the arguments of a call: a warning (the argument was changed) or an error (it was refused).
+///
+/// Serializes as `{ path, code, message, severity }`. Its [`Display`](fmt::Display) form is what a model
+/// reads: the code with its subject, the place, and what to send instead.
+///
+/// ```
+/// use tool_runtime::{Issue, issue::Code};
+///
+/// let issue = Issue::error(Code::MissingRequired, "/pattern", "required; send a string").about("pattern");
+/// assert_eq!(issue.to_string(), "missing_required:pattern at /pattern: required; send a string");
+/// assert_eq!(
+///     serde_json::to_string(&issue).unwrap(),
+///     r#"{"path":"/pattern","code":"missing_required","message":"required; send a string","severity":"error"}"#,
+/// );
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Issue {
+    /// Where: an RFC 6901 JSON Pointer into the arguments as the schema sees them; `""` is the whole.
+    pub path: String,
+    /// What kind of finding; stable, part of the API.
+    pub code: Code,
+    /// What was wrong and what to send instead, for the model; lower case, no full stop.
+    pub message: Cow<'static, str>,
+    /// Whether the call went on.
+    pub severity: Severity,
+    #[serde(skip)]
+    subject: Option<Box<str>>,
+    #[serde(skip)]
+    sent: Option<Box<str>>,
+}
+
+impl Issue {
+    /// A finding that does not stop the call.
+    pub fn warning(code: Code, path: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Severity::Warning, code, path.into(), message.into())
+    }
+
+    /// A finding that stops the call before the function runs.
+    pub fn error(code: Code, path: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Severity::Error, code, path.into(), message.into())
+    }
+
+    /// Names the subject that follows the code, as in `missing_required:pattern`; cut at 64 characters.
+    #[must_use]
+    pub fn about(mut self, subject: &str) -> Self {
+        self.subject = Some(echo(subject).into());
+        self
+    }
+
+    /// Keeps what was sent, cut at 64 characters: a string as its text, everything else as its JSON.
+    #[must_use]
+    pub fn sent_as(mut self, text: &str) -> Self {
+        self.sent = Some(echo(text).into());
+        self
+    }
+
+    /// The subject of the code: the missing parameter, the value out of range, the unknown name.
+    pub fn subject(&self) -> Option<&str> {
+        self.subject.as_deref()
+    }
+
+    /// What was sent at [`path`](Self::path): a string as its text, anything else as its JSON, both cut at 64
+    /// characters; `None` where nothing was.
+    pub fn sent(&self) -> Option<&str> {
+        self.sent.as_deref()
+    }
+
+    /// Whether this finding stops the call.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    fn new(severity: Severity, code: Code, path: String, message: Cow<'static, str>) -> Self {
+        Self {
+            path,
+            code,
+            message,
+            severity,
+            subject: None,
+            sent: None,
+        }
+    }
+}
+
+impl fmt::Display for Issue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code.as_str())?;
+        if let Some(subject) = &self.subject {
+            write!(f, ":{subject}")?;
+        }
+        if !self.path.is_empty() {
+            write!(f, " at {}", self.path)?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+/// Whether a finding stopped the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Severity {
+    /// The argument was changed or ignored, and the call went on.
+    Warning,
+    /// The call was refused.
+    Error,
+}
+
+/// Declares [`Code`] with the text of each code beside its meaning.
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
+        /// The kinds of findings. Their texts are API: they stand in logs, in metrics and in what models read.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Code {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl Code {
+            /// Every code, in the order of their declaration.
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+
+            /// The code as it is written everywhere, without a subject.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// Empty text or `null` was read as `{}` (seed 002: the input is always an object).
+    EmptyArguments = "empty_arguments",
+    /// A string held the JSON that was wanted, and was decoded once.
+    JsonStringDecoded = "json_string_decoded",
+    /// Text that was not JSON was repaired.
+    JsonRepaired = "json_repaired",
+    /// The text is not JSON.
+    JsonParseError = "json_parse_error",
+    /// The arguments are neither an object nor anything that stands for one.
+    ArgumentsNotObject = "arguments_not_object",
+    /// Nested deeper than is read.
+    TooDeep = "too_deep",
+    /// `null` for a parameter with a default: the default was used.
+    NullTreatedAsMissing = "null_treated_as_missing",
+    /// `null` where a value is required.
+    NullNotAllowed = "null_not_allowed",
+    /// `""` or `"null"` for something that may be absent.
+    EmptyStringTreatedAsNull = "empty_string_treated_as_null",
+    /// One value where a list is wanted: it became a list of one.
+    ScalarCoercedToList = "scalar_coerced_to_list",
+    /// An array where a list of lists is wanted: is it the list or its only item?
+    AmbiguousList = "ambiguous_list",
+    /// More than one alternative fits.
+    AmbiguousValue = "ambiguous_value",
+    /// No alternative fits.
+    NoAlternativeFits = "no_alternative_fits",
+    /// A name differed in case or in `_` and `-` only.
+    ParameterNameNormalized = "parameter_name_normalized",
+    /// An argument that no parameter takes.
+    UnknownParameter = "unknown_parameter",
+    /// A property that a nested object does not declare.
+    UnknownProperty = "unknown_property",
+    /// A key that came twice; the last one counts.
+    DuplicateKey = "duplicate_key",
+    /// A string that spells an integer.
+    StringLiteralConvertedToInteger = "string_literal_converted_to_integer",
+    /// A number with nothing behind its point, or with an exponent, for an integer.
+    NumberCoercedToInteger = "number_coerced_to_integer",
+    /// A fraction was cut off, towards zero.
+    FractionalNumberTruncatedToInteger = "fractional_number_truncated_to_integer",
+    /// Nothing that can be read as an integer.
+    UnsupportedIntegerLiteral = "unsupported_integer_literal",
+    /// An integer that the type cannot hold.
+    IntegerOutOfRange = "integer_out_of_range",
+    /// A string that spells a number.
+    StringLiteralConvertedToNumber = "string_literal_converted_to_number",
+    /// Nothing that can be read as a number.
+    UnsupportedNumberLiteral = "unsupported_number_literal",
+    /// A string that spells a boolean.
+    StringLiteralConvertedToBoolean = "string_literal_converted_to_boolean",
+    /// `0` or `1` for a boolean.
+    NumberCoercedToBoolean = "number_coerced_to_boolean",
+    /// Nothing that can be read as a boolean.
+    UnsupportedBooleanLiteral = "unsupported_boolean_literal",
+    /// A number for a string: its text, as sent.
+    NumberCoercedToString = "number_coerced_to_string",
+    /// A boolean for a string.
+    BooleanCoercedToString = "boolean_coerced_to_string",
+    /// Nothing that can be read as a string.
+    UnsupportedStringLiteral = "unsupported_string_literal",
+    /// An allowed value in another case, or with space around it.
+    EnumCaseNormalized = "enum_case_normalized",
+    /// None of the allowed values.
+    EnumOutOfRange = "enum_out_of_range",
+    /// Nothing that can be read as a list.
+    UnsupportedArrayLiteral = "unsupported_array_literal",
+    /// Nothing that can be read as an object.
+    UnsupportedObjectLiteral = "unsupported_object_literal",
+    /// A required parameter or property is absent.
+    MissingRequired = "missing_required",
+    /// A limit of the schema does not hold.
+    ConstraintViolated = "constraint_violated",
+    /// The schema allows it and the Rust type refuses it.
+    InvalidValue = "invalid_value",
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// Cuts a text that came from outside before it is shown to a model or written to a log, at [`ECHO_LIMIT`] characters.
+pub(crate) fn echo(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(ECHO_LIMIT) {
+        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// How much of a value is echoed, in characters: enough to recognise it, too little to inject a prompt of any length.
+pub(crate) const ECHO_LIMIT: usize = 64;

@@ -1,0 +1,38 @@
+//! Write an async Rust function, put `#[tool]` on it, and any language model can call it.
+
+// Floors, bottom up: a file imports only from those above it in this list.
+pub mod issue;
+pub mod policy;
+pub mod message;
+pub mod result;
+pub mod context;
+pub mod call;
+pub mod definition;
+pub mod state;
+mod absent;
+mod host;
+mod schema;
+mod facets;
+mod param;
+mod params;
+mod output;
+mod declaration;
+mod arguments;
+mod tool;
+mod registry;
+mod execute;
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+
+pub use call::{RawArguments, ToolCall, ToolCallRequest};
+pub use context::{CancellationToken, Context};
+pub use definition::ToolDefinition;
+pub use issue::Issue;
+pub use output::{IntoOutput, ToolError};
+pub use policy::Policy;
+pub use registry::{RegisteredTool, RegistryError, ToolRegistry};
+pub use result::{Blocks, ToolOutcome, ToolOutput, ToolResult};
+pub use state::State;
+pub use tool::{IntoTools, Tool, ToolSet};
+pub use {schemars, serde, serde_json};

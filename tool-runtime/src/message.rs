@@ -1,0 +1,90 @@
+//! Messages and their content blocks, kept whole: what this crate does not know passes through untouched.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// One message of a conversation. Fields that are not named here are kept in [`rest`](Self::rest).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Message {
+    /// `user`, `assistant` or whatever the API allows.
+    pub role: String,
+    /// Text or blocks.
+    pub content: MessageContent,
+    /// All other fields, in their order.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+impl Message {
+    /// A message of the user with these blocks, the form in which tool results go back.
+    pub fn user(blocks: impl IntoIterator<Item = Block>) -> Self {
+        Self {
+            role: "user".to_owned(),
+            content: MessageContent::Blocks(blocks.into_iter().collect()),
+            rest: Map::new(),
+        }
+    }
+}
+
+/// The content of a message: a string stands for one text block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum MessageContent {
+    /// One text.
+    Text(String),
+    /// Content blocks.
+    Blocks(Vec<Block>),
+}
+
+/// One content block: a JSON object with a `type`, every field of it kept in its order.
+///
+/// ```
+/// use tool_runtime::message::Block;
+///
+/// let block = Block::text("hello");
+/// assert_eq!(block.kind(), "text");
+/// assert_eq!(serde_json::to_string(&block).unwrap(), r#"{"type":"text","text":"hello"}"#);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Block(pub Map<String, Value>);
+
+impl Block {
+    /// A `text` block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::of("text", [("text", Value::String(text.into()))])
+    }
+
+    /// An `image` block; `data` is base64, `media_type` for example `image/png`.
+    pub fn image(media_type: impl Into<String>, data: impl Into<String>) -> Self {
+        let source = Self::of(
+            "base64",
+            [
+                ("media_type", Value::String(media_type.into())),
+                ("data", Value::String(data.into())),
+            ],
+        );
+        Self::of("image", [("source", Value::Object(source.0))])
+    }
+
+    /// The block's `type`; empty when it has none.
+    pub fn kind(&self) -> &str {
+        self.str("type").unwrap_or_default()
+    }
+
+    /// A field that is a string.
+    pub fn str(&self, field: &str) -> Option<&str> {
+        self.0.get(field).and_then(Value::as_str)
+    }
+
+    fn of<const N: usize>(kind: &str, fields: [(&str, Value); N]) -> Self {
+        let head = [("type", Value::String(kind.to_owned()))];
+        Self(
+            head.into_iter()
+                .chain(fields)
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+        )
+    }
+}

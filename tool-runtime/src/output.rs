@@ -1,0 +1,146 @@
+//! What a function returns, made into a [`ToolOutput`].
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::result::{Blocks, Content, ToolOutput};
+
+/// What a `#[tool]` may return (or the `Ok` of the `Result` that it returns).
+///
+/// | returned | becomes |
+/// |---|---|
+/// | `String`, `&'static str` | the text, verbatim |
+/// | `()` | an empty text |
+/// | any other [`Serialize`] | compact JSON text |
+/// | [`Blocks`] | content blocks |
+/// | [`ToolOutput`] | itself |
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be what a tool returns",
+    label = "not `Serialize`",
+    note = "return a `String`, anything that derives `tool_runtime::serde::Serialize`, `Blocks` or `ToolOutput`, or a `Result` of one of these"
+)]
+pub trait IntoOutput {
+    /// Makes the output. What cannot be serialized becomes a failure that says so.
+    fn into_output(self) -> ToolOutput;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + 'static> IntoOutput for T {
+    fn into_output(self) -> ToolOutput {
+        if let Some(text) = verbatim(&self) {
+            return ToolOutput::text(text);
+        }
+        match serde_json::to_string(&self) {
+            Ok(json) => ToolOutput::text(json),
+            Err(error) => ToolOutput::error(format!("the tool's result cannot be written as JSON: {error}")),
+        }
+    }
+}
+
+/// Text goes out as it is, not as a JSON string.
+fn verbatim(value: &dyn Any) -> Option<Cow<'static, str>> {
+    if let Some(text) = value.downcast_ref::<String>() {
+        return Some(Cow::Owned(text.clone()));
+    }
+    if let Some(text) = value.downcast_ref::<&'static str>() {
+        return Some(Cow::Borrowed(text));
+    }
+    if let Some(text) = value.downcast_ref::<Cow<'static, str>>() {
+        return Some(text.clone());
+    }
+    value.is::<()>().then_some(Cow::Borrowed(""))
+}
+
+impl IntoOutput for ToolOutput {
+    fn into_output(self) -> ToolOutput {
+        self
+    }
+}
+
+impl IntoOutput for Blocks {
+    fn into_output(self) -> ToolOutput {
+        ToolOutput {
+            content: Content::Blocks(self.0),
+            is_error: false,
+        }
+    }
+}
+
+/// A failure with a code, for tools whose callers tell failures apart: renders as `code: message`.
+///
+/// ```
+/// use tool_runtime::ToolError;
+///
+/// let error = ToolError::new("maxResults_out_of_range", "maxResults must be between 1 and 10000");
+/// assert_eq!(error.to_string(), "maxResults_out_of_range: maxResults must be between 1 and 10000");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolError {
+    code: Cow<'static, str>,
+    message: Cow<'static, str>,
+}
+
+impl ToolError {
+    /// A failure; the message says what to do instead.
+    pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            code: code.into(),
+            message: message.into(),
+        }
+    }
+
+    /// The code.
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+
+    /// The message.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for ToolError {}
+
+/// What a function returned, on its way out.
+///
+/// `impl<T: Serialize> IntoOutput for T` beside one for `Result` would be E0119, so [`respond`](Self::respond)
+/// is chosen as a method: the inherent one for `Result`, [`Respond`]'s for all else. It sees through aliases.
+#[derive(Debug)]
+pub struct Output<T>(pub T);
+
+// The bounds stand at the method: on the `impl` they would make an `E` without `Display` fall through to `Respond`.
+impl<T, E> Output<Result<T, E>> {
+    /// The value, or the error's text as a failure.
+    pub fn respond(self) -> ToolOutput
+    where
+        T: IntoOutput,
+        E: fmt::Display,
+    {
+        match self.0 {
+            Ok(value) => value.into_output(),
+            Err(error) => ToolOutput::error(error.to_string()),
+        }
+    }
+}
+
+/// [`Output::respond`] for what is no `Result`.
+pub trait Respond {
+    /// The value as an output.
+    fn respond(self) -> ToolOutput;
+}
+
+impl<T: IntoOutput> Respond for Output<T> {
+    fn respond(self) -> ToolOutput {
+        self.0.into_output()
+    }
+}

@@ -1,0 +1,251 @@
+//! What a tool answers: [`ToolOutput`] from the function, [`ToolResult`] on the wire, [`ToolOutcome`] for the host.
+
+use std::time::Duration;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::issue::Issue;
+use crate::message::Block;
+
+/// The answer to one `tool_use`, exactly as the Messages API takes it (seed 000, F-004).
+///
+/// `is_error` is written only when it is `true`; `tool_use_id` is right even when nothing else is (F-005).
+///
+/// ```
+/// use tool_runtime::{ToolOutput, ToolResult};
+///
+/// let result = ToolResult::new("toolu_01", ToolOutput::text("42"));
+/// assert_eq!(
+///     serde_json::to_string(&result).unwrap(),
+///     r#"{"type":"tool_result","tool_use_id":"toolu_01","content":"42"}"#,
+/// );
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ToolResult {
+    /// The id of the call that this answers.
+    pub tool_use_id: String,
+    /// Text, or content blocks.
+    pub content: Content,
+    /// Whether the call failed.
+    pub is_error: bool,
+}
+
+impl ToolResult {
+    /// Joins what a function returned with the id of the call (seed 000, F-006: functions never see the id).
+    pub fn new(tool_use_id: impl Into<String>, output: ToolOutput) -> Self {
+        Self {
+            tool_use_id: tool_use_id.into(),
+            content: output.content,
+            is_error: output.is_error,
+        }
+    }
+
+    /// The content as text; `None` when it is blocks.
+    pub fn text(&self) -> Option<&str> {
+        self.content.as_text()
+    }
+}
+
+/// The wire form, in the order in which the API documents it.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+struct Wire<C> {
+    r#type: Tag,
+    tool_use_id: String,
+    #[serde(default = "Option::default")]
+    content: Option<C>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    is_error: Option<bool>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Tag {
+    ToolResult,
+}
+
+impl Serialize for ToolResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Wire {
+            r#type: Tag::ToolResult,
+            tool_use_id: self.tool_use_id.clone(),
+            content: Some(&self.content),
+            is_error: self.is_error.then_some(true),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolResult {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let wire = Wire::<Content>::deserialize(deserializer)?;
+        Ok(Self {
+            tool_use_id: wire.tool_use_id,
+            content: wire.content.unwrap_or_else(|| Content::Text(String::new())),
+            is_error: wire.is_error.unwrap_or(false),
+        })
+    }
+}
+
+/// The content of a result: a string, or content blocks (text, images, documents …).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// What data always becomes: a function's text verbatim, everything else as compact JSON.
+    Text(String),
+    /// What a function returned as [`Blocks`].
+    Blocks(Vec<Block>),
+}
+
+impl Content {
+    /// The text; `None` when this is blocks.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Blocks(_) => None,
+        }
+    }
+}
+
+impl From<String> for Content {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for Content {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl Serialize for Content {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => text.serialize(serializer),
+            Self::Blocks(blocks) => blocks.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match serde_json::Value::deserialize(deserializer)? {
+            serde_json::Value::String(text) => Ok(Self::Text(text)),
+            blocks @ serde_json::Value::Array(_) => serde_json::from_value(blocks)
+                .map(Self::Blocks)
+                .map_err(D::Error::custom),
+            _ => Err(D::Error::custom(
+                "content is a string or an array of content blocks",
+            )),
+        }
+    }
+}
+
+/// What a handler answers, without the id of the call (seed 000, F-006: `ToolHandlerResult`).
+///
+/// A function that decides at run time whether it failed returns this; all others return a `Result`.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ToolOutput {
+    /// Text, or content blocks.
+    pub content: Content,
+    /// Whether the call failed.
+    pub is_error: bool,
+}
+
+impl ToolOutput {
+    /// A success with this text, verbatim.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            content: Content::Text(text.into()),
+            is_error: false,
+        }
+    }
+
+    /// A failure; the text tells the model what to do instead.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self {
+            content: Content::Text(text.into()),
+            is_error: true,
+        }
+    }
+}
+
+/// Content blocks as the answer of a tool: return this where text is not enough.
+///
+/// ```
+/// use tool_runtime::{Blocks, message::Block};
+///
+/// fn screenshot() -> Blocks {
+///     Blocks(vec![Block::text("The page:"), Block::image("image/png", "iVBORw0KGgo=")])
+/// }
+/// # assert_eq!(screenshot().0.len(), 2);
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Blocks(pub Vec<Block>);
+
+/// Everything about one call that was made: the answer for the model, and what only the host wants to know.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ToolOutcome {
+    /// What goes back to the model.
+    pub result: ToolResult,
+    /// What was changed in the arguments, or ignored; the call went on.
+    pub warnings: Vec<Issue>,
+    /// Why the arguments were refused; empty when the function ran.
+    pub errors: Vec<Issue>,
+    /// From the call's arrival to its answer, layers included.
+    pub duration: Duration,
+    /// Why there is no answer of the function's own; `None` when there is one.
+    pub failure: Option<Failure>,
+}
+
+impl ToolOutcome {
+    /// An outcome around a result, for layers that answer by themselves.
+    pub fn new(result: ToolResult) -> Self {
+        Self {
+            result,
+            warnings: Vec::new(),
+            errors: Vec::new(),
+            duration: Duration::ZERO,
+            failure: None,
+        }
+    }
+}
+
+/// Why a call has an answer that its function did not give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Failure {
+    /// No tool of that name.
+    NotFound,
+    /// The arguments were refused; see [`ToolOutcome::errors`].
+    InvalidArguments,
+    /// The function returned an error.
+    Failed,
+    /// The function panicked.
+    Panicked,
+    /// The function took longer than its `timeout`, or than the context's deadline.
+    TimedOut,
+    /// The call was cancelled.
+    Cancelled,
+    /// A layer answered with an error.
+    Layer,
+}
+
+impl Failure {
+    /// The value of the span's `error.type`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "tool_not_found",
+            Self::InvalidArguments => "invalid_arguments",
+            Self::Failed => "tool_error",
+            Self::Panicked => "panic",
+            Self::TimedOut => "timeout",
+            Self::Cancelled => "cancelled",
+            Self::Layer => "layer_error",
+        }
+    }
+}

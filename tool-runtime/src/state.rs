@@ -1,0 +1,87 @@
+//! [`State`]: values of the host that tools share.
+
+use std::any::{Any, TypeId, type_name};
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A value that the host keeps for its tools: a parameter `store: State<Store>` gets the one that
+/// [`ToolRegistry::with_state`](crate::ToolRegistry::with_state) was given. It is not in the definition.
+///
+/// Dereferences to `T`, is cheap to clone without `T: Clone`, and is built by [`State::new`], so that an
+/// annotated function stays callable by hand.
+///
+/// ```
+/// use std::sync::Mutex;
+/// use tool_runtime::State;
+///
+/// let names = State::new(Mutex::new(vec!["Ada"]));
+/// let same = names.clone();
+/// same.lock().unwrap().push("Grace");
+/// assert_eq!(names.lock().unwrap().len(), 2);
+/// ```
+pub struct State<T: ?Sized>(Arc<T>);
+
+impl<T> State<T> {
+    /// Wraps a value.
+    pub fn new(value: T) -> Self {
+        Self(Arc::new(value))
+    }
+}
+
+impl<T: ?Sized> From<Arc<T>> for State<T> {
+    fn from(value: Arc<T>) -> Self {
+        Self(value)
+    }
+}
+
+impl<T: ?Sized> Clone for State<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T: ?Sized> Deref for State<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Default> Default for State<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for State<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("State").field(&&**self).finish()
+    }
+}
+
+/// The values of a registry, by their types.
+#[derive(Clone, Default)]
+pub struct States(Vec<(TypeId, &'static str, Arc<dyn Any + Send + Sync>)>);
+
+impl States {
+    pub(crate) fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
+        self.0.retain(|(id, ..)| *id != TypeId::of::<T>());
+        self.0
+            .push((TypeId::of::<T>(), type_name::<T>(), Arc::new(State::new(value))));
+    }
+
+    pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<State<T>> {
+        let (.., value) = self.0.iter().find(|(id, ..)| *id == TypeId::of::<T>())?;
+        value.downcast_ref::<State<T>>().cloned()
+    }
+}
+
+impl fmt::Debug for States {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set()
+            .entries(self.0.iter().map(|(_, name, _)| name))
+            .finish()
+    }
+}

@@ -1,0 +1,154 @@
+//! A tool: what the macro implements, and the erased form that a registry keeps.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::arguments;
+use crate::call::RawArguments;
+use crate::context::CancelOnDrop;
+use crate::declaration::Declaration;
+use crate::host::Host;
+use crate::issue::Issue;
+use crate::params::Params;
+use crate::policy::Policy;
+use crate::result::ToolOutput;
+use crate::schema::Shape;
+
+/// An annotated function. `#[tool]` implements it for the struct of the function's name; nobody else should.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool",
+    label = "expected the name of a function with `#[tool]`",
+    note = "put `#[tool]` on the function and register it by its name: `registry.register::<{Self}>()`"
+)]
+pub trait Tool: 'static {
+    /// Describes the tool.
+    fn declare() -> Declaration;
+
+    /// Reads the arguments and, if they fit, starts the function.
+    fn call(call: Call<'_>) -> Handled;
+}
+
+/// A type with a family of tools: what `#[tools]` implements for the type of its `impl` block.
+pub trait ToolSet: Send + Sync + 'static {
+    /// The tools, each with a share in `self`.
+    fn tools(self: Arc<Self>) -> Vec<DeclaredTool>;
+}
+
+/// What [`ToolRegistry::register_all`](crate::ToolRegistry::register_all) takes: a [`ToolSet`], an `Arc` of one, or
+/// the list that [`tool_set!`](crate::tool_set) makes.
+pub trait IntoTools {
+    /// The tools.
+    fn into_tools(self) -> Vec<DeclaredTool>;
+}
+
+impl<S: ToolSet> IntoTools for S {
+    fn into_tools(self) -> Vec<DeclaredTool> {
+        Arc::new(self).tools()
+    }
+}
+
+impl<S: ToolSet> IntoTools for Arc<S> {
+    fn into_tools(self) -> Vec<DeclaredTool> {
+        self.tools()
+    }
+}
+
+impl IntoTools for Vec<DeclaredTool> {
+    fn into_tools(self) -> Vec<DeclaredTool> {
+        self
+    }
+}
+
+/// A tool with what it captured: not yet in a registry.
+pub struct DeclaredTool {
+    pub(crate) declaration: Declaration,
+    pub(crate) handler: Handler,
+}
+
+/// The erased form of a tool's function.
+pub(crate) type Handler = Arc<dyn Fn(Call<'_>) -> Handled + Send + Sync>;
+
+impl DeclaredTool {
+    /// A declaration with its handler.
+    pub fn new(
+        declaration: Declaration,
+        handler: impl Fn(Call<'_>) -> Handled + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            declaration,
+            handler: Arc::new(handler),
+        }
+    }
+
+    /// An annotated function.
+    pub fn of<T: Tool>() -> Self {
+        Self::new(T::declare(), T::call)
+    }
+}
+
+impl fmt::Debug for DeclaredTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeclaredTool")
+            .field("declaration", &self.declaration)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One call on its way into a function.
+#[derive(Debug)]
+pub struct Call<'a> {
+    pub(crate) shape: &'a Shape,
+    pub(crate) input: RawArguments,
+    pub(crate) policy: Policy,
+    pub(crate) host: Host<'a>,
+}
+
+impl Call<'_> {
+    /// Reads the arguments for `params` and starts `function` with them; what does not fit is handed back.
+    pub fn run<P, F, R>(self, params: &P, function: F) -> Handled
+    where
+        P: Params,
+        F: FnOnce(P::Values) -> R,
+        R: Future<Output = ToolOutput> + Send + 'static,
+    {
+        let reading = arguments::read(params, self.shape, self.input, self.policy, &self.host);
+        let Some(values) = reading.values else {
+            return Handled::Refused(reading.issues);
+        };
+        Handled::Started(Started {
+            future: Box::pin(function(values)),
+            warnings: reading.issues,
+            guard: self
+                .host
+                .into_token()
+                .map(crate::CancellationToken::cancel_on_drop),
+        })
+    }
+}
+
+/// What became of a call.
+#[derive(Debug)]
+pub enum Handled {
+    /// The arguments do not fit.
+    Refused(Vec<Issue>),
+    /// The function runs as soon as it is polled.
+    Started(Started),
+}
+
+/// A function that was started, with what was noticed about its arguments.
+pub struct Started {
+    pub(crate) future: Pin<Box<dyn Future<Output = ToolOutput> + Send>>,
+    pub(crate) warnings: Vec<Issue>,
+    /// Cancels the call's own token when the call is over in whatever way.
+    pub(crate) guard: Option<CancelOnDrop>,
+}
+
+impl fmt::Debug for Started {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Started")
+            .field("warnings", &self.warnings)
+            .finish_non_exhaustive()
+    }
+}
