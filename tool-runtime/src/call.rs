@@ -1,6 +1,9 @@
 //! What a model asks for: [`ToolCall`] as it comes, [`ToolCallRequest`] once its arguments were read.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use std::any::Any;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
@@ -30,6 +33,8 @@ pub struct ToolCall {
     pub context: Context,
     /// How lenient to be with this call; `None` leaves it to the tool and the registry.
     pub policy: Option<Policy>,
+    /// The registry that the call was handed to, on its way through the layers to that registry's tools.
+    pub(crate) scope: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl ToolCall {
@@ -41,6 +46,7 @@ impl ToolCall {
             input: input.into(),
             context: Context::new(),
             policy: None,
+            scope: None,
         }
     }
 
@@ -84,6 +90,17 @@ pub enum RawArguments {
     Value(Value),
     /// Bytes from a socket; refused with a clear error when they are not UTF-8.
     Bytes(Vec<u8>),
+}
+
+/// Text as a string, a value as itself, bytes as what can be read of them.
+impl Serialize for RawArguments {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => text.serialize(serializer),
+            Self::Value(value) => value.serialize(serializer),
+            Self::Bytes(bytes) => String::from_utf8_lossy(bytes).serialize(serializer),
+        }
+    }
 }
 
 impl From<String> for RawArguments {
@@ -135,6 +152,8 @@ pub struct ToolCallRequest {
     pub tool_use_id: String,
     /// The tool's name.
     pub name: String,
+    /// The arguments as they came.
+    pub raw_arguments: RawArguments,
     /// The arguments after coercion; unknown ones are kept, refused ones stand as they were sent.
     pub arguments: Map<String, Value>,
     /// What was changed or ignored; does not stop the call.

@@ -1,74 +1,189 @@
 //! One call from its arrival to its outcome, alone: whatever a tool does, it takes nothing else down.
 
 use std::fmt::Write as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
 use crate::call::ToolCall;
+use crate::context::{CancellationToken, Context};
 use crate::host::Host;
+use crate::isolate;
 use crate::issue::Issue;
-use crate::registry::{Core, RegisteredTool};
-use crate::result::{Failure, ToolOutcome, ToolOutput, ToolResult};
-use crate::tool::{Call, Handled};
+use crate::result::{Content, Failure, ToolOutcome, ToolOutput, ToolResult};
+use crate::tool::{Call, Handled, Started};
+use crate::tools::{RegisteredTool, Tools};
+
+/// Runs a call inside its span.
+pub(crate) async fn run(tools: &Tools, call: ToolCall) -> ToolOutcome {
+    let span = span(&call);
+    let outcome = answer(tools, call).instrument(span.clone()).await;
+    if let Some(failure) = outcome.failure {
+        span.record("error.type", failure.as_str());
+    }
+    outcome
+}
+
+/// Named as OpenTelemetry's `GenAI` conventions say; neither arguments nor results are in it.
+fn span(call: &ToolCall) -> Span {
+    tracing::info_span!(
+        "execute_tool",
+        otel.name = %format_args!("execute_tool {}", call.name),
+        gen_ai.operation.name = "execute_tool",
+        gen_ai.tool.name = %call.name,
+        gen_ai.tool.call.id = %call.id,
+        gen_ai.tool.r#type = "function",
+        error.r#type = Empty,
+    )
+}
 
 /// Finds the tool, reads the arguments, runs the function.
-pub(crate) async fn run(core: &Core, call: ToolCall) -> ToolOutcome {
+async fn answer(tools: &Tools, call: ToolCall) -> ToolOutcome {
     let ToolCall {
         id,
         name,
         input,
         context,
         policy,
+        ..
     } = call;
-    let Some(tool) = core.tool(&name) else {
-        // The text is seed 000's, F-007.
-        return failed(id, Failure::NotFound, format!("Tool '{name}' not found"));
+    let Some(tool) = tools.tool(&name) else {
+        return failed(id, Failure::NotFound, &not_found(&name));
     };
-    let policy = policy.or(tool.policy).unwrap_or(core.policy);
-    let handled = catch_unwind(AssertUnwindSafe(|| {
+    if context.canceller().is_some_and(CancellationToken::is_cancelled) {
+        return failed(id, Failure::Cancelled, &explain_failure(tool, Failure::Cancelled));
+    }
+    let deadline = deadline(&context, tool.timeout);
+    if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+        return failed(id, Failure::TimedOut, &explain_failure(tool, Failure::TimedOut));
+    }
+    let policy = tools.policy_of(tool, policy);
+    let handled = isolate::call(|| {
         (tool.handler)(Call {
             shape: &tool.shape,
             input,
             policy,
-            host: Host::new(&core.states, &context),
+            host: Host::new(&tools.states, &context),
         })
-    }));
-    match handled {
-        Ok(Handled::Refused(issues)) => refused(id, tool, issues),
-        Ok(Handled::Started(started)) => {
-            let output = started.future.await;
-            let mut outcome = ToolOutcome::new(ToolResult::new(id, output));
-            outcome.failure = outcome.result.is_error.then_some(Failure::Failed);
-            outcome.warnings = started.warnings;
-            outcome
-        }
-        Err(_) => failed(id, Failure::Panicked, format!("the tool `{name}` panicked")),
+    });
+    let started = match handled {
+        Ok(Handled::Started(started)) => started,
+        Ok(Handled::Refused(issues)) => return refused(id, tool, issues),
+        Err(failure) => return failed(id, failure, &explain_failure(tool, failure)),
+    };
+    let Started {
+        future,
+        warnings,
+        guard,
+    } = started;
+    let ended = isolate::run(future, deadline, context.canceller()).await;
+    drop(guard);
+    let mut outcome = match ended {
+        Ok(output) => finished(id, output),
+        Err(failure) => failed(id, failure, &explain_failure(tool, failure)),
+    };
+    report(tool, &warnings);
+    if tools.warnings_in_results {
+        append(&mut outcome.result, &warnings);
     }
+    outcome.warnings = warnings;
+    outcome
 }
 
-fn failed(id: String, failure: Failure, text: String) -> ToolOutcome {
+/// The earlier of the context's deadline and the tool's own.
+fn deadline(context: &Context, timeout: Option<Duration>) -> Option<Instant> {
+    let own = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+    [context.deadline(), own].into_iter().flatten().min()
+}
+
+fn finished(id: String, output: ToolOutput) -> ToolOutcome {
+    let mut outcome = ToolOutcome::new(ToolResult::new(id, output));
+    outcome.failure = outcome.result.is_error.then_some(Failure::Failed);
+    outcome
+}
+
+/// A failure with a text for the model; also what a batch and the layers answer with.
+pub(crate) fn failed(id: String, failure: Failure, text: &str) -> ToolOutcome {
     let mut outcome = ToolOutcome::new(ToolResult::new(id, ToolOutput::error(text)));
     outcome.failure = Some(failure);
     outcome
 }
 
 fn refused(id: String, tool: &RegisteredTool, issues: Vec<Issue>) -> ToolOutcome {
+    report(tool, &issues);
     let (errors, warnings): (Vec<_>, Vec<_>) = issues.into_iter().partition(Issue::is_error);
-    let text = match tool.wording {
-        Some(wording) => wording(&errors),
-        None => explain(tool, &errors),
+    let worded = match tool.wording {
+        Some(wording) => isolate::call(|| wording(&errors)),
+        None => Ok(explain_errors(tool, &errors)),
     };
-    let mut outcome = failed(id, Failure::InvalidArguments, text);
+    let text = worded.unwrap_or_else(|failure| explain_failure(tool, failure));
+    let mut outcome = failed(id, Failure::InvalidArguments, &text);
     outcome.errors = errors;
     outcome.warnings = warnings;
     outcome
 }
 
+/// Seed 000, F-007: the text is fixed.
+pub(crate) fn not_found(name: &str) -> String {
+    format!("Tool '{name}' not found")
+}
+
+/// What the model reads when the function gave no answer of its own.
+fn explain_failure(tool: &RegisteredTool, failure: Failure) -> String {
+    let name = &tool.name;
+    match failure {
+        Failure::Panicked => format!("the tool `{name}` failed inside; other calls are not affected"),
+        Failure::TimedOut => {
+            format!("the tool `{name}` took too long and was stopped; ask for less, or try again later")
+        }
+        Failure::Cancelled => format!("the call of `{name}` was cancelled before it had an answer"),
+        other => format!("the tool `{name}` gave no answer: {}", other.as_str()),
+    }
+}
+
 /// What the model reads when its arguments were refused: every error, a line each.
-fn explain(tool: &RegisteredTool, errors: &[Issue]) -> String {
+fn explain_errors(tool: &RegisteredTool, errors: &[Issue]) -> String {
     let mut text = format!("`{}` was not called, its arguments need correction:", tool.name);
     for error in errors {
         // Writing to a string cannot fail.
         let _ = write!(text, "\n- {error}");
     }
     text
+}
+
+/// Tells the host what was found, without the values: those may be private.
+fn report(tool: &RegisteredTool, issues: &[Issue]) {
+    for issue in issues {
+        let (code, path) = (issue.code.as_str(), issue.path.as_str());
+        if issue.is_error() {
+            tracing::warn!(tool = tool.name.as_str(), code, path, "an argument was refused");
+        } else {
+            tracing::info!(
+                tool = tool.name.as_str(),
+                code,
+                path,
+                "an argument was changed or ignored"
+            );
+        }
+    }
+}
+
+/// Tells the model what was changed in its arguments, behind the answer.
+fn append(result: &mut ToolResult, warnings: &[Issue]) {
+    if warnings.is_empty() {
+        return;
+    }
+    let mut note = String::from("Note on the arguments of this call:");
+    for warning in warnings {
+        let _ = write!(note, "\n- {warning}");
+    }
+    match &mut result.content {
+        Content::Text(text) if text.is_empty() => *text = note,
+        Content::Text(text) => {
+            text.push_str("\n\n");
+            text.push_str(&note);
+        }
+        Content::Blocks(blocks) => blocks.push(crate::message::Block::text(note)),
+    }
 }

@@ -150,6 +150,8 @@ codes! {
     JsonRepaired = "json_repaired",
     /// The text is not JSON.
     JsonParseError = "json_parse_error",
+    /// No tool of that name; its arguments were not read.
+    UnknownTool = "unknown_tool",
     /// The arguments are neither an object nor anything that stands for one.
     ArgumentsNotObject = "arguments_not_object",
     /// Nested deeper than is read.

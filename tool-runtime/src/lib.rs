@@ -19,8 +19,12 @@ mod output;
 mod declaration;
 mod arguments;
 mod tool;
-mod registry;
+mod tools;
+mod isolate;
 mod execute;
+pub mod layer;
+mod batch;
+mod registry;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
@@ -29,10 +33,11 @@ pub use call::{RawArguments, ToolCall, ToolCallRequest};
 pub use context::{CancellationToken, Context};
 pub use definition::ToolDefinition;
 pub use issue::Issue;
-pub use output::{IntoOutput, ToolError};
+pub use output::{Answer, IntoOutput, ToolError};
 pub use policy::Policy;
-pub use registry::{RegisteredTool, RegistryError, ToolRegistry};
+pub use registry::ToolRegistry;
 pub use result::{Blocks, ToolOutcome, ToolOutput, ToolResult};
 pub use state::State;
 pub use tool::{IntoTools, Tool, ToolSet};
+pub use tools::{RegisteredTool, RegistryError};
 pub use {schemars, serde, serde_json};

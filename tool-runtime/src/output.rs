@@ -144,3 +144,34 @@ impl<T: IntoOutput> Respond for Output<T> {
         self.0.into_output()
     }
 }
+
+/// What the handler of a dynamic tool may answer: a `Result` of anything that a `#[tool]` may return, or one of the
+/// types that stand for a result themselves.
+///
+/// A list of types and not every [`Serialize`], because that would be E0119 beside `Result`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be what a dynamic tool's handler answers",
+    note = "return a `Result`, a `String`, a `serde_json::Value`, `Blocks`, `ToolOutput` or `()`"
+)]
+pub trait Answer {
+    /// The answer as an output.
+    fn answer(self) -> ToolOutput;
+}
+
+impl<T: IntoOutput, E: fmt::Display> Answer for Result<T, E> {
+    fn answer(self) -> ToolOutput {
+        Output(self).respond()
+    }
+}
+
+macro_rules! answers {
+    ($($type:ty),*) => {
+        $(impl Answer for $type {
+            fn answer(self) -> ToolOutput {
+                self.into_output()
+            }
+        })*
+    };
+}
+
+answers!(String, &'static str, serde_json::Value, Blocks, ToolOutput, ());

@@ -1,111 +1,52 @@
 //! [`ToolRegistry`]: names to tools, and the way in for every call.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::future::Future;
 use std::sync::Arc;
+use std::task::{Context as Waking, Poll};
 use std::time::Instant;
 
-use crate::call::{RawArguments, ToolCall};
-use crate::declaration::Wording;
-use crate::definition::{InvalidName, ToolDefinition, ToolName};
+use serde_json::{Map, Value};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::arguments;
+use crate::batch;
+use crate::call::{RawArguments, ToolCall, ToolCallRequest};
+use crate::context::Context;
+use crate::definition::ToolDefinition;
 use crate::execute;
+use crate::issue::{Code, Issue};
+use crate::layer::{Answered, BoxError, Stack, ToolService};
+use crate::output::Answer;
 use crate::policy::Policy;
 use crate::result::{ToolOutcome, ToolResult};
-use crate::schema::Shape;
-use crate::state::States;
-use crate::tool::{DeclaredTool, Handler, IntoTools, Tool};
+use crate::tool::{DeclaredTool, IntoTools, Tool};
+use crate::tools::{RegisteredTool, RegistryError, Tools};
 
 /// The tools that a model may call, and the way to call them (seed 000, F-007).
 ///
 /// Cheap to clone: a clone shares everything until one of the two is changed.
 #[derive(Clone, Debug, Default)]
 pub struct ToolRegistry {
-    core: Arc<Core>,
+    tools: Arc<Tools>,
+    stack: Stack,
+    concurrency: Concurrency,
 }
 
-/// What calls need of a registry, shared by its clones.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Core {
-    tools: Vec<Arc<RegisteredTool>>,
-    by_name: HashMap<ToolName, usize>,
-    pub(crate) states: States,
-    pub(crate) policy: Policy,
-}
+/// How many calls of one batch run at once.
+#[derive(Clone, Copy, Debug)]
+struct Concurrency(usize);
 
-impl Core {
-    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
-        self.tools.get(*self.by_name.get(name)?)
+impl Default for Concurrency {
+    /// What a turn's calls rarely exceed and an upstream rarely minds.
+    fn default() -> Self {
+        Self(8)
     }
 }
 
-/// A tool in a registry.
-pub struct RegisteredTool {
-    pub(crate) name: ToolName,
-    pub(crate) definition: ToolDefinition,
-    pub(crate) shape: Shape,
-    pub(crate) policy: Option<Policy>,
-    pub(crate) timeout: Option<std::time::Duration>,
-    pub(crate) wording: Option<Wording>,
-    pub(crate) handler: Handler,
-}
-
-impl RegisteredTool {
-    /// What the model is told.
-    pub fn definition(&self) -> &ToolDefinition {
-        &self.definition
-    }
-}
-
-impl RegisteredTool {
-    /// Checks a declared tool against what the registry has.
-    fn declared(tool: DeclaredTool, states: &States) -> Result<Self, RegistryError> {
-        let DeclaredTool { declaration, handler } = tool;
-        let name = ToolName::parse(declaration.name)?;
-        if let Some((parameter, state)) = declaration
-            .params
-            .iter()
-            .find_map(|param| Some((param.name, (param.missing_state)(states)?)))
-        {
-            return Err(RegistryError::MissingState {
-                tool: name.to_string(),
-                parameter,
-                state,
-            });
-        }
-        let definition = declaration.marked_definition();
-        let shape = Shape::compile(&definition.input_schema);
-        Ok(Self {
-            name,
-            definition,
-            shape,
-            policy: None,
-            timeout: declaration.timeout,
-            wording: declaration.wording,
-            handler,
-        })
-    }
-}
-
-impl std::fmt::Debug for RegisteredTool {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RegisteredTool")
-            .field("definition", &self.definition)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Core {
-    fn add(&mut self, tool: RegisteredTool) -> Result<(), RegistryError> {
-        if self.by_name.contains_key(&tool.name) {
-            return Err(RegistryError::Duplicate {
-                tool: tool.name.to_string(),
-            });
-        }
-        self.by_name.insert(tool.name.clone(), self.tools.len());
-        self.tools.push(Arc::new(tool));
-        Ok(())
-    }
-}
-
+/// Building.
 impl ToolRegistry {
     /// A registry without tools.
     pub fn new() -> Self {
@@ -115,14 +56,45 @@ impl ToolRegistry {
     /// Gives the tools a value that they take as `State<T>`; replaces an earlier one of the same type.
     #[must_use]
     pub fn with_state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
-        Arc::make_mut(&mut self.core).states.insert(value);
+        self.tools_mut().states.insert(value);
         self
     }
 
     /// Sets how lenient the registry is where neither tool nor call says otherwise.
     #[must_use]
     pub fn with_policy(mut self, policy: Policy) -> Self {
-        Arc::make_mut(&mut self.core).policy = policy;
+        self.tools_mut().policy = policy;
+        self
+    }
+
+    /// Tells the model behind each answer what was changed in its arguments; off by default.
+    #[must_use]
+    pub fn with_warnings_in_results(mut self, told: bool) -> Self {
+        self.tools_mut().warnings_in_results = told;
+        self
+    }
+
+    /// Sets how many calls of one [`execute_all`](Self::execute_all) run at once; 8 by default, at least 1.
+    #[must_use]
+    pub fn with_max_concurrency(mut self, calls: usize) -> Self {
+        self.concurrency = Concurrency(calls.max(1));
+        self
+    }
+
+    /// Puts a `tower` layer around every call, however it is made; the one added last is the outermost.
+    ///
+    /// What a layer returns as an error becomes the call's result, with the call's id.
+    #[must_use]
+    pub fn layer<L>(mut self, layer: L) -> Self
+    where
+        L: Layer<ToolService>,
+        L::Service: Service<ToolCall, Response = ToolOutcome, Error: Into<BoxError>, Future: Send>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+    {
+        self.stack.push(layer);
         self
     }
 
@@ -137,26 +109,91 @@ impl ToolRegistry {
     }
 
     /// Registers a family of tools: all of them, or none when one is refused.
-    pub fn register_all(&mut self, tools: impl IntoTools) -> Result<&mut Self, RegistryError> {
-        let mut core = (*self.core).clone();
-        for tool in tools.into_tools() {
-            let registered = RegisteredTool::declared(tool, &core.states)?;
-            core.add(registered)?;
+    ///
+    /// # Errors
+    ///
+    /// As [`register`](Self::register).
+    pub fn register_all(&mut self, family: impl IntoTools) -> Result<&mut Self, RegistryError> {
+        let mut tools = (*self.tools).clone();
+        for tool in family.into_tools() {
+            let tool = RegisteredTool::declared(tool, &tools.states)?;
+            tools.add(tool)?;
         }
-        self.core = Arc::new(core);
+        self.tools = Arc::new(tools);
         Ok(self)
     }
 
+    /// Registers a tool that is known by its definition only.
+    ///
+    /// The handler gets the arguments as an object, coerced to the schema. Unknown ones are in it: what they mean
+    /// is for the handler to say.
+    ///
+    /// # Errors
+    ///
+    /// When the name is taken or refused, or the schema is invalid.
+    pub fn register_dynamic<F, R>(
+        &mut self,
+        definition: ToolDefinition,
+        handler: F,
+    ) -> Result<&mut Self, RegistryError>
+    where
+        F: Fn(Value, Context) -> R + Send + Sync + 'static,
+        R: Future<Output: Answer> + Send + 'static,
+    {
+        let tool = RegisteredTool::dynamic(definition, Arc::new(move |call| call.run_dynamic(&handler)))?;
+        self.tools_mut().add(tool)?;
+        Ok(self)
+    }
+
+    /// Takes a tool out and gives its definition back; `None` when there is none of that name.
+    pub fn unregister(&mut self, name: &str) -> Option<ToolDefinition> {
+        let definition = self.get_tool(name)?.definition().clone();
+        self.tools_mut().retain(|kept| kept != name);
+        Some(definition)
+    }
+
+    /// Sets how lenient to be with one tool, whatever the registry's policy.
+    ///
+    /// # Errors
+    ///
+    /// When there is no tool of that name.
+    pub fn set_policy(&mut self, name: &str, policy: Policy) -> Result<&mut Self, RegistryError> {
+        self.tools_mut().change(name, |tool| tool.policy = Some(policy))?;
+        Ok(self)
+    }
+
+    /// A registry with some of the tools, for one request; the tools themselves are shared.
+    ///
+    /// Names that are not registered are left out: a call to them answers that there is no such tool.
+    #[must_use]
+    pub fn only<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> Self {
+        let names: Vec<N> = names.into_iter().collect();
+        let names: HashSet<&str> = names.iter().map(AsRef::as_ref).collect();
+        let mut subset = self.clone();
+        subset.tools_mut().retain(|name| names.contains(name));
+        subset
+    }
+
+    fn tools_mut(&mut self) -> &mut Tools {
+        Arc::make_mut(&mut self.tools)
+    }
+}
+
+/// Looking.
+impl ToolRegistry {
     /// The registered tool of that name.
     pub fn get_tool(&self, name: &str) -> Option<&RegisteredTool> {
-        self.core.tool(name).map(Arc::as_ref)
+        self.tools.tool(name).map(Arc::as_ref)
     }
 
     /// What the model is told, in the order of registration.
     pub fn tool_definitions(&self) -> Vec<&ToolDefinition> {
-        self.core.tools.iter().map(|tool| &tool.definition).collect()
+        self.tools.tools().map(RegisteredTool::definition).collect()
     }
+}
 
+/// Calling.
+impl ToolRegistry {
     /// Runs a tool and answers in the API's form. Never fails: what goes wrong is in the result.
     pub async fn execute_tool(
         &self,
@@ -170,35 +207,62 @@ impl ToolRegistry {
     /// Runs a call and tells everything about it.
     pub async fn call(&self, call: ToolCall) -> ToolOutcome {
         let arrived = Instant::now();
-        let mut outcome = execute::run(&self.core, call).await;
+        let mut outcome = self.stack.run(&self.tools, call).await;
         outcome.duration = arrived.elapsed();
         outcome
     }
+
+    /// Runs the calls of one turn side by side on the runtime's threads and answers in their order.
+    ///
+    /// Never more at once than [`with_max_concurrency`](Self::with_max_concurrency) allows. Dropping the future
+    /// ends all of them. Needs a tokio runtime.
+    pub async fn execute_all(&self, calls: impl IntoIterator<Item = ToolCall>) -> Vec<ToolOutcome> {
+        batch::run(self, calls.into_iter().collect(), self.concurrency.0).await
+    }
+
+    /// Reads a call's arguments without running anything: what a permission dialog shows and a gateway passes on.
+    pub fn request(&self, call: ToolCall) -> ToolCallRequest {
+        let ToolCall {
+            id,
+            name,
+            input,
+            policy,
+            ..
+        } = call;
+        let (arguments, issues) = match self.tools.tool(&name) {
+            Some(tool) => {
+                let coerced = arguments::coerce(&tool.shape, &input, self.tools.policy_of(tool, policy));
+                (coerced.arguments, coerced.issues)
+            }
+            None => (
+                Map::new(),
+                vec![Issue::error(Code::UnknownTool, "", execute::not_found(&name)).about(&name)],
+            ),
+        };
+        let (errors, warnings) = issues.into_iter().partition(Issue::is_error);
+        ToolCallRequest {
+            tool_use_id: id,
+            name,
+            raw_arguments: input,
+            arguments,
+            warnings,
+            errors,
+        }
+    }
 }
 
-/// Why a tool was not registered. The registry is as it was before.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RegistryError {
-    /// The API would refuse the name.
-    #[error(transparent)]
-    InvalidName(#[from] InvalidName),
-    /// The name is taken.
-    #[error("a tool named `{tool}` is already registered; give one of the two another `name`")]
-    Duplicate {
-        /// The name.
-        tool: String,
-    },
-    /// A parameter wants a state that the registry does not have.
-    #[error(
-        "`{tool}` takes `{parameter}: State<{state}>`, and the registry has none; call `.with_state(..)` before you register it"
-    )]
-    MissingState {
-        /// The tool.
-        tool: String,
-        /// The parameter.
-        parameter: &'static str,
-        /// The type of the state.
-        state: &'static str,
-    },
+/// A registry is a service itself, and always ready.
+impl Service<ToolCall> for ToolRegistry {
+    type Response = ToolOutcome;
+    type Error = Infallible;
+    type Future = Answered;
+
+    fn poll_ready(&mut self, _: &mut Waking<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: ToolCall) -> Answered {
+        let registry = self.clone();
+        Box::pin(async move { Ok(ToolRegistry::call(&registry, call).await) })
+    }
 }

@@ -5,12 +5,15 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::arguments;
 use crate::call::RawArguments;
-use crate::context::CancelOnDrop;
+use crate::context::{CancelOnDrop, CancellationToken, Context};
 use crate::declaration::Declaration;
 use crate::host::Host;
 use crate::issue::Issue;
+use crate::output::Answer;
 use crate::params::Params;
 use crate::policy::Policy;
 use crate::result::ToolOutput;
@@ -113,17 +116,34 @@ impl Call<'_> {
         F: FnOnce(P::Values) -> R,
         R: Future<Output = ToolOutput> + Send + 'static,
     {
-        let reading = arguments::read(params, self.shape, self.input, self.policy, &self.host);
+        let reading = arguments::read(params, self.shape, &self.input, self.policy, &self.host);
         let Some(values) = reading.values else {
             return Handled::Refused(reading.issues);
         };
         Handled::Started(Started {
             future: Box::pin(function(values)),
             warnings: reading.issues,
-            guard: self
-                .host
-                .into_token()
-                .map(crate::CancellationToken::cancel_on_drop),
+            guard: self.host.into_token().map(CancellationToken::cancel_on_drop),
+        })
+    }
+}
+
+impl Call<'_> {
+    /// Coerces the arguments and starts the handler of a dynamic tool with them.
+    pub(crate) fn run_dynamic<F, R>(self, handler: F) -> Handled
+    where
+        F: FnOnce(Value, Context) -> R,
+        R: Future<Output: Answer> + Send + 'static,
+    {
+        let coerced = arguments::coerce(self.shape, &self.input, self.policy);
+        if coerced.issues.iter().any(Issue::is_error) {
+            return Handled::Refused(coerced.issues);
+        }
+        let future = handler(Value::Object(coerced.arguments), self.host.context());
+        Handled::Started(Started {
+            future: Box::pin(async move { future.await.answer() }),
+            warnings: coerced.issues,
+            guard: self.host.into_token().map(CancellationToken::cancel_on_drop),
         })
     }
 }

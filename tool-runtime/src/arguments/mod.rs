@@ -19,14 +19,14 @@ pub(crate) struct Reading<V> {
 pub(crate) fn read<P: Params>(
     params: &P,
     _shape: &Shape,
-    input: RawArguments,
+    input: &RawArguments,
     _policy: Policy,
     host: &Host<'_>,
 ) -> Reading<P::Values> {
     let read = match input {
-        RawArguments::Text(text) => params.stream(&mut serde_json::Deserializer::from_str(&text), host),
+        RawArguments::Text(text) => params.stream(&mut serde_json::Deserializer::from_str(text), host),
         RawArguments::Value(value) => params.stream(value, host),
-        RawArguments::Bytes(bytes) => params.stream(&mut serde_json::Deserializer::from_slice(&bytes), host),
+        RawArguments::Bytes(bytes) => params.stream(&mut serde_json::Deserializer::from_slice(bytes), host),
     };
     match read {
         Ok(values) => Reading {
@@ -36,6 +36,33 @@ pub(crate) fn read<P: Params>(
         Err(error) => Reading {
             values: None,
             issues: vec![Issue::error(Code::InvalidValue, "", error.to_string())],
+        },
+    }
+}
+
+/// What coercing found.
+#[derive(Debug)]
+pub(crate) struct Coerced {
+    /// The arguments: coerced, unknown ones kept, refused ones as they were sent.
+    pub(crate) arguments: serde_json::Map<String, serde_json::Value>,
+    pub(crate) issues: Vec<Issue>,
+}
+
+/// Coerces the arguments of a tool that is known by its schema.
+pub(crate) fn coerce(_shape: &Shape, input: &RawArguments, _policy: Policy) -> Coerced {
+    let read = match input {
+        RawArguments::Text(text) => serde_json::from_str(text),
+        RawArguments::Value(value) => serde_json::from_value(value.clone()),
+        RawArguments::Bytes(bytes) => serde_json::from_slice(bytes),
+    };
+    match read {
+        Ok(arguments) => Coerced {
+            arguments,
+            issues: Vec::new(),
+        },
+        Err(error) => Coerced {
+            arguments: serde_json::Map::new(),
+            issues: vec![Issue::error(Code::JsonParseError, "", error.to_string())],
         },
     }
 }

@@ -1,0 +1,51 @@
+//! The calls of one turn, side by side.
+
+use std::collections::VecDeque;
+
+use tokio::task::JoinSet;
+
+use crate::call::ToolCall;
+use crate::execute;
+use crate::registry::ToolRegistry;
+use crate::result::{Failure, ToolOutcome};
+
+/// Runs the calls on the runtime's threads, never more than `limit` at once, and answers in their order.
+///
+/// Whoever drops the future ends all calls: [`JoinSet`] aborts what it holds.
+pub(crate) async fn run(registry: &ToolRegistry, calls: Vec<ToolCall>, limit: usize) -> Vec<ToolOutcome> {
+    let mut outcomes: Vec<Option<ToolOutcome>> = Vec::new();
+    outcomes.resize_with(calls.len(), || None);
+    let ids: Vec<String> = calls.iter().map(|call| call.id.clone()).collect();
+    let mut waiting: VecDeque<(usize, ToolCall)> = calls.into_iter().enumerate().collect();
+    let mut running = JoinSet::new();
+    loop {
+        while running.len() < limit.max(1)
+            && let Some((place, call)) = waiting.pop_front()
+        {
+            let registry = registry.clone();
+            running.spawn(async move { (place, registry.call(call).await) });
+        }
+        match running.join_next().await {
+            Some(Ok((place, outcome))) => {
+                if let Some(slot) = outcomes.get_mut(place) {
+                    *slot = Some(outcome);
+                }
+            }
+            // Only the runtime's own end aborts a task of ours; its call is answered below.
+            Some(Err(_)) => {}
+            None => break,
+        }
+    }
+    let unanswered = |id| {
+        execute::failed(
+            id,
+            Failure::Cancelled,
+            "the call was cancelled before it had an answer",
+        )
+    };
+    outcomes
+        .into_iter()
+        .zip(ids)
+        .map(|(outcome, id)| outcome.unwrap_or_else(|| unanswered(id)))
+        .collect()
+}

@@ -1,0 +1,142 @@
+//! `tower` around every call: permission, offload, limits, timeouts are layers.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as Waking, Poll};
+
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::call::ToolCall;
+use crate::execute;
+use crate::isolate;
+use crate::result::{Failure, ToolOutcome};
+use crate::tools::Tools;
+
+/// What a layer may fail with; it becomes the call's result, as an error.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// What a layer is put around: the tools, and the layers that were added before.
+///
+/// A layer hands on the [`ToolCall`] that it was given (changed, if it likes); one that it made itself does not
+/// know its registry and is answered with an error.
+#[derive(Clone)]
+pub struct ToolService(Arc<dyn Erased>);
+
+impl Service<ToolCall> for ToolService {
+    type Response = ToolOutcome;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Waking<'_>) -> Poll<Result<(), BoxError>> {
+        // Each call waits for a clone of the service inside; see `Erased::call`.
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: ToolCall) -> Self::Future {
+        self.0.call(call)
+    }
+}
+
+impl fmt::Debug for ToolService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ToolService")
+    }
+}
+
+/// The layers of a registry, outermost last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stack(Option<ToolService>);
+
+impl Stack {
+    /// Puts a layer around all that are there.
+    pub(crate) fn push<L>(&mut self, layer: L)
+    where
+        L: Layer<ToolService>,
+        L::Service: Service<ToolCall, Response = ToolOutcome, Error: Into<BoxError>, Future: Send>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+    {
+        let inner = self.0.take().unwrap_or_else(|| ToolService(Arc::new(Innermost)));
+        self.0 = Some(ToolService(Arc::new(Layered(layer.layer(inner)))));
+    }
+
+    /// Runs a call through the layers; without any, straight away.
+    pub(crate) async fn run(&self, tools: &Arc<Tools>, mut call: ToolCall) -> ToolOutcome {
+        let Some(service) = &self.0 else {
+            return execute::run(tools, call).await;
+        };
+        let id = call.id.clone();
+        call.scope = Some(Arc::clone(tools) as _);
+        let started = isolate::call(|| service.0.call(call));
+        let ended = match started {
+            Ok(future) => isolate::run(future, None, None).await,
+            Err(failure) => Err(failure),
+        };
+        let mut outcome = match ended {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(error)) => execute::failed(id.clone(), Failure::Layer, &error.to_string()),
+            Err(failure) => {
+                execute::failed(id.clone(), failure, "the call failed before it reached its tool")
+            }
+        };
+        // Whatever a layer answers, the answer belongs to this call.
+        outcome.result.tool_use_id = id;
+        outcome
+    }
+}
+
+/// A service whose type is forgotten, callable through a shared reference.
+trait Erased: Send + Sync {
+    fn call(&self, call: ToolCall) -> Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>>;
+}
+
+/// The innermost service: the registry that the call came from.
+struct Innermost;
+
+impl Erased for Innermost {
+    fn call(&self, call: ToolCall) -> Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>> {
+        Box::pin(async move {
+            let tools = call
+                .scope
+                .clone()
+                .and_then(|scope| scope.downcast::<Tools>().ok());
+            match tools {
+                Some(tools) => Ok(execute::run(&tools, call).await),
+                None => Err(
+                    "a layer passed on a call of its own making; it must pass on the one it was given".into(),
+                ),
+            }
+        })
+    }
+}
+
+struct Layered<S>(S);
+
+impl<S> Erased for Layered<S>
+where
+    S: Service<ToolCall, Response = ToolOutcome, Error: Into<BoxError>, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+{
+    fn call(&self, call: ToolCall) -> Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>> {
+        // A clone, because readiness belongs to one call (tower's contract) and this service serves many.
+        let mut service = self.0.clone();
+        Box::pin(async move {
+            poll_fn(|waking| service.poll_ready(waking))
+                .await
+                .map_err(Into::into)?;
+            service.call(call).await.map_err(Into::into)
+        })
+    }
+}
+
+/// The future of a registry as a service, which never fails.
+pub(crate) type Answered = Pin<Box<dyn Future<Output = Result<ToolOutcome, Infallible>> + Send>>;
