@@ -186,6 +186,16 @@ pub enum RegistryError {
         /// The type of the state.
         state: &'static str,
     },
+    /// The schema cannot be enforced as it stands.
+    #[error("the schema of `{tool}` is invalid at `{path}`: {reason}")]
+    InvalidSchema {
+        /// The tool.
+        tool: String,
+        /// Where in the schema: an RFC 6901 JSON Pointer.
+        path: String,
+        /// What is wrong and what to write instead.
+        reason: String,
+    },
     /// There is no such tool to change.
     #[error("no tool named `{tool}` is registered")]
     NotRegistered {

@@ -1,0 +1,95 @@
+//! The calls of one turn: bounded, in order, on the runtime's threads.
+
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tool_runtime::{Context, ToolCall, ToolRegistry};
+
+use crate::tools::{Gauge, definition, registry, sleeper};
+
+fn sleeping(calls: u64, ms: impl Fn(u64) -> u64) -> Vec<ToolCall> {
+    (0..calls)
+        .map(|n| ToolCall::new(format!("toolu_{n}"), "sleep", json!({ "n": n, "ms": ms(n) })))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn never_more_than_the_limit_and_in_call_order() {
+    let gauge = Arc::default();
+    let registry = sleeper(&gauge).with_max_concurrency(8);
+    // The first is the slowest.
+    let outcomes = registry
+        .execute_all(sleeping(64, |n| if n == 0 { 100 } else { 5 }))
+        .await;
+    assert_eq!(outcomes.len(), 64);
+    for (n, outcome) in outcomes.iter().enumerate() {
+        assert_eq!(outcome.result.tool_use_id, format!("toolu_{n}"));
+        assert_eq!(outcome.result.text(), Some(n.to_string().as_str()));
+    }
+    assert_eq!(gauge.most(), 8);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_calls_that_compute_run_on_two_threads() {
+    let barrier = Arc::new(Barrier::new(2));
+    let mut registry = ToolRegistry::new();
+    registry
+        .register_dynamic(definition("compute"), move |_: Value, _: Context| {
+            let barrier = Arc::clone(&barrier);
+            // Blocks its thread: on one thread the two would wait for each other for ever.
+            async move {
+                barrier.wait();
+                "done"
+            }
+        })
+        .unwrap();
+    let calls = [
+        ToolCall::new("1", "compute", "{}"),
+        ToolCall::new("2", "compute", "{}"),
+    ];
+    let outcomes = tokio::time::timeout(Duration::from_secs(10), registry.execute_all(calls))
+        .await
+        .unwrap();
+    assert!(
+        outcomes
+            .iter()
+            .all(|outcome| outcome.result.text() == Some("done"))
+    );
+}
+
+#[tokio::test]
+async fn one_calls_panic_leaves_the_others_alone() {
+    let calls = ["answer", "panic", "answer", "nope"].map(|name| ToolCall::new(name, name, "{}"));
+    let outcomes = registry().execute_all(calls).await;
+    let errors: Vec<bool> = outcomes.iter().map(|outcome| outcome.result.is_error).collect();
+    assert_eq!(errors, [false, true, false, true]);
+}
+
+#[tokio::test]
+async fn dropping_the_batch_ends_its_calls() {
+    let gauge: Arc<Gauge> = Arc::default();
+    let registry = sleeper(&gauge);
+    let batch = registry.execute_all(sleeping(20, |_| 60_000));
+    assert!(
+        tokio::time::timeout(Duration::from_millis(50), batch)
+            .await
+            .is_err()
+    );
+    // Aborted tasks are dropped when their threads come by.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!((gauge.most(), gauge.now()), (8, 0));
+}
+
+#[tokio::test]
+async fn no_calls_have_no_outcomes() {
+    assert!(registry().execute_all([]).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_calls() {
+    let gauge = Arc::default();
+    let outcomes = sleeper(&gauge).execute_all(sleeping(10_000, |_| 0)).await;
+    assert!(outcomes.iter().all(|outcome| !outcome.result.is_error));
+    assert!(gauge.most() <= 8);
+}

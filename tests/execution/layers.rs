@@ -1,0 +1,164 @@
+//! Layers stand around every way of calling.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context as Waking, Poll};
+use std::time::Duration;
+
+use tool_runtime::layer::BoxError;
+use tool_runtime::result::Failure;
+use tool_runtime::{ToolCall, ToolOutcome, ToolRegistry};
+use tower::ServiceExt;
+use tower_layer::{Layer, layer_fn};
+use tower_service::Service;
+
+use crate::tools::registry;
+
+type Log = Arc<Mutex<Vec<String>>>;
+
+/// Writes down the calls that pass, and refuses those of `forbidden`.
+#[derive(Clone)]
+struct Watch<S> {
+    inner: S,
+    who: &'static str,
+    log: Log,
+}
+
+fn watch<S>(who: &'static str, log: &Log) -> impl Layer<S, Service = Watch<S>> {
+    let log = Arc::clone(log);
+    layer_fn(move |inner| Watch {
+        inner,
+        who,
+        log: Arc::clone(&log),
+    })
+}
+
+impl<S> Service<ToolCall> for Watch<S>
+where
+    S: Service<ToolCall, Response = ToolOutcome, Error = BoxError, Future: Send + 'static>,
+{
+    type Response = ToolOutcome;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, waking: &mut Waking<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(waking)
+    }
+
+    fn call(&mut self, call: ToolCall) -> Self::Future {
+        self.log
+            .lock()
+            .unwrap()
+            .push(format!("{} {} {}", self.who, call.id, call.name));
+        match call.name.as_str() {
+            "forbidden" => Box::pin(async { Err("you may not; ask the user".into()) }),
+            "explode" => panic!("a layer's own"),
+            "forged" => Box::pin(self.inner.call(ToolCall::new("other", "answer", "{}"))),
+            _ => Box::pin(self.inner.call(call)),
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_way_of_calling_goes_through_them() {
+    let log = Log::default();
+    let registry = registry().layer(watch("w", &log));
+    registry.execute_tool("1", "answer", "{}").await;
+    registry.call(ToolCall::new("2", "answer", "{}")).await;
+    registry.execute_all([ToolCall::new("3", "answer", "{}")]).await;
+    registry
+        .clone()
+        .oneshot(ToolCall::new("4", "answer", "{}"))
+        .await
+        .unwrap();
+    registry.only(["answer"]).execute_tool("5", "answer", "{}").await;
+    registry.execute_tool("6", "nope", "{}").await;
+    let expected = [
+        "w 1 answer",
+        "w 2 answer",
+        "w 3 answer",
+        "w 4 answer",
+        "w 5 answer",
+        "w 6 nope",
+    ];
+    assert_eq!(*log.lock().unwrap(), expected);
+}
+
+#[tokio::test]
+async fn the_last_one_added_is_the_outermost() {
+    let log = Log::default();
+    let registry = registry().layer(watch("inner", &log)).layer(watch("outer", &log));
+    assert_eq!(
+        registry.execute_tool("1", "answer", "{}").await.text(),
+        Some("42")
+    );
+    assert_eq!(*log.lock().unwrap(), ["outer 1 answer", "inner 1 answer"]);
+}
+
+#[tokio::test]
+async fn tools_that_are_registered_later_are_behind_them_too() {
+    let log = Log::default();
+    let mut registry = ToolRegistry::new().layer(watch("w", &log));
+    registry
+        .register_dynamic(crate::tools::definition("late"), async |_, _| "here")
+        .unwrap();
+    assert_eq!(
+        registry.execute_tool("1", "late", "{}").await.text(),
+        Some("here")
+    );
+    assert_eq!(log.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_a_layer_fails_with_is_a_result_with_the_calls_id() {
+    let log = Log::default();
+    let outcome = registry()
+        .layer(watch("w", &log))
+        .call(ToolCall::new("toolu_1", "forbidden", "{}"))
+        .await;
+    assert_eq!(outcome.failure, Some(Failure::Layer));
+    assert_eq!(outcome.result.text(), Some("you may not; ask the user"));
+    assert_eq!(outcome.result.tool_use_id, "toolu_1");
+    assert!(outcome.result.is_error);
+}
+
+#[tokio::test]
+async fn a_layers_panic_stays_in_its_call() {
+    let log = Log::default();
+    let outcome = registry()
+        .layer(watch("w", &log))
+        .call(ToolCall::new("toolu_1", "explode", "{}"))
+        .await;
+    assert_eq!(outcome.failure, Some(Failure::Panicked));
+    assert_eq!(outcome.result.tool_use_id, "toolu_1");
+}
+
+#[tokio::test]
+async fn a_layer_cannot_pass_on_a_call_of_its_own_making() {
+    let log = Log::default();
+    let outcome = registry()
+        .layer(watch("w", &log))
+        .call(ToolCall::new("toolu_1", "forged", "{}"))
+        .await;
+    assert_eq!(outcome.failure, Some(Failure::Layer));
+    assert_eq!(
+        outcome.result.text(),
+        Some("a layer passed on a call of its own making; it must pass on the one it was given"),
+    );
+    assert_eq!(outcome.result.tool_use_id, "toolu_1");
+}
+
+#[tokio::test]
+async fn towers_own_layers_fit() {
+    let registry = registry()
+        .layer(tower::limit::GlobalConcurrencyLimitLayer::new(1))
+        .layer(tower::timeout::TimeoutLayer::new(Duration::from_millis(30)));
+    assert_eq!(
+        registry.execute_tool("1", "answer", "{}").await.text(),
+        Some("42")
+    );
+    let outcome = registry.call(ToolCall::new("2", "hang", "{}")).await;
+    assert_eq!(outcome.failure, Some(Failure::Layer));
+    assert_eq!(outcome.result.text(), Some("request timed out"));
+}

@@ -1,0 +1,105 @@
+//! The spans a host sees: names and fields of OpenTelemetry's GenAI conventions, and nobody's arguments.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::tools::registry;
+
+#[derive(Clone, Default)]
+struct Seen {
+    spans: Arc<Mutex<Vec<(String, BTreeMap<String, String>)>>>,
+    events: Arc<Mutex<Vec<BTreeMap<String, String>>>>,
+}
+
+#[derive(Default)]
+struct Fields(BTreeMap<String, String>);
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.insert(
+            field.name().to_owned(),
+            format!("{value:?}").trim_matches('"').to_owned(),
+        );
+    }
+}
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Seen {
+    fn on_new_span(&self, attributes: &Attributes<'_>, _: &Id, _: Context<'_, S>) {
+        let mut fields = Fields::default();
+        attributes.record(&mut fields);
+        self.spans
+            .lock()
+            .unwrap()
+            .push((attributes.metadata().name().to_owned(), fields.0));
+    }
+
+    fn on_record(&self, _: &Id, values: &Record<'_>, _: Context<'_, S>) {
+        let mut fields = Fields::default();
+        values.record(&mut fields);
+        self.spans.lock().unwrap().last_mut().unwrap().1.extend(fields.0);
+    }
+
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        self.events.lock().unwrap().push(fields.0);
+    }
+}
+
+async fn seen_of(name: &str, input: &str) -> Seen {
+    let seen = Seen::default();
+    let subscriber = tracing_subscriber::registry().with(seen.clone());
+    let _guard = tracing::subscriber::set_default(subscriber);
+    registry().execute_tool("toolu_1", name, input).await;
+    seen
+}
+
+fn only_span(seen: &Seen) -> (String, BTreeMap<String, String>) {
+    let spans = seen.spans.lock().unwrap();
+    assert_eq!(spans.len(), 1);
+    spans[0].clone()
+}
+
+#[tokio::test]
+async fn a_call_is_one_span_with_the_conventions_fields() {
+    let (name, fields) = only_span(&seen_of("answer", "{}").await);
+    assert_eq!(name, "execute_tool");
+    let expected = [
+        ("gen_ai.operation.name", "execute_tool"),
+        ("gen_ai.tool.call.id", "toolu_1"),
+        ("gen_ai.tool.name", "answer"),
+        ("gen_ai.tool.type", "function"),
+        ("otel.name", "execute_tool answer"),
+    ];
+    assert_eq!(fields, expected.map(|(k, v)| (k.to_owned(), v.to_owned())).into());
+}
+
+#[tokio::test]
+async fn a_failure_has_its_type() {
+    for (tool, failure) in [
+        ("fail", "tool_error"),
+        ("nope", "tool_not_found"),
+        ("panic", "panic"),
+    ] {
+        let (_, fields) = only_span(&seen_of(tool, "{}").await);
+        assert_eq!(fields.get("error.type").map(String::as_str), Some(failure));
+    }
+}
+
+#[tokio::test]
+async fn neither_arguments_nor_results_are_recorded() {
+    let seen = seen_of("answer", r#"{"secret_key":"hunter2"}"#).await;
+    let all = format!(
+        "{:?} {:?}",
+        seen.spans.lock().unwrap(),
+        seen.events.lock().unwrap()
+    );
+    assert!(!all.contains("hunter2") && !all.contains("42"), "{all}");
+}

@@ -1,0 +1,127 @@
+//! Tools that misbehave, one way each.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tool_runtime::{Context, ToolDefinition, ToolRegistry};
+
+/// A definition without parameters.
+pub fn definition(name: &str) -> ToolDefinition {
+    ToolDefinition::new(
+        name,
+        format!("Does what `{name}` says."),
+        json!({ "type": "object", "properties": {} }),
+    )
+}
+
+/// A registry with one tool for each way of going wrong, and two that do not.
+pub fn registry() -> ToolRegistry {
+    let mut registry = ToolRegistry::new();
+    registry
+        .register_dynamic(definition("answer"), async |_, _| "42")
+        .unwrap()
+        .register_dynamic(definition("panic"), async |_, _| -> String {
+            panic!("the secret is 1234")
+        })
+        .unwrap()
+        .register_dynamic(definition("panic_with_payload"), async |_, _| -> String {
+            std::panic::panic_any(PanicsAgain)
+        })
+        .unwrap()
+        .register_dynamic(
+            definition("panic_at_once"),
+            |_: Value, _: Context| -> std::future::Ready<String> { panic!("before there was a future") },
+        )
+        .unwrap()
+        .register_dynamic(definition("panic_in_drop"), async |_, _| {
+            let _guard = PanicsAgain;
+            tokio::task::yield_now().await;
+            "never seen"
+        })
+        .unwrap()
+        .register_dynamic(definition("hang"), async |_, _| {
+            std::future::pending::<String>().await
+        })
+        .unwrap()
+        .register_dynamic(definition("polite"), async |_, context: Context| {
+            context.cancellation().cancelled().await;
+            "tidied up"
+        })
+        .unwrap()
+        .register_dynamic(definition("fail"), async |_, _| {
+            Err::<String, _>("no such city; try `Oslo`")
+        })
+        .unwrap()
+        .register_dynamic(definition("large"), async |_, _| "x".repeat(10 << 20))
+        .unwrap();
+    registry
+}
+
+struct PanicsAgain;
+
+impl Drop for PanicsAgain {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            panic!("in drop");
+        }
+    }
+}
+
+/// How many calls are inside at once, now and at most.
+#[derive(Default)]
+pub struct Gauge {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Gauge {
+    pub fn most(&self) -> usize {
+        self.most.load(Ordering::SeqCst)
+    }
+
+    pub fn now(&self) -> usize {
+        self.now.load(Ordering::SeqCst)
+    }
+
+    /// Counts one more until the guard is dropped.
+    pub fn enter(self: &Arc<Self>) -> Inside {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        Inside(Arc::clone(self))
+    }
+}
+
+pub struct Inside(Arc<Gauge>);
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A tool that sleeps for its `ms` and answers with its `n`, under a gauge.
+pub fn sleeper(gauge: &Arc<Gauge>) -> ToolRegistry {
+    let gauge = Arc::clone(gauge);
+    let schema = json!({
+        "type": "object",
+        "properties": { "n": { "type": "integer" }, "ms": { "type": "integer" } },
+        "required": ["n", "ms"],
+    });
+    let mut registry = ToolRegistry::new();
+    registry
+        .register_dynamic(
+            ToolDefinition::new("sleep", "Sleep.", schema),
+            move |arguments: Value, _: Context| {
+                let gauge = Arc::clone(&gauge);
+                async move {
+                    let _inside = gauge.enter();
+                    tokio::time::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap())).await;
+                    arguments["n"].clone()
+                }
+            },
+        )
+        .unwrap();
+    registry
+}
