@@ -25,6 +25,7 @@ mod execute;
 pub mod layer;
 mod batch;
 mod registry;
+pub mod testing;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
