@@ -1,1 +1,25 @@
 //! The attribute macros of `tool-runtime`; their documentation stands at the re-exports there.
+
+// Floors, bottom up: a file imports only from those above it in this list.
+mod errors;
+mod suggest;
+mod rename;
+mod crate_path;
+mod doc;
+mod keys;
+mod attr;
+mod signature;
+mod ast;
+mod limits;
+mod check;
+mod expand;
+mod fallback;
+mod tool;
+
+use proc_macro::TokenStream;
+
+#[allow(missing_docs, reason = "documented at the re-export")]
+#[proc_macro_attribute]
+pub fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
+    tool::tool(attr.into(), item.into()).into()
+}

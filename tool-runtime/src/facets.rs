@@ -7,6 +7,7 @@ use std::ops::{Bound, RangeBounds};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::parameter::Shown;
 use crate::schema::marks;
 
 /// Keywords for the schema of a parameter of type `T`, filled at registration.
@@ -27,7 +28,8 @@ impl<T> Default for Facets<T> {
 
 impl<T> Facets<T> {
     /// `range = a..=b`: `minimum` and `maximum`.
-    pub fn range(&mut self, range: impl RangeBounds<T::Bound>) -> &mut Self
+    #[must_use]
+    pub fn range(mut self, range: impl RangeBounds<T::Bound>) -> Self
     where
         T: Ranged,
     {
@@ -37,7 +39,8 @@ impl<T> Facets<T> {
     }
 
     /// `length = a..=b`: of a text in characters, of a list in items, of a map in entries.
-    pub fn length(&mut self, range: impl RangeBounds<u64>) -> &mut Self
+    #[must_use]
+    pub fn length(mut self, range: impl RangeBounds<u64>) -> Self
     where
         T: Measured,
     {
@@ -61,7 +64,8 @@ impl<T> Facets<T> {
     }
 
     /// `pattern = ".."`: a regular expression that the text matches somewhere, as in JSON Schema.
-    pub fn pattern(&mut self, pattern: impl Display) -> &mut Self
+    #[must_use]
+    pub fn pattern(mut self, pattern: impl Display) -> Self
     where
         T: Textual,
     {
@@ -70,7 +74,11 @@ impl<T> Facets<T> {
     }
 
     /// `values = [..]`: the only values allowed.
-    pub fn values<V: Serialize, const N: usize>(&mut self, values: [V; N]) -> &mut Self {
+    #[must_use]
+    pub fn values<const N: usize>(mut self, values: [T; N]) -> Self
+    where
+        T: Shown,
+    {
         let values = values
             .iter()
             .filter_map(|value| serde_json::to_value(value).ok())
@@ -80,7 +88,8 @@ impl<T> Facets<T> {
     }
 
     /// `not_blank`: not only white space.
-    pub fn not_blank(&mut self) -> &mut Self
+    #[must_use]
+    pub fn not_blank(mut self) -> Self
     where
         T: Textual,
     {
@@ -89,7 +98,11 @@ impl<T> Facets<T> {
     }
 
     /// `example = ..`: shown to the model.
-    pub fn example(&mut self, example: impl Serialize) -> &mut Self {
+    #[must_use]
+    pub fn example(mut self, example: T) -> Self
+    where
+        T: Shown,
+    {
         if let Ok(example) = serde_json::to_value(example) {
             self.set("examples", Value::Array(vec![example]));
         }
@@ -97,13 +110,15 @@ impl<T> Facets<T> {
     }
 
     /// `strict`: types must match, here and everywhere below.
-    pub fn strict(&mut self) -> &mut Self {
+    #[must_use]
+    pub fn strict(mut self) -> Self {
         self.set(marks::STRICT, true);
         self
     }
 
     /// `case_sensitive`: an enum value in another case is refused.
-    pub fn case_sensitive(&mut self) -> &mut Self {
+    #[must_use]
+    pub fn case_sensitive(mut self) -> Self {
         self.set(marks::CASE_SENSITIVE, true);
         self
     }

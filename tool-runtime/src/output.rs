@@ -135,12 +135,23 @@ impl<T, E> Output<Result<T, E>> {
 
 /// [`Output::respond`] for what is no `Result`.
 pub trait Respond {
+    /// What was returned.
+    type Returned;
+
     /// The value as an output.
-    fn respond(self) -> ToolOutput;
+    // The bound stands here, not at the `impl`: there it would only say that there is no method `respond`.
+    fn respond(self) -> ToolOutput
+    where
+        Self::Returned: IntoOutput;
 }
 
-impl<T: IntoOutput> Respond for Output<T> {
-    fn respond(self) -> ToolOutput {
+impl<T> Respond for Output<T> {
+    type Returned = T;
+
+    fn respond(self) -> ToolOutput
+    where
+        T: IntoOutput,
+    {
         self.0.into_output()
     }
 }

@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 
 use crate::facets::Facets;
 use crate::host::Host;
-use crate::param::{Param, Parameter};
+use crate::param::Param;
+use crate::parameter::Parameter;
 use crate::state::States;
 
 /// A tuple of up to 16 [`Param`]s; what the macro writes down as `PARAMS`.
@@ -45,10 +46,9 @@ pub struct ParamSpec {
 
 impl<T: Parameter> Param<T> {
     fn spec(&self) -> ParamSpec {
-        let mut facets = Facets::default();
-        if let Some(refine) = self.refine {
-            refine(&mut facets);
-        }
+        let facets = self
+            .refine
+            .map_or_else(Facets::default, |refine| refine(Facets::default()));
         ParamSpec {
             name: self.name,
             description: self.description,

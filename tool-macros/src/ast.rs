@@ -1,0 +1,103 @@
+//! A tool as its annotation describes it, with the tokens that it came from.
+
+use proc_macro2::Ident;
+use syn::ext::IdentExt as _;
+use syn::{FnArg, LitStr, Pat, PatType, Receiver, Type};
+
+use crate::attr::{ArgAttr, ToolAttr};
+use crate::doc::{self, Text};
+use crate::errors::Errors;
+use crate::rename::RenameRule;
+use crate::signature::{self, Function};
+
+pub(crate) struct ToolFn {
+    /// As written, without what only this crate understands.
+    pub(crate) function: Function,
+    pub(crate) attr: ToolAttr,
+    pub(crate) name: LitStr,
+    pub(crate) description: Option<Text>,
+    pub(crate) receiver: Option<Receiver>,
+    pub(crate) params: Vec<Param>,
+}
+
+pub(crate) struct Param {
+    pub(crate) ident: Ident,
+    pub(crate) ty: Type,
+    pub(crate) name: LitStr,
+    pub(crate) description: Option<Text>,
+    pub(crate) arg: ArgAttr,
+}
+
+impl ToolFn {
+    pub(crate) fn read(mut function: Function, mut attr: ToolAttr, errors: &Errors) -> Self {
+        let ident = &function.sig.ident;
+        let name = attr
+            .name
+            .take()
+            .unwrap_or_else(|| LitStr::new(&ident.unraw().to_string(), ident.span()));
+        let description = attr.description.take().or_else(|| doc::text(&function.attrs));
+        let mut receiver = None;
+        let mut params = Vec::new();
+        for input in &mut function.sig.inputs {
+            let mut own = signature::clean(input);
+            for attr in own.iter().filter(|attr| is_conditional(attr)) {
+                errors.over(
+                    attr.path(),
+                    "a parameter of a tool cannot depend on `cfg`; write the function twice, each with its own `#[cfg(..)]`",
+                );
+            }
+            let arg = ArgAttr::take(&mut own, errors);
+            match input {
+                FnArg::Receiver(this) => receiver = Some(this.clone()),
+                FnArg::Typed(typed) => {
+                    params.extend(Param::read(typed, arg, doc::text(&own), attr.rename_all, errors));
+                }
+            }
+        }
+        Self {
+            function,
+            attr,
+            name,
+            description,
+            receiver,
+            params,
+        }
+    }
+}
+
+impl Param {
+    fn read(
+        typed: &PatType,
+        mut arg: ArgAttr,
+        doc: Option<Text>,
+        rename_all: Option<RenameRule>,
+        errors: &Errors,
+    ) -> Option<Self> {
+        let ident = match &*typed.pat {
+            Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => &pat.ident,
+            other => {
+                errors.over(
+                    other,
+                    "a parameter of a tool needs a name that the model can use; take the value apart in the body",
+                );
+                return None;
+            }
+        };
+        let name = arg.name.take().unwrap_or_else(|| {
+            let name = ident.unraw().to_string();
+            let name = rename_all.map_or_else(|| name.clone(), |rule| rule.apply(&name));
+            LitStr::new(&name, ident.span())
+        });
+        Some(Self {
+            ident: ident.clone(),
+            ty: (*typed.ty).clone(),
+            name,
+            description: arg.description.take().or(doc),
+            arg,
+        })
+    }
+}
+
+fn is_conditional(attr: &syn::Attribute) -> bool {
+    attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr")
+}

@@ -1,0 +1,32 @@
+//! `crate = path`: where the runtime is. The output spells it once.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::{Path, parse_quote};
+
+/// The path of the runtime and the name that it goes by within the output.
+pub(crate) struct Runtime {
+    path: Path,
+    alias: &'static str,
+}
+
+impl Runtime {
+    /// `taken` is a name that the alias must not hide.
+    pub(crate) fn new(path: Option<&Path>, taken: &Ident) -> Self {
+        Self {
+            path: path.cloned().unwrap_or_else(|| parse_quote!(::tool_runtime)),
+            alias: if taken == "__rt" { "__rt_" } else { "__rt" },
+        }
+    }
+
+    /// The alias; errors about what it leads to are shown at `span`.
+    pub(crate) fn at(&self, span: Span) -> Ident {
+        Ident::new(self.alias, span)
+    }
+
+    pub(crate) fn import(&self) -> TokenStream {
+        let path = self.path.to_token_stream();
+        let alias = self.at(Span::mixed_site());
+        quote!(use #path::__private::{self as #alias, Respond as _};)
+    }
+}

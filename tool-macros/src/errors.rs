@@ -1,0 +1,75 @@
+//! All mistakes of one invocation, collected and reported together. Forgetting them panics.
+
+use std::cell::RefCell;
+use std::fmt::Display;
+
+use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
+
+pub(crate) struct Errors(RefCell<Option<Collected>>);
+
+#[derive(Default)]
+struct Collected {
+    messages: Vec<syn::Error>,
+    left_to_rustc: bool,
+}
+
+/// What stands in the way of an expansion.
+#[derive(Debug)]
+pub(crate) struct Refused(TokenStream);
+
+impl Errors {
+    pub(crate) fn new() -> Self {
+        Self(RefCell::new(Some(Collected::default())))
+    }
+
+    pub(crate) fn at(&self, span: Span, message: impl Display) {
+        self.push(syn::Error::new(span, message));
+    }
+
+    pub(crate) fn over(&self, tokens: impl ToTokens, message: impl Display) {
+        self.push(syn::Error::new_spanned(tokens, message));
+    }
+
+    pub(crate) fn push(&self, error: syn::Error) {
+        if let Some(collected) = &mut *self.0.borrow_mut() {
+            collected.messages.push(error);
+        }
+    }
+
+    /// For mistakes that the compiler itself reports in the function that is emitted.
+    pub(crate) fn leave_to_rustc(&self) {
+        if let Some(collected) = &mut *self.0.borrow_mut() {
+            collected.left_to_rustc = true;
+        }
+    }
+
+    pub(crate) fn finish(self) -> Result<(), Refused> {
+        let collected = self.0.borrow_mut().take().unwrap_or_default();
+        if collected.messages.is_empty() && !collected.left_to_rustc {
+            return Ok(());
+        }
+        Err(Refused(
+            collected
+                .messages
+                .iter()
+                .map(syn::Error::to_compile_error)
+                .collect(),
+        ))
+    }
+}
+
+impl Drop for Errors {
+    fn drop(&mut self) {
+        assert!(
+            std::thread::panicking() || self.0.get_mut().is_none(),
+            "the errors of an invocation were forgotten",
+        );
+    }
+}
+
+impl ToTokens for Refused {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        tokens.extend(self.0.clone());
+    }
+}

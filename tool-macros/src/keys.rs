@@ -1,0 +1,147 @@
+//! `key`, `key = value`, `key, key`: the grammar that `#[tool(..)]` and `#[arg(..)]` share.
+
+use proc_macro2::{Span, TokenTree};
+use syn::ext::IdentExt as _;
+use syn::parse::ParseStream;
+use syn::{Expr, Ident, Lit, LitBool, LitStr, Token};
+
+use crate::doc::Text;
+use crate::errors::Errors;
+use crate::suggest;
+
+/// A key with what follows it.
+pub(crate) struct Entry<'a> {
+    key: &'a Ident,
+    input: ParseStream<'a>,
+}
+
+/// Gives each key to `take`; a mistake in one does not hide those in the others.
+pub(crate) fn each(
+    input: ParseStream<'_>,
+    of: &str,
+    known: &[&'static str],
+    errors: &Errors,
+    mut take: impl FnMut(&'static str, &Entry<'_>) -> syn::Result<()>,
+) {
+    let mut seen: Vec<&str> = Vec::new();
+    while !input.is_empty() {
+        let result = key(input, of).and_then(|key| match known.iter().find(|word| key == **word) {
+            None => Err(unknown(&key, of, known)),
+            Some(word) if seen.contains(word) => {
+                Err(syn::Error::new(key.span(), format!("`{word}` is given twice")))
+            }
+            Some(word) => {
+                seen.push(word);
+                let entry = Entry { key: &key, input };
+                take(word, &entry)?;
+                end_of_entry(&entry)
+            }
+        });
+        if let Err(error) = result {
+            errors.push(error);
+            skip_entry(input);
+        }
+        // Either at the end or at a comma.
+        let _: Option<Token![,]> = input.parse().ok();
+    }
+}
+
+fn key(input: ParseStream<'_>, of: &str) -> syn::Result<Ident> {
+    let span = input.span();
+    Ident::parse_any(input).map_err(|_| syn::Error::new(span, format!("expected a key of `#[{of}(..)]`")))
+}
+
+fn unknown(key: &Ident, of: &str, known: &[&str]) -> syn::Error {
+    let message = match suggest::meant(&key.to_string(), known) {
+        Some(word) => format!("`#[{of}]` has no `{key}`; did you mean `{word}`?"),
+        None => format!("`#[{of}]` has no `{key}`; it has `{}`", known.join("`, `")),
+    };
+    syn::Error::new(key.span(), message)
+}
+
+fn end_of_entry(entry: &Entry<'_>) -> syn::Result<()> {
+    if entry.input.is_empty() || entry.input.peek(Token![,]) {
+        return Ok(());
+    }
+    Err(entry
+        .input
+        .error(format_args!("expected `,` after `{}`", entry.key)))
+}
+
+fn skip_entry(input: ParseStream<'_>) {
+    while !input.is_empty() && !input.peek(Token![,]) {
+        let _: Result<TokenTree, _> = input.parse();
+    }
+}
+
+impl Entry<'_> {
+    pub(crate) fn span(&self) -> Span {
+        self.key.span()
+    }
+
+    /// `key` or `key = true`.
+    pub(crate) fn flag(&self) -> syn::Result<bool> {
+        if !self.input.peek(Token![=]) {
+            return Ok(true);
+        }
+        let _: Token![=] = self.input.parse()?;
+        let span = self.input.span();
+        let flag: Result<LitBool, _> = self.input.parse();
+        flag.map(|flag| flag.value).map_err(|_| {
+            syn::Error::new(
+                span,
+                format!("`{0}` is a flag; write `{0}` or `{0} = false`", self.key),
+            )
+        })
+    }
+
+    /// `key = ".."`.
+    pub(crate) fn literal(&self) -> syn::Result<LitStr> {
+        let form = "\"..\"";
+        self.equals(form)?;
+        let span = self.input.span();
+        self.input
+            .parse()
+            .map_err(|_| syn::Error::new(span, format!("expected a text; write `{} = {form}`", self.key)))
+    }
+
+    /// `key = ".."`, or an expression for a text.
+    pub(crate) fn text(&self) -> syn::Result<Text> {
+        let expr = self.expr("\"..\"")?;
+        match &expr {
+            Expr::Lit(lit) => match &lit.lit {
+                Lit::Str(text) if text.value().trim().is_empty() => {
+                    Err(syn::Error::new(text.span(), format!("the {} is empty", self.key)))
+                }
+                Lit::Str(text) => Ok(Text::Known(text.clone())),
+                other => Err(syn::Error::new(
+                    other.span(),
+                    format!("expected a text; write `{} = \"..\"`", self.key),
+                )),
+            },
+            computed => Ok(Text::Computed(quote::quote!(#computed))),
+        }
+    }
+
+    /// `key = <form>`, any expression.
+    pub(crate) fn expr(&self, form: &str) -> syn::Result<Expr> {
+        self.equals(form)?;
+        self.input.parse()
+    }
+
+    /// Takes the `=`, and makes sure that something follows.
+    pub(crate) fn equals(&self, form: &str) -> syn::Result<()> {
+        let equals: Option<Token![=]> = self.input.parse().ok();
+        if equals.is_none() || self.input.is_empty() || self.input.peek(Token![,]) {
+            return Err(syn::Error::new(
+                self.key.span(),
+                format!("`{0}` needs a value; write `{0} = {form}`", self.key),
+            ));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn input(&self) -> ParseStream<'_> {
+        self.input
+    }
+}

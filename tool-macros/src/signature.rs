@@ -1,0 +1,82 @@
+//! A function whose body stays tokens: it is not this crate's business, and half of one is fine.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::parse::{Parse, ParseStream};
+use syn::{Attribute, FnArg, Signature, Visibility, token};
+
+#[derive(Clone)]
+pub(crate) struct Function {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) vis: Visibility,
+    pub(crate) sig: Signature,
+    /// A block, or `;`.
+    pub(crate) body: TokenTree,
+}
+
+impl Parse for Function {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        Self::after_attrs(attrs, input)
+    }
+}
+
+impl Function {
+    pub(crate) fn after_attrs(attrs: Vec<Attribute>, input: ParseStream<'_>) -> syn::Result<Self> {
+        let vis = input.parse()?;
+        let sig = input.parse()?;
+        if !input.peek(token::Brace) && !input.peek(syn::Token![;]) {
+            return Err(input.error("expected the body of the function: `{ .. }`"));
+        }
+        let body = input.parse()?;
+        Ok(Self {
+            attrs,
+            vis,
+            sig,
+            body,
+        })
+    }
+
+    pub(crate) fn has_body(&self) -> bool {
+        matches!(self.body, TokenTree::Group(_))
+    }
+
+    /// The `cfg`s of the function, which whatever is made from it shares.
+    pub(crate) fn cfgs(&self) -> impl Iterator<Item = &Attribute> {
+        self.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
+    }
+}
+
+pub(crate) fn is_tool(attr: &Attribute) -> bool {
+    attr.path()
+        .segments
+        .last()
+        .is_some_and(|last| last.ident == "tool")
+}
+
+/// Takes the attributes away that only this crate understands, and with them what rustc allows on no parameter.
+pub(crate) fn clean(input: &mut FnArg) -> Vec<Attribute> {
+    let attrs = match input {
+        FnArg::Receiver(receiver) => &mut receiver.attrs,
+        FnArg::Typed(typed) => &mut typed.attrs,
+    };
+    attrs
+        .extract_if(.., |attr| {
+            ["doc", "arg", "cfg", "cfg_attr"]
+                .iter()
+                .any(|ours| attr.path().is_ident(ours))
+        })
+        .collect()
+}
+
+impl ToTokens for Function {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let Self {
+            attrs,
+            vis,
+            sig,
+            body,
+        } = self;
+        tokens.extend(quote!(#(#attrs)* #vis #sig #body));
+    }
+}

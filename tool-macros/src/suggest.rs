@@ -1,0 +1,86 @@
+//! "did you mean" for misspelt keys.
+
+/// What people write who know another crate.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("desc", "description"),
+    ("doc", "description"),
+    ("docs", "description"),
+    ("enum", "values"),
+    ("one_of", "values"),
+    ("max", "range"),
+    ("min", "range"),
+    ("minimum", "range"),
+    ("maximum", "range"),
+    ("max_length", "length"),
+    ("min_length", "length"),
+    ("max_items", "length"),
+    ("min_items", "length"),
+    ("len", "length"),
+    ("regex", "pattern"),
+    ("rename", "name"),
+    ("readonly", "read_only"),
+    ("non_blank", "not_blank"),
+    ("not_empty", "not_blank"),
+    ("examples", "input_examples"),
+    ("examples", "example"),
+    ("error", "errors"),
+];
+
+/// The known word that was most likely meant.
+pub(crate) fn meant<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+    let synonym = SYNONYMS
+        .iter()
+        .filter(|(from, _)| from.eq_ignore_ascii_case(written))
+        .find_map(|(_, to)| known.iter().find(|word| *word == to));
+    if let Some(word) = synonym {
+        return Some(word);
+    }
+    let (distance, word) = known
+        .iter()
+        .map(|word| (distance(&written.to_lowercase(), &word.to_lowercase()), *word))
+        .min_by_key(|(distance, _)| *distance)?;
+    (distance <= word.len() / 3).then_some(word)
+}
+
+/// Insertions, deletions and replacements from one word to the other.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (deleted, a) in from.chars().enumerate() {
+        let mut diagonal = deleted;
+        let mut left = deleted + 1;
+        for (cell, b) in row.iter_mut().skip(1).zip(&to) {
+            let replaced = diagonal + usize::from(a != *b);
+            diagonal = *cell;
+            left = replaced.min(*cell + 1).min(left + 1);
+            *cell = left;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = deleted + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_edits() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("abc", ""), 3);
+        assert_eq!(distance("abc", "abc"), 0);
+    }
+
+    #[test]
+    fn finds_the_likely_word() {
+        let known = ["name", "description", "read_only", "rename_all"];
+        assert_eq!(meant("descripton", &known), Some("description"));
+        assert_eq!(meant("readOnly", &known), Some("read_only"));
+        assert_eq!(meant("desc", &known), Some("description"));
+        assert_eq!(meant("Name", &known), Some("name"));
+        assert_eq!(meant("zebra", &known), None);
+    }
+}

@@ -1,0 +1,49 @@
+//! Values as they are written in attributes, made into the parameter's type.
+
+/// From what is written in `default`, `values` or `example` to the parameter's type.
+///
+/// `Into` would not do: `100.into()` is no `u32`.
+#[diagnostic::on_unimplemented(
+    message = "a `{Self}` does not fit a parameter of type `{T}`",
+    label = "expected `{T}`"
+)]
+pub trait Fits<T> {
+    /// Converts.
+    fn fit(self) -> T;
+}
+
+impl<T> Fits<T> for T {
+    fn fit(self) -> T {
+        self
+    }
+}
+
+impl<T> Fits<Option<T>> for T {
+    fn fit(self) -> Option<T> {
+        Some(self)
+    }
+}
+
+impl Fits<String> for &str {
+    fn fit(self) -> String {
+        self.to_owned()
+    }
+}
+
+impl Fits<Option<String>> for &str {
+    fn fit(self) -> Option<String> {
+        Some(self.to_owned())
+    }
+}
+
+impl<T, V: Fits<T>, const N: usize> Fits<Vec<T>> for [V; N] {
+    fn fit(self) -> Vec<T> {
+        self.map(Fits::fit).into()
+    }
+}
+
+impl<T, V: Fits<T>, const N: usize> Fits<Option<Vec<T>>> for [V; N] {
+    fn fit(self) -> Option<Vec<T>> {
+        Some(self.fit())
+    }
+}

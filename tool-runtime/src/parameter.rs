@@ -1,0 +1,124 @@
+//! The types that a parameter may have, and who supplies their values.
+//!
+//! Traits judge the types, so an alias of `Option` is optional and a `State` needs no marker.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::{Deserializer, Serialize};
+
+use crate::context::{CancellationToken, Context};
+use crate::host::Host;
+use crate::state::{State, States};
+
+/// A type that a parameter of a tool may have.
+///
+/// Implemented for what the model supplies (everything that is [`DeserializeOwned`] and [`JsonSchema`]) and for
+/// what the host supplies: [`State`], [`Context`], [`CancellationToken`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a tool",
+    label = "neither the model nor the host can supply this",
+    note = "for a value that the model supplies, derive `tool_runtime::serde::Deserialize` and `tool_runtime::schemars::JsonSchema`",
+    note = "for a value that the host supplies, write `State<{Self}>` and give the registry one: `.with_state(..)`"
+)]
+pub trait Parameter: Sized + Send + 'static {
+    /// Whether the model supplies it; then it is in the definition.
+    const FROM_MODEL: bool;
+
+    /// Its schema, of a model's parameter.
+    fn schema(generator: &mut SchemaGenerator) -> Schema;
+
+    /// Its value when the model sends none; `None` when it must send one.
+    fn absent() -> Option<Self>;
+
+    /// Reads a model's parameter.
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+
+    /// Gets a host's parameter.
+    fn supply(host: &Host<'_>) -> Option<Self>;
+
+    /// The type of state that it needs and the registry does not have.
+    fn missing_state(states: &States) -> Option<&'static str>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameter for T {
+    const FROM_MODEL: bool = true;
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<T>()
+    }
+
+    fn absent() -> Option<Self> {
+        crate::absent::value()
+    }
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer)
+    }
+
+    fn supply(_: &Host<'_>) -> Option<Self> {
+        None
+    }
+
+    fn missing_state(_: &States) -> Option<&'static str> {
+        None
+    }
+}
+
+/// What the host supplies needs no description: the model never hears of it.
+#[diagnostic::on_unimplemented(
+    message = "this parameter has no description",
+    label = "the model relies on it: say what to send",
+    note = "write a doc comment (`/// ..`) above the parameter, or `#[arg(description = \"..\")]`"
+)]
+pub trait FromHost: Parameter {}
+
+/// Implements [`Parameter`] for a type that the host supplies.
+macro_rules! from_host {
+    ([$($generics:tt)*] $type:ty, |$host:ident| $supply:expr, |$states:ident| $missing:expr) => {
+        impl<$($generics)*> Parameter for $type {
+            const FROM_MODEL: bool = false;
+
+            fn schema(_: &mut SchemaGenerator) -> Schema {
+                Schema::default()
+            }
+
+            fn absent() -> Option<Self> {
+                None
+            }
+
+            fn read<'de, D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+                Err(serde::de::Error::custom("the host supplies this, not the model"))
+            }
+
+            fn supply($host: &Host<'_>) -> Option<Self> {
+                $supply
+            }
+
+            fn missing_state($states: &States) -> Option<&'static str> {
+                $missing
+            }
+        }
+
+        impl<$($generics)*> FromHost for $type {}
+    };
+}
+
+from_host!(
+    [T: Send + Sync + 'static] State<T>,
+    |host| host.states.get::<T>(),
+    |states| states.get::<T>().is_none().then(std::any::type_name::<T>)
+);
+from_host!([] Context, |host| Some(host.context()), |_states| None);
+from_host!([] CancellationToken, |host| Some(host.token()), |_states| None);
+
+/// Types whose values can be shown to the model: in `default`, `values` and `example`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can have neither `default` nor `values` nor `example`",
+    label = "the model is shown them as JSON, and this is not `Serialize`",
+    note = "derive `tool_runtime::serde::Serialize` for it; what the host supplies has none of them"
+)]
+pub trait Shown: Parameter + Serialize {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Parameter + Serialize> Shown for T {}
