@@ -1,18 +1,25 @@
 //! The calls of one turn, side by side.
 
 use std::collections::VecDeque;
+use std::future::Future;
 
 use tokio::task::JoinSet;
 
 use crate::call::ToolCall;
 use crate::execute;
-use crate::registry::ToolRegistry;
 use crate::result::{Failure, ToolOutcome};
 
-/// Runs the calls on the runtime's threads, never more than `limit` at once, and answers in their order.
+/// Runs `call` for each on the runtime's threads, never more than `limit` at once, and answers in their order.
 ///
 /// Whoever drops the future ends all calls: [`JoinSet`] aborts what it holds.
-pub(crate) async fn run(registry: &ToolRegistry, calls: Vec<ToolCall>, limit: usize) -> Vec<ToolOutcome> {
+pub(crate) async fn run<R>(
+    calls: Vec<ToolCall>,
+    limit: usize,
+    call: impl Fn(ToolCall) -> R,
+) -> Vec<ToolOutcome>
+where
+    R: Future<Output = ToolOutcome> + Send + 'static,
+{
     let mut outcomes: Vec<Option<ToolOutcome>> = Vec::new();
     outcomes.resize_with(calls.len(), || None);
     let ids: Vec<String> = calls.iter().map(|call| call.id.clone()).collect();
@@ -20,10 +27,10 @@ pub(crate) async fn run(registry: &ToolRegistry, calls: Vec<ToolCall>, limit: us
     let mut running = JoinSet::new();
     loop {
         while running.len() < limit.max(1)
-            && let Some((place, call)) = waiting.pop_front()
+            && let Some((place, next)) = waiting.pop_front()
         {
-            let registry = registry.clone();
-            running.spawn(async move { (place, registry.call(call).await) });
+            let answer = call(next);
+            running.spawn(async move { (place, answer.await) });
         }
         match running.join_next().await {
             Some(Ok((place, outcome))) => {

@@ -217,7 +217,11 @@ impl ToolRegistry {
     /// Never more at once than [`with_max_concurrency`](Self::with_max_concurrency) allows. Dropping the future
     /// ends all of them. Needs a tokio runtime.
     pub async fn execute_all(&self, calls: impl IntoIterator<Item = ToolCall>) -> Vec<ToolOutcome> {
-        batch::run(self, calls.into_iter().collect(), self.concurrency.0).await
+        let run = |call| {
+            let registry = self.clone();
+            async move { registry.call(call).await }
+        };
+        batch::run(calls.into_iter().collect(), self.concurrency.0, run).await
     }
 
     /// Reads a call's arguments without running anything: what a permission dialog shows and a gateway passes on.
