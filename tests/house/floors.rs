@@ -1,0 +1,104 @@
+//! Floors: the `mod` lines of a file read bottom up, and a file imports only from those above it in that list.
+
+use crate::sources::{CRATES, Module, shown};
+use crate::tokens::{self, Reference};
+
+#[test]
+fn a_file_imports_only_from_floors_below_it() {
+    let mut wrong = Vec::new();
+    for name in CRATES {
+        let root = Module::of_crate(name);
+        root.walk(&mut Vec::new(), &mut |above, module| {
+            if above.is_empty() || module.name == "__private" {
+                return; // lib.rs names everything, and so does what the macros' output names
+            }
+            for reference in tokens::references(&module.tokens) {
+                if let Some(reason) = broken(above, module, &reference) {
+                    wrong.push(format!(
+                        "{}:{}: `{}` {reason}",
+                        shown(&module.file),
+                        reference.line,
+                        reference.segments.join("::"),
+                    ));
+                }
+            }
+        });
+    }
+    assert!(
+        wrong.is_empty(),
+        "a file may import only from files above its own `mod` line, so that no circle can arise.\n\
+         Move the line up or down in `lib.rs` (or the folder's `mod.rs`) if that breaks no other file, \
+         else move the item to where both can reach it:\n  {}",
+        wrong.join("\n  "),
+    );
+}
+
+/// Why a reference goes up, or `None` when it goes down.
+fn broken(above: &[&Module], module: &Module, reference: &Reference) -> Option<String> {
+    let own: Vec<&Module> = above.iter().copied().chain([module]).collect();
+    let target = resolve(&own, reference)?;
+    let shared = own
+        .iter()
+        .skip(1)
+        .zip(&target)
+        .take_while(|(module, segment)| module.name == **segment)
+        .count();
+    // The lowest module that both are in; what follows it in the path is a sibling of ours, or our own.
+    let parent = own.get(shared)?;
+    let Some(child) = own.get(shared + 1) else {
+        return None; // into itself, or a folder's `mod.rs` into the folder
+    };
+    let Some(wanted) = target.get(shared) else {
+        return None; // the module itself, as in `use super::*`: judged by what is named
+    };
+    let ours = parent.floor(&child.name)?;
+    match parent.floor(wanted) {
+        Some(theirs) if theirs < ours => None,
+        Some(_) => Some(format!("is on a floor above `{}`", child.name)),
+        None if wanted.starts_with("__") => None,
+        None => Some(format!(
+            "is an item of `{}`, which stands above; name the file that defines it",
+            shown(&parent.file),
+        )),
+    }
+}
+
+/// The path from the crate's root that a reference means; `None` when it stays inside an inline module.
+fn resolve(own: &[&Module], reference: &Reference) -> Option<Vec<String>> {
+    let mut base: Vec<String> = own.iter().skip(1).map(|module| module.name.clone()).collect();
+    base.extend(reference.within.iter().cloned());
+    let mut segments = reference.segments.iter().map(String::as_str).peekable();
+    while let Some(word) = segments.peek() {
+        match *word {
+            "crate" => base.clear(),
+            "super" => {
+                base.pop()?;
+            }
+            "self" => {}
+            _ => break,
+        }
+        segments.next();
+    }
+    Some(base.into_iter().chain(segments.map(str::to_owned)).collect())
+}
+
+/// Seed 001, § 5.1: the core does not depend on the infrastructure.
+#[test]
+fn the_core_of_offload_knows_no_writer() {
+    let builtins = Module::of_crate("tool-builtins");
+    let offload = builtins
+        .children
+        .iter()
+        .find(|module| module.name == "offload")
+        .expect("tool-builtins/src/offload/ is the offload tool");
+    let core = offload
+        .floor("function")
+        .expect("offload/function.rs is the core");
+    for writer in ["local", "memory"] {
+        let floor = offload.floor(writer).expect("offload/ has this writer");
+        assert!(
+            core < floor,
+            "`mod function;` stands above `mod {writer};` in offload/mod.rs, so that it cannot use it"
+        );
+    }
+}

@@ -1,0 +1,7 @@
+//! The rules of the house, held by tests: floors, sizes, names, and documents that tell the truth.
+
+mod documents;
+mod floors;
+mod sizes;
+mod sources;
+mod tokens;

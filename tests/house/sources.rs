@@ -1,0 +1,128 @@
+//! Finds the modules of a crate as its `mod` lines declare them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{TokenStream, TokenTree};
+
+use crate::tokens;
+
+/// The library crates whose floors are held.
+pub const CRATES: [&str; 3] = ["tool-runtime", "tool-macros", "tool-builtins"];
+
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// A file of the workspace as text.
+pub fn text(path: &str) -> String {
+    read(&root().join(path))
+}
+
+pub fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()))
+}
+
+/// A path from the root, with `/` on every system.
+pub fn shown(path: &Path) -> String {
+    let path = path.strip_prefix(root()).unwrap_or(path);
+    path.to_string_lossy().replace('\\', "/")
+}
+
+/// A module with a file of its own, and the modules that it declares, in their order.
+pub struct Module {
+    pub name: String,
+    pub file: PathBuf,
+    pub tokens: TokenStream,
+    pub children: Vec<Module>,
+}
+
+impl Module {
+    /// The root module of a crate.
+    pub fn of_crate(name: &str) -> Self {
+        let directory = root().join(name).join("src");
+        Self::load("crate".to_owned(), directory.join("lib.rs"), &directory)
+    }
+
+    fn load(name: String, file: PathBuf, children_in: &Path) -> Self {
+        let tokens = tokens::product(&read(&file), &file);
+        let children = declared(&tokens)
+            .into_iter()
+            .map(|(name, path)| {
+                let below = children_in.join(&name);
+                let flat = children_in.join(format!("{name}.rs"));
+                let file = match path {
+                    Some(path) => file.parent().unwrap().join(path),
+                    None if flat.exists() => flat,
+                    None => below.join("mod.rs"),
+                };
+                Self::load(name, file, &below)
+            })
+            .collect();
+        Self {
+            name,
+            file,
+            tokens,
+            children,
+        }
+    }
+
+    /// Where a child stands among its siblings; 0 is the ground.
+    pub fn floor(&self, child: &str) -> Option<usize> {
+        self.children.iter().position(|it| it.name == child)
+    }
+
+    /// Calls `visit` with every module and its path from the crate's root.
+    pub fn walk<'a>(&'a self, path: &mut Vec<&'a Module>, visit: &mut impl FnMut(&[&'a Module], &'a Module)) {
+        visit(path, self);
+        path.push(self);
+        for child in &self.children {
+            child.walk(path, visit);
+        }
+        path.pop();
+    }
+}
+
+/// The `mod name;` lines of a file, each with its `#[path]`.
+fn declared(tokens: &TokenStream) -> Vec<(String, Option<String>)> {
+    let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    let mut found = Vec::new();
+    let mut path = None;
+    for (place, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Group(group) => {
+                if let Some(value) = tokens::value_of(group, "path") {
+                    path = Some(value);
+                }
+            }
+            TokenTree::Punct(punct) if punct.as_char() == ';' => path = None,
+            TokenTree::Ident(word) if word == "mod" => {
+                if let (Some(TokenTree::Ident(name)), Some(TokenTree::Punct(end))) =
+                    (tokens.get(place + 1), tokens.get(place + 2))
+                    && end.as_char() == ';'
+                {
+                    found.push((name.to_string(), path.take()));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Every file below a directory with that extension, sorted; build output and version control left out.
+pub fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    for entry in entries {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("target") && !path.ends_with(".git") {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|it| it == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
