@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::definition::{Hints, ToolDefinition};
 use crate::issue::Issue;
 use crate::params::{ParamSpec, Params};
+use crate::schema::clean;
 
 /// A tool as its annotation describes it, its parameters' types forgotten.
 #[derive(Debug)]
@@ -105,7 +106,7 @@ impl Declaration {
         definition
     }
 
-    /// One object of all the model's parameters, as schemars describes their types.
+    /// One object of all the model's parameters, as their types and attributes describe them.
     fn marked_schema(&self) -> Value {
         let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         let mut generator = settings.into_generator();
@@ -134,6 +135,7 @@ impl Declaration {
         if !definitions.is_empty() {
             schema["$defs"] = Value::Object(definitions);
         }
+        clean(&mut schema);
         schema
     }
 }

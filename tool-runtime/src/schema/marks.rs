@@ -2,6 +2,10 @@
 //!
 //! A field of a struct takes them by schemars: `#[schemars(extend("x-not-blank" = true))]`.
 
+use serde_json::Value;
+
+use super::subschemas;
+
 /// A string that is more than white space. The description tells the model so.
 pub const NOT_BLANK: &str = "x-not-blank";
 
@@ -10,3 +14,54 @@ pub const STRICT: &str = "x-strict";
 
 /// Enum values are not matched in another case.
 pub const CASE_SENSITIVE: &str = "x-case-sensitive";
+
+/// The Rust type of an integer, `i8` … `u128`: its range is enforced where the schema does not spell it out.
+pub const INTEGER: &str = "x-integer";
+
+/// All of them.
+pub(crate) const ALL: [&str; 4] = [NOT_BLANK, STRICT, CASE_SENSITIVE, INTEGER];
+
+/// Takes the marks out of a schema, at every depth: what remains is what a model is shown.
+pub fn strip(schema: &mut Value) {
+    subschemas::each_mut(schema, |keywords| {
+        keywords.retain(|keyword, _| !ALL.contains(&keyword.as_str()))
+    });
+}
+
+/// Takes the `default`s out of a schema, at every depth. They are applied here; a model has no use for them
+/// (seed 002: the schema does not pass defaults on).
+pub fn strip_defaults(schema: &mut Value) {
+    subschemas::each_mut(schema, |keywords| {
+        keywords.retain(|keyword, _| keyword != "default")
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_keywords_are_stripped() {
+        let mut schema = json!({
+            "type": "object",
+            "properties": {
+                "x-strict": { "type": "string", "x-strict": true, "default": "a" },
+                "default": { "items": { "x-integer": "i32", "enum": [{ "x-strict": 1, "default": 2 }] } },
+            },
+            "$defs": { "x-integer": { "x-not-blank": true, "default": 1 } },
+        });
+        strip(&mut schema);
+        strip_defaults(&mut schema);
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "x-strict": { "type": "string" },
+                "default": { "items": { "enum": [{ "x-strict": 1, "default": 2 }] } },
+            },
+            "$defs": { "x-integer": {} },
+        });
+        assert_eq!(schema.to_string(), expected.to_string());
+    }
+}

@@ -1,0 +1,146 @@
+//! What schemars writes, made fit for a model to read; our private marks stay in it.
+//!
+//! Only rewrites: what is allowed stays allowed, but for the `null` of optional properties, which may be left out.
+
+use serde_json::{Map, Value};
+
+use super::{describe, marks, subschemas, unions};
+
+type Keywords = Map<String, Value>;
+
+/// Cleans the schema of a tool's parameters.
+pub(crate) fn clean(root: &mut Value) {
+    node(root);
+    describe::render(root);
+    subschemas::each_mut(root, arrange);
+}
+
+/// Cleans one schema, inner ones first. Recursive: Rust types do not nest deeply.
+fn node(schema: &mut Value) {
+    for child in subschemas::children_mut(schema) {
+        node(child);
+    }
+    let Value::Object(keywords) = schema else {
+        return;
+    };
+    keywords.retain(|keyword, value| !is_noise(keyword, value));
+    mark_integer(keywords);
+    unions::repair_flattened(keywords);
+    unions::gather_values(keywords);
+    unions::open_wrappers(keywords);
+    settle_properties(keywords);
+    unions::unwrap_sole(keywords);
+    tighten(keywords);
+}
+
+fn is_noise(keyword: &str, value: &Value) -> bool {
+    match keyword {
+        "$schema" | "title" => true,
+        "required" => value.as_array().is_some_and(Vec::is_empty),
+        "items" => *value == Value::Bool(true),
+        _ => false,
+    }
+}
+
+/// The `format` of a number is noise to a model; of an integer it names the range, which is enforced.
+fn mark_integer(keywords: &mut Keywords) {
+    let Some(format) = keywords.get("format").and_then(Value::as_str) else {
+        return;
+    };
+    let integer = match format {
+        "float" | "double" => None,
+        "int" => Some(format!("i{}", isize::BITS)),
+        "uint" => Some(format!("u{}", usize::BITS)),
+        "int8" | "int16" | "int32" | "int64" | "int128" => Some(format.replace("int", "i")),
+        "uint8" | "uint16" | "uint32" | "uint64" | "uint128" => Some(format.replace("uint", "u")),
+        _ => return,
+    };
+    keywords.retain(|keyword, _| keyword != "format");
+    if let Some(integer) = integer {
+        keywords.insert(marks::INTEGER.to_owned(), integer.into());
+    }
+}
+
+/// Optional properties are shown as what they are when they are there; `true` becomes `{}`, which can be described.
+fn settle_properties(keywords: &mut Keywords) {
+    let required: Vec<Value> = match keywords.get("required") {
+        Some(Value::Array(names)) => names.clone(),
+        _ => Vec::new(),
+    };
+    let properties = keywords.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, property) in properties.into_iter().flatten() {
+        match property {
+            Value::Bool(true) => *property = Value::Object(Map::new()),
+            Value::Object(property) if !required.iter().any(|known| known == name) => without_null(property),
+            _ => {}
+        }
+    }
+}
+
+/// Takes away the `null` that an `Option` adds.
+fn without_null(keywords: &mut Keywords) {
+    if let Some(Value::Array(types)) = keywords.get_mut("type")
+        && types.iter().any(|name| name != "null")
+    {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_mut_slice() {
+            let only = only.take();
+            keywords.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = keywords.get_mut("enum")
+        && values.iter().any(|value| !value.is_null())
+    {
+        values.retain(|value| !value.is_null());
+    }
+    // Two alternatives: `Option<T>`. More: a union that has a `null` of its own.
+    if let Some(Value::Array(alternatives)) = keywords.get_mut("anyOf")
+        && alternatives.len() == 2
+        && alternatives.iter().any(|schema| !is_null(schema))
+    {
+        alternatives.retain(|schema| !is_null(schema));
+    }
+    keywords.retain(|keyword, value| keyword != "default" || !value.is_null());
+    unions::unwrap_sole(keywords);
+    tighten(keywords);
+}
+
+fn is_null(schema: &Value) -> bool {
+    schema.get("type").and_then(Value::as_str) == Some("null")
+}
+
+/// Of two limits on the same side, one of the type and one of an attribute, the narrower one is enough.
+fn tighten(keywords: &mut Keywords) {
+    for (inclusive, exclusive, sign) in [
+        ("minimum", "exclusiveMinimum", 1.0),
+        ("maximum", "exclusiveMaximum", -1.0),
+    ] {
+        let limit = |keyword| {
+            keywords
+                .get(keyword)
+                .and_then(Value::as_f64)
+                .map(|limit| limit * sign)
+        };
+        if let (Some(wide), Some(narrow)) = (limit(inclusive), limit(exclusive)) {
+            let superfluous = if narrow >= wide { inclusive } else { exclusive };
+            keywords.retain(|keyword, _| keyword != superfluous);
+        }
+    }
+}
+
+/// The keywords in the order in which one reads them.
+fn arrange(keywords: &mut Keywords) {
+    let mut entries: Vec<_> = std::mem::take(keywords).into_iter().collect();
+    entries.sort_by_key(|(keyword, _)| match keyword.as_str() {
+        "$ref" => 0,
+        "type" => 1,
+        "description" => 2,
+        "enum" | "const" => 3,
+        "properties" => 4,
+        "required" => 5,
+        "additionalProperties" => 6,
+        "$defs" => 8,
+        _ => 7,
+    });
+    keywords.extend(entries);
+}

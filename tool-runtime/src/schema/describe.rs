@@ -1,0 +1,181 @@
+//! Descriptions: what the model must know and no keyword says, and which properties have none.
+
+use serde_json::{Map, Value};
+
+use super::{marks, subschemas};
+
+/// What the values of an enum mean, `[[value, text], …]`, until it is folded into the description.
+pub(super) const MEANINGS: &str = "x-meanings";
+
+/// Folds into the descriptions what only words can tell: the meaning of enum values, blankness, "not zero".
+pub(super) fn render(root: &mut Value) {
+    subschemas::each_mut(root, |schema| {
+        let mut text = described(schema).unwrap_or_default().trim().to_owned();
+        if schema.get(marks::NOT_BLANK) == Some(&Value::Bool(true)) && !speaks_of_blankness(&text) {
+            say(&mut text, "Must not be blank.");
+        }
+        if take_not_zero(schema) {
+            say(&mut text, "Must not be 0.");
+        }
+        if let Some(Value::Array(meanings)) = schema.get_mut(MEANINGS).map(Value::take) {
+            list(&mut text, schema, &meanings);
+        }
+        schema.retain(|keyword, _| keyword != MEANINGS && keyword != "description");
+        if !text.is_empty() {
+            schema.insert("description".to_owned(), text.into());
+        }
+    });
+}
+
+/// The JSON Pointers (into the schema) of properties that say nothing about themselves.
+///
+/// A constant tag needs no words, nor does the only content of a described alternative of a union.
+pub(crate) fn undescribed(root: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), root, false)];
+    while let Some((place, schema, alternative)) = open.pop() {
+        let sole_content = alternative && schema.get("description").is_some() && content(schema).count() == 1;
+        for (name, property) in content(schema) {
+            if !sole_content && !says_something(property, root) {
+                found.push(format!("{place}/properties/{}", subschemas::escape(name)));
+            }
+        }
+        let children = subschemas::children(schema).into_iter().rev();
+        open.extend(children.map(|(pointer, child)| {
+            let alternative = pointer.starts_with("/oneOf/") || pointer.starts_with("/anyOf/");
+            (format!("{place}{pointer}"), child, alternative)
+        }));
+    }
+    found
+}
+
+/// The properties of a schema that are no constant tags.
+fn content(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties
+        .into_iter()
+        .flatten()
+        .filter(|(_, property)| property.get("const").is_none())
+}
+
+fn says_something(property: &Value, root: &Value) -> bool {
+    let target = property
+        .get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|reference| root.pointer(reference.strip_prefix('#')?));
+    [Some(property), target].into_iter().flatten().any(|schema| {
+        schema
+            .as_object()
+            .and_then(described)
+            .is_some_and(|text| !text.trim().is_empty())
+    })
+}
+
+fn described(schema: &Map<String, Value>) -> Option<&str> {
+    schema.get("description").and_then(Value::as_str)
+}
+
+fn speaks_of_blankness(text: &str) -> bool {
+    text.to_lowercase().contains("blank") || text.contains("空白")
+}
+
+/// `NonZeroI64` is `not: {const: 0}`, which reads worse than the words.
+fn take_not_zero(schema: &mut Map<String, Value>) -> bool {
+    let zero = schema
+        .get("not")
+        .and_then(Value::as_object)
+        .is_some_and(|not| not.len() == 1 && not.get("const").and_then(Value::as_i64) == Some(0));
+    if zero {
+        schema.retain(|keyword, _| keyword != "not");
+    }
+    zero
+}
+
+/// Adds a sentence.
+fn say(text: &mut String, sentence: &str) {
+    if !text.is_empty() {
+        text.push(' ');
+    }
+    text.push_str(sentence);
+}
+
+/// Adds a line for each value that is still allowed and has a meaning.
+fn list(text: &mut String, schema: &Map<String, Value>, meanings: &[Value]) {
+    let allowed = schema.get("enum").and_then(Value::as_array);
+    for value in allowed.into_iter().flatten() {
+        let meaning = meanings
+            .iter()
+            .find_map(|pair| match pair.as_array()?.as_slice() {
+                [of, meaning] if of == value => meaning.as_str(),
+                _ => None,
+            });
+        let (Some(value), Some(meaning)) = (value.as_str(), meaning) else {
+            continue;
+        };
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let meaning = meaning.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.push_str(&format!("- `{value}`: {meaning}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_not_said_again() {
+        let mut schema = json!({ "properties": {
+            "a": { "x-not-blank": true },
+            "b": { "x-not-blank": true, "description": "The name." },
+            "c": { "x-not-blank": true, "description": "Never Blank." },
+            "d": { "x-not-blank": false, "description": "Any." },
+            "e": { "x-not-blank": true, "description": "不可为空白" },
+            "f": { "not": { "const": 0 }, "description": "A step." },
+        }});
+        render(&mut schema);
+        let texts: Vec<_> = content(&schema)
+            .map(|(_, property)| property["description"].as_str().unwrap())
+            .collect();
+        assert_eq!(
+            texts,
+            [
+                "Must not be blank.",
+                "The name. Must not be blank.",
+                "Never Blank.",
+                "Any.",
+                "不可为空白",
+                "A step. Must not be 0."
+            ],
+        );
+        assert_eq!(schema["properties"]["f"].get("not"), None);
+    }
+
+    #[test]
+    fn silent_properties_are_found() {
+        let schema = json!({
+            "properties": {
+                "told": { "description": "x", "properties": { "inner": { "description": " " } } },
+                "referred": { "$ref": "#/$defs/Told" },
+                "silent/one": { "items": { "properties": { "deep": {} } } },
+                "union": { "description": "x", "oneOf": [
+                    { "description": "x", "properties": { "Circle": {} } },
+                    { "properties": { "type": { "const": "square" }, "side": {} } },
+                ] },
+            },
+            "$defs": { "Told": { "description": "x" } },
+        });
+        assert_eq!(
+            undescribed(&schema),
+            [
+                "/properties/silent~1one",
+                "/properties/told/properties/inner",
+                "/properties/silent~1one/items/properties/deep",
+                "/properties/union/oneOf/1/properties/side",
+            ],
+        );
+    }
+}

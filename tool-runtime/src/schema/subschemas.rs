@@ -1,0 +1,132 @@
+//! Where schemas stand inside a schema: a property may be called `default` or `enum`, a keyword may not be mistaken.
+
+use serde_json::{Map, Value};
+
+/// The schemas directly inside `schema`, each with its JSON Pointer from there.
+pub(crate) fn children(schema: &Value) -> Vec<(String, &Value)> {
+    let mut found = Vec::new();
+    for (keyword, value) in schema.as_object().into_iter().flatten() {
+        match (holds(keyword), value) {
+            (Some(Holds::Map), Value::Object(schemas)) => found.extend(
+                schemas
+                    .iter()
+                    .map(|(name, schema)| (format!("/{}/{}", escape(keyword), escape(name)), schema)),
+            ),
+            (Some(Holds::Schemas), Value::Array(schemas)) => found.extend(
+                schemas
+                    .iter()
+                    .enumerate()
+                    .map(|(index, schema)| (format!("/{}/{index}", escape(keyword)), schema)),
+            ),
+            (Some(Holds::Schemas), schema) => found.push((format!("/{}", escape(keyword)), schema)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The schemas directly inside `schema`.
+pub(crate) fn children_mut(schema: &mut Value) -> Vec<&mut Value> {
+    let mut found = Vec::new();
+    for (keyword, value) in schema.as_object_mut().into_iter().flatten() {
+        match (holds(keyword), value) {
+            (Some(Holds::Map), Value::Object(schemas)) => found.extend(schemas.values_mut()),
+            (Some(Holds::Schemas), Value::Array(schemas)) => found.extend(schemas),
+            (Some(Holds::Schemas), schema) => found.push(schema),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Visits a schema and all schemas inside it, outer ones first. Not recursive: a foreign schema may be deep.
+pub(crate) fn each_mut(root: &mut Value, mut visit: impl FnMut(&mut Map<String, Value>)) {
+    let mut open = vec![root];
+    while let Some(schema) = open.pop() {
+        if let Value::Object(keywords) = schema {
+            visit(keywords);
+        }
+        open.extend(children_mut(schema));
+    }
+}
+
+/// A name as a token of a JSON Pointer (RFC 6901).
+pub(crate) fn escape(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// What a keyword's value holds.
+enum Holds {
+    /// One schema or a list of them.
+    Schemas,
+    /// Schemas by name.
+    Map,
+}
+
+fn holds(keyword: &str) -> Option<Holds> {
+    match keyword {
+        "items"
+        | "prefixItems"
+        | "additionalItems"
+        | "unevaluatedItems"
+        | "contains"
+        | "additionalProperties"
+        | "unevaluatedProperties"
+        | "propertyNames"
+        | "allOf"
+        | "anyOf"
+        | "oneOf"
+        | "not"
+        | "if"
+        | "then"
+        | "else" => Some(Holds::Schemas),
+        "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions" => Some(Holds::Map),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_are_not_keywords() {
+        let mut schema = json!({
+            "properties": { "items": { "x": 1 }, "a/b": { "enum": [{ "items": {} }] } },
+            "items": [{ "x": 2 }, { "not": { "x": 3 } }],
+            "default": { "items": { "x": 4 } },
+        });
+        let pointers: Vec<_> = children(&schema)
+            .into_iter()
+            .map(|(pointer, _)| pointer)
+            .collect();
+        assert_eq!(
+            pointers,
+            ["/properties/items", "/properties/a~1b", "/items/0", "/items/1"]
+        );
+        for (pointer, child) in children(&schema) {
+            assert_eq!(schema.pointer(&pointer), Some(child));
+        }
+        let mut seen = Vec::new();
+        each_mut(&mut schema, |keywords| seen.extend(keywords.get("x").cloned()));
+        seen.sort_by_key(Value::as_i64);
+        assert_eq!(seen, [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_deep_schema_is_no_danger() {
+        let mut schema = json!({});
+        for _ in 0..100_000 {
+            schema = Value::Object(Map::from_iter([("items".to_owned(), schema)]));
+        }
+        let mut count = 0;
+        each_mut(&mut schema, |_| count += 1);
+        assert_eq!(count, 100_001);
+        // Dropping a value is recursive, so it is taken apart from the outside.
+        while let Some(inner) = schema.get_mut("items") {
+            schema = inner.take();
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Enums of Rust, as schemars describes them, in fewer words.
+
+use serde_json::{Map, Value, json};
+
+use super::describe::MEANINGS;
+
+type Keywords = Map<String, Value>;
+
+/// Unit variants, which schemars lists one by one as soon as one of them is documented, become one `enum`.
+///
+/// Their docs are kept aside for the description.
+pub(super) fn gather_values(keywords: &mut Keywords) {
+    let Some(Value::Array(alternatives)) = keywords.get_mut("oneOf") else {
+        return;
+    };
+    let mut values = Vec::new();
+    let mut meanings = Vec::new();
+    let mut others = Vec::new();
+    let mut place = 0;
+    for alternative in alternatives.drain(..) {
+        let Some(texts) = texts(&alternative) else {
+            others.push(alternative);
+            continue;
+        };
+        if values.is_empty() {
+            place = others.len();
+        }
+        if let Some(meaning) = alternative.get("description") {
+            meanings.extend(texts.iter().map(|text| json!([text, meaning])));
+        }
+        values.extend(texts);
+    }
+    if values.is_empty() {
+        *alternatives = others;
+        return;
+    }
+    let mut gathered = Map::from_iter([
+        ("type".to_owned(), "string".into()),
+        ("enum".to_owned(), Value::Array(values)),
+    ]);
+    if !meanings.is_empty() {
+        gathered.insert(MEANINGS.to_owned(), Value::Array(meanings));
+    }
+    others.insert(place, Value::Object(gathered));
+    *alternatives = others;
+}
+
+/// The texts that a schema of nothing but fixed texts allows.
+fn texts(schema: &Value) -> Option<Vec<Value>> {
+    let keywords = schema.as_object()?;
+    let only_texts = keywords
+        .keys()
+        .all(|keyword| matches!(keyword.as_str(), "type" | "const" | "enum" | "description"));
+    if !only_texts {
+        return None;
+    }
+    let texts = match (keywords.get("const"), keywords.get("enum")) {
+        (Some(text), None) => vec![text.clone()],
+        (None, Some(Value::Array(texts))) => texts.clone(),
+        _ => return None,
+    };
+    texts.iter().all(Value::is_string).then_some(texts)
+}
+
+/// A documented unit variant of a flattened enum: serde reads `{"Name": null}`, schemars says the text `Name`.
+pub(super) fn repair_flattened(keywords: &mut Keywords) {
+    if keywords.get("type").and_then(Value::as_str) != Some("object") {
+        return;
+    }
+    let Some(Value::Array(alternatives)) = keywords.get_mut("oneOf") else {
+        return;
+    };
+    for alternative in alternatives {
+        let Some(Value::String(name)) = alternative.get("const").cloned() else {
+            continue;
+        };
+        let description = alternative.get("description").cloned();
+        *alternative = json!({
+            "type": "object",
+            "properties": { &name: { "type": "null" } },
+            "required": [name],
+        });
+        if let (Value::Object(keywords), Some(description)) = (alternative, description) {
+            keywords.insert("description".to_owned(), description);
+        }
+    }
+}
+
+/// `{"Variant": …}`: that nothing stands beside the variant follows from `oneOf`, it need not be said.
+pub(super) fn open_wrappers(keywords: &mut Keywords) {
+    let Some(Value::Array(alternatives)) = keywords.get_mut("oneOf") else {
+        return;
+    };
+    for alternative in alternatives.iter_mut().filter_map(Value::as_object_mut) {
+        let wrapper = alternative
+            .get("properties")
+            .and_then(Value::as_object)
+            .is_some_and(|properties| {
+                properties.len() == 1
+                    && properties
+                        .values()
+                        .all(|property| property.get("const").is_none())
+            });
+        if wrapper {
+            alternative
+                .retain(|keyword, value| keyword != "additionalProperties" || *value != Value::Bool(false));
+        }
+    }
+}
+
+/// A union of one is that one; what stands outside wins, and narrows what stands inside.
+pub(super) fn unwrap_sole(keywords: &mut Keywords) {
+    for union in ["allOf", "anyOf", "oneOf"] {
+        let inner = match keywords.get(union) {
+            Some(Value::Array(alternatives)) => match alternatives.as_slice() {
+                [Value::Object(inner)] => inner.clone(),
+                _ => continue,
+            },
+            _ => continue,
+        };
+        if inner
+            .iter()
+            .any(|(keyword, value)| conflicts(keyword, value, keywords))
+        {
+            continue;
+        }
+        keywords.retain(|keyword, _| keyword != union);
+        for (keyword, value) in inner {
+            match keywords.get_mut(&keyword) {
+                Some(Value::Array(outer)) if keyword == "enum" => {
+                    outer.retain(|allowed| value.as_array().is_some_and(|inner| inner.contains(allowed)));
+                }
+                Some(_) => {}
+                None => {
+                    keywords.insert(keyword, value);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a keyword cannot simply be laid under the outer one of the same name.
+fn conflicts(keyword: &str, inner: &Value, outer: &Keywords) -> bool {
+    let narrowed = matches!(
+        keyword,
+        "description"
+            | "enum"
+            | "default"
+            | "examples"
+            | "minimum"
+            | "maximum"
+            | "exclusiveMinimum"
+            | "exclusiveMaximum"
+    ) || keyword.starts_with("min")
+        || keyword.starts_with("max");
+    !narrowed && outer.get(keyword).is_some_and(|value| value != inner)
+}
