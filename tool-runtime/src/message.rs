@@ -1,5 +1,8 @@
 //! Messages and their content blocks, kept whole: what this crate does not know passes through untouched.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -27,6 +30,26 @@ impl Message {
     }
 }
 
+/// A message can be an argument. Fields that the schema does not name are allowed, since they are kept.
+impl JsonSchema for Message {
+    fn schema_name() -> Cow<'static, str> {
+        "Message".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "description": "One message of a conversation.",
+            "properties": {
+                "role": { "type": "string", "description": "Who speaks, for example `user`." },
+                "content": generator.subschema_for::<MessageContent>(),
+            },
+            "required": ["role", "content"],
+            "additionalProperties": true,
+        })
+    }
+}
+
 /// The content of a message: a string stands for one text block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -35,6 +58,22 @@ pub enum MessageContent {
     Text(String),
     /// Content blocks.
     Blocks(Vec<Block>),
+}
+
+impl JsonSchema for MessageContent {
+    fn schema_name() -> Cow<'static, str> {
+        "MessageContent".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Text, or content blocks.",
+            "anyOf": [
+                { "type": "string" },
+                { "type": "array", "items": generator.subschema_for::<Block>() },
+            ],
+        })
+    }
 }
 
 /// One content block: a JSON object with a `type`, every field of it kept in its order.
@@ -86,5 +125,23 @@ impl Block {
                 .map(|(name, value)| (name.to_owned(), value))
                 .collect(),
         )
+    }
+}
+
+impl JsonSchema for Block {
+    fn schema_name() -> Cow<'static, str> {
+        "Block".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "description": "One content block; which fields it has beside its `type` depends on the type.",
+            "properties": {
+                "type": { "type": "string", "description": "For example `text` or `tool_result`." },
+            },
+            "required": ["type"],
+            "additionalProperties": true,
+        })
     }
 }
