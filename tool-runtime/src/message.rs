@@ -28,6 +28,16 @@ impl Message {
             rest: Map::new(),
         }
     }
+
+    /// The same message with another content.
+    #[must_use]
+    pub fn with_content(&self, content: MessageContent) -> Self {
+        Self {
+            role: self.role.clone(),
+            content,
+            rest: self.rest.clone(),
+        }
+    }
 }
 
 /// A message can be an argument. Fields that the schema does not name are allowed, since they are kept.

@@ -1,0 +1,200 @@
+//! The core: a message in, its long result to a writer, the message with a pointer out.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tool_runtime::State;
+use tool_runtime::message::{Block, Message, MessageContent};
+
+use super::place::{self, InvalidComponent};
+use super::writer::{FileWriter, WriteError, Writer};
+
+/// Move the content of a message's tool result to a file and leave a pointer in its place.
+pub async fn offload(
+    message: Message,
+    options: State<OffloadOptions>,
+    writer: State<Writer>,
+) -> Result<OffloadResult, OffloadError> {
+    offload_message(&message, &options, &*writer).await
+}
+
+/// Where offloaded contents go. The host decides it, never the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OffloadOptions {
+    /// The session: one directory of files.
+    pub session_id: String,
+    /// The directory of all sessions; relative to the current directory unless it is absolute.
+    pub output_dir: PathBuf,
+}
+
+impl OffloadOptions {
+    /// Options of one session.
+    pub fn new(session_id: impl Into<String>, output_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            output_dir: output_dir.into(),
+        }
+    }
+}
+
+/// What offloading did. In JSON its fields are called as in the seed: `message`, `freedChars`, `file`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct OffloadResult {
+    /// The message as it was, the result's content replaced by the pointer.
+    pub message: Message,
+    /// Characters (Unicode scalar values) of the content less those of the pointer; negative for a short content.
+    pub freed_chars: i64,
+    /// The file that has the content; an absolute path.
+    pub file: PathBuf,
+}
+
+/// Why nothing was offloaded. The message is as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OffloadError {
+    /// Nothing to offload.
+    #[error("the message has no `tool_result` block, one is needed")]
+    NoToolResult,
+    /// More than one block could be meant.
+    #[error("the message has {} `tool_result` blocks ({}), exactly one is needed", ids.len(), ids.join(", "))]
+    SeveralToolResults {
+        /// The `tool_use_id` of each.
+        ids: Vec<String>,
+    },
+    /// Without an id there is no name for the file.
+    #[error("the `tool_result` block has no `tool_use_id`, a string is needed")]
+    NoToolUseId,
+    /// The content is neither of the two kinds.
+    #[error("the content of the result {tool_use_id:?} is neither a string nor an array of content blocks")]
+    NoContent {
+        /// Of which result.
+        tool_use_id: String,
+    },
+    /// An id would lead elsewhere.
+    #[error(transparent)]
+    InvalidComponent(#[from] InvalidComponent),
+    /// The pointer is text, and this directory has none.
+    #[error("the output directory {} has no absolute path that is text", output_dir.display())]
+    OutputDir {
+        /// The directory.
+        output_dir: PathBuf,
+    },
+    /// The writer failed; [`source`](std::error::Error::source) is its error.
+    #[error("the content was not written to {}: {source}", file.display())]
+    Write {
+        /// The file.
+        file: PathBuf,
+        /// The writer's error.
+        source: WriteError,
+    },
+}
+
+/// Offloads the one result of a message.
+pub(super) async fn offload_message(
+    message: &Message,
+    options: &OffloadOptions,
+    writer: &impl FileWriter,
+) -> Result<OffloadResult, OffloadError> {
+    let blocks = match &message.content {
+        MessageContent::Blocks(blocks) => blocks.as_slice(),
+        MessageContent::Text(_) => &[],
+    };
+    let block = only_result(blocks)?;
+    let tool_use_id = block.str("tool_use_id").ok_or(OffloadError::NoToolUseId)?;
+    let content = match block.0.get("content") {
+        Some(Value::String(text)) => Cow::Borrowed(text.as_str()),
+        Some(blocks @ Value::Array(_)) => Cow::Owned(blocks.to_string()),
+        _ => {
+            return Err(OffloadError::NoContent {
+                tool_use_id: tool_use_id.to_owned(),
+            });
+        }
+    };
+    let pointer = put(&content, tool_use_id, options, writer).await?;
+    let replaced = blocks
+        .iter()
+        .map(|it| {
+            if std::ptr::eq(it, block) {
+                pointing(it, &pointer.text)
+            } else {
+                it.clone()
+            }
+        })
+        .collect();
+    Ok(OffloadResult {
+        message: message.with_content(MessageContent::Blocks(replaced)),
+        freed_chars: chars(&content) - chars(&pointer.text),
+        file: pointer.file,
+    })
+}
+
+/// What stays where a content was.
+#[derive(Debug)]
+pub(super) struct Pointer {
+    pub(super) text: String,
+    pub(super) file: PathBuf,
+}
+
+/// Writes a content and says where it is.
+pub(super) async fn put(
+    content: &str,
+    tool_use_id: &str,
+    options: &OffloadOptions,
+    writer: &impl FileWriter,
+) -> Result<Pointer, OffloadError> {
+    let OffloadOptions {
+        session_id,
+        output_dir,
+    } = options;
+    let unnameable = || OffloadError::OutputDir {
+        output_dir: output_dir.clone(),
+    };
+    let directory = std::path::absolute(output_dir).map_err(|_| unnameable())?;
+    let file = place::file(&directory, session_id, tool_use_id)?;
+    let text = file
+        .to_str()
+        .map(|file| format!("[Tool result offloaded to file: {file}]"))
+        .ok_or_else(unnameable)?;
+    match writer.write(&file, content).await {
+        Ok(()) => Ok(Pointer { text, file }),
+        Err(source) => Err(OffloadError::Write { file, source }),
+    }
+}
+
+fn only_result(blocks: &[Block]) -> Result<&Block, OffloadError> {
+    let results: Vec<_> = blocks
+        .iter()
+        .filter(|block| block.kind() == "tool_result")
+        .collect();
+    match results.as_slice() {
+        [] => Err(OffloadError::NoToolResult),
+        [block] => Ok(block),
+        several => Err(OffloadError::SeveralToolResults {
+            ids: several
+                .iter()
+                .map(|block| block.str("tool_use_id").unwrap_or("without id").to_owned())
+                .collect(),
+        }),
+    }
+}
+
+/// The block with another content, every other field in its place.
+fn pointing(block: &Block, pointer: &str) -> Block {
+    let fields = block.0.iter().map(|(name, value)| {
+        let value = if name == "content" {
+            Value::from(pointer)
+        } else {
+            value.clone()
+        };
+        (name.clone(), value)
+    });
+    Block(fields.collect::<Map<_, _>>())
+}
+
+fn chars(text: &str) -> i64 {
+    i64::try_from(text.chars().count()).unwrap_or(i64::MAX)
+}

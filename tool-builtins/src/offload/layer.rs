@@ -1,0 +1,125 @@
+//! Offloading around every call: results too long for the model never reach it.
+
+use std::borrow::Cow;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tool_runtime::result::Content;
+use tool_runtime::{ToolCall, ToolOutcome, ToolResult};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::function::{OffloadError, OffloadOptions, put};
+use super::local::LocalWriter;
+use super::writer::{FileWriter, Writer};
+
+/// A layer that offloads each result whose content has at least [`threshold`](Self::with_threshold) characters:
+/// those of the text, or of the content blocks as compact JSON. Failures are results too.
+///
+/// Files lie in the directory of the call's session ([`Context::session`](tool_runtime::Context::session)); the
+/// `session_id` of the options is for calls without one.
+///
+/// **Nothing is lost**: when a content cannot be written, the result goes back as it was, and a warning goes to
+/// [`tracing`].
+#[derive(Debug, Clone)]
+pub struct OffloadLayer {
+    options: OffloadOptions,
+    writer: Writer,
+    threshold: usize,
+}
+
+impl OffloadLayer {
+    /// Offloads results of 1000 characters or more to local files.
+    pub fn new(options: OffloadOptions) -> Self {
+        Self {
+            options,
+            writer: Writer::new(LocalWriter),
+            threshold: THRESHOLD,
+        }
+    }
+
+    /// Offloads results of this many characters or more.
+    #[must_use]
+    pub fn with_threshold(mut self, characters: usize) -> Self {
+        self.threshold = characters;
+        self
+    }
+
+    /// Offloads to another store.
+    #[must_use]
+    pub fn with_writer(mut self, writer: impl FileWriter) -> Self {
+        self.writer = Writer::new(writer);
+        self
+    }
+
+    /// Replaces the content of a result that is too long.
+    async fn shorten(&self, result: &mut ToolResult, session: Option<String>) -> Result<(), OffloadError> {
+        let content = match &result.content {
+            Content::Text(text) => Cow::Borrowed(text.as_str()),
+            // Blocks are JSON already: writing them cannot fail.
+            Content::Blocks(blocks) => Cow::Owned(serde_json::to_string(blocks).unwrap_or_default()),
+        };
+        if content.chars().count() < self.threshold {
+            return Ok(());
+        }
+        let mut options = self.options.clone();
+        if let Some(session) = session {
+            options.session_id = session;
+        }
+        let pointer = put(&content, &result.tool_use_id, &options, &self.writer).await?;
+        result.content = Content::Text(pointer.text);
+        Ok(())
+    }
+}
+
+impl<S> Layer<S> for OffloadLayer {
+    type Service = Offloading<S>;
+
+    fn layer(&self, inner: S) -> Offloading<S> {
+        Offloading {
+            inner,
+            layer: self.clone(),
+        }
+    }
+}
+
+/// A service with [`OffloadLayer`] around it.
+#[derive(Debug, Clone)]
+pub struct Offloading<S> {
+    inner: S,
+    layer: OffloadLayer,
+}
+
+impl<S> Service<ToolCall> for Offloading<S>
+where
+    S: Service<ToolCall, Response = ToolOutcome>,
+    S::Future: Send + 'static,
+{
+    type Response = ToolOutcome;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<ToolOutcome, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, call: ToolCall) -> Self::Future {
+        let layer = self.layer.clone();
+        let session = call.context.session().map(str::to_owned);
+        let answer = self.inner.call(call);
+        Box::pin(async move {
+            let mut outcome = answer.await?;
+            if let Err(error) = layer.shorten(&mut outcome.result, session).await {
+                tracing::warn!(
+                    gen_ai.tool.call.id = %outcome.result.tool_use_id,
+                    error = %error,
+                    "a long result was not offloaded and goes back whole",
+                );
+            }
+            Ok(outcome)
+        })
+    }
+}
+
+/// The threshold of seed 001.
+const THRESHOLD: usize = 1000;

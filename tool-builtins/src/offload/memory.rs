@@ -1,0 +1,44 @@
+//! A store for tests: nothing touches the disk.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::writer::{FileWriter, Writing};
+
+/// Keeps contents in memory; clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryWriter {
+    files: Arc<Mutex<BTreeMap<PathBuf, String>>>,
+}
+
+impl MemoryWriter {
+    /// Nothing written yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What was written to `file`.
+    pub fn read(&self, file: impl AsRef<Path>) -> Option<String> {
+        self.lock().get(file.as_ref()).cloned()
+    }
+
+    /// All that was written.
+    pub fn files(&self) -> BTreeMap<PathBuf, String> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, String>> {
+        // Whoever panicked did not do so between two halves of a change: there are none.
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl FileWriter for MemoryWriter {
+    fn write<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a> {
+        Box::pin(async move {
+            self.lock().insert(file.to_owned(), content.to_owned());
+            Ok(())
+        })
+    }
+}

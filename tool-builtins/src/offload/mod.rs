@@ -1,0 +1,46 @@
+//! Long tool results go to files; the model gets a pointer instead, and the tokens are free again (seed 001).
+//!
+//! Three ways to use it:
+//!
+//! - [`offload_to_files`]: a function; a message in, a message with a pointer out, the content in a local file.
+//! - [`offload()`]: the same as a tool, with whatever [`FileWriter`] the host put into the registry's state.
+//! - [`OffloadLayer`]: around a registry; every result of 1000 characters or more is offloaded by itself.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use tool_builtins::offload::{OffloadOptions, offload_to_files};
+//! use tool_runtime::message::Message;
+//! use tool_runtime::serde_json::{from_value, json};
+//!
+//! # let directory = std::env::temp_dir().join(format!("offload-docs-{}", std::process::id()));
+//! let message: Message = from_value(json!({
+//!     "role": "user",
+//!     "content": [{ "type": "tool_result", "tool_use_id": "toolu_xyz", "content": "x".repeat(5000) }],
+//! }))?;
+//! let offloaded = offload_to_files(&message, OffloadOptions::new("session-abc123", &directory)).await?;
+//!
+//! assert!(offloaded.file.ends_with("session-abc123/toolu_xyz.md"));
+//! assert_eq!(std::fs::read_to_string(&offloaded.file)?.len(), 5000);
+//! assert!(offloaded.freed_chars > 4000);
+//! # std::fs::remove_dir_all(directory)?;
+//! # Ok(())
+//! # }
+//! ```
+
+// Floors, bottom up. The core, `function`, knows the trait of the writers and none of the writers.
+mod place;
+mod writer;
+mod function;
+mod memory;
+mod local;
+mod convenience;
+mod layer;
+
+pub use convenience::offload_to_files;
+pub use function::{OffloadError, OffloadOptions, OffloadResult, offload};
+pub use layer::{OffloadLayer, Offloading};
+pub use local::LocalWriter;
+pub use memory::MemoryWriter;
+pub use place::InvalidComponent;
+pub use writer::{FileWriter, WriteError, Writer, Writing};

@@ -1,0 +1,140 @@
+//! Where a content goes: `<outputDir>/<sessionId>/<tool_use_id>.md`, and nowhere else.
+//!
+//! Seed 001 trusts its caller with paths. The ids come from a model's API, though, and become names of files: one
+//! that is not a plain name would let whoever writes it choose the place.
+
+use std::path::{Path, PathBuf};
+
+/// The file for one result; both ids are checked first, and go in unchanged.
+pub(super) fn file(
+    output_dir: &Path,
+    session_id: &str,
+    tool_use_id: &str,
+) -> Result<PathBuf, InvalidComponent> {
+    check("session id", session_id, LONGEST_NAME)?;
+    check("tool_use_id", tool_use_id, LONGEST_NAME - EXTENSION.len())?;
+    let mut file = output_dir.join(session_id);
+    file.push(format!("{tool_use_id}{EXTENSION}"));
+    Ok(file)
+}
+
+/// An id that is not one plain component of a path. Nothing was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the {what} {shown:?} cannot name a file: {reason}; use letters, digits, `_` and `-`")]
+pub struct InvalidComponent {
+    what: &'static str,
+    shown: String,
+    reason: String,
+}
+
+/// The rules of all systems on each of them, so that a session can move.
+fn check(what: &'static str, id: &str, longest: usize) -> Result<(), InvalidComponent> {
+    let reason = if id.is_empty() {
+        "it is empty".to_owned()
+    } else if let Some(c) = id
+        .chars()
+        .find(|c| matches!(c, '/' | '\\' | ':') || c.is_control())
+    {
+        format!("{c:?} is not allowed")
+    } else if id.ends_with(['.', ' ']) {
+        // `.` and `..`, and everything that Windows takes for them or for the name without the end.
+        "it ends in a dot or a space".to_owned()
+    } else if id.len() > longest {
+        format!("it has {} bytes, {longest} are allowed", id.len())
+    } else if is_device(id) {
+        "it is the name of a device on Windows".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(InvalidComponent {
+        what,
+        shown: id.chars().take(SHOWN).collect(),
+        reason,
+    })
+}
+
+/// `CON`, `nul.txt`, `com1` …: what is written to these is lost, whatever follows the first dot.
+fn is_device(id: &str) -> bool {
+    let stem = id.split('.').next().unwrap_or_default().trim_end();
+    ["CON", "PRN", "AUX", "NUL"]
+        .iter()
+        .any(|device| stem.eq_ignore_ascii_case(device))
+        || ["COM", "LPT"].iter().any(|port| {
+            stem.get(..port.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(port))
+                && matches!(stem.get(port.len()..), Some(number) if number.len() == 1 && number >= "1" && number <= "9")
+        })
+}
+
+const EXTENSION: &str = ".md";
+
+/// What the file systems in use allow for one name, in bytes.
+const LONGEST_NAME: usize = 255;
+
+/// How much of a refused id is shown, in characters.
+const SHOWN: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(session: &str, id: &str) -> String {
+        file(Path::new("/out"), session, id).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn plain_names_go_in_unchanged() {
+        for id in [
+            "toolu_01AbC-9",
+            "call_x",
+            "a.b",
+            "...x",
+            "日本",
+            "COM",
+            "COM10",
+            "console",
+            &"x".repeat(252),
+        ] {
+            let file = file(Path::new("/out"), "session-abc123", id).unwrap();
+            assert_eq!(file, Path::new("/out/session-abc123").join(format!("{id}.md")));
+        }
+    }
+
+    #[test]
+    fn whatever_is_no_plain_name_is_refused() {
+        let ids = [
+            "",
+            ".",
+            "..",
+            "../up",
+            "a/b",
+            "/etc/passwd",
+            "a\\b",
+            "..\\up",
+            "C:",
+            "C:x",
+            "nul\0",
+            "line\nbreak",
+            "dot.",
+            "space ",
+            ".. ",
+            "con",
+            "NUL.txt",
+            "Aux .x",
+            "lpt9",
+        ];
+        for id in ids {
+            assert!(refused("s", id).starts_with("the tool_use_id "), "{id:?}");
+            assert!(refused(id, "toolu_1").starts_with("the session id "), "{id:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_too_long_is_refused_and_not_echoed_whole() {
+        let text = refused("s", &"x".repeat(253));
+        assert!(text.contains("253 bytes, 252 are allowed"), "{text}");
+        assert!(text.len() < 250, "{text}");
+        assert!(file(Path::new("/out"), &"x".repeat(255), "toolu_1").is_ok());
+        assert!(refused(&"x".repeat(256), "toolu_1").contains("256 bytes, 255 are allowed"));
+    }
+}
