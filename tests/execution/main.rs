@@ -1,9 +1,8 @@
-//! What a registry does around a call: isolation, cancellation, batches, layers, spans.
+//! What a registry does around a call: isolation, cancellation, batches and layers.
 
 mod batches;
 mod cancellation;
 mod faults;
 mod layers;
 mod registration;
-mod spans;
 mod tools;

@@ -10,7 +10,11 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::tools::registry;
+#[path = "execution/tools.rs"]
+#[allow(dead_code, reason = "shared with another suite")]
+mod tools;
+
+use tools::registry;
 
 #[derive(Clone, Default)]
 struct Seen {
@@ -53,7 +57,11 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Seen {
     }
 }
 
+/// One test at a time: whether a span is worth making is cached for all threads when the first subscriber comes.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 async fn seen_of(name: &str, input: &str) -> Seen {
+    let _alone = ALONE.lock().await;
     let seen = Seen::default();
     let subscriber = tracing_subscriber::registry().with(seen.clone());
     let _guard = tracing::subscriber::set_default(subscriber);
