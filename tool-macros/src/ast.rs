@@ -2,7 +2,7 @@
 
 use proc_macro2::Ident;
 use syn::ext::IdentExt as _;
-use syn::{FnArg, LitStr, Pat, PatType, Receiver, Type};
+use syn::{Attribute, FnArg, LitStr, Pat, PatType, Receiver, Type, parse_quote};
 
 use crate::attr::{ArgAttr, ToolAttr};
 use crate::doc::{self, Text};
@@ -36,6 +36,7 @@ impl ToolFn {
             .take()
             .unwrap_or_else(|| LitStr::new(&ident.unraw().to_string(), ident.span()));
         let description = attr.description.take().or_else(|| doc::text(&function.attrs));
+        function.attrs.push(permission());
         let mut receiver = None;
         let mut params = Vec::new();
         for input in &mut function.sig.inputs {
@@ -98,6 +99,11 @@ impl Param {
     }
 }
 
-fn is_conditional(attr: &syn::Attribute) -> bool {
+/// From a lint of clippy's that nobody could obey: without `async` it would be no tool.
+fn permission() -> Attribute {
+    parse_quote!(#[allow(clippy::unused_async, reason = "a tool is `async` even where it awaits nothing")])
+}
+
+fn is_conditional(attr: &Attribute) -> bool {
     attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr")
 }

@@ -179,6 +179,21 @@ impl ArgAttr {
     }
 }
 
+/// `#[tools(crate = path)]`.
+pub(crate) fn tools_attr(tokens: TokenStream, errors: &Errors) -> Option<Path> {
+    let mut krate = None;
+    let parsed = (|input: ParseStream<'_>| {
+        keys::each(input, "tools", &["crate"], errors, |_, entry| {
+            krate = Some(path(entry, "path::to::tool_runtime")?);
+            Ok(())
+        });
+        Ok(())
+    })
+    .parse2(tokens);
+    parsed.unwrap_or_else(|error| errors.push(error));
+    krate
+}
+
 fn path(entry: &Entry<'_>, form: &str) -> syn::Result<Path> {
     entry.equals(form)?;
     let span = entry.input().span();

@@ -45,23 +45,12 @@ fn description(tool: &ToolFn, errors: &Errors) {
 }
 
 fn attributes(tool: &ToolFn, place: Place, errors: &Errors) {
-    let allowed = usize::from(place == Place::Method);
-    for attr in tool
-        .function
-        .attrs
-        .iter()
-        .filter(|attr| is_tool(attr))
-        .skip(allowed)
-    {
-        errors.over(attr.path(), "`#[tool]` is given twice; write all keys into one");
-    }
-    for attr in tool
-        .function
-        .attrs
-        .iter()
-        .filter(|attr| attr.path().is_ident("arg"))
-    {
-        errors.over(attr.path(), "`#[arg(..)]` belongs on a parameter of the function");
+    for attr in &tool.function.attrs {
+        if is_tool(attr) {
+            errors.over(attr.path(), "`#[tool]` is given twice; write all keys into one");
+        } else if attr.path().is_ident("arg") {
+            errors.over(attr.path(), "`#[arg(..)]` belongs on a parameter of the function");
+        }
     }
     if let (Place::Method, Some(path)) = (place, &tool.attr.krate) {
         errors.over(
@@ -179,7 +168,7 @@ fn name(name: &LitStr, errors: &Errors) {
 }
 
 /// Nothing in a parameter's type is borrowed or left open. This is syntax: no trait could see it.
-fn owned(ty: &Type, errors: &Errors) {
+pub(crate) fn owned(ty: &Type, errors: &Errors) {
     match ty {
         Type::Reference(reference) => {
             let instead = match &*reference.elem {

@@ -76,7 +76,7 @@ fn unstarred(comment: &str) -> impl Iterator<Item = String> {
             .lines()
             .skip(1)
             .all(|line| line.trim().is_empty() || line.trim_start().starts_with('*'));
-    comment.lines().map(move |line| {
+    comment.split('\n').map(move |line| {
         let bare = if starred {
             line.trim_start().strip_prefix('*')
         } else {

@@ -1,7 +1,7 @@
 //! From a checked tool to what stands in its place: the function, a struct of its name, and `Tool` for that.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Expr, ReturnType};
 
@@ -24,9 +24,7 @@ pub(crate) fn expand(tool: &ToolFn) -> TokenStream {
     let pattern = bindings(tool);
     let started = Ident::new("run", ident.span());
     let rt = rt.at(Span::mixed_site());
-    let permission = permission();
     quote! {
-        #permission
         #function
 
         #structure
@@ -51,11 +49,6 @@ pub(crate) fn expand(tool: &ToolFn) -> TokenStream {
             }
         };
     }
-}
-
-/// A lint of clippy's that the user could not obey: without `async` it would be no tool.
-pub(crate) fn permission() -> TokenStream {
-    quote!(#[allow(clippy::unused_async, reason = "a tool is `async` even where it awaits nothing")])
 }
 
 /// The type of the tool's name: types and functions do not share their names.
@@ -196,7 +189,12 @@ pub(crate) fn run(tool: &ToolFn, function: &TokenStream, rt: &Runtime) -> TokenS
         ReturnType::Default => sig.ident.span(),
         ReturnType::Type(_, ty) => ty.span(),
     };
-    let arguments = tool.params.iter().map(|param| binding(&param.ident));
+    let this = this(tool).map(|this| quote!(&#this));
+    let arguments = tool
+        .params
+        .iter()
+        .map(|param| binding(&param.ident).into_token_stream());
+    let arguments = this.into_iter().chain(arguments);
     let rt = rt.at(returned);
     let called = quote!(#function(#(#arguments),*).await);
     let answer = quote_spanned!(returned=> #rt::Output(#called).respond());
@@ -207,4 +205,10 @@ fn binding(param: &Ident) -> Ident {
     let mut binding = param.clone();
     binding.set_span(Span::mixed_site());
     binding
+}
+
+/// What a method is called on.
+pub(crate) fn this(tool: &ToolFn) -> Option<Ident> {
+    let this = Ident::new("this", Span::mixed_site());
+    tool.receiver.as_ref().map(|_| this)
 }

@@ -9,17 +9,26 @@ mod doc;
 mod keys;
 mod attr;
 mod signature;
+mod item;
 mod ast;
 mod limits;
 mod check;
 mod expand;
 mod fallback;
 mod tool;
+mod impl_block;
+mod tools;
 
 use proc_macro::TokenStream;
 
 #[allow(missing_docs, reason = "documented at the re-export")]
 #[proc_macro_attribute]
 pub fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
-    tool::tool(attr.into(), item.into()).into()
+    tool::tool(attr.into(), &item.into()).into()
+}
+
+#[allow(missing_docs, reason = "documented at the re-export")]
+#[proc_macro_attribute]
+pub fn tools(attr: TokenStream, item: TokenStream) -> TokenStream {
+    tools::tools(attr.into(), &item.into()).into()
 }

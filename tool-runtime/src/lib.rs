@@ -32,6 +32,44 @@ pub mod testing;
 #[path = "private.rs"]
 pub mod __private;
 
+/// A list of annotated functions, for [`ToolRegistry::register_all`]: all are registered, or none.
+///
+/// ```
+/// use tool_runtime::{ToolRegistry, tool, tool_set};
+///
+/// /// Add two numbers.
+/// #[tool]
+/// async fn add(
+///     /// The first.
+///     a: i64,
+///     /// The second.
+///     b: i64,
+/// ) -> i64 {
+///     a + b
+/// }
+///
+/// /// Tell the time of the day.
+/// #[tool]
+/// async fn now() -> &'static str {
+///     "noon"
+/// }
+///
+/// # fn main() -> Result<(), tool_runtime::RegistryError> {
+/// let mut registry = ToolRegistry::new();
+/// registry.register_all(tool_set![add, now])?;
+/// assert_eq!(registry.tool_definitions().len(), 2);
+/// # Ok(())
+/// # }
+/// ```
+#[macro_export]
+macro_rules! tool_set {
+    ($($tool:ty),* $(,)?) => {
+        $crate::__private::Vec::<$crate::__private::DeclaredTool>::from([
+            $($crate::__private::DeclaredTool::of::<$tool>()),*
+        ])
+    };
+}
+
 pub use call::{RawArguments, ToolCall, ToolCallRequest};
 pub use context::{CancellationToken, Context};
 pub use definition::ToolDefinition;
@@ -42,6 +80,6 @@ pub use registry::ToolRegistry;
 pub use result::{Blocks, ToolOutcome, ToolOutput, ToolResult};
 pub use state::State;
 pub use tool::{IntoTools, Tool, ToolSet};
-pub use tool_macros::tool;
+pub use tool_macros::{tool, tools};
 pub use tools::{RegisteredTool, RegistryError};
 pub use {schemars, serde, serde_json};

@@ -41,11 +41,17 @@ pub trait ToolSet: Send + Sync + 'static {
 
 /// What [`ToolRegistry::register_all`](crate::ToolRegistry::register_all) takes: a [`ToolSet`], an `Arc` of one, or
 /// the list that [`tool_set!`](crate::tool_set) makes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no set of tools",
+    label = "expected a value with tools, or `tool_set![..]`",
+    note = "put `#[tools]` on an `impl` block of the type and `#[tool]` on its methods"
+)]
 pub trait IntoTools {
     /// The tools.
     fn into_tools(self) -> Vec<DeclaredTool>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<S: ToolSet> IntoTools for S {
     fn into_tools(self) -> Vec<DeclaredTool> {
         Arc::new(self).tools()
@@ -83,6 +89,20 @@ impl DeclaredTool {
             declaration,
             handler: Arc::new(handler),
         }
+    }
+
+    /// A method: each call has a share in `this`.
+    pub fn method<S, P, F, R>(declaration: Declaration, this: &Arc<S>, params: P, function: F) -> Self
+    where
+        S: ToolSet,
+        P: Params + Send + Sync,
+        F: Fn(Arc<S>, P::Values) -> R + Send + Sync + 'static,
+        R: Future<Output = ToolOutput> + Send + 'static,
+    {
+        let this = Arc::clone(this);
+        Self::new(declaration, move |call| {
+            call.run(&params, |values| function(Arc::clone(&this), values))
+        })
     }
 
     /// An annotated function.

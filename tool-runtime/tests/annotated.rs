@@ -1,11 +1,13 @@
 //! `#[tool]`, from annotated functions to what a registry makes of them.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Mutex;
 
 use serde_json::json;
 use tool_runtime::schemars::JsonSchema;
 use tool_runtime::serde::{Deserialize, Serialize};
-use tool_runtime::{CancellationToken, State, ToolRegistry, tool};
+use tool_runtime::{CancellationToken, State, ToolRegistry, testing, tool, tools};
 
 /// How to match.
 #[derive(Deserialize, Serialize, JsonSchema)]
@@ -70,4 +72,78 @@ async fn runs() {
     );
     assert!(registry.register::<search_files>().is_err());
     assert!(ToolRegistry::new().register::<search_files>().is_err());
+}
+
+struct Store(Mutex<BTreeMap<String, i64>>);
+
+#[tools]
+impl Store {
+    const START: i64 = 0;
+
+    fn new() -> Self {
+        Self(Mutex::new(BTreeMap::new()))
+    }
+
+    /// Remember a number.
+    #[tool(destructive, idempotent = true)]
+    async fn put(
+        &self,
+        /// Under what.
+        key: String,
+        /// The number.
+        #[arg(default = Self::START)]
+        number: i64,
+    ) {
+        self.0.lock().unwrap().insert(key, number);
+    }
+
+    /// Tell a number.
+    #[tool(name = "look_up")]
+    async fn get(
+        &self,
+        /// Under what.
+        key: String,
+    ) -> Option<i64> {
+        self.0.lock().unwrap().get(&key).copied()
+    }
+
+    /// Say hello.
+    #[tool]
+    async fn hello() -> &'static str {
+        "hello"
+    }
+}
+
+#[tokio::test]
+async fn methods_share_their_value() {
+    let mut registry = ToolRegistry::new();
+    registry.register_all(Store::new()).unwrap();
+    testing::run_in(&registry, "put", r#"{"key": "a", "number": 3}"#)
+        .await
+        .assert_text("");
+    testing::run_in(&registry, "look_up", r#"{"key": "a"}"#)
+        .await
+        .assert_text("3");
+    testing::run_in(&registry, "hello", "{}")
+        .await
+        .assert_text("hello");
+}
+
+#[tokio::test]
+async fn sets_of_functions() {
+    /// Add.
+    #[tool]
+    async fn add(
+        /// One.
+        a: i64,
+        /// Two.
+        add: i64,
+    ) -> i64 {
+        a + add
+    }
+    let mut registry = ToolRegistry::new();
+    registry.register_all(tool_runtime::tool_set![add]).unwrap();
+    testing::run_in(&registry, "add", r#"{"a": 2, "add": 40}"#)
+        .await
+        .assert_text("42");
 }
