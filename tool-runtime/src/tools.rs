@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::declaration::Wording;
 use crate::definition::{InvalidName, ToolDefinition, ToolName};
 use crate::policy::Policy;
-use crate::schema::Shape;
+use crate::schema::{self, Shape, marks};
 use crate::state::States;
 use crate::tool::{DeclaredTool, Handler};
 
@@ -122,8 +122,13 @@ impl RegisteredTool {
                 state,
             });
         }
-        let definition = declaration.marked_definition();
+        let mut definition = declaration.marked_definition();
         let shape = Shape::compile(&definition.input_schema);
+        marks::strip(&mut definition.input_schema);
+        marks::strip_defaults(&mut definition.input_schema);
+        for path in schema::undescribed(&definition.input_schema) {
+            tracing::warn!(tool = %name, path, "this property has no description, the model has to guess");
+        }
         let (timeout, wording) = (declaration.timeout, declaration.wording);
         Ok(Self {
             name,
@@ -137,9 +142,10 @@ impl RegisteredTool {
     }
 
     /// Checks a tool that is known by its definition.
-    pub(crate) fn dynamic(definition: ToolDefinition, handler: Handler) -> Result<Self, RegistryError> {
+    pub(crate) fn dynamic(mut definition: ToolDefinition, handler: Handler) -> Result<Self, RegistryError> {
         let name = ToolName::parse(&definition.name)?;
         let shape = Shape::compile(&definition.input_schema);
+        marks::strip(&mut definition.input_schema);
         Ok(Self {
             name,
             definition,
