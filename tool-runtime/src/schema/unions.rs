@@ -120,7 +120,7 @@ pub(super) fn unwrap_sole(keywords: &mut Keywords) {
         };
         if inner
             .iter()
-            .any(|(keyword, value)| conflicts(keyword, value, keywords))
+            .any(|(keyword, value)| keyword != union && conflicts(keyword, value, keywords))
         {
             continue;
         }

@@ -1,0 +1,64 @@
+//! A tool with one parameter of any type, to look at what its definition says.
+
+use std::marker::PhantomData;
+
+use serde_json::Value;
+use tool_runtime::__private::{Call, Declaration, Handled, Param, Parameter, Tool};
+use tool_runtime::{ToolDefinition, ToolOutput, ToolRegistry};
+
+/// The definition of a tool that takes `it: T`, described as "The value."
+pub fn definition<T: Parameter>() -> ToolDefinition {
+    registered::<Takes<T>>()
+}
+
+/// The definition of a tool as a registry shows it.
+pub fn registered<T: Tool>() -> ToolDefinition {
+    let mut registry = ToolRegistry::new();
+    registry.register::<T>().unwrap();
+    registry.tool_definitions()[0].clone()
+}
+
+/// The schema of the parameter `it`.
+pub fn schema<T: Parameter>() -> Value {
+    definition::<T>().input_schema["properties"]["it"].clone()
+}
+
+/// Whether `it` must be sent.
+pub fn is_required<T: Parameter>() -> bool {
+    let definition = definition::<T>();
+    match definition.input_schema.get("required") {
+        None => false,
+        Some(names) => {
+            assert_eq!(*names, serde_json::json!(["it"]));
+            true
+        }
+    }
+}
+
+struct Takes<T>(PhantomData<fn() -> T>);
+
+impl<T: Parameter> Takes<T> {
+    const PARAMS: (Param<T>,) = (Param::of("it", "The value."),);
+}
+
+impl<T: Parameter> Tool for Takes<T> {
+    fn declare() -> Declaration {
+        Declaration::new("takes", "Take a value.", &Self::PARAMS)
+    }
+
+    fn call(call: Call<'_>) -> Handled {
+        call.run(&Self::PARAMS, |(_,)| async { ToolOutput::text("") })
+    }
+}
+
+/// Compares a parameter's schema with what is expected, keys in their order, as a model reads them.
+#[track_caller]
+pub fn assert_shown<T: Parameter>(expected: Value) {
+    let shown = schema::<T>();
+    assert_eq!(
+        serde_json::to_string_pretty(&shown).unwrap(),
+        serde_json::to_string_pretty(&expected).unwrap(),
+        "for {}",
+        std::any::type_name::<T>(),
+    );
+}

@@ -1,0 +1,266 @@
+//! Types other than enums.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::num::{NonZeroI64, NonZeroU8};
+
+use serde_json::{Value, json};
+use tool_runtime::schemars::{self, JsonSchema};
+use tool_runtime::serde::Deserialize;
+
+use crate::declared::{assert_shown, definition, is_required};
+
+#[test]
+fn numbers_say_their_limits_and_no_format() {
+    let integer = json!({ "type": "integer", "description": "The value." });
+    assert_shown::<i32>(integer.clone());
+    assert_shown::<i64>(integer.clone());
+    assert_shown::<isize>(integer.clone());
+    assert_shown::<i128>(integer);
+    let unsigned = json!({ "type": "integer", "description": "The value.", "minimum": 0 });
+    assert_shown::<u32>(unsigned.clone());
+    assert_shown::<u64>(unsigned.clone());
+    assert_shown::<usize>(unsigned.clone());
+    assert_shown::<u128>(unsigned);
+    assert_shown::<i8>(
+        json!({ "type": "integer", "description": "The value.", "minimum": -128, "maximum": 127 }),
+    );
+    assert_shown::<u8>(
+        json!({ "type": "integer", "description": "The value.", "minimum": 0, "maximum": 255 }),
+    );
+    assert_shown::<i16>(
+        json!({ "type": "integer", "description": "The value.", "minimum": -32768, "maximum": 32767 }),
+    );
+    assert_shown::<u16>(
+        json!({ "type": "integer", "description": "The value.", "minimum": 0, "maximum": 65535 }),
+    );
+    assert_shown::<NonZeroU8>(
+        json!({ "type": "integer", "description": "The value.", "minimum": 1, "maximum": 255 }),
+    );
+    assert_shown::<NonZeroI64>(json!({ "type": "integer", "description": "The value. Must not be 0." }));
+    let number = json!({ "type": "number", "description": "The value." });
+    assert_shown::<f32>(number.clone());
+    assert_shown::<f64>(number);
+}
+
+#[test]
+fn texts_and_other_scalars() {
+    let text = json!({ "type": "string", "description": "The value." });
+    assert_shown::<String>(text.clone());
+    assert_shown::<Box<str>>(text.clone());
+    assert_shown::<Cow<'static, str>>(text.clone());
+    assert_shown::<std::path::PathBuf>(text);
+    assert_shown::<char>(
+        json!({ "type": "string", "description": "The value.", "minLength": 1, "maxLength": 1 }),
+    );
+    assert_shown::<bool>(json!({ "type": "boolean", "description": "The value." }));
+    assert_shown::<()>(json!({ "type": "null", "description": "The value." }));
+    assert!(is_required::<()>());
+}
+
+#[test]
+fn types_of_other_crates() {
+    let text = |format: &str| json!({ "type": "string", "description": "The value.", "format": format });
+    assert_shown::<uuid::Uuid>(text("uuid"));
+    assert_shown::<url::Url>(text("uri"));
+    assert_shown::<chrono::DateTime<chrono::Utc>>(text("date-time"));
+    assert_shown::<chrono::NaiveDate>(text("date"));
+    assert_shown::<Option<uuid::Uuid>>(text("uuid"));
+    assert_shown::<Vec<chrono::NaiveDate>>(json!({
+        "type": "array", "description": "The value.", "items": { "type": "string", "format": "date" },
+    }));
+}
+
+#[test]
+fn lists_sets_and_tuples() {
+    let byte = json!({ "type": "integer", "minimum": 0, "maximum": 255 });
+    assert_shown::<Vec<u8>>(json!({ "type": "array", "description": "The value.", "items": byte }));
+    assert_shown::<HashSet<String>>(
+        json!({ "type": "array", "description": "The value.", "uniqueItems": true, "items": { "type": "string" } }),
+    );
+    assert_shown::<BTreeSet<u8>>(
+        json!({ "type": "array", "description": "The value.", "uniqueItems": true, "items": byte }),
+    );
+    assert_shown::<(u8, String)>(json!({
+        "type": "array", "description": "The value.",
+        "prefixItems": [byte, { "type": "string" }], "minItems": 2, "maxItems": 2,
+    }));
+    assert_shown::<[u8; 3]>(
+        json!({ "type": "array", "description": "The value.", "items": byte, "minItems": 3, "maxItems": 3 }),
+    );
+    assert_shown::<Vec<Value>>(json!({ "type": "array", "description": "The value." }));
+}
+
+#[test]
+fn maps() {
+    assert_shown::<HashMap<String, i32>>(
+        json!({ "type": "object", "description": "The value.", "additionalProperties": { "type": "integer" } }),
+    );
+    assert_shown::<BTreeMap<String, Value>>(
+        json!({ "type": "object", "description": "The value.", "additionalProperties": true }),
+    );
+    assert_shown::<HashMap<i64, String>>(json!({
+        "type": "object", "description": "The value.", "additionalProperties": false,
+        "patternProperties": { r"^-?\d+$": { "type": "string" } },
+    }));
+    assert_shown::<HashMap<u32, Option<bool>>>(json!({
+        "type": "object", "description": "The value.", "additionalProperties": false,
+        "patternProperties": { r"^\d+$": { "type": ["boolean", "null"] } },
+    }));
+}
+
+#[test]
+fn anything_is_its_description() {
+    assert_shown::<Value>(json!({ "description": "The value." }));
+    assert!(is_required::<Value>());
+    assert_shown::<Option<Value>>(json!({ "description": "The value." }));
+    assert!(!is_required::<Option<Value>>());
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde")]
+#[expect(dead_code, reason = "only the schema is looked at")]
+struct Options {
+    /// One.
+    plain: Option<u8>,
+    /// Two.
+    twice: Option<Option<u8>>,
+    /// Three.
+    inside: Vec<Option<u8>>,
+    /// Four.
+    boxed: Option<Box<Place>>,
+    /// Five.
+    #[serde(default)]
+    defaulted: Option<String>,
+    /// Six.
+    #[serde(default)]
+    count: u32,
+}
+
+/// A place.
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde", deny_unknown_fields)]
+#[expect(dead_code, reason = "only the schema is looked at")]
+struct Place {
+    /// Its name.
+    #[schemars(extend("x-not-blank" = true))]
+    name: String,
+}
+
+#[test]
+fn options_are_shown_as_what_they_may_hold() {
+    let byte = json!({ "type": "integer", "description": "The value.", "minimum": 0, "maximum": 255 });
+    assert_shown::<Option<u8>>(byte.clone());
+    assert_shown::<Option<Option<u8>>>(byte);
+    assert!(!is_required::<Option<Option<u8>>>());
+    assert_shown::<Vec<Option<u8>>>(json!({
+        "type": "array", "description": "The value.",
+        "items": { "type": ["integer", "null"], "minimum": 0, "maximum": 255 },
+    }));
+    let place = json!({
+        "type": "object", "description": "Four.",
+        "properties": { "name": { "type": "string", "description": "Its name. Must not be blank." } },
+        "required": ["name"],
+        "additionalProperties": false,
+    });
+    assert_shown::<Options>(json!({
+        "type": "object",
+        "description": "The value.",
+        "properties": {
+            "plain": { "type": "integer", "description": "One.", "minimum": 0, "maximum": 255 },
+            "twice": { "type": "integer", "description": "Two.", "minimum": 0, "maximum": 255 },
+            "inside": {
+                "type": "array", "description": "Three.",
+                "items": { "type": ["integer", "null"], "minimum": 0, "maximum": 255 },
+            },
+            "boxed": place,
+            "defaulted": { "type": "string", "description": "Five." },
+            "count": { "type": "integer", "description": "Six.", "minimum": 0 },
+        },
+        "required": ["inside"],
+    }));
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde")]
+#[expect(dead_code, reason = "only the schema is looked at")]
+struct Flat {
+    /// A.
+    a: String,
+    #[serde(flatten)]
+    place: FlatPlace,
+    #[serde(flatten)]
+    rest: HashMap<String, i32>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde")]
+#[expect(dead_code, reason = "only the schema is looked at")]
+struct FlatPlace {
+    /// B.
+    b: Option<bool>,
+}
+
+#[test]
+fn flattened_structs_and_maps() {
+    assert_shown::<Flat>(json!({
+        "type": "object",
+        "description": "The value.",
+        "properties": {
+            "a": { "type": "string", "description": "A." },
+            "b": { "type": "boolean", "description": "B." },
+        },
+        "required": ["a"],
+        "additionalProperties": { "type": "integer" },
+    }));
+}
+
+/// A node.
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde")]
+#[expect(dead_code, reason = "only the schema is looked at")]
+struct Node {
+    /// What it holds.
+    value: i64,
+    /// What hangs from it.
+    children: Vec<Node>,
+    /// What comes next.
+    next: Option<Box<Node>>,
+}
+
+#[test]
+fn recursion_keeps_definitions_that_can_be_found() {
+    let node = |description: &str| {
+        json!({
+            "type": "object",
+            "description": description,
+            "properties": {
+                "value": { "type": "integer", "description": "What it holds." },
+                "children": {
+                    "type": "array", "description": "What hangs from it.", "items": { "$ref": "#/$defs/Node" },
+                },
+                "next": { "$ref": "#/$defs/Node", "description": "What comes next." },
+            },
+            "required": ["value", "children"],
+        })
+    };
+    let schema = definition::<Option<Node>>().input_schema;
+    let expected = json!({
+        "type": "object",
+        "properties": { "it": node("The value.") },
+        "$defs": { "Node": node("A node.") },
+    });
+    assert_eq!(schema.to_string(), expected.to_string());
+    assert_eq!(
+        schema.to_string(),
+        definition::<Option<Node>>().input_schema.to_string()
+    );
+}
+
+#[test]
+fn no_parameters() {
+    assert_eq!(
+        serde_json::to_string(&definition::<tool_runtime::CancellationToken>().input_schema).unwrap(),
+        r#"{"type":"object","properties":{}}"#,
+    );
+}

@@ -1,0 +1,233 @@
+//! Enums, in all of serde's taggings.
+
+use serde_json::json;
+use tool_runtime::schemars::{self, JsonSchema};
+use tool_runtime::serde::Deserialize;
+
+use crate::declared::{assert_shown, is_required};
+
+/// How to match.
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde", rename_all = "snake_case")]
+enum Mode {
+    Glob,
+    Exact,
+}
+
+/// How hard to try.
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde", rename_all = "snake_case")]
+enum Effort {
+    /// One look.
+    Low,
+    /// As long as
+    /// it takes.
+    High,
+}
+
+#[test]
+fn unit_enums_are_one_list() {
+    let mode = json!({ "type": "string", "description": "The value.", "enum": ["glob", "exact"] });
+    assert_shown::<Mode>(mode.clone());
+    assert_shown::<Option<Mode>>(mode);
+    assert!(!is_required::<Option<Mode>>());
+    assert_shown::<Vec<Option<Mode>>>(json!({
+        "type": "array", "description": "The value.",
+        "items": { "type": ["string", "null"], "description": "How to match.", "enum": ["glob", "exact", null] },
+    }));
+}
+
+#[test]
+fn what_variants_mean_is_in_the_description() {
+    let effort = |description: &str| {
+        json!({
+            "type": "string",
+            "description": format!("{description}\n- `low`: One look.\n- `high`: As long as it takes."),
+            "enum": ["low", "high"],
+        })
+    };
+    assert_shown::<Effort>(effort("The value."));
+    assert_shown::<Option<Effort>>(effort("The value."));
+    assert_shown::<Vec<Effort>>(
+        json!({ "type": "array", "description": "The value.", "items": effort("How hard to try.") }),
+    );
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde", rename_all = "snake_case")]
+#[expect(dead_code, reason = "only the schema is looked at")]
+enum External {
+    Nothing,
+    /// Everything there is.
+    All,
+    /// So many.
+    Count(u32),
+    /// Within a frame.
+    Frame {
+        /// The left edge.
+        left: i32,
+    },
+}
+
+#[test]
+fn externally_tagged() {
+    assert_shown::<External>(json!({
+        "description": "The value.",
+        "oneOf": [
+            {
+                "type": "string",
+                "description": "- `all`: Everything there is.",
+                "enum": ["nothing", "all"],
+            },
+            {
+                "type": "object", "description": "So many.",
+                "properties": { "count": { "type": "integer", "minimum": 0 } },
+                "required": ["count"],
+            },
+            {
+                "type": "object", "description": "Within a frame.",
+                "properties": { "frame": {
+                    "type": "object",
+                    "properties": { "left": { "type": "integer", "description": "The left edge." } },
+                    "required": ["left"],
+                } },
+                "required": ["frame"],
+            },
+        ],
+    }));
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde", tag = "kind", rename_all = "snake_case")]
+#[expect(dead_code, reason = "only the schema is looked at")]
+enum Internal {
+    Nothing,
+    /// A circle.
+    Circle {
+        /// From its middle to its edge.
+        radius: f64,
+    },
+}
+
+#[test]
+fn internally_tagged() {
+    let expected = json!({
+        "description": "The value.",
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": { "kind": { "type": "string", "const": "nothing" } },
+                "required": ["kind"],
+            },
+            {
+                "type": "object", "description": "A circle.",
+                "properties": {
+                    "kind": { "type": "string", "const": "circle" },
+                    "radius": { "type": "number", "description": "From its middle to its edge." },
+                },
+                "required": ["kind", "radius"],
+            },
+        ],
+    });
+    assert_shown::<Internal>(expected.clone());
+    assert_shown::<Option<Internal>>(expected);
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde", tag = "t", content = "c")]
+#[expect(dead_code, reason = "only the schema is looked at")]
+enum Adjacent {
+    Nothing,
+    /// Some text.
+    Text(String),
+}
+
+#[test]
+fn adjacently_tagged() {
+    assert_shown::<Adjacent>(json!({
+        "description": "The value.",
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": { "t": { "type": "string", "const": "Nothing" } },
+                "required": ["t"],
+            },
+            {
+                "type": "object", "description": "Some text.",
+                "properties": { "t": { "type": "string", "const": "Text" }, "c": { "type": "string" } },
+                "required": ["t", "c"],
+            },
+        ],
+    }));
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde", untagged)]
+#[expect(dead_code, reason = "only the schema is looked at")]
+enum Untagged {
+    /// A number.
+    Number(i64),
+    /// Several.
+    Several(Vec<i64>),
+}
+
+#[test]
+fn untagged() {
+    let expected = json!({
+        "description": "The value.",
+        "anyOf": [
+            { "type": "integer", "description": "A number." },
+            { "type": "array", "description": "Several.", "items": { "type": "integer" } },
+        ],
+    });
+    assert_shown::<Untagged>(expected.clone());
+    assert_shown::<Option<Untagged>>(expected);
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde")]
+#[expect(dead_code, reason = "only the schema is looked at")]
+struct Flat {
+    /// A.
+    a: bool,
+    #[serde(flatten)]
+    external: External,
+}
+
+#[test]
+fn flattened() {
+    assert_shown::<Flat>(json!({
+        "type": "object",
+        "description": "The value.",
+        "properties": { "a": { "type": "boolean", "description": "A." } },
+        "required": ["a"],
+        "oneOf": [
+            {
+                "type": "object", "description": "Everything there is.",
+                "properties": { "all": { "type": "null" } },
+                "required": ["all"],
+            },
+            {
+                "type": "object", "description": "So many.",
+                "properties": { "count": { "type": "integer", "minimum": 0 } },
+                "required": ["count"],
+            },
+            {
+                "type": "object", "description": "Within a frame.",
+                "properties": { "frame": {
+                    "type": "object",
+                    "properties": { "left": { "type": "integer", "description": "The left edge." } },
+                    "required": ["left"],
+                } },
+                "required": ["frame"],
+            },
+            {
+                "type": "object",
+                "properties": { "nothing": { "type": "null" } },
+                "required": ["nothing"],
+            },
+        ],
+    }));
+    let read: Flat = serde_json::from_value(json!({ "a": true, "all": null })).unwrap();
+    assert!(matches!(read.external, External::All));
+}
