@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::definition::{Hints, ToolDefinition};
 use crate::issue::Issue;
@@ -127,14 +127,16 @@ impl Declaration {
                 required.push(Value::from(param.name));
             }
         }
-        let mut schema = json!({ "type": "object", "properties": properties });
-        if !required.is_empty() {
-            schema["required"] = Value::Array(required);
-        }
+        let mut keywords = Map::from_iter([
+            ("type".to_owned(), "object".into()),
+            ("properties".to_owned(), properties.into()),
+            ("required".to_owned(), required.into()),
+        ]);
         let definitions = generator.take_definitions(true);
         if !definitions.is_empty() {
-            schema["$defs"] = Value::Object(definitions);
+            keywords.insert("$defs".to_owned(), definitions.into());
         }
+        let mut schema = Value::Object(keywords);
         clean(&mut schema);
         schema
     }

@@ -9,6 +9,7 @@ pub mod context;
 pub mod call;
 pub mod definition;
 pub mod state;
+pub mod format;
 mod absent;
 mod host;
 mod schema;

@@ -1,5 +1,7 @@
 //! Descriptions: what the model must know and no keyword says, and which properties have none.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
 use super::{marks, subschemas};
@@ -116,7 +118,8 @@ fn list(text: &mut String, schema: &Map<String, Value>, meanings: &[Value]) {
             text.push('\n');
         }
         let meaning = meaning.split_whitespace().collect::<Vec<_>>().join(" ");
-        text.push_str(&format!("- `{value}`: {meaning}"));
+        // Writing to a string cannot fail.
+        let _ = write!(text, "- `{value}`: {meaning}");
     }
 }
 

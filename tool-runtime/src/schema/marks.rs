@@ -24,7 +24,7 @@ pub(crate) const ALL: [&str; 4] = [NOT_BLANK, STRICT, CASE_SENSITIVE, INTEGER];
 /// Takes the marks out of a schema, at every depth: what remains is what a model is shown.
 pub fn strip(schema: &mut Value) {
     subschemas::each_mut(schema, |keywords| {
-        keywords.retain(|keyword, _| !ALL.contains(&keyword.as_str()))
+        keywords.retain(|keyword, _| !ALL.contains(&keyword.as_str()));
     });
 }
 
@@ -32,7 +32,7 @@ pub fn strip(schema: &mut Value) {
 /// (seed 002: the schema does not pass defaults on).
 pub fn strip_defaults(schema: &mut Value) {
     subschemas::each_mut(schema, |keywords| {
-        keywords.retain(|keyword, _| keyword != "default")
+        keywords.retain(|keyword, _| keyword != "default");
     });
 }
 

@@ -1,0 +1,114 @@
+//! The Anthropic Messages API, whose forms this crate uses throughout.
+//!
+//! Source: <https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools>.
+
+use serde_json::Value;
+
+use crate::call::ToolCall;
+use crate::definition::ToolDefinition;
+use crate::message::{Block, Message, MessageContent};
+use crate::result::ToolResult;
+
+use super::{FormatError, text};
+
+/// A member of the request's `tools`: the definition as it is.
+///
+/// ```
+/// use tool_runtime::{ToolDefinition, format::anthropic, serde_json::json};
+///
+/// let schema = json!({ "type": "object", "properties": {} });
+/// let tool = anthropic::tool(&ToolDefinition::new("now", "Tell the time.", schema.clone()));
+/// assert_eq!(tool, json!({ "name": "now", "description": "Tell the time.", "input_schema": schema }));
+/// ```
+pub fn tool(definition: &ToolDefinition) -> Value {
+    // A struct of texts and JSON values always serializes.
+    serde_json::to_value(definition).unwrap_or_default()
+}
+
+/// The calls in a model's message, in their order: its `tool_use` blocks.
+///
+/// # Errors
+///
+/// When a block has no `id` or no `name`.
+pub fn calls(message: &Message) -> Result<Vec<ToolCall>, FormatError> {
+    let MessageContent::Blocks(blocks) = &message.content else {
+        return Ok(Vec::new());
+    };
+    let uses = blocks.iter().filter(|block| block.kind() == "tool_use");
+    uses.map(call).collect()
+}
+
+fn call(block: &Block) -> Result<ToolCall, FormatError> {
+    let block = Value::Object(block.0.clone());
+    let input = block.get("input").cloned().unwrap_or_default();
+    Ok(ToolCall::new(
+        text(&block, "a `tool_use` block", "id")?,
+        text(&block, "a `tool_use` block", "name")?,
+        input,
+    ))
+}
+
+/// The message that answers a turn's calls: all results in one, as the API wants it.
+pub fn results<'a>(results: impl IntoIterator<Item = &'a ToolResult>) -> Message {
+    let blocks = results
+        .into_iter()
+        .filter_map(|result| match serde_json::to_value(result) {
+            Ok(Value::Object(fields)) => Some(Block(fields)),
+            _ => None,
+        });
+    Message::user(blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::result::ToolOutput;
+
+    #[test]
+    fn a_turn_there_and_back() {
+        let message: Message = serde_json::from_value(json!({
+            "role": "assistant",
+            "content": [
+                { "type": "text", "text": "Let me look." },
+                { "type": "tool_use", "id": "toolu_1", "name": "now", "input": { "zone": "UTC" } },
+                { "type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {} },
+                { "type": "tool_use", "id": "toolu_2", "name": "now" },
+            ],
+        }))
+        .unwrap();
+        let calls = calls(&message).unwrap();
+        let seen: Vec<_> = calls
+            .iter()
+            .map(|call| (call.id.as_str(), call.name.as_str()))
+            .collect();
+        assert_eq!(seen, [("toolu_1", "now"), ("toolu_2", "now")]);
+        assert_eq!(calls[0].input, json!({ "zone": "UTC" }).into());
+        assert_eq!(calls[1].input, Value::Null.into());
+
+        let answers = [
+            ToolResult::new("toolu_1", ToolOutput::text("noon")),
+            ToolResult::new("toolu_2", ToolOutput::error("no zone")),
+        ];
+        assert_eq!(
+            serde_json::to_value(results(&answers)).unwrap(),
+            json!({ "role": "user", "content": [
+                { "type": "tool_result", "tool_use_id": "toolu_1", "content": "noon" },
+                { "type": "tool_result", "tool_use_id": "toolu_2", "content": "no zone", "is_error": true },
+            ] }),
+        );
+    }
+
+    #[test]
+    fn a_call_that_cannot_be_answered_is_an_error() {
+        let message: Message = serde_json::from_value(json!({
+            "role": "assistant", "content": [{ "type": "tool_use", "name": "now", "input": {} }],
+        }))
+        .unwrap();
+        assert_eq!(
+            calls(&message).unwrap_err().to_string(),
+            "a `tool_use` block needs `id`, a string"
+        );
+    }
+}

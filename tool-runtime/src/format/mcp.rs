@@ -1,0 +1,175 @@
+//! The Model Context Protocol, revision 2025-06-18.
+//!
+//! Source: <https://modelcontextprotocol.io/specification/2025-06-18/server/tools>.
+
+use serde_json::{Map, Value, json};
+
+use crate::call::ToolCall;
+use crate::definition::{Hints, ToolDefinition};
+use crate::message::Block;
+use crate::result::{Content, ToolResult};
+
+use super::{FormatError, image, text};
+
+/// A member of the answer to `tools/list`.
+///
+/// ```
+/// use tool_runtime::{ToolDefinition, format::mcp, serde_json::json};
+///
+/// let schema = json!({ "type": "object", "properties": {} });
+/// let mut now = ToolDefinition::new("now", "Tell the time.", schema.clone());
+/// now.hints.read_only = Some(true);
+/// assert_eq!(
+///     mcp::tool(&now),
+///     json!({
+///         "name": "now",
+///         "description": "Tell the time.",
+///         "inputSchema": schema,
+///         "annotations": { "readOnlyHint": true },
+///     }),
+/// );
+/// ```
+pub fn tool(definition: &ToolDefinition) -> Value {
+    let hints = &definition.hints;
+    let mut tool = Map::new();
+    tool.insert("name".to_owned(), definition.name.as_str().into());
+    if let Some(title) = &hints.title {
+        tool.insert("title".to_owned(), title.as_str().into());
+    }
+    tool.insert("description".to_owned(), definition.description.as_str().into());
+    tool.insert("inputSchema".to_owned(), definition.input_schema.clone());
+    let annotations: Map<_, _> = [
+        ("readOnlyHint", hints.read_only),
+        ("destructiveHint", hints.destructive),
+        ("idempotentHint", hints.idempotent),
+    ]
+    .into_iter()
+    .filter_map(|(name, hint)| Some((name.to_owned(), Value::Bool(hint?))))
+    .collect();
+    if !annotations.is_empty() {
+        tool.insert("annotations".to_owned(), annotations.into());
+    }
+    Value::Object(tool)
+}
+
+/// The definition of a tool that an MCP server lists, for
+/// [`register_dynamic`](crate::ToolRegistry::register_dynamic).
+///
+/// # Errors
+///
+/// When it has no `name` or no `inputSchema`.
+pub fn definition(tool: &Value) -> Result<ToolDefinition, FormatError> {
+    let schema = tool.get("inputSchema").filter(|schema| schema.is_object());
+    let schema = schema.ok_or(FormatError::Missing {
+        what: "an MCP tool",
+        field: "inputSchema",
+        wanted: "a JSON Schema",
+    })?;
+    let description = tool
+        .get("description")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let mut definition = ToolDefinition::new(text(tool, "an MCP tool", "name")?, description, schema.clone());
+    let annotations = tool.get("annotations");
+    let annotation = |name| annotations.and_then(|hints| hints.get(name));
+    let hint = |name| annotation(name).and_then(Value::as_bool);
+    let title = tool.get("title").or_else(|| annotation("title"));
+    definition.hints = Hints {
+        title: title.and_then(Value::as_str).map(str::to_owned),
+        read_only: hint("readOnlyHint"),
+        destructive: hint("destructiveHint"),
+        idempotent: hint("idempotentHint"),
+    };
+    Ok(definition)
+}
+
+/// The call in the `params` of `tools/call`. Its id is the request's, for MCP has no other.
+///
+/// # Errors
+///
+/// When `params` has no `name`.
+pub fn call(id: impl Into<String>, params: &Value) -> Result<ToolCall, FormatError> {
+    let arguments = params.get("arguments").cloned().unwrap_or_default();
+    Ok(ToolCall::new(
+        id,
+        text(params, "the `params` of `tools/call`", "name")?,
+        arguments,
+    ))
+}
+
+/// The answer to `tools/call`.
+///
+/// # Errors
+///
+/// When the result has a block that is neither text nor an image of its own.
+pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
+    let content = match &result.content {
+        Content::Text(text) => vec![json!({ "type": "text", "text": text })],
+        Content::Blocks(blocks) => blocks.iter().map(block).collect::<Result<_, _>>()?,
+    };
+    Ok(match result.is_error {
+        true => json!({ "content": content, "isError": true }),
+        false => json!({ "content": content }),
+    })
+}
+
+fn block(block: &Block) -> Result<Value, FormatError> {
+    if let ("text", Some(text)) = (block.kind(), block.str("text")) {
+        return Ok(json!({ "type": "text", "text": text }));
+    }
+    if let ("image", Some((media_type, data))) = (block.kind(), image(block)) {
+        return Ok(json!({ "type": "image", "data": data, "mimeType": media_type }));
+    }
+    Err(FormatError::Block {
+        api: "MCP",
+        kind: block.kind().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::IntoOutput;
+    use crate::result::{Blocks, ToolOutput};
+
+    #[test]
+    fn a_listed_tool_there_and_back() {
+        let listed = json!({
+            "name": "forget",
+            "title": "Forget it",
+            "description": "Forget everything.",
+            "inputSchema": { "type": "object", "properties": {} },
+            "annotations": { "readOnlyHint": false, "destructiveHint": true, "idempotentHint": true },
+        });
+        assert_eq!(
+            tool(&definition(&listed).unwrap()).to_string(),
+            listed.to_string()
+        );
+        let refused = definition(&json!({ "name": "forget" })).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "an MCP tool needs `inputSchema`, a JSON Schema"
+        );
+    }
+
+    #[test]
+    fn calls_and_answers() {
+        let call = call("7", &json!({ "name": "forget", "arguments": { "all": true } })).unwrap();
+        assert_eq!((call.id.as_str(), call.name.as_str()), ("7", "forget"));
+        assert_eq!(call.input, json!({ "all": true }).into());
+
+        let failed = ToolResult::new("7", ToolOutput::error("no"));
+        assert_eq!(
+            result(&failed).unwrap(),
+            json!({ "content": [{ "type": "text", "text": "no" }], "isError": true }),
+        );
+        let seen = Blocks(vec![Block::text("see"), Block::image("image/png", "AAAA")]);
+        assert_eq!(
+            result(&ToolResult::new("7", seen.into_output())).unwrap(),
+            json!({ "content": [
+                { "type": "text", "text": "see" },
+                { "type": "image", "data": "AAAA", "mimeType": "image/png" },
+            ] }),
+        );
+    }
+}

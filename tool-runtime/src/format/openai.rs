@@ -1,0 +1,298 @@
+//! OpenAI's two APIs, and whoever speaks like them.
+//!
+//! Sources: <https://platform.openai.com/docs/guides/function-calling>,
+//! <https://platform.openai.com/docs/guides/structured-outputs> (the strict forms; see [`strict`](super::strict)).
+//!
+//! A failed call has no mark of its own in these APIs: the model learns of it from the text.
+
+use serde_json::{Map, Value, json};
+
+use crate::call::{RawArguments, ToolCall};
+use crate::definition::ToolDefinition;
+use crate::message::Block;
+use crate::result::{Content, ToolResult};
+
+use super::strict::{self, NotStrict, Note};
+use super::{FormatError, image, image_url, text};
+
+/// A tool in a strict form, and what that form could not say.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct StrictTool {
+    /// The member of `tools`.
+    pub tool: Value,
+    /// Rules that the API does not enforce in this form; they are enforced here when the call comes.
+    pub notes: Vec<Note>,
+}
+
+/// The chat completions API.
+pub mod chat {
+    use super::{
+        Content, FormatError, NotStrict, StrictTool, ToolCall, ToolDefinition, ToolResult, Value, function,
+        json, list, strict, text, text_block,
+    };
+
+    /// A member of the request's `tools`.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolDefinition, format::openai::chat, serde_json::json};
+    ///
+    /// let schema = json!({ "type": "object", "properties": {} });
+    /// assert_eq!(
+    ///     chat::tool(&ToolDefinition::new("now", "Tell the time.", schema.clone())),
+    ///     json!({
+    ///         "type": "function",
+    ///         "function": { "name": "now", "description": "Tell the time.", "parameters": schema, "strict": false },
+    ///     }),
+    /// );
+    /// ```
+    pub fn tool(definition: &ToolDefinition) -> Value {
+        let function = function(definition, definition.input_schema.clone(), false);
+        json!({ "type": "function", "function": function })
+    }
+
+    /// The same with `strict: true`, in the published subset.
+    ///
+    /// # Errors
+    ///
+    /// When the schema cannot be expressed there: send [`tool`] instead.
+    pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
+        let (schema, notes) = strict::schema(&definition.name, &definition.input_schema)?;
+        let function = function(definition, schema, true);
+        let tool = json!({ "type": "function", "function": function });
+        Ok(StrictTool { tool, notes })
+    }
+
+    /// The calls in a model's message, in their order: its `tool_calls`.
+    ///
+    /// # Errors
+    ///
+    /// When one is no function call with an `id` and a `name`.
+    pub fn calls(message: &Value) -> Result<Vec<ToolCall>, FormatError> {
+        list(message.get("tool_calls")).map(call).collect()
+    }
+
+    /// One member of `tool_calls`; its `arguments` are text, which is kept as it came.
+    ///
+    /// # Errors
+    ///
+    /// When it is no function call with an `id` and a `name`.
+    pub fn call(call: &Value) -> Result<ToolCall, FormatError> {
+        let function = call.get("function").ok_or(FormatError::Missing {
+            what: "a tool call",
+            field: "function",
+            wanted: "an object; other kinds of calls are the API's own",
+        })?;
+        let id = text(call, "a tool call", "id")?;
+        Ok(ToolCall::new(
+            id,
+            text(function, "a tool call", "name")?,
+            super::arguments(function),
+        ))
+    }
+
+    /// The `role: "tool"` message that answers a call.
+    ///
+    /// # Errors
+    ///
+    /// When the result has blocks other than text.
+    pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
+        let content = match &result.content {
+            Content::Text(text) => text.as_str().into(),
+            Content::Blocks(blocks) => {
+                let parts = blocks.iter().map(|block| {
+                    text_block(block, "text").ok_or_else(|| FormatError::Block {
+                        api: "the chat completions API",
+                        kind: block.kind().to_owned(),
+                    })
+                });
+                Value::Array(parts.collect::<Result<_, _>>()?)
+            }
+        };
+        Ok(json!({ "role": "tool", "tool_call_id": result.tool_use_id, "content": content }))
+    }
+}
+
+/// The Responses API.
+pub mod responses {
+    use super::{
+        Block, Content, FormatError, Map, NotStrict, StrictTool, ToolCall, ToolDefinition, ToolResult, Value,
+        function, image, image_url, json, list, strict, text, text_block,
+    };
+
+    /// A member of the request's `tools`.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolDefinition, format::openai::responses, serde_json::json};
+    ///
+    /// let schema = json!({ "type": "object", "properties": {} });
+    /// assert_eq!(
+    ///     responses::tool(&ToolDefinition::new("now", "Tell the time.", schema.clone())),
+    ///     json!({
+    ///         "type": "function",
+    ///         "name": "now",
+    ///         "description": "Tell the time.",
+    ///         "parameters": schema,
+    ///         "strict": false,
+    ///     }),
+    /// );
+    /// ```
+    pub fn tool(definition: &ToolDefinition) -> Value {
+        flat(function(definition, definition.input_schema.clone(), false))
+    }
+
+    /// The same with `strict: true`, in the published subset.
+    ///
+    /// # Errors
+    ///
+    /// When the schema cannot be expressed there: send [`tool`] instead.
+    pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
+        let (schema, notes) = strict::schema(&definition.name, &definition.input_schema)?;
+        let tool = flat(function(definition, schema, true));
+        Ok(StrictTool { tool, notes })
+    }
+
+    fn flat(function: Map<String, Value>) -> Value {
+        let mut tool = Map::from_iter([("type".to_owned(), "function".into())]);
+        tool.extend(function);
+        Value::Object(tool)
+    }
+
+    /// The calls in a response, in their order: the `function_call` items of its `output`.
+    ///
+    /// # Errors
+    ///
+    /// When one has no `call_id` or no `name`.
+    pub fn calls(response: &Value) -> Result<Vec<ToolCall>, FormatError> {
+        let items = list(response.get("output"));
+        let calls = items.filter(|item| item.get("type").and_then(Value::as_str) == Some("function_call"));
+        calls.map(call).collect()
+    }
+
+    /// One `function_call` item; its `arguments` are text, which is kept as it came.
+    ///
+    /// # Errors
+    ///
+    /// When it has no `call_id` or no `name`.
+    pub fn call(item: &Value) -> Result<ToolCall, FormatError> {
+        let id = text(item, "a `function_call` item", "call_id")?;
+        let name = text(item, "a `function_call` item", "name")?;
+        Ok(ToolCall::new(id, name, super::arguments(item)))
+    }
+
+    /// The `function_call_output` item that answers a call.
+    ///
+    /// # Errors
+    ///
+    /// When the result has a block that is neither text nor an image.
+    pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
+        let output = match &result.content {
+            Content::Text(text) => text.as_str().into(),
+            Content::Blocks(blocks) => Value::Array(blocks.iter().map(part).collect::<Result<_, _>>()?),
+        };
+        Ok(json!({ "type": "function_call_output", "call_id": result.tool_use_id, "output": output }))
+    }
+
+    fn part(block: &Block) -> Result<Value, FormatError> {
+        if let Some(part) = text_block(block, "input_text") {
+            return Ok(part);
+        }
+        let url = match image(block) {
+            Some((media_type, data)) => Some(format!("data:{media_type};base64,{data}")),
+            None => image_url(block).map(str::to_owned),
+        };
+        match url {
+            Some(url) if block.kind() == "image" => Ok(json!({ "type": "input_image", "image_url": url })),
+            _ => Err(FormatError::Block {
+                api: "the Responses API",
+                kind: block.kind().to_owned(),
+            }),
+        }
+    }
+}
+
+fn function(definition: &ToolDefinition, parameters: Value, strict: bool) -> Map<String, Value> {
+    Map::from_iter([
+        ("name".to_owned(), definition.name.as_str().into()),
+        ("description".to_owned(), definition.description.as_str().into()),
+        ("parameters".to_owned(), parameters),
+        // Said although it may be the default: the Responses API takes an absent one for `true`.
+        ("strict".to_owned(), strict.into()),
+    ])
+}
+
+/// Text, as both APIs send it; whoever sends an object is understood as well.
+fn arguments(call: &Value) -> RawArguments {
+    match call.get("arguments") {
+        Some(Value::String(text)) => text.into(),
+        Some(other) => other.clone().into(),
+        None => Value::Null.into(),
+    }
+}
+
+fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {
+    value.and_then(Value::as_array).into_iter().flatten()
+}
+
+fn text_block(block: &Block, kind: &str) -> Option<Value> {
+    let text = block.str("text").filter(|_| block.kind() == "text")?;
+    Some(json!({ "type": kind, "text": text }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::IntoOutput;
+    use crate::result::{Blocks, ToolOutput};
+
+    #[test]
+    fn a_chat_turn_there_and_back() {
+        let message = json!({ "role": "assistant", "content": null, "tool_calls": [
+            { "id": "call_1", "type": "function", "function": { "name": "now", "arguments": "{\"n\": 1.50}" } },
+        ] });
+        let calls = chat::calls(&message).unwrap();
+        assert_eq!((calls[0].id.as_str(), calls[0].name.as_str()), ("call_1", "now"));
+        assert_eq!(calls[0].input, "{\"n\": 1.50}".into());
+        assert!(
+            chat::calls(&json!({ "role": "assistant", "content": "hi" }))
+                .unwrap()
+                .is_empty()
+        );
+        let custom = json!({ "tool_calls": [{ "id": "call_1", "type": "custom", "custom": {} }] });
+        assert!(chat::calls(&custom).is_err());
+
+        let answer = ToolResult::new("call_1", ToolOutput::text("noon"));
+        assert_eq!(
+            chat::result(&answer).unwrap(),
+            json!({ "role": "tool", "tool_call_id": "call_1", "content": "noon" }),
+        );
+        let image = ToolResult::new(
+            "call_1",
+            Blocks(vec![Block::image("image/png", "AAAA")]).into_output(),
+        );
+        assert_eq!(
+            chat::result(&image).unwrap_err().to_string(),
+            "the chat completions API takes no `image` block in a tool's result; send text",
+        );
+    }
+
+    #[test]
+    fn a_response_there_and_back() {
+        let response = json!({ "output": [
+            { "type": "reasoning", "id": "rs_1", "summary": [] },
+            { "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "now", "arguments": "{}" },
+        ] });
+        let calls = responses::calls(&response).unwrap();
+        assert_eq!(calls.len(), 1);
+        assert_eq!((calls[0].id.as_str(), calls[0].name.as_str()), ("call_1", "now"));
+
+        let seen = Blocks(vec![Block::text("see"), Block::image("image/png", "AAAA")]);
+        assert_eq!(
+            responses::result(&ToolResult::new("call_1", seen.into_output())).unwrap(),
+            json!({ "type": "function_call_output", "call_id": "call_1", "output": [
+                { "type": "input_text", "text": "see" },
+                { "type": "input_image", "image_url": "data:image/png;base64,AAAA" },
+            ] }),
+        );
+    }
+}
