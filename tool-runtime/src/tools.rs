@@ -123,7 +123,7 @@ impl RegisteredTool {
             });
         }
         let mut definition = declaration.marked_definition();
-        let shape = Shape::compile(&definition.input_schema);
+        let shape = compile(&name, &definition)?;
         marks::strip(&mut definition.input_schema);
         marks::strip_defaults(&mut definition.input_schema);
         for path in schema::undescribed(&definition.input_schema) {
@@ -144,7 +144,7 @@ impl RegisteredTool {
     /// Checks a tool that is known by its definition.
     pub(crate) fn dynamic(mut definition: ToolDefinition, handler: Handler) -> Result<Self, RegistryError> {
         let name = ToolName::parse(&definition.name)?;
-        let shape = Shape::compile(&definition.input_schema);
+        let shape = compile(&name, &definition)?;
         marks::strip(&mut definition.input_schema);
         Ok(Self {
             name,
@@ -156,6 +156,20 @@ impl RegisteredTool {
             handler,
         })
     }
+}
+
+/// Compiles the schema of a tool; what it does not enforce is logged.
+fn compile(tool: &ToolName, definition: &ToolDefinition) -> Result<Shape, RegistryError> {
+    let compiled =
+        Shape::compile(&definition.input_schema).map_err(|error| RegistryError::InvalidSchema {
+            tool: tool.to_string(),
+            path: error.path,
+            reason: error.reason,
+        })?;
+    for warning in &compiled.warnings {
+        tracing::warn!(tool = tool.as_str(), path = warning.path, "{warning}");
+    }
+    Ok(compiled.shape)
 }
 
 impl fmt::Debug for RegisteredTool {

@@ -21,10 +21,15 @@ pub const INTEGER: &str = "x-integer";
 /// All of them.
 pub(crate) const ALL: [&str; 4] = [NOT_BLANK, STRICT, CASE_SENSITIVE, INTEGER];
 
+/// Whether a keyword is one of them.
+pub(crate) fn is_mark(keyword: &str) -> bool {
+    ALL.contains(&keyword)
+}
+
 /// Takes the marks out of a schema, at every depth: what remains is what a model is shown.
 pub fn strip(schema: &mut Value) {
     subschemas::each_mut(schema, |keywords| {
-        keywords.retain(|keyword, _| !ALL.contains(&keyword.as_str()));
+        keywords.retain(|keyword, _| !is_mark(keyword));
     });
 }
 

@@ -1,0 +1,186 @@
+//! `anyOf` and `oneOf`, made as plain as they can be: `null` apart, constants together, siblings moved inside.
+
+use serde_json::{Map, Value, json};
+
+use super::check::{SchemaError, is_annotation};
+use super::compile::{Compiler, Flat};
+use super::merge;
+use super::shape::{Alternatives, Form, Kind};
+use super::types::Types;
+
+/// Compiles the branches of a union that stands beside `siblings`.
+pub(super) fn compile(
+    compiler: &mut Compiler<'_>,
+    mut siblings: Map<String, Value>,
+    branches: &[Value],
+    exclusive: bool,
+) -> Result<Form, SchemaError> {
+    siblings.retain(|keyword, _| !is_annotation(keyword));
+    let mut union = Union::default();
+    for branch in branches {
+        union.add(compiler, branch, &siblings)?;
+    }
+    union.join_constants();
+    if !siblings.is_empty() && !union.take_in(&siblings) {
+        let keyword = if exclusive { "oneOf" } else { "anyOf" };
+        let branches = Value::Object(
+            [(keyword.to_owned(), Value::from(branches))]
+                .into_iter()
+                .collect(),
+        );
+        return compiler.parts([Value::Object(siblings), branches]);
+    }
+    union.form(compiler, exclusive)
+}
+
+#[derive(Default)]
+struct Union {
+    branches: Vec<Branch>,
+    null: bool,
+}
+
+struct Branch {
+    /// As written: a bare reference keeps its number.
+    written: Value,
+    /// Resolved; `None` when that takes several schemas or it is `true` or `false`.
+    flat: Option<Map<String, Value>>,
+}
+
+impl Union {
+    fn add(
+        &mut self,
+        compiler: &Compiler<'_>,
+        branch: &Value,
+        siblings: &Map<String, Value>,
+    ) -> Result<(), SchemaError> {
+        let flat = match branch {
+            Value::Object(keywords) => {
+                let Flat { keywords, apart } = compiler.flatten(keywords, 0)?;
+                apart.is_empty().then_some(keywords)
+            }
+            Value::Bool(false) => return Ok(()),
+            _ => None,
+        };
+        if flat.as_ref().is_some_and(is_null) {
+            self.null |= siblings.get("type").is_none_or(|types| allows_null(types));
+            return Ok(());
+        }
+        self.branches.push(Branch {
+            written: branch.clone(),
+            flat,
+        });
+        Ok(())
+    }
+
+    /// `[{const: a}, {const: b}]` is `{enum: [a, b]}`.
+    fn join_constants(&mut self) {
+        let constants = |branch: &Branch| branch.flat.as_ref().and_then(constants);
+        let all: Vec<Value> = self.branches.iter().filter_map(constants).flatten().collect();
+        let Some(first) = self
+            .branches
+            .iter()
+            .position(|branch| constants(branch).is_some())
+        else {
+            return;
+        };
+        if self.branches.iter().filter_map(constants).count() < 2 {
+            return;
+        }
+        let schema = json!({ "type": "string", "enum": all });
+        let mut place = 0;
+        self.branches.retain(|branch| {
+            place += 1;
+            place - 1 == first || constants(branch).is_none()
+        });
+        if let Some(branch) = self.branches.get_mut(first) {
+            branch.flat = schema.as_object().cloned();
+            branch.written = schema;
+        }
+    }
+
+    /// Moves the siblings into every branch; `false` (and nothing done) when that would change what is said.
+    fn take_in(&mut self, siblings: &Map<String, Value>) -> bool {
+        let merged = |branch: &Branch| merge::both(siblings, branch.flat.as_ref()?);
+        let Some(merged) = self.branches.iter().map(merged).collect::<Option<Vec<_>>>() else {
+            return false;
+        };
+        for (branch, merged) in self.branches.iter_mut().zip(merged) {
+            branch.written = Value::Object(merged.clone());
+            branch.flat = Some(merged);
+        }
+        true
+    }
+
+    fn form(mut self, compiler: &mut Compiler<'_>, exclusive: bool) -> Result<Form, SchemaError> {
+        if let [only] = self.branches.as_mut_slice()
+            && let Some(mut keywords) = only.flat.take()
+            && (!self.null || admit_null(&mut keywords))
+        {
+            return compiler.single(keywords);
+        }
+        if self.branches.is_empty() {
+            let types = if self.null { Types::NULL } else { Types::NONE };
+            return Ok(Form { types, ..Form::ANY });
+        }
+        let forms = self
+            .branches
+            .iter()
+            .map(|branch| compiler.request(&branch.written));
+        let alternatives = Alternatives {
+            forms: forms.collect::<Result<_, _>>()?,
+            null: self.null,
+            exclusive,
+            tag: None,
+        };
+        Ok(Form {
+            kind: Kind::Alternatives(Box::new(alternatives)),
+            ..Form::ANY
+        })
+    }
+}
+
+/// Lets a schema take `null` as well, if a word in `type` (and `enum`) does it.
+fn admit_null(keywords: &mut Map<String, Value>) -> bool {
+    if ["anyOf", "oneOf", "const"]
+        .into_iter()
+        .any(|keyword| keywords.contains_key(keyword))
+    {
+        return false;
+    }
+    match keywords.get_mut("type") {
+        Some(Value::Array(types)) => types.push("null".into()),
+        Some(one @ Value::String(_)) => *one = json!([one, "null"]),
+        _ => return false,
+    }
+    if let Some(Value::Array(values)) = keywords.get_mut("enum") {
+        values.push(Value::Null);
+    }
+    true
+}
+
+fn is_null(keywords: &Map<String, Value>) -> bool {
+    let only = |keyword: &str, value: &Value| keywords.get(keyword) == Some(value);
+    only("type", &"null".into()) || only("const", &Value::Null) || only("enum", &json!([null]))
+}
+
+fn allows_null(types: &Value) -> bool {
+    match types {
+        Value::Array(names) => names.iter().any(|name| name == "null"),
+        name => name == "null",
+    }
+}
+
+/// The strings of a schema that only lists strings.
+fn constants(keywords: &Map<String, Value>) -> Option<Vec<Value>> {
+    let mut found = None;
+    for (keyword, value) in keywords {
+        match keyword.as_str() {
+            "const" => found = Some(vec![value.clone()]),
+            "enum" => found = value.as_array().cloned(),
+            "type" if value == "string" => {}
+            other if is_annotation(other) => {}
+            _ => return None,
+        }
+    }
+    found.filter(|values| values.iter().all(Value::is_string))
+}

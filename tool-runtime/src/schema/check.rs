@@ -1,0 +1,324 @@
+//! Whether a schema is one: every keyword of every subschema is looked at before anything is compiled.
+
+use std::collections::HashSet;
+
+use regex_lite::Regex;
+use serde_json::{Map, Value};
+
+use super::marks;
+use super::reference::{self, Target};
+use super::types::NAMES;
+use super::{depth, pointer};
+use crate::issue::echo;
+
+/// Why a schema cannot be compiled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the schema is invalid at `{path}`: {reason}")]
+pub(crate) struct SchemaError {
+    /// Where, as a JSON Pointer into the schema.
+    pub path: String,
+    /// What is wrong and what to write instead.
+    pub reason: String,
+}
+
+impl SchemaError {
+    pub(super) fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// A keyword or a pattern that is not enforced.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}, at `{path}` of the schema")]
+pub(crate) struct Unenforced {
+    /// Where, as a JSON Pointer into the schema.
+    pub path: String,
+    /// What is not enforced and why.
+    pub reason: String,
+}
+
+/// Checks a schema with all its subschemas; what cannot be enforced is listed.
+pub(super) fn check(schema: &Value) -> Result<Vec<Unenforced>, SchemaError> {
+    if depth::is_too_deep(schema) {
+        let reason = format!(
+            "nested deeper than {} levels; move parts of it to `$defs`",
+            depth::MOST
+        );
+        return Err(SchemaError::new("", reason));
+    }
+    let mut check = Check {
+        root: schema,
+        open: vec![(String::new(), schema)],
+        unenforced: Vec::new(),
+        referenced: HashSet::new(),
+    };
+    while let Some((path, schema)) = check.open.pop() {
+        check.schema(&path, schema)?;
+    }
+    check.unenforced.sort_by(|left, right| left.path.cmp(&right.path));
+    Ok(check.unenforced)
+}
+
+struct Check<'s> {
+    root: &'s Value,
+    open: Vec<(String, &'s Value)>,
+    unenforced: Vec<Unenforced>,
+    /// Targets outside the places where schemas stand anyway.
+    referenced: HashSet<String>,
+}
+
+impl<'s> Check<'s> {
+    fn schema(&mut self, path: &str, schema: &'s Value) -> Result<(), SchemaError> {
+        match schema {
+            Value::Bool(_) => Ok(()),
+            Value::Object(keywords) => keywords.iter().try_for_each(|(keyword, value)| {
+                self.keyword(&pointer::join(path, keyword), keyword, value, keywords)
+            }),
+            _ => Err(wrong(path, schema, "a schema is an object, `true` or `false`")),
+        }
+    }
+
+    fn keyword(
+        &mut self,
+        path: &str,
+        keyword: &str,
+        value: &'s Value,
+        siblings: &Map<String, Value>,
+    ) -> Result<(), SchemaError> {
+        match keyword {
+            "type" => check_type(path, value),
+            "$ref" => self.reference(path, value),
+            "enum" if value.as_array().is_none_or(Vec::is_empty) => {
+                Err(wrong(path, value, "write a list of the allowed values"))
+            }
+            "required" => check_names(path, value),
+            "properties" | "patternProperties" | "$defs" | "definitions" => self.named(path, keyword, value),
+            "prefixItems" | "anyOf" | "oneOf" | "allOf" => self.listed(path, value),
+            "items" if value.is_array() => self.listed(path, value),
+            "items" | "additionalItems" | "additionalProperties" => {
+                self.open.push((path.to_owned(), value));
+                Ok(())
+            }
+            "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => {
+                match count(value) {
+                    Some(_) => Ok(()),
+                    None => Err(wrong(path, value, "write a whole number, at least 0")),
+                }
+            }
+            "exclusiveMinimum" | "exclusiveMaximum" if value.is_boolean() => {
+                let bound = if keyword == "exclusiveMinimum" {
+                    "minimum"
+                } else {
+                    "maximum"
+                };
+                if siblings.contains_key(bound) || value == false {
+                    return Ok(());
+                }
+                Err(wrong(path, value, "write the limit itself, a number"))
+            }
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" if !value.is_number() => {
+                Err(wrong(path, value, "write a number"))
+            }
+            "multipleOf" if !value.as_f64().is_some_and(|step| step > 0.0) => {
+                Err(wrong(path, value, "write a number greater than 0"))
+            }
+            "uniqueItems" | marks::NOT_BLANK | marks::STRICT | marks::CASE_SENSITIVE
+                if !value.is_boolean() =>
+            {
+                Err(wrong(path, value, "write `true` or `false`"))
+            }
+            "pattern" => self.pattern(path, value),
+            marks::INTEGER if value.as_str().and_then(super::limits::width).is_none() => Err(wrong(
+                path,
+                value,
+                "write the name of an integer type, for example \"i32\"",
+            )),
+            _ if ENFORCED.contains(&keyword) || is_annotation(keyword) => Ok(()),
+            _ => {
+                self.unenforced(path, format!("`{keyword}` is not enforced"));
+                Ok(())
+            }
+        }
+    }
+
+    fn named(&mut self, path: &str, keyword: &str, value: &'s Value) -> Result<(), SchemaError> {
+        let Some(schemas) = value.as_object() else {
+            return Err(wrong(path, value, "write an object of schemas"));
+        };
+        for (name, schema) in schemas {
+            let path = pointer::join(path, name);
+            if keyword == "patternProperties" {
+                self.regex(&path, name);
+            }
+            self.open.push((path, schema));
+        }
+        Ok(())
+    }
+
+    fn listed(&mut self, path: &str, value: &'s Value) -> Result<(), SchemaError> {
+        let Some(schemas) = value.as_array().filter(|schemas| !schemas.is_empty()) else {
+            return Err(wrong(path, value, "write a list of at least one schema"));
+        };
+        let places = schemas.iter().enumerate();
+        self.open
+            .extend(places.map(|(place, schema)| (pointer::join(path, &place.to_string()), schema)));
+        Ok(())
+    }
+
+    fn pattern(&mut self, path: &str, value: &Value) -> Result<(), SchemaError> {
+        let Some(pattern) = value.as_str() else {
+            return Err(wrong(path, value, "write a regular expression as a string"));
+        };
+        self.regex(path, pattern);
+        Ok(())
+    }
+
+    fn regex(&mut self, path: &str, pattern: &str) {
+        if Regex::new(pattern).is_err() {
+            self.unenforced(
+                path,
+                format!(
+                    "the pattern `{}` is not enforced: it is not understood",
+                    echo(pattern)
+                ),
+            );
+        }
+    }
+
+    fn reference(&mut self, path: &str, value: &'s Value) -> Result<(), SchemaError> {
+        let Some(name) = value.as_str() else {
+            return Err(wrong(
+                path,
+                value,
+                "write a reference as a string, for example \"#/$defs/Item\"",
+            ));
+        };
+        match reference::resolve(self.root, name) {
+            Target::Schema(schema, at) => {
+                if self.referenced.insert(at.clone()) && !reference::stands_at_schema(&at) {
+                    self.open.push((at, schema));
+                }
+                Ok(())
+            }
+            Target::Missing => {
+                let reason = format!(
+                    "`{}` leads nowhere; write a reference to a schema in this document",
+                    echo(name)
+                );
+                Err(SchemaError::new(path, reason))
+            }
+            Target::Remote => {
+                let reason = format!(
+                    "`{}` is outside this schema and nothing is fetched; copy what it names to `$defs`",
+                    echo(name)
+                );
+                Err(SchemaError::new(path, reason))
+            }
+        }
+    }
+
+    fn unenforced(&mut self, path: &str, reason: String) {
+        self.unenforced.push(Unenforced {
+            path: path.to_owned(),
+            reason,
+        });
+    }
+}
+
+fn check_type(path: &str, value: &Value) -> Result<(), SchemaError> {
+    let known = |value: &Value| {
+        let name = value.as_str();
+        name.is_some_and(|name| NAMES.iter().any(|(known, _)| *known == name))
+    };
+    let fits = match value {
+        Value::Array(types) => !types.is_empty() && types.iter().all(known),
+        one => known(one),
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(wrong(
+        path,
+        value,
+        "write one of \"string\", \"integer\", \"number\", \"boolean\", \"object\", \"array\", \"null\", or a list of them",
+    ))
+}
+
+fn check_names(path: &str, value: &Value) -> Result<(), SchemaError> {
+    let fits = value
+        .as_array()
+        .is_some_and(|names| names.iter().all(Value::is_string));
+    if fits {
+        return Ok(());
+    }
+    Err(wrong(path, value, "write a list of property names"))
+}
+
+/// A limit that counts something.
+pub(super) fn count(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        let text = value.is_number().then(|| value.to_string())?;
+        let number = super::decimal::Decimal::parse(&text)?;
+        number.is_integer().then(|| number.integer_text())??.parse().ok()
+    })
+}
+
+fn wrong(path: &str, value: &Value, instead: &str) -> SchemaError {
+    let shown = match value {
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        scalar => format!("`{}`", echo(&scalar.to_string())),
+    };
+    SchemaError::new(path, format!("{shown} does not belong here; {instead}"))
+}
+
+/// Keywords that say something to people or about the document.
+pub(super) fn is_annotation(keyword: &str) -> bool {
+    ANNOTATIONS.contains(&keyword) || (keyword.starts_with("x-") && !marks::is_mark(keyword))
+}
+
+const ANNOTATIONS: [&str; 24] = [
+    "title",
+    "description",
+    "default",
+    "examples",
+    "example",
+    "format",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+    "$schema",
+    "$id",
+    "id",
+    "$anchor",
+    "$comment",
+    "$defs",
+    "definitions",
+    "$vocabulary",
+    "markdownDescription",
+    "enumNames",
+    "enumDescriptions",
+    "errorMessage",
+];
+
+const ENFORCED: [&str; 13] = [
+    "enum",
+    "const",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "uniqueItems",
+    marks::NOT_BLANK,
+    marks::STRICT,
+    marks::CASE_SENSITIVE,
+    marks::INTEGER,
+    "required",
+];

@@ -1,0 +1,551 @@
+//! JSON Schema → [`Shape`]: 2020-12 and draft-07 alike.
+//!
+//! Subschemas wait in a queue instead of on the stack. What refers to itself ends, because a schema that was met
+//! before, at the same place or (where several are merged) with the same text, keeps its number.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::check::{SchemaError, Unenforced, check, is_annotation};
+use super::reference::{self, Target};
+use super::shape::{Form, FormId, Kind, List, Object, Parts, Plain, Property, Rest, Shape, fold};
+use super::types::Types;
+use super::{alternatives, limits, marks, merge, settle};
+
+/// A shape, and what of its schema it does not enforce.
+#[derive(Debug, Clone)]
+pub(crate) struct Compiled {
+    pub(crate) shape: Shape,
+    pub(crate) warnings: Vec<Unenforced>,
+}
+
+impl Shape {
+    /// Compiles the schema of a tool's arguments.
+    ///
+    /// # Errors
+    ///
+    /// When the schema is not valid, does not describe an object, or refers to another document.
+    pub(crate) fn compile(schema: &Value) -> Result<Compiled, SchemaError> {
+        let warnings = check(schema)?;
+        let mut compiler = Compiler {
+            root: schema,
+            forms: Vec::new(),
+            queue: Vec::new(),
+            by_pointer: HashMap::new(),
+            by_text: HashMap::new(),
+        };
+        let root = compiler.enqueue(schema)?;
+        compiler.by_pointer.insert(String::new(), root);
+        while let Some((id, schema)) = compiler.queue.pop() {
+            let form = compiler.form(&schema)?;
+            if let Some(place) = compiler.forms.get_mut(id.0 as usize) {
+                *place = form;
+            }
+        }
+        let shape = settle::settle(compiler.forms)?;
+        let root = shape.form(FormId::ROOT);
+        if root.takes_all() || !root.types.has(Types::OBJECT) {
+            let reason = "arguments are an object; write `\"type\": \"object\"` with their `properties`";
+            return Err(SchemaError::new("", reason));
+        }
+        Ok(Compiled { shape, warnings })
+    }
+}
+
+pub(super) struct Compiler<'s> {
+    root: &'s Value,
+    forms: Vec<Form>,
+    queue: Vec<(FormId, Value)>,
+    by_pointer: HashMap<String, FormId>,
+    by_text: HashMap<String, FormId>,
+}
+
+/// A schema without `$ref` and `allOf`, and what had to be left out to get there.
+pub(super) struct Flat {
+    pub(super) keywords: Map<String, Value>,
+    pub(super) apart: Vec<Value>,
+}
+
+/// More forms than any tool has use for: a schema that multiplies itself ends here.
+const MOST_FORMS: usize = 50_000;
+
+/// More steps than any chain of references or `allOf`s has.
+const MOST_STEPS: usize = 64;
+
+impl Compiler<'_> {
+    /// The number of a subschema's form, now or later to be compiled.
+    pub(super) fn request(&mut self, schema: &Value) -> Result<FormId, SchemaError> {
+        let Some(keywords) = schema.as_object() else {
+            return self.enqueue(schema);
+        };
+        if let Some(reference) = bare_reference(keywords) {
+            let (target, at) = self.follow(reference)?;
+            if let Some(known) = self.by_pointer.get(&at) {
+                return Ok(*known);
+            }
+            let id = self.enqueue(&target)?;
+            self.by_pointer.insert(at, id);
+            return Ok(id);
+        }
+        if !["$ref", "allOf", "anyOf", "oneOf"]
+            .into_iter()
+            .any(|keyword| keywords.contains_key(keyword))
+        {
+            return self.enqueue(schema);
+        }
+        let text = schema.to_string();
+        if let Some(known) = self.by_text.get(&text) {
+            return Ok(*known);
+        }
+        let id = self.enqueue(schema)?;
+        self.by_text.insert(text, id);
+        Ok(id)
+    }
+
+    fn enqueue(&mut self, schema: &Value) -> Result<FormId, SchemaError> {
+        let id = u32::try_from(self.forms.len())
+            .ok()
+            .filter(|_| self.forms.len() < MOST_FORMS);
+        let Some(id) = id.map(FormId) else {
+            return Err(SchemaError::new(
+                "",
+                format!("it has more than {MOST_FORMS} subschemas; make it smaller"),
+            ));
+        };
+        self.forms.push(Form::ANY);
+        self.queue.push((id, schema.clone()));
+        Ok(id)
+    }
+
+    /// The schema behind a chain of bare references.
+    fn follow(&self, reference: &str) -> Result<(Value, String), SchemaError> {
+        let mut reference = reference.to_owned();
+        for _ in 0..MOST_STEPS {
+            let Target::Schema(schema, at) = reference::resolve(self.root, &reference) else {
+                return Err(SchemaError::new("", format!("`{reference}` leads nowhere")));
+            };
+            match schema.as_object().and_then(bare_reference) {
+                Some(next) => reference = next.to_owned(),
+                None => return Ok((schema.clone(), at)),
+            }
+        }
+        Err(circle(&reference))
+    }
+
+    fn form(&mut self, schema: &Value) -> Result<Form, SchemaError> {
+        match schema {
+            Value::Bool(true) => Ok(Form::ANY),
+            Value::Object(keywords) => {
+                let strict = limits::flag(keywords, marks::STRICT);
+                let Flat { keywords, apart } = self.flatten(keywords, 0)?;
+                let mut form = if apart.is_empty() {
+                    self.single(keywords)?
+                } else {
+                    let parts = std::iter::once(Value::Object(keywords)).chain(apart);
+                    self.parts(parts)?
+                };
+                form.strict |= strict;
+                Ok(form)
+            }
+            _ => Ok(Form::NOTHING),
+        }
+    }
+
+    /// Resolves `$ref` and `allOf`, merging what can be merged.
+    pub(super) fn flatten(&self, keywords: &Map<String, Value>, steps: usize) -> Result<Flat, SchemaError> {
+        let mut own = keywords.clone();
+        let reference = own.shift_remove("$ref");
+        let all = own.shift_remove("allOf");
+        let mut flat = Flat {
+            keywords: own,
+            apart: Vec::new(),
+        };
+        if steps > MOST_STEPS {
+            return Err(circle(reference.as_ref().and_then(Value::as_str).unwrap_or("#")));
+        }
+        let mut parts = Vec::new();
+        if let Some(reference) = reference.as_ref().and_then(Value::as_str) {
+            parts.push(self.follow(reference)?.0);
+        }
+        if let Some(Value::Array(all)) = all {
+            parts.extend(all);
+        }
+        for part in parts {
+            match part {
+                Value::Bool(true) => {}
+                Value::Object(part) => {
+                    let part = self.flatten(&part, steps + 1)?;
+                    match merge::both(&flat.keywords, &part.keywords) {
+                        Some(merged) => flat.keywords = merged,
+                        None => flat.apart.push(Value::Object(part.keywords)),
+                    }
+                    flat.apart.extend(part.apart);
+                }
+                refused => flat.apart.push(refused),
+            }
+        }
+        Ok(flat)
+    }
+
+    /// A schema without `$ref` and `allOf`.
+    pub(super) fn single(&mut self, mut keywords: Map<String, Value>) -> Result<Form, SchemaError> {
+        let strict = keywords.shift_remove(marks::STRICT) == Some(Value::Bool(true));
+        let mut form = match (keywords.contains_key("anyOf"), keywords.shift_remove("oneOf")) {
+            (true, Some(one)) => {
+                let one = Value::Object([("oneOf".to_owned(), one)].into_iter().collect());
+                self.parts([Value::Object(keywords), one])?
+            }
+            (false, Some(Value::Array(one))) => alternatives::compile(self, keywords, &one, true)?,
+            _ => match keywords.shift_remove("anyOf") {
+                Some(Value::Array(any)) => alternatives::compile(self, keywords, &any, false)?,
+                _ => self.plain(&keywords)?,
+            },
+        };
+        form.strict |= strict;
+        Ok(form)
+    }
+
+    pub(super) fn parts(&mut self, schemas: impl IntoIterator<Item = Value>) -> Result<Form, SchemaError> {
+        let says = |schema: &Value| {
+            schema
+                .as_object()
+                .is_none_or(|keywords| !keywords.keys().all(|key| is_annotation(key)))
+        };
+        let parts = schemas.into_iter().filter(says);
+        let parts = Parts {
+            forms: parts.map(|part| self.request(&part)).collect::<Result<_, _>>()?,
+            declared: Vec::new(),
+            open: false,
+        };
+        Ok(Form {
+            kind: Kind::Parts(Box::new(parts)),
+            ..Form::ANY
+        })
+    }
+
+    fn plain(&mut self, keywords: &Map<String, Value>) -> Result<Form, SchemaError> {
+        let mut types = declared_types(keywords);
+        let values = limits::values(keywords).map(|(values, found)| {
+            // `3.0` is one of `[1, 2, 3]`, unless integers are asked for.
+            let numbers = if found.overlaps(Types::NUMBER) {
+                Types::NUMBER
+            } else {
+                Types::NONE
+            };
+            types = types.and(if types == Types::ALL {
+                found
+            } else {
+                found | numbers
+            });
+            values
+        });
+        let plain = Plain {
+            values,
+            text: limits::text(keywords).filter(|_| types.has(Types::STRING)),
+            number: limits::number(keywords).filter(|_| types.has(Types::INTEGER)),
+            list: if types.has(Types::ARRAY) {
+                self.list(keywords)?
+            } else {
+                None
+            },
+            object: if types.has(Types::OBJECT) {
+                self.object(keywords)?
+            } else {
+                None
+            },
+        };
+        let says = plain.values.is_some()
+            || plain.text.is_some()
+            || plain.number.is_some()
+            || plain.list.is_some()
+            || plain.object.is_some();
+        Ok(Form {
+            types,
+            kind: if says {
+                Kind::Plain(Box::new(plain))
+            } else {
+                Kind::Free
+            },
+            ..Form::ANY
+        })
+    }
+
+    fn list(&mut self, keywords: &Map<String, Value>) -> Result<Option<List>, SchemaError> {
+        let (prefix, rest) = match (keywords.get("prefixItems"), keywords.get("items")) {
+            (Some(Value::Array(prefix)), rest) => (prefix.as_slice(), rest),
+            (_, Some(Value::Array(prefix))) => (prefix.as_slice(), keywords.get("additionalItems")),
+            (_, rest) => (&[][..], rest),
+        };
+        let list = List {
+            prefix: prefix
+                .iter()
+                .map(|item| self.request(item))
+                .collect::<Result<_, _>>()?,
+            rest: self.rest(rest)?,
+            min: limits::counted(keywords, "minItems"),
+            max: limits::counted(keywords, "maxItems"),
+            unique: limits::flag(keywords, "uniqueItems"),
+        };
+        let says = list.is_tuple()
+            || list.rest != Rest::Unsaid
+            || list.min.is_some()
+            || list.max.is_some()
+            || list.unique;
+        Ok(says.then_some(list))
+    }
+
+    fn object(&mut self, keywords: &Map<String, Value>) -> Result<Option<Object>, SchemaError> {
+        let words = ["properties", "patternProperties", "additionalProperties"];
+        let required: Vec<&str> = match keywords.get("required") {
+            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        let mut object = Object {
+            rest: self.rest(keywords.get("additionalProperties"))?,
+            is_free: !words.into_iter().any(|word| keywords.contains_key(word)),
+            min: limits::counted(keywords, "minProperties"),
+            max: limits::counted(keywords, "maxProperties"),
+            ..Object::default()
+        };
+        for (name, schema) in named(keywords, "properties") {
+            object.properties.push(Property {
+                name: name.as_str().into(),
+                folded: fold(name),
+                form: self.request(schema)?,
+                required: required.contains(&name.as_str()),
+                has_default: schema.get("default").is_some(),
+            });
+        }
+        object.index();
+        let declared = |name: &&str| object.position(name, 0).is_some();
+        object.also_required = required
+            .iter()
+            .filter(|name| !declared(name))
+            .map(|name| (*name).into())
+            .collect();
+        object.also_required.sort();
+        object.also_required.dedup();
+        for (pattern, schema) in named(keywords, "patternProperties") {
+            match regex_lite::Regex::new(pattern) {
+                Ok(regex) => object.patterns.push((regex, self.request(schema)?)),
+                // Not understood, so any key may match it: better too lenient than to refuse what fits.
+                Err(_) => object.rest = Rest::Any,
+            }
+        }
+        let says = !object.is_free
+            || !object.also_required.is_empty()
+            || object.min.is_some()
+            || object.max.is_some();
+        Ok(says.then_some(object))
+    }
+
+    fn rest(&mut self, schema: Option<&Value>) -> Result<Rest, SchemaError> {
+        Ok(match schema {
+            None => Rest::Unsaid,
+            Some(Value::Bool(false)) => Rest::Denied,
+            Some(Value::Bool(true)) => Rest::Any,
+            Some(Value::Object(keywords)) if keywords.keys().all(|keyword| is_annotation(keyword)) => {
+                Rest::Any
+            }
+            Some(schema) => Rest::Of(self.request(schema)?),
+        })
+    }
+}
+
+fn named<'k>(
+    keywords: &'k Map<String, Value>,
+    keyword: &str,
+) -> impl Iterator<Item = (&'k String, &'k Value)> {
+    keywords
+        .get(keyword)
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+}
+
+fn declared_types(keywords: &Map<String, Value>) -> Types {
+    let named = |name: &Value| name.as_str().and_then(Types::named).unwrap_or(Types::NONE);
+    match keywords.get("type") {
+        None => Types::ALL,
+        Some(Value::Array(names)) => names.iter().fold(Types::NONE, |types, name| types | named(name)),
+        Some(name) => named(name),
+    }
+}
+
+/// The reference of a schema that says nothing else.
+fn bare_reference(keywords: &Map<String, Value>) -> Option<&str> {
+    let reference = keywords.get("$ref")?.as_str()?;
+    let says = |keyword: &String| keyword != "$ref" && !is_annotation(keyword);
+    (!keywords.keys().any(says)).then_some(reference)
+}
+
+fn circle(reference: &str) -> SchemaError {
+    let reason =
+        format!("`{reference}` leads back to itself; put a property or an item between a schema and itself");
+    SchemaError::new("", reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::shape::{Alternatives, Form, FormId, Kind, Shape, Tag};
+    use super::super::types::Types;
+
+    fn shape(schema: &Value) -> Shape {
+        let compiled = Shape::compile(schema).unwrap();
+        assert_eq!(compiled.warnings, []);
+        compiled.shape
+    }
+
+    /// The form of the only property of the arguments.
+    fn only(schema: &Value) -> (Shape, FormId) {
+        let shape = shape(
+            &json!({ "type": "object", "properties": { "x": schema }, "$defs": {
+            "Tree": { "type": "object", "properties": { "next": { "$ref": "#/$defs/Tree", "x-strict": true } } },
+        } }),
+        );
+        let object = shape.form(FormId::ROOT).plain().unwrap().object.as_ref().unwrap();
+        let id = object.properties[0].form;
+        (shape, id)
+    }
+
+    fn form(schema: &Value) -> Form {
+        let (shape, id) = only(schema);
+        shape.form(id).clone()
+    }
+
+    fn alternatives(schema: &Value) -> Alternatives {
+        match form(schema).kind {
+            Kind::Alternatives(alternatives) => *alternatives,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn refused(schema: &Value) -> (String, String) {
+        let error = Shape::compile(schema).unwrap_err();
+        (error.path, error.reason)
+    }
+
+    #[test]
+    fn unions_are_made_plain() {
+        let nullable = form(&json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "null" }] }));
+        assert_eq!(nullable.types, Types::INTEGER | Types::NULL);
+        assert!(nullable.plain().unwrap().number.is_some());
+
+        let constants = form(&json!({ "oneOf": [
+            { "const": "a", "description": "first" },
+            { "type": "string", "enum": ["b", "c"] },
+            { "type": "null" },
+        ] }));
+        assert_eq!(constants.types, Types::STRING | Types::NULL);
+        assert_eq!(constants.plain().unwrap().values.as_ref().unwrap().texts.len(), 3);
+    }
+
+    #[test]
+    fn tags_are_found() {
+        let branch = |kind: &str| json!({ "type": "object", "properties": { "a": {}, "kind": { "const": kind, "type": "string" } }, "required": ["kind"] });
+        let internal = alternatives(&json!({ "oneOf": [branch("x"), branch("y")] }));
+        assert!(
+            matches!(internal.tag, Some(Tag::Property { name, values, .. }) if &*name == "kind" && values.len() == 2)
+        );
+
+        let branch = |key: &str| json!({ "type": "object", "properties": { key: {} }, "required": [key] });
+        let external = alternatives(
+            &json!({ "oneOf": [{ "const": "unit", "type": "string" }, branch("x"), branch("y")] }),
+        );
+        assert!(matches!(external.tag, Some(Tag::Key(keys)) if keys.len() == 2));
+
+        let flattened =
+            json!({ "type": "object", "properties": { "id": {} }, "oneOf": [branch("x"), branch("y")] });
+        assert!(alternatives(&flattened).tag.is_none());
+    }
+
+    #[test]
+    fn recursion_ends() {
+        let (shape, id) =
+            only(&json!({ "$ref": "#/$defs/Tree", "description": "a tree", "x-not-blank": true }));
+        assert!(shape.forms.len() < 8, "{}", shape.forms.len());
+        assert_eq!(shape.form(id).types, Types::OBJECT);
+    }
+
+    #[test]
+    fn both_drafts_have_tuples() {
+        for schema in [
+            json!({ "type": "array", "prefixItems": [{ "type": "string" }], "items": false }),
+            json!({ "type": "array", "items": [{ "type": "string" }], "additionalItems": false }),
+        ] {
+            let form = form(&schema);
+            let list = form.plain().unwrap().list.as_ref().unwrap();
+            assert!(list.is_tuple() && list.item(1).is_none() && form.lists_of_strings);
+        }
+    }
+
+    #[test]
+    fn all_of_is_one_form_where_that_is_the_same() {
+        let merged = form(
+            &json!({ "allOf": [{ "type": "object", "properties": { "a": {} } }, { "required": ["a"] }] }),
+        );
+        assert!(merged.plain().unwrap().object.as_ref().unwrap().properties[0].required);
+        let apart = form(&json!({ "allOf": [{ "type": "string", "pattern": "a" }, { "pattern": "b" }] }));
+        assert!(matches!(apart.kind, Kind::Parts(_)));
+        assert_eq!(apart.types, Types::STRING);
+    }
+
+    #[test]
+    fn what_is_not_enforced_is_told_once() {
+        let compiled = Shape::compile(&json!({ "type": "object", "properties": {
+            "a": { "not": {}, "title": "A", "x-own": 1, "format": "uuid" },
+            "b": { "pattern": "(?=x)" },
+        }, "if": {} }))
+        .unwrap();
+        let paths: Vec<_> = compiled
+            .warnings
+            .iter()
+            .map(|warning| warning.path.as_str())
+            .collect();
+        assert_eq!(paths, ["/if", "/properties/a/not", "/properties/b/pattern"]);
+    }
+
+    #[test]
+    fn invalid_schemas_are_refused_where_they_are_wrong() {
+        let inside = |schema: Value| refused(&json!({ "type": "object", "properties": { "a/b": schema } })).0;
+        assert_eq!(inside(json!({ "type": "strnig" })), "/properties/a~1b/type");
+        assert_eq!(inside(json!({ "required": true })), "/properties/a~1b/required");
+        assert_eq!(inside(json!({ "minimum": "1" })), "/properties/a~1b/minimum");
+        assert_eq!(inside(json!({ "$ref": "#/nowhere" })), "/properties/a~1b/$ref");
+        assert_eq!(
+            inside(json!({ "$ref": "https://example.com/s.json" })),
+            "/properties/a~1b/$ref"
+        );
+        assert_eq!(
+            inside(json!({ "items": [{ "enum": [] }] })),
+            "/properties/a~1b/items/0/enum"
+        );
+        assert_eq!(inside(json!("string")), "/properties/a~1b");
+        assert_eq!(refused(&json!({ "type": "string" })).0, "");
+        assert_eq!(refused(&json!({})).0, "");
+        assert_eq!(refused(&json!([])).0, "");
+    }
+
+    #[test]
+    fn circles_and_depths_are_refused_not_followed() {
+        let circle = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/A" } }, "$defs": {
+            "A": { "$ref": "#/$defs/B" }, "B": { "$ref": "#/$defs/A" },
+        } });
+        assert!(refused(&circle).1.contains("back to itself"));
+        for keyword in ["anyOf", "oneOf", "allOf"] {
+            let circle = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/A" } }, "$defs": {
+                "A": { keyword: [{ "$ref": "#/$defs/A" }, { "type": "object" }] },
+            } });
+            assert!(refused(&circle).1.contains("back to itself"), "{keyword}");
+        }
+        let deep = (0..500).fold(json!({}), |inner, _| json!({ "items": inner }));
+        assert!(
+            refused(&json!({ "type": "object", "properties": { "x": deep } }))
+                .1
+                .contains("deeper")
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! The keywords that limit scalars and count things, read into a form's limits.
+
+use regex_lite::Regex;
+use serde_json::{Map, Value};
+
+use super::check::count;
+use super::marks;
+use super::shape::{Bound, NumberLimits, TextLimits, Values, Width};
+use super::types::Types;
+
+/// `minLength`, `maxLength`, `pattern`, blankness.
+pub(super) fn text(keywords: &Map<String, Value>) -> Option<TextLimits> {
+    let limits = TextLimits {
+        min: counted(keywords, "minLength"),
+        max: counted(keywords, "maxLength"),
+        patterns: patterns(keywords),
+        not_blank: flag(keywords, marks::NOT_BLANK),
+    };
+    let says =
+        limits.min.is_some() || limits.max.is_some() || !limits.patterns.is_empty() || limits.not_blank;
+    says.then_some(limits)
+}
+
+fn patterns(keywords: &Map<String, Value>) -> Vec<Regex> {
+    let pattern = keywords.get("pattern").and_then(Value::as_str);
+    pattern
+        .and_then(|pattern| Regex::new(pattern).ok())
+        .into_iter()
+        .collect()
+}
+
+/// `minimum`, `maximum`, their exclusive forms (draft 4's booleans too), `multipleOf`, the width of the Rust type.
+pub(super) fn number(keywords: &Map<String, Value>) -> Option<NumberLimits> {
+    let bound = |keyword| {
+        let number = keywords.get(keyword).filter(|value| value.is_number())?;
+        Some(Bound {
+            text: number.to_string().into(),
+        })
+    };
+    let mut limits = NumberLimits {
+        min: bound("minimum"),
+        max: bound("maximum"),
+        above: bound("exclusiveMinimum"),
+        below: bound("exclusiveMaximum"),
+        multiple_of: bound("multipleOf"),
+        width: keywords
+            .get(marks::INTEGER)
+            .and_then(Value::as_str)
+            .and_then(width),
+    };
+    if flag(keywords, "exclusiveMinimum") {
+        limits.above = limits.min.take();
+    }
+    if flag(keywords, "exclusiveMaximum") {
+        limits.below = limits.max.take();
+    }
+    let bounds = [
+        &limits.min,
+        &limits.max,
+        &limits.above,
+        &limits.below,
+        &limits.multiple_of,
+    ];
+    (limits.width.is_some() || bounds.into_iter().any(Option::is_some)).then_some(limits)
+}
+
+/// What an integer type of Rust can hold.
+pub(super) fn width(name: &str) -> Option<Width> {
+    let (least, most) = match name {
+        "i8" => ("-128", "127"),
+        "i16" => ("-32768", "32767"),
+        "i32" => ("-2147483648", "2147483647"),
+        "i64" | "isize" => ("-9223372036854775808", "9223372036854775807"),
+        "i128" => (
+            "-170141183460469231731687303715884105728",
+            "170141183460469231731687303715884105727",
+        ),
+        "u8" => ("0", "255"),
+        "u16" => ("0", "65535"),
+        "u32" => ("0", "4294967295"),
+        "u64" | "usize" => ("0", "18446744073709551615"),
+        "u128" => ("0", "340282366920938463463374607431768211455"),
+        _ => return None,
+    };
+    Some(Width { least, most })
+}
+
+/// `enum` and `const`, with the types that their values have.
+pub(super) fn values(keywords: &Map<String, Value>) -> Option<(Values, Types)> {
+    let listed = keywords.get("enum").and_then(Value::as_array);
+    let only = keywords.get("const");
+    let allowed: Vec<&Value> = match (listed, only) {
+        (None, None) => return None,
+        (Some(listed), None) => listed.iter().collect(),
+        (None, Some(only)) => vec![only],
+        (Some(listed), Some(only)) => listed.iter().filter(|value| *value == only).collect(),
+    };
+    let types = allowed.iter().fold(Types::NONE, |types, value| types | of(value));
+    let mut values = Values {
+        texts: Vec::new(),
+        others: Vec::new(),
+        case_sensitive: flag(keywords, marks::CASE_SENSITIVE),
+    };
+    for value in allowed {
+        match value {
+            Value::String(text) => values.texts.push(text.as_str().into()),
+            other => values.others.push(other.clone()),
+        }
+    }
+    Some((values, types))
+}
+
+/// The type of a value of a schema.
+fn of(value: &Value) -> Types {
+    match value {
+        Value::Null => Types::NULL,
+        Value::Bool(_) => Types::BOOLEAN,
+        Value::Number(number) => {
+            let text = number.to_string();
+            let integer = super::decimal::Decimal::parse(&text).is_some_and(|number| number.is_integer());
+            if integer { Types::INTEGER } else { Types::NUMBER }
+        }
+        Value::String(_) => Types::STRING,
+        Value::Array(_) => Types::ARRAY,
+        Value::Object(_) => Types::OBJECT,
+    }
+}
+
+pub(super) fn counted(keywords: &Map<String, Value>, keyword: &str) -> Option<u64> {
+    keywords.get(keyword).and_then(count)
+}
+
+pub(super) fn flag(keywords: &Map<String, Value>, keyword: &str) -> bool {
+    keywords.get(keyword).and_then(Value::as_bool).unwrap_or(false)
+}

@@ -1,0 +1,157 @@
+//! `allOf` and its kin: two schemas made into one, where that says exactly the same.
+
+use std::cmp::Ordering;
+
+use serde_json::{Map, Value};
+
+use super::check::is_annotation;
+use super::decimal::Decimal;
+use super::marks;
+
+/// The one schema that says what both say; `None` when there is none that is sure to.
+///
+/// Neither has `$ref` or `allOf`. The keywords of `left` come first.
+pub(super) fn both(left: &Map<String, Value>, right: &Map<String, Value>) -> Option<Map<String, Value>> {
+    if leftovers_differ(left, right) || leftovers_differ(right, left) {
+        return None;
+    }
+    let mut merged = left.clone();
+    for (keyword, value) in right {
+        let combined = match merged.get(keyword) {
+            None => value.clone(),
+            Some(same) if same == value || is_annotation(keyword) => continue,
+            Some(other) => combine(keyword, other, value)?,
+        };
+        merged.insert(keyword.clone(), combined);
+    }
+    Some(merged)
+}
+
+/// Whether `left` says something of the keys or items that it does not name, and `right` names some.
+fn leftovers_differ(left: &Map<String, Value>, right: &Map<String, Value>) -> bool {
+    let says =
+        |schema: &Map<String, Value>, keyword: &str| schema.get(keyword).is_some_and(|value| *value != true);
+    let names = |keywords: &[&str]| keywords.iter().any(|keyword| right.contains_key(*keyword));
+    (says(left, "additionalProperties")
+        && names(&["properties", "patternProperties", "additionalProperties"]))
+        || (["items", "prefixItems", "additionalItems"]
+            .into_iter()
+            .any(|keyword| says(left, keyword))
+            && names(&["items", "prefixItems", "additionalItems"])
+            && left.get("items") != right.get("items"))
+}
+
+fn combine(keyword: &str, left: &Value, right: &Value) -> Option<Value> {
+    match keyword {
+        "type" => common_types(left, right),
+        "properties" | "patternProperties" => combine_named(left, right),
+        "required" => {
+            let (left, right) = (left.as_array()?, right.as_array()?);
+            let more = right.iter().filter(|name| !left.contains(name));
+            Some(left.iter().chain(more).cloned().collect())
+        }
+        "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {
+            limit(left, right, Ordering::Greater)
+        }
+        "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => {
+            limit(left, right, Ordering::Less)
+        }
+        "uniqueItems" | marks::NOT_BLANK | marks::STRICT | marks::CASE_SENSITIVE => {
+            Some(Value::Bool(left.as_bool()? || right.as_bool()?))
+        }
+        _ => None,
+    }
+}
+
+/// The stricter of two limits.
+fn limit(left: &Value, right: &Value, stricter: Ordering) -> Option<Value> {
+    if !left.is_number() || !right.is_number() {
+        return None;
+    }
+    let (left_text, right_text) = (left.to_string(), right.to_string());
+    let order = Decimal::parse(&left_text)?.cmp(&Decimal::parse(&right_text)?);
+    Some(if order == stricter { left } else { right }.clone())
+}
+
+fn common_types(left: &Value, right: &Value) -> Option<Value> {
+    let (left, right) = (names(left)?, names(right)?);
+    let narrower = |name: &&str| {
+        let number = |name: &str, names: &[&str]| name == "integer" && names.contains(&"number");
+        (left.contains(name) && right.contains(name)) || number(name, &left) || number(name, &right)
+    };
+    let mut common: Vec<&str> = left.iter().chain(&right).copied().filter(narrower).collect();
+    let mut seen = Vec::new();
+    common.retain(|name| {
+        let first = !seen.contains(name);
+        seen.push(*name);
+        first
+    });
+    match common.as_slice() {
+        [] => None,
+        [one] => Some(Value::from(*one)),
+        more => Some(Value::from(more.to_vec())),
+    }
+}
+
+fn names(types: &Value) -> Option<Vec<&str>> {
+    match types {
+        Value::String(name) => Some(vec![name]),
+        Value::Array(names) => names.iter().map(Value::as_str).collect(),
+        _ => None,
+    }
+}
+
+/// Two maps of schemas: what is in both has to be both.
+fn combine_named(left: &Value, right: &Value) -> Option<Value> {
+    let mut combined = left.as_object()?.clone();
+    for (name, schema) in right.as_object()? {
+        let both = match combined.get(name) {
+            Some(other) if other != schema => serde_json::json!({ "allOf": [other, schema] }),
+            _ => schema.clone(),
+        };
+        combined.insert(name.clone(), both);
+    }
+    Some(Value::Object(combined))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    fn both(left: &Value, right: &Value) -> Option<Value> {
+        super::both(left.as_object().unwrap(), right.as_object().unwrap()).map(Value::Object)
+    }
+
+    #[test]
+    fn limits_narrow_and_keys_unite() {
+        let left = json!({ "type": "object", "properties": { "a": {} }, "required": ["a"], "minimum": 1, "maximum": 9 });
+        let right = json!({ "type": ["object", "null"], "properties": { "b": {} }, "required": ["b", "a"], "minimum": 0, "maximum": 3 });
+        let expected = json!({ "type": "object", "properties": { "a": {}, "b": {} }, "required": ["a", "b"], "minimum": 1, "maximum": 3 });
+        assert_eq!(both(&left, &right), Some(expected));
+    }
+
+    #[test]
+    fn the_same_property_has_to_be_both() {
+        let left = json!({ "properties": { "a": { "minLength": 1 } } });
+        let right = json!({ "properties": { "a": { "type": "string" } } });
+        let expected =
+            json!({ "properties": { "a": { "allOf": [{ "minLength": 1 }, { "type": "string" }] } } });
+        assert_eq!(both(&left, &right), Some(expected));
+    }
+
+    #[test]
+    fn what_would_change_its_meaning_is_left_alone() {
+        let closed = json!({ "properties": { "a": {} }, "additionalProperties": false });
+        assert_eq!(both(&closed, &json!({ "properties": { "b": {} } })), None);
+        assert_eq!(
+            both(&json!({ "prefixItems": [{}] }), &json!({ "items": false })),
+            None
+        );
+        assert_eq!(both(&json!({ "pattern": "a" }), &json!({ "pattern": "b" })), None);
+        assert_eq!(
+            both(&json!({ "type": "string" }), &json!({ "type": "null" })),
+            None
+        );
+        assert!(both(&closed, &json!({ "required": ["a"] })).is_some());
+    }
+}

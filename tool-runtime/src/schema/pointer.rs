@@ -1,0 +1,34 @@
+//! RFC 6901 JSON Pointers.
+
+/// A pointer one step longer.
+pub(crate) fn join(pointer: &str, key: &str) -> String {
+    let mut joined = String::with_capacity(pointer.len() + key.len() + 1);
+    joined.push_str(pointer);
+    push(&mut joined, key);
+    joined
+}
+
+/// Appends one step.
+pub(crate) fn push(pointer: &mut String, key: &str) {
+    pointer.push('/');
+    for letter in key.chars() {
+        match letter {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            other => pointer.push(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::join;
+
+    #[test]
+    fn escapes() {
+        assert_eq!(join("", ""), "/");
+        assert_eq!(join("/a", "b/~c"), "/a/b~1~0c");
+        let value = serde_json::json!({ "b/~c": 1 });
+        assert_eq!(value.pointer(&join("", "b/~c")), Some(&1.into()));
+    }
+}

@@ -1,0 +1,226 @@
+//! The last pass over the forms: what can only be known when all of them are there.
+
+use super::check::SchemaError;
+use super::shape::{Alternatives, Form, FormId, Kind, Rest, Shape, Tag};
+use super::types::Types;
+
+/// Works out the types of composite forms, how their alternatives are told apart, and which keys they know.
+pub(super) fn settle(forms: Vec<Form>) -> Result<Shape, SchemaError> {
+    let mut shape = Shape { forms };
+    let mut done = vec![State::Open; shape.forms.len()];
+    for id in shape.ids() {
+        shape.settle_types(id, &mut done, 0)?;
+    }
+    let mut done = vec![State::Open; shape.forms.len()];
+    for id in shape.ids() {
+        shape.settle_lists(id, &mut done);
+    }
+    Ok(shape)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Open,
+    Visiting,
+    Done,
+}
+
+/// How deep unions and conjunctions may stand in one another without a property or an item between.
+const MOST: usize = 16;
+
+impl Shape {
+    fn ids(&self) -> impl Iterator<Item = FormId> + use<> {
+        (0..u32::try_from(self.forms.len()).unwrap_or(u32::MAX)).map(FormId)
+    }
+
+    fn settle_types(&mut self, id: FormId, done: &mut [State], depth: usize) -> Result<(), SchemaError> {
+        let Some(state) = done.get_mut(id.0 as usize) else {
+            return Ok(());
+        };
+        match state {
+            State::Done => return Ok(()),
+            State::Visiting => {
+                let reason = "a schema leads back to itself; put a property or an item between the two";
+                return Err(SchemaError::new("", reason));
+            }
+            State::Open if depth > MOST => {
+                let reason = format!("more than {MOST} unions stand directly in one another; make them one");
+                return Err(SchemaError::new("", reason));
+            }
+            State::Open => *state = State::Visiting,
+        }
+        for inner in self.form(id).kind.composed_of().to_vec() {
+            self.settle_types(inner, done, depth + 1)?;
+        }
+        let mut form = self.form(id).clone();
+        match &mut form.kind {
+            Kind::Alternatives(alternatives) => {
+                self.settle_alternatives(alternatives);
+                let types = alternatives.forms.iter().map(|form| self.form(*form).types);
+                let null = if alternatives.null {
+                    Types::NULL
+                } else {
+                    Types::NONE
+                };
+                form.types = types.fold(null, |all, types| all | types);
+            }
+            Kind::Parts(parts) => {
+                let types = parts.forms.iter().map(|form| self.form(*form).types);
+                form.types = types.fold(Types::ALL, Types::and);
+                for part in &parts.forms {
+                    self.declared(*part, &mut parts.declared, &mut parts.open);
+                }
+                parts.declared.sort();
+                parts.declared.dedup();
+            }
+            Kind::Plain(_) | Kind::Free => {}
+        }
+        if let Some(place) = self.forms.get_mut(id.0 as usize) {
+            *place = form;
+        }
+        if let Some(state) = done.get_mut(id.0 as usize) {
+            *state = State::Done;
+        }
+        Ok(())
+    }
+
+    fn settle_alternatives(&self, alternatives: &mut Alternatives) {
+        // One left beside `null`, itself a union: one union with `null`.
+        if let [only] = alternatives.forms.as_slice()
+            && let Form {
+                strict: false,
+                kind: Kind::Alternatives(inner),
+                ..
+            } = self.form(*only)
+        {
+            let null = alternatives.null || inner.null;
+            *alternatives = (**inner).clone();
+            alternatives.null = null;
+        }
+        alternatives.tag = self.tag(alternatives);
+    }
+
+    /// What tells the objects among the alternatives apart.
+    fn tag(&self, alternatives: &Alternatives) -> Option<Tag> {
+        let forms = alternatives.forms.iter().copied();
+        let objects: Vec<FormId> = forms
+            .filter(|id| self.form(*id).types.has(Types::OBJECT))
+            .collect();
+        let plain = objects
+            .iter()
+            .all(|id| self.form(*id).types == Types::OBJECT && self.object(*id).is_some());
+        if objects.len() < 2 || !plain {
+            return None;
+        }
+        self.key_tag(&objects).or_else(|| self.property_tag(&objects))
+    }
+
+    fn key_tag(&self, objects: &[FormId]) -> Option<Tag> {
+        let mut keys: Vec<(Box<str>, FormId)> = Vec::new();
+        for id in objects {
+            let object = self.object(*id)?;
+            let [only] = object.properties.as_slice() else {
+                return None;
+            };
+            let fits = only.required && object.also_required.is_empty() && object.patterns.is_empty();
+            if !fits || keys.iter().any(|(name, _)| *name == only.name) {
+                return None;
+            }
+            keys.push((only.name.clone(), *id));
+        }
+        Some(Tag::Key(keys))
+    }
+
+    fn property_tag(&self, objects: &[FormId]) -> Option<Tag> {
+        let first = self.object(*objects.first()?)?;
+        first.properties.iter().find_map(|candidate| {
+            let mut values: Vec<(Box<str>, FormId)> = Vec::new();
+            let mut case_sensitive = false;
+            for id in objects {
+                let object = self.object(*id)?;
+                let property = object.properties.get(object.position(&candidate.name, 0)?)?;
+                let form = self.form(property.form);
+                let own = form.plain().and_then(|plain| plain.values.as_ref())?;
+                if !property.required || form.types != Types::STRING {
+                    return None;
+                }
+                case_sensitive |= own.case_sensitive;
+                for value in &own.texts {
+                    if values.iter().any(|(known, _)| known == value) {
+                        return None;
+                    }
+                    values.push((value.clone(), *id));
+                }
+            }
+            Some(Tag::Property {
+                name: candidate.name.clone(),
+                folded: candidate.folded.clone(),
+                values,
+                case_sensitive,
+            })
+        })
+    }
+
+    fn object(&self, id: FormId) -> Option<&super::shape::Object> {
+        self.form(id).plain()?.object.as_ref()
+    }
+
+    /// The keys that a form declares itself or through what it is composed of.
+    fn declared(&self, id: FormId, keys: &mut Vec<Box<str>>, open: &mut bool) {
+        let form = self.form(id);
+        match &form.kind {
+            Kind::Plain(plain) => {
+                if let Some(object) = &plain.object {
+                    keys.extend(object.properties.iter().map(|property| property.name.clone()));
+                    *open |= matches!(object.rest, Rest::Any | Rest::Of(_));
+                }
+            }
+            Kind::Free => {}
+            composite => {
+                for inner in composite.composed_of() {
+                    self.declared(*inner, keys, open);
+                }
+            }
+        }
+    }
+
+    /// Works out whether lists of strings may come.
+    fn settle_lists(&mut self, id: FormId, done: &mut [State]) {
+        match done.get_mut(id.0 as usize) {
+            Some(state @ State::Open) => *state = State::Done,
+            _ => return,
+        }
+        for inner in self.form(id).kind.composed_of().to_vec() {
+            self.settle_lists(inner, done);
+        }
+        let form = self.form(id);
+        let takes_strings = |id: &FormId| self.form(*id).types.has(Types::STRING);
+        let found = form.types.has(Types::ARRAY)
+            && match &form.kind {
+                Kind::Free => true,
+                Kind::Plain(plain) => plain.list.as_ref().is_none_or(|list| match &list.rest {
+                    Rest::Of(item) => takes_strings(item),
+                    Rest::Denied => list.prefix.iter().any(takes_strings),
+                    Rest::Unsaid | Rest::Any => !list.is_tuple() || list.prefix.iter().any(takes_strings),
+                }),
+                composite => composite
+                    .composed_of()
+                    .iter()
+                    .any(|inner| self.form(*inner).lists_of_strings),
+            };
+        if let Some(place) = self.forms.get_mut(id.0 as usize) {
+            place.lists_of_strings = found;
+        }
+    }
+}
+
+impl Kind {
+    /// The forms that the same value is held against.
+    fn composed_of(&self) -> &[FormId] {
+        match self {
+            Self::Alternatives(alternatives) => &alternatives.forms,
+            Self::Parts(parts) => &parts.forms,
+            Self::Plain(_) | Self::Free => &[],
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! A compiled schema: everything that arguments are checked against, looked up instead of interpreted.
+//!
+//! The forms of a [`Shape`] lie side by side and name each other by number, so that recursive schemas need no
+//! cycles of pointers.
+
+use std::collections::HashMap;
+
+use regex_lite::Regex;
+use serde_json::Value;
+
+use super::decimal::Decimal;
+use super::types::Types;
+
+/// A compiled schema. Made once per tool by [`Shape::compile`](Shape::compile), shared by all its calls.
+#[derive(Debug, Clone)]
+pub struct Shape {
+    pub(super) forms: Vec<Form>,
+}
+
+/// The number of a [`Form`] in its [`Shape`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct FormId(pub(super) u32);
+
+impl FormId {
+    /// The form of the arguments as a whole.
+    pub(crate) const ROOT: Self = Self(0);
+}
+
+impl Shape {
+    /// The form of that number.
+    pub(crate) fn form(&self, id: FormId) -> &Form {
+        self.forms.get(id.0 as usize).unwrap_or(&Form::ANY)
+    }
+}
+
+/// What one value has to be.
+#[derive(Debug, Clone)]
+pub(crate) struct Form {
+    /// The types allowed; of an [`Alternatives`] or [`Parts`] form what they allow together. A value of another
+    /// type never conforms.
+    pub(crate) types: Types,
+    /// [`Policy::Strict`](crate::Policy::Strict) here and everywhere below.
+    pub(crate) strict: bool,
+    /// Whether lists may come here whose items may be strings. Then a string is more likely an item than JSON.
+    pub(crate) lists_of_strings: bool,
+    pub(crate) kind: Kind,
+}
+
+/// The three ways of being a form.
+#[derive(Debug, Clone)]
+pub(crate) enum Kind {
+    /// Limits for each type, those of types that are not allowed being absent.
+    Plain(Box<Plain>),
+    /// One of several.
+    Alternatives(Box<Alternatives>),
+    /// All of several: what could not be merged into one plain form.
+    Parts(Box<Parts>),
+    /// No limits: `{}`, `true`, or a bare `type`.
+    Free,
+}
+
+/// Limits, each for values of one type: a string has to meet `text` and nothing in `list`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Plain {
+    /// `enum` and `const`: a value of any type has to be one of these.
+    pub(crate) values: Option<Values>,
+    pub(crate) text: Option<TextLimits>,
+    /// For values of type `integer` and `number`.
+    pub(crate) number: Option<NumberLimits>,
+    pub(crate) list: Option<List>,
+    pub(crate) object: Option<Object>,
+}
+
+/// The values that are allowed.
+#[derive(Debug, Clone)]
+pub(crate) struct Values {
+    /// The strings among them, as declared.
+    pub(crate) texts: Vec<Box<str>>,
+    /// All others.
+    pub(crate) others: Vec<Value>,
+    /// Whether strings in another case are refused.
+    pub(crate) case_sensitive: bool,
+}
+
+/// Limits of a string. Lengths are in characters.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TextLimits {
+    pub(crate) min: Option<u64>,
+    pub(crate) max: Option<u64>,
+    /// Each matches somewhere in the string.
+    pub(crate) patterns: Vec<Regex>,
+    pub(crate) not_blank: bool,
+}
+
+/// Limits of a number, exact.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NumberLimits {
+    pub(crate) min: Option<Bound>,
+    pub(crate) max: Option<Bound>,
+    pub(crate) above: Option<Bound>,
+    pub(crate) below: Option<Bound>,
+    pub(crate) multiple_of: Option<Bound>,
+    /// What the Rust type can hold (`x-integer`). Without it an integer has 64 bits, of either sign.
+    pub(crate) width: Option<Width>,
+}
+
+/// A number of a schema, with its text.
+#[derive(Debug, Clone)]
+pub(crate) struct Bound {
+    pub(crate) text: Box<str>,
+}
+
+impl Bound {
+    /// Its exact value.
+    pub(crate) fn value(&self) -> Decimal<'_> {
+        Decimal::parse(&self.text).unwrap_or(Decimal::ZERO)
+    }
+}
+
+/// The integers that a type can hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Width {
+    pub(crate) least: &'static str,
+    pub(crate) most: &'static str,
+}
+
+/// Limits of an array.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct List {
+    /// The forms of the first items, by position; not empty for a tuple.
+    pub(crate) prefix: Vec<FormId>,
+    /// All items after those.
+    pub(crate) rest: Rest,
+    pub(crate) min: Option<u64>,
+    pub(crate) max: Option<u64>,
+    pub(crate) unique: bool,
+}
+
+impl List {
+    /// The form of the item at a position; `None` when there is none for it (see [`List::rest`]).
+    pub(crate) fn item(&self, position: usize) -> Option<FormId> {
+        self.prefix.get(position).copied().or(match self.rest {
+            Rest::Of(form) => Some(form),
+            _ => None,
+        })
+    }
+
+    /// Whether positions have their own forms.
+    pub(crate) fn is_tuple(&self) -> bool {
+        !self.prefix.is_empty()
+    }
+}
+
+/// What is said about the items or properties that have no form of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Rest {
+    /// Nothing is said. (Of an object: they are unknown, and reported.)
+    #[default]
+    Unsaid,
+    /// `false`.
+    Denied,
+    /// `true` or `{}`.
+    Any,
+    /// They have this form.
+    Of(FormId),
+}
+
+/// Limits of an object.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Object {
+    /// In declared order.
+    pub(crate) properties: Vec<Property>,
+    /// Required keys that are not among the properties.
+    pub(crate) also_required: Vec<Box<str>>,
+    /// `patternProperties`.
+    pub(crate) patterns: Vec<(Regex, FormId)>,
+    /// `additionalProperties`.
+    pub(crate) rest: Rest,
+    /// Neither `properties` nor `patternProperties` nor `additionalProperties` was said: keys are not unknown.
+    pub(crate) is_free: bool,
+    pub(crate) min: Option<u64>,
+    pub(crate) max: Option<u64>,
+    /// From name to position, when there are too many for a linear search.
+    pub(super) by_name: HashMap<Box<str>, usize>,
+}
+
+/// One declared property.
+#[derive(Debug, Clone)]
+pub(crate) struct Property {
+    pub(crate) name: Box<str>,
+    /// The name without case, `_` and `-` (see [`fold`]).
+    pub(crate) folded: Box<str>,
+    pub(crate) form: FormId,
+    pub(crate) required: bool,
+    /// Whether the schema has a `default` for it. A property that is neither required nor has one is optional:
+    /// `null` stands for absence.
+    pub(crate) has_default: bool,
+}
+
+impl Object {
+    /// The position of a declared property. `guess` is tried first: models mostly write in declared order.
+    pub(crate) fn position(&self, name: &str, guess: usize) -> Option<usize> {
+        if self
+            .properties
+            .get(guess)
+            .is_some_and(|property| *property.name == *name)
+        {
+            return Some(guess);
+        }
+        if self.properties.len() <= LINEAR {
+            return self
+                .properties
+                .iter()
+                .position(|property| *property.name == *name);
+        }
+        self.by_name.get(name).copied()
+    }
+
+    pub(super) fn index(&mut self) {
+        if self.properties.len() > LINEAR {
+            let names = self.properties.iter().enumerate();
+            self.by_name = names
+                .map(|(place, property)| (property.name.clone(), place))
+                .collect();
+        }
+    }
+}
+
+/// Up to this many properties a linear search is faster than a hash (measured: 10).
+const LINEAR: usize = 10;
+
+/// A name without case, `_` and `-`: what has to be the same for two names to be spellings of one.
+pub(crate) fn fold(name: &str) -> Box<str> {
+    let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-'));
+    letters.flat_map(char::to_lowercase).collect::<String>().into()
+}
+
+/// One of several forms (`anyOf`, `oneOf`). `null` among them is taken out into `null`.
+#[derive(Debug, Clone)]
+pub(crate) struct Alternatives {
+    pub(crate) forms: Vec<FormId>,
+    pub(crate) null: bool,
+    /// `oneOf`: exactly one may fit.
+    pub(crate) exclusive: bool,
+    /// How to tell the alternatives that are objects apart.
+    pub(crate) tag: Option<Tag>,
+}
+
+/// What tells the alternatives that are objects apart, as the four taggings of serde's enums do.
+#[derive(Debug, Clone)]
+pub(crate) enum Tag {
+    /// A property that all have and require, each with other values (internally and adjacently tagged).
+    Property {
+        name: Box<str>,
+        folded: Box<str>,
+        /// Its values and whose they are.
+        values: Vec<(Box<str>, FormId)>,
+        case_sensitive: bool,
+    },
+    /// Each has one property only, and no two the same (externally tagged).
+    Key(Vec<(Box<str>, FormId)>),
+}
+
+/// All of several forms.
+#[derive(Debug, Clone)]
+pub(crate) struct Parts {
+    pub(crate) forms: Vec<FormId>,
+    /// The keys that any of them declares: known to all.
+    pub(crate) declared: Vec<Box<str>>,
+    /// Whether a part takes keys that are not declared.
+    pub(crate) open: bool,
+}
+
+impl Form {
+    pub(super) const ANY: Self = Self {
+        types: Types::ALL,
+        strict: false,
+        lists_of_strings: false,
+        kind: Kind::Free,
+    };
+
+    pub(super) const NOTHING: Self = Self {
+        types: Types::NONE,
+        ..Self::ANY
+    };
+
+    /// Whether every value conforms.
+    pub(crate) fn takes_all(&self) -> bool {
+        self.types == Types::ALL && matches!(self.kind, Kind::Free)
+    }
+
+    /// The limits of a plain form.
+    pub(crate) fn plain(&self) -> Option<&Plain> {
+        match &self.kind {
+            Kind::Plain(plain) => Some(plain),
+            _ => None,
+        }
+    }
+}
