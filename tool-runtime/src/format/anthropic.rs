@@ -9,7 +9,7 @@ use crate::definition::ToolDefinition;
 use crate::message::{Block, Message, MessageContent};
 use crate::result::ToolResult;
 
-use super::{FormatError, text};
+use super::fields::{FormatError, text};
 
 /// A member of the request's `tools`: the definition as it is.
 ///

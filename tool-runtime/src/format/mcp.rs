@@ -9,7 +9,7 @@ use crate::definition::{Hints, ToolDefinition};
 use crate::message::Block;
 use crate::result::{Content, ToolResult};
 
-use super::{FormatError, image, text};
+use super::fields::{FormatError, image, text};
 
 /// A member of the answer to `tools/list`.
 ///
@@ -107,9 +107,10 @@ pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
         Content::Text(text) => vec![json!({ "type": "text", "text": text })],
         Content::Blocks(blocks) => blocks.iter().map(block).collect::<Result<_, _>>()?,
     };
-    Ok(match result.is_error {
-        true => json!({ "content": content, "isError": true }),
-        false => json!({ "content": content }),
+    Ok(if result.is_error {
+        json!({ "content": content, "isError": true })
+    } else {
+        json!({ "content": content })
     })
 }
 

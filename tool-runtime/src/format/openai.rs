@@ -12,8 +12,8 @@ use crate::definition::ToolDefinition;
 use crate::message::Block;
 use crate::result::{Content, ToolResult};
 
+use super::fields::{FormatError, image, image_url, text};
 use super::strict::{self, NotStrict, Note};
-use super::{FormatError, image, image_url, text};
 
 /// A tool in a strict form, and what that form could not say.
 #[derive(Debug, Clone, PartialEq)]

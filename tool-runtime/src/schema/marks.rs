@@ -7,16 +7,16 @@ use serde_json::Value;
 use super::subschemas;
 
 /// A string that is more than white space. The description tells the model so.
-pub const NOT_BLANK: &str = "x-not-blank";
+pub(crate) const NOT_BLANK: &str = "x-not-blank";
 
 /// [`Policy::Strict`](crate::Policy::Strict) for this value and everything in it.
-pub const STRICT: &str = "x-strict";
+pub(crate) const STRICT: &str = "x-strict";
 
 /// Enum values are not matched in another case.
-pub const CASE_SENSITIVE: &str = "x-case-sensitive";
+pub(crate) const CASE_SENSITIVE: &str = "x-case-sensitive";
 
 /// The Rust type of an integer, `i8` … `u128`: its range is enforced where the schema does not spell it out.
-pub const INTEGER: &str = "x-integer";
+pub(crate) const INTEGER: &str = "x-integer";
 
 /// All of them.
 pub(crate) const ALL: [&str; 4] = [NOT_BLANK, STRICT, CASE_SENSITIVE, INTEGER];
@@ -27,7 +27,7 @@ pub(crate) fn is_mark(keyword: &str) -> bool {
 }
 
 /// Takes the marks out of a schema, at every depth: what remains is what a model is shown.
-pub fn strip(schema: &mut Value) {
+pub(crate) fn strip(schema: &mut Value) {
     subschemas::each_mut(schema, |keywords| {
         keywords.retain(|keyword, _| !is_mark(keyword));
     });
@@ -35,7 +35,7 @@ pub fn strip(schema: &mut Value) {
 
 /// Takes the `default`s out of a schema, at every depth. They are applied here; a model has no use for them
 /// (seed 002: the schema does not pass defaults on).
-pub fn strip_defaults(schema: &mut Value) {
+pub(crate) fn strip_defaults(schema: &mut Value) {
     subschemas::each_mut(schema, |keywords| {
         keywords.retain(|keyword, _| keyword != "default");
     });

@@ -1,7 +1,7 @@
 //! JSON Schemas: what schemars writes made fit for models, and what a model is shown made fit to be enforced.
 
 mod subschemas;
-pub mod marks;
+pub(crate) mod marks;
 mod describe;
 mod unions;
 mod clean;

@@ -174,7 +174,7 @@ impl Conversion<'_> {
                 return self.union(keywords, union, alternatives, path, depth);
             }
         }
-        let mut types = types(keywords);
+        let mut types = words::types(keywords);
         let null = types.contains(&"null") && types.len() > 1;
         if null {
             types.retain(|name| *name != "null");
@@ -380,30 +380,6 @@ impl Conversion<'_> {
 
 /// Deeper than any schema that the API takes, and no danger to the stack.
 const DEPTH: usize = 64;
-
-/// The types that a schema names, or those of its fixed values.
-fn types(keywords: &Keywords) -> Vec<&str> {
-    match keywords.get("type") {
-        Some(Value::String(name)) => return vec![name],
-        Some(Value::Array(names)) => return names.iter().filter_map(Value::as_str).collect(),
-        _ => {}
-    }
-    let fixed = match (keywords.get("const"), keywords.get("enum")) {
-        (Some(value), _) => std::slice::from_ref(value),
-        (None, Some(Value::Array(values))) => values.as_slice(),
-        _ if keywords.contains_key("properties") => return vec!["object"],
-        _ if keywords.contains_key("items") => return vec!["array"],
-        _ => &[],
-    };
-    let mut types = Vec::new();
-    for value in fixed {
-        let name = words::type_of(value);
-        if !types.contains(&name) {
-            types.push(name);
-        }
-    }
-    types
-}
 
 fn insert(schema: &mut Value, keyword: &str, value: Value) {
     if let Value::Object(keywords) = schema {

@@ -2,7 +2,7 @@
 //!
 //! Source: <https://platform.openai.com/docs/guides/structured-outputs#supported-properties>.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What becomes of a keyword.
 pub(super) enum Kept {
@@ -58,6 +58,30 @@ pub(super) fn fate(of: &str, keyword: &str, value: &Value) -> Kept {
         }
         _ => Kept::Not,
     }
+}
+
+/// The types that a schema names, or those of its fixed values.
+pub(super) fn types(keywords: &Map<String, Value>) -> Vec<&str> {
+    match keywords.get("type") {
+        Some(Value::String(name)) => return vec![name],
+        Some(Value::Array(names)) => return names.iter().filter_map(Value::as_str).collect(),
+        _ => {}
+    }
+    let fixed = match (keywords.get("const"), keywords.get("enum")) {
+        (Some(value), _) => std::slice::from_ref(value),
+        (None, Some(Value::Array(values))) => values.as_slice(),
+        _ if keywords.contains_key("properties") => return vec!["object"],
+        _ if keywords.contains_key("items") => return vec!["array"],
+        _ => &[],
+    };
+    let mut types = Vec::new();
+    for value in fixed {
+        let name = type_of(value);
+        if !types.contains(&name) {
+            types.push(name);
+        }
+    }
+    types
 }
 
 /// The type of a value, as JSON Schema calls it.
