@@ -2,5 +2,9 @@
 
 mod attributes;
 mod declared;
+mod golden;
+mod seeds;
+mod six;
+mod strict;
 mod types;
 mod unions;

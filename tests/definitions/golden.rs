@@ -1,0 +1,92 @@
+//! Six tools in every wire format, compared with the files in `golden/`, byte for byte.
+//!
+//! `UPDATE_GOLDEN=1 cargo test -p tests --test definitions golden` rewrites the files; look at the difference.
+
+use std::path::Path;
+use std::{env, fs};
+
+use serde_json::{Value, json};
+use tool_runtime::ToolDefinition;
+use tool_runtime::format::openai::StrictTool;
+use tool_runtime::format::strict::NotStrict;
+use tool_runtime::format::{anthropic, mcp, openai};
+
+use crate::six;
+
+#[test]
+fn every_tool_in_every_format() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("definitions/golden");
+    let update = env::var_os("UPDATE_GOLDEN").is_some();
+    let mut different = Vec::new();
+    let mut expected_files = Vec::new();
+    for (tool, definition) in six::definitions() {
+        for (format, shown) in formats(&definition) {
+            let name = format!("{tool}.{format}.json");
+            let text = serde_json::to_string_pretty(&shown).unwrap() + "\n";
+            let path = folder.join(&name);
+            if update {
+                fs::write(&path, &text).unwrap();
+            } else if fs::read_to_string(&path)
+                .unwrap_or_default()
+                .replace("\r\n", "\n")
+                != text
+            {
+                different.push(format!("{name}:\n{text}"));
+            }
+            expected_files.push(name);
+        }
+    }
+    assert!(
+        different.is_empty(),
+        "these differ from their golden files:\n{}",
+        different.join("\n")
+    );
+    assert_eq!(expected_files.len(), 36);
+    let mut files: Vec<_> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    expected_files.sort();
+    assert_eq!(files, expected_files, "no file without a tool");
+}
+
+#[test]
+fn every_run_says_the_same() {
+    assert_eq!(six::definitions(), six::definitions());
+    let text = |definitions: Vec<(&str, ToolDefinition)>| -> Vec<String> {
+        definitions
+            .iter()
+            .map(|(_, definition)| serde_json::to_string(definition).unwrap())
+            .collect()
+    };
+    assert_eq!(text(six::definitions()), text(six::definitions()));
+}
+
+fn formats(definition: &ToolDefinition) -> [(&'static str, Value); 6] {
+    [
+        ("anthropic", anthropic::tool(definition)),
+        ("openai_chat", openai::chat::tool(definition)),
+        (
+            "openai_chat_strict",
+            strict(openai::chat::strict_tool(definition)),
+        ),
+        ("openai_responses", openai::responses::tool(definition)),
+        (
+            "openai_responses_strict",
+            strict(openai::responses::strict_tool(definition)),
+        ),
+        ("mcp", mcp::tool(definition)),
+    ]
+}
+
+/// The tool and what it leaves out, or why there is none.
+fn strict(converted: Result<StrictTool, NotStrict>) -> Value {
+    match converted {
+        Ok(strict) => {
+            let notes: Vec<_> = strict.notes.iter().map(ToString::to_string).collect();
+            json!({ "tool": strict.tool, "notes": notes })
+        }
+        Err(refused) => json!({ "refused": refused.to_string() }),
+    }
+}
