@@ -4,3 +4,4 @@
 //! - [`offload`]: long results go to files and leave a pointer; by hand, as a tool, or around every call.
 
 pub mod offload;
+pub mod todo;

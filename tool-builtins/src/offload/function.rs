@@ -5,14 +5,16 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tool_runtime::State;
 use tool_runtime::message::{Block, Message, MessageContent};
+use tool_runtime::{State, tool};
 
 use super::place::{self, InvalidComponent};
 use super::writer::{FileWriter, WriteError, Writer};
 
 /// Move the content of a message's tool result to a file and leave a pointer in its place.
+#[tool(idempotent)]
 pub async fn offload(
+    /// The message; exactly one of its blocks is a `tool_result`.
     message: Message,
     options: State<OffloadOptions>,
     writer: State<Writer>,

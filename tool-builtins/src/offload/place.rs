@@ -55,15 +55,19 @@ fn check(what: &'static str, id: &str, longest: usize) -> Result<(), InvalidComp
 
 /// `CON`, `nul.txt`, `com1` …: what is written to these is lost, whatever follows the first dot.
 fn is_device(id: &str) -> bool {
-    let stem = id.split('.').next().unwrap_or_default().trim_end();
-    ["CON", "PRN", "AUX", "NUL"]
-        .iter()
-        .any(|device| stem.eq_ignore_ascii_case(device))
-        || ["COM", "LPT"].iter().any(|port| {
-            stem.get(..port.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(port))
-                && matches!(stem.get(port.len()..), Some(number) if number.len() == 1 && number >= "1" && number <= "9")
-        })
+    let stem = id
+        .split('.')
+        .next()
+        .unwrap_or_default()
+        .trim_end()
+        .to_ascii_uppercase();
+    match stem.as_str() {
+        "CON" | "PRN" | "AUX" | "NUL" => true,
+        _ => ["COM", "LPT"]
+            .iter()
+            .filter_map(|port| stem.strip_prefix(port))
+            .any(|number| matches!(number.as_bytes(), [b'1'..=b'9'])),
+    }
 }
 
 const EXTENSION: &str = ".md";

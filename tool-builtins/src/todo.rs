@@ -1,0 +1,196 @@
+//! `TodoWrite` and `TodoRead`: a model's task list, and a tool's whole life in one file (seed 000).
+//!
+//! Read it from top to bottom; six numbered comments say what each part is about. From outside it looks like this:
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use tool_builtins::todo::{TodoStore, todo_read, todo_write};
+//! use tool_runtime::{ToolRegistry, serde_json::json};
+//!
+//! // 1. Registration. A registry has the names, the definitions and what the functions share: here the store.
+//! //    `tool_definitions()` is what goes to the model; a name that is taken is an error here, not in a call.
+//! let mut registry = ToolRegistry::new().with_state(TodoStore::default());
+//! registry.register::<todo_write>()?.register::<todo_read>()?;
+//!
+//! // 2. tool_use_id. The model names each of its calls; the answer has to carry the same name, also when the call
+//! //    fails. The registry sees to it: the functions below never hear of ids.
+//! let input = json!({ "todos": [{ "content": "Write", "status": "pending", "activeForm": "Writing" }] });
+//! let result = registry.execute_tool("toolu_01", "TodoWrite", input).await;
+//!
+//! // 3. tool_result. What goes back: the id, what the function returned as text, and `is_error` only when it failed.
+//! assert_eq!(
+//!     serde_json::to_value(&result)?,
+//!     json!({ "type": "tool_result", "tool_use_id": "toolu_01", "content": r#"{"success":true,"count":1}"# }),
+//! );
+//! # Ok(())
+//! # }
+//! ```
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tool_runtime::issue::Code;
+use tool_runtime::{Issue, State, tool};
+
+// 4. Schema definition. The model chooses a tool by its description and fills it in by its schema. Both are made from
+//    what stands here: the comments with three slashes are the descriptions, the types are the schema.
+
+/// Replace the task list. Send all tasks, also those that did not change; an empty list clears it.
+#[tool(name = "TodoWrite", errors = first_in_the_words_of_the_seed)]
+pub async fn todo_write(
+    /// All tasks, in their order.
+    #[arg(strict)]
+    todos: Vec<Todo>,
+    store: State<TodoStore>,
+) -> Written {
+    let count = todos.len();
+    store.replace(todos);
+    Written { success: true, count }
+}
+
+/// Read the task list.
+#[tool(name = "TodoRead", read_only)]
+pub async fn todo_read(store: State<TodoStore>) -> Listed {
+    // 5. Async execution. A tool is asynchronous, since most of them wait: for a disk, a database, a service. This
+    //    one waits for nothing; were the store a database, an `.await` would stand here and nothing else would change.
+    Listed { todos: store.todos() }
+}
+
+/// One task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+// The model is told to send nothing else; what it sends all the same is dropped, with a warning.
+#[schemars(extend("additionalProperties" = false))]
+pub struct Todo {
+    /// What is to be done, as an order: "Run the tests". Not blank.
+    #[schemars(length(min = 1), extend("x-not-blank" = true))]
+    pub content: String,
+    /// How far it is.
+    pub status: Status,
+    /// What to show while it is being done: "Running the tests". Not blank.
+    #[schemars(length(min = 1), extend("x-not-blank" = true))]
+    pub active_form: String,
+}
+
+/// How far a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Not begun.
+    Pending,
+    /// Being done.
+    InProgress,
+    /// Done.
+    Completed,
+}
+
+/// What `TodoWrite` answers: `{"success":true,"count":3}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Written {
+    /// Always `true`: a list that is refused never gets this far.
+    pub success: bool,
+    /// How many tasks there are now.
+    pub count: usize,
+}
+
+/// What `TodoRead` answers: `{"todos":[..]}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// All tasks, in their order.
+    pub todos: Vec<Todo>,
+}
+
+/// The task list, in memory: gone with the process. One for each session, or one for all.
+///
+/// ```
+/// use tool_builtins::todo::{Status, Todo, TodoStore};
+///
+/// let store = TodoStore::default();
+/// store.replace(vec![Todo {
+///     content: "Write".to_owned(),
+///     status: Status::Pending,
+///     active_form: "Writing".to_owned(),
+/// }]);
+/// assert_eq!(store.todos().len(), 1);
+/// ```
+#[derive(Debug, Default)]
+pub struct TodoStore {
+    todos: Mutex<Vec<Todo>>,
+}
+
+impl TodoStore {
+    /// Puts a list in the place of the present one, in one step: whoever reads sees the one or the other.
+    pub fn replace(&self, todos: Vec<Todo>) {
+        *self.lock() = todos;
+    }
+
+    /// All tasks, in their order.
+    pub fn todos(&self) -> Vec<Todo> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Todo>> {
+        // A thread that panicked with the lock left a whole list: it is only ever replaced.
+        self.todos.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// 6. Parameter validation. The schema is enforced before the function runs: it gets a list that is right, or it is not
+//    called and the store stays as it is. What is wrong arrives here as a list of issues, in the order of the
+//    parameters. Most tools leave the wording to the registry; this one has its own, and tells the first only.
+
+/// The messages of seed 000's tables.
+fn first_in_the_words_of_the_seed(errors: &[Issue]) -> String {
+    let Some(first) = errors.first() else {
+        return String::new();
+    };
+    // An RFC 6901 pointer: `/todos/2/status`.
+    let place: Vec<_> = first.path.split('/').skip(1).collect();
+    match *place {
+        ["todos"] if first.code == Code::MissingRequired => "'todos' array is required".to_owned(),
+        ["todos"] => "'todos' must be an array".to_owned(),
+        ["todos", index, "status"] => {
+            let sent = first.sent().unwrap_or("undefined");
+            format!(
+                "Todo at index {index}: invalid status '{sent}'. Must be one of: pending, in_progress, completed"
+            )
+        }
+        ["todos", index, field @ ("content" | "activeForm")] => blank(index, field),
+        // What is no object has no content either.
+        ["todos", index] => blank(index, "content"),
+        _ => first.to_string(),
+    }
+}
+
+fn blank(index: &str, field: &str) -> String {
+    format!("Todo at index {index}: {field} is required and cannot be empty")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_with_the_lock_loses_nothing() {
+        let todo = Todo {
+            content: "Write".to_owned(),
+            status: Status::Pending,
+            active_form: "Writing".to_owned(),
+        };
+        let store = TodoStore::default();
+        store.replace(vec![todo.clone()]);
+        std::thread::scope(|scope| {
+            let poisoned = scope.spawn(|| {
+                let _held = store.lock();
+                panic!("with the lock held");
+            });
+            assert!(poisoned.join().is_err());
+        });
+        assert!(store.todos.is_poisoned());
+        assert_eq!(store.todos(), [todo]);
+        store.replace(Vec::new());
+        assert!(store.todos().is_empty());
+    }
+}
