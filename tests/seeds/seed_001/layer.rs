@@ -1,0 +1,114 @@
+//! The layer that offloads by itself.
+
+use std::future::{Ready, ready};
+use std::task::{Context as Waker, Poll};
+
+use serde_json::Value;
+use tool_builtins::offload::{MemoryWriter, OffloadLayer};
+use tool_runtime::message::Block;
+use tool_runtime::{Blocks, Context, ToolCall, ToolOutcome, ToolOutput, ToolResult};
+use tower_layer::Layer as _;
+use tower_service::Service;
+
+use crate::warnings::Collected;
+
+use super::{Full, file, pointer, root, somewhere};
+
+/// Answers every call with the same output.
+#[derive(Clone)]
+struct Answering(ToolOutput);
+
+impl Service<ToolCall> for Answering {
+    type Response = ToolOutcome;
+    type Error = std::convert::Infallible;
+    type Future = Ready<Result<ToolOutcome, Self::Error>>;
+
+    fn poll_ready(&mut self, _: &mut Waker<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: ToolCall) -> Self::Future {
+        ready(Ok(ToolOutcome::new(ToolResult::new(call.id, self.0.clone()))))
+    }
+}
+
+async fn through(layer: &OffloadLayer, output: ToolOutput, context: Context) -> Value {
+    let call = ToolCall::new("toolu_xyz", "any", "{}").with_context(context);
+    let Ok(outcome) = layer.layer(Answering(output)).call(call).await;
+    serde_json::to_value(outcome.result).unwrap()
+}
+
+fn blocks_of(characters: usize) -> ToolOutput {
+    use tool_runtime::IntoOutput as _;
+    let frame = serde_json::to_string(&[Block::text("")]).unwrap().len();
+    Blocks(vec![Block::text("日".repeat(characters - frame))]).into_output()
+}
+
+#[tokio::test]
+async fn design_layer_threshold() {
+    let outputs: [fn(usize) -> ToolOutput; 3] = [
+        |characters| ToolOutput::text("日".repeat(characters)),
+        |characters| ToolOutput::error("日".repeat(characters)),
+        blocks_of,
+    ];
+    for output in outputs {
+        let memory = MemoryWriter::new();
+        let layer = OffloadLayer::new(somewhere()).with_writer(memory.clone());
+        let short = serde_json::to_value(ToolResult::new("toolu_xyz", output(999))).unwrap();
+        assert_eq!(through(&layer, output(999), Context::new()).await, short);
+        assert_eq!(memory.read(file()), None);
+
+        let mut pointing = serde_json::to_value(ToolResult::new("toolu_xyz", output(1000))).unwrap();
+        pointing["content"] = pointer().into();
+        assert_eq!(through(&layer, output(1000), Context::new()).await, pointing);
+        assert_eq!(memory.read(file()).unwrap().chars().count(), 1000);
+    }
+    let memory = MemoryWriter::new();
+    let lower = OffloadLayer::new(somewhere())
+        .with_writer(memory.clone())
+        .with_threshold(1);
+    through(&lower, ToolOutput::text(""), Context::new()).await;
+    assert_eq!(memory.read(file()), None);
+    through(&lower, ToolOutput::text("x"), Context::new()).await;
+    assert_eq!(memory.read(file()).as_deref(), Some("x"));
+}
+
+#[tokio::test]
+async fn design_layer_session() {
+    let memory = MemoryWriter::new();
+    let layer = OffloadLayer::new(somewhere())
+        .with_writer(memory.clone())
+        .with_threshold(1);
+    through(
+        &layer,
+        ToolOutput::text("own"),
+        Context::new().with_session("s-7"),
+    )
+    .await;
+    assert_eq!(
+        memory.read(root().join("s-7").join("toolu_xyz.md")).as_deref(),
+        Some("own")
+    );
+    through(&layer, ToolOutput::text("fallback"), Context::new()).await;
+    assert_eq!(memory.read(file()).as_deref(), Some("fallback"));
+}
+
+#[tokio::test]
+async fn design_layer_failure_keeps_result() {
+    let long = ToolOutput::text("x".repeat(5000));
+    let whole = serde_json::to_value(ToolResult::new("toolu_xyz", long.clone())).unwrap();
+    let failing = OffloadLayer::new(somewhere()).with_writer(Full);
+    let warnings = Collected::default();
+    let _guard = warnings.collect();
+    assert_eq!(through(&failing, long.clone(), Context::new()).await, whole);
+    assert_eq!(warnings.count(), 1);
+
+    let memory = MemoryWriter::new();
+    let layer = OffloadLayer::new(somewhere()).with_writer(memory.clone());
+    assert_eq!(
+        through(&layer, long, Context::new().with_session("../up")).await,
+        whole
+    );
+    assert_eq!(warnings.count(), 2);
+    assert!(memory.files().is_empty());
+}
