@@ -1,5 +1,10 @@
 //! Arguments against a schema: coerced, checked, read into typed values.
 
+mod conform;
+mod place;
+mod keys;
+mod exact;
+
 use crate::call::RawArguments;
 use crate::host::Host;
 use crate::issue::{Code, Issue};
@@ -18,11 +23,19 @@ pub(crate) struct Reading<V> {
 /// Reads the arguments of a typed tool.
 pub(crate) fn read<P: Params>(
     params: &P,
-    _shape: &Shape,
+    shape: &Shape,
     input: &RawArguments,
     _policy: Policy,
     host: &Host<'_>,
 ) -> Reading<P::Values> {
+    if let RawArguments::Text(text) = input
+        && let Some(values) = exact::read(params, shape, text, host)
+    {
+        return Reading {
+            values: Some(values),
+            issues: Vec::new(),
+        };
+    }
     let read = match input {
         RawArguments::Text(text) => params.stream(&mut serde_json::Deserializer::from_str(text), host),
         RawArguments::Value(value) => params.stream(value, host),

@@ -33,8 +33,10 @@ fn patterns(keywords: &Map<String, Value>) -> Vec<Regex> {
 pub(super) fn number(keywords: &Map<String, Value>) -> Option<NumberLimits> {
     let bound = |keyword| {
         let number = keywords.get(keyword).filter(|value| value.is_number())?;
+        let text: Box<str> = number.to_string().into();
         Some(Bound {
-            text: number.to_string().into(),
+            whole: text.parse().ok(),
+            text,
         })
     };
     let mut limits = NumberLimits {

@@ -71,6 +71,17 @@ pub(crate) struct Plain {
     pub(crate) object: Option<Object>,
 }
 
+impl Plain {
+    /// No limits.
+    pub(crate) const NONE: Self = Self {
+        values: None,
+        text: None,
+        number: None,
+        list: None,
+        object: None,
+    };
+}
+
 /// The values that are allowed.
 #[derive(Debug, Clone)]
 pub(crate) struct Values {
@@ -108,6 +119,8 @@ pub(crate) struct NumberLimits {
 #[derive(Debug, Clone)]
 pub(crate) struct Bound {
     pub(crate) text: Box<str>,
+    /// Its value, when it is an integer of at most 128 bits: most limits are, and most values they limit.
+    pub(crate) whole: Option<i128>,
 }
 
 impl Bound {
@@ -124,6 +137,16 @@ pub(crate) struct Width {
     pub(crate) most: &'static str,
 }
 
+impl Width {
+    /// Whether the type can hold the value. (What the limits have beyond `i128`, the value has not.)
+    pub(crate) fn holds(self, value: i128) -> bool {
+        let within = |limit: &str, holds: fn(&i128, &i128) -> bool| {
+            limit.parse().map_or(true, |limit| holds(&limit, &value))
+        };
+        within(self.least, i128::le) && within(self.most, i128::ge)
+    }
+}
+
 /// Limits of an array.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct List {
@@ -137,6 +160,18 @@ pub(crate) struct List {
 }
 
 impl List {
+    /// No limits.
+    pub(crate) fn unlimited() -> &'static Self {
+        static UNLIMITED: List = List {
+            prefix: Vec::new(),
+            rest: Rest::Unsaid,
+            min: None,
+            max: None,
+            unique: false,
+        };
+        &UNLIMITED
+    }
+
     /// The form of the item at a position; `None` when there is none for it (see [`List::rest`]).
     pub(crate) fn item(&self, position: usize) -> Option<FormId> {
         self.prefix.get(position).copied().or(match self.rest {
@@ -272,7 +307,8 @@ pub(crate) struct Parts {
 }
 
 impl Form {
-    pub(super) const ANY: Self = Self {
+    /// What takes everything.
+    pub(crate) const ANY: Self = Self {
         types: Types::ALL,
         strict: false,
         lists_of_strings: false,

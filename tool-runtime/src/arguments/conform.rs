@@ -1,0 +1,135 @@
+//! Whether a scalar conforms, quickly: a yes is final, a no only says that somebody has to look closer.
+
+use crate::schema::shape::{Bound, Form, Kind, NumberLimits, Plain, TextLimits};
+use crate::schema::types::Types;
+
+/// Whether a string conforms.
+pub(super) fn text(form: &Form, text: &str) -> bool {
+    form.types.has(Types::STRING)
+        && plain(form).is_some_and(|plain| match plain {
+            Plain {
+                values: Some(values), ..
+            } => values.texts.iter().any(|known| **known == *text),
+            Plain {
+                text: Some(limits), ..
+            } => meets(limits, text),
+            _ => true,
+        })
+}
+
+/// Whether an integer conforms.
+pub(super) fn integer(form: &Form, value: impl TryInto<i128>) -> bool {
+    let Ok(value) = value.try_into() else {
+        return false;
+    };
+    form.types.has(Types::INTEGER)
+        && plain(form).is_some_and(|plain| match plain {
+            Plain { values: Some(_), .. } => false,
+            Plain {
+                number: Some(limits), ..
+            } => holds(limits, value),
+            _ => has_64_bits(value),
+        })
+}
+
+/// Whether a number with a fraction or an exponent conforms.
+pub(super) fn float(form: &Form, value: f64) -> bool {
+    form.types.has(Types::NUMBER)
+        && plain(form).is_some_and(|plain| match plain {
+            Plain { values: Some(_), .. } => false,
+            Plain {
+                number: Some(limits), ..
+            } => is_clearly_within(limits, value),
+            _ => true,
+        })
+}
+
+/// Whether `true` and `false` conform.
+pub(super) fn boolean(form: &Form) -> bool {
+    form.types.has(Types::BOOLEAN) && has_no_values(form)
+}
+
+/// Whether `null` conforms.
+pub(super) fn null(form: &Form) -> bool {
+    form.types.has(Types::NULL) && has_no_values(form)
+}
+
+fn has_no_values(form: &Form) -> bool {
+    plain(form).is_some_and(|plain| plain.values.is_none())
+}
+
+/// The limits of a form; `None` when telling takes more than a look.
+pub(super) fn plain(form: &Form) -> Option<&Plain> {
+    match &form.kind {
+        Kind::Plain(plain) => Some(plain),
+        Kind::Free => Some(&Plain::NONE),
+        Kind::Alternatives(_) | Kind::Parts(_) => None,
+    }
+}
+
+fn meets(limits: &TextLimits, text: &str) -> bool {
+    let TextLimits {
+        min,
+        max,
+        patterns,
+        not_blank,
+    } = limits;
+    // A text has at least as many bytes as characters, so most lengths are settled without counting.
+    let length = if min.is_some() || max.is_some() {
+        text.chars().count() as u64
+    } else {
+        0
+    };
+    min.is_none_or(|min| min <= length)
+        && max.is_none_or(|max| length <= max)
+        && !(*not_blank && text.trim().is_empty())
+        && patterns.iter().all(|pattern| pattern.is_match(text))
+}
+
+fn holds(limits: &NumberLimits, value: i128) -> bool {
+    let NumberLimits {
+        min,
+        max,
+        above,
+        below,
+        multiple_of,
+        width,
+    } = limits;
+    let keeps = |bound: &Option<Bound>, keeps: fn(i128, i128) -> bool| {
+        bound
+            .as_ref()
+            .is_none_or(|bound| bound.whole.is_some_and(|bound| keeps(value, bound)))
+    };
+    let fits = match width {
+        Some(width) => width.holds(value),
+        None => has_64_bits(value),
+    };
+    fits && keeps(min, |value, min| value >= min)
+        && keeps(max, |value, max| value <= max)
+        && keeps(above, |value, above| value > above)
+        && keeps(below, |value, below| value < below)
+        && keeps(multiple_of, |value, step| step != 0 && value % step == 0)
+}
+
+/// What an integer is when nothing else is said.
+fn has_64_bits(value: i128) -> bool {
+    i64::try_from(value).is_ok() || u64::try_from(value).is_ok()
+}
+
+/// Limits are compared exactly, by their texts. A float that is close to a limit does not say on which side its
+/// text was.
+fn is_clearly_within(limits: &NumberLimits, value: f64) -> bool {
+    let NumberLimits {
+        min,
+        max,
+        above,
+        below,
+        multiple_of,
+        width,
+    } = limits;
+    let margin = value.abs() * (4.0 * f64::EPSILON) + f64::MIN_POSITIVE;
+    let limit = |bound: &Bound| bound.text.parse::<f64>().unwrap_or(f64::NAN);
+    let over = |bound: &Option<Bound>| bound.as_ref().is_none_or(|bound| value - margin > limit(bound));
+    let under = |bound: &Option<Bound>| bound.as_ref().is_none_or(|bound| value + margin < limit(bound));
+    multiple_of.is_none() && width.is_none() && over(min) && over(above) && under(max) && under(below)
+}
