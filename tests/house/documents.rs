@@ -1,8 +1,8 @@
-//! What is written about the code is true: both READMEs alike, every file and every example named.
+//! What is written about the code is true: both READMEs alike, every example named.
 
 use std::fmt::Write as _;
 
-use crate::sources::{CRATES, files, root, shown, text};
+use crate::sources::text;
 
 /// The fenced blocks of a document, each with its info string.
 fn blocks(document: &str) -> Vec<(String, String)> {
@@ -72,61 +72,4 @@ fn the_readme_names_every_example() {
             );
         }
     }
-}
-
-#[test]
-fn the_architecture_names_every_file() {
-    let architecture = text("ARCHITECTURE.md");
-    let mut missing = Vec::new();
-    for name in CRATES {
-        let source = root().join(name).join("src");
-        for file in files(&source, "rs") {
-            let path = file
-                .strip_prefix(&source)
-                .unwrap()
-                .to_string_lossy()
-                .replace('\\', "/");
-            if !section(&architecture, name).contains(&format!("`{path}`")) {
-                missing.push(shown(&file));
-            }
-        }
-    }
-    assert!(
-        missing.is_empty(),
-        "ARCHITECTURE.md has one line for each source file in the section of its crate, \
-         its path below `src/` between backticks; add:\n  {}",
-        missing.join("\n  "),
-    );
-}
-
-#[test]
-fn the_architecture_names_no_file_that_is_gone() {
-    let architecture = text("ARCHITECTURE.md");
-    let mut gone = Vec::new();
-    for name in CRATES {
-        let named = section(&architecture, name)
-            .split('`')
-            .skip(1)
-            .step_by(2)
-            .filter(|it| it.ends_with(".rs") && !it.contains(' '));
-        for path in named {
-            if !root().join(name).join("src").join(path).exists() {
-                gone.push(format!("{name}/src/{path}"));
-            }
-        }
-    }
-    assert!(
-        gone.is_empty(),
-        "ARCHITECTURE.md names files that are not there:\n  {}",
-        gone.join("\n  ")
-    );
-}
-
-/// What stands under the heading `## \`name\`` of a crate.
-fn section<'a>(architecture: &'a str, name: &str) -> &'a str {
-    let heading = format!("\n## `{name}`");
-    let (_, section) = architecture
-        .split_once(&heading)
-        .unwrap_or_else(|| panic!("ARCHITECTURE.md has no section `{}`", heading.trim()));
-    section.split("\n## ").next().unwrap_or(section)
 }

@@ -1,5 +1,6 @@
 //! The rules of the house, held by tests: floors, sizes, names, and documents that tell the truth.
 
+mod architecture;
 mod documents;
 mod floors;
 mod sizes;
