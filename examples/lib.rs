@@ -1,1 +1,0 @@
-//! Stories told by running them: `cargo run --example agent_loop`.

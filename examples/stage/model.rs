@@ -1,0 +1,61 @@
+//! A model whose answers are written down beforehand.
+
+use std::collections::VecDeque;
+
+use tool_runtime::ToolDefinition;
+use tool_runtime::message::{Block, Message, MessageContent};
+use tool_runtime::serde_json::{Value, from_value, json};
+
+/// Gives one answer after the other, whatever it is told; but it insists, as the API does, that each of its calls
+/// was answered before it goes on.
+pub struct ScriptedModel {
+    script: VecDeque<Message>,
+}
+
+/// What comes back from the API.
+pub struct Answer {
+    pub message: Message,
+    pub stop_reason: &'static str,
+}
+
+impl ScriptedModel {
+    /// Each element is the `content` of one answer: an array of blocks.
+    pub fn new(script: impl IntoIterator<Item = Value>) -> Self {
+        let message = |content| from_value(json!({ "role": "assistant", "content": content }));
+        Self {
+            script: script
+                .into_iter()
+                .map(|content| message(content).expect("an array of blocks"))
+                .collect(),
+        }
+    }
+
+    /// The next answer. A real client would send the definitions and the messages to the API here.
+    pub fn answer(&mut self, _definitions: &[&ToolDefinition], messages: &[Message]) -> Answer {
+        if let [.., asked, told] = messages {
+            assert_eq!(
+                ids(asked, "tool_use", "id"),
+                ids(told, "tool_result", "tool_use_id")
+            );
+        }
+        let message = self.script.pop_front().expect("the script goes on");
+        let stop_reason = match ids(&message, "tool_use", "id").len() {
+            0 => "end_turn",
+            _ => "tool_use",
+        };
+        Answer { message, stop_reason }
+    }
+}
+
+/// The blocks of a message.
+pub fn blocks(message: &Message) -> &[Block] {
+    match &message.content {
+        MessageContent::Blocks(blocks) => blocks,
+        MessageContent::Text(_) => &[],
+    }
+}
+
+fn ids<'a>(message: &'a Message, kind: &str, field: &str) -> Vec<&'a str> {
+    let of_kind = blocks(message).iter().filter(|block| block.kind() == kind);
+    of_kind.filter_map(|block| block.str(field)).collect()
+}

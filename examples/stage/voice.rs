@@ -1,0 +1,44 @@
+//! The voice that tells a story: who, then what.
+
+use std::panic;
+
+use tool_runtime::serde::Serialize;
+use tool_runtime::serde_json;
+
+/// Starts a chapter.
+pub fn chapter(title: &str) {
+    println!(
+        "\n─── {title} {}\n",
+        "─".repeat(90_usize.saturating_sub(title.chars().count()))
+    );
+}
+
+/// Lets somebody say something; further lines stand below the first.
+pub fn say(who: &str, what: impl ToString) {
+    let mut who = who;
+    for line in what.to_string().lines() {
+        println!("{who:>14}  {line}");
+        who = "";
+    }
+}
+
+/// Shows a value as JSON in one line, as it goes over the wire.
+pub fn show(what: &str, value: &impl Serialize) {
+    say(
+        what,
+        serde_json::to_string(value).expect("what the stories show is JSON"),
+    );
+}
+
+/// Shows a value as JSON over several lines.
+pub fn show_all(what: &str, value: &impl Serialize) {
+    say(
+        what,
+        serde_json::to_string_pretty(value).expect("what the stories show is JSON"),
+    );
+}
+
+/// Replaces the message and the back trace that Rust prints when something panics by one line of the story.
+pub fn tell_of_panics() {
+    panic::set_hook(Box::new(|panic| say("(host's log)", panic)));
+}
