@@ -1,7 +1,7 @@
 //! What was wrong with an argument, or what was changed in it: one record for both.
 //!
 //! Every leniency leaves an [`Issue`]; every refusal is one. The codes are API (seed 002 names the first of
-//! them); `coercion.md`'s table says when each arises.
+//! them); `docs/coercion.md` says when each arises.
 
 use std::borrow::Cow;
 use std::fmt;

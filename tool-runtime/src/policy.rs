@@ -1,6 +1,6 @@
 //! How lenient to be.
 
-/// How far arguments are bent to fit the schema. `coercion.md` has the table; in short:
+/// How far arguments are bent to fit the schema. `docs/coercion.md` has the table; in short:
 ///
 /// | sent for an integer | `Lenient` | `Lossless` | `Strict` |
 /// |---|---|---|---|
