@@ -4,4 +4,4 @@ mod counted;
 mod warnings;
 mod seed_000;
 mod seed_001;
-// mod seed_002;
+mod seed_002;

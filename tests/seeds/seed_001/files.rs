@@ -27,10 +27,7 @@ async fn f_002_path_rule() {
     let offloaded = offload_to(MemoryWriter::new(), &message("toolu_xyz", "x"), somewhere())
         .await
         .unwrap();
-    assert_eq!(
-        offloaded.file,
-        root().join("session-abc123").join("toolu_xyz.md")
-    );
+    assert_eq!(offloaded.file, root().join("session-abc123").join("toolu_xyz.md"));
 }
 
 #[tokio::test]

@@ -3,10 +3,12 @@
 use std::future::{Ready, ready};
 use std::task::{Context as Waker, Poll};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tool_builtins::offload::{MemoryWriter, OffloadLayer};
 use tool_runtime::message::Block;
-use tool_runtime::{Blocks, Context, ToolCall, ToolOutcome, ToolOutput, ToolResult};
+use tool_runtime::{
+    Blocks, Context, ToolCall, ToolDefinition, ToolOutcome, ToolOutput, ToolRegistry, ToolResult,
+};
 use tower_layer::Layer as _;
 use tower_service::Service;
 
@@ -111,4 +113,35 @@ async fn design_layer_failure_keeps_result() {
     );
     assert_eq!(warnings.count(), 2);
     assert!(memory.files().is_empty());
+}
+
+#[tokio::test]
+async fn design_layer_registry() {
+    let memory = MemoryWriter::new();
+    let layer = OffloadLayer::new(somewhere()).with_writer(memory.clone());
+    let mut registry = ToolRegistry::new().layer(layer);
+    let definition = ToolDefinition::new(
+        "long",
+        "Answers at length.",
+        json!({ "type": "object", "properties": {} }),
+    );
+    registry
+        .register_dynamic(definition, async |_, _| "x".repeat(1000))
+        .unwrap();
+    let call = |id: &str| ToolCall::new(id, "long", "{}").with_context(Context::new().with_session("s"));
+
+    let direct = registry.execute_tool("toolu_xyz", "long", "{}").await;
+    assert_eq!(direct.text(), Some(&*pointer()));
+    registry.call(call("toolu_a")).await;
+    registry.execute_all([call("toolu_b"), call("toolu_c")]).await;
+    registry.only(["long"]).call(call("toolu_d")).await;
+    let Ok(_) = Service::call(&mut registry, call("toolu_e")).await;
+    let mut expected: Vec<_> = ["a", "b", "c", "d", "e"]
+        .map(|id| root().join("s").join(format!("toolu_{id}.md")))
+        .into();
+    expected.push(file());
+    let mut written: Vec<_> = memory.files().into_keys().collect();
+    expected.sort();
+    written.sort();
+    assert_eq!(written, expected);
 }

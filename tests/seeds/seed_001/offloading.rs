@@ -4,7 +4,11 @@ use std::error::Error as _;
 use std::fs;
 
 use serde_json::{Value, json};
-use tool_builtins::offload::{MemoryWriter, OffloadOptions, offload_to_files};
+use tool_builtins::offload::{
+    MemoryWriter, OffloadOptions, OffloadResult, Writer, offload, offload_to_files,
+};
+use tool_runtime::ToolRegistry;
+use tool_runtime::testing::run_in;
 
 use super::{Full, content, directory, file, message, offload_to, pointer, result_block, somewhere};
 
@@ -157,4 +161,43 @@ async fn f_001_state_independent() {
         .unwrap();
     let contents: Vec<_> = memory.files().into_values().collect();
     assert_eq!(contents, ["a", "b"]);
+}
+
+#[tokio::test]
+async fn design_tool_offload() {
+    let memory = MemoryWriter::new();
+    let mut registry = ToolRegistry::new()
+        .with_state(somewhere())
+        .with_state(Writer::new(memory.clone()));
+    registry.register::<offload>().unwrap();
+    let definition = registry.get_tool("offload").unwrap().definition();
+    let properties = definition.input_schema["properties"].as_object().unwrap();
+    assert_eq!(
+        properties.keys().collect::<Vec<_>>(),
+        ["message"],
+        "the model does not choose the place"
+    );
+
+    let message = json!({
+        "role": "user",
+        "id": "msg_1",
+        "content": [{ "type": "text", "text": "before" }, result_block("toolu_xyz", "x".repeat(2000))],
+    });
+    let outcome = run_in(&registry, "offload", json!({ "message": message }))
+        .await
+        .assert_silent();
+    let answer: OffloadResult = serde_json::from_str(outcome.result.text().unwrap()).unwrap();
+    assert_eq!(answer.file, file());
+    let mut expected = message;
+    expected["content"][1]["content"] = pointer().into();
+    assert_eq!(serde_json::to_value(answer.message).unwrap(), expected);
+    assert_eq!(memory.read(file()).as_deref(), Some(&*"x".repeat(2000)));
+
+    run_in(
+        &registry,
+        "offload",
+        json!({ "message": { "role": "user", "content": "just text" } }),
+    )
+    .await
+    .assert_error("the message has no `tool_result` block, one is needed");
 }
