@@ -82,3 +82,68 @@ impl Drop for Temporary {
 
 /// Numbers temporary files, so that two writes of one process never share one.
 static CREATED: AtomicU64 = AtomicU64::new(0);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory(test: &str) -> PathBuf {
+        let directory = std::env::temp_dir().join(format!("offload-{test}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).unwrap();
+        directory
+    }
+
+    fn names_in(directory: &Path) -> Vec<String> {
+        fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn a_write_that_ends_midway_leaves_nothing() {
+        let directory = directory("midway");
+        let (temporary, mut handle) = Temporary::create(&directory).unwrap();
+        handle.write_all(b"the first half").unwrap();
+        assert_eq!(names_in(&directory).len(), 1);
+        drop(handle);
+        drop(temporary);
+        assert!(names_in(&directory).is_empty());
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_left_alone() {
+        let directory = directory("taken");
+        // What processes with our id on other machines may have left.
+        let next = CREATED.load(Ordering::Relaxed);
+        for number in next..next + 50 {
+            let name = format!(".offload-{}-{number}.tmp", std::process::id());
+            fs::write(directory.join(name), "theirs").unwrap();
+        }
+        replace(&directory.join("toolu_1.md"), b"ours").unwrap();
+        assert_eq!(fs::read(directory.join("toolu_1.md")).unwrap(), b"ours");
+        assert_eq!(names_in(&directory).len(), 51);
+        for name in names_in(&directory).iter().filter(|name| name.starts_with('.')) {
+            assert_eq!(fs::read(directory.join(name)).unwrap(), b"theirs");
+        }
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn what_is_there_stays_until_the_new_content_is_whole() {
+        let directory = directory("old");
+        let file = directory.join("toolu_1.md");
+        replace(&file, b"old").unwrap();
+        let (temporary, mut handle) = Temporary::create(&directory).unwrap();
+        handle.write_all(b"ne").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"old");
+        handle.write_all(b"w").unwrap();
+        drop(handle);
+        temporary.persist(&file).unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert_eq!(names_in(&directory), ["toolu_1.md"]);
+        fs::remove_dir_all(directory).unwrap();
+    }
+}
