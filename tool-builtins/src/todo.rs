@@ -38,7 +38,7 @@ use tool_runtime::{Issue, State, tool};
 //    what stands here: the comments with three slashes are the descriptions, the types are the schema.
 
 /// Replace the task list. Send all tasks, also those that did not change; an empty list clears it.
-#[tool(name = "TodoWrite", errors = first_in_the_words_of_the_seed)]
+#[tool(name = "TodoWrite", idempotent, errors = first_in_the_words_of_the_seed)]
 pub async fn todo_write(
     /// All tasks, in their order.
     #[arg(strict)]
@@ -64,12 +64,12 @@ pub async fn todo_read(store: State<TodoStore>) -> Listed {
 // The model is told to send nothing else; what it sends all the same is dropped, with a warning.
 #[schemars(extend("additionalProperties" = false))]
 pub struct Todo {
-    /// What is to be done, as an order: "Run the tests". Not blank.
+    /// What is to be done, as an order: "Run the tests".
     #[schemars(length(min = 1), extend("x-not-blank" = true))]
     pub content: String,
     /// How far it is.
     pub status: Status,
-    /// What to show while it is being done: "Running the tests". Not blank.
+    /// What to show while it is being done: "Running the tests".
     #[schemars(length(min = 1), extend("x-not-blank" = true))]
     pub active_form: String,
 }

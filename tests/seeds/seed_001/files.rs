@@ -114,6 +114,24 @@ async fn design_ids_plain_names_only() {
 }
 
 #[tokio::test]
+async fn design_output_dir_text() {
+    #[cfg(unix)]
+    use std::os::unix::ffi::OsStringExt as _;
+    let mut nameless = vec![PathBuf::new()];
+    #[cfg(unix)]
+    nameless.push(std::ffi::OsString::from_vec(b"/out/\xff".to_vec()).into());
+    for output_dir in nameless {
+        let memory = MemoryWriter::new();
+        let options = OffloadOptions::new("s", &output_dir);
+        let error = offload_to(memory.clone(), &message("toolu_1", "x"), options)
+            .await
+            .unwrap_err();
+        assert!(matches!(error, OffloadError::OutputDir { .. }), "{error}");
+        assert!(memory.files().is_empty());
+    }
+}
+
+#[tokio::test]
 async fn design_failure_no_partial_file() {
     let directory = directory("no_partial_file");
     // The name is taken by a directory: the temporary file is written, and its rename fails.
