@@ -7,6 +7,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// One message of a conversation. Fields that are not named here are kept in [`rest`](Self::rest).
+///
+/// ```
+/// use tool_runtime::message::Message;
+///
+/// let text = r#"{"role":"user","content":[{"type":"text","text":"hello","new":1}],"id":"msg_1"}"#;
+/// let message: Message = serde_json::from_str(text).unwrap();
+/// assert_eq!(message.rest["id"], "msg_1");
+/// assert_eq!(serde_json::to_string(&message).unwrap(), text);
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Message {

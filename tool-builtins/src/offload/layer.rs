@@ -14,13 +14,23 @@ use super::local::LocalWriter;
 use super::writer::{FileWriter, Writer};
 
 /// A layer that offloads each result whose content has at least [`threshold`](Self::with_threshold) characters:
-/// those of the text, or of the content blocks as compact JSON. Failures are results too.
+/// those of the text, or of the content blocks as compact JSON. Failures are results too, and images are content: put
+/// tools whose images the model has to see into a registry without this layer.
 ///
 /// Files lie in the directory of the call's session ([`Context::session`](tool_runtime::Context::session)); the
 /// `session_id` of the options is for calls without one.
 ///
 /// **Nothing is lost**: when a content cannot be written, the result goes back as it was, and a warning goes to
 /// [`tracing`].
+///
+/// ```
+/// use tool_builtins::offload::{OffloadLayer, OffloadOptions};
+/// use tool_runtime::ToolRegistry;
+///
+/// let options = OffloadOptions::new("no-session", ".offload");
+/// let registry = ToolRegistry::new().layer(OffloadLayer::new(options).with_threshold(4000));
+/// # let _ = registry;
+/// ```
 #[derive(Debug, Clone)]
 pub struct OffloadLayer {
     options: OffloadOptions,
