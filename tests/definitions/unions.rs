@@ -53,6 +53,42 @@ fn what_variants_mean_is_in_the_description() {
     );
 }
 
+/// Which way.
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde", rename_all = "snake_case")]
+enum Way {
+    /// Towards the pole.
+    North,
+    East,
+    /// Away from it.
+    South,
+    West,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde")]
+#[expect(dead_code, reason = "only the schema is looked at")]
+struct Walk {
+    /// Where to begin.
+    start: uuid::Uuid,
+    /// Where to go.
+    ways: Vec<Way>,
+}
+
+#[test]
+fn partly_documented_variants_keep_their_order() {
+    let way = |description: &str| {
+        json!({
+            "type": "string",
+            "description": format!("{description}\n- `north`: Towards the pole.\n- `south`: Away from it."),
+            "enum": ["north", "east", "south", "west"],
+        })
+    };
+    assert_shown::<Option<Way>>(way("The value."));
+    let walk = crate::declared::schema::<Option<Walk>>();
+    assert_eq!(walk["properties"]["ways"]["items"], way("Which way."));
+}
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(crate = "tool_runtime::serde", rename_all = "snake_case")]
 #[expect(dead_code, reason = "only the schema is looked at")]

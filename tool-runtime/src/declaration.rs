@@ -112,6 +112,7 @@ impl Declaration {
         let mut generator = settings.into_generator();
         let mut properties = Map::new();
         let mut required = Vec::new();
+        let mut variants = Vec::new();
         for param in self.params.iter().filter(|param| param.from_model) {
             let mut schema = match Value::from((param.schema)(&mut generator)) {
                 Value::Object(schema) => schema,
@@ -119,6 +120,7 @@ impl Declaration {
             };
             schema.insert("description".to_owned(), param.description.into());
             schema.extend(param.keywords.clone());
+            variants.extend((param.variants)());
             if let Some(Ok(default)) = &param.default {
                 schema.insert("default".to_owned(), default.clone());
             }
@@ -137,7 +139,7 @@ impl Declaration {
             keywords.insert("$defs".to_owned(), definitions.into());
         }
         let mut schema = Value::Object(keywords);
-        clean(&mut schema);
+        clean(&mut schema, &variants);
         schema
     }
 }

@@ -11,6 +11,7 @@ pub mod definition;
 pub mod state;
 pub mod format;
 mod absent;
+mod variants;
 mod host;
 mod schema;
 mod parameter;

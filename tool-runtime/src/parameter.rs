@@ -9,6 +9,7 @@ use serde::{Deserializer, Serialize};
 use crate::context::{CancellationToken, Context};
 use crate::host::Host;
 use crate::state::{State, States};
+use crate::variants::{self, Names};
 
 /// A type that a parameter of a tool may have.
 ///
@@ -26,6 +27,9 @@ pub trait Parameter: Sized + Send + 'static {
 
     /// Its schema, of a model's parameter.
     fn schema(generator: &mut SchemaGenerator) -> Schema;
+
+    /// The enums in it, their variants in declared order.
+    fn variants() -> Vec<Names>;
 
     /// Its value when the model sends none; `None` when it must send one.
     fn absent() -> Option<Self>;
@@ -46,6 +50,10 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameter for T {
 
     fn schema(generator: &mut SchemaGenerator) -> Schema {
         generator.subschema_for::<T>()
+    }
+
+    fn variants() -> Vec<Names> {
+        variants::of::<T>()
     }
 
     fn absent() -> Option<Self> {
@@ -81,6 +89,10 @@ macro_rules! from_host {
 
             fn schema(_: &mut SchemaGenerator) -> Schema {
                 Schema::default()
+            }
+
+            fn variants() -> Vec<Names> {
+                Vec::new()
             }
 
             fn absent() -> Option<Self> {

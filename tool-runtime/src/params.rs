@@ -13,6 +13,7 @@ use crate::host::Host;
 use crate::param::Param;
 use crate::parameter::Parameter;
 use crate::state::States;
+use crate::variants::Names;
 
 /// A tuple of up to 16 [`Param`]s; what the macro writes down as `PARAMS`.
 pub trait Params: 'static {
@@ -41,6 +42,7 @@ pub struct ParamSpec {
     pub(crate) keywords: Map<String, Value>,
     pub(crate) default: Option<Result<Value, String>>,
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
+    pub(crate) variants: fn() -> Vec<Names>,
     pub(crate) missing_state: fn(&States) -> Option<&'static str>,
 }
 
@@ -60,6 +62,7 @@ impl<T: Parameter> Param<T> {
                 .as_ref()
                 .map(|value| (value.show)(&(value.make)()).map_err(|e| e.to_string())),
             schema: T::schema,
+            variants: T::variants,
             missing_state: T::missing_state,
         }
     }

@@ -4,21 +4,23 @@
 
 use serde_json::{Map, Value};
 
+use crate::variants::Names;
+
 use super::{describe, marks, subschemas, unions};
 
 type Keywords = Map<String, Value>;
 
-/// Cleans the schema of a tool's parameters.
-pub(crate) fn clean(root: &mut Value) {
-    node(root);
+/// Cleans the schema of a tool's parameters; `orders` are the enums in their types, in declared order.
+pub(crate) fn clean(root: &mut Value, orders: &[Names]) {
+    node(root, orders);
     describe::render(root);
     subschemas::each_mut(root, arrange);
 }
 
 /// Cleans one schema, inner ones first. Recursive: Rust types do not nest deeply.
-fn node(schema: &mut Value) {
+fn node(schema: &mut Value, orders: &[Names]) {
     for child in subschemas::children_mut(schema) {
-        node(child);
+        node(child, orders);
     }
     let Value::Object(keywords) = schema else {
         return;
@@ -26,7 +28,7 @@ fn node(schema: &mut Value) {
     keywords.retain(|keyword, value| !is_noise(keyword, value));
     mark_integer(keywords);
     unions::repair_flattened(keywords);
-    unions::gather_values(keywords);
+    unions::gather_values(keywords, orders);
     unions::open_wrappers(keywords);
     settle_properties(keywords);
     unions::unwrap_sole(keywords);

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::variants::Names;
+
 use super::describe::MEANINGS;
 
 type Keywords = Map<String, Value>;
@@ -9,7 +11,7 @@ type Keywords = Map<String, Value>;
 /// Unit variants, which schemars lists one by one as soon as one of them is documented, become one `enum`.
 ///
 /// Their docs are kept aside for the description.
-pub(super) fn gather_values(keywords: &mut Keywords) {
+pub(super) fn gather_values(keywords: &mut Keywords, orders: &[Names]) {
     let Some(Value::Array(alternatives)) = keywords.get_mut("oneOf") else {
         return;
     };
@@ -34,6 +36,7 @@ pub(super) fn gather_values(keywords: &mut Keywords) {
         *alternatives = others;
         return;
     }
+    put_in_order(&mut values, orders);
     let mut gathered = Map::from_iter([
         ("type".to_owned(), "string".into()),
         ("enum".to_owned(), Value::Array(values)),
@@ -43,6 +46,18 @@ pub(super) fn gather_values(keywords: &mut Keywords) {
     }
     others.insert(place, Value::Object(gathered));
     *alternatives = others;
+}
+
+/// Puts values in the order in which they are declared: that of the smallest enum that has them all.
+fn put_in_order(values: &mut [Value], orders: &[Names]) {
+    let place = |order: &Names, value: &Value| order.iter().position(|name| value == name);
+    let declared = orders
+        .iter()
+        .filter(|order| values.iter().all(|value| place(order, value).is_some()))
+        .min_by_key(|order| order.len());
+    if let Some(order) = declared {
+        values.sort_by_key(|value| place(order, value));
+    }
 }
 
 /// The texts that a schema of nothing but fixed texts allows.

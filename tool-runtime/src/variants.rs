@@ -1,0 +1,309 @@
+//! The names of an enum's variants in declared order, for every enum that a type holds.
+//!
+//! schemars lists documented variants after the others, and serde alone knows the order. So a type is asked to
+//! deserialize from something that looks inside, notes what enums there are, and always ends with an error: no
+//! value is ever made.
+
+use std::any::type_name;
+use std::cell::RefCell;
+use std::collections::HashSet;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, EnumAccess, Error, IntoDeserializer, MapAccess, SeqAccess,
+    VariantAccess, Visitor,
+};
+use serde::{Deserializer, forward_to_deserialize_any};
+
+/// The names of one enum's variants.
+pub(crate) type Names = &'static [&'static str];
+
+/// The enums that can be reached in `T`, outer ones first.
+pub(crate) fn of<T: DeserializeOwned>() -> Vec<Names> {
+    let findings = RefCell::new(Findings::default());
+    let mut next = 0;
+    let mut ways = vec![Vec::new()];
+    while let Some(way) = ways.get(next).cloned() {
+        // Only the findings count; that it fails is certain.
+        let _ = T::deserialize(Look {
+            way: &way,
+            findings: &findings,
+        });
+        ways.extend((0..findings.take_branches()).map(|branch| [way.as_slice(), &[branch]].concat()));
+        next += 1;
+    }
+    findings.into_inner().enums
+}
+
+#[derive(Default)]
+struct Findings {
+    enums: Vec<Names>,
+    /// Structs and enums that were met; each is entered once, so a recursive type comes to an end.
+    met: HashSet<Met>,
+    /// How many ways lead on from where the last look ended.
+    branches: usize,
+}
+
+/// The type that reads it, its own name (of a variant: the variant's), and what is in it.
+type Met = (&'static str, &'static str, Names);
+
+/// What is done with findings while they are shared.
+trait Shared {
+    /// Notes a struct or an enum where a look ends; a known one is not entered again.
+    fn end_at(&self, met: Met);
+    /// How many ways lead on.
+    fn take_branches(&self) -> usize;
+}
+
+impl Shared for RefCell<Findings> {
+    fn end_at(&self, met: Met) {
+        let mut findings = self.borrow_mut();
+        if findings.met.insert(met) {
+            findings.branches = met.2.len();
+        }
+    }
+
+    fn take_branches(&self) -> usize {
+        std::mem::take(&mut self.borrow_mut().branches)
+    }
+}
+
+/// A deserializer that follows a way (which field, which variant …) and ends with an error.
+#[derive(Clone, Copy)]
+struct Look<'a> {
+    way: &'a [usize],
+    findings: &'a RefCell<Findings>,
+}
+
+impl Look<'_> {
+    /// The name to go on with; an error where the way ends.
+    fn step<V>(mut self, name: &'static str, names: Names) -> Result<(&'static str, Self), Ended> {
+        let Some((branch, way)) = self.way.split_first() else {
+            self.findings.end_at((type_name::<V>(), name, names));
+            return Err(Ended);
+        };
+        self.way = way;
+        Ok((names.get(*branch).ok_or(Ended)?, self))
+    }
+}
+
+impl<'de> Deserializer<'de> for Look<'_> {
+    type Error = Ended;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Ended> {
+        Err(Ended)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Ended> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Ended> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Ended> {
+        visitor.visit_seq(Inside { key: "", look: self })
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Ended> {
+        visitor.visit_seq(Inside { key: "", look: self })
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, Ended> {
+        visitor.visit_seq(Inside { key: "", look: self })
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Ended> {
+        visitor.visit_map(Inside { key: "", look: self })
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: Names,
+        visitor: V,
+    ) -> Result<V::Value, Ended> {
+        let (key, look) = self.step::<V>(name, fields)?;
+        visitor.visit_map(Inside { key, look })
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: Names,
+        visitor: V,
+    ) -> Result<V::Value, Ended> {
+        let mut findings = self.findings.borrow_mut();
+        if !findings.enums.contains(&variants) {
+            findings.enums.push(variants);
+        }
+        drop(findings);
+        let (key, look) = self.step::<V>(name, variants)?;
+        visitor.visit_enum(Inside { key, look })
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        identifier ignored_any
+    }
+}
+
+/// The one thing inside that is looked at: a field, an element, an entry, a variant.
+struct Inside<'a> {
+    key: &'static str,
+    look: Look<'a>,
+}
+
+impl Inside<'_> {
+    fn key<'de>(&self) -> StrDeserializer<'de, Ended> {
+        self.key.into_deserializer()
+    }
+}
+
+impl<'de> MapAccess<'de> for Inside<'_> {
+    type Error = Ended;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Ended> {
+        seed.deserialize(self.key()).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Ended> {
+        seed.deserialize(self.look)
+    }
+}
+
+impl<'de> SeqAccess<'de> for Inside<'_> {
+    type Error = Ended;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Ended> {
+        seed.deserialize(self.look).map(Some)
+    }
+}
+
+impl<'de> EnumAccess<'de> for Inside<'_> {
+    type Error = Ended;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Ended> {
+        Ok((seed.deserialize(self.key())?, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Inside<'_> {
+    type Error = Ended;
+
+    fn unit_variant(self) -> Result<(), Ended> {
+        Err(Ended)
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Ended> {
+        seed.deserialize(self.look)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Ended> {
+        self.look.deserialize_tuple(len, visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, fields: Names, visitor: V) -> Result<V::Value, Ended> {
+        self.look.deserialize_struct(self.key, fields, visitor)
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("only looked at")]
+struct Ended;
+
+impl Error for Ended {
+    fn custom<T: std::fmt::Display>(_: T) -> Self {
+        Self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use serde::Deserialize;
+
+    use super::of;
+
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only looked at")]
+    enum Outer {
+        B,
+        A(Inner),
+        C {
+            id: u8,
+            list: Vec<Option<Deep>>,
+            again: Box<Outer>,
+        },
+    }
+
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only looked at")]
+    struct Inner {
+        text: String,
+        map: HashMap<String, Letter>,
+        next: Option<Box<Inner>>,
+    }
+
+    #[derive(Deserialize)]
+    enum Letter {
+        #[serde(rename = "ypsilon")]
+        Y,
+        X,
+    }
+
+    #[derive(Deserialize)]
+    enum Deep {
+        Two,
+        One,
+    }
+
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only looked at")]
+    struct Pair<A, B> {
+        one: Wrapped<A>,
+        other: Wrapped<B>,
+    }
+
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only looked at")]
+    struct Wrapped<T> {
+        value: T,
+    }
+
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only looked at")]
+    enum Alike {
+        This { value: Letter },
+        That { value: Deep },
+    }
+
+    #[test]
+    fn what_looks_alike_is_not_confused() {
+        assert_eq!(of::<Pair<Letter, Deep>>(), [["ypsilon", "X"], ["Two", "One"]]);
+        assert_eq!(
+            of::<Alike>(),
+            [["This", "That"], ["ypsilon", "X"], ["Two", "One"]]
+        );
+    }
+
+    #[test]
+    fn enums_are_found_wherever_they_are() {
+        let found = of::<Option<Outer>>();
+        assert_eq!(found, [&["B", "A", "C"][..], &["ypsilon", "X"], &["Two", "One"]]);
+        assert!(of::<serde_json::Value>().is_empty());
+        assert!(of::<Vec<(String, u8)>>().is_empty());
+    }
+}
