@@ -7,8 +7,7 @@ use std::{env, fs};
 
 use serde_json::{Value, json};
 use tool_runtime::ToolDefinition;
-use tool_runtime::format::openai::StrictTool;
-use tool_runtime::format::strict::NotStrict;
+use tool_runtime::format::strict::{NotStrict, StrictTool};
 use tool_runtime::format::{anthropic, mcp, openai};
 
 use crate::six;
@@ -41,7 +40,7 @@ fn every_tool_in_every_format() {
         "these differ from their golden files:\n{}",
         different.join("\n")
     );
-    assert_eq!(expected_files.len(), 36);
+    assert_eq!(expected_files.len(), 42);
     let mut files: Vec<_> = fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -63,9 +62,10 @@ fn every_run_says_the_same() {
     assert_eq!(text(six::definitions()), text(six::definitions()));
 }
 
-fn formats(definition: &ToolDefinition) -> [(&'static str, Value); 6] {
+fn formats(definition: &ToolDefinition) -> [(&'static str, Value); 7] {
     [
         ("anthropic", anthropic::tool(definition)),
+        ("anthropic_strict", strict(anthropic::strict_tool(definition))),
         ("openai_chat", openai::chat::tool(definition)),
         (
             "openai_chat_strict",

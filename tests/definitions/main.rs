@@ -6,5 +6,6 @@ mod golden;
 mod seeds;
 mod six;
 mod strict;
+mod subset;
 mod types;
 mod unions;

@@ -1,14 +1,12 @@
-//! Strict forms against OpenAI's published subset, by a checker that knows nothing of the converter.
-//!
-//! Source of the rules: <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>.
-
-use std::collections::BTreeSet;
+//! Strict forms against the published subsets, by checkers that know nothing of the converter.
 
 use serde_json::{Value, json};
 use tool_runtime::ToolDefinition;
+use tool_runtime::format::anthropic;
 use tool_runtime::format::openai::{chat, responses};
 
 use crate::six;
+use crate::subset::{anthropic_violations, violations};
 
 #[test]
 fn strict_forms_hold_the_published_subset() {
@@ -34,6 +32,39 @@ fn strict_forms_hold_the_published_subset() {
              use a list of key and value"
                 .to_owned()
         )]
+    );
+}
+
+#[test]
+fn strict_forms_hold_anthropics_subset() {
+    let mut refused = Vec::new();
+    for (name, definition) in six::definitions() {
+        match anthropic::strict_tool(&definition) {
+            Ok(strict) => {
+                assert_eq!(strict.tool["strict"], true);
+                assert_eq!(
+                    anthropic_violations(&strict.tool["input_schema"]),
+                    [""; 0],
+                    "{name}"
+                );
+                assert_eq!(
+                    strict.tool["input_schema"].get("required"),
+                    definition.input_schema.get("required"),
+                    "what is optional stays so",
+                );
+            }
+            Err(not_strict) => refused.push((name, not_strict.path)),
+        }
+    }
+    assert_eq!(
+        refused,
+        [
+            (
+                "recursive",
+                "/properties/root/properties/children/items".to_owned()
+            ),
+            ("map", "/properties/labels".to_owned()),
+        ],
     );
 }
 
@@ -122,6 +153,13 @@ fn what_cannot_be_said_is_refused_with_its_place() {
             "/properties/a/properties/b~1c",
             "anything is allowed",
         ),
+    ];
+    refused(&cases);
+}
+
+#[test]
+fn what_cannot_stand_together_is_refused_with_its_place() {
+    let cases = [
         (
             of(json!({ "properties": { "t": { "const": 1 } }, "oneOf": [{ "type": "string" }] })),
             "/properties/a",
@@ -143,9 +181,14 @@ fn what_cannot_be_said_is_refused_with_its_place() {
             "there are 1002 enum values; the API takes 1000",
         ),
     ];
+    refused(&cases);
+}
+
+#[track_caller]
+fn refused(cases: &[(Value, &str, &str)]) {
     for (schema, path, reason) in cases {
         let refused = chat::strict_tool(&ToolDefinition::new("t", "T.", schema.clone())).unwrap_err();
-        assert_eq!(refused.path, path, "{schema}");
+        assert_eq!(refused.path, *path, "{schema}");
         assert!(
             refused.reason.contains(reason),
             "{}, not {reason}",
@@ -237,121 +280,4 @@ fn unions_of_types_and_fixed_values() {
 /// A tool's schema with the optional property `a`.
 fn of(property: Value) -> Value {
     json!({ "type": "object", "properties": { "a": property } })
-}
-
-/// What breaks the rules, each with its place.
-fn violations(root: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    if root["type"] != "object" || root.get("anyOf").is_some() {
-        found.push("the root must be an object and no union".to_owned());
-    }
-    check(root, root, "#", &mut found);
-    for (name, definition) in root["$defs"].as_object().into_iter().flatten() {
-        check(definition, root, &format!("#/$defs/{name}"), &mut found);
-    }
-    found
-}
-
-fn check(schema: &Value, root: &Value, place: &str, found: &mut Vec<String>) {
-    let Some(keywords) = schema.as_object() else {
-        return found.push(format!("{place}: not an object"));
-    };
-    let mut allowed: BTreeSet<&str> = ["description"].into();
-    if let Some(reference) = schema.get("$ref") {
-        allowed = ["$ref"].into();
-        let target = reference
-            .as_str()
-            .and_then(|reference| root.pointer(reference.strip_prefix('#')?));
-        if target.is_none() {
-            found.push(format!("{place}: {reference} leads nowhere"));
-        }
-    } else if let Some(alternatives) = schema.get("anyOf") {
-        allowed.insert("anyOf");
-        for (index, alternative) in alternatives.as_array().unwrap().iter().enumerate() {
-            check(alternative, root, &format!("{place}/anyOf/{index}"), found);
-        }
-    } else {
-        let types = match &schema["type"] {
-            Value::String(name) => vec![name.as_str()],
-            Value::Array(names) if names.len() == 2 && names[1] == "null" => vec![names[0].as_str().unwrap()],
-            other => return found.push(format!("{place}: type {other}")),
-        };
-        allowed.extend(["type", "enum", "const"]);
-        for name in types {
-            allowed.extend(check_type(name, schema, root, place, found));
-        }
-    }
-    if place == "#" {
-        allowed.insert("$defs");
-    }
-    for keyword in keywords
-        .keys()
-        .filter(|keyword| !allowed.contains(keyword.as_str()))
-    {
-        found.push(format!("{place}: `{keyword}` is not supported here"));
-    }
-}
-
-/// Checks what belongs to a type and says which keywords it may have.
-fn check_type(
-    name: &str,
-    schema: &Value,
-    root: &Value,
-    place: &str,
-    found: &mut Vec<String>,
-) -> &'static [&'static str] {
-    match name {
-        "object" => {
-            if schema["additionalProperties"] != false {
-                found.push(format!("{place}: `additionalProperties` must be false"));
-            }
-            let Some(properties) = schema["properties"].as_object() else {
-                found.push(format!("{place}: no `properties`"));
-                return &[];
-            };
-            let names: Vec<_> = properties.keys().cloned().map(Value::from).collect();
-            if schema["required"] != Value::from(names) {
-                found.push(format!("{place}: every property must be required"));
-            }
-            for (name, property) in properties {
-                check(property, root, &format!("{place}/{name}"), found);
-            }
-            &["properties", "required", "additionalProperties"]
-        }
-        "array" => {
-            check(&schema["items"], root, &format!("{place}/items"), found);
-            &["items", "minItems", "maxItems"]
-        }
-        "string" => {
-            const FORMATS: [&str; 9] = [
-                "date-time",
-                "time",
-                "date",
-                "duration",
-                "email",
-                "hostname",
-                "ipv4",
-                "ipv6",
-                "uuid",
-            ];
-            if let Some(format) = schema.get("format")
-                && !FORMATS.iter().any(|known| format == known)
-            {
-                found.push(format!("{place}: format {format}"));
-            }
-            &["pattern", "format"]
-        }
-        "number" | "integer" => &[
-            "multipleOf",
-            "maximum",
-            "exclusiveMaximum",
-            "minimum",
-            "exclusiveMinimum",
-        ],
-        "boolean" | "null" => &[],
-        other => {
-            found.push(format!("{place}: type `{other}`"));
-            &[]
-        }
-    }
 }

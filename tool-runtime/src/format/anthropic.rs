@@ -10,6 +10,7 @@ use crate::message::{Block, Message, MessageContent};
 use crate::result::ToolResult;
 
 use super::fields::{FormatError, text};
+use super::strict::{NotStrict, StrictTool, Subset, strict};
 
 /// A member of the request's `tools`: the definition as it is.
 ///
@@ -23,6 +24,21 @@ use super::fields::{FormatError, text};
 pub fn tool(definition: &ToolDefinition) -> Value {
     // A struct of texts and JSON values always serializes.
     serde_json::to_value(definition).unwrap_or_default()
+}
+
+/// The same with `strict: true`, in the published subset: a plain schema with `strict` is refused by the API unless
+/// it happens to be in that subset.
+///
+/// # Errors
+///
+/// When the schema cannot be expressed there: send [`tool`] without `strict` instead.
+pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
+    strict(Subset::Anthropic, definition, |schema| {
+        let mut definition = definition.clone();
+        definition.input_schema = schema;
+        definition.strict = Some(true);
+        tool(&definition)
+    })
 }
 
 /// The calls in a model's message, in their order: its `tool_use` blocks.

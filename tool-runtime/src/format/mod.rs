@@ -2,7 +2,7 @@
 //!
 //! | | tools | a model's calls | answers |
 //! |---|---|---|---|
-//! | [`anthropic`] | [`tool`](anthropic::tool) | [`calls`](anthropic::calls) | [`results`](anthropic::results) |
+//! | [`anthropic`] | [`tool`](anthropic::tool), [`strict_tool`](anthropic::strict_tool) | [`calls`](anthropic::calls) | [`results`](anthropic::results) |
 //! | [`openai::chat`] | [`tool`](openai::chat::tool), [`strict_tool`](openai::chat::strict_tool) | [`calls`](openai::chat::calls) | [`result`](openai::chat::result) |
 //! | [`openai::responses`] | [`tool`](openai::responses::tool), [`strict_tool`](openai::responses::strict_tool) | [`calls`](openai::responses::calls) | [`result`](openai::responses::result) |
 //! | [`mcp`] | [`tool`](mcp::tool), [`definition`](mcp::definition) | [`call`](mcp::call) | [`result`](mcp::result) |

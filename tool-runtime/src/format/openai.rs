@@ -13,23 +13,13 @@ use crate::message::Block;
 use crate::result::{Content, ToolResult};
 
 use super::fields::{FormatError, image, image_url, text};
-use super::strict::{self, NotStrict, Note};
-
-/// A tool in a strict form, and what that form could not say.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct StrictTool {
-    /// The member of `tools`.
-    pub tool: Value,
-    /// Rules that the API does not enforce in this form; they are enforced here when the call comes.
-    pub notes: Vec<Note>,
-}
+use super::strict::{NotStrict, StrictTool, Subset, strict};
 
 /// The chat completions API.
 pub mod chat {
     use super::{
-        Content, FormatError, NotStrict, StrictTool, ToolCall, ToolDefinition, ToolResult, Value, function,
-        json, list, strict, text, text_block,
+        Content, FormatError, NotStrict, StrictTool, Subset, ToolCall, ToolDefinition, ToolResult, Value,
+        function, json, list, strict, text, text_block,
     };
 
     /// A member of the request's `tools`.
@@ -57,10 +47,11 @@ pub mod chat {
     ///
     /// When the schema cannot be expressed there: send [`tool`] instead.
     pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
-        let (schema, notes) = strict::schema(&definition.name, &definition.input_schema)?;
-        let function = function(definition, schema, true);
-        let tool = json!({ "type": "function", "function": function });
-        Ok(StrictTool { tool, notes })
+        strict(
+            Subset::OpenAi,
+            definition,
+            |schema| json!({ "type": "function", "function": function(definition, schema, true) }),
+        )
     }
 
     /// The calls in a model's message, in their order: its `tool_calls`.
@@ -116,8 +107,8 @@ pub mod chat {
 /// The Responses API.
 pub mod responses {
     use super::{
-        Block, Content, FormatError, Map, NotStrict, StrictTool, ToolCall, ToolDefinition, ToolResult, Value,
-        function, image, image_url, json, list, strict, text, text_block,
+        Block, Content, FormatError, Map, NotStrict, StrictTool, Subset, ToolCall, ToolDefinition,
+        ToolResult, Value, function, image, image_url, json, list, strict, text, text_block,
     };
 
     /// A member of the request's `tools`.
@@ -147,9 +138,9 @@ pub mod responses {
     ///
     /// When the schema cannot be expressed there: send [`tool`] instead.
     pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
-        let (schema, notes) = strict::schema(&definition.name, &definition.input_schema)?;
-        let tool = flat(function(definition, schema, true));
-        Ok(StrictTool { tool, notes })
+        strict(Subset::OpenAi, definition, |schema| {
+            flat(function(definition, schema, true))
+        })
     }
 
     fn flat(function: Map<String, Value>) -> Value {

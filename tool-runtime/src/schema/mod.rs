@@ -1,6 +1,6 @@
 //! JSON Schemas: what schemars writes made fit for models, and what a model is shown made fit to be enforced.
 
-mod subschemas;
+pub(crate) mod subschemas;
 pub(crate) mod marks;
 mod describe;
 mod unions;

@@ -1,8 +1,11 @@
-//! What OpenAI's strict subset keeps of a schema's keywords, and the words for the others.
+//! What a strict subset keeps of a schema's keywords, and the words for the others.
 //!
-//! Source: <https://platform.openai.com/docs/guides/structured-outputs#supported-properties>.
+//! Sources: <https://platform.openai.com/docs/guides/structured-outputs#supported-properties>,
+//! <https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>.
 
 use serde_json::{Map, Value};
+
+use super::subset::Subset;
 
 /// What becomes of a keyword.
 pub(super) enum Kept {
@@ -17,7 +20,7 @@ pub(super) enum Kept {
 }
 
 /// What becomes of a keyword in a schema of the type `of` (empty: a union or a reference).
-pub(super) fn fate(of: &str, keyword: &str, value: &Value) -> Kept {
+pub(super) fn fate(subset: Subset, of: &str, keyword: &str, value: &Value) -> Kept {
     match keyword {
         "type"
         | "description"
@@ -36,14 +39,15 @@ pub(super) fn fate(of: &str, keyword: &str, value: &Value) -> Kept {
         | "$comment" => Kept::Handled,
         "enum" | "const" if of.is_empty() => Kept::Said(format!("One of {value}.")),
         "enum" | "const" => Kept::AsIs,
+        "default" if subset == Subset::Anthropic => Kept::AsIs,
         "default" => Kept::Said(format!("Default: {value}.")),
         "examples" => examples(value),
-        "pattern" if of == "string" => pattern(value),
-        "format" if of == "string" => format(value),
+        "pattern" if of == "string" => pattern(subset, value),
+        "format" if of == "string" => format(subset, value),
         "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" if is_number(of) => {
-            Kept::AsIs
+            limit(subset, keyword, value)
         }
-        "minItems" | "maxItems" if of == "array" => Kept::AsIs,
+        "minItems" | "maxItems" if of == "array" => items(subset, keyword, value),
         "minLength" if of == "string" => count("At least", value, "character"),
         "maxLength" if of == "string" => count("At most", value, "character"),
         "uniqueItems" if of == "array" && *value == Value::Bool(true) => {
@@ -101,23 +105,49 @@ fn is_number(of: &str) -> bool {
     matches!(of, "number" | "integer")
 }
 
-fn pattern(value: &Value) -> Kept {
+fn limit(subset: Subset, keyword: &str, value: &Value) -> Kept {
+    if subset == Subset::OpenAi {
+        return Kept::AsIs;
+    }
+    Kept::Said(match keyword {
+        "minimum" => format!("At least {value}."),
+        "maximum" => format!("At most {value}."),
+        "exclusiveMinimum" => format!("More than {value}."),
+        "exclusiveMaximum" => format!("Less than {value}."),
+        _ => format!("A multiple of {value}."),
+    })
+}
+
+fn items(subset: Subset, keyword: &str, value: &Value) -> Kept {
+    match (subset, keyword) {
+        (Subset::OpenAi, _) => Kept::AsIs,
+        (Subset::Anthropic, "minItems") if matches!(value.as_u64(), Some(0 | 1)) => Kept::AsIs,
+        (Subset::Anthropic, "minItems") => count("At least", value, "item"),
+        (Subset::Anthropic, _) => count("At most", value, "item"),
+    }
+}
+
+fn pattern(subset: Subset, value: &Value) -> Kept {
     let text = value.as_str().unwrap_or_default();
-    // Look-around, in all four forms.
-    if ["(?=", "(?!", "(?<=", "(?<!"]
-        .iter()
-        .any(|around| text.contains(around))
-    {
+    let has = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
+    let around = has(&["(?=", "(?!", "(?<=", "(?<!"]);
+    let back = (1..10).any(|group| text.contains(&format!("\\{group}"))) || has(&["\\k<"]);
+    let refused = match subset {
+        Subset::OpenAi => around,
+        Subset::Anthropic => around || back || has(&["\\b", "\\B"]),
+    };
+    if refused {
         return Kept::Said(format!("Matches the regular expression `{text}`."));
     }
     Kept::AsIs
 }
 
-fn format(value: &Value) -> Kept {
+fn format(subset: Subset, value: &Value) -> Kept {
     match value.as_str() {
         Some(
             "date-time" | "time" | "date" | "duration" | "email" | "hostname" | "ipv4" | "ipv6" | "uuid",
         ) => Kept::AsIs,
+        Some("uri") if subset == Subset::Anthropic => Kept::AsIs,
         Some(other) => Kept::Said(format!("Format: {other}.")),
         None => Kept::Not,
     }

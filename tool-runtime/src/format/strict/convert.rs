@@ -1,0 +1,369 @@
+//! The conversion of one schema, keyword by keyword.
+
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+
+use crate::schema::subschemas::escape;
+
+use super::limits;
+use super::subset::{self, Subset};
+use super::unions::{begin_alike, disjoint, nullable};
+use super::words::{self, Kept};
+
+type Keywords = Map<String, Value>;
+
+/// A rule that the strict form does not carry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Note {
+    /// Where in the schema: an RFC 6901 JSON Pointer.
+    pub path: String,
+    /// The keyword.
+    pub keyword: String,
+    /// Whether the description tells the model instead.
+    pub told: bool,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, keyword, told } = self;
+        let fate = if *told {
+            "moved to the description"
+        } else {
+            "dropped"
+        };
+        write!(f, "`{keyword}` at `{path}` {fate}")
+    }
+}
+
+/// Why a schema has no strict form, and where.
+pub(super) struct Refusal {
+    pub(super) path: String,
+    pub(super) reason: String,
+}
+
+impl Refusal {
+    fn new(path: &str, reason: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// One schema on its way.
+pub(super) struct Conversion<'a> {
+    subset: Subset,
+    root: &'a Value,
+    notes: Vec<Note>,
+    /// The definitions that were met, in that order.
+    referred: Vec<String>,
+}
+
+impl<'a> Conversion<'a> {
+    pub(super) fn new(subset: Subset, root: &'a Value) -> Self {
+        Self {
+            subset,
+            root,
+            notes: Vec::new(),
+            referred: Vec::new(),
+        }
+    }
+
+    /// The converted schema and what it leaves out.
+    pub(super) fn run(mut self) -> Result<(Value, Vec<Note>), Refusal> {
+        let schema = self.root()?;
+        Ok((schema, self.notes))
+    }
+
+    fn root(&mut self) -> Result<Value, Refusal> {
+        if let Some(keyword) = ["anyOf", "oneOf", "allOf", "$ref"]
+            .into_iter()
+            .find(|it| self.root.get(it).is_some())
+        {
+            return Err(Refusal::new(
+                "",
+                format!("the root is `{keyword}`; it must be one object"),
+            ));
+        }
+        if self.root.get("type").and_then(Value::as_str) != Some("object") {
+            return Err(Refusal::new("", "the root is no object"));
+        }
+        let mut schema = match self.root.get("properties") {
+            // An object without properties is a map with free keys, but not as the root: a tool without parameters.
+            None => {
+                json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false })
+            }
+            Some(_) => self.node(self.root, "", 0)?,
+        };
+        let definitions = self.definitions()?;
+        if !definitions.is_empty() {
+            insert(&mut schema, "$defs", definitions.into());
+        }
+        if self.subset == Subset::OpenAi {
+            limits::check(&schema).map_err(|reason| Refusal::new("", reason))?;
+        }
+        Ok(schema)
+    }
+
+    /// The definitions that are referred to, also by one another, in the order in which they are met.
+    fn definitions(&mut self) -> Result<Keywords, Refusal> {
+        let mut converted = Map::new();
+        let mut next = 0;
+        while let Some(name) = self.referred.get(next).cloned() {
+            let (place, schema) = subset::find(self.root, &name).ok_or_else(|| {
+                Refusal::new(
+                    "",
+                    format!("`$ref` names a definition `{name}` that is not there"),
+                )
+            })?;
+            converted.insert(name, self.node(schema, &place, 0)?);
+            next += 1;
+        }
+        Ok(converted)
+    }
+
+    fn node(&mut self, schema: &Value, path: &str, depth: usize) -> Result<Value, Refusal> {
+        if depth > DEPTH {
+            return Err(Refusal::new(
+                path,
+                format!("it is nested deeper than {DEPTH} schemas"),
+            ));
+        }
+        let Value::Object(keywords) = schema else {
+            return Err(Refusal::new(path, "anything is allowed; give it a type"));
+        };
+        if keywords.contains_key("allOf") {
+            return Err(Refusal::new(path, "`allOf` is not supported"));
+        }
+        if keywords.contains_key("$ref") {
+            return self.reference(keywords, path);
+        }
+        for union in ["anyOf", "oneOf"] {
+            if let Some(Value::Array(alternatives)) = keywords.get(union) {
+                return self.union(keywords, union, alternatives, path, depth);
+            }
+        }
+        let mut types = words::types(keywords);
+        let null = types.contains(&"null") && types.len() > 1;
+        if null {
+            types.retain(|name| *name != "null");
+        }
+        let schema = match types.as_slice() {
+            [] => return Err(Refusal::new(path, "anything is allowed; give it a type")),
+            [name] => self.typed(name, keywords, path, depth)?,
+            several => {
+                let outside = |keyword: &str| matches!(keyword, "description" | "default" | "examples");
+                let (outer, inner): (Keywords, Keywords) = keywords
+                    .clone()
+                    .into_iter()
+                    .partition(|(keyword, _)| outside(keyword));
+                let alternatives = several
+                    .iter()
+                    .map(|name| self.typed(name, &inner, path, depth))
+                    .collect::<Result<Vec<_>, _>>()?;
+                self.finish(json!({ "anyOf": alternatives }), &outer, path, "")
+            }
+        };
+        Ok(if null { nullable(schema) } else { schema })
+    }
+
+    fn reference(&mut self, keywords: &Keywords, path: &str) -> Result<Value, Refusal> {
+        let reference = keywords.get("$ref").and_then(Value::as_str).unwrap_or_default();
+        if let Some(beside) = ["properties", "items", "anyOf", "oneOf"]
+            .into_iter()
+            .find(|keyword| keywords.contains_key(*keyword))
+        {
+            return Err(Refusal::new(
+                path,
+                format!("`{beside}` beside `$ref` is not supported"),
+            ));
+        }
+        let named = subset::definition(reference);
+        let recursive = reference == "#"
+            || named
+                .as_ref()
+                .is_some_and(|name| subset::is_recursive(self.root, name));
+        if recursive && self.subset == Subset::Anthropic {
+            return Err(Refusal::new(
+                path,
+                "it holds itself, and recursion is not supported",
+            ));
+        }
+        let reference = match named {
+            Some(name) => {
+                if !self.referred.contains(&name) {
+                    self.referred.push(name.clone());
+                }
+                json!({ "$ref": format!("#/$defs/{}", escape(&name)) })
+            }
+            None if reference == "#" => json!({ "$ref": "#" }),
+            None => {
+                let reason = format!("`$ref` names {reference:?}; only `$defs` can be referred to");
+                return Err(Refusal::new(path, reason));
+            }
+        };
+        // Nothing may stand beside a `$ref`, not even a description.
+        let described = self.finish(json!({ "anyOf": [reference] }), keywords, path, "");
+        let bare = described.get("description").is_none();
+        Ok(if bare { reference } else { described })
+    }
+
+    fn union(
+        &mut self,
+        keywords: &Keywords,
+        union: &str,
+        alternatives: &[Value],
+        path: &str,
+        depth: usize,
+    ) -> Result<Value, Refusal> {
+        if keywords.contains_key("properties") {
+            return Err(Refusal::new(
+                path,
+                format!("`properties` beside `{union}` (a flattened enum) is not supported"),
+            ));
+        }
+        let mut converted = Vec::new();
+        for (index, alternative) in alternatives.iter().enumerate() {
+            converted.push(self.node(alternative, &format!("{path}/{union}/{index}"), depth + 1)?);
+        }
+        for (index, one) in converted.iter().enumerate() {
+            for other in converted.iter().skip(index + 1) {
+                if self.subset == Subset::OpenAi && begin_alike(one, other) {
+                    return Err(Refusal::new(
+                        path,
+                        "two alternatives begin with the same property, which the API refuses; begin with a tag",
+                    ));
+                }
+                if union == "oneOf" && !disjoint(one, other) {
+                    self.note(path, "oneOf", false);
+                }
+            }
+        }
+        Ok(self.finish(json!({ "anyOf": converted }), keywords, path, ""))
+    }
+
+    /// A schema of one type.
+    fn typed(&mut self, name: &str, keywords: &Keywords, path: &str, depth: usize) -> Result<Value, Refusal> {
+        let mut schema = Map::from_iter([("type".to_owned(), name.into())]);
+        match name {
+            "object" => self.object(&mut schema, keywords, path, depth)?,
+            "array" => {
+                if keywords.contains_key("prefixItems") || keywords.get("items").is_some_and(Value::is_array)
+                {
+                    return Err(Refusal::new(path, "it is a tuple; use a struct"));
+                }
+                let Some(items) = keywords.get("items") else {
+                    return Err(Refusal::new(path, "its items may be anything; give them a type"));
+                };
+                let items = self.node(items, &format!("{path}/items"), depth + 1)?;
+                schema.insert("items".to_owned(), items);
+            }
+            _ => {}
+        }
+        let mut schema = self.finish(Value::Object(schema), keywords, path, name);
+        if let Some(Value::Array(values)) = schema.get_mut("enum") {
+            values.retain(|value| words::type_of(value) == name || name == "number" && value.is_number());
+        }
+        Ok(schema)
+    }
+
+    fn object(
+        &mut self,
+        schema: &mut Keywords,
+        keywords: &Keywords,
+        path: &str,
+        depth: usize,
+    ) -> Result<(), Refusal> {
+        let free = keywords
+            .get("additionalProperties")
+            .is_some_and(|more| *more != Value::Bool(false));
+        let by_pattern = keywords.contains_key("patternProperties");
+        let Some(Value::Object(declared)) = keywords.get("properties").filter(|_| !free && !by_pattern)
+        else {
+            return Err(Refusal::new(
+                path,
+                "its keys are free; use a list of key and value",
+            ));
+        };
+        let empty = Vec::new();
+        let required = keywords
+            .get("required")
+            .and_then(Value::as_array)
+            .unwrap_or(&empty);
+        let mut properties = Map::new();
+        for (name, property) in declared {
+            let place = format!("{path}/properties/{}", escape(name));
+            let property = self.node(property, &place, depth + 1)?;
+            let optional = self.subset == Subset::OpenAi && !required.iter().any(|known| known == name);
+            properties.insert(name.clone(), if optional { nullable(property) } else { property });
+        }
+        let names = match self.subset {
+            Subset::OpenAi => properties.keys().map(|name| name.as_str().into()).collect(),
+            Subset::Anthropic => required.clone(),
+        };
+        schema.insert("properties".to_owned(), properties.into());
+        if self.subset == Subset::OpenAi || !names.is_empty() {
+            schema.insert("required".to_owned(), Value::Array(names));
+        }
+        schema.insert("additionalProperties".to_owned(), false.into());
+        Ok(())
+    }
+
+    /// Adds what is kept of the other keywords, and the description with what is said in words.
+    fn finish(&mut self, schema: Value, keywords: &Keywords, path: &str, of: &str) -> Value {
+        let Value::Object(inner) = schema else {
+            return schema;
+        };
+        let mut text = keywords
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        let mut kept = Vec::new();
+        for (keyword, value) in keywords {
+            match words::fate(self.subset, of, keyword, value) {
+                Kept::Handled => {}
+                Kept::AsIs => kept.push((keyword.clone(), value.clone())),
+                Kept::Said(sentence) => {
+                    if !text.is_empty() {
+                        text.push(' ');
+                    }
+                    text.push_str(&sentence);
+                    self.note(path, keyword, true);
+                }
+                Kept::Not => self.note(path, keyword, false),
+            }
+        }
+        let mut finished = Map::new();
+        let (head, tail): (Vec<_>, Vec<_>) = inner.into_iter().partition(|(keyword, _)| keyword == "type");
+        finished.extend(head);
+        if !text.is_empty() {
+            finished.insert("description".to_owned(), text.into());
+        }
+        finished.extend(tail);
+        finished.extend(kept);
+        Value::Object(finished)
+    }
+
+    fn note(&mut self, path: &str, keyword: &str, told: bool) {
+        let note = Note {
+            path: path.to_owned(),
+            keyword: keyword.to_owned(),
+            told,
+        };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+}
+
+/// Deeper than any schema that the API takes, and no danger to the stack.
+const DEPTH: usize = 64;
+
+fn insert(schema: &mut Value, keyword: &str, value: Value) {
+    if let Value::Object(keywords) = schema {
+        keywords.insert(keyword.to_owned(), value);
+    }
+}

@@ -1,0 +1,49 @@
+//! Whose strict subset, where the two differ.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::schema::subschemas;
+
+/// A published subset of JSON Schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::format) enum Subset {
+    /// <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>: every property is required,
+    /// an optional one may be `null`.
+    OpenAi,
+    /// <https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>: optional
+    /// properties stay optional; no limits of numbers, no recursion.
+    Anthropic,
+}
+
+/// The definition that a `$ref` names, where it is one of the schema's own.
+pub(super) fn definition(reference: &str) -> Option<String> {
+    let name = reference
+        .strip_prefix("#/$defs/")
+        .or_else(|| reference.strip_prefix("#/definitions/"))?;
+    (!name.contains('/')).then(|| name.replace("~1", "/").replace("~0", "~"))
+}
+
+/// The schema of a definition, with its place.
+pub(super) fn find<'a>(root: &'a Value, name: &str) -> Option<(String, &'a Value)> {
+    let name = subschemas::escape(name);
+    [format!("/$defs/{name}"), format!("/definitions/{name}")]
+        .into_iter()
+        .find_map(|place| root.pointer(&place).map(|schema| (place, schema)))
+}
+
+/// Whether a definition leads back to itself.
+pub(super) fn is_recursive(root: &Value, name: &str) -> bool {
+    let mut met = HashSet::new();
+    let mut open: Vec<&Value> = find(root, name).map(|(_, schema)| schema).into_iter().collect();
+    while let Some(schema) = open.pop() {
+        if let Some(next) = schema.get("$ref").and_then(Value::as_str).and_then(definition)
+            && met.insert(next.clone())
+        {
+            open.extend(find(root, &next).map(|(_, schema)| schema));
+        }
+        open.extend(subschemas::children(schema).into_iter().map(|(_, child)| child));
+    }
+    met.contains(name)
+}
