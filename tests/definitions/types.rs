@@ -7,8 +7,9 @@ use std::num::{NonZeroI64, NonZeroU8};
 use serde_json::{Value, json};
 use tool_runtime::schemars::{self, JsonSchema};
 use tool_runtime::serde::Deserialize;
+use tool_runtime::tool;
 
-use crate::declared::{assert_shown, definition, is_required};
+use crate::declared::{assert_shown, definition, is_required, registered};
 
 #[test]
 fn numbers_say_their_limits_and_no_format() {
@@ -255,6 +256,71 @@ fn recursion_keeps_definitions_that_can_be_found() {
         schema.to_string(),
         definition::<Option<Node>>().input_schema.to_string()
     );
+}
+
+mod other {
+    use super::{Deserialize, JsonSchema, schemars};
+
+    /// Another node.
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(crate = "tool_runtime::serde")]
+    #[expect(dead_code, reason = "only the schema is looked at")]
+    pub(super) struct Node {
+        /// Inside.
+        inner: Option<Box<Node>>,
+        /// One of the others.
+        foreign: Option<Box<super::Node>>,
+    }
+}
+
+/// Take nodes of both kinds.
+#[tool]
+async fn both(
+    /// The first.
+    first: Node,
+    /// The second.
+    second: other::Node,
+    /// The third.
+    third: Vec<Node>,
+) {
+    let _ = (first, second, third);
+}
+
+#[test]
+fn definitions_of_the_same_name_are_told_apart() {
+    let schema = registered::<both>().input_schema;
+    let names: Vec<_> = schema["$defs"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["Node", "Node2"]);
+    let at = |pointer: &str| schema.pointer(pointer).unwrap().clone();
+    assert_eq!(
+        at("/properties/first/properties/children/items/$ref"),
+        "#/$defs/Node"
+    );
+    assert_eq!(at("/properties/second/properties/inner/$ref"), "#/$defs/Node2");
+    assert_eq!(at("/$defs/Node2/properties/inner/$ref"), "#/$defs/Node2");
+    assert_eq!(at("/$defs/Node2/description"), "Another node.");
+    assert_eq!(schema.to_string(), registered::<both>().input_schema.to_string());
+    references_lead_somewhere(&schema, &schema);
+}
+
+fn references_lead_somewhere(schema: &Value, root: &Value) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(Value::String(reference)) = fields.get("$ref") {
+                assert!(
+                    root.pointer(reference.strip_prefix('#').unwrap()).is_some(),
+                    "{reference}"
+                );
+            }
+            fields
+                .values()
+                .for_each(|inner| references_lead_somewhere(inner, root));
+        }
+        Value::Array(items) => items
+            .iter()
+            .for_each(|inner| references_lead_somewhere(inner, root)),
+        _ => {}
+    }
 }
 
 #[test]

@@ -230,6 +230,16 @@ struct Flat {
     external: External,
 }
 
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde")]
+#[expect(dead_code, reason = "only the schema is looked at")]
+struct FlatTwice {
+    #[serde(flatten)]
+    external: External,
+    #[serde(flatten)]
+    internal: Internal,
+}
+
 #[test]
 fn flattened() {
     assert_shown::<Flat>(json!({
@@ -264,6 +274,14 @@ fn flattened() {
             },
         ],
     }));
+    let twice = crate::declared::schema::<FlatTwice>();
+    let unions = twice["allOf"].as_array().unwrap();
+    assert_eq!(unions.len(), 2);
+    for union in unions {
+        for alternative in union["oneOf"].as_array().unwrap() {
+            assert_eq!(alternative["type"], "object", "{alternative}");
+        }
+    }
     let read: Flat = serde_json::from_value(json!({ "a": true, "all": null })).unwrap();
     assert!(matches!(read.external, External::All));
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A tool as a model sees it; serializes exactly as the Messages API takes it.
 ///
@@ -46,6 +46,9 @@ pub struct ToolDefinition {
     /// Whether arguments are streamed before they are complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eager_input_streaming: Option<bool>,
+    /// All other fields, in their order: what this crate does not know passes through.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
     /// What a client may want to know before it runs the tool; not part of Anthropic's form.
     #[serde(skip)]
     pub hints: Hints,
@@ -63,6 +66,7 @@ impl ToolDefinition {
             cache_control: None,
             defer_loading: None,
             eager_input_streaming: None,
+            rest: Map::new(),
             hints: Hints::default(),
         }
     }
@@ -143,4 +147,31 @@ impl fmt::Display for ToolName {
 pub struct InvalidName {
     name: String,
     reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_definition_from_the_wire_is_kept_whole() {
+        let wire = json!({
+            "name": "now",
+            "description": "Tell the time.",
+            "input_schema": { "type": "object", "properties": {} },
+            "strict": true,
+            "input_examples": [{}],
+            "cache_control": { "type": "ephemeral" },
+            "defer_loading": false,
+            "eager_input_streaming": true,
+            "type": "custom",
+            "allowed_callers": ["direct"],
+        });
+        let definition: ToolDefinition = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(serde_json::to_string(&definition).unwrap(), wire.to_string());
+        let least: ToolDefinition = serde_json::from_value(json!({ "name": "now" })).unwrap();
+        assert_eq!(least.input_schema, no_parameters());
+    }
 }

@@ -3,7 +3,8 @@
 //! Sources: <https://platform.openai.com/docs/guides/function-calling>,
 //! <https://platform.openai.com/docs/guides/structured-outputs> (the strict forms; see [`strict`](super::strict)).
 //!
-//! A failed call has no mark of its own in these APIs: the model learns of it from the text.
+//! A failed call has no mark of its own in these APIs: the model learns of it from the text. What only Anthropic's API
+//! has (`input_examples`, `cache_control` …) is left out.
 
 use serde_json::{Map, Value, json};
 

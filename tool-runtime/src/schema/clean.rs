@@ -19,6 +19,9 @@ pub(crate) fn clean(root: &mut Value, orders: &[Names]) {
 
 /// Cleans one schema, inner ones first. Recursive: Rust types do not nest deeply.
 fn node(schema: &mut Value, orders: &[Names]) {
+    if let Value::Object(keywords) = schema {
+        unions::repair_flattened(keywords);
+    }
     for child in subschemas::children_mut(schema) {
         node(child, orders);
     }
@@ -27,7 +30,6 @@ fn node(schema: &mut Value, orders: &[Names]) {
     };
     keywords.retain(|keyword, value| !is_noise(keyword, value));
     mark_integer(keywords);
-    unions::repair_flattened(keywords);
     unions::gather_values(keywords, orders);
     unions::open_wrappers(keywords);
     settle_properties(keywords);

@@ -82,10 +82,18 @@ pub(super) fn repair_flattened(keywords: &mut Keywords) {
     if keywords.get("type").and_then(Value::as_str) != Some("object") {
         return;
     }
-    let Some(Value::Array(alternatives)) = keywords.get_mut("oneOf") else {
-        return;
-    };
-    for alternative in alternatives {
+    if let Some(alternatives) = keywords.get_mut("oneOf") {
+        texts_to_properties(alternatives);
+    }
+    // Several flattened enums.
+    if let Some(Value::Array(unions)) = keywords.get_mut("allOf") {
+        let unions = unions.iter_mut().filter_map(|union| union.get_mut("oneOf"));
+        unions.for_each(texts_to_properties);
+    }
+}
+
+fn texts_to_properties(alternatives: &mut Value) {
+    for alternative in alternatives.as_array_mut().into_iter().flatten() {
         let Some(Value::String(name)) = alternative.get("const").cloned() else {
             continue;
         };
