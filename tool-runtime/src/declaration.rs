@@ -143,3 +143,133 @@ impl Declaration {
         schema
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet, HashMap};
+    use std::num::{NonZeroI64, NonZeroU8};
+
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::param::Param;
+    use crate::parameter::Parameter;
+    use crate::schema::Shape;
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only the schema is looked at")]
+    struct All {
+        numbers: (i8, i32, u64, u128, f32, NonZeroI64, NonZeroU8, usize),
+        maps: HashMap<u32, BTreeMap<String, Option<char>>>,
+        sets: Option<BTreeSet<String>>,
+        fixed: [Option<bool>; 3],
+        any: serde_json::Value,
+        unit: (),
+        path: std::path::PathBuf,
+        duration: std::time::Duration,
+        result: Result<u8, String>,
+        external: External,
+        internal: Option<Internal>,
+        untagged: Vec<Untagged>,
+        flat: Flat,
+        #[serde(default)]
+        again: Vec<All>,
+        #[serde(default)]
+        count: u8,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only the schema is looked at")]
+    enum External {
+        Unit,
+        /// Documented.
+        Other,
+        Newtype(u16),
+        Tuple(i64, String),
+        Struct {
+            field: Option<Box<External>>,
+        },
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(tag = "type")]
+    #[expect(dead_code, reason = "only the schema is looked at")]
+    enum Internal {
+        Unit,
+        Struct {
+            #[schemars(extend("x-not-blank" = true))]
+            field: String,
+        },
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(untagged)]
+    #[expect(dead_code, reason = "only the schema is looked at")]
+    enum Untagged {
+        Text(String),
+        Number(f64),
+        Many(Vec<Untagged>),
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only the schema is looked at")]
+    struct Flat {
+        own: u8,
+        #[serde(flatten)]
+        external: External,
+        #[serde(flatten)]
+        internal: Internal,
+    }
+
+    fn marked<T: Parameter>() -> Value {
+        Declaration::new("take", "Take it.", &(Param::<T>::of("it", "It."),)).marked_schema()
+    }
+
+    /// What the model is told is what is enforced: no keyword of a Rust type may be one that is not.
+    #[track_caller]
+    fn assert_enforced<T: Parameter>() {
+        let schema = marked::<T>();
+        let compiled = Shape::compile(&schema).unwrap();
+        assert!(
+            compiled.warnings.is_empty(),
+            "{:?} of {schema}",
+            compiled.warnings
+        );
+    }
+
+    #[test]
+    fn schemas_of_types_are_enforced_whole() {
+        assert_enforced::<All>();
+        assert_enforced::<Option<All>>();
+        assert_enforced::<External>();
+        assert_enforced::<Option<Internal>>();
+        assert_enforced::<Untagged>();
+        assert_enforced::<Flat>();
+        assert_enforced::<NonZeroI64>();
+    }
+
+    #[test]
+    fn ranges_are_marked() {
+        let integer = |schema: Value| schema["properties"]["it"]["x-integer"].clone();
+        assert_eq!(integer(marked::<i32>()), "i32");
+        assert_eq!(integer(marked::<Option<u8>>()), "u8");
+        assert_eq!(integer(marked::<i128>()), "i128");
+        assert_eq!(integer(marked::<usize>()), format!("u{}", usize::BITS));
+        assert_eq!(
+            marked::<Vec<Option<i64>>>()["properties"]["it"]["items"]["x-integer"],
+            "i64"
+        );
+    }
+
+    #[test]
+    fn nothing_is_left_of_the_marks() {
+        let mut schema = marked::<All>();
+        crate::schema::marks::strip(&mut schema);
+        assert!(!schema.to_string().contains("\"x-"), "{schema}");
+        assert!(!schema.to_string().contains("\"format\":\"u"), "{schema}");
+        assert!(schema.to_string().contains("\"default\":0"), "{schema}");
+        crate::schema::marks::strip_defaults(&mut schema);
+        assert!(!schema.to_string().contains("\"default\""), "{schema}");
+    }
+}
