@@ -11,9 +11,10 @@ use crate::context::{CancellationToken, Context};
 use crate::host::Host;
 use crate::isolate;
 use crate::issue::Issue;
+use crate::registered::RegisteredTool;
 use crate::result::{Content, Failure, ToolOutcome, ToolOutput, ToolResult};
 use crate::tool::{Call, Handled, Started};
-use crate::tools::{RegisteredTool, Tools};
+use crate::tools::Tools;
 
 /// Runs a call inside its span.
 pub(crate) async fn run(tools: &Tools, call: ToolCall) -> ToolOutcome {

@@ -21,9 +21,11 @@ use crate::issue::{Code, Issue};
 use crate::layer::{Answered, BoxError, Stack, ToolService};
 use crate::output::Answer;
 use crate::policy::Policy;
+use crate::registered::RegisteredTool;
+use crate::registry_error::RegistryError;
 use crate::result::{ToolOutcome, ToolResult};
 use crate::tool::{DeclaredTool, IntoTools, Tool};
-use crate::tools::{RegisteredTool, RegistryError, Tools};
+use crate::tools::Tools;
 
 /// The tools that a model may call, and the way to call them (seed 000, F-007).
 ///
@@ -74,6 +76,14 @@ impl ToolRegistry {
         self
     }
 
+    /// Shows the defaults of parameters to the model too; off by default (seed 002: the schema does not pass
+    /// defaults on). Counts for the tools that are registered afterwards.
+    #[must_use]
+    pub fn with_defaults_in_schemas(mut self, shown: bool) -> Self {
+        self.tools_mut().shows_defaults = shown;
+        self
+    }
+
     /// Sets how many calls of one [`execute_all`](Self::execute_all) run at once; 8 by default, at least 1.
     #[must_use]
     pub fn with_max_concurrency(mut self, calls: usize) -> Self {
@@ -116,7 +126,7 @@ impl ToolRegistry {
     pub fn register_all(&mut self, family: impl IntoTools) -> Result<&mut Self, RegistryError> {
         let mut tools = (*self.tools).clone();
         for tool in family.into_tools() {
-            let tool = RegisteredTool::declared(tool, &tools.states)?;
+            let tool = RegisteredTool::declared(tool, &tools.states, tools.shows_defaults)?;
             tools.add(tool)?;
         }
         self.tools = Arc::new(tools);
