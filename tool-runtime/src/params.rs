@@ -29,6 +29,24 @@ pub trait Params: 'static {
         object: De,
         host: &Host<'_>,
     ) -> Result<Self::Values, De::Error>;
+
+    /// Reads each value from where its name leads; absent ones take their default. Every value that its type
+    /// refuses is told with the name of its parameter, and then there are no values.
+    fn pick<'de, From: Lookup<'de>>(
+        &self,
+        object: &From,
+        host: &Host<'_>,
+        refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
+    ) -> Option<Self::Values>;
+}
+
+/// An object whose members are found by name.
+pub trait Lookup<'de> {
+    /// A member's value.
+    type Value: Deserializer<'de>;
+
+    /// The value of the member of that name.
+    fn value(&self, name: &str) -> Option<Self::Value>;
 }
 
 /// One parameter, its type forgotten.
@@ -65,6 +83,21 @@ impl<T: Parameter> Param<T> {
             variants: T::variants,
             missing_state: T::missing_state,
         }
+    }
+
+    /// The value that was sent, or what stands for one that was not.
+    fn pick<'de, From: Lookup<'de>>(
+        &self,
+        object: &From,
+        host: &Host<'_>,
+        refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
+    ) -> Option<T> {
+        let sent = object.value(self.name).filter(|_| T::FROM_MODEL);
+        let value = sent
+            .map(T::read)
+            .transpose()
+            .and_then(|value| self.settle(value, host));
+        value.map_err(|error| refuse(self.name, error)).ok()
     }
 
     /// The value that was read, or what stands for one that was not.
@@ -127,6 +160,18 @@ macro_rules! params {
 
             fn stream<'de, De: Deserializer<'de>>(&self, object: De, host: &Host<'_>) -> Result<Self::Values, De::Error> {
                 object.deserialize_map(Reader(self, host))
+            }
+
+            #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple")]
+            fn pick<'de, From: Lookup<'de>>(
+                &self,
+                object: &From,
+                host: &Host<'_>,
+                refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
+            ) -> Option<Self::Values> {
+                // All are read before any is judged: the model learns all its mistakes at once.
+                let values = ($(self.$place.pick(object, host, refuse),)*);
+                Some(($(values.$place?,)*))
             }
         }
 

@@ -4,13 +4,35 @@ mod conform;
 mod place;
 mod keys;
 mod exact;
+mod node;
+mod parse;
+mod report;
+mod rules;
+mod limits;
+mod wording;
+mod whole;
+mod coerce;
+mod list;
+mod object;
+mod choose;
+mod feed;
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value};
 
 use crate::call::RawArguments;
 use crate::host::Host;
 use crate::issue::{Code, Issue};
-use crate::params::Params;
+use crate::params::{Lookup, Params};
 use crate::policy::Policy;
 use crate::schema::Shape;
+use crate::schema::pointer;
+use crate::schema::shape::FormId;
+use coerce::{Around, Coercer};
+use feed::Refusal;
+use node::{Members, Node};
+use report::Path;
 
 /// What reading found.
 #[derive(Debug)]
@@ -25,7 +47,7 @@ pub(crate) fn read<P: Params>(
     params: &P,
     shape: &Shape,
     input: &RawArguments,
-    _policy: Policy,
+    policy: Policy,
     host: &Host<'_>,
 ) -> Reading<P::Values> {
     if let RawArguments::Text(text) = input
@@ -36,46 +58,80 @@ pub(crate) fn read<P: Params>(
             issues: Vec::new(),
         };
     }
-    let read = match input {
-        RawArguments::Text(text) => params.stream(&mut serde_json::Deserializer::from_str(text), host),
-        RawArguments::Value(value) => params.stream(value, host),
-        RawArguments::Bytes(bytes) => params.stream(&mut serde_json::Deserializer::from_slice(bytes), host),
-    };
-    match read {
-        Ok(values) => Reading {
-            values: Some(values),
-            issues: Vec::new(),
-        },
-        Err(error) => Reading {
-            values: None,
-            issues: vec![Issue::error(Code::InvalidValue, "", error.to_string())],
-        },
-    }
+    let Fitted { object, mut issues } = fit(shape, input, policy, false);
+    let values = object
+        .filter(|_| !issues.iter().any(Issue::is_error))
+        .and_then(|object| {
+            params.pick(&Object(&object), host, &mut |name, refusal: Refusal| {
+                issues.push(invalid(&object, name, &refusal));
+            })
+        });
+    Reading { values, issues }
 }
 
 /// What coercing found.
 #[derive(Debug)]
 pub(crate) struct Coerced {
     /// The arguments: coerced, unknown ones kept, refused ones as they were sent.
-    pub(crate) arguments: serde_json::Map<String, serde_json::Value>,
+    pub(crate) arguments: Map<String, Value>,
     pub(crate) issues: Vec<Issue>,
 }
 
 /// Coerces the arguments of a tool that is known by its schema.
-pub(crate) fn coerce(_shape: &Shape, input: &RawArguments, _policy: Policy) -> Coerced {
-    let read = match input {
-        RawArguments::Text(text) => serde_json::from_str(text),
-        RawArguments::Value(value) => serde_json::from_value(value.clone()),
-        RawArguments::Bytes(bytes) => serde_json::from_slice(bytes),
-    };
-    match read {
-        Ok(arguments) => Coerced {
-            arguments,
-            issues: Vec::new(),
-        },
-        Err(error) => Coerced {
-            arguments: serde_json::Map::new(),
-            issues: vec![Issue::error(Code::JsonParseError, "", error.to_string())],
-        },
+pub(crate) fn coerce(shape: &Shape, input: &RawArguments, policy: Policy) -> Coerced {
+    let Fitted { object, issues } = fit(shape, input, policy, true);
+    Coerced {
+        arguments: object.map(|object| object.to_map()).unwrap_or_default(),
+        issues,
     }
+}
+
+struct Fitted<'a> {
+    /// The arguments, if they are an object.
+    object: Option<Members<'a>>,
+    issues: Vec<Issue>,
+}
+
+fn fit<'a>(shape: &Shape, input: &'a RawArguments, policy: Policy, keeps_denied: bool) -> Fitted<'a> {
+    let (sent, issues) = match whole::object(input, policy) {
+        Ok(read) => read,
+        Err(refused) => {
+            return Fitted {
+                object: None,
+                issues: vec![refused],
+            };
+        }
+    };
+    let mut coercer = Coercer::new(shape, keeps_denied);
+    coercer.report.issues = issues;
+    let changed = coercer.fit(&sent, FormId::ROOT, &Path::Root, Around::all(policy.into()));
+    Fitted {
+        object: match changed.unwrap_or(sent) {
+            Node::Object(members) => Some(members),
+            _ => None,
+        },
+        issues: coercer.report.issues,
+    }
+}
+
+/// A coerced object, whose members parameters look up.
+struct Object<'n, 'a>(&'n Members<'a>);
+
+impl<'n, 'a> Lookup<'n> for Object<'n, 'a> {
+    type Value = &'n Node<'a>;
+
+    fn value(&self, name: &str) -> Option<&'n Node<'a>> {
+        self.0.get(name)
+    }
+}
+
+/// What the schema allows and the parameter's type refuses.
+fn invalid(object: &Members<'_>, name: &str, refusal: &Refusal) -> Issue {
+    let sent = object.get(name).and_then(|node| node.at(refusal.steps()));
+    let mut issue = match sent {
+        Some(sent) => wording::refused(Code::InvalidValue, sent, refusal.message().to_owned()),
+        None => Issue::error(Code::InvalidValue, "", refusal.message().to_owned()),
+    };
+    issue.path = refusal.path(&pointer::join("", name));
+    issue
 }

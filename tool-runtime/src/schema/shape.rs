@@ -233,6 +233,14 @@ pub(crate) struct Property {
 }
 
 impl Object {
+    /// An object of which nothing is said.
+    pub(crate) fn free() -> Self {
+        Self {
+            is_free: true,
+            ..Self::default()
+        }
+    }
+
     /// The position of a declared property. `guess` is tried first: models mostly write in declared order.
     pub(crate) fn position(&self, name: &str, guess: usize) -> Option<usize> {
         if self

@@ -1,0 +1,410 @@
+//! Unions: which of several forms a value is meant to be.
+//!
+//! First whatever conforms as it was sent, then the tag, then the form that takes the value with the fewest
+//! warnings. What a trial found is remembered, so that unions inside unions cost no more than their number.
+
+use std::collections::HashMap;
+
+use super::coerce::{Around, Coercer, decode, decoding};
+use super::limits;
+use super::node::{Members, Node};
+use super::report::{Path, Tally};
+use super::rules::Rigor;
+use super::wording;
+use crate::issue::Code;
+use crate::schema::shape::{Alternatives, Form, FormId, Tag, Values, fold};
+use crate::schema::types::Types;
+
+/// One of the things a value may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Trial {
+    Form(FormId),
+    /// One type of a form that allows several.
+    Type(FormId, Types),
+}
+
+/// What trials found. Keys are the addresses of nodes, so it is only for trees that outlive it.
+#[derive(Debug, Default)]
+pub(crate) struct Memo {
+    tallies: HashMap<(usize, Trial, Around), Tally>,
+    choices: HashMap<(usize, FormId, Around), Choice>,
+    /// How many choices are being made.
+    depth: usize,
+    /// How many trials were made.
+    work: usize,
+}
+
+impl Memo {
+    /// Takes over what counts for the whole call.
+    pub(super) fn inherit(&mut self, outer: &Self) {
+        self.depth = outer.depth;
+        self.work = outer.work;
+    }
+
+    /// Takes back what counts for the whole call.
+    pub(super) fn resume(&mut self, inner: &Self) {
+        self.work = inner.work;
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Choice {
+    Fits(Trial),
+    Several,
+    /// None does; this one comes closest.
+    None(Trial),
+}
+
+/// More trials than honest arguments need: about a second's work.
+const MOST_WORK: usize = 2_000_000;
+
+impl<'s> Coercer<'s> {
+    /// A value where one of several forms is wanted.
+    pub(super) fn alternatives<'a>(
+        &mut self,
+        node: &Node<'a>,
+        (id, form, alternatives): (FormId, &'s Form, &'s Alternatives),
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<Node<'a>> {
+        match node {
+            Node::Null if alternatives.null => return None,
+            Node::Text(text)
+                if around.rigor.bends() && !form.types.has(Types::STRING) && !form.lists_of_strings =>
+            {
+                if let Some(decoded) = decode(text, form.types, at) {
+                    self.report.warn(at, || decoding(decoded.types()));
+                    let changed =
+                        self.apart(|this| this.alternatives(&decoded, (id, form, alternatives), at, around));
+                    return Some(changed.unwrap_or(decoded));
+                }
+            }
+            Node::Object(members) => {
+                if let Some(tag) = &alternatives.tag {
+                    let tagged = self.tagged(members, tag, at, around)?;
+                    return self.fit(node, tagged, at, around);
+                }
+            }
+            _ => {}
+        }
+        if let [only] = alternatives.forms.as_slice() {
+            return self.fit(node, *only, at, around);
+        }
+        let trials: Vec<Trial> = alternatives.forms.iter().map(|form| Trial::Form(*form)).collect();
+        self.choose(node, id, &trials, at, around, alternatives.exclusive)
+    }
+
+    /// The form that an object's tag names; when it names none that is reported.
+    fn tagged(&mut self, members: &Members<'_>, tag: &Tag, at: &Path<'_>, around: Around) -> Option<FormId> {
+        match tag {
+            Tag::Key(keys) => self.key_tagged(members, keys, at, around),
+            Tag::Property {
+                name,
+                folded,
+                values,
+                case_sensitive,
+            } => {
+                let at = Path::Key(at, name);
+                let allowed = || Values {
+                    texts: values.iter().map(|(value, _)| value.clone()).collect(),
+                    others: Vec::new(),
+                    case_sensitive: *case_sensitive,
+                };
+                let Some(sent) = member(members, name, folded, around.rigor) else {
+                    self.report
+                        .refuse(&at, || wording::missing(name, wording::Listed(&allowed())));
+                    return None;
+                };
+                let text = match sent {
+                    Node::Text(text) => Some(&**text),
+                    Node::Number(number) if around.rigor.bends() => Some(&*number.text),
+                    Node::Null => {
+                        self.report
+                            .refuse(&at, || wording::null(wording::Listed(&allowed())));
+                        return None;
+                    }
+                    _ => None,
+                };
+                let exact = values.iter().find(|(value, _)| text == Some(value));
+                let bends = around.rigor.bends() && !case_sensitive;
+                let found = exact.or_else(|| {
+                    let mut alike = values
+                        .iter()
+                        .filter(|(value, _)| bends && text.is_some_and(|text| limits::resemble(value, text)));
+                    alike.next().filter(|_| alike.next().is_none())
+                });
+                if found.is_none() {
+                    self.report.refuse(&at, || wording::not_among(&allowed(), sent));
+                }
+                found.map(|(_, form)| *form)
+            }
+        }
+    }
+
+    fn key_tagged(
+        &mut self,
+        members: &Members<'_>,
+        keys: &[(Box<str>, FormId)],
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<FormId> {
+        let exact: Vec<_> = keys
+            .iter()
+            .filter(|(key, _)| members.get(key).is_some())
+            .collect();
+        let present = if exact.is_empty() && around.rigor.bends() {
+            keys.iter()
+                .filter(|(key, _)| member(members, key, &fold(key), around.rigor).is_some())
+                .collect()
+        } else {
+            exact
+        };
+        if let [(_, form)] = present.as_slice() {
+            return Some(*form);
+        }
+        let names: Vec<String> = keys.iter().map(|(key, _)| format!("`{key}`")).collect();
+        self.report.refuse(at, || {
+            let sent = Node::Object(members.clone());
+            let code = if present.is_empty() {
+                Code::NoAlternativeFits
+            } else {
+                Code::AmbiguousValue
+            };
+            let wanted = format!("an object with exactly one of the keys {}", names.join(", "));
+            wording::unreadable(code, &sent, wanted)
+        });
+        None
+    }
+
+    /// Tries each and takes the one that fits.
+    pub(super) fn choose<'a>(
+        &mut self,
+        node: &Node<'a>,
+        owner: FormId,
+        trials: &[Trial],
+        at: &Path<'_>,
+        around: Around,
+        exclusive: bool,
+    ) -> Option<Node<'a>> {
+        self.memo.depth += 1;
+        let choice = self.choice(node, owner, trials, at, around, exclusive);
+        let taken = match choice {
+            Choice::Fits(trial) => self.attempt(node, trial, at, around),
+            Choice::Several => {
+                let wanted = self.wanted(owner);
+                self.report.refuse(at, || {
+                    let message = format!(
+                        "{} can be read in more than one way; send {wanted}, written so that only one fits",
+                        wording::shown(node)
+                    );
+                    wording::refused(Code::AmbiguousValue, node, message)
+                });
+                None
+            }
+            Choice::None(closest) => {
+                let wanted = self.wanted(owner);
+                self.report
+                    .refuse(at, || wording::unreadable(Code::NoAlternativeFits, node, wanted));
+                let (start, before) = (self.report.issues.len(), self.report.tally);
+                self.attempt(node, closest, at, around);
+                // Nothing was changed, so nothing is to be told of changes.
+                let mut place = 0;
+                self.report.issues.retain(|issue| {
+                    place += 1;
+                    place <= start || issue.is_error()
+                });
+                self.report.tally = Tally {
+                    errors: self.report.tally.errors,
+                    ..before
+                };
+                None
+            }
+        };
+        self.memo.depth -= 1;
+        if self.memo.depth == 0 {
+            self.memo.tallies.clear();
+            self.memo.choices.clear();
+        }
+        taken
+    }
+
+    fn choice(
+        &mut self,
+        node: &Node<'_>,
+        owner: FormId,
+        trials: &[Trial],
+        at: &Path<'_>,
+        around: Around,
+        exclusive: bool,
+    ) -> Choice {
+        let key = (address(node), owner, around);
+        if let Some(known) = self.memo.choices.get(&key) {
+            return *known;
+        }
+        let choice = self.weigh(node, trials, at, around, exclusive);
+        if is_composite(node) {
+            self.memo.choices.insert(key, choice);
+        }
+        choice
+    }
+
+    fn weigh(
+        &mut self,
+        node: &Node<'_>,
+        trials: &[Trial],
+        at: &Path<'_>,
+        around: Around,
+        exclusive: bool,
+    ) -> Choice {
+        let exact = Around {
+            rigor: Rigor::Exact,
+            ..around
+        };
+        let mut conforming = None;
+        for trial in trials {
+            if self.weight(node, *trial, at, exact) == Tally::default() {
+                match conforming.replace(*trial) {
+                    Some(_) => return Choice::Several,
+                    None if !exclusive => return Choice::Fits(*trial),
+                    None => {}
+                }
+            }
+        }
+        if let Some(only) = conforming {
+            return Choice::Fits(only);
+        }
+        let tallies: Vec<_> = trials
+            .iter()
+            .map(|trial| (self.weight(node, *trial, at, around), *trial))
+            .collect();
+        let Some((best, first)) = tallies.iter().min_by_key(|(tally, _)| *tally) else {
+            return Choice::Several;
+        };
+        if best.errors > 0 {
+            let distance = |(tally, trial): &&(Tally, Trial)| (!self.takes(*trial, node), *tally);
+            let closest = tallies.iter().min_by_key(distance);
+            return Choice::None(closest.map_or(*first, |(_, trial)| *trial));
+        }
+        let mut equal = tallies
+            .iter()
+            .filter(|(tally, _)| tally == best)
+            .map(|(_, trial)| *trial);
+        let first = equal.next().unwrap_or(*first);
+        let rest: Vec<Trial> = equal.collect();
+        if rest.is_empty() {
+            return Choice::Fits(first);
+        }
+        // Ways that lead to the same value are one way.
+        let reading = self.reading(node, first, at, around);
+        for other in rest {
+            if self.reading(node, other, at, around) != reading {
+                return Choice::Several;
+            }
+        }
+        Choice::Fits(first)
+    }
+
+    /// Whether a value is of a type that is wanted.
+    fn takes(&self, trial: Trial, node: &Node<'_>) -> bool {
+        let types = match trial {
+            Trial::Form(form) => self.shape.form(form).types,
+            Trial::Type(_, one) => one,
+        };
+        types.overlaps(node.types())
+    }
+
+    fn weight(&mut self, node: &Node<'_>, trial: Trial, at: &Path<'_>, around: Around) -> Tally {
+        let key = (address(node), trial, around);
+        if let Some(known) = self.memo.tallies.get(&key) {
+            return *known;
+        }
+        self.memo.work += 1;
+        if self.memo.work > MOST_WORK {
+            return Tally {
+                errors: 1,
+                ..Tally::default()
+            };
+        }
+        let tally = self.tally(|this| {
+            this.attempt(node, trial, at, around);
+        });
+        let tally = tally.unwrap_or_default();
+        if is_composite(node) {
+            self.memo.tallies.insert(key, tally);
+        }
+        tally
+    }
+
+    fn attempt<'a>(
+        &mut self,
+        node: &Node<'a>,
+        trial: Trial,
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<Node<'a>> {
+        match trial {
+            Trial::Form(form) => self.fit(node, form, at, around),
+            Trial::Type(id, one) => {
+                let form = self.shape.form(id);
+                self.typed(
+                    node,
+                    one,
+                    (id, form, form.plain().unwrap_or(&super::coerce::NO_LIMITS)),
+                    at,
+                    around,
+                )
+            }
+        }
+    }
+
+    /// What a trial makes of a value.
+    fn reading<'a>(
+        &mut self,
+        node: &Node<'a>,
+        trial: Trial,
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<Node<'a>> {
+        let mut reading = None;
+        self.tally(|this| reading = this.attempt(node, trial, at, around));
+        reading
+    }
+
+    /// What a trial finds; `None` when that is nothing.
+    pub(super) fn tally(&mut self, run: impl FnOnce(&mut Self)) -> Option<Tally> {
+        let before = std::mem::take(&mut self.report.tally);
+        self.quietly(run);
+        let found = std::mem::replace(&mut self.report.tally, before);
+        Some(found).filter(|found| *found != Tally::default())
+    }
+
+    fn quietly<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
+        let before = std::mem::replace(&mut self.report.quiet, true);
+        let result = run(self);
+        self.report.quiet = before;
+        result
+    }
+}
+
+/// A member by its name or, if that bends, by a spelling of it.
+fn member<'m, 'a>(members: &'m Members<'a>, name: &str, folded: &str, rigor: Rigor) -> Option<&'m Node<'a>> {
+    members.get(name).or_else(|| {
+        let mut alike = members
+            .entries
+            .iter()
+            .filter(|(key, _)| rigor.bends() && *fold(key) == *folded);
+        alike
+            .next()
+            .filter(|_| alike.next().is_none())
+            .map(|(_, node)| node)
+    })
+}
+
+/// Values without parts are as quickly tried again as looked up.
+fn is_composite(node: &Node<'_>) -> bool {
+    matches!(node, Node::List(_) | Node::Object(_))
+}
+
+fn address(node: &Node<'_>) -> usize {
+    std::ptr::from_ref(node).addr()
+}

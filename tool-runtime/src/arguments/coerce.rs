@@ -1,0 +1,443 @@
+//! The walk: a tree against a shape. All leniency of types lives here and in the files below it.
+//!
+//! The tree stays as it is; what changes is made anew, and a parent only where a child changed.
+
+use std::borrow::Cow;
+
+use super::choose::{Memo, Trial};
+use super::limits::{self, Membership};
+use super::node::Node;
+use super::parse;
+use super::report::{Path, Report};
+use super::rules::{self, Rigor, Ruling};
+use super::wording::{self, Wanted};
+use crate::issue::{Code, Issue};
+use crate::schema::depth;
+use crate::schema::shape::{Form, FormId, Kind, Plain, Shape};
+use crate::schema::types::Types;
+
+/// One coercion of one call's arguments.
+#[derive(Debug)]
+pub(crate) struct Coercer<'s> {
+    pub(super) shape: &'s Shape,
+    pub(crate) report: Report,
+    /// Whether keys that the schema denies stay in the result.
+    pub(super) keeps_denied: bool,
+    pub(super) memo: Memo,
+}
+
+/// What a value inherits from where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Around {
+    pub(super) rigor: Rigor,
+    /// Whether one value may stand for a list: it is the value of a property or of an entry.
+    pub(super) wraps: bool,
+    /// The conjunction whose keys are all known.
+    pub(super) within: Option<FormId>,
+}
+
+impl Around {
+    /// The arguments as a whole.
+    pub(crate) fn all(rigor: Rigor) -> Self {
+        Self {
+            rigor,
+            wraps: false,
+            within: None,
+        }
+    }
+
+    /// The value of a property or of a map's entry.
+    pub(super) fn entry(self) -> Self {
+        Self {
+            wraps: true,
+            within: None,
+            ..self
+        }
+    }
+
+    /// An item of a list.
+    pub(super) fn item(self) -> Self {
+        Self {
+            wraps: false,
+            within: None,
+            ..self
+        }
+    }
+
+    pub(super) fn under(self, form: &Form) -> Self {
+        let rigor = match self.rigor {
+            Rigor::Exact => Rigor::Exact,
+            _ if form.strict => Rigor::Strict,
+            other => other,
+        };
+        Self { rigor, ..self }
+    }
+}
+
+impl<'s> Coercer<'s> {
+    pub(crate) fn new(shape: &'s Shape, keeps_denied: bool) -> Self {
+        Self {
+            shape,
+            report: Report::default(),
+            keeps_denied,
+            memo: Memo::default(),
+        }
+    }
+
+    /// Fits a value to a form: `None` when it stays as it was sent, also because it was refused.
+    pub(crate) fn fit<'a>(
+        &mut self,
+        node: &Node<'a>,
+        id: FormId,
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<Node<'a>> {
+        let form = self.shape.form(id);
+        let around = around.under(form);
+        let wanted = Wanted(self.shape, id);
+        match node {
+            Node::Null if !form.types.has(Types::NULL) => {
+                self.report.refuse(at, || wording::null(wanted));
+                return None;
+            }
+            Node::Text(text)
+                if stands_for_nothing(text, form, around.rigor) && form.types.has(Types::NULL) =>
+            {
+                let code = Code::EmptyStringTreatedAsNull;
+                self.report.warn(at, || wording::changed(code, node, &Node::Null));
+                return Some(Node::Null);
+            }
+            _ => {}
+        }
+        match &form.kind {
+            Kind::Free if form.types == Types::ALL => {
+                self.free(node, at);
+                None
+            }
+            Kind::Free => self.plain(node, (id, form, &NO_LIMITS), at, around),
+            Kind::Plain(plain) => self.plain(node, (id, form, plain), at, around),
+            Kind::Alternatives(alternatives) => self.alternatives(node, (id, form, alternatives), at, around),
+            Kind::Parts(parts) => {
+                let around = Around {
+                    within: around.within.or(Some(id)),
+                    ..around
+                };
+                self.parts(node, &parts.forms, at, around)
+            }
+        }
+    }
+
+    /// A value that anything may be: only what cannot be passed on is refused.
+    pub(super) fn free(&mut self, node: &Node<'_>, at: &Path<'_>) {
+        match node {
+            Node::Number(number) if !number.is_finite() => {
+                let code = Code::UnsupportedNumberLiteral;
+                self.report.refuse(at, || {
+                    wording::unreadable(code, node, "a number that fits into 64 bits")
+                });
+            }
+            Node::List(items) => {
+                for (place, item) in items.iter().enumerate() {
+                    self.free(item, &Path::Index(at, place));
+                }
+            }
+            Node::Object(members) => {
+                for (place, (key, entry)) in members.entries.iter().enumerate() {
+                    let at = Path::Key(at, key);
+                    if members.repeated.binary_search(&place).is_ok() {
+                        self.report.warn(&at, || wording::repeated(key));
+                    }
+                    self.free(entry, &at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn plain<'a>(
+        &mut self,
+        node: &Node<'a>,
+        (id, form, plain): (FormId, &'s Form, &'s Plain),
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<Node<'a>> {
+        let types = form.types.without(Types::NULL);
+        let several = types.count() > 1;
+        let one_of_them = match node {
+            Node::Null => {
+                self.only_allowed(node, plain, at);
+                return None;
+            }
+            Node::Number(_) if types.has(Types::NUMBER) => Some(Types::NUMBER),
+            other => Some(other.types()).filter(|own| types.has(*own)),
+        };
+        let excluded = |values| limits::membership(values, node, false) != Membership::Is;
+        let misses = several && around.rigor.bends() && plain.values.as_ref().is_some_and(excluded);
+        match one_of_them {
+            Some(own) if !misses => self.typed(node, own, (id, form, plain), at, around),
+            _ if several && around.rigor.bends() => {
+                let trials: Vec<Trial> = types.each().map(|one| Trial::Type(id, one)).collect();
+                self.choose(node, id, &trials, at, around, false)
+            }
+            _ if several => {
+                let wanted = Wanted(self.shape, id);
+                self.report
+                    .refuse(at, || wording::unreadable(Code::NoAlternativeFits, node, wanted));
+                None
+            }
+            _ => self.typed(node, types, (id, form, plain), at, around),
+        }
+    }
+
+    /// A value where one type is wanted, be it the value's own or not.
+    pub(super) fn typed<'a>(
+        &mut self,
+        node: &Node<'a>,
+        want: Types,
+        (id, form, plain): (FormId, &'s Form, &'s Plain),
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<Node<'a>> {
+        let changed = match (want, node) {
+            (Types::ARRAY, Node::List(items)) => self.list(items, plain.list.as_ref(), at, around),
+            (Types::OBJECT, Node::Object(members)) => self.object(members, plain.object.as_ref(), at, around),
+            (Types::ARRAY | Types::OBJECT, Node::Text(text)) if around.rigor.bends() => {
+                if let Some(decoded) = self.decoded(text, want, (id, form, plain), at, around) {
+                    return Some(decoded);
+                }
+                self.misfit(node, want, (id, plain), at, around)
+            }
+            (Types::ARRAY | Types::OBJECT, _) => self.misfit(node, want, (id, plain), at, around),
+            _ => return self.scalar(node, want, (id, plain), at, around),
+        };
+        self.only_allowed(changed.as_ref().unwrap_or(node), plain, at);
+        changed
+    }
+
+    /// A list or an object is wanted, and something else came.
+    fn misfit<'a>(
+        &mut self,
+        node: &Node<'a>,
+        want: Types,
+        (id, plain): (FormId, &'s Plain),
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<Node<'a>> {
+        let wanted = Wanted(self.shape, id);
+        if want == Types::OBJECT {
+            self.report.refuse(at, || {
+                wording::unreadable(Code::UnsupportedObjectLiteral, node, wanted)
+            });
+            return None;
+        }
+        let list = plain.list.as_ref();
+        if around.rigor.bends() && around.wraps && list.is_none_or(super::list::takes_one_for_all) {
+            return self.wrapped(node, list, at, around);
+        }
+        self.report.refuse(at, || {
+            wording::unreadable(Code::UnsupportedArrayLiteral, node, wanted)
+        });
+        None
+    }
+
+    /// Rule 4b: a string that holds the list or object that is wanted.
+    fn decoded<'a>(
+        &mut self,
+        text: &Cow<'a, str>,
+        want: Types,
+        (id, form, plain): (FormId, &'s Form, &'s Plain),
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<Node<'a>> {
+        let node = decode(text, want, at)?;
+        if want == Types::ARRAY && form.lists_of_strings {
+            let exact = Around {
+                rigor: Rigor::Exact,
+                ..around
+            };
+            let conforms = self.apart(|this| {
+                this.tally(|this| {
+                    this.typed(&node, want, (id, form, plain), at, exact);
+                })
+            });
+            if conforms.is_some() {
+                return None;
+            }
+        }
+        self.report.warn(at, || decoding(want));
+        let changed = self.apart(|this| this.typed(&node, want, (id, form, plain), at, around));
+        Some(changed.unwrap_or(node))
+    }
+
+    /// The scalar rows, then the allowed values, then the limits.
+    fn scalar<'a>(
+        &mut self,
+        node: &Node<'a>,
+        want: Types,
+        (id, plain): (FormId, &'s Plain),
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<Node<'a>> {
+        let width = plain.number.as_ref().and_then(|limits| limits.width);
+        let ruling = match want {
+            Types::INTEGER => rules::integer(node, width, around.rigor),
+            Types::NUMBER => rules::number(node, around.rigor),
+            Types::BOOLEAN => rules::boolean(node, around.rigor),
+            Types::STRING => rules::string(node, around.rigor),
+            _ => Ruling::Refused(Code::NoAlternativeFits),
+        };
+        let (changed, code) = match ruling {
+            Ruling::AsSent => (None, None),
+            Ruling::Rewritten(taken) => (Some(taken), None),
+            Ruling::Changed(taken, code) => (Some(taken), Some(code)),
+            Ruling::Refused(code) => {
+                let wanted = Wanted(self.shape, id);
+                self.report.refuse(at, || match (&plain.values, code) {
+                    (Some(values), _) => wording::not_among(values, node),
+                    (None, Code::IntegerOutOfRange) => wording::out_of_range(node, plain.number.as_ref()),
+                    (None, code) => wording::unreadable(code, node, wanted),
+                });
+                return None;
+            }
+        };
+        let changed = match self.spelled(changed.as_ref().unwrap_or(node), plain, around.rigor) {
+            Ok(None) => changed,
+            Ok(Some(declared)) => {
+                if let Some(code) = code {
+                    self.report.warn(at, || wording::changed(code, node, &declared));
+                }
+                let code = Code::EnumCaseNormalized;
+                self.report.warn(at, || wording::changed(code, node, &declared));
+                return Some(declared);
+            }
+            Err(refused) => {
+                self.report.refuse(at, || refused(node));
+                return None;
+            }
+        };
+        if let (Some(code), Some(taken)) = (code, &changed) {
+            self.report.warn(at, || wording::changed(code, node, taken));
+        }
+        self.limit(changed.as_ref().unwrap_or(node), plain, at);
+        changed
+    }
+
+    /// The declared spelling of an allowed value, where it is another one.
+    fn spelled<'a>(
+        &self,
+        node: &Node<'a>,
+        plain: &'s Plain,
+        rigor: Rigor,
+    ) -> Result<Option<Node<'a>>, impl FnOnce(&Node<'_>) -> Issue + use<'s, 'a>> {
+        let Some(values) = &plain.values else {
+            return Ok(None);
+        };
+        match limits::membership(values, node, rigor.bends()) {
+            Membership::Is => Ok(None),
+            Membership::Resembles(declared) => Ok(Some(Node::Text(Cow::Owned(declared.to_owned())))),
+            Membership::IsNot => Err(|sent: &Node<'_>| wording::not_among(values, sent)),
+        }
+    }
+
+    fn only_allowed(&mut self, node: &Node<'_>, plain: &Plain, at: &Path<'_>) {
+        if let Some(values) = &plain.values
+            && limits::membership(values, node, false) != Membership::Is
+        {
+            self.report.refuse(at, || wording::not_among(values, node));
+        }
+    }
+
+    fn limit(&mut self, node: &Node<'_>, plain: &Plain, at: &Path<'_>) {
+        match node {
+            Node::Number(number) => {
+                if let Some(limits) = plain
+                    .number
+                    .as_ref()
+                    .filter(|limits| !limits::number_fits(limits, &number.text))
+                {
+                    self.report.refuse(at, || {
+                        wording::violated(node, format_args!("a number{}", wording::Range(limits)))
+                    });
+                }
+            }
+            Node::Text(text) => {
+                if let Some(limit) = plain
+                    .text
+                    .as_ref()
+                    .and_then(|limits| limits::of_text(limits, text))
+                {
+                    self.report.refuse(at, || wording::violated(node, limit));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// All of several: each sees what the ones before made of the value.
+    fn parts<'a>(
+        &mut self,
+        node: &Node<'a>,
+        parts: &[FormId],
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<Node<'a>> {
+        let start = self.report.issues.len();
+        let mut current: Option<Node<'a>> = None;
+        for part in parts {
+            let changed = match &current {
+                None => self.fit(node, *part, at, around),
+                Some(node) => self.apart(|this| this.fit(node, *part, at, around)),
+            };
+            current = changed.or(current);
+        }
+        // What two parts both say is said once.
+        let mut said = std::collections::HashSet::new();
+        let mut place = 0;
+        self.report.issues.retain(|issue| {
+            place += 1;
+            place <= start || said.insert((issue.path.clone(), issue.code))
+        });
+        current
+    }
+
+    /// Runs something on nodes that will not live as long as those the memo knows.
+    pub(super) fn apart<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = std::mem::take(&mut self.memo);
+        self.memo.inherit(&outer);
+        let result = run(self);
+        let inner = std::mem::replace(&mut self.memo, outer);
+        self.memo.resume(&inner);
+        result
+    }
+}
+
+/// Rule 4a: whether a string stands for nothing where no string is wanted.
+pub(super) fn stands_for_nothing(text: &str, form: &Form, rigor: Rigor) -> bool {
+    rigor.bends() && !form.types.has(Types::STRING) && !form.lists_of_strings && rules::means_nothing(text)
+}
+
+/// The list or object that a string holds, whole.
+pub(super) fn decode<'a>(text: &Cow<'a, str>, want: Types, at: &Path<'_>) -> Option<Node<'a>> {
+    let opens = |bracket| text.trim_start().starts_with(bracket);
+    if !(want.has(Types::ARRAY) && opens('[') || want.has(Types::OBJECT) && opens('{')) {
+        return None;
+    }
+    let levels = depth::MOST.saturating_sub(at.depth());
+    match text {
+        Cow::Borrowed(text) => parse::parse(text, levels).ok(),
+        Cow::Owned(text) => parse::parse(text, levels).ok().map(Node::into_owned),
+    }
+}
+
+pub(super) fn decoding(want: Types) -> Issue {
+    let message = format!("a string that holds JSON was decoded; send {want} itself, not its text");
+    Issue::warning(Code::JsonStringDecoded, "", message)
+}
+
+pub(super) static NO_LIMITS: Plain = Plain {
+    values: None,
+    text: None,
+    number: None,
+    list: None,
+    object: None,
+};

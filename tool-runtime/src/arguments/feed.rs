@@ -1,0 +1,431 @@
+//! A coerced tree as a serde `Deserializer`: plain and strict, with the path to whatever a type refuses.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+
+use serde::de::value::{MapDeserializer, StrDeserializer};
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
+    VariantAccess, Visitor,
+};
+use serde::forward_to_deserialize_any;
+
+use super::node::{Members, Node, Number};
+use crate::schema::decimal::Decimal;
+use crate::schema::pointer;
+
+/// What a type says of a value that it refuses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    message: String,
+    /// The steps to the value, the last first.
+    steps: Vec<String>,
+}
+
+impl Refusal {
+    /// What was wrong, in the type's own words, without the line numbers of a text that nobody sees.
+    pub(crate) fn message(&self) -> &str {
+        match self.message.rsplit_once(" at line ") {
+            Some((message, place)) if place.chars().all(|c| c.is_ascii_digit() || " column".contains(c)) => {
+                message
+            }
+            _ => &self.message,
+        }
+    }
+
+    /// The path to the value below the pointer given.
+    pub(crate) fn path(&self, root: &str) -> String {
+        let mut path = root.to_owned();
+        for step in self.steps() {
+            pointer::push(&mut path, step);
+        }
+        path
+    }
+
+    /// The steps to the value, the first first.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &str> {
+        self.steps.iter().rev().map(String::as_str)
+    }
+
+    fn within(mut self, step: impl Display) -> Self {
+        self.steps.push(step.to_string());
+        self
+    }
+}
+
+impl Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.message())
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl Error for Refusal {
+    fn custom<T: Display>(message: T) -> Self {
+        Self {
+            message: message.to_string(),
+            steps: Vec::new(),
+        }
+    }
+}
+
+macro_rules! integers {
+    ($($method:ident $visit:ident $type:ty,)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+            match self {
+                Node::Number(number) => match number.integer::<$type>() {
+                    Some(value) => visitor.$visit(value),
+                    None => self.deserialize_any(visitor),
+                },
+                _ => self.deserialize_any(visitor),
+            }
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for &'de Node<'_> {
+    type Error = Refusal;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        match self {
+            Node::Null => visitor.visit_unit(),
+            Node::Bool(is) => visitor.visit_bool(*is),
+            Node::Number(number) => number.visit(visitor),
+            Node::Text(text) => visitor.visit_borrowed_str(text),
+            Node::List(items) => {
+                let mut left = Items {
+                    items: items.iter(),
+                    place: 0,
+                };
+                let value = visitor.visit_seq(&mut left)?;
+                match left.items.len() {
+                    0 => Ok(value),
+                    _ => Err(Refusal::invalid_length(items.len(), &"fewer items")),
+                }
+            }
+            Node::Object(members) => visitor.visit_map(Entries {
+                entries: members.entries.iter(),
+                current: None,
+            }),
+        }
+    }
+
+    integers! {
+        deserialize_i8 visit_i8 i8, deserialize_i16 visit_i16 i16, deserialize_i32 visit_i32 i32,
+        deserialize_i64 visit_i64 i64, deserialize_i128 visit_i128 i128,
+        deserialize_u8 visit_u8 u8, deserialize_u16 visit_u16 u16, deserialize_u32 visit_u32 u32,
+        deserialize_u64 visit_u64 u64, deserialize_u128 visit_u128 u128,
+    }
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        self.deserialize_f64(visitor)
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        match self {
+            Node::Number(number) => visitor.visit_f64(number.float()),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        match self {
+            Node::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        if name == RAW {
+            let mut text = String::new();
+            self.write(&mut text).map_err(Refusal::custom)?;
+            return visitor.visit_map(MapDeserializer::new(std::iter::once((RAW, text))));
+        }
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        match self {
+            Node::Text(text) => visitor.visit_enum(Variant {
+                name: text,
+                value: None,
+            }),
+            Node::Object(Members { entries, .. }) => match entries.as_slice() {
+                [(name, value)] => visitor.visit_enum(Variant {
+                    name,
+                    value: Some(value),
+                }),
+                _ => Err(Refusal::invalid_value(Unexpected::Map, &"an object with one key")),
+            },
+            other => Err(Refusal::invalid_type(
+                other.unexpected(),
+                &"a string or an object with one key",
+            )),
+        }
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        match self {
+            Node::Text(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        self.deserialize_bytes(visitor)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        bool char str string unit unit_struct seq tuple tuple_struct map struct identifier
+    }
+}
+
+/// The name by which `serde_json::value::RawValue` asks for JSON text; private to it and stable for years.
+const RAW: &str = "$serde_json::private::RawValue";
+
+impl<'de> IntoDeserializer<'de, Refusal> for &'de Node<'_> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl Node<'_> {
+    fn unexpected(&self) -> Unexpected<'_> {
+        match self {
+            Self::Null => Unexpected::Unit,
+            Self::Bool(is) => Unexpected::Bool(*is),
+            Self::Number(number) => Unexpected::Float(number.float()),
+            Self::Text(text) => Unexpected::Str(text),
+            Self::List(_) => Unexpected::Seq,
+            Self::Object(_) => Unexpected::Map,
+        }
+    }
+}
+
+impl Number<'_> {
+    fn integer<T: std::str::FromStr>(&self) -> Option<T> {
+        if self.is_plain_integer() {
+            return self.text.parse().ok();
+        }
+        let value = Decimal::parse(&self.text).filter(Decimal::is_integer)?;
+        value.integer_text()?.parse().ok()
+    }
+
+    fn float(&self) -> f64 {
+        self.text.parse().unwrap_or(f64::NAN)
+    }
+
+    /// As `serde_json` does it: an integer if 64 bits hold it, otherwise a float.
+    fn visit<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Refusal> {
+        if self.is_plain_integer() {
+            if let Ok(value) = self.text.parse() {
+                return visitor.visit_u64(value);
+            }
+            if let Ok(value) = self.text.parse() {
+                return visitor.visit_i64(value);
+            }
+        }
+        visitor.visit_f64(self.float())
+    }
+}
+
+struct Items<'de, 'a> {
+    items: std::slice::Iter<'de, Node<'a>>,
+    place: usize,
+}
+
+impl<'de> SeqAccess<'de> for Items<'de, '_> {
+    type Error = Refusal;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Refusal> {
+        let Some(item) = self.items.next() else {
+            return Ok(None);
+        };
+        let place = self.place;
+        self.place += 1;
+        seed.deserialize(item)
+            .map(Some)
+            .map_err(|refusal| refusal.within(place))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.items.len())
+    }
+}
+
+struct Entries<'de, 'a> {
+    entries: std::slice::Iter<'de, (Cow<'a, str>, Node<'a>)>,
+    current: Option<&'de (Cow<'a, str>, Node<'a>)>,
+}
+
+impl<'de> MapAccess<'de> for Entries<'de, '_> {
+    type Error = Refusal;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Refusal> {
+        self.current = self.entries.next();
+        let Some((key, _)) = self.current else {
+            return Ok(None);
+        };
+        seed.deserialize(Key(key))
+            .map(Some)
+            .map_err(|refusal| refusal.within(key))
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Refusal> {
+        let Some((key, value)) = self.current.take() else {
+            return Err(Refusal::custom("a value was asked for before its key"));
+        };
+        seed.deserialize(value).map_err(|refusal| refusal.within(key))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.entries.len())
+    }
+}
+
+/// A key: text that may have to be a number or a boolean, as in a map with integer keys.
+struct Key<'de>(&'de str);
+
+macro_rules! parsed_keys {
+    ($($method:ident $visit:ident,)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+            match self.0.parse() {
+                Ok(value) => visitor.$visit(value),
+                Err(_) => visitor.visit_borrowed_str(self.0),
+            }
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for Key<'de> {
+    type Error = Refusal;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        visitor.visit_borrowed_str(self.0)
+    }
+
+    parsed_keys! {
+        deserialize_i8 visit_i8, deserialize_i16 visit_i16, deserialize_i32 visit_i32, deserialize_i64 visit_i64,
+        deserialize_i128 visit_i128, deserialize_u8 visit_u8, deserialize_u16 visit_u16, deserialize_u32 visit_u32,
+        deserialize_u64 visit_u64, deserialize_u128 visit_u128, deserialize_f32 visit_f32, deserialize_f64 visit_f64,
+        deserialize_bool visit_bool,
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        visitor.visit_enum(Variant {
+            name: self.0,
+            value: None,
+        })
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        visitor.visit_borrowed_bytes(self.0.as_bytes())
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        self.deserialize_bytes(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        char str string unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+/// An externally tagged variant, with its content if it came as an object.
+struct Variant<'de, 'a> {
+    name: &'de str,
+    value: Option<&'de Node<'a>>,
+}
+
+impl<'de, 'a> EnumAccess<'de> for Variant<'de, 'a> {
+    type Error = Refusal;
+    type Variant = Content<'de, 'a>;
+
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Content<'de, 'a>), Refusal> {
+        let variant = seed.deserialize(StrDeserializer::<Refusal>::new(self.name))?;
+        Ok((
+            variant,
+            Content {
+                name: self.name,
+                value: self.value,
+            },
+        ))
+    }
+}
+
+struct Content<'de, 'a> {
+    name: &'de str,
+    value: Option<&'de Node<'a>>,
+}
+
+impl<'de, 'a> Content<'de, 'a> {
+    fn read<T>(self, read: impl FnOnce(&'de Node<'a>) -> Result<T, Refusal>) -> Result<T, Refusal> {
+        match self.value {
+            Some(value) => read(value).map_err(|refusal| refusal.within(self.name)),
+            None => Err(Refusal::custom(format_args!(
+                "`{}` has content; send an object with it as the key",
+                self.name
+            ))),
+        }
+    }
+}
+
+impl<'de> VariantAccess<'de> for Content<'de, '_> {
+    type Error = Refusal;
+
+    fn unit_variant(self) -> Result<(), Refusal> {
+        match self.value {
+            None | Some(Node::Null) => Ok(()),
+            Some(other) => Err(Refusal::invalid_type(other.unexpected(), &"no content").within(self.name)),
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Refusal> {
+        self.read(|value| seed.deserialize(value))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Refusal> {
+        self.read(|value| value.deserialize_tuple(len, visitor))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        self.read(|value| value.deserialize_struct("", fields, visitor))
+    }
+}

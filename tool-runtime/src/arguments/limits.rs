@@ -1,0 +1,205 @@
+//! Limits of the schema, held against values after their coercion.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::node::Node;
+use crate::schema::decimal::Decimal;
+use crate::schema::shape::{NumberLimits, TextLimits, Values};
+
+/// Whether a value is one of the allowed ones.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Membership<'s> {
+    Is,
+    /// It is, but for case and outer space; this is the declared spelling.
+    Resembles(&'s str),
+    IsNot,
+}
+
+/// Looks a value up among the allowed ones; `bends` lets case and outer space differ.
+pub(crate) fn membership<'s>(values: &'s Values, node: &Node<'_>, bends: bool) -> Membership<'s> {
+    let Node::Text(text) = node else {
+        return match values.others.iter().any(|value| same(node, value)) {
+            true => Membership::Is,
+            false => Membership::IsNot,
+        };
+    };
+    if values.texts.iter().any(|allowed| **allowed == **text) {
+        return Membership::Is;
+    }
+    if !bends || values.case_sensitive {
+        return Membership::IsNot;
+    }
+    let mut alike = values.texts.iter().filter(|allowed| resemble(allowed, text));
+    match (alike.next(), alike.next()) {
+        (Some(only), None) => Membership::Resembles(only),
+        _ => Membership::IsNot,
+    }
+}
+
+/// Whether two texts differ in case and outer space only.
+pub(crate) fn resemble(left: &str, right: &str) -> bool {
+    let letters = |text| str::chars(str::trim(text)).flat_map(char::to_lowercase);
+    letters(left).eq(letters(right))
+}
+
+/// Whether a value is that value: numbers by value, objects whatever their order.
+fn same(node: &Node<'_>, value: &Value) -> bool {
+    match (node, value) {
+        (Node::Null, Value::Null) => true,
+        (Node::Bool(is), Value::Bool(allowed)) => is == allowed,
+        (Node::Number(number), Value::Number(allowed)) => {
+            *number.text == allowed.to_string()
+                || Decimal::parse(&number.text) == Decimal::parse(&allowed.to_string())
+        }
+        (Node::Text(text), Value::String(allowed)) => text == allowed,
+        (Node::List(items), Value::Array(allowed)) => {
+            items.len() == allowed.len()
+                && items
+                    .iter()
+                    .zip(allowed)
+                    .all(|(item, allowed)| same(item, allowed))
+        }
+        (Node::Object(members), Value::Object(allowed)) => {
+            let has = |(key, entry): &(_, _)| -> bool {
+                let key: &std::borrow::Cow<'_, str> = key;
+                allowed
+                    .get(key.as_ref())
+                    .is_some_and(|allowed| same(entry, allowed))
+            };
+            members.entries.len() == allowed.len() && members.entries.iter().all(has)
+        }
+        _ => false,
+    }
+}
+
+/// The limit of a string that does not hold, as what to send.
+pub(crate) fn of_text(limits: &TextLimits, text: &str) -> Option<String> {
+    // Counting is only worth it where the number of bytes leaves room for doubt.
+    let bytes = text.len() as u64;
+    let length = || text.chars().count() as u64;
+    if let Some(min) = limits.min
+        && (bytes < min || (bytes < min.saturating_mul(4) && length() < min))
+    {
+        return Some(format!(
+            "at least {}; these are {}",
+            counted(min, "character"),
+            length()
+        ));
+    }
+    if let Some(max) = limits.max
+        && bytes > max
+        && length() > max
+    {
+        return Some(format!(
+            "at most {}; these are {}",
+            counted(max, "character"),
+            length()
+        ));
+    }
+    if limits.not_blank && text.trim().is_empty() {
+        return Some("a text that is not blank".to_owned());
+    }
+    let broken = limits.patterns.iter().find(|pattern| !pattern.is_match(text))?;
+    Some(format!(
+        "a text that matches `{}`",
+        crate::issue::echo(broken.as_str())
+    ))
+}
+
+/// Whether the limits of a number hold.
+pub(crate) fn number_fits(limits: &NumberLimits, text: &str) -> bool {
+    let bounds = [
+        &limits.min,
+        &limits.max,
+        &limits.above,
+        &limits.below,
+        &limits.multiple_of,
+    ];
+    if bounds.into_iter().all(Option::is_none) {
+        return true;
+    }
+    let Some(value) = Decimal::parse(text) else {
+        return false;
+    };
+    limits.min.as_ref().is_none_or(|min| value >= min.value())
+        && limits.max.as_ref().is_none_or(|max| value <= max.value())
+        && limits.above.as_ref().is_none_or(|above| value > above.value())
+        && limits.below.as_ref().is_none_or(|below| value < below.value())
+        && limits
+            .multiple_of
+            .as_ref()
+            .is_none_or(|step| value.is_multiple_of(&step.value()))
+}
+
+/// The limit of a count that does not hold, as what to send.
+pub(crate) fn of_count(count: usize, min: Option<u64>, max: Option<u64>, one: &str) -> Option<String> {
+    let count = count as u64;
+    if let Some(min) = min.filter(|min| count < *min) {
+        return Some(format!("at least {}; these are {count}", counted(min, one)));
+    }
+    let max = max.filter(|max| count > *max)?;
+    Some(format!("at most {}; these are {count}", counted(max, one)))
+}
+
+fn counted(count: u64, one: &str) -> String {
+    match (count, one.strip_suffix('y')) {
+        (1, _) => format!("1 {one}"),
+        (_, Some(stem)) => format!("{count} {stem}ies"),
+        (_, None) => format!("{count} {one}s"),
+    }
+}
+
+/// The positions of the first item that comes again, and of its return.
+pub(crate) fn repeated_item(items: &[Node<'_>]) -> Option<(usize, usize)> {
+    let mut known = HashMap::with_capacity(items.len());
+    let mut texts = HashSet::new();
+    for (place, item) in items.iter().enumerate() {
+        let text = match item {
+            Node::Text(text) if texts.insert(text.as_ref()) => continue,
+            item => canonical(item),
+        };
+        if let Node::Text(text) = item {
+            let first = items
+                .iter()
+                .position(|other| matches!(other, Node::Text(other) if other == text))?;
+            return Some((first, place));
+        }
+        if let Some(first) = known.insert(text, place) {
+            return Some((first, place));
+        }
+    }
+    None
+}
+
+/// A text that is the same for equal values and for no others.
+fn canonical(node: &Node<'_>) -> String {
+    let mut text = String::new();
+    match node {
+        Node::Number(number) => {
+            let _ = write!(text, "{:?}", Decimal::parse(&number.text));
+        }
+        Node::List(items) => {
+            text.push('[');
+            for item in items {
+                text.push_str(&canonical(item));
+                text.push(',');
+            }
+        }
+        Node::Object(members) => {
+            text.push('{');
+            let entries = members.entries.iter();
+            let mut entries: Vec<_> = entries.map(|(key, entry)| (key, canonical(entry))).collect();
+            entries.sort();
+            for (key, entry) in entries {
+                let _ = write!(text, "{key:?}:{entry},");
+            }
+        }
+        scalar => {
+            let _ = scalar.write(&mut text);
+        }
+    }
+    text
+}

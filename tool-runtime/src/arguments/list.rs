@@ -1,0 +1,134 @@
+//! Lists: their items, one value that stands for a list, and the limits of both.
+
+use super::coerce::{Around, Coercer};
+use super::limits;
+use super::node::Node;
+use super::report::Path;
+use super::wording::{self, Wanted};
+use crate::issue::{Code, Issue};
+use crate::schema::shape::{FormId, List, Rest};
+use crate::schema::types::Types;
+
+/// Whether a list is of any number of items of one form, so that one value can stand for it.
+pub(super) fn takes_one_for_all(list: &List) -> bool {
+    !list.is_tuple() && list.rest != Rest::Denied
+}
+
+impl<'s> Coercer<'s> {
+    pub(super) fn list<'a>(
+        &mut self,
+        items: &[Node<'a>],
+        list: Option<&'s List>,
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<Node<'a>> {
+        let (start, tally) = (self.report.issues.len(), self.report.tally);
+        let mut changed: Option<Vec<Node<'a>>> = None;
+        for (place, item) in items.iter().enumerate() {
+            let at = Path::Index(at, place);
+            let Some(form) = list.and_then(|list| list.item(place)) else {
+                self.free(item, &at);
+                continue;
+            };
+            if let Some(taken) = self.fit(item, form, &at, around.item())
+                && let Some(slot) = changed.get_or_insert_with(|| items.to_vec()).get_mut(place)
+            {
+                *slot = taken;
+            }
+        }
+        let list = list?;
+        if self.report.tally.errors > tally.errors && self.is_only_item(items, list, around) {
+            self.report.issues.truncate(start);
+            self.report.tally = tally;
+            self.report.refuse(at, || ambiguous(items));
+            return None;
+        }
+        self.limit_list(changed.as_deref().unwrap_or(items), list, at);
+        changed.map(Node::List)
+    }
+
+    /// Whether what came for a list of lists has no list in it: it may be meant as the only one.
+    fn is_only_item(&self, items: &[Node<'_>], list: &List, around: Around) -> bool {
+        let nested = match list.rest {
+            Rest::Of(item) => self.shape.form(item).types.without(Types::NULL) == Types::ARRAY,
+            _ => false,
+        };
+        around.rigor.bends()
+            && around.wraps
+            && nested
+            && takes_one_for_all(list)
+            && !items.iter().any(|item| matches!(item, Node::List(_)))
+    }
+
+    /// Rule 5: one value stands for a list.
+    pub(super) fn wrapped<'a>(
+        &mut self,
+        node: &Node<'a>,
+        list: Option<&'s List>,
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<Node<'a>> {
+        let (start, errors) = (self.report.issues.len(), self.report.tally.errors);
+        let inside = Path::Index(at, 0);
+        let item = match list.and_then(|list| list.item(0)) {
+            Some(form) => self.fit(node, form, &inside, around.item()),
+            None => {
+                self.free(node, &inside);
+                None
+            }
+        };
+        if self.report.tally.errors > errors {
+            return None;
+        }
+        let items = vec![item.unwrap_or_else(|| node.clone())];
+        self.report.warn(at, || {
+            let message = format!(
+                "{} was read as a list of one; send an array",
+                wording::shown(node)
+            );
+            Issue::warning(Code::ScalarCoercedToList, "", message)
+        });
+        if let Some(found) = self.report.issues.get_mut(start..) {
+            // The list before its item.
+            found.rotate_right(usize::from(!found.is_empty()));
+        }
+        if let Some(list) = list {
+            self.limit_list(&items, list, at);
+        }
+        Some(Node::List(items))
+    }
+
+    fn limit_list(&mut self, items: &[Node<'_>], list: &List, at: &Path<'_>) {
+        let most = match list.rest {
+            Rest::Denied => Some(list.prefix.len() as u64),
+            _ => None,
+        };
+        let max = [list.max, most].into_iter().flatten().min();
+        if let Some(limit) = limits::of_count(items.len(), list.min, max, "item") {
+            self.report
+                .refuse(at, || wording::violated(&Node::List(items.to_vec()), limit));
+        }
+        if list.unique
+            && let Some((first, again)) = limits::repeated_item(items)
+        {
+            self.report.refuse(at, || {
+                let limit = format!("every item once; item {again} is item {first} again");
+                wording::violated(&Node::List(items.to_vec()), limit)
+            });
+        }
+    }
+
+    /// The form of a value by its number, for messages.
+    pub(super) fn wanted(&self, form: FormId) -> Wanted<'s> {
+        Wanted(self.shape, form)
+    }
+}
+
+fn ambiguous(items: &[Node<'_>]) -> Issue {
+    let sent = Node::List(items.to_vec());
+    let message = format!(
+        "a list of lists is wanted and {} may be the list or its only item; send an array of arrays",
+        wording::shown(&sent)
+    );
+    wording::refused(Code::AmbiguousList, &sent, message)
+}

@@ -1,0 +1,324 @@
+//! Objects: which key is which property, what is missing, what nobody knows.
+
+use std::borrow::Cow;
+
+use super::coerce::{Around, Coercer, stands_for_nothing};
+use super::limits;
+use super::node::{Members, Node};
+use super::report::Path;
+use super::rules::Rigor;
+use super::wording;
+use crate::issue::{Code, Issue};
+use crate::schema::shape::{Kind, Object, Property, Rest, fold};
+use crate::schema::types::Types;
+
+/// What becomes of a member.
+enum Slot<'a> {
+    AsSent,
+    Changed(Node<'a>),
+    /// It stands for nothing: as if it had not been sent.
+    Absent,
+}
+
+/// The changes to the members of one object; no memory is taken before the first.
+#[derive(Default)]
+struct Edits<'a> {
+    slots: Vec<(usize, Slot<'a>)>,
+    names: Vec<(usize, Cow<'a, str>)>,
+}
+
+impl<'s> Coercer<'s> {
+    pub(super) fn object<'a>(
+        &mut self,
+        members: &Members<'a>,
+        object: Option<&'s Object>,
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<Node<'a>> {
+        let object = object.unwrap_or(&FREE);
+        let mut edits = Edits::default();
+        let mut places = vec![None; object.properties.len()];
+        let mut extras = assign(members, object, &mut places);
+        if !extras.is_empty() && around.rigor.bends() {
+            self.respell(members, object, &mut places, &mut extras, &mut edits, around);
+        }
+        for (property, place) in object.properties.iter().zip(&places) {
+            let at = Path::Key(at, &property.name);
+            let Some((place, (key, node))) =
+                place.and_then(|place| Some((place, members.entries.get(place)?)))
+            else {
+                if property.required {
+                    let wanted = self.wanted(property.form);
+                    self.report
+                        .refuse(&at, || wording::missing(&property.name, wanted));
+                }
+                continue;
+            };
+            if *key != *property.name {
+                self.report.warn(&at, || wording::renamed(key, &property.name));
+            }
+            self.tell_repeated(members, place, &at);
+            let slot = self.property(node, property, &at, around.entry());
+            edits.set(place, slot);
+        }
+        for name in &object.also_required {
+            if members.get(name).is_none() {
+                let at = Path::Key(at, name);
+                self.report.refuse(&at, || wording::missing(name, "a value"));
+            }
+        }
+        for place in extras {
+            self.extra(members, place, object, &mut edits, at, around);
+        }
+        let absent = edits
+            .slots
+            .iter()
+            .filter(|(_, slot)| matches!(slot, Slot::Absent))
+            .count();
+        let count = members.entries.len() - absent;
+        if let Some(limit) = limits::of_count(count, object.min, object.max, "property") {
+            self.report
+                .refuse(at, || wording::violated(&Node::Object(members.clone()), limit));
+        }
+        edits.apply(members)
+    }
+
+    /// Rule 7: names that differ in case, `_` and `-` only.
+    fn respell<'a>(
+        &self,
+        members: &Members<'a>,
+        object: &Object,
+        places: &mut [Option<usize>],
+        extras: &mut Vec<usize>,
+        edits: &mut Edits<'a>,
+        around: Around,
+    ) {
+        let mut claims: Vec<(usize, usize)> = Vec::new();
+        for place in extras.iter().copied() {
+            let Some((key, _)) = members.entries.get(place) else {
+                continue;
+            };
+            if object.patterns.iter().any(|(pattern, _)| pattern.is_match(key)) || self.is_known(key, around)
+            {
+                continue;
+            }
+            let folded = fold(key);
+            let mut alike = object
+                .properties
+                .iter()
+                .enumerate()
+                .filter(|(_, property)| property.folded == folded);
+            if let (Some((position, property)), None) = (alike.next(), alike.next())
+                && places.get(position) == Some(&None)
+                // Where other keys are welcome, this one may be one of them.
+                && match object.rest {
+                    Rest::Unsaid | Rest::Denied => true,
+                    Rest::Any => property.required,
+                    Rest::Of(_) => false,
+                }
+            {
+                claims.push((position, place));
+            }
+        }
+        for (position, place) in &claims {
+            let rivals = claims.iter().filter(|(other, _)| other == position).count();
+            if let (1, Some(slot), Some(property)) = (
+                rivals,
+                places.get_mut(*position),
+                object.properties.get(*position),
+            ) {
+                *slot = Some(*place);
+                extras.retain(|extra| extra != place);
+                edits.names.push((*place, Cow::Owned(property.name.to_string())));
+            }
+        }
+    }
+
+    /// The value of a declared property.
+    fn property<'a>(
+        &mut self,
+        node: &Node<'a>,
+        property: &Property,
+        at: &Path<'_>,
+        around: Around,
+    ) -> Slot<'a> {
+        let form = self.shape.form(property.form);
+        let rigor = around.under(form).rigor;
+        match node {
+            Node::Null if !form.types.has(Types::NULL) && !property.required => {
+                if !property.has_default {
+                    return Slot::Absent;
+                }
+                if rigor != Rigor::Strict {
+                    self.report.warn(at, || {
+                        let message =
+                            "null was taken as not sent, the default is used; leave the key out for it";
+                        Issue::warning(Code::NullTreatedAsMissing, "", message)
+                    });
+                    return Slot::Absent;
+                }
+            }
+            Node::Text(text)
+                if !property.required
+                    && !form.types.has(Types::NULL)
+                    && stands_for_nothing(text, form, rigor) =>
+            {
+                self.report.warn(at, || {
+                    let message = format!(
+                        "{} was taken as not sent; leave the key out instead",
+                        wording::shown(node)
+                    );
+                    Issue::warning(Code::EmptyStringTreatedAsNull, "", message)
+                });
+                return Slot::Absent;
+            }
+            _ => {}
+        }
+        match self.fit(node, property.form, at, around) {
+            Some(changed) => Slot::Changed(changed),
+            None => Slot::AsSent,
+        }
+    }
+
+    /// A key that is no declared property's.
+    fn extra<'a>(
+        &mut self,
+        members: &Members<'a>,
+        place: usize,
+        object: &'s Object,
+        edits: &mut Edits<'a>,
+        at: &Path<'_>,
+        around: Around,
+    ) {
+        let Some((key, node)) = members.entries.get(place) else {
+            return;
+        };
+        let top = matches!(at, Path::Root);
+        let at = Path::Key(at, key);
+        self.tell_repeated(members, place, &at);
+        let mut matching = object
+            .patterns
+            .iter()
+            .filter(|(pattern, _)| pattern.is_match(key))
+            .map(|(_, form)| *form);
+        if let Some(first) = matching.next() {
+            let mut changed = self.fit(node, first, &at, around.entry());
+            for form in matching {
+                let again = match &changed {
+                    Some(node) => self.apart(|this| this.fit(node, form, &at, around.entry())),
+                    None => self.fit(node, form, &at, around.entry()),
+                };
+                changed = again.or(changed);
+            }
+            edits.set(place, changed.map_or(Slot::AsSent, Slot::Changed));
+            return;
+        }
+        match object.rest {
+            Rest::Of(form) => {
+                let changed = self.fit(node, form, &at, around.entry());
+                edits.set(place, changed.map_or(Slot::AsSent, Slot::Changed));
+            }
+            Rest::Any => self.free(node, &at),
+            Rest::Unsaid if object.is_free && !top => self.free(node, &at),
+            _ if self.is_known(key, around) => {}
+            rest => {
+                self.free(node, &at);
+                let code = if top {
+                    Code::UnknownParameter
+                } else {
+                    Code::UnknownProperty
+                };
+                let denied = rest == Rest::Denied && matches!(around.rigor, Rigor::Strict | Rigor::Exact);
+                let known: Vec<&str> = object.properties.iter().map(|property| &*property.name).collect();
+                if denied {
+                    self.report
+                        .refuse(&at, || wording::unknown(code, key, &known, true));
+                } else {
+                    self.report
+                        .overlook(&at, || wording::unknown(code, key, &known, false));
+                }
+                if rest == Rest::Denied && !self.keeps_denied {
+                    edits.set(place, Slot::Absent);
+                }
+            }
+        }
+    }
+
+    /// Whether another part of the same conjunction knows the key.
+    fn is_known(&self, key: &str, around: Around) -> bool {
+        around
+            .within
+            .is_some_and(|whole| match &self.shape.form(whole).kind {
+                Kind::Parts(parts) => parts.open || parts.declared.iter().any(|known| **known == *key),
+                _ => false,
+            })
+    }
+
+    fn tell_repeated(&mut self, members: &Members<'_>, place: usize, at: &Path<'_>) {
+        if members.repeated.binary_search(&place).is_ok()
+            && let Some((key, _)) = members.entries.get(place)
+        {
+            self.report.warn(at, || wording::repeated(key));
+        }
+    }
+}
+
+/// Gives the members to the properties of exactly their names; the places of the others are returned.
+fn assign(members: &Members<'_>, object: &Object, places: &mut [Option<usize>]) -> Vec<usize> {
+    let mut extras = Vec::new();
+    let mut guess = 0;
+    for (place, (key, _)) in members.entries.iter().enumerate() {
+        match object
+            .position(key, guess)
+            .and_then(|position| Some((position, places.get_mut(position)?)))
+        {
+            Some((position, slot)) => {
+                *slot = Some(place);
+                guess = position + 1;
+            }
+            None => extras.push(place),
+        }
+    }
+    extras
+}
+
+impl<'a> Edits<'a> {
+    fn set(&mut self, place: usize, slot: Slot<'a>) {
+        if !matches!(slot, Slot::AsSent) {
+            self.slots.push((place, slot));
+        }
+    }
+
+    fn apply(self, members: &Members<'a>) -> Option<Node<'a>> {
+        if self.slots.is_empty() && self.names.is_empty() {
+            return None;
+        }
+        let mut slots: Vec<_> = members.entries.iter().map(|_| Slot::AsSent).collect();
+        for (place, slot) in self.slots {
+            if let Some(as_sent) = slots.get_mut(place) {
+                *as_sent = slot;
+            }
+        }
+        let mut names = vec![None; members.entries.len()];
+        for (place, name) in self.names {
+            if let Some(as_sent) = names.get_mut(place) {
+                *as_sent = Some(name);
+            }
+        }
+        let changed = members.entries.iter().zip(slots).zip(names);
+        let entries = changed.filter_map(|(((key, node), slot), name)| {
+            let node = match slot {
+                Slot::AsSent => node.clone(),
+                Slot::Changed(changed) => changed,
+                Slot::Absent => return None,
+            };
+            Some((name.unwrap_or_else(|| key.clone()), node))
+        });
+        Some(Node::Object(Members {
+            entries: entries.collect(),
+            repeated: Vec::new(),
+        }))
+    }
+}
+
+static FREE: std::sync::LazyLock<Object> = std::sync::LazyLock::new(Object::free);

@@ -1,0 +1,432 @@
+//! JSON text → [`Node`], strictly RFC 8259: leniency of syntax is another part's work.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::node::{Members, Node};
+use crate::schema::pointer;
+
+/// Parses one complete JSON value of at most `levels` levels. Takes time linear in the text.
+pub(crate) fn parse(text: &str, levels: usize) -> Result<Node<'_>, ParseError> {
+    let mut parser = Parser { text, at: 0 };
+    parser.skip_space();
+    let node = parser.value(levels)?;
+    parser.skip_space();
+    match parser.peek() {
+        None => Ok(node),
+        Some(_) => Err(parser.fault("expected nothing more")),
+    }
+}
+
+/// Why a text is not JSON, or none that is read.
+#[derive(Debug)]
+pub(crate) struct ParseError {
+    pub(crate) fault: Fault,
+    /// The byte.
+    pub(crate) offset: usize,
+    /// The steps to the value, the last first; known for lone surrogates only.
+    steps: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Not JSON: what was expected instead.
+    Syntax(&'static str),
+    /// Half of a surrogate pair: JSON, but no text.
+    LoneSurrogate,
+    TooDeep,
+}
+
+impl ParseError {
+    /// Where the value is.
+    pub(crate) fn path(&self) -> String {
+        let mut path = String::new();
+        for step in self.steps.iter().rev() {
+            pointer::push(&mut path, step);
+        }
+        path
+    }
+
+    fn within(mut self, step: impl FnOnce() -> String) -> Self {
+        if self.fault == Fault::LoneSurrogate {
+            self.steps.push(step());
+        }
+        self
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn value(&mut self, levels: usize) -> Result<Node<'a>, ParseError> {
+        match self.peek() {
+            Some(b'{') => self.object(levels),
+            Some(b'[') => self.list(levels),
+            Some(b'"') => self.string().map(Node::Text),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.word("true", Node::Bool(true)),
+            Some(b'f') => self.word("false", Node::Bool(false)),
+            Some(b'n') => self.word("null", Node::Null),
+            _ => Err(self.fault("expected a value")),
+        }
+    }
+
+    fn list(&mut self, levels: usize) -> Result<Node<'a>, ParseError> {
+        let levels = self.enter(levels)?;
+        let mut items = Vec::new();
+        if self.take(b']') {
+            return Ok(Node::List(items));
+        }
+        loop {
+            let item = self
+                .value(levels)
+                .map_err(|error| error.within(|| items.len().to_string()))?;
+            items.push(item);
+            self.skip_space();
+            if self.take(b']') {
+                return Ok(Node::List(items));
+            }
+            if !self.take(b',') {
+                return Err(self.fault("expected `,` or `]`"));
+            }
+            self.skip_space();
+        }
+    }
+
+    fn object(&mut self, levels: usize) -> Result<Node<'a>, ParseError> {
+        let levels = self.enter(levels)?;
+        let mut entries = Vec::new();
+        if self.take(b'}') {
+            return Ok(Node::Object(Members::default()));
+        }
+        loop {
+            if self.peek() != Some(b'"') {
+                return Err(self.fault("expected a key in double quotes"));
+            }
+            let key = self.string()?;
+            self.skip_space();
+            if !self.take(b':') {
+                return Err(self.fault("expected `:`"));
+            }
+            self.skip_space();
+            let value = self
+                .value(levels)
+                .map_err(|error| error.within(|| key.to_string()))?;
+            entries.push((key, value));
+            self.skip_space();
+            if self.take(b'}') {
+                return Ok(Node::Object(each_key_once(entries)));
+            }
+            if !self.take(b',') {
+                return Err(self.fault("expected `,` or `}`"));
+            }
+            self.skip_space();
+        }
+    }
+
+    /// Steps over an opening bracket and the space behind it.
+    fn enter(&mut self, levels: usize) -> Result<usize, ParseError> {
+        let levels = levels.checked_sub(1).ok_or_else(|| self.error(Fault::TooDeep))?;
+        self.at += 1;
+        self.skip_space();
+        Ok(levels)
+    }
+
+    fn word(&mut self, word: &'static str, node: Node<'a>) -> Result<Node<'a>, ParseError> {
+        if self.rest().starts_with(word) {
+            self.at += word.len();
+            return Ok(node);
+        }
+        Err(self.fault("expected a value"))
+    }
+
+    fn number(&mut self) -> Result<Node<'a>, ParseError> {
+        let start = self.at;
+        self.take(b'-');
+        if !self.take(b'0') {
+            self.digits()?;
+        }
+        if self.take(b'.') {
+            self.digits()?;
+        }
+        if self.take(b'e') || self.take(b'E') {
+            if !self.take(b'+') {
+                self.take(b'-');
+            }
+            self.digits()?;
+        }
+        Ok(Node::number(self.text.get(start..self.at).unwrap_or_default()))
+    }
+
+    fn digits(&mut self) -> Result<(), ParseError> {
+        let start = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        if self.at > start {
+            Ok(())
+        } else {
+            Err(self.fault("expected a digit"))
+        }
+    }
+
+    fn string(&mut self) -> Result<Cow<'a, str>, ParseError> {
+        self.at += 1;
+        let mut unescaped: Option<String> = None;
+        loop {
+            let start = self.at;
+            let stop = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+            let rest = self.rest().as_bytes();
+            self.at += rest.iter().position(stop).unwrap_or(rest.len());
+            let run = self.text.get(start..self.at).unwrap_or_default();
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(match unescaped {
+                        None => Cow::Borrowed(run),
+                        Some(text) => Cow::Owned(text + run),
+                    });
+                }
+                Some(b'\\') => {
+                    let text = unescaped.get_or_insert_default();
+                    text.push_str(run);
+                    text.push(self.escape()?);
+                }
+                Some(_) => {
+                    return Err(self.fault("expected no line break or other control character in a string"));
+                }
+                None => return Err(self.fault("expected a closing `\"`")),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char, ParseError> {
+        let start = self.at;
+        self.at += 1;
+        let letter = match self.peek() {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => return self.unicode(start),
+            _ => return Err(self.fault("expected one of `\"\\/bfnrtu` after a backslash")),
+        };
+        self.at += 1;
+        Ok(letter)
+    }
+
+    fn unicode(&mut self, start: usize) -> Result<char, ParseError> {
+        let first = self.hex()?;
+        let code = match first {
+            0xD800..0xDC00 if self.rest().starts_with("\\u") => {
+                self.at += 1;
+                match self.hex()? {
+                    second @ 0xDC00..0xE000 => 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00),
+                    _ => first,
+                }
+            }
+            other => other,
+        };
+        char::from_u32(code).ok_or(ParseError {
+            fault: Fault::LoneSurrogate,
+            offset: start,
+            steps: Vec::new(),
+        })
+    }
+
+    /// `u` and four digits.
+    fn hex(&mut self) -> Result<u32, ParseError> {
+        self.at += 1;
+        let digits = self
+            .text
+            .get(self.at..self.at + 4)
+            .filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let code = code.ok_or_else(|| self.fault("expected four hexadecimal digits"))?;
+        self.at += 4;
+        Ok(code)
+    }
+
+    fn skip_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\n' | b'\t' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn fault(&self, expected: &'static str) -> ParseError {
+        self.error(Fault::Syntax(expected))
+    }
+
+    fn error(&self, fault: Fault) -> ParseError {
+        ParseError {
+            fault,
+            offset: self.at,
+            steps: Vec::new(),
+        }
+    }
+}
+
+/// Drops all but the last value of a key, which takes the place of the first.
+fn each_key_once<'a>(entries: Vec<(Cow<'a, str>, Node<'a>)>) -> Members<'a> {
+    let repeats = if entries.len() <= FEW {
+        let mut earlier = entries.iter().enumerate();
+        earlier.any(|(place, (key, _))| entries.iter().take(place).any(|(known, _)| known == key))
+    } else {
+        let mut known = std::collections::HashSet::with_capacity(entries.len());
+        !entries.iter().all(|(key, _)| known.insert(key.as_ref()))
+    };
+    if !repeats {
+        return Members {
+            entries,
+            repeated: Vec::new(),
+        };
+    }
+    let mut members = Members::default();
+    let mut places = HashMap::new();
+    for (key, value) in entries {
+        match places.get(&key) {
+            Some(&place) => {
+                if let Some((_, first)) = members.entries.get_mut(place) {
+                    *first = value;
+                }
+                members.repeated.push(place);
+            }
+            None => {
+                places.insert(key.clone(), members.entries.len());
+                members.entries.push((key, value));
+            }
+        }
+    }
+    members.repeated.sort_unstable();
+    members.repeated.dedup();
+    members
+}
+
+/// Up to this many keys are compared with each other, more are hashed.
+const FEW: usize = 12;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::{Fault, parse};
+    use crate::schema::depth;
+
+    #[test]
+    fn agrees_with_serde_json() {
+        let texts = [
+            "null",
+            "true",
+            "false",
+            "0",
+            "-0",
+            "1.5",
+            "-1e5",
+            "1E+5",
+            "\"\"",
+            "\"a\\u00e9\\n\\\"\\ud83d\\ude00é\"",
+            "[]",
+            " [ 1 , [2] ] ",
+            "{}",
+            "{\"a\":1,\"b\":{\"c\":[null]}}",
+            "{\"a\":1,\"a\":2,\"b\":3}",
+            "",
+            " ",
+            "nul",
+            "truee",
+            "01",
+            "1.",
+            ".5",
+            "-",
+            "+1",
+            "1e",
+            "\"",
+            "\"\n\"",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "[1,]",
+            "[1 2]",
+            "{a:1}",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "[",
+            "{",
+            "1 2",
+            "'a'",
+            "NaN",
+            "\u{feff}1",
+            "[1}",
+            "\"\\ud800\"",
+            "\"\\ud800\\u0041\"",
+            "\"\\udc00\"",
+        ];
+        for text in texts {
+            let ours = parse(text, depth::MOST).ok().map(|node| node.to_value());
+            assert_eq!(ours, serde_json::from_str::<Value>(text).ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_a_key_counts_and_keeps_its_place() {
+        let node = parse(r#"{"a":1,"b":2,"a":3}"#, 1).unwrap();
+        assert_eq!(node.to_value().to_string(), r#"{"a":3,"b":2}"#);
+        let super::Node::Object(members) = node else {
+            panic!()
+        };
+        assert_eq!(members.repeated, [0]);
+        let many: Vec<String> = (0..20).map(|n| format!("\"k{}\":{n}", n % 15)).collect();
+        let text = format!("{{{}}}", many.join(","));
+        let super::Node::Object(members) = parse(&text, 1).unwrap() else {
+            panic!()
+        };
+        assert_eq!(
+            (members.entries.len(), members.repeated),
+            (15, vec![0, 1, 2, 3, 4])
+        );
+    }
+
+    #[test]
+    fn levels_are_counted() {
+        let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+        assert!(parse(&nested(depth::MOST), depth::MOST).is_ok());
+        assert_eq!(
+            parse(&nested(depth::MOST + 1), depth::MOST).unwrap_err().fault,
+            Fault::TooDeep
+        );
+        assert_eq!(
+            parse(&"[".repeat(1_000_000), depth::MOST).unwrap_err().fault,
+            Fault::TooDeep
+        );
+    }
+
+    #[test]
+    fn lone_surrogates_are_found_where_they_are() {
+        let error = parse(r#"{"a":[1,"\ud83d x"]}"#, 8).unwrap_err();
+        assert_eq!(
+            (error.fault, error.path().as_str()),
+            (Fault::LoneSurrogate, "/a/1")
+        );
+    }
+}

@@ -1,0 +1,375 @@
+//! The scalar rows of the table in `coercion.md`: one function per wanted type, one arm per row.
+
+use super::node::{Node, Number};
+use crate::issue::Code;
+use crate::policy::Policy;
+use crate::schema::decimal::Decimal;
+use crate::schema::shape::Width;
+
+/// How much is let through: the policies, and what conforms as it was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Rigor {
+    Lenient,
+    Lossless,
+    Strict,
+    /// Nothing but what is taken in silence: for telling alternatives apart.
+    Exact,
+}
+
+impl Rigor {
+    /// Whether values of another type are read.
+    pub(crate) fn bends(self) -> bool {
+        matches!(self, Self::Lenient | Self::Lossless)
+    }
+}
+
+impl From<Policy> for Rigor {
+    fn from(policy: Policy) -> Self {
+        match policy {
+            Policy::Lenient => Self::Lenient,
+            Policy::Lossless => Self::Lossless,
+            Policy::Strict => Self::Strict,
+        }
+    }
+}
+
+/// What a row says of a value.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Ruling<'a> {
+    AsSent,
+    /// The same value, written in the one way that everybody reads.
+    Rewritten(Node<'a>),
+    Changed(Node<'a>, Code),
+    Refused(Code),
+}
+
+/// An integer is wanted.
+pub(crate) fn integer<'a>(sent: &Node<'a>, width: Option<Width>, rigor: Rigor) -> Ruling<'a> {
+    match sent {
+        Node::Number(number) => number_as_integer(number, width, rigor),
+        Node::Text(text) if rigor.bends() => match Decimal::parse(text.trim()) {
+            Some(value) if value.is_integer() => held(&value, width, Code::StringLiteralConvertedToInteger),
+            _ => Ruling::Refused(Code::UnsupportedIntegerLiteral),
+        },
+        _ => Ruling::Refused(Code::UnsupportedIntegerLiteral),
+    }
+}
+
+fn number_as_integer<'a>(number: &Number<'a>, width: Option<Width>, rigor: Rigor) -> Ruling<'a> {
+    if number.is_plain_integer() && number.text.len() < 19 && width.is_none() && number.text != "-0" {
+        return Ruling::AsSent;
+    }
+    let Some(value) = Decimal::parse(&number.text) else {
+        return Ruling::Refused(Code::UnsupportedIntegerLiteral);
+    };
+    if number.is_plain_integer() {
+        return match held(&value, width, Code::NumberCoercedToInteger) {
+            Ruling::Changed(node, _) if number.text == "-0" => Ruling::Rewritten(node),
+            Ruling::Changed(..) => Ruling::AsSent,
+            refused => refused,
+        };
+    }
+    match (rigor, value.is_integer()) {
+        (Rigor::Exact, _) => Ruling::Refused(Code::UnsupportedIntegerLiteral),
+        (Rigor::Strict, true) => match held(&value, width, Code::NumberCoercedToInteger) {
+            Ruling::Changed(..) => Ruling::AsSent,
+            refused => refused,
+        },
+        (Rigor::Lenient | Rigor::Lossless, true) => held(&value, width, Code::NumberCoercedToInteger),
+        (Rigor::Lenient, false) => held(
+            &value.truncated(),
+            width,
+            Code::FractionalNumberTruncatedToInteger,
+        ),
+        (Rigor::Lossless | Rigor::Strict, false) => Ruling::Refused(Code::UnsupportedIntegerLiteral),
+    }
+}
+
+/// An integer, if the type can hold it.
+fn held<'a>(value: &Decimal<'_>, width: Option<Width>, code: Code) -> Ruling<'a> {
+    let width = width.unwrap_or(SIXTY_FOUR_BITS);
+    let fits =
+        |limit: &'static str, wrong| Decimal::parse(limit).is_some_and(|limit| value.cmp(&limit) != wrong);
+    let fits = fits(width.least, std::cmp::Ordering::Less) && fits(width.most, std::cmp::Ordering::Greater);
+    match value.integer_text().filter(|_| fits) {
+        Some(text) => Ruling::Changed(Node::number(text), code),
+        None => Ruling::Refused(Code::IntegerOutOfRange),
+    }
+}
+
+/// What an integer holds whose type is not known: 64 bits, of either sign.
+pub(crate) const SIXTY_FOUR_BITS: Width = Width {
+    least: "-9223372036854775808",
+    most: "18446744073709551615",
+};
+
+/// A number is wanted.
+pub(crate) fn number<'a>(sent: &Node<'a>, rigor: Rigor) -> Ruling<'a> {
+    match sent {
+        Node::Number(number) if number.is_finite() => Ruling::AsSent,
+        Node::Text(text) if rigor.bends() => match spelled(text.trim()).map(Node::number) {
+            Some(Node::Number(number)) if number.is_finite() => {
+                Ruling::Changed(Node::Number(number), Code::StringLiteralConvertedToNumber)
+            }
+            _ => Ruling::Refused(Code::UnsupportedNumberLiteral),
+        },
+        _ => Ruling::Refused(Code::UnsupportedNumberLiteral),
+    }
+}
+
+/// A number as JSON has it: no `+`, no zeros in front, digits on both sides of the point.
+fn spelled(text: &str) -> Option<String> {
+    Decimal::parse(text)?;
+    let (sign, unsigned) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let end = unsigned.find(['e', 'E']).unwrap_or(unsigned.len());
+    let (mantissa, exponent) = unsigned.split_at_checked(end)?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let whole = match whole.trim_start_matches('0') {
+        "" => "0",
+        digits => digits,
+    };
+    let point = if fraction.is_empty() { "" } else { "." };
+    Some([sign, whole, point, fraction, exponent].concat())
+}
+
+/// A boolean is wanted.
+pub(crate) fn boolean<'a>(sent: &Node<'a>, rigor: Rigor) -> Ruling<'a> {
+    let read = match sent {
+        Node::Bool(_) => return Ruling::AsSent,
+        Node::Text(text) if rigor.bends() => match text.trim() {
+            text if text.eq_ignore_ascii_case("true") => Some((true, Code::StringLiteralConvertedToBoolean)),
+            text if text.eq_ignore_ascii_case("false") => {
+                Some((false, Code::StringLiteralConvertedToBoolean))
+            }
+            _ => None,
+        },
+        Node::Number(number) if rigor.bends() => match &*number.text {
+            "0" => Some((false, Code::NumberCoercedToBoolean)),
+            "1" => Some((true, Code::NumberCoercedToBoolean)),
+            _ => None,
+        },
+        _ => None,
+    };
+    match read {
+        Some((is, code)) => Ruling::Changed(Node::Bool(is), code),
+        None => Ruling::Refused(Code::UnsupportedBooleanLiteral),
+    }
+}
+
+/// A string is wanted.
+pub(crate) fn string<'a>(sent: &Node<'a>, rigor: Rigor) -> Ruling<'a> {
+    match sent {
+        Node::Text(_) => Ruling::AsSent,
+        Node::Number(number)
+            if rigor == Rigor::Lenient || (rigor == Rigor::Lossless && !number.approximate) =>
+        {
+            Ruling::Changed(Node::Text(number.text.clone()), Code::NumberCoercedToString)
+        }
+        Node::Bool(is) if rigor.bends() => Ruling::Changed(
+            Node::Text(if *is { "true" } else { "false" }.into()),
+            Code::BooleanCoercedToString,
+        ),
+        _ => Ruling::Refused(Code::UnsupportedStringLiteral),
+    }
+}
+
+/// The words that models write for nothing.
+pub(crate) fn means_nothing(text: &str) -> bool {
+    let text = text.trim();
+    text.is_empty() || text.eq_ignore_ascii_case("null") || text.eq_ignore_ascii_case("none")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::parse::parse;
+
+    const RIGORS: [Rigor; 3] = [Rigor::Lenient, Rigor::Lossless, Rigor::Strict];
+
+    type Row = fn(&Node<'static>, Rigor) -> Ruling<'static>;
+
+    /// What a row makes of JSON text under the three policies: the new text or the code, and the code of a change.
+    fn under(row: Row, sent: &'static str) -> [String; 3] {
+        let sent = parse(sent, 4).unwrap();
+        RIGORS.map(|rigor| match row(&sent, rigor) {
+            Ruling::AsSent => "as sent".to_owned(),
+            Ruling::Rewritten(node) => node.preview(),
+            Ruling::Changed(node, code) => format!("{} {code}", node.preview()),
+            Ruling::Refused(code) => code.to_string(),
+        })
+    }
+
+    fn whole(sent: &Node<'static>, rigor: Rigor) -> Ruling<'static> {
+        integer(sent, None, rigor)
+    }
+
+    fn refused(row: Row, code: Code, sent: &[&'static str]) {
+        for sent in sent {
+            assert_eq!(under(row, sent), [code.as_str(); 3], "{sent}");
+        }
+    }
+
+    #[test]
+    fn integers_from_strings() {
+        for (sent, value) in [
+            ("\"42\"", "42"),
+            ("\" 42 \"", "42"),
+            ("\"+5\"", "5"),
+            ("\"-0\"", "0"),
+            ("\"42.0\"", "42"),
+            ("\"1e3\"", "1000"),
+            ("\"007\"", "7"),
+        ] {
+            let read = format!("{value} string_literal_converted_to_integer");
+            assert_eq!(
+                under(whole, sent),
+                [read.as_str(), &read, "unsupported_integer_literal"],
+                "{sent}"
+            );
+        }
+    }
+
+    #[test]
+    fn integers_from_numbers() {
+        for (sent, value) in [("3.0", "3"), ("1e3", "1000"), ("-2.50e1", "-25")] {
+            let read = format!("{value} number_coerced_to_integer");
+            assert_eq!(under(whole, sent), [read.as_str(), &read, "as sent"], "{sent}");
+        }
+        for (sent, value) in [
+            ("3.14", "3"),
+            ("-3.99", "-3"),
+            ("-0.5", "0"),
+            ("1e-999999999", "0"),
+        ] {
+            let cut = format!("{value} fractional_number_truncated_to_integer");
+            assert_eq!(
+                under(whole, sent),
+                [
+                    cut.as_str(),
+                    "unsupported_integer_literal",
+                    "unsupported_integer_literal"
+                ],
+                "{sent}"
+            );
+        }
+        assert_eq!(under(whole, "9007199254740993"), ["as sent"; 3]);
+        assert_eq!(under(whole, "-0"), ["0"; 3]);
+    }
+
+    #[test]
+    fn no_integers() {
+        let refusals = [
+            "\"3.14\"",
+            "\"many\"",
+            "\"1_000\"",
+            "\"0x1F\"",
+            "\"1,000\"",
+            "true",
+            "\"\"",
+            "{}",
+            "[]",
+        ];
+        refused(whole, Code::UnsupportedIntegerLiteral, &refusals);
+        let beyond = ["18446744073709551616", "-9223372036854775809", "1e999999999"];
+        refused(whole, Code::IntegerOutOfRange, &beyond);
+        assert_eq!(under(whole, "\"1e999999999\"")[..2], ["integer_out_of_range"; 2]);
+        let byte = |sent: &'static str| {
+            integer(
+                &parse(sent, 1).unwrap(),
+                crate::schema::shape::Width {
+                    least: "0",
+                    most: "255",
+                }
+                .into(),
+                Rigor::Lenient,
+            )
+        };
+        assert_eq!(byte("255"), Ruling::AsSent);
+        assert_eq!(byte("256"), Ruling::Refused(Code::IntegerOutOfRange));
+        assert_eq!(byte("\"-1\""), Ruling::Refused(Code::IntegerOutOfRange));
+    }
+
+    #[test]
+    fn numbers() {
+        for (sent, value) in [
+            ("\"2.5\"", "2.5"),
+            ("\"+2\"", "2"),
+            ("\".5\"", "0.5"),
+            ("\"5.\"", "5"),
+            ("\"-007.50E+1\"", "-7.50E+1"),
+        ] {
+            let read = format!("{value} string_literal_converted_to_number");
+            assert_eq!(
+                under(number, sent),
+                [read.as_str(), &read, "unsupported_number_literal"],
+                "{sent}"
+            );
+        }
+        refused(
+            number,
+            Code::UnsupportedNumberLiteral,
+            &[
+                "1e400",
+                "\"1e400\"",
+                "\"NaN\"",
+                "\"Infinity\"",
+                "\"inf\"",
+                "true",
+                "{}",
+            ],
+        );
+        assert_eq!(under(number, "1.50"), ["as sent"; 3]);
+    }
+
+    #[test]
+    fn booleans() {
+        for (sent, value) in [("\"true\"", "true"), ("\" False \"", "false")] {
+            let read = format!("{value} string_literal_converted_to_boolean");
+            assert_eq!(
+                under(boolean, sent),
+                [read.as_str(), &read, "unsupported_boolean_literal"],
+                "{sent}"
+            );
+        }
+        for (sent, value) in [("0", "false"), ("1", "true")] {
+            let read = format!("{value} number_coerced_to_boolean");
+            assert_eq!(
+                under(boolean, sent),
+                [read.as_str(), &read, "unsupported_boolean_literal"],
+                "{sent}"
+            );
+        }
+        refused(
+            boolean,
+            Code::UnsupportedBooleanLiteral,
+            &["\"yes\"", "\"1\"", "2", "1.0", "[]"],
+        );
+    }
+
+    #[test]
+    fn strings() {
+        for sent in ["42", "1.50", "9007199254740993"] {
+            let read = format!("\"{sent}\" number_coerced_to_string");
+            assert_eq!(
+                under(string, sent),
+                [read.as_str(), &read, "unsupported_string_literal"],
+                "{sent}"
+            );
+        }
+        let read = "\"true\" boolean_coerced_to_string";
+        assert_eq!(under(string, "true"), [read, read, "unsupported_string_literal"]);
+        refused(string, Code::UnsupportedStringLiteral, &["{}", "[1]"]);
+        let lost = serde_json::json!(1e300);
+        assert!(matches!(
+            string(&Node::from_value(&lost), Rigor::Lossless),
+            Ruling::Refused(_)
+        ));
+        assert!(matches!(
+            string(&Node::from_value(&lost), Rigor::Lenient),
+            Ruling::Changed(..)
+        ));
+    }
+}

@@ -1,0 +1,120 @@
+//! The arguments as a whole: whatever came is an object, or there is an error that says what to send.
+
+use std::borrow::Cow;
+
+use super::node::{Members, Node};
+use super::parse::{Fault, ParseError, parse};
+use super::wording;
+use crate::call::RawArguments;
+use crate::issue::{Code, Issue, echo};
+use crate::policy::Policy;
+use crate::schema::depth;
+
+/// The arguments as an object, with what was done to get there.
+pub(crate) fn object<'a>(input: &'a RawArguments, policy: Policy) -> Result<(Node<'a>, Vec<Issue>), Issue> {
+    match input {
+        RawArguments::Text(text) => from_text(text, policy),
+        RawArguments::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => from_text(text, policy),
+            Err(error) => Err(Issue::error(
+                Code::JsonParseError,
+                "",
+                format!(
+                    "byte {} is not UTF-8; send JSON text in UTF-8",
+                    error.valid_up_to()
+                ),
+            )),
+        },
+        RawArguments::Value(value) if depth::is_too_deep(value) => Err(too_deep()),
+        RawArguments::Value(value) => from_node(Node::from_value(value), policy),
+    }
+}
+
+fn from_text(text: &str, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), Issue> {
+    if text.trim().is_empty() {
+        return Ok(empty());
+    }
+    // Text that is not JSON: this is where a repair of its syntax comes in, before anything is refused.
+    let node = parse(text, depth::MOST).map_err(|error| refused(text, &error))?;
+    from_node(node, policy)
+}
+
+fn from_node(node: Node<'_>, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), Issue> {
+    match node {
+        Node::Object(_) => Ok((node, Vec::new())),
+        Node::Null => Ok(empty()),
+        Node::Text(text) if policy != Policy::Strict => match decoded(text) {
+            Ok(node) => {
+                let message =
+                    "the arguments came as a string that holds JSON and were decoded; send the object itself";
+                Ok((node, vec![Issue::warning(Code::JsonStringDecoded, "", message)]))
+            }
+            Err(text) => Err(not_an_object(&Node::Text(text))),
+        },
+        other => Err(not_an_object(&other)),
+    }
+}
+
+/// The object that a string holds; otherwise the string.
+fn decoded(text: Cow<'_, str>) -> Result<Node<'_>, Cow<'_, str>> {
+    let node = match &text {
+        Cow::Borrowed(text) => parse(text, depth::MOST).ok(),
+        Cow::Owned(text) => parse(text, depth::MOST).ok().map(Node::into_owned),
+    };
+    node.filter(|node| matches!(node, Node::Object(_))).ok_or(text)
+}
+
+fn empty<'a>() -> (Node<'a>, Vec<Issue>) {
+    let message = "no arguments were sent, which was read as {}; send an object";
+    (
+        Node::Object(Members::default()),
+        vec![Issue::warning(Code::EmptyArguments, "", message)],
+    )
+}
+
+fn not_an_object(sent: &Node<'_>) -> Issue {
+    let message = format!(
+        "{} is no object; send the arguments as an object, by their names",
+        wording::shown(sent)
+    );
+    wording::refused(Code::ArgumentsNotObject, sent, message)
+}
+
+fn too_deep() -> Issue {
+    let message = format!("nested deeper than {} levels; send a flatter value", depth::MOST);
+    Issue::error(Code::TooDeep, "", message)
+}
+
+fn refused(text: &str, error: &ParseError) -> Issue {
+    let before = text.get(..error.offset).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    match error.fault {
+        Fault::TooDeep => too_deep(),
+        Fault::LoneSurrogate => Issue::error(
+            Code::JsonParseError,
+            error.path(),
+            format!("half of a surrogate pair at line {line} column {column}; send the character itself"),
+        ),
+        Fault::Syntax(expected) => {
+            let found = match text.get(error.offset..).unwrap_or_default().chars().next() {
+                Some(_) => format!(
+                    "found `{}`",
+                    echo(
+                        text.get(error.offset..)
+                            .unwrap_or_default()
+                            .lines()
+                            .next()
+                            .unwrap_or_default()
+                    )
+                ),
+                None => "the text ends".to_owned(),
+            };
+            let message = format!(
+                "not JSON at line {line} column {column} (byte {}): {expected}, {found}; send valid JSON",
+                error.offset
+            );
+            Issue::error(Code::JsonParseError, "", message).sent_as(text)
+        }
+    }
+}
