@@ -10,7 +10,15 @@ use crate::errors::Errors;
 use crate::rename::RenameRule;
 use crate::signature::{self, Function};
 
+/// Where a tool stands.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Place {
+    Free,
+    Method,
+}
+
 pub(crate) struct ToolFn {
+    pub(crate) place: Place,
     /// As written, without what only this crate understands.
     pub(crate) function: Function,
     pub(crate) attr: ToolAttr,
@@ -29,7 +37,7 @@ pub(crate) struct Param {
 }
 
 impl ToolFn {
-    pub(crate) fn read(mut function: Function, mut attr: ToolAttr, errors: &Errors) -> Self {
+    pub(crate) fn read(place: Place, mut function: Function, mut attr: ToolAttr, errors: &Errors) -> Self {
         let ident = &function.sig.ident;
         let name = attr
             .name
@@ -56,6 +64,7 @@ impl ToolFn {
             }
         }
         Self {
+            place,
             function,
             attr,
             name,

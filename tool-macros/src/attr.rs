@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Attribute, Expr, ExprArray, ExprRange, LitStr, Meta, Path, token};
 
@@ -87,7 +87,10 @@ impl ToolAttr {
         keys::each(input, "tool", TOOL_KEYS, errors, |key, entry| {
             match key {
                 "name" => self.name = Some(entry.literal()?),
-                "description" => self.description = Some(entry.text()?),
+                "description" => {
+                    self.description = Some(Text::Refused);
+                    self.description = Some(entry.text()?);
+                }
                 "rename_all" => self.rename_all = Some(RenameRule::parse(&entry.literal()?)?),
                 "strict" => self.strict = entry.flag()?,
                 "title" => self.title = Some(entry.text()?),
@@ -163,7 +166,10 @@ impl ArgAttr {
             let flag = || Ok::<_, syn::Error>(entry.flag()?.then(|| entry.span()));
             match key {
                 "name" => self.name = Some(entry.literal()?),
-                "description" => self.description = Some(entry.text()?),
+                "description" => {
+                    self.description = Some(Text::Refused);
+                    self.description = Some(entry.text()?);
+                }
                 "default" => self.default = Some(entry.keyed(entry.expr("..")?)),
                 "range" => self.range = Some(entry.keyed(range(entry)?)),
                 "length" => self.length = Some(entry.keyed(range(entry)?)),
@@ -234,16 +240,19 @@ fn examples(entry: &Entry<'_>) -> syn::Result<Vec<TokenStream>> {
     syn::bracketed!(list in input);
     let mut examples = Vec::new();
     while !list.is_empty() {
-        if !list.peek(token::Brace) {
-            return Err(expected(list.span()));
+        let tokens: TokenTree = list.parse()?;
+        match tokens {
+            TokenTree::Group(object) if object.delimiter() == Delimiter::Brace => {
+                examples.push(object.stream());
+            }
+            other => {
+                list.parse::<TokenStream>()?;
+                return Err(expected(other.span()));
+            }
         }
-        let object;
-        syn::braced!(object in list);
-        examples.push(object.parse()?);
-        if list.is_empty() {
-            break;
+        if !list.is_empty() {
+            let _: syn::Token![,] = list.parse()?;
         }
-        let _: syn::Token![,] = list.parse()?;
     }
     Ok(examples)
 }

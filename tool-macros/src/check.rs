@@ -8,23 +8,16 @@ use std::fmt::Display;
 use proc_macro2::Span;
 use syn::{GenericArgument, LitStr, PathArguments, ReceiverKind, ReturnType, Safety, Type};
 
-use crate::ast::ToolFn;
+use crate::ast::{Place, ToolFn};
 use crate::errors::Errors;
 use crate::limits;
 use crate::signature::is_tool;
 
-/// Where a tool stands.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Place {
-    Free,
-    Method,
-}
-
-pub(crate) fn check(tool: &ToolFn, place: Place, errors: &Errors) {
+pub(crate) fn check(tool: &ToolFn, errors: &Errors) {
     description(tool, errors);
-    attributes(tool, place, errors);
+    attributes(tool, errors);
     qualifiers(tool, errors);
-    receiver(tool, place, errors);
+    receiver(tool, errors);
     name(&tool.name, errors);
     for param in &tool.params {
         name(&param.name, errors);
@@ -44,7 +37,7 @@ fn description(tool: &ToolFn, errors: &Errors) {
     }
 }
 
-fn attributes(tool: &ToolFn, place: Place, errors: &Errors) {
+fn attributes(tool: &ToolFn, errors: &Errors) {
     for attr in &tool.function.attrs {
         if is_tool(attr) {
             errors.over(attr.path(), "`#[tool]` is given twice; write all keys into one");
@@ -52,7 +45,7 @@ fn attributes(tool: &ToolFn, place: Place, errors: &Errors) {
             errors.over(attr.path(), "`#[arg(..)]` belongs on a parameter of the function");
         }
     }
-    if let (Place::Method, Some(path)) = (place, &tool.attr.krate) {
+    if let (Place::Method, Some(path)) = (tool.place, &tool.attr.krate) {
         errors.over(
             path,
             "`crate` belongs on the whole block: `#[tools(crate = path)]`",
@@ -104,13 +97,13 @@ fn qualifiers(tool: &ToolFn, errors: &Errors) {
         errors.at(tool.function.body.span(), "a tool needs a body: `{ .. }`");
     }
     if let ReturnType::Type(_, ty) = &sig.output {
-        returned(ty, errors);
+        returned(ty, tool.place, errors);
     }
 }
 
-fn receiver(tool: &ToolFn, place: Place, errors: &Errors) {
+fn receiver(tool: &ToolFn, errors: &Errors) {
     let Some(receiver) = &tool.receiver else { return };
-    let message = match (place, &receiver.kind) {
+    let message = match (tool.place, &receiver.kind) {
         (Place::Method, ReceiverKind::Reference(_, _, None)) => return,
         (Place::Free, _) => {
             "`self` in a tool needs `#[tools]` on the `impl` block, and `#[tool]` on the method"
@@ -155,7 +148,7 @@ fn name(name: &LitStr, errors: &Errors) {
         .find(|c| !matches!(c, 'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-'))
     {
         Some(c) => format!("{c:?} is not allowed"),
-        None if value.is_empty() => "it is empty".to_owned(),
+        None if value.is_empty() => "there is nothing left of it".to_owned(),
         None if value.len() > 64 => format!("it has {} characters", value.len()),
         None => return,
     };
@@ -198,21 +191,23 @@ pub(crate) fn owned(ty: &Type, errors: &Errors) {
 }
 
 /// A returned value outlives the call; what it borrows would not.
-fn returned(ty: &Type, errors: &Errors) {
+fn returned(ty: &Type, place: Place, errors: &Errors) {
     match ty {
         Type::Reference(reference) => {
-            if reference
-                .lifetime
-                .as_ref()
-                .is_none_or(|lifetime| lifetime.ident != "static")
-            {
-                errors.at(
+            let lifetime = reference.lifetime.as_ref();
+            if lifetime.is_some_and(|lifetime| lifetime.ident == "static") {
+                return;
+            }
+            match place {
+                // A missing lifetime, with good advice.
+                Place::Free => errors.leave_to_rustc(),
+                Place::Method => errors.at(
                     reference.and_token.span,
                     "a tool cannot return what it borrowed; return an owned value, as `String` for `&str`",
-                );
+                ),
             }
         }
-        _ => inner_types(ty, &mut |ty| returned(ty, errors)),
+        _ => inner_types(ty, &mut |ty| returned(ty, place, errors)),
     }
 }
 

@@ -27,6 +27,9 @@ impl Runtime {
     pub(crate) fn import(&self) -> TokenStream {
         let path = self.path.to_token_stream();
         let alias = self.at(Span::mixed_site());
-        quote!(use #path::__private::{self as #alias, Respond as _};)
+        quote! {
+            use #path::__private as #alias;
+            use #alias::Respond as _;
+        }
     }
 }

@@ -3,48 +3,43 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Expr, ReturnType};
+use syn::{Expr, ExprRange, RangeLimits, ReturnType};
 
-use crate::ast::{Param, ToolFn};
+use crate::ast::{Param, Place, ToolFn};
 use crate::attr::Keyed;
 use crate::crate_path::Runtime;
 
 pub(crate) fn expand(tool: &ToolFn) -> TokenStream {
     let function = &tool.function;
     let ident = &function.sig.ident;
-    let cfgs: Vec<_> = function.cfgs().collect();
     let structure = structure(tool);
-    let rt = &Runtime::new(tool.attr.krate.as_ref(), ident);
-    let import = rt.import();
-    let params = params(tool, rt);
-    let types = types(tool, rt);
-    let declaration = declaration(tool, &quote!(&Self::PARAMS), rt);
-    let call = Ident::new("call", Span::mixed_site());
-    let run = run(tool, &quote!(#ident), rt);
-    let pattern = bindings(tool);
-    let started = Ident::new("run", ident.span());
-    let rt = rt.at(Span::mixed_site());
+    let rt = Runtime::new(tool.attr.krate.as_ref(), ident);
+    let declared = declared(tool, &rt);
+    let implementation = implementation(tool, &rt, &declared);
     quote! {
         #function
 
         #structure
 
+        #implementation
+    }
+}
+
+/// `Tool` for the struct, out of everybody's way.
+pub(crate) fn implementation(tool: &ToolFn, rt: &Runtime, body: &TokenStream) -> TokenStream {
+    let cfgs = tool.function.cfgs();
+    let ident = &tool.function.sig.ident;
+    let import = rt.import();
+    let rt = rt.at(Span::mixed_site());
+    quote! {
         #(#cfgs)*
         const _: () = {
             #import
 
-            impl #ident {
-                const PARAMS: #types = #params;
-            }
-
             #[automatically_derived]
             impl #rt::Tool for #ident {
-                fn declare() -> #rt::Declaration {
-                    #declaration
-                }
-
-                fn call(#call: #rt::Call<'_>) -> #rt::Handled {
-                    #call.#started(&Self::PARAMS, |#pattern| #run)
+                fn declare() -> #rt::DeclaredTool {
+                    #body
                 }
             }
         };
@@ -64,58 +59,76 @@ pub(crate) fn structure(tool: &ToolFn) -> TokenStream {
     }
 }
 
-/// `(Param<A>, Param<B>)`: each type is named once, so that a bad one is reported once, under itself.
-pub(crate) fn types(tool: &ToolFn, rt: &Runtime) -> TokenStream {
-    let types = tool.params.iter().map(|Param { ty, .. }| {
-        let rt = rt.at(ty.span());
-        quote!(#rt::Param<#ty>)
-    });
-    quote!((#(#types,)*))
+/// The statements that make one tool: its parameters, its declaration, and the closure that calls it.
+pub(crate) fn declared(tool: &ToolFn, rt: &Runtime) -> TokenStream {
+    let lines = tool.params.iter().map(|param| self::param(param, rt));
+    let params = Ident::new("params", Span::mixed_site());
+    let about = Ident::new("declaration", Span::mixed_site());
+    let declaration = declaration(tool, &params, rt);
+    let bindings = tool.params.iter().map(|param| binding(&param.ident));
+    let bindings = quote!((#(#bindings,)*));
+    let run = run(tool, rt);
+    let span = tool.function.sig.ident.span();
+    let rt = rt.at(span);
+    let declared = match &tool.receiver {
+        None => quote_spanned!(span=> #rt::DeclaredTool::function),
+        Some(_) => quote_spanned!(span=> #rt::DeclaredTool::method),
+    };
+    let (shared, this) = match &tool.receiver {
+        None => (None, None),
+        Some(receiver) => {
+            let span = Span::call_site().located_at(receiver.self_token.span);
+            (Some(quote_spanned!(span=> &self,)), Some(this()))
+        }
+    };
+    let this = this.into_iter();
+    let closure = quote_spanned!(span=> |#(#this,)* #bindings| #run);
+    let arguments = quote_spanned!(span=> (#about, #shared #params, #closure));
+    quote! {
+        let #params = (#(#lines,)*);
+        let #about = #declaration;
+        #declared #arguments
+    }
 }
 
-/// A line for each parameter.
-pub(crate) fn params(tool: &ToolFn, rt: &Runtime) -> TokenStream {
-    let params = tool.params.iter().map(|param| self::param(param, rt));
-    quote!((#(#params,)*))
-}
-
+/// A line for each parameter. Its type is named nowhere else, so a bad one is reported once, under itself.
 fn param(param: &Param, rt: &Runtime) -> TokenStream {
     let name = &param.name;
-    let span = param.ident.span();
+    let ty = &param.ty;
+    let span = ty.span();
     let spanned = rt.at(span);
-    let mut line = if let Some(description) = &param.description {
-        quote_spanned!(span=> #spanned::Param::of(#name, #description))
-    } else {
-        quote_spanned!(span=> #spanned::Param::undescribed(#name))
+    let mut line = match &param.description {
+        Some(description) => quote_spanned!(span=> #spanned::Param::<#ty>::of(#name, #description)),
+        None => {
+            let from_host = Ident::new("from_host", param.ident.span());
+            quote_spanned!(span=> #spanned::Param::<#ty>::named(#name).#from_host())
+        }
     };
     if let Some(Keyed { key, value }) = &param.arg.default {
         let value = fit(value, rt);
         line.extend(quote_spanned!(*key=> .default(|| #value)));
     }
-    let facets = facets(param, rt);
-    if !facets.is_empty() {
-        let it = Ident::new("it", Span::mixed_site());
-        line.extend(quote!(.refine(|#it| #it #facets)));
-    }
+    line.extend(facets(param, rt));
     line
 }
 
-/// What the attributes say beyond the type, as calls on `Facets`.
+/// What the attributes say beyond the type.
 fn facets(param: &Param, rt: &Runtime) -> TokenStream {
     let arg = &param.arg;
     let mut calls = TokenStream::new();
-    if let Some(Keyed { key, value }) = &arg.range {
-        calls.extend(quote_spanned!(*key=> .range(#value)));
+    if let Some(range) = &arg.range {
+        calls.extend(limits(range, ["at_least", "at_most", "below"]));
     }
-    if let Some(Keyed { key, value }) = &arg.length {
-        calls.extend(quote_spanned!(*key=> .length(#value)));
+    if let Some(length) = &arg.length {
+        calls.extend(limits(length, ["min_length", "max_length", "length_below"]));
     }
     if let Some(Keyed { key, value }) = &arg.pattern {
         calls.extend(quote_spanned!(*key=> .pattern(#value)));
     }
     if let Some(Keyed { key, value }) = &arg.values {
-        let values = value.elems.iter().map(|value| fit(value, rt));
-        calls.extend(quote_spanned!(*key=> .values([#(#values),*])));
+        let rt = rt.at(value.span());
+        let values = quote_spanned!(value.span()=> #rt::fit_all(#value));
+        calls.extend(quote_spanned!(*key=> .values(#values)));
     }
     if let Some(Keyed { key, value }) = &arg.example {
         let value = fit(value, rt);
@@ -135,6 +148,22 @@ fn facets(param: &Param, rt: &Runtime) -> TokenStream {
     calls
 }
 
+/// The two ends of a range, each in its own call.
+fn limits(range: &Keyed<ExprRange>, [least, most, below]: [&str; 3]) -> TokenStream {
+    let Keyed { key, value } = range;
+    let upper = match value.limits {
+        RangeLimits::Closed(_) => most,
+        RangeLimits::HalfOpen(_) => below,
+    };
+    [(least, &value.start), (upper, &value.end)]
+        .into_iter()
+        .filter_map(|(name, end)| {
+            let name = Ident::new(name, *key);
+            end.as_ref().map(|end| quote_spanned!(*key=> .#name(#end)))
+        })
+        .collect()
+}
+
 /// A value as it is written, made into the parameter's type.
 fn fit(value: &Expr, rt: &Runtime) -> TokenStream {
     let rt = rt.at(value.span());
@@ -142,12 +171,12 @@ fn fit(value: &Expr, rt: &Runtime) -> TokenStream {
 }
 
 /// `Declaration::new(..)` and what the keys of `#[tool(..)]` add.
-pub(crate) fn declaration(tool: &ToolFn, params: &TokenStream, rt: &Runtime) -> TokenStream {
+fn declaration(tool: &ToolFn, params: &Ident, rt: &Runtime) -> TokenStream {
     let rt = rt.at(Span::mixed_site());
     let attr = &tool.attr;
     let name = &tool.name;
     let description = &tool.description;
-    let mut declaration = quote!(#rt::Declaration::new(#name, #description, #params));
+    let mut declaration = quote!(#rt::Declaration::new(#name, #description, &#params));
     if let Some(title) = &attr.title {
         declaration.extend(quote!(.title(#title)));
     }
@@ -176,31 +205,34 @@ pub(crate) fn declaration(tool: &ToolFn, params: &TokenStream, rt: &Runtime) -> 
     declaration
 }
 
-/// `(a, b)`, out of reach of everything that the user wrote.
-pub(crate) fn bindings(tool: &ToolFn) -> TokenStream {
-    let bindings = tool.params.iter().map(|param| binding(&param.ident));
-    quote!((#(#bindings,)*))
-}
-
-/// Awaits `function(a, b)` and answers with what it returns.
-pub(crate) fn run(tool: &ToolFn, function: &TokenStream, rt: &Runtime) -> TokenStream {
+/// Awaits the function and answers with what it returns.
+fn run(tool: &ToolFn, rt: &Runtime) -> TokenStream {
     let sig = &tool.function.sig;
+    let ident = &sig.ident;
     let returned = match &sig.output {
-        ReturnType::Default => sig.ident.span(),
+        ReturnType::Default => ident.span(),
         ReturnType::Type(_, ty) => ty.span(),
     };
-    let this = this(tool).map(|this| quote!(&#this));
+    let function = match tool.place {
+        Place::Free => quote!(#ident),
+        Place::Method => quote!(Self::#ident),
+    };
+    let this = tool.receiver.iter().map(|_| {
+        let this = this();
+        quote!(&#this)
+    });
     let arguments = tool
         .params
         .iter()
         .map(|param| binding(&param.ident).into_token_stream());
-    let arguments = this.into_iter().chain(arguments);
+    let arguments = this.chain(arguments);
     let rt = rt.at(returned);
     let called = quote!(#function(#(#arguments),*).await);
     let answer = quote_spanned!(returned=> #rt::Output(#called).respond());
-    quote_spanned!(sig.ident.span()=> async move { #answer })
+    quote_spanned!(ident.span()=> async move { #answer })
 }
 
+/// A parameter's name, out of reach of everything that the user wrote.
 fn binding(param: &Ident) -> Ident {
     let mut binding = param.clone();
     binding.set_span(Span::mixed_site());
@@ -208,7 +240,6 @@ fn binding(param: &Ident) -> Ident {
 }
 
 /// What a method is called on.
-pub(crate) fn this(tool: &ToolFn) -> Option<Ident> {
-    let this = Ident::new("this", Span::mixed_site());
-    tool.receiver.as_ref().map(|_| this)
+fn this() -> Ident {
+    Ident::new("this", Span::mixed_site())
 }

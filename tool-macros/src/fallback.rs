@@ -1,13 +1,13 @@
 //! What stands in the place of a tool with mistakes: the function and a stub, so that the mistakes are all that
 //! the compiler has to say, and an editor still knows the names.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 
 use crate::ast::ToolFn;
 use crate::crate_path::Runtime;
 use crate::errors::Refused;
-use crate::expand::structure;
+use crate::expand::{implementation, structure};
 use crate::signature::Function;
 
 pub(crate) fn fallback(tool: &ToolFn, refused: &Refused) -> TokenStream {
@@ -15,32 +15,15 @@ pub(crate) fn fallback(tool: &ToolFn, refused: &Refused) -> TokenStream {
     if tool.receiver.is_some() {
         return quote!(#function #refused);
     }
-    let ident = &tool.function.sig.ident;
     let structure = structure(tool);
-    let cfgs = tool.function.cfgs();
-    let rt = Runtime::new(tool.attr.krate.as_ref(), ident);
-    let import = rt.import();
-    let rt = rt.at(Span::mixed_site());
+    let rt = Runtime::new(tool.attr.krate.as_ref(), &tool.function.sig.ident);
+    let stub = implementation(tool, &rt, &quote!(loop {}));
     quote! {
         #function
 
         #structure
 
-        #(#cfgs)*
-        const _: () = {
-            #import
-
-            #[automatically_derived]
-            impl #rt::Tool for #ident {
-                fn declare() -> #rt::Declaration {
-                    loop {}
-                }
-
-                fn call(_: #rt::Call<'_>) -> #rt::Handled {
-                    loop {}
-                }
-            }
-        };
+        #stub
 
         #refused
     }

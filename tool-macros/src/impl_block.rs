@@ -22,7 +22,7 @@ pub(crate) struct ImplBlock {
 #[derive(Clone)]
 pub(crate) enum Item {
     Function(Function),
-    Other(TokenStream),
+    Other(Vec<Attribute>, TokenStream),
 }
 
 impl Parse for ImplBlock {
@@ -67,7 +67,7 @@ impl Parse for Item {
             syn::parse::discouraged::Speculative::advance_to(input, &ahead);
             return Ok(Self::Function(Function { attrs, ..function }));
         }
-        let mut other = quote!(#(#attrs)*);
+        let mut other = TokenStream::new();
         while !input.is_empty() {
             let token: TokenTree = input.parse()?;
             let last = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ';');
@@ -76,7 +76,7 @@ impl Parse for Item {
                 break;
             }
         }
-        Ok(Self::Other(other))
+        Ok(Self::Other(attrs, other))
     }
 }
 
@@ -112,7 +112,7 @@ impl ToTokens for Item {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self {
             Self::Function(function) => function.to_tokens(tokens),
-            Self::Other(other) => other.to_tokens(tokens),
+            Self::Other(attrs, other) => tokens.extend(quote!(#(#attrs)* #other)),
         }
     }
 }

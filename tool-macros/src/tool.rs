@@ -3,9 +3,9 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::ast::ToolFn;
+use crate::ast::{Place, ToolFn};
 use crate::attr::ToolAttr;
-use crate::check::{Place, check};
+use crate::check::check;
 use crate::errors::Errors;
 use crate::expand::expand;
 use crate::fallback::fallback;
@@ -19,8 +19,8 @@ pub(crate) fn tool(attr: TokenStream, item: &TokenStream) -> TokenStream {
     };
     let errors = Errors::new();
     let attr = ToolAttr::parse(attr, &errors);
-    let tool = ToolFn::read(function, attr, &errors);
-    check(&tool, Place::Free, &errors);
+    let tool = ToolFn::read(Place::Free, function, attr, &errors);
+    check(&tool, &errors);
     match errors.finish() {
         Ok(()) => expand(&tool),
         Err(refused) => fallback(&tool, &refused),

@@ -4,12 +4,12 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::{Path, Type};
 
-use crate::ast::ToolFn;
+use crate::ast::{Place, ToolFn};
 use crate::attr::{ToolAttr, tools_attr};
-use crate::check::{Place, check, owned};
+use crate::check::{check, owned};
 use crate::crate_path::Runtime;
 use crate::errors::{Errors, Refused};
-use crate::expand::{bindings, declaration, params, run, this, types};
+use crate::expand::declared;
 use crate::fallback::compiling;
 use crate::impl_block::{ImplBlock, Item};
 use crate::item;
@@ -25,7 +25,7 @@ pub(crate) fn tools(attr: TokenStream, item: &TokenStream) -> TokenStream {
     let tools = methods(&mut block, &errors);
     check_block(&block, &tools, &errors);
     for tool in &tools {
-        check(tool, Place::Method, &errors);
+        check(tool, &errors);
     }
     match errors.finish() {
         Ok(()) => expand(&block, &tools, krate.as_ref()),
@@ -37,12 +37,20 @@ pub(crate) fn tools(attr: TokenStream, item: &TokenStream) -> TokenStream {
 fn methods(block: &mut ImplBlock, errors: &Errors) -> Vec<ToolFn> {
     let mut tools = Vec::new();
     for item in &mut block.items {
-        let Item::Function(function) = item else { continue };
+        let function = match item {
+            Item::Function(function) => function,
+            Item::Other(attrs, _) => {
+                for attr in attrs.extract_if(.., |attr| is_tool(attr)) {
+                    errors.over(attr.path(), "a tool is an `async fn`; put `#[tool]` on one");
+                }
+                continue;
+            }
+        };
         let Some(place) = function.attrs.iter().position(is_tool) else {
             continue;
         };
         let attr = ToolAttr::of_method(&function.attrs.remove(place), errors);
-        let tool = ToolFn::read(function.clone(), attr, errors);
+        let tool = ToolFn::read(Place::Method, function.clone(), attr, errors);
         *function = tool.function.clone();
         tools.push(tool);
     }
@@ -71,41 +79,21 @@ fn check_block(block: &ImplBlock, tools: &[ToolFn], errors: &Errors) {
 
 fn expand(block: &ImplBlock, tools: &[ToolFn], krate: Option<&Path>) -> TokenStream {
     let rt = &runtime(krate, &block.ty);
-    let list = tools.iter().map(|tool| declared(tool, rt));
+    let list = tools.iter().map(|tool| {
+        let cfgs = tool.function.cfgs();
+        let declared = declared(tool, rt);
+        quote!(#(#cfgs)* { #declared })
+    });
     let list = quote!(#(#list),*);
     let set = set(block, rt, |rt| quote!(#rt::Vec::from([#list])));
     quote!(#block #set)
-}
-
-/// One tool of the list.
-fn declared(tool: &ToolFn, rt: &Runtime) -> TokenStream {
-    let cfgs = tool.function.cfgs();
-    let local = |name| Ident::new(name, Span::mixed_site());
-    let ident = &tool.function.sig.ident;
-    let function = quote!(Self::#ident);
-    let pattern = bindings(tool);
-    let run = run(tool, &function, rt);
-    let types = types(tool, rt);
-    let values = params(tool, rt);
-    let params = local("params");
-    let declaration = declaration(tool, &quote!(&#params), rt);
-    let method = Ident::new("method", ident.span());
-    let rt = rt.at(Span::mixed_site());
-    let this = this(tool).map_or_else(|| quote!(_), |this| quote!(#this));
-    quote! {
-        #(#cfgs)*
-        {
-            let #params: #types = #values;
-            #rt::DeclaredTool::#method(#declaration, &self, #params, |#this, #pattern| #run)
-        }
-    }
 }
 
 /// The block without what was refused, and an empty set.
 fn fallback(mut block: ImplBlock, krate: Option<&Path>, refused: &Refused) -> TokenStream {
     for item in &mut block.items {
         if let Item::Function(function) = item {
-            *item = Item::Other(compiling(function));
+            *item = Item::Other(Vec::new(), compiling(function));
         }
     }
     if block.of_trait.is_some() || !block.generics.params.is_empty() {

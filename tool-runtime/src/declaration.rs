@@ -223,7 +223,7 @@ mod tests {
     }
 
     fn marked<T: Parameter>() -> Value {
-        Declaration::new("take", "Take it.", &(Param::<T>::of("it", "It."),)).marked_schema()
+        Declaration::new("take", "Take it.", &(Param::<T>::new("it", "It."),)).marked_schema()
     }
 
     /// What the model is told is what is enforced: no keyword of a Rust type may be one that is not.

@@ -1,141 +1,156 @@
-//! What `#[arg(..)]` says about a parameter beyond its type: limits, values, examples.
-
-use std::fmt::Display;
-use std::marker::PhantomData;
-use std::ops::{Bound, RangeBounds};
+//! What the macro says about a parameter: its name, its description, and what `#[arg(..)]` adds to its type.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
 
-use crate::parameter::Shown;
+use crate::param::{DefaultValue, Param};
+use crate::parameter::{FromHost, Parameter, Shown, Supplied};
 use crate::schema::marks;
 
-/// Keywords for the schema of a parameter of type `T`, filled at registration.
-#[derive(Debug)]
-pub struct Facets<T> {
-    pub(crate) keywords: Map<String, Value>,
-    of: PhantomData<fn() -> T>,
-}
+impl<T> Param<T> {
+    /// A parameter with its description.
+    ///
+    /// Of a type that nobody supplies, what this returns has no type either: one error says it all.
+    #[allow(clippy::new_ret_no_self, reason = "it is `Self`, if it is anything")]
+    pub fn of<By>(name: &'static str, description: &'static str) -> T::Param
+    where
+        T: Supplied<By>,
+    {
+        T::param(Param::new(name, description))
+    }
 
-impl<T> Default for Facets<T> {
-    fn default() -> Self {
-        Self {
-            keywords: Map::new(),
-            of: PhantomData,
-        }
+    /// A parameter without a description, which has yet to prove that it needs none.
+    pub fn named(name: &'static str) -> Self {
+        Self::new(name, "")
+    }
+
+    /// Proves it: the host supplies it.
+    pub fn from_host<P>(self) -> P
+    where
+        T: FromHost<P>,
+    {
+        T::param(self)
     }
 }
 
-impl<T> Facets<T> {
-    /// `range = a..=b`: `minimum` and `maximum`.
+impl<T: Parameter> Param<T> {
+    /// What to use where the model sends nothing. Made anew for each call; checked once, at registration.
     #[must_use]
-    pub fn range(mut self, range: impl RangeBounds<T::Bound>) -> Self
+    pub fn default(mut self, make: fn() -> T) -> Self
+    where
+        T: Shown,
+    {
+        self.default = Some(DefaultValue {
+            make,
+            show: |value| serde_json::to_value(value),
+        });
+        self
+    }
+
+    /// `range = a..`.
+    #[must_use]
+    pub fn at_least(self, limit: T::Bound) -> Self
     where
         T: Ranged,
     {
-        self.bound("minimum", "exclusiveMinimum", range.start_bound());
-        self.bound("maximum", "exclusiveMaximum", range.end_bound());
-        self
+        self.with("minimum", limit)
     }
 
-    /// `length = a..=b`: of a text in characters, of a list in items, of a map in entries.
+    /// `range = ..=b`.
     #[must_use]
-    pub fn length(mut self, range: impl RangeBounds<u64>) -> Self
+    pub fn at_most(self, limit: T::Bound) -> Self
+    where
+        T: Ranged,
+    {
+        self.with("maximum", limit)
+    }
+
+    /// `range = ..b`.
+    #[must_use]
+    pub fn below(self, limit: T::Bound) -> Self
+    where
+        T: Ranged,
+    {
+        self.with("exclusiveMaximum", limit)
+    }
+
+    /// `length = a..`: of a text in characters, of a list in items, of a map in entries.
+    #[must_use]
+    pub fn min_length(self, limit: T::Length) -> Self
     where
         T: Measured,
     {
-        let least = match range.start_bound() {
-            Bound::Included(&least) => Some(least),
-            Bound::Excluded(&below) => Some(below.saturating_add(1)),
-            Bound::Unbounded => None,
-        };
-        let most = match range.end_bound() {
-            Bound::Included(&most) => Some(most),
-            Bound::Excluded(&above) => Some(above.saturating_sub(1)),
-            Bound::Unbounded => None,
-        };
-        let limits = [(T::LEAST, least), (T::MOST, most)];
-        for (keyword, limit) in limits {
-            if let Some(limit) = limit {
-                self.set(keyword, limit);
-            }
-        }
-        self
+        self.with(T::LEAST, limit)
+    }
+
+    /// `length = ..=b`.
+    #[must_use]
+    pub fn max_length(self, limit: T::Length) -> Self
+    where
+        T: Measured,
+    {
+        self.with(T::MOST, limit)
+    }
+
+    /// `length = ..b`.
+    #[must_use]
+    pub fn length_below(self, limit: T::Length) -> Self
+    where
+        T: Measured,
+    {
+        self.with(T::MOST, limit.into().saturating_sub(1))
     }
 
     /// `pattern = ".."`: a regular expression that the text matches somewhere, as in JSON Schema.
     #[must_use]
-    pub fn pattern(mut self, pattern: impl Display) -> Self
+    pub fn pattern(self, pattern: T::Pattern) -> Self
     where
         T: Textual,
     {
-        self.set("pattern", pattern.to_string());
-        self
+        self.with("pattern", pattern)
     }
 
     /// `values = [..]`: the only values allowed.
     #[must_use]
-    pub fn values<const N: usize>(mut self, values: [T; N]) -> Self
+    pub fn values<const N: usize>(self, values: [T; N]) -> Self
     where
         T: Shown,
     {
-        let values = values
-            .iter()
-            .filter_map(|value| serde_json::to_value(value).ok())
-            .collect();
-        self.set("enum", Value::Array(values));
-        self
+        self.with("enum", values.as_slice())
     }
 
     /// `not_blank`: not only white space.
     #[must_use]
-    pub fn not_blank(mut self) -> Self
+    pub fn not_blank(self) -> Self
     where
         T: Textual,
     {
-        self.set(marks::NOT_BLANK, true);
-        self
+        self.with(marks::NOT_BLANK, true)
     }
 
     /// `example = ..`: shown to the model.
     #[must_use]
-    pub fn example(mut self, example: T) -> Self
+    pub fn example(self, example: T) -> Self
     where
         T: Shown,
     {
-        if let Ok(example) = serde_json::to_value(example) {
-            self.set("examples", Value::Array(vec![example]));
-        }
-        self
+        self.with("examples", [example])
     }
 
     /// `strict`: types must match, here and everywhere below.
     #[must_use]
-    pub fn strict(mut self) -> Self {
-        self.set(marks::STRICT, true);
-        self
+    pub fn strict(self) -> Self {
+        self.with(marks::STRICT, true)
     }
 
     /// `case_sensitive`: an enum value in another case is refused.
     #[must_use]
-    pub fn case_sensitive(mut self) -> Self {
-        self.set(marks::CASE_SENSITIVE, true);
+    pub fn case_sensitive(self) -> Self {
+        self.with(marks::CASE_SENSITIVE, true)
+    }
+
+    fn with(mut self, keyword: &str, value: impl Serialize) -> Self {
+        self.set(keyword, value);
         self
-    }
-
-    fn bound<B: Serialize>(&mut self, inclusive: &str, exclusive: &str, bound: Bound<&B>) {
-        let (keyword, limit) = match bound {
-            Bound::Included(limit) => (inclusive, limit),
-            Bound::Excluded(limit) => (exclusive, limit),
-            Bound::Unbounded => return,
-        };
-        if let Ok(limit) = serde_json::to_value(limit) {
-            self.set(keyword, limit);
-        }
-    }
-
-    fn set(&mut self, keyword: &str, value: impl Into<Value>) {
-        self.keywords.insert(keyword.to_owned(), value.into());
     }
 }
 
@@ -171,6 +186,8 @@ impl<T: Ranged> Ranged for Option<T> {
     note = "for a number write `range = a..=b`"
 )]
 pub trait Measured {
+    /// Always `u64`. (A plain `u64` would let errors about the type point elsewhere than to the key.)
+    type Length: Serialize + Into<u64>;
     /// The keyword of the least length.
     const LEAST: &'static str;
     /// The keyword of the greatest length.
@@ -180,6 +197,8 @@ pub trait Measured {
 macro_rules! measured {
     ($least:literal $most:literal $([$($generics:tt)*] $type:ty,)*) => {
         $(impl<$($generics)*> Measured for $type {
+            type Length = u64;
+
             const LEAST: &'static str = $least;
             const MOST: &'static str = $most;
         })*
@@ -196,6 +215,8 @@ measured!("minProperties" "maxProperties"
 );
 
 impl<T: Measured> Measured for Option<T> {
+    type Length = T::Length;
+
     const LEAST: &'static str = T::LEAST;
     const MOST: &'static str = T::MOST;
 }
@@ -205,9 +226,23 @@ impl<T: Measured> Measured for Option<T> {
     message = "`{Self}` is no text",
     label = "`pattern` and `not_blank` are for texts"
 )]
-pub trait Textual {}
+pub trait Textual {
+    /// Always `&str`; see [`Measured::Length`].
+    type Pattern: Serialize;
+}
 
-impl Textual for String {}
-impl Textual for Box<str> {}
-impl Textual for std::borrow::Cow<'static, str> {}
-impl<T: Textual> Textual for Option<T> {}
+impl Textual for String {
+    type Pattern = &'static str;
+}
+
+impl Textual for Box<str> {
+    type Pattern = &'static str;
+}
+
+impl Textual for std::borrow::Cow<'static, str> {
+    type Pattern = &'static str;
+}
+
+impl<T: Textual> Textual for Option<T> {
+    type Pattern = T::Pattern;
+}

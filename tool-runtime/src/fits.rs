@@ -47,3 +47,8 @@ impl<T, V: Fits<T>, const N: usize> Fits<Option<Vec<T>>> for [V; N] {
         Some(self.fit())
     }
 }
+
+/// [`Fits::fit`] for each.
+pub fn fit_all<V: Fits<T>, T, const N: usize>(values: [V; N]) -> [T; N] {
+    values.map(Fits::fit)
+}

@@ -14,10 +14,10 @@ mod variants;
 mod host;
 mod schema;
 pub mod format;
+mod param;
 mod parameter;
 mod fits;
 mod facets;
-mod param;
 mod params;
 mod output;
 mod declaration;
@@ -69,7 +69,7 @@ pub mod __private;
 macro_rules! tool_set {
     ($($tool:ty),* $(,)?) => {
         $crate::__private::Vec::<$crate::__private::DeclaredTool>::from([
-            $($crate::__private::DeclaredTool::of::<$tool>()),*
+            $(<$tool as $crate::__private::Tool>::declare()),*
         ])
     };
 }

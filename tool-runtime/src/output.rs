@@ -124,7 +124,7 @@ impl<T, E> Output<Result<T, E>> {
     pub fn respond(self) -> ToolOutput
     where
         T: IntoOutput,
-        E: fmt::Display,
+        E: ErrorText,
     {
         match self.0 {
             Ok(value) => value.into_output(),
@@ -132,6 +132,17 @@ impl<T, E> Output<Result<T, E>> {
         }
     }
 }
+
+/// An error that a model can read.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a tool",
+    label = "not `Display`, so the model would have nothing to read",
+    note = "implement `std::fmt::Display` for it, or return a `String` or a `tool_runtime::ToolError`"
+)]
+pub trait ErrorText: fmt::Display {}
+
+#[diagnostic::do_not_recommend]
+impl<E: fmt::Display> ErrorText for E {}
 
 /// [`Output::respond`] for what is no `Result`.
 pub trait Respond {

@@ -2,12 +2,16 @@
 //!
 //! Traits judge the types, so an alias of `Option` is optional and a `State` needs no marker.
 
+use std::convert::Infallible;
+use std::marker::PhantomData;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserializer, Serialize};
 
 use crate::context::{CancellationToken, Context};
 use crate::host::Host;
+use crate::param::Param;
 use crate::state::{State, States};
 use crate::variants::{self, Names};
 
@@ -15,12 +19,6 @@ use crate::variants::{self, Names};
 ///
 /// Implemented for what the model supplies (everything that is [`DeserializeOwned`] and [`JsonSchema`]) and for
 /// what the host supplies: [`State`], [`Context`], [`CancellationToken`].
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a parameter of a tool",
-    label = "neither the model nor the host can supply this",
-    note = "for a value that the model supplies, derive `tool_runtime::serde::Deserialize` and `tool_runtime::schemars::JsonSchema`",
-    note = "for a value that the host supplies, write `State<{Self}>` and give the registry one: `.with_state(..)`"
-)]
 pub trait Parameter: Sized + Send + 'static {
     /// Whether the model supplies it; then it is in the definition.
     const FROM_MODEL: bool;
@@ -73,17 +71,117 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameter for T {
     }
 }
 
+/// Who supplies a parameter, proven when it is declared.
+///
+/// Two implementations apply to every type as far as their heads go. So the compiler looks at their bounds at once,
+/// and where both fail, it has no `Param` either and asks nothing further about it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a tool",
+    label = "neither the model nor the host can supply this",
+    note = "for a value that the model supplies, derive `tool_runtime::serde::Deserialize` and `tool_runtime::schemars::JsonSchema`",
+    note = "for a value that the host supplies, write `State<{Self}>` and give the registry one: `.with_state(..)`"
+)]
+pub trait Supplied<By>: Sized {
+    /// [`Param<Self>`].
+    type Param;
+
+    /// The identity.
+    fn param(param: Param<Self>) -> Self::Param;
+}
+
+/// The model supplies it.
+#[derive(Debug)]
+pub struct ByModel;
+
+/// The host supplies it.
+#[derive(Debug)]
+pub struct ByHost<P>(PhantomData<P>);
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Supplied<ByModel> for T {
+    type Param = Param<T>;
+
+    fn param(param: Param<T>) -> Param<T> {
+        param
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: FromHost<P>, P> Supplied<ByHost<P>> for T {
+    type Param = P;
+
+    fn param(param: Param<T>) -> P {
+        T::param(param)
+    }
+}
+
 /// What the host supplies needs no description: the model never hears of it.
 #[diagnostic::on_unimplemented(
     message = "this parameter has no description",
     label = "the model relies on it: say what to send",
-    note = "write a doc comment (`/// ..`) above the parameter, or `#[arg(description = \"..\")]`"
+    note = "for a value that the model supplies, write a doc comment (`/// ..`) above the parameter, or `#[arg(description = \"..\")]`",
+    note = "for a value that the host supplies, write `State<{Self}>` and give the registry one: `.with_state(..)`"
 )]
-pub trait FromHost: Parameter {}
+pub trait FromHost<P>: Sized {
+    /// The identity: `P` is [`Param<Self>`].
+    fn param(param: Param<Self>) -> P;
+}
+
+impl<T: Sharable<P>, P> FromHost<P> for State<T> {
+    fn param(param: Param<Self>) -> P {
+        T::param(param)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl FromHost<Param<Self>> for Context {
+    fn param(param: Param<Self>) -> Param<Self> {
+        param
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl FromHost<Param<Self>> for CancellationToken {
+    fn param(param: Param<Self>) -> Param<Self> {
+        param
+    }
+}
+
+/// What a [`State`] may hold. As with [`Supplied`], two implementations apply by their heads.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a state: calls run side by side and share it",
+    label = "not `Send`, `Sync` and `'static`",
+    note = "keep what changes in a `std::sync::Mutex` or an atomic instead of a `Cell` or `RefCell`, and `Arc` instead of `Rc`"
+)]
+pub trait Sharable<P>: Sized {
+    /// The identity: `P` is the [`Param`] of a [`State<Self>`].
+    fn param(param: Param<State<Self>>) -> P;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Send + Sync + 'static> Sharable<Param<State<T>>> for T {
+    fn param(param: Param<State<T>>) -> Param<State<T>> {
+        param
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Nothing> Sharable<Infallible> for T {
+    fn param(_: Param<State<T>>) -> Infallible {
+        T::nothing()
+    }
+}
+
+/// What no type is.
+pub trait Nothing {
+    /// Cannot be called.
+    fn nothing() -> Infallible;
+}
 
 /// Implements [`Parameter`] for a type that the host supplies.
 macro_rules! from_host {
     ([$($generics:tt)*] $type:ty, |$host:ident| $supply:expr, |$states:ident| $missing:expr) => {
+        #[diagnostic::do_not_recommend]
         impl<$($generics)*> Parameter for $type {
             const FROM_MODEL: bool = false;
 
@@ -111,8 +209,6 @@ macro_rules! from_host {
                 $missing
             }
         }
-
-        impl<$($generics)*> FromHost for $type {}
     };
 }
 

@@ -8,15 +8,14 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-use crate::facets::Facets;
 use crate::host::Host;
 use crate::param::Param;
 use crate::parameter::Parameter;
 use crate::state::States;
 use crate::variants::Names;
 
-/// A tuple of up to 16 [`Param`]s; what the macro writes down as `PARAMS`.
-pub trait Params: 'static {
+/// A tuple of up to 16 [`Field`]s.
+pub trait Params: Send + Sync + 'static {
     /// The values, in the same order: what the function is called with.
     type Values: Send;
 
@@ -49,6 +48,33 @@ pub trait Lookup<'de> {
     fn value(&self, name: &str) -> Option<Self::Value>;
 }
 
+/// A declared parameter: a [`Param`].
+pub trait Field: Send + Sync + 'static {
+    /// Its type.
+    type Value: Parameter;
+
+    /// What was declared.
+    fn param(&self) -> &Param<Self::Value>;
+}
+
+impl<T: Parameter> Field for Param<T> {
+    type Value = T;
+
+    fn param(&self) -> &Self {
+        self
+    }
+}
+
+/// Nobody needs it; but where this was the only trait's implementation, the compiler would conclude that a `Param`
+/// that could not be declared is one of `T`, and complain about `T` again.
+impl<T: Parameter> Field for Box<Param<T>> {
+    type Value = T;
+
+    fn param(&self) -> &Param<T> {
+        self
+    }
+}
+
 /// One parameter, its type forgotten.
 #[derive(Debug)]
 pub struct ParamSpec {
@@ -58,6 +84,8 @@ pub struct ParamSpec {
     pub(crate) optional: bool,
     /// What the attributes add to the schema.
     pub(crate) keywords: Map<String, Value>,
+    /// Why something of that cannot be said.
+    pub(crate) problem: Option<String>,
     pub(crate) default: Option<Result<Value, String>>,
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
     pub(crate) variants: fn() -> Vec<Names>,
@@ -66,15 +94,13 @@ pub struct ParamSpec {
 
 impl<T: Parameter> Param<T> {
     fn spec(&self) -> ParamSpec {
-        let facets = self
-            .refine
-            .map_or_else(Facets::default, |refine| refine(Facets::default()));
         ParamSpec {
             name: self.name,
             description: self.description,
             from_model: T::FROM_MODEL,
             optional: T::FROM_MODEL && (self.default.is_some() || T::absent().is_some()),
-            keywords: facets.keywords,
+            keywords: self.keywords.clone(),
+            problem: self.problem.clone(),
             default: self
                 .default
                 .as_ref()
@@ -98,6 +124,14 @@ impl<T: Parameter> Param<T> {
             .transpose()
             .and_then(|value| self.settle(value, host));
         value.map_err(|error| refuse(self.name, error)).ok()
+    }
+
+    /// Its value when the model sent none.
+    fn absent(&self) -> Option<T> {
+        match &self.default {
+            Some(default) => Some((default.make)()),
+            None => T::absent(),
+        }
     }
 
     /// The value that was read, or what stands for one that was not.
@@ -151,11 +185,11 @@ struct Reader<'a, 'h, P>(&'a P, &'a Host<'h>);
 /// Implements [`Params`] for one tuple; its arguments are the type and the place of each element.
 macro_rules! params {
     ($($type:ident $place:tt),*) => {
-        impl<$($type: Parameter),*> Params for ($(Param<$type>,)*) {
-            type Values = ($($type,)*);
+        impl<$($type: Field),*> Params for ($($type,)*) {
+            type Values = ($($type::Value,)*);
 
             fn specs(&self) -> Vec<ParamSpec> {
-                vec![$(self.$place.spec()),*]
+                vec![$(self.$place.param().spec()),*]
             }
 
             fn stream<'de, De: Deserializer<'de>>(&self, object: De, host: &Host<'_>) -> Result<Self::Values, De::Error> {
@@ -170,13 +204,13 @@ macro_rules! params {
                 refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
             ) -> Option<Self::Values> {
                 // All are read before any is judged: the model learns all its mistakes at once.
-                let values = ($(self.$place.pick(object, host, refuse),)*);
+                let values = ($(self.$place.param().pick(object, host, refuse),)*);
                 Some(($(values.$place?,)*))
             }
         }
 
-        impl<'de, $($type: Parameter),*> Visitor<'de> for Reader<'_, '_, ($(Param<$type>,)*)> {
-            type Value = ($($type,)*);
+        impl<'de, $($type: Field),*> Visitor<'de> for Reader<'_, '_, ($($type,)*)> {
+            type Value = ($($type::Value,)*);
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object with the tool's arguments")
@@ -184,17 +218,17 @@ macro_rules! params {
 
             #[allow(unused_mut, unused_variables, clippy::unused_unit, reason = "the empty tuple")]
             fn visit_map<Access: MapAccess<'de>>(self, mut map: Access) -> Result<Self::Value, Access::Error> {
-                let names = [$($type::FROM_MODEL.then_some(self.0.$place.name)),*];
-                let mut values = ($(None::<$type>,)*);
+                let names = [$($type::Value::FROM_MODEL.then_some(self.0.$place.param().name)),*];
+                let mut values = ($(None::<$type::Value>,)*);
                 while let Some(position) = map.next_key_seed(Position(&names))? {
                     match position {
-                        $(Some($place) => values.$place = Some(map.next_value_seed(Read(PhantomData::<$type>))?),)*
+                        $(Some($place) => values.$place = Some(map.next_value_seed(Read(PhantomData::<$type::Value>))?),)*
                         _ => {
                             map.next_value::<IgnoredAny>()?;
                         }
                     }
                 }
-                Ok(($(self.0.$place.settle(values.$place, self.1)?,)*))
+                Ok(($(self.0.$place.param().settle(values.$place, self.1)?,)*))
             }
         }
     };

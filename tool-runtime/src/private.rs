@@ -7,15 +7,16 @@ pub use std::vec::Vec;
 pub use serde_json::json;
 
 pub use crate::declaration::Declaration;
-pub use crate::fits::Fits;
+pub use crate::fits::{Fits, fit_all};
 pub use crate::output::{Output, Respond};
 pub use crate::param::Param;
-pub use crate::tool::{Call, DeclaredTool, Handled, Tool, ToolSet};
+pub use crate::tool::{DeclaredTool, Tool, ToolSet};
 
 // Not named by the output, but part of the signatures of what is.
-pub use crate::facets::{Facets, Measured, Ranged, Textual};
+pub use crate::facets::{Measured, Ranged, Textual};
 pub use crate::host::Host;
-pub use crate::parameter::{FromHost, Parameter, Shown};
-pub use crate::params::{ParamSpec, Params};
+pub use crate::output::ErrorText;
+pub use crate::parameter::{ByHost, ByModel, FromHost, Nothing, Parameter, Sharable, Shown, Supplied};
+pub use crate::params::{Field, Lookup, ParamSpec, Params};
 pub use crate::state::States;
-pub use crate::tool::Started;
+pub use crate::tool::{Call, Handled, Shared, Started};

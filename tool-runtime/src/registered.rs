@@ -137,15 +137,22 @@ fn keeps_to_its_limits(
     shape: &Shape,
 ) -> Result<(), RegistryError> {
     for param in &declaration.params {
-        let refused = |reason: String| RegistryError::InvalidDefault {
+        let refused = |reason: String| RegistryError::InvalidParameter {
             tool: tool.to_string(),
             parameter: param.name.to_owned(),
             reason,
         };
+        if let Some(problem) = &param.problem {
+            return Err(refused(problem.clone()));
+        }
         match &param.default {
             // An `Option` that is absent by default.
             None | Some(Ok(Value::Null)) => {}
-            Some(Err(reason)) => return Err(refused(format!("it cannot be written as JSON: {reason}"))),
+            Some(Err(reason)) => {
+                return Err(refused(format!(
+                    "its default cannot be written as JSON: {reason}"
+                )));
+            }
             Some(Ok(default)) => {
                 let alone = Map::from_iter([(param.name.to_owned(), default.clone())]);
                 let place = schema::pointer::join("", param.name);
@@ -156,7 +163,7 @@ fn keeps_to_its_limits(
                         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
                 };
                 if let Some(error) = errors(shape, alone).into_iter().find(concerns) {
-                    return Err(refused(error.to_string()));
+                    return Err(refused(format!("its default is wrong: {error}")));
                 }
             }
         }

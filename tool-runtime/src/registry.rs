@@ -24,7 +24,7 @@ use crate::policy::Policy;
 use crate::registered::RegisteredTool;
 use crate::registry_error::RegistryError;
 use crate::result::{ToolOutcome, ToolResult};
-use crate::tool::{DeclaredTool, IntoTools, Tool};
+use crate::tool::{IntoTools, Tool};
 use crate::tools::Tools;
 
 /// The tools that a model may call, and the way to call them (seed 000, F-007).
@@ -115,7 +115,7 @@ impl ToolRegistry {
     /// When the name is taken or refused, a state is missing, a default breaks its own limits, or the schema is
     /// invalid. The registry is then as it was.
     pub fn register<T: Tool>(&mut self) -> Result<&mut Self, RegistryError> {
-        self.register_all(vec![DeclaredTool::of::<T>()])
+        self.register_all(vec![T::declare()])
     }
 
     /// Registers a family of tools: all of them, or none when one is refused.

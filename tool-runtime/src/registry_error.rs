@@ -38,9 +38,9 @@ pub enum RegistryError {
         /// What is wrong and what to write instead.
         reason: String,
     },
-    /// The default of a parameter does not keep to the parameter's own limits.
-    #[error("the default of `{parameter}` in `{tool}` is refused: {reason}")]
-    InvalidDefault {
+    /// What a parameter's attributes say cannot be said, or its default does not keep to it.
+    #[error("the parameter `{parameter}` of `{tool}` is refused: {reason}")]
+    InvalidParameter {
         /// The tool.
         tool: String,
         /// The parameter.

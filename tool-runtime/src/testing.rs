@@ -45,7 +45,7 @@ pub fn run<T: Tool>(input: impl Into<RawArguments>) -> impl Future<Output = Chec
     if let Err(error) = registry.register::<T>() {
         panic!("{error}");
     }
-    let name = T::declare().name;
+    let name = T::declare().declaration.name;
     let input = input.into();
     async move { run_in(&registry, name, input).await }
 }

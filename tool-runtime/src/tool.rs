@@ -26,15 +26,12 @@ use crate::schema::Shape;
     note = "put `#[tool]` on the function and register it by its name: `registry.register::<{Self}>()`"
 )]
 pub trait Tool: 'static {
-    /// Describes the tool.
-    fn declare() -> Declaration;
-
-    /// Reads the arguments and, if they fit, starts the function.
-    fn call(call: Call<'_>) -> Handled;
+    /// The tool: what the model is told, and the function behind it.
+    fn declare() -> DeclaredTool;
 }
 
 /// A type with a family of tools: what `#[tools]` implements for the type of its `impl` block.
-pub trait ToolSet: Send + Sync + 'static {
+pub trait ToolSet: 'static {
     /// The tools, each with a share in `self`.
     fn tools(self: Arc<Self>) -> Vec<DeclaredTool>;
 }
@@ -80,36 +77,44 @@ pub struct DeclaredTool {
 pub(crate) type Handler = Arc<dyn Fn(Call<'_>) -> Handled + Send + Sync>;
 
 impl DeclaredTool {
-    /// A declaration with its handler.
-    pub fn new(
-        declaration: Declaration,
-        handler: impl Fn(Call<'_>) -> Handled + Send + Sync + 'static,
-    ) -> Self {
+    /// A function. `params` are those of the declaration.
+    pub fn function<P, F, R>(declaration: Declaration, params: P, function: F) -> Self
+    where
+        P: Params,
+        F: Fn(P::Values) -> R + Send + Sync + 'static,
+        R: Future<Output = ToolOutput> + Send + 'static,
+    {
         Self {
             declaration,
-            handler: Arc::new(handler),
+            handler: Arc::new(move |call| call.run(&params, &function)),
         }
     }
 
     /// A method: each call has a share in `this`.
-    pub fn method<S, P, F, R>(declaration: Declaration, this: &Arc<S>, params: P, function: F) -> Self
+    pub fn method<S, P, F, R>(declaration: Declaration, this: &Arc<S>, params: P, method: F) -> Self
     where
-        S: ToolSet,
-        P: Params + Send + Sync,
+        S: Shared,
+        P: Params,
         F: Fn(Arc<S>, P::Values) -> R + Send + Sync + 'static,
         R: Future<Output = ToolOutput> + Send + 'static,
     {
         let this = Arc::clone(this);
-        Self::new(declaration, move |call| {
-            call.run(&params, |values| function(Arc::clone(&this), values))
+        Self::function(declaration, params, move |values| {
+            method(Arc::clone(&this), values)
         })
     }
-
-    /// An annotated function.
-    pub fn of<T: Tool>() -> Self {
-        Self::new(T::declare(), T::call)
-    }
 }
+
+/// A value whose methods serve calls on several threads.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot have tools: calls run side by side and share it",
+    label = "not `Send`, `Sync` and `'static`",
+    note = "keep what changes in a `std::sync::Mutex` or an atomic instead of a `Cell` or `RefCell`, and `Arc` instead of `Rc`"
+)]
+pub trait Shared: Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Send + Sync + 'static> Shared for T {}
 
 impl fmt::Debug for DeclaredTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

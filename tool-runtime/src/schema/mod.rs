@@ -18,7 +18,6 @@ mod alternatives;
 mod settle;
 mod compile;
 
-pub(crate) use check::SchemaError;
 pub(crate) use clean::clean;
 pub(crate) use describe::undescribed;
 pub use shape::Shape;

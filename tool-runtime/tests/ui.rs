@@ -1,0 +1,53 @@
+//! Mistakes, and what the compiler says about each: exactly one error, under the smallest guilty token.
+//!
+//! `TRYBUILD=overwrite cargo test -p tool-runtime --test ui` writes the expectations anew.
+
+use std::fs;
+use std::path::PathBuf;
+
+#[test]
+fn mistakes() {
+    trybuild::TestCases::new().compile_fail("tests/ui/*/*.rs");
+}
+
+/// Cases named `several_..` hold several.
+#[test]
+fn one_mistake_gives_one_message() {
+    let mut cases = 0;
+    for path in expectations() {
+        let name = path.display().to_string();
+        let text = fs::read_to_string(&path).unwrap();
+        let messages = text
+            .lines()
+            .filter(|line| line.starts_with("error") || line.starts_with("warning"))
+            .count();
+        assert_eq!(messages > 1, name.contains("several_"), "{messages} in {name}");
+        assert!(path.with_extension("rs").exists(), "{name} has no case");
+        cases += 1;
+    }
+    assert!(cases >= 100, "only {cases} cases");
+}
+
+/// An error under the whole attribute points at nothing.
+#[test]
+fn no_message_points_at_a_whole_attribute() {
+    for path in expectations() {
+        let text = fs::read_to_string(&path).unwrap();
+        for attribute in ["#[tool]", "#[tools]"] {
+            let whole = "^".repeat(attribute.len());
+            let lines: Vec<&str> = text.lines().collect();
+            let pointed = lines
+                .windows(2)
+                .any(|pair| pair[0].ends_with(attribute) && pair[1].contains(&whole));
+            assert!(!pointed, "{}", path.display());
+        }
+    }
+}
+
+fn expectations() -> impl Iterator<Item = PathBuf> {
+    fs::read_dir("tests/ui")
+        .unwrap()
+        .flat_map(|topic| fs::read_dir(topic.unwrap().path()).unwrap())
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "stderr"))
+}

@@ -1,0 +1,8 @@
+use tool_runtime::tool;
+
+struct Act;
+
+#[tool]
+impl Act {}
+
+fn main() {}

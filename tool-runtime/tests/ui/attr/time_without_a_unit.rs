@@ -1,0 +1,7 @@
+use tool_runtime::tool;
+
+/// Does a thing.
+#[tool(timeout = "30")]
+async fn act() {}
+
+fn main() {}

@@ -1,0 +1,7 @@
+use tool_runtime::tool;
+
+///
+#[tool]
+async fn act() {}
+
+fn main() {}

@@ -1,0 +1,7 @@
+use tool_runtime::tools;
+
+/// Does a thing.
+#[tools]
+async fn act() {}
+
+fn main() {}

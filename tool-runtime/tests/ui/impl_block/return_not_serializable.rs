@@ -1,0 +1,14 @@
+use tool_runtime::tools;
+
+struct Store;
+
+#[tools]
+impl Store {
+    /// Does a thing.
+    #[tool]
+    async fn act(&self) -> Store {
+        Store
+    }
+}
+
+fn main() {}

@@ -1,0 +1,7 @@
+use tool_runtime::tool;
+
+/// Does a thing.
+#[tool]
+async unsafe fn act() {}
+
+fn main() {}
