@@ -3,6 +3,7 @@
 mod attributes;
 mod declared;
 mod golden;
+mod random;
 mod seeds;
 mod six;
 mod strict;

@@ -28,6 +28,13 @@ fn node(schema: &mut Value, orders: &[Names]) {
     let Value::Object(keywords) = schema else {
         return;
     };
+    // A doc comment that is nothing but a heading.
+    if let Some(title @ Value::String(_)) = keywords.get("title")
+        && !keywords.contains_key("description")
+    {
+        let title = title.clone();
+        keywords.insert("description".to_owned(), title);
+    }
     keywords.retain(|keyword, value| !is_noise(keyword, value));
     mark_integer(keywords);
     unions::gather_values(keywords, orders);
