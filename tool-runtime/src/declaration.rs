@@ -24,7 +24,7 @@ pub struct Declaration {
 }
 
 /// `errors = path`: a tool's own words for why its arguments were refused.
-pub type Wording = fn(&[Issue]) -> String;
+pub(crate) type Wording = fn(&[Issue]) -> String;
 
 impl Declaration {
     /// A tool with its parameters.
@@ -164,10 +164,10 @@ mod tests {
         maps: HashMap<u32, BTreeMap<String, Option<char>>>,
         sets: Option<BTreeSet<String>>,
         fixed: [Option<bool>; 3],
-        any: serde_json::Value,
+        any: Value,
         unit: (),
         path: std::path::PathBuf,
-        duration: std::time::Duration,
+        duration: Duration,
         result: Result<u8, String>,
         external: External,
         internal: Option<Internal>,
