@@ -111,6 +111,11 @@ impl Random {
             ("deprecated", json!(true)),
             ("not", json!({ "const": 1 })),
             ("minProperties", json!(1)),
+            ("enum", json!(["a", 1, {}])),
+            ("const", json!([1])),
+            ("required", json!(["a", "kind"])),
+            ("allOf", json!([{ "type": "string" }])),
+            ("oneOf", json!([{ "type": "boolean" }, { "type": "integer" }])),
         ];
         let index = self.index(all.len());
         all[index].clone()

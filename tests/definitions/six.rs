@@ -23,7 +23,7 @@ pub fn definitions() -> Vec<(&'static str, ToolDefinition)> {
 /// Who takes part.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(crate = "tool_runtime::serde", rename_all = "camelCase", deny_unknown_fields)]
-struct Guest {
+pub struct Guest {
     /// The name on the badge.
     #[schemars(length(min = 1, max = 80), extend("x-not-blank" = true))]
     full_name: String,
@@ -37,7 +37,7 @@ struct Guest {
 
 /// Put an event into the calendar.
 #[tool(title = "New event", destructive = false)]
-async fn create_event(
+pub async fn create_event(
     /// What it is called.
     #[arg(length = 1..=200)]
     title: String,

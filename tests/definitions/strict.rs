@@ -149,6 +149,11 @@ fn what_cannot_be_said_is_refused_with_its_place() {
             "`allOf` is not supported",
         ),
         (
+            of(json!({ "type": "string", "enum": [1, null] })),
+            "/properties/a",
+            "none of its values is of the type `string`",
+        ),
+        (
             of(json!({ "type": "object", "properties": { "b/c": {} } })),
             "/properties/a/properties/b~1c",
             "anything is allowed",
@@ -164,6 +169,16 @@ fn what_cannot_stand_together_is_refused_with_its_place() {
             of(json!({ "properties": { "t": { "const": 1 } }, "oneOf": [{ "type": "string" }] })),
             "/properties/a",
             "`properties` beside `oneOf`",
+        ),
+        (
+            of(json!({ "anyOf": [{ "type": "null" }], "oneOf": [{ "type": "null" }] })),
+            "/properties/a",
+            "`anyOf` beside `oneOf`",
+        ),
+        (
+            json!({ "type": "object", "properties": {}, "required": ["a"] }),
+            "",
+            "it requires \"a\" and does not say what that is",
         ),
         (
             of(json!({ "$ref": "#/$defs/Missing" })),
@@ -280,4 +295,25 @@ fn unions_of_types_and_fixed_values() {
 /// A tool's schema with the optional property `a`.
 fn of(property: Value) -> Value {
     json!({ "type": "object", "properties": { "a": property } })
+}
+
+/// Older generators write `allOf` around a `$ref` that has a description.
+#[test]
+fn all_of_one_is_that_one() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "a": { "allOf": [{ "$ref": "#/definitions/A" }], "description": "D." } },
+        "required": ["a"],
+        "definitions": { "A": { "type": "object", "properties": { "b": { "type": "string" } } } },
+    });
+    let tool = chat::strict_tool(&ToolDefinition::new("t", "T.", schema))
+        .unwrap()
+        .tool;
+    let schema = &tool["function"]["parameters"];
+    assert_eq!(violations(schema), [""; 0]);
+    assert_eq!(
+        schema["properties"]["a"],
+        json!({ "description": "D.", "anyOf": [{ "$ref": "#/$defs/A" }] }),
+    );
+    assert_eq!(schema["$defs"]["A"]["required"], json!(["b"]));
 }

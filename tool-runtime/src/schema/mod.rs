@@ -21,3 +21,4 @@ mod compile;
 pub(crate) use clean::clean;
 pub(crate) use describe::undescribed;
 pub use shape::Shape;
+pub(crate) use unions::unwrap_sole;

@@ -132,7 +132,7 @@ pub(super) fn open_wrappers(keywords: &mut Keywords) {
 }
 
 /// A union of one is that one; what stands outside wins, and narrows what stands inside.
-pub(super) fn unwrap_sole(keywords: &mut Keywords) {
+pub(crate) fn unwrap_sole(keywords: &mut Keywords) {
     for union in ["allOf", "anyOf", "oneOf"] {
         let inner = match keywords.get(union) {
             Some(Value::Array(alternatives)) => match alternatives.as_slice() {

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 
 use crate::schema::subschemas::escape;
+use crate::schema::unwrap_sole;
 
 use super::limits;
 use super::subset::{self, Subset};
@@ -135,7 +136,16 @@ impl<'a> Conversion<'a> {
             return Err(Refusal::new(path, "anything is allowed; give it a type"));
         };
         if keywords.contains_key("allOf") {
-            return Err(Refusal::new(path, "`allOf` is not supported"));
+            // Of one schema only: how older generators put a description beside a `$ref`.
+            let mut merged = keywords.clone();
+            unwrap_sole(&mut merged);
+            if merged.contains_key("allOf") {
+                return Err(Refusal::new(path, "`allOf` is not supported"));
+            }
+            return self.node(&Value::Object(merged), path, depth + 1);
+        }
+        if keywords.contains_key("anyOf") && keywords.contains_key("oneOf") {
+            return Err(Refusal::new(path, "`anyOf` beside `oneOf` is not supported"));
         }
         if keywords.contains_key("$ref") {
             return self.reference(keywords, path);
@@ -263,8 +273,20 @@ impl<'a> Conversion<'a> {
             _ => {}
         }
         let mut schema = self.finish(Value::Object(schema), keywords, path, name);
+        let fits = |value: &Value| words::type_of(value) == name || name == "number" && value.is_number();
+        let possible = match (schema.get("const"), schema.get("enum")) {
+            (Some(value), _) => fits(value),
+            (None, Some(Value::Array(values))) => values.iter().any(fits),
+            _ => true,
+        };
+        if !possible {
+            return Err(Refusal::new(
+                path,
+                format!("none of its values is of the type `{name}`"),
+            ));
+        }
         if let Some(Value::Array(values)) = schema.get_mut("enum") {
-            values.retain(|value| words::type_of(value) == name || name == "number" && value.is_number());
+            values.retain(fits);
         }
         Ok(schema)
     }
@@ -292,6 +314,13 @@ impl<'a> Conversion<'a> {
             .get("required")
             .and_then(Value::as_array)
             .unwrap_or(&empty);
+        let undeclared = |name: &&Value| name.as_str().is_none_or(|name| !declared.contains_key(name));
+        if let Some(name) = required.iter().find(undeclared) {
+            return Err(Refusal::new(
+                path,
+                format!("it requires {name} and does not say what that is"),
+            ));
+        }
         let mut properties = Map::new();
         for (name, property) in declared {
             let place = format!("{path}/properties/{}", escape(name));

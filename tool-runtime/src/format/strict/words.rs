@@ -37,7 +37,7 @@ pub(super) fn fate(subset: Subset, of: &str, keyword: &str, value: &Value) -> Ke
         | "$schema"
         | "$id"
         | "$comment" => Kept::Handled,
-        "enum" | "const" if of.is_empty() => Kept::Said(format!("One of {value}.")),
+        "enum" | "const" if matches!(of, "" | "object" | "array") => Kept::Said(format!("One of {value}.")),
         "enum" | "const" => Kept::AsIs,
         "default" if subset == Subset::Anthropic => Kept::AsIs,
         "default" => Kept::Said(format!("Default: {value}.")),
