@@ -44,6 +44,23 @@ pub mod chat {
 
     /// The same with `strict: true`, in the published subset.
     ///
+    /// ```
+    /// use tool_runtime::{ToolDefinition, format::openai::chat, serde_json::json};
+    ///
+    /// let definition = ToolDefinition::new("wait", "Wait.", json!({
+    ///     "type": "object",
+    ///     "properties": { "seconds": { "type": "integer", "description": "How long." } },
+    /// }));
+    /// let tool = match chat::strict_tool(&definition) {
+    ///     Ok(strict) => strict.tool,
+    ///     Err(_) => chat::tool(&definition), // a map with free keys, for example
+    /// };
+    /// assert_eq!(
+    ///     tool["function"]["parameters"]["properties"]["seconds"]["type"],
+    ///     json!(["integer", "null"]),
+    /// );
+    /// ```
+    ///
     /// # Errors
     ///
     /// When the schema cannot be expressed there: send [`tool`] instead.
