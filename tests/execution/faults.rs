@@ -39,6 +39,13 @@ async fn an_unknown_tool_is_named() {
 }
 
 #[tokio::test]
+async fn a_name_too_long_for_any_tool_is_cut() {
+    let outcome = call(&"x".repeat(1 << 20)).await;
+    let expected = format!("Tool '{}…' not found", "x".repeat(64));
+    assert_eq!(outcome.result.text(), Some(expected.as_str()));
+}
+
+#[tokio::test]
 async fn ten_megabytes_come_back_whole() {
     assert_eq!(call("large").await.result.text().map(str::len), Some(10 << 20));
 }

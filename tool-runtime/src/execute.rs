@@ -10,7 +10,7 @@ use crate::call::ToolCall;
 use crate::context::{CancellationToken, Context};
 use crate::host::Host;
 use crate::isolate;
-use crate::issue::Issue;
+use crate::issue::{Issue, echo};
 use crate::registered::RegisteredTool;
 use crate::result::{Content, Failure, ToolOutcome, ToolOutput, ToolResult};
 use crate::tool::{Call, Handled, Started};
@@ -125,9 +125,9 @@ fn refused(id: String, tool: &RegisteredTool, issues: Vec<Issue>) -> ToolOutcome
     outcome
 }
 
-/// Seed 000, F-007: the text is fixed.
+/// Seed 000, F-007: the text is fixed. A name too long for any tool is cut, as all that is echoed.
 pub(crate) fn not_found(name: &str) -> String {
-    format!("Tool '{name}' not found")
+    format!("Tool '{}' not found", echo(name))
 }
 
 /// What the model reads when the function gave no answer of its own.
