@@ -1,4 +1,4 @@
-//! Write an async Rust function, put `#[tool]` on it, and any language model can call it.
+#![doc = include_str!("../README.md")]
 
 // Floors, bottom up: a file imports only from those above it in this list.
 pub mod issue;

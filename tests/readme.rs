@@ -1,0 +1,73 @@
+//! What the README says of its first tool is what happens. Its other code blocks are documentation tests.
+
+#![allow(dead_code, reason = "the example's own `main` is not called")]
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use tool_runtime::{ToolCall, ToolOutcome};
+
+// The tool itself, as it stands in the README: see the first test.
+include!("../examples/first_tool.rs");
+
+fn text(path: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    fs::read_to_string(root.join(path)).unwrap()
+}
+
+/// The fenced blocks of a chapter of the README.
+fn blocks(chapter: &str) -> Vec<String> {
+    let readme = text("README.md");
+    let (_, rest) = readme.split_once(&format!("\n## {chapter}\n")).unwrap();
+    let chapter = rest.split("\n## ").next().unwrap();
+    let fenced = chapter.split("\n```").skip(1).step_by(2);
+    fenced
+        .map(|block| block.split_once('\n').unwrap().1.to_owned())
+        .collect()
+}
+
+async fn call(input: &str) -> ToolOutcome {
+    let mut registry = ToolRegistry::new();
+    registry.register::<find_trains>().unwrap();
+    registry
+        .call(ToolCall::new("toolu_01", "find_trains", input))
+        .await
+}
+
+#[test]
+fn the_first_tool_is_the_example_of_that_name() {
+    assert_eq!(
+        blocks("Your first tool")[1],
+        text("examples/first_tool.rs").trim_end(),
+        "the README (left) and examples/first_tool.rs (right) differ; copy the newer one",
+    );
+}
+
+#[test]
+fn what_the_model_sees() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<find_trains>().unwrap();
+    let shown: Value = serde_json::from_str(&blocks("What the model sees")[0]).unwrap();
+    let seen = serde_json::to_value(registry.tool_definitions()[0]).unwrap();
+    // As text, because the order of keys is part of what the model sees.
+    assert_eq!(shown.to_string(), seen.to_string());
+}
+
+#[tokio::test]
+async fn what_happens_to_a_sloppy_call() {
+    let [sent, result, warnings] = blocks("What happens to a sloppy call").try_into().unwrap();
+    let outcome = call(&sent).await;
+    let shown: Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(shown, serde_json::to_value(&outcome.result).unwrap());
+    let found: Vec<String> = outcome.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(warnings.lines().collect::<Vec<_>>(), found);
+}
+
+#[tokio::test]
+async fn what_happens_to_a_wrong_call() {
+    let [sent, error] = blocks("What happens to a wrong call").try_into().unwrap();
+    let outcome = call(&sent).await;
+    assert!(outcome.result.is_error);
+    assert_eq!(Some(error.as_str()), outcome.result.text());
+}
