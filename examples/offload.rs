@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use examples::voice::{chapter, say, show};
+use examples::voice::{chapter, say};
 use tool_builtins::offload::{OffloadOptions, offload_to_files};
 use tool_runtime::message::Message;
 use tool_runtime::serde_json::{Value, from_value, json};

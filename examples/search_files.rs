@@ -130,7 +130,7 @@ async fn main() {
     );
     call(
         &registry,
-        r#"{ "pattern": "**/*.rs", "case_sensitive": "false", "maxResults": "2", "explanation": "to get an overview" }"#,
+        r#"{ "pattern": "**/*.rs", "case_sensitive": "false", "maxResults": "3", "explanation": "to get an overview" }"#,
     )
     .await;
 

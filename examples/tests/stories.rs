@@ -1,0 +1,148 @@
+//! Runs each story as a reader would, and checks that it tells what it promises.
+
+use std::process::Command;
+
+/// Runs a story and finds these texts in it, one after the other.
+#[track_caller]
+fn tells(name: &str, expected: &[&str]) {
+    let output = Command::new(env!("CARGO"))
+        // From the root, as the README says: of one package, cargo would build everything anew.
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .args(["run", "--quiet", "--example", name])
+        .output()
+        .expect("cargo runs");
+    let told = String::from_utf8(output.stdout).expect("a story is text");
+    assert!(
+        output.status.success(),
+        "{told}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let mut rest = told.as_str();
+    for text in expected {
+        match rest.split_once(text) {
+            Some((_, behind)) => rest = behind,
+            None => panic!("after what was found before, the story `{name}` does not tell `{text}`:\n{told}"),
+        }
+    }
+}
+
+#[test]
+fn agent_loop() {
+    tells(
+        "agent_loop",
+        &[
+            // A sloppy call that coercion saves.
+            r#"get_forecast  {"City":"Oslo","days":"2","unit":"CELSIUS"}"#,
+            "warning  parameter_name_normalized at /city",
+            "warning  string_literal_converted_to_integer at /days",
+            "warning  enum_case_normalized at /unit",
+            r#"{"type":"tool_result","tool_use_id":"toolu_01","content":"{\"city\":\"Oslo\",\"unit\":\"celsius\",\"highs\":[18,21]}"}"#,
+            // A wrong one that gets a helpful error, every mistake in it …
+            r#""tool_use_id":"toolu_02","content":"`find_ferries` was not called, its arguments need correction:\n"#,
+            "missing_required:to at /to",
+            "constraint_violated at /after",
+            "constraint_violated at /people",
+            r#""is_error":true}"#,
+            // … and a corrected second try.
+            r#"{"type":"tool_result","tool_use_id":"toolu_03","content":"09:30 Rådhuset → Bygdøy"#,
+            // Two calls side by side, and a panic that takes neither of them down.
+            "a table that is large enough",
+            r#"{"type":"tool_result","tool_use_id":"toolu_04","content":"Fram: 10:00 to 18:00"}"#,
+            r#"{"type":"tool_result","tool_use_id":"toolu_05","content":"Kon-Tiki: 10:00 to 18:00"}"#,
+            r#""tool_use_id":"toolu_06","content":"the tool `reserve_table` failed inside; other calls are not affected","is_error":true}"#,
+            "model  Take the 09:30 ferry",
+        ],
+    );
+}
+
+#[test]
+fn dynamic() {
+    tells(
+        "dynamic",
+        &[
+            r#"would get  {"title":"Review","start":"2026-11-23T09:30","minutes":45,"attendees":["ada"],"remind":true}"#,
+            "warning  string_literal_converted_to_integer at /minutes",
+            "warning  scalar_coerced_to_list at /attendees",
+            "warning  number_coerced_to_boolean at /remind",
+            "`Review` is in Ada's calendar",
+            "would be  refused",
+            "`create_event` was not called",
+            "constraint_violated at /start",
+            "constraint_violated at /minutes",
+        ],
+    );
+}
+
+#[test]
+fn layers() {
+    tells(
+        "layers",
+        &[
+            r#"{"type":"tool_result","tool_use_id":"toolu_01","content":"<p>https://example.org</p>\n"}"#,
+            "the user did not allow `send_mail`; ask for it, or do without",
+            r#""tool_use_id":"toolu_03","content":"request timed out","is_error":true"#,
+            "[Tool result offloaded to file: ",
+            "toolu_04.md has 9600 characters",
+        ],
+    );
+}
+
+#[test]
+fn offload() {
+    tells(
+        "offload",
+        &[
+            "[Tool result offloaded to file: <output dir>",
+            "3600 characters",
+            "freed  3",
+            r#"1565 characters: [{"type":"text""#,
+            r#"error  the tool_use_id "../../etc/passwd" cannot name a file"#,
+            "error  the content was not written to",
+        ],
+    );
+}
+
+#[test]
+fn search_files() {
+    tells(
+        "search_files",
+        &[
+            r#""name": "search_files""#,
+            r#""caseSensitive": {"#,
+            r#""maxResults": {"#,
+            r#""required": ["#,
+            r#""content":"[\"src/lib.rs\",\"src/main.rs\"]"}"#,
+            "warning  parameter_name_normalized at /caseSensitive",
+            "warning  string_literal_converted_to_boolean at /caseSensitive",
+            "warning  string_literal_converted_to_integer at /maxResults",
+            "warning  unknown_parameter:explanation at /explanation",
+            r#""content":"[\"src/lib.rs\",\"src/main.rs\",\"src/net/HTTP.RS\"]"}"#,
+            "warning  fractional_number_truncated_to_integer at /maxResults",
+            r#""content":"[\"docs/guide.md\"]"}"#,
+            "missing_required:pattern at /pattern",
+            "unsupported_integer_literal",
+            "outside_workspace: send a pattern below the workspace",
+            r#"by hand  Ok(["README.md"])"#,
+        ],
+    );
+}
+
+#[test]
+fn todo() {
+    tells(
+        "todo",
+        &[
+            "registered  TodoWrite, TodoRead",
+            r#"{"type":"tool_result","tool_use_id":"toolu_01","content":"{\"success\":true,\"count\":3}"}"#,
+            r#"{"type":"tool_result","tool_use_id":"toolu_04","content":"Tool 'TodoDelete' not found","is_error":true}"#,
+            "'todos' array is required",
+            "'todos' must be an array",
+            "Todo at index 0: invalid status 'done'. Must be one of: pending, in_progress, completed",
+            "Todo at index 1: content is required and cannot be empty",
+            r#""tool_use_id":"toolu_10","content":"{\"success\":true,\"count\":0}""#,
+            r#""tool_use_id":"toolu_11","content":"{\"todos\":[]}""#,
+            "[x]  schema definition",
+            "[x]  parameter validation",
+        ],
+    );
+}
