@@ -1,7 +1,9 @@
 //! F-008: what is refused, in which order and words; and where the seed left that open.
 
 use serde_json::{Value, json};
+use tool_runtime::issue::Code;
 use tool_runtime::testing::run_in;
+use tool_runtime::{Policy, ToolCall};
 
 use super::{listing, read, refused, registry, todo, todo_with, todo_without, write};
 
@@ -156,5 +158,15 @@ async fn design_extra_key() {
         .await
         .assert_text(r#"{"success":true,"count":2}"#)
         .assert_warnings(["unknown_property at /todos/1/id"]);
+    assert_eq!(read(&registry).await, listing(&["a", "x"]));
+    // Where everything is to be strict, it is an error.
+    let call = ToolCall::new("toolu_1", "TodoWrite", json!({ "todos": [todo_with("id", "7")] }));
+    let outcome = registry.call(call.with_policy(Policy::Strict)).await;
+    let errors: Vec<_> = outcome
+        .errors
+        .iter()
+        .map(|error| (error.code, &*error.path))
+        .collect();
+    assert_eq!(errors, [(Code::UnknownProperty, "/todos/0/id")]);
     assert_eq!(read(&registry).await, listing(&["a", "x"]));
 }

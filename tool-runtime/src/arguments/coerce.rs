@@ -30,6 +30,9 @@ pub(crate) struct Coercer<'s> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Around {
     pub(super) rigor: Rigor,
+    /// Whether a key that the schema denies is an error. The policy says so, not the mark of a parameter: that is
+    /// about types, and a key too many can be left out without a guess.
+    pub(super) denies: bool,
     /// Whether one value may stand for a list: it is the value of a property or of an entry.
     pub(super) wraps: bool,
     /// The conjunction whose keys are all known.
@@ -41,6 +44,7 @@ impl Around {
     pub(crate) fn all(rigor: Rigor) -> Self {
         Self {
             rigor,
+            denies: rigor == Rigor::Strict,
             wraps: false,
             within: None,
         }

@@ -228,7 +228,7 @@ impl<'s> Coercer<'s> {
                 } else {
                     Code::UnknownProperty
                 };
-                let denied = rest == Rest::Denied && matches!(around.rigor, Rigor::Strict | Rigor::Exact);
+                let denied = rest == Rest::Denied && (around.denies || around.rigor == Rigor::Exact);
                 let known: Vec<&str> = object.properties.iter().map(|property| &*property.name).collect();
                 if denied {
                     self.report
