@@ -3,16 +3,11 @@
 use std::marker::PhantomData;
 
 use serde_json::Value;
-use tool_runtime::__private::{ByModel, Declaration, DeclaredTool, Param, Parameter, Supplied, Tool};
+use tool_runtime::__private::{Declaration, DeclaredTool, Param, Parameter, Tool};
 use tool_runtime::{ToolDefinition, ToolOutput, ToolRegistry};
 
-/// A type whose values the model supplies.
-pub trait FromModel: Parameter + Supplied<ByModel, Param = Param<Self>> {}
-
-impl<T: Parameter + Supplied<ByModel, Param = Param<T>>> FromModel for T {}
-
 /// The definition of a tool that takes `it: T`, described as "The value."
-pub fn definition<T: FromModel>() -> ToolDefinition {
+pub fn definition<T: Parameter>() -> ToolDefinition {
     registered::<Takes<T>>()
 }
 
@@ -24,12 +19,12 @@ pub fn registered<T: Tool>() -> ToolDefinition {
 }
 
 /// The schema of the parameter `it`.
-pub fn schema<T: FromModel>() -> Value {
+pub fn schema<T: Parameter>() -> Value {
     definition::<T>().input_schema["properties"]["it"].clone()
 }
 
 /// Whether `it` must be sent.
-pub fn is_required<T: FromModel>() -> bool {
+pub fn is_required<T: Parameter>() -> bool {
     let definition = definition::<T>();
     match definition.input_schema.get("required") {
         None => false,
@@ -42,9 +37,9 @@ pub fn is_required<T: FromModel>() -> bool {
 
 struct Takes<T>(PhantomData<fn() -> T>);
 
-impl<T: FromModel> Tool for Takes<T> {
+impl<T: Parameter> Tool for Takes<T> {
     fn declare() -> DeclaredTool {
-        let params = (Param::<T>::of("it", "The value."),);
+        let params = (Param::<T>::new("it", "The value."),);
         let declaration = Declaration::new("takes", "Take a value.", &params);
         DeclaredTool::function(declaration, params, |(_,)| async { ToolOutput::text("") })
     }
@@ -52,7 +47,7 @@ impl<T: FromModel> Tool for Takes<T> {
 
 /// Compares a parameter's schema with what is expected, keys in their order, as a model reads them.
 #[track_caller]
-pub fn assert_shown<T: FromModel>(expected: Value) {
+pub fn assert_shown<T: Parameter>(expected: Value) {
     let shown = schema::<T>();
     assert_eq!(
         serde_json::to_string_pretty(&shown).unwrap(),

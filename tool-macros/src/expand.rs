@@ -1,6 +1,6 @@
 //! From a checked tool to what stands in its place: the function, a struct of its name, and `Tool` for that.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Expr, ExprRange, RangeLimits, ReturnType};
@@ -54,7 +54,7 @@ pub(crate) fn structure(tool: &ToolFn) -> TokenStream {
     quote! {
         #(#cfgs)*
         /// The tool made from the function of the same name.
-        #[allow(non_camel_case_types, missing_debug_implementations, reason = "it is the function's name")]
+        #[allow(non_camel_case_types, missing_debug_implementations)]
         #vis struct #ident {}
     }
 }
@@ -70,20 +70,18 @@ pub(crate) fn declared(tool: &ToolFn, rt: &Runtime) -> TokenStream {
     let run = run(tool, rt);
     let span = tool.function.sig.ident.span();
     let rt = rt.at(span);
-    let declared = match &tool.receiver {
-        None => quote_spanned!(span=> #rt::DeclaredTool::function),
-        Some(_) => quote_spanned!(span=> #rt::DeclaredTool::method),
+    let declared = if tool.receiver.is_some() {
+        quote_spanned!(span=> #rt::DeclaredTool::method)
+    } else {
+        quote_spanned!(span=> #rt::DeclaredTool::function)
     };
-    let (shared, this) = match &tool.receiver {
-        None => (None, None),
-        Some(receiver) => {
-            let span = Span::call_site().located_at(receiver.self_token.span);
-            (Some(quote_spanned!(span=> &self,)), Some(this()))
-        }
-    };
-    let this = this.into_iter();
+    let shared = tool.receiver.iter().map(|receiver| {
+        let span = receiver.self_token.span;
+        quote_spanned!(span=> &self,)
+    });
+    let this = tool.receiver.iter().map(|_| this(tool));
     let closure = quote_spanned!(span=> |#(#this,)* #bindings| #run);
-    let arguments = quote_spanned!(span=> (#about, #shared #params, #closure));
+    let arguments = quote_spanned!(span=> (#about, #(#shared)* #params, #closure));
     quote! {
         let #params = (#(#lines,)*);
         let #about = #declaration;
@@ -97,12 +95,11 @@ fn param(param: &Param, rt: &Runtime) -> TokenStream {
     let ty = &param.ty;
     let span = ty.span();
     let spanned = rt.at(span);
-    let mut line = match &param.description {
-        Some(description) => quote_spanned!(span=> #spanned::Param::<#ty>::of(#name, #description)),
-        None => {
-            let from_host = Ident::new("from_host", param.ident.span());
-            quote_spanned!(span=> #spanned::Param::<#ty>::named(#name).#from_host())
-        }
+    let mut line = if let Some(description) = &param.description {
+        quote_spanned!(span=> #spanned::Param::<#ty>::of(#name, #description))
+    } else {
+        let from_host = Ident::new("from_host", param.ident.span());
+        quote_spanned!(span=> #spanned::Param::<#ty>::named(#name).#from_host())
     };
     if let Some(Keyed { key, value }) = &param.arg.default {
         let value = fit(value, rt);
@@ -187,10 +184,11 @@ fn declaration(tool: &ToolFn, params: &Ident, rt: &Runtime) -> TokenStream {
         declaration.extend(quote!(.strict()));
     }
     if let Some(timeout) = attr.timeout {
-        let millis = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
-        let timeout = if let (0, seconds) = (timeout.subsec_millis(), timeout.as_secs()) {
+        let timeout = if timeout.subsec_millis() == 0 {
+            let seconds = Literal::u64_unsuffixed(timeout.as_secs());
             quote!(from_secs(#seconds))
         } else {
+            let millis = Literal::u128_unsuffixed(timeout.as_millis());
             quote!(from_millis(#millis))
         };
         declaration.extend(quote!(.timeout(#rt::Duration::#timeout)));
@@ -218,7 +216,7 @@ fn run(tool: &ToolFn, rt: &Runtime) -> TokenStream {
         Place::Method => quote!(Self::#ident),
     };
     let this = tool.receiver.iter().map(|_| {
-        let this = this();
+        let this = this(tool);
         quote!(&#this)
     });
     let arguments = tool
@@ -239,7 +237,11 @@ fn binding(param: &Ident) -> Ident {
     binding
 }
 
-/// What a method is called on.
-fn this() -> Ident {
-    Ident::new("this", Span::mixed_site())
+/// What a method is called on; no parameter is called that.
+fn this(tool: &ToolFn) -> Ident {
+    let mut name = "this".to_owned();
+    while tool.params.iter().any(|param| param.ident == name) {
+        name.push('_');
+    }
+    Ident::new(&name, Span::mixed_site())
 }

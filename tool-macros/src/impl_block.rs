@@ -21,7 +21,7 @@ pub(crate) struct ImplBlock {
 
 #[derive(Clone)]
 pub(crate) enum Item {
-    Function(Function),
+    Function(Box<Function>),
     Other(Vec<Attribute>, TokenStream),
 }
 
@@ -65,7 +65,7 @@ impl Parse for Item {
         let ahead = input.fork();
         if let Ok(function) = Function::after_attrs(Vec::new(), &ahead) {
             syn::parse::discouraged::Speculative::advance_to(input, &ahead);
-            return Ok(Self::Function(Function { attrs, ..function }));
+            return Ok(Self::Function(Box::new(Function { attrs, ..function })));
         }
         let mut other = TokenStream::new();
         while !input.is_empty() {

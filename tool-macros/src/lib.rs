@@ -18,6 +18,8 @@ mod fallback;
 mod tool;
 mod impl_block;
 mod tools;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 

@@ -50,8 +50,8 @@ fn methods(block: &mut ImplBlock, errors: &Errors) -> Vec<ToolFn> {
             continue;
         };
         let attr = ToolAttr::of_method(&function.attrs.remove(place), errors);
-        let tool = ToolFn::read(Place::Method, function.clone(), attr, errors);
-        *function = tool.function.clone();
+        let tool = ToolFn::read(Place::Method, (**function).clone(), attr, errors);
+        **function = tool.function.clone();
         tools.push(tool);
     }
     tools

@@ -31,7 +31,7 @@ impl Declaration {
     pub fn new(name: &'static str, description: &'static str, params: &impl Params) -> Self {
         Self {
             name,
-            description,
+            description: description.trim(),
             params: params.specs(),
             hints: Hints::default(),
             strict: false,

@@ -22,7 +22,8 @@ pub(crate) struct DefaultValue<T> {
 }
 
 impl<T> Param<T> {
-    pub(crate) fn new(name: &'static str, description: &'static str) -> Self {
+    /// A parameter whose type is known to be one.
+    pub fn new(name: &'static str, description: &'static str) -> Self {
         Self {
             name,
             description: description.trim(),

@@ -100,7 +100,7 @@ impl<T: Parameter> Param<T> {
             from_model: T::FROM_MODEL,
             optional: T::FROM_MODEL && (self.default.is_some() || T::absent().is_some()),
             keywords: self.keywords.clone(),
-            problem: self.problem.clone(),
+            problem: self.problem.clone().or_else(|| self.blank()),
             default: self
                 .default
                 .as_ref()
@@ -108,6 +108,19 @@ impl<T: Parameter> Param<T> {
             schema: T::schema,
             variants: T::variants,
             missing_state: T::missing_state,
+        }
+    }
+
+    /// The macro sees to literal descriptions; this is for those that come from elsewhere.
+    fn blank(&self) -> Option<String> {
+        (T::FROM_MODEL && self.description.is_empty()).then(|| "its description is blank".to_owned())
+    }
+
+    /// Its value when the model sent none.
+    fn absent(&self) -> Option<T> {
+        match &self.default {
+            Some(default) => Some((default.make)()),
+            None => T::absent(),
         }
     }
 
@@ -124,14 +137,6 @@ impl<T: Parameter> Param<T> {
             .transpose()
             .and_then(|value| self.settle(value, host));
         value.map_err(|error| refuse(self.name, error)).ok()
-    }
-
-    /// Its value when the model sent none.
-    fn absent(&self) -> Option<T> {
-        match &self.default {
-            Some(default) => Some((default.make)()),
-            None => T::absent(),
-        }
     }
 
     /// The value that was read, or what stands for one that was not.

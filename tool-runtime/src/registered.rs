@@ -53,6 +53,7 @@ impl RegisteredTool {
         let DeclaredTool { declaration, handler } = tool;
         let name = ToolName::parse(declaration.name)?;
         has_states(&name, &declaration, states)?;
+        can_be_said(&name, &declaration)?;
         let mut definition = declaration.marked_definition();
         let shape = compile(&name, &definition)?;
         keeps_to_its_limits(&name, &declaration, &shape)?;
@@ -116,6 +117,20 @@ fn has_states(tool: &ToolName, declaration: &Declaration, states: &States) -> Re
     Ok(())
 }
 
+/// The attributes of every parameter can be put into its schema.
+fn can_be_said(tool: &ToolName, declaration: &Declaration) -> Result<(), RegistryError> {
+    for param in &declaration.params {
+        if let Some(reason) = &param.problem {
+            return Err(RegistryError::InvalidParameter {
+                tool: tool.to_string(),
+                parameter: param.name.to_owned(),
+                reason: reason.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Compiles the schema of a tool; what it does not enforce is logged.
 fn compile(tool: &ToolName, definition: &ToolDefinition) -> Result<Shape, RegistryError> {
     let compiled =
@@ -142,9 +157,6 @@ fn keeps_to_its_limits(
             parameter: param.name.to_owned(),
             reason,
         };
-        if let Some(problem) = &param.problem {
-            return Err(refused(problem.clone()));
-        }
         match &param.default {
             // An `Option` that is absent by default.
             None | Some(Ok(Value::Null)) => {}

@@ -1,5 +1,7 @@
 //! `#[tool]`, from annotated functions to what a registry makes of them.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Mutex;

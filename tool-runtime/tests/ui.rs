@@ -2,6 +2,8 @@
 //!
 //! `TRYBUILD=overwrite cargo test -p tool-runtime --test ui` writes the expectations anew.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,0 +1,85 @@
+//! `tests/expansion/*.rs` and what the macros make of them, in `*.expanded.rs` beside them for people to review.
+//!
+//! `UPDATE_EXPANSIONS=1 cargo test -p tool-macros` writes them anew.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::{Attribute, Item, Meta};
+
+#[test]
+fn expansions_are_as_reviewed() {
+    let mut cases = 0;
+    for path in cases_in("tests/expansion") {
+        let expanded = expanded(&path);
+        let reviewed = path.with_extension("expanded.rs");
+        if std::env::var_os("UPDATE_EXPANSIONS").is_some() {
+            fs::write(&reviewed, &expanded).unwrap();
+        }
+        let reviewed = fs::read_to_string(&reviewed).unwrap_or_default();
+        assert_eq!(
+            reviewed,
+            expanded,
+            "{}: if the change is meant, UPDATE_EXPANSIONS=1 writes the file anew",
+            path.display(),
+        );
+        cases += 1;
+    }
+    assert!(cases >= 10);
+}
+
+#[test]
+fn expansions_are_short() {
+    for (case, most) in [("two_parameters.rs", 45), ("five_parameters.rs", 70)] {
+        let expanded = expanded(&Path::new("tests/expansion").join(case));
+        let lines = expanded.lines().count();
+        assert!(lines <= most, "{case} has {lines} lines");
+    }
+}
+
+fn cases_in(folder: &str) -> impl Iterator<Item = PathBuf> {
+    let is_case = |path: &PathBuf| {
+        let name = path.to_string_lossy();
+        name.ends_with(".rs") && !name.ends_with(".expanded.rs")
+    };
+    fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .filter(is_case)
+}
+
+/// The file with each annotated item expanded.
+fn expanded(path: &Path) -> String {
+    let source = fs::read_to_string(path).unwrap();
+    let file = syn::parse_file(&source).unwrap();
+    let items: TokenStream = file.items.into_iter().map(expand).collect();
+    prettyplease::unparse(&syn::parse2(items).unwrap())
+}
+
+fn expand(mut item: Item) -> TokenStream {
+    let attrs = match &mut item {
+        Item::Fn(item) => &mut item.attrs,
+        Item::Impl(item) => &mut item.attrs,
+        _ => return item.into_token_stream(),
+    };
+    let Some(place) = attrs.iter().position(is_ours) else {
+        return item.into_token_stream();
+    };
+    let attr = attrs.remove(place);
+    let arguments = match &attr.meta {
+        Meta::List(list) => list.tokens.clone(),
+        _ => TokenStream::new(),
+    };
+    let item = item.into_token_stream();
+    if attr.path().is_ident("tool") {
+        crate::tool::tool(arguments, &item)
+    } else {
+        crate::tools::tools(arguments, &item)
+    }
+}
+
+fn is_ours(attr: &Attribute) -> bool {
+    attr.path().is_ident("tool") || attr.path().is_ident("tools")
+}

@@ -1,0 +1,5 @@
+/// Only here.
+#[tool]
+#[cfg(feature = "shell")]
+#[doc(alias = "exec")]
+async fn shell() {}

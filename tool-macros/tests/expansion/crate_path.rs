@@ -1,0 +1,3 @@
+/// Do nothing.
+#[tool(crate = my_agent::tools::runtime)]
+async fn rest() {}

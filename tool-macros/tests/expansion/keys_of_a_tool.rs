@@ -1,0 +1,23 @@
+/// This is for readers of the code.
+#[tool(
+    name = "RunQuery",
+    title = "Run a query",
+    description = "Run a query against the database.",
+    rename_all = "camelCase",
+    strict,
+    read_only,
+    destructive = false,
+    idempotent,
+    timeout = "1500ms",
+    errors = explain,
+    input_examples = [{ "queryText": "select 1" }, { "queryText": "select 2", "maxRows": 10 }]
+)]
+pub(crate) async fn run_query(
+    /// What to run.
+    query_text: String,
+    /// How many rows to return at most.
+    #[arg(default = DEFAULT_ROWS)]
+    max_rows: u32,
+) -> Rows {
+    query(query_text, max_rows).await
+}

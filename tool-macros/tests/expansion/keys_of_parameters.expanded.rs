@@ -1,0 +1,53 @@
+/// Make an account.
+#[allow(clippy::unused_async, reason = "a tool is `async`")]
+async fn make_account(
+    name: String,
+    full_name: String,
+    role: String,
+    age: Option<u8>,
+    tell: Vec<String>,
+) {}
+/// The tool made from the function of the same name.
+#[allow(non_camel_case_types, missing_debug_implementations)]
+struct make_account {}
+const _: () = {
+    use ::tool_runtime::__private as __rt;
+    use __rt::Respond as _;
+    #[automatically_derived]
+    impl __rt::Tool for make_account {
+        fn declare() -> __rt::DeclaredTool {
+            let params = (
+                __rt::Param::<String>::of("user", "The name to log in with.")
+                    .min_length(2)
+                    .max_length(20)
+                    .pattern("^[a-z]+$"),
+                __rt::Param::<String>::of("full_name", "What the person is called.")
+                    .length_below(64)
+                    .example(__rt::Fits::fit("Ada Lovelace"))
+                    .not_blank(),
+                __rt::Param::<String>::of("role", "What it may do.")
+                    .default(|| __rt::Fits::fit("reader"))
+                    .values(__rt::fit_all(["reader", "writer"]))
+                    .case_sensitive(),
+                __rt::Param::<Option<u8>>::of("age", "In years.").at_least(18),
+                __rt::Param::<Vec<String>>::of("tell", "Whom to tell.")
+                    .default(|| __rt::Fits::fit(["admin"]))
+                    .strict(),
+            );
+            let declaration = __rt::Declaration::new(
+                    "make_account",
+                    "Make an account.",
+                    &params,
+                )
+                .timeout(__rt::Duration::from_secs(120));
+            __rt::DeclaredTool::function(
+                declaration,
+                params,
+                |(name, full_name, role, age, tell)| async move {
+                    __rt::Output(make_account(name, full_name, role, age, tell).await)
+                        .respond()
+                },
+            )
+        }
+    }
+};

@@ -1,0 +1,24 @@
+/// Delete a file.
+#[allow(clippy::unused_async, reason = "a tool is `async`")]
+pub async fn delete(path: &str) -> std::io::Result<()> {
+    std::fs::remove_file(path)
+}
+/// The tool made from the function of the same name.
+#[allow(non_camel_case_types, missing_debug_implementations)]
+pub struct delete {}
+const _: () = {
+    use ::tool_runtime::__private as __rt;
+    use __rt::Respond as _;
+    #[automatically_derived]
+    impl __rt::Tool for delete {
+        fn declare() -> __rt::DeclaredTool {
+            loop {}
+        }
+    }
+};
+::core::compile_error! {
+    "`#[tool]` has no `nme`; did you mean `name`?"
+}
+::core::compile_error! {
+    "a parameter of a tool cannot borrow, nobody keeps the value; take a `String`"
+}

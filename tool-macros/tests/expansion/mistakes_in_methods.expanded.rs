@@ -1,0 +1,18 @@
+impl Store {
+    /// Forget.
+    #[allow(clippy::unused_async, reason = "a tool is `async`")]
+    fn forget(&self) {}
+}
+const _: () = {
+    use ::tool_runtime::__private as __rt;
+    use __rt::Respond as _;
+    #[automatically_derived]
+    impl __rt::ToolSet for Store {
+        fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::DeclaredTool> {
+            __rt::Vec::new()
+        }
+    }
+};
+::core::compile_error! {
+    "a tool is an `async fn`; write `async` before `fn`, and if the body blocks, move it into `spawn_blocking`"
+}

@@ -1,0 +1,6 @@
+#[tools]
+impl Store {
+    /// Forget.
+    #[tool]
+    fn forget(&self) {}
+}

@@ -1,0 +1,267 @@
+//! What must compile: names that the output uses, a prelude that is something else, strict lints, other crate paths.
+
+#![deny(
+    warnings,
+    missing_docs,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::pedantic
+)]
+#![deny(
+    clippy::allow_attributes_without_reason,
+    clippy::unwrap_used,
+    clippy::indexing_slicing
+)]
+#![forbid(unsafe_code)]
+
+use tool_runtime::{ToolRegistry, tool_set};
+
+/// A prelude of somebody's own.
+mod shadowed {
+    #![allow(
+        dead_code,
+        unused_macros,
+        unused_imports,
+        reason = "they only stand in the way"
+    )]
+
+    pub(crate) struct Some;
+    pub(crate) struct None;
+    pub(crate) struct Ok;
+    pub(crate) struct Err;
+    pub(crate) struct Box;
+    pub(crate) struct Result;
+    pub(crate) struct Option;
+    pub(crate) struct String;
+    pub(crate) struct Vec;
+    pub(crate) struct Arc;
+    pub(crate) struct Tool;
+    pub(crate) struct Send;
+    pub(crate) trait Respond {
+        fn answer(self);
+    }
+    impl<T> Respond for T {
+        fn answer(self) {}
+    }
+    pub(crate) mod std {}
+    macro_rules! concat {
+        () => {};
+    }
+    pub(crate) use concat;
+
+    /// Answer in a module full of other things.
+    #[::tool_runtime::tool(read_only, timeout = "1s", input_examples = [{ "text": "text", "more": [true] }])]
+    pub(crate) async fn answer(
+        /// A text.
+        #[arg(default = "text", length = 1..=9, not_blank, pattern = "x", values = ["text"], example = "text")]
+        text: ::std::string::String,
+        /// More.
+        more: ::std::option::Option<::std::vec::Vec<bool>>,
+        #[doc = "One."]
+        #[doc = ::core::stringify!(two)]
+        both: ::std::option::Option<u8>,
+    ) -> ::std::result::Result<::std::string::String, ::std::string::String> {
+        ::std::result::Result::Ok(::std::format!("{text} {more:?} {both:?}"))
+    }
+
+    /// A family.
+    #[derive(Debug)]
+    pub(crate) struct Family;
+
+    #[::tool_runtime::tools]
+    impl Family {
+        /// Answer.
+        #[tool]
+        async fn answer(
+            &self,
+            /// A number.
+            #[arg(default = 1, range = 1..)]
+            this: u8,
+        ) -> u8 {
+            this
+        }
+    }
+}
+
+/// No prelude at all.
+#[no_implicit_prelude]
+mod bare {
+    /// Add.
+    #[::tool_runtime::tool]
+    pub(crate) async fn add(
+        /// One.
+        #[arg(default = 1, range = 1..=9)]
+        a: u8,
+        /// Two.
+        b: ::std::option::Option<u8>,
+    ) -> u8 {
+        match b {
+            ::std::option::Option::Some(b) => a + b,
+            ::std::option::Option::None => a,
+        }
+    }
+}
+
+/// Names that the output uses itself.
+mod names {
+    #![allow(dead_code, non_snake_case, reason = "the names are the point")]
+    #![allow(
+        clippy::used_underscore_binding,
+        clippy::too_many_arguments,
+        reason = "so are these"
+    )]
+
+    use tool_runtime::tool;
+
+    pub(crate) const PARAMS: u8 = 7;
+
+    macro_rules! takes_everything {
+        ($($name:ident)*) => {$(
+            /// Take everything.
+            #[tool]
+            pub(crate) async fn $name(
+                /// A.
+                args: u8,
+                /// B.
+                rt: u8,
+                /// C.
+                call: u8,
+                /// D.
+                state: u8,
+                /// E.
+                r#type: u8,
+                /// F.
+                params: u8,
+                /// G.
+                declaration: u8,
+                /// H.
+                __rt: u8,
+                /// I.
+                this: u8,
+                /// J.
+                $name: [u8; PARAMS as usize - 6],
+                /// K.
+                mut it: u8,
+            ) -> u8 {
+                it += args + rt + call + state + r#type + params + declaration + __rt + this;
+                it + $name.iter().sum::<u8>()
+            }
+        )*};
+    }
+
+    takes_everything!(tool registry run declare function method Param Output);
+
+    /// Raw.
+    #[tool]
+    pub(crate) async fn r#match() {}
+
+    /// The alias itself.
+    #[tool]
+    pub(crate) async fn __rt(
+        /// And within.
+        __rt: u8,
+    ) -> u8 {
+        __rt
+    }
+}
+
+/// Another name for the crate, and one that is re-exported.
+mod elsewhere {
+    pub(crate) mod agent {
+        pub(crate) use tool_runtime as runtime;
+    }
+
+    use agent::runtime as renamed;
+
+    /// Go one way.
+    #[renamed::tool(crate = agent::runtime)]
+    pub(crate) async fn one(
+        /// How far.
+        #[arg(default = 2)]
+        far: u8,
+    ) -> u8 {
+        far
+    }
+
+    #[derive(Debug)]
+    pub(crate) struct Ways;
+
+    #[renamed::tools(crate = crate::elsewhere::renamed)]
+    impl Ways {
+        /// Go another.
+        #[tool]
+        async fn another(&self) {}
+    }
+}
+
+/// Visibilities, deprecation, conditions.
+mod kinds {
+    use tool_runtime::tool;
+
+    /// Private.
+    #[tool]
+    async fn private() {}
+
+    /// For the module above.
+    #[tool]
+    #[must_use]
+    pub(super) async fn above() -> u8 {
+        1
+    }
+
+    /// Not here.
+    #[tool]
+    #[cfg(any())]
+    pub(crate) async fn elsewhere() -> Missing {}
+
+    pub(crate) fn all() -> impl tool_runtime::IntoTools {
+        tool_runtime::tool_set![private, above]
+    }
+}
+
+#[test]
+fn all_of_them_are_tools() -> Result<(), tool_runtime::RegistryError> {
+    /// Within a function.
+    #[tool_runtime::tool]
+    async fn within(
+        /// A unit.
+        unit: Unit,
+    ) -> Unit {
+        unit
+    }
+
+    /// Also local.
+    #[derive(
+        tool_runtime::serde::Serialize, tool_runtime::serde::Deserialize, tool_runtime::schemars::JsonSchema,
+    )]
+    #[serde(crate = "tool_runtime::serde")]
+    #[schemars(crate = "tool_runtime::schemars")]
+    struct Unit {
+        /// Of what.
+        of: String,
+    }
+
+    let mut registry = ToolRegistry::new();
+    registry.register_all(tool_set![within, bare::add, elsewhere::one])?;
+    registry.register_all(kinds::all())?;
+    registry.register_all(elsewhere::Ways)?;
+    registry.register::<shadowed::answer>()?;
+    registry.register::<names::tool>()?;
+    registry.register::<names::Param>()?;
+    registry.register::<names::r#match>()?;
+    registry.register::<names::__rt>()?;
+    let definitions = registry.tool_definitions();
+    let names: Vec<_> = definitions
+        .iter()
+        .map(|definition| definition.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "within", "add", "one", "private", "above", "another", "answer", "tool", "Param", "match",
+            "__rt",
+        ],
+    );
+    ToolRegistry::new().register_all(shadowed::Family)?;
+    Ok(())
+}
