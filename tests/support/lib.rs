@@ -1,1 +1,5 @@
 //! What several test suites share.
+
+pub mod instances;
+pub mod random;
+pub mod schemas;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
+use crate::depth;
 use crate::issue::Issue;
 use crate::policy::Policy;
 
@@ -99,6 +100,15 @@ impl Serialize for RawArguments {
             Self::Text(text) => text.serialize(serializer),
             Self::Value(value) => value.serialize(serializer),
             Self::Bytes(bytes) => String::from_utf8_lossy(bytes).serialize(serializer),
+        }
+    }
+}
+
+/// A value may be nested so deep that dropping it the usual way would overflow the stack.
+impl Drop for RawArguments {
+    fn drop(&mut self) {
+        if let Self::Value(value) = self {
+            depth::dismantle(value.take());
         }
     }
 }

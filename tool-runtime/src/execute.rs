@@ -143,15 +143,26 @@ fn explain_failure(tool: &RegisteredTool, failure: Failure) -> String {
     }
 }
 
-/// What the model reads when its arguments were refused: every error, a line each.
+/// What the model reads when its arguments were refused.
 fn explain_errors(tool: &RegisteredTool, errors: &[Issue]) -> String {
     let mut text = format!("`{}` was not called, its arguments need correction:", tool.name);
-    for error in errors {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\n- {error}");
-    }
+    list(&mut text, errors);
     text
 }
+
+/// A line for each finding; of very many the first, which say enough to start over.
+fn list(text: &mut String, issues: &[Issue]) {
+    for issue in issues.iter().take(MOST_LISTED) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n- {issue}");
+    }
+    if let Some(more) = issues.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {
+        let _ = write!(text, "\n- and {more} more");
+    }
+}
+
+/// More lines than this help no model.
+const MOST_LISTED: usize = 50;
 
 /// Tells the host what was found, without the values: those may be private.
 fn report(tool: &RegisteredTool, issues: &[Issue]) {
@@ -176,9 +187,7 @@ fn append(result: &mut ToolResult, warnings: &[Issue]) {
         return;
     }
     let mut note = String::from("Note on the arguments of this call:");
-    for warning in warnings {
-        let _ = write!(note, "\n- {warning}");
-    }
+    list(&mut note, warnings);
     match &mut result.content {
         Content::Text(text) if text.is_empty() => *text = note,
         Content::Text(text) => {

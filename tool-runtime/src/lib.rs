@@ -6,6 +6,7 @@ pub mod policy;
 pub mod message;
 pub mod result;
 pub mod context;
+mod depth;
 pub mod call;
 pub mod definition;
 pub mod state;

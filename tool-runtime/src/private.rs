@@ -17,6 +17,6 @@ pub use crate::facets::{Measured, Ranged, Textual};
 pub use crate::host::Host;
 pub use crate::output::ErrorText;
 pub use crate::parameter::{ByHost, ByModel, FromHost, Nothing, Parameter, Sharable, Shown, Supplied};
-pub use crate::params::{Field, ParamSpec, Params};
+pub use crate::params::{Field, Lookup, ParamSpec, Params};
 pub use crate::state::States;
 pub use crate::tool::{Call, Handled, Shared, Started};

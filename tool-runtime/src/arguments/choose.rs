@@ -3,57 +3,16 @@
 //! First whatever conforms as it was sent, then the tag, then the form that takes the value with the fewest
 //! warnings. What a trial found is remembered, so that unions inside unions cost no more than their number.
 
-use std::collections::HashMap;
-
-use super::coerce::{Around, Coercer, decode, decoding};
-use super::limits;
-use super::node::{Members, Node};
+use super::around::Around;
+use super::coerce::{Coercer, decode, decoding};
+use super::memo::{Choice, Trial};
+use super::node::Node;
 use super::report::{Path, Tally};
 use super::rules::Rigor;
 use super::wording;
 use crate::issue::Code;
-use crate::schema::shape::{Alternatives, Form, FormId, Tag, Values, fold};
+use crate::schema::shape::{Alternatives, Form, FormId, Tag, Values};
 use crate::schema::types::Types;
-
-/// One of the things a value may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Trial {
-    Form(FormId),
-    /// One type of a form that allows several.
-    Type(FormId, Types),
-}
-
-/// What trials found. Keys are the addresses of nodes, so it is only for trees that outlive it.
-#[derive(Debug, Default)]
-pub(crate) struct Memo {
-    tallies: HashMap<(usize, Trial, Around), Tally>,
-    choices: HashMap<(usize, FormId, Around), Choice>,
-    /// How many choices are being made.
-    depth: usize,
-    /// How many trials were made.
-    work: usize,
-}
-
-impl Memo {
-    /// Takes over what counts for the whole call.
-    pub(super) fn inherit(&mut self, outer: &Self) {
-        self.depth = outer.depth;
-        self.work = outer.work;
-    }
-
-    /// Takes back what counts for the whole call.
-    pub(super) fn resume(&mut self, inner: &Self) {
-        self.work = inner.work;
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Choice {
-    Fits(Trial),
-    Several,
-    /// None does; this one comes closest.
-    None(Trial),
-}
 
 /// More trials than honest arguments need: about a second's work.
 const MOST_WORK: usize = 2_000_000;
@@ -67,6 +26,10 @@ impl<'s> Coercer<'s> {
         at: &Path<'_>,
         around: Around,
     ) -> Option<Node<'a>> {
+        let around = Around {
+            alone: around.alone || matches!(alternatives.tag, Some(Tag::Key(_))),
+            ..around
+        };
         match node {
             Node::Null if alternatives.null => return None,
             Node::Text(text)
@@ -94,88 +57,6 @@ impl<'s> Coercer<'s> {
         self.choose(node, id, &trials, at, around, alternatives.exclusive)
     }
 
-    /// The form that an object's tag names; when it names none that is reported.
-    fn tagged(&mut self, members: &Members<'_>, tag: &Tag, at: &Path<'_>, around: Around) -> Option<FormId> {
-        match tag {
-            Tag::Key(keys) => self.key_tagged(members, keys, at, around),
-            Tag::Property {
-                name,
-                folded,
-                values,
-                case_sensitive,
-            } => {
-                let at = Path::Key(at, name);
-                let allowed = || Values {
-                    texts: values.iter().map(|(value, _)| value.clone()).collect(),
-                    others: Vec::new(),
-                    case_sensitive: *case_sensitive,
-                };
-                let Some(sent) = member(members, name, folded, around.rigor) else {
-                    self.report
-                        .refuse(&at, || wording::missing(name, wording::Listed(&allowed())));
-                    return None;
-                };
-                let text = match sent {
-                    Node::Text(text) => Some(&**text),
-                    Node::Number(number) if around.rigor.bends() => Some(&*number.text),
-                    Node::Null => {
-                        self.report
-                            .refuse(&at, || wording::null(wording::Listed(&allowed())));
-                        return None;
-                    }
-                    _ => None,
-                };
-                let exact = values.iter().find(|(value, _)| text == Some(value));
-                let bends = around.rigor.bends() && !case_sensitive;
-                let found = exact.or_else(|| {
-                    let mut alike = values
-                        .iter()
-                        .filter(|(value, _)| bends && text.is_some_and(|text| limits::resemble(value, text)));
-                    alike.next().filter(|_| alike.next().is_none())
-                });
-                if found.is_none() {
-                    self.report.refuse(&at, || wording::not_among(&allowed(), sent));
-                }
-                found.map(|(_, form)| *form)
-            }
-        }
-    }
-
-    fn key_tagged(
-        &mut self,
-        members: &Members<'_>,
-        keys: &[(Box<str>, FormId)],
-        at: &Path<'_>,
-        around: Around,
-    ) -> Option<FormId> {
-        let exact: Vec<_> = keys
-            .iter()
-            .filter(|(key, _)| members.get(key).is_some())
-            .collect();
-        let present = if exact.is_empty() && around.rigor.bends() {
-            keys.iter()
-                .filter(|(key, _)| member(members, key, &fold(key), around.rigor).is_some())
-                .collect()
-        } else {
-            exact
-        };
-        if let [(_, form)] = present.as_slice() {
-            return Some(*form);
-        }
-        let names: Vec<String> = keys.iter().map(|(key, _)| format!("`{key}`")).collect();
-        self.report.refuse(at, || {
-            let sent = Node::Object(members.clone());
-            let code = if present.is_empty() {
-                Code::NoAlternativeFits
-            } else {
-                Code::AmbiguousValue
-            };
-            let wanted = format!("an object with exactly one of the keys {}", names.join(", "));
-            wording::unreadable(code, &sent, wanted)
-        });
-        None
-    }
-
     /// Tries each and takes the one that fits.
     pub(super) fn choose<'a>(
         &mut self,
@@ -199,6 +80,12 @@ impl<'s> Coercer<'s> {
                     );
                     wording::refused(Code::AmbiguousValue, node, message)
                 });
+                None
+            }
+            Choice::None(_) if self.values(owner).is_some() => {
+                if let Some(values) = self.values(owner) {
+                    self.report.refuse(at, || wording::not_among(values, node));
+                }
                 None
             }
             Choice::None(closest) => {
@@ -226,6 +113,10 @@ impl<'s> Coercer<'s> {
             self.memo.choices.clear();
         }
         taken
+    }
+
+    fn values(&self, form: FormId) -> Option<&'s Values> {
+        self.shape.form(form).plain()?.values.as_ref()
     }
 
     fn choice(
@@ -265,7 +156,8 @@ impl<'s> Coercer<'s> {
             if self.weight(node, *trial, at, exact) == Tally::default() {
                 match conforming.replace(*trial) {
                     Some(_) => return Choice::Several,
-                    None if !exclusive => return Choice::Fits(*trial),
+                    // JSON Schema's `oneOf` is broken by a second one; leniently the first is meant.
+                    None if !exclusive || around.rigor != Rigor::Strict => return Choice::Fits(*trial),
                     None => {}
                 }
             }
@@ -384,20 +276,6 @@ impl<'s> Coercer<'s> {
         self.report.quiet = before;
         result
     }
-}
-
-/// A member by its name or, if that bends, by a spelling of it.
-fn member<'m, 'a>(members: &'m Members<'a>, name: &str, folded: &str, rigor: Rigor) -> Option<&'m Node<'a>> {
-    members.get(name).or_else(|| {
-        let mut alike = members
-            .entries
-            .iter()
-            .filter(|(key, _)| rigor.bends() && *fold(key) == *folded);
-        alike
-            .next()
-            .filter(|_| alike.next().is_none())
-            .map(|(_, node)| node)
-    })
 }
 
 /// Values without parts are as quickly tried again as looked up.

@@ -4,15 +4,16 @@
 
 use std::borrow::Cow;
 
-use super::choose::{Memo, Trial};
+use super::around::Around;
 use super::limits::{self, Membership};
+use super::memo::{Memo, Trial};
 use super::node::Node;
 use super::parse;
 use super::report::{Path, Report};
-use super::rules::{self, Rigor, Ruling};
+use super::rules::{self, Rigor};
 use super::wording::{self, Wanted};
+use crate::depth;
 use crate::issue::{Code, Issue};
-use crate::schema::depth;
 use crate::schema::shape::{Form, FormId, Kind, Plain, Shape};
 use crate::schema::types::Types;
 
@@ -24,58 +25,6 @@ pub(crate) struct Coercer<'s> {
     /// Whether keys that the schema denies stay in the result.
     pub(super) keeps_denied: bool,
     pub(super) memo: Memo,
-}
-
-/// What a value inherits from where it stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Around {
-    pub(super) rigor: Rigor,
-    /// Whether a key that the schema denies is an error. The policy says so, not the mark of a parameter: that is
-    /// about types, and a key too many can be left out without a guess.
-    pub(super) denies: bool,
-    /// Whether one value may stand for a list: it is the value of a property or of an entry.
-    pub(super) wraps: bool,
-    /// The conjunction whose keys are all known.
-    pub(super) within: Option<FormId>,
-}
-
-impl Around {
-    /// The arguments as a whole.
-    pub(crate) fn all(rigor: Rigor) -> Self {
-        Self {
-            rigor,
-            denies: rigor == Rigor::Strict,
-            wraps: false,
-            within: None,
-        }
-    }
-
-    /// The value of a property or of a map's entry.
-    pub(super) fn entry(self) -> Self {
-        Self {
-            wraps: true,
-            within: None,
-            ..self
-        }
-    }
-
-    /// An item of a list.
-    pub(super) fn item(self) -> Self {
-        Self {
-            wraps: false,
-            within: None,
-            ..self
-        }
-    }
-
-    pub(super) fn under(self, form: &Form) -> Self {
-        let rigor = match self.rigor {
-            Rigor::Exact => Rigor::Exact,
-            _ if form.strict => Rigor::Strict,
-            other => other,
-        };
-        Self { rigor, ..self }
-    }
 }
 
 impl<'s> Coercer<'s> {
@@ -235,8 +184,11 @@ impl<'s> Coercer<'s> {
             return None;
         }
         let list = plain.list.as_ref();
-        if around.rigor.bends() && around.wraps && list.is_none_or(super::list::takes_one_for_all) {
-            return self.wrapped(node, list, at, around);
+        if around.rigor.bends()
+            && around.wraps
+            && list.is_none_or(crate::schema::shape::List::takes_one_for_all)
+        {
+            return self.wrapped(node, (id, list), at, around);
         }
         self.report.refuse(at, || {
             wording::unreadable(Code::UnsupportedArrayLiteral, node, wanted)
@@ -271,110 +223,6 @@ impl<'s> Coercer<'s> {
         self.report.warn(at, || decoding(want));
         let changed = self.apart(|this| this.typed(&node, want, (id, form, plain), at, around));
         Some(changed.unwrap_or(node))
-    }
-
-    /// The scalar rows, then the allowed values, then the limits.
-    fn scalar<'a>(
-        &mut self,
-        node: &Node<'a>,
-        want: Types,
-        (id, plain): (FormId, &'s Plain),
-        at: &Path<'_>,
-        around: Around,
-    ) -> Option<Node<'a>> {
-        let width = plain.number.as_ref().and_then(|limits| limits.width);
-        let ruling = match want {
-            Types::INTEGER => rules::integer(node, width, around.rigor),
-            Types::NUMBER => rules::number(node, around.rigor),
-            Types::BOOLEAN => rules::boolean(node, around.rigor),
-            Types::STRING => rules::string(node, around.rigor),
-            _ => Ruling::Refused(Code::NoAlternativeFits),
-        };
-        let (changed, code) = match ruling {
-            Ruling::AsSent => (None, None),
-            Ruling::Rewritten(taken) => (Some(taken), None),
-            Ruling::Changed(taken, code) => (Some(taken), Some(code)),
-            Ruling::Refused(code) => {
-                let wanted = Wanted(self.shape, id);
-                self.report.refuse(at, || match (&plain.values, code) {
-                    (Some(values), _) => wording::not_among(values, node),
-                    (None, Code::IntegerOutOfRange) => wording::out_of_range(node, plain.number.as_ref()),
-                    (None, code) => wording::unreadable(code, node, wanted),
-                });
-                return None;
-            }
-        };
-        let changed = match self.spelled(changed.as_ref().unwrap_or(node), plain, around.rigor) {
-            Ok(None) => changed,
-            Ok(Some(declared)) => {
-                if let Some(code) = code {
-                    self.report.warn(at, || wording::changed(code, node, &declared));
-                }
-                let code = Code::EnumCaseNormalized;
-                self.report.warn(at, || wording::changed(code, node, &declared));
-                return Some(declared);
-            }
-            Err(refused) => {
-                self.report.refuse(at, || refused(node));
-                return None;
-            }
-        };
-        if let (Some(code), Some(taken)) = (code, &changed) {
-            self.report.warn(at, || wording::changed(code, node, taken));
-        }
-        self.limit(changed.as_ref().unwrap_or(node), plain, at);
-        changed
-    }
-
-    /// The declared spelling of an allowed value, where it is another one.
-    fn spelled<'a>(
-        &self,
-        node: &Node<'a>,
-        plain: &'s Plain,
-        rigor: Rigor,
-    ) -> Result<Option<Node<'a>>, impl FnOnce(&Node<'_>) -> Issue + use<'s, 'a>> {
-        let Some(values) = &plain.values else {
-            return Ok(None);
-        };
-        match limits::membership(values, node, rigor.bends()) {
-            Membership::Is => Ok(None),
-            Membership::Resembles(declared) => Ok(Some(Node::Text(Cow::Owned(declared.to_owned())))),
-            Membership::IsNot => Err(|sent: &Node<'_>| wording::not_among(values, sent)),
-        }
-    }
-
-    fn only_allowed(&mut self, node: &Node<'_>, plain: &Plain, at: &Path<'_>) {
-        if let Some(values) = &plain.values
-            && limits::membership(values, node, false) != Membership::Is
-        {
-            self.report.refuse(at, || wording::not_among(values, node));
-        }
-    }
-
-    fn limit(&mut self, node: &Node<'_>, plain: &Plain, at: &Path<'_>) {
-        match node {
-            Node::Number(number) => {
-                if let Some(limits) = plain
-                    .number
-                    .as_ref()
-                    .filter(|limits| !limits::number_fits(limits, &number.text))
-                {
-                    self.report.refuse(at, || {
-                        wording::violated(node, format_args!("a number{}", wording::Range(limits)))
-                    });
-                }
-            }
-            Node::Text(text) => {
-                if let Some(limit) = plain
-                    .text
-                    .as_ref()
-                    .and_then(|limits| limits::of_text(limits, text))
-                {
-                    self.report.refuse(at, || wording::violated(node, limit));
-                }
-            }
-            _ => {}
-        }
     }
 
     /// All of several: each sees what the ones before made of the value.
@@ -438,10 +286,4 @@ pub(super) fn decoding(want: Types) -> Issue {
     Issue::warning(Code::JsonStringDecoded, "", message)
 }
 
-pub(super) static NO_LIMITS: Plain = Plain {
-    values: None,
-    text: None,
-    number: None,
-    list: None,
-    object: None,
-};
+pub(super) static NO_LIMITS: Plain = Plain::NONE;

@@ -1,7 +1,6 @@
 //! A coerced tree as a serde `Deserializer`: plain and strict, with the path to whatever a type refuses.
 
 use std::borrow::Cow;
-use std::fmt::Display;
 
 use serde::de::value::{MapDeserializer, StrDeserializer};
 use serde::de::{
@@ -10,65 +9,10 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
+use super::map_key::Key;
 use super::node::{Members, Node, Number};
+use super::refusal::Refusal;
 use crate::schema::decimal::Decimal;
-use crate::schema::pointer;
-
-/// What a type says of a value that it refuses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    message: String,
-    /// The steps to the value, the last first.
-    steps: Vec<String>,
-}
-
-impl Refusal {
-    /// What was wrong, in the type's own words, without the line numbers of a text that nobody sees.
-    pub(crate) fn message(&self) -> &str {
-        match self.message.rsplit_once(" at line ") {
-            Some((message, place)) if place.chars().all(|c| c.is_ascii_digit() || " column".contains(c)) => {
-                message
-            }
-            _ => &self.message,
-        }
-    }
-
-    /// The path to the value below the pointer given.
-    pub(crate) fn path(&self, root: &str) -> String {
-        let mut path = root.to_owned();
-        for step in self.steps() {
-            pointer::push(&mut path, step);
-        }
-        path
-    }
-
-    /// The steps to the value, the first first.
-    pub(crate) fn steps(&self) -> impl Iterator<Item = &str> {
-        self.steps.iter().rev().map(String::as_str)
-    }
-
-    fn within(mut self, step: impl Display) -> Self {
-        self.steps.push(step.to_string());
-        self
-    }
-}
-
-impl Display for Refusal {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.message())
-    }
-}
-
-impl std::error::Error for Refusal {}
-
-impl Error for Refusal {
-    fn custom<T: Display>(message: T) -> Self {
-        Self {
-            message: message.to_string(),
-            steps: Vec::new(),
-        }
-    }
-}
 
 macro_rules! integers {
     ($($method:ident $visit:ident $type:ty,)*) => {
@@ -299,71 +243,6 @@ impl<'de> MapAccess<'de> for Entries<'de, '_> {
     }
 }
 
-/// A key: text that may have to be a number or a boolean, as in a map with integer keys.
-struct Key<'de>(&'de str);
-
-macro_rules! parsed_keys {
-    ($($method:ident $visit:ident,)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-            match self.0.parse() {
-                Ok(value) => visitor.$visit(value),
-                Err(_) => visitor.visit_borrowed_str(self.0),
-            }
-        })*
-    };
-}
-
-impl<'de> Deserializer<'de> for Key<'de> {
-    type Error = Refusal;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        visitor.visit_borrowed_str(self.0)
-    }
-
-    parsed_keys! {
-        deserialize_i8 visit_i8, deserialize_i16 visit_i16, deserialize_i32 visit_i32, deserialize_i64 visit_i64,
-        deserialize_i128 visit_i128, deserialize_u8 visit_u8, deserialize_u16 visit_u16, deserialize_u32 visit_u32,
-        deserialize_u64 visit_u64, deserialize_u128 visit_u128, deserialize_f32 visit_f32, deserialize_f64 visit_f64,
-        deserialize_bool visit_bool,
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Refusal> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Refusal> {
-        visitor.visit_enum(Variant {
-            name: self.0,
-            value: None,
-        })
-    }
-
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        visitor.visit_borrowed_bytes(self.0.as_bytes())
-    }
-
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        self.deserialize_bytes(visitor)
-    }
-
-    forward_to_deserialize_any! {
-        char str string unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
-    }
-}
-
 /// An externally tagged variant, with its content if it came as an object.
 struct Variant<'de, 'a> {
     name: &'de str,
@@ -427,5 +306,143 @@ impl<'de> VariantAccess<'de> for Content<'de, '_> {
         visitor: V,
     ) -> Result<V::Value, Refusal> {
         self.read(|value| value.deserialize_struct("", fields, visitor))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, HashMap};
+    use std::num::NonZeroU8;
+
+    use serde::Deserialize;
+    use serde::de::DeserializeOwned;
+    use serde_json::value::RawValue;
+
+    use crate::arguments::parse::parse;
+    use crate::depth;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    enum External {
+        Unit,
+        New(i64),
+        Pair(u8, String),
+        Named { a: Option<bool> },
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(tag = "t", rename_all = "lowercase")]
+    enum Internal {
+        One { a: i8 },
+        Two { b: f64 },
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(tag = "t", content = "c")]
+    enum Adjacent {
+        Unit,
+        List(Vec<char>),
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(untagged)]
+    enum Untagged {
+        Whole(u64),
+        Float(f64),
+        Text(String),
+        Many(Vec<Untagged>),
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Flat {
+        id: u8,
+        #[serde(flatten)]
+        rest: BTreeMap<String, serde_json::Value>,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Wrapper(Option<Option<i32>>);
+
+    /// Everything that `serde_json` reads, it reads to the same value.
+    fn agree<T: DeserializeOwned + PartialEq + std::fmt::Debug>(texts: &[&str]) {
+        for text in texts {
+            let node = parse(text, depth::MOST).unwrap();
+            let ours = T::deserialize(&node).map_err(|refusal| refusal.to_string());
+            match serde_json::from_str::<T>(text) {
+                Ok(theirs) => assert_eq!(ours.as_ref(), Ok(&theirs), "{text}"),
+                Err(_) => assert!(ours.is_err(), "{text}: {ours:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn agrees_with_serde_json() {
+        agree::<External>(&[
+            "\"Unit\"",
+            "{\"New\":-3}",
+            "{\"Pair\":[1,\"x\"]}",
+            "{\"Named\":{\"a\":null}}",
+            "{\"Unit\":null}",
+            "{}",
+            "\"New\"",
+            "3",
+        ]);
+        agree::<Internal>(&[
+            "{\"t\":\"one\",\"a\":5}",
+            "{\"b\":2,\"t\":\"two\"}",
+            "{\"t\":\"three\"}",
+            "{\"a\":5}",
+            "[\"one\"]",
+        ]);
+        agree::<Adjacent>(&[
+            "{\"t\":\"Unit\"}",
+            "{\"c\":[\"a\",\"é\"],\"t\":\"List\"}",
+            "{\"t\":\"List\",\"c\":[\"ab\"]}",
+        ]);
+        agree::<Untagged>(&[
+            "1",
+            "18446744073709551615",
+            "-1",
+            "1.5",
+            "\"x\"",
+            "[1,[\"y\",2.5]]",
+            "true",
+        ]);
+        agree::<Flat>(&["{\"id\":1,\"x\":[{}],\"y\":1e3}", "{\"x\":1}"]);
+        agree::<Wrapper>(&["null", "3", "\"3\""]);
+        agree::<(u8, String)>(&["[1,\"a\"]", "[1]", "[1,\"a\",2]"]);
+        agree::<[i16; 2]>(&["[1,2]", "[1,40000]"]);
+        agree::<HashMap<i64, bool>>(&["{\"-4\":true}", "{\"x\":true}"]);
+        agree::<HashMap<bool, ()>>(&["{\"true\":null}", "{\"1\":null}"]);
+        agree::<u128>(&["340282366920938463463374607431768211455", "-1", "\"1\""]);
+        agree::<i128>(&["-170141183460469231731687303715884105728", "1"]);
+        agree::<(f32, f64, ())>(&["[1,2.5,null]", "[1e3,-0,null]"]);
+        agree::<std::time::Duration>(&["{\"secs\":1,\"nanos\":2}"]);
+        agree::<Result<u8, String>>(&["{\"Ok\":1}", "{\"Err\":\"x\"}"]);
+        agree::<serde_json::Value>(&["{\"a\":[1,-2,3.5,null,true,\"x\",18446744073709551615]}"]);
+        agree::<serde_json::Number>(&["1", "-1", "1.5"]);
+    }
+
+    #[test]
+    fn integral_floats_are_integers() {
+        let read = |text| u8::deserialize(&parse(text, 1).unwrap());
+        assert_eq!(read("3.0"), Ok(3));
+        assert_eq!(read("1e2"), Ok(100));
+        assert!(read("3.5").is_err());
+        assert!(read("256").is_err());
+    }
+
+    #[test]
+    fn raw_values_keep_their_text() {
+        let node = parse(r#"{"a": [1.50, 12345678901234567890123, "\u00e9"]}"#, 4).unwrap();
+        let raw = HashMap::<String, Box<RawValue>>::deserialize(&node).unwrap();
+        assert_eq!(raw["a"].get(), r#"[1.50,12345678901234567890123,"é"]"#);
+    }
+
+    #[test]
+    fn refusals_know_where() {
+        let node = parse(r#"{"a/b":[{"x":1},{"x":0}]}"#, 4).unwrap();
+        let refusal = HashMap::<String, Vec<HashMap<String, NonZeroU8>>>::deserialize(&node).unwrap_err();
+        assert_eq!(refusal.path("/p"), "/p/a~1b/1/x");
+        assert!(refusal.message().contains("nonzero"), "{refusal}");
     }
 }

@@ -1,6 +1,7 @@
 //! Lists: their items, one value that stands for a list, and the limits of both.
 
-use super::coerce::{Around, Coercer};
+use super::around::Around;
+use super::coerce::Coercer;
 use super::limits;
 use super::node::Node;
 use super::report::Path;
@@ -8,11 +9,6 @@ use super::wording::{self, Wanted};
 use crate::issue::{Code, Issue};
 use crate::schema::shape::{FormId, List, Rest};
 use crate::schema::types::Types;
-
-/// Whether a list is of any number of items of one form, so that one value can stand for it.
-pub(super) fn takes_one_for_all(list: &List) -> bool {
-    !list.is_tuple() && list.rest != Rest::Denied
-}
 
 impl<'s> Coercer<'s> {
     pub(super) fn list<'a>(
@@ -56,7 +52,7 @@ impl<'s> Coercer<'s> {
         around.rigor.bends()
             && around.wraps
             && nested
-            && takes_one_for_all(list)
+            && list.takes_one_for_all()
             && !items.iter().any(|item| matches!(item, Node::List(_)))
     }
 
@@ -64,11 +60,11 @@ impl<'s> Coercer<'s> {
     pub(super) fn wrapped<'a>(
         &mut self,
         node: &Node<'a>,
-        list: Option<&'s List>,
+        (id, list): (FormId, Option<&'s List>),
         at: &Path<'_>,
         around: Around,
     ) -> Option<Node<'a>> {
-        let (start, errors) = (self.report.issues.len(), self.report.tally.errors);
+        let (start, before) = (self.report.issues.len(), self.report.tally);
         let inside = Path::Index(at, 0);
         let item = match list.and_then(|list| list.item(0)) {
             Some(form) => self.fit(node, form, &inside, around.item()),
@@ -77,7 +73,14 @@ impl<'s> Coercer<'s> {
                 None
             }
         };
-        if self.report.tally.errors > errors {
+        if self.report.tally.errors > before.errors {
+            // No item either: then it is the list that is missing.
+            self.report.issues.truncate(start);
+            self.report.tally = before;
+            let wanted = self.wanted(id);
+            self.report.refuse(at, || {
+                wording::unreadable(Code::UnsupportedArrayLiteral, node, wanted)
+            });
             return None;
         }
         let items = vec![item.unwrap_or_else(|| node.clone())];

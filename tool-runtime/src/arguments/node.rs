@@ -48,7 +48,7 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// Borrows a value, which must not be nested deeper than [`depth::MOST`](crate::schema::depth::MOST).
+    /// Borrows a value, which must not be nested deeper than [`depth::MOST`](crate::depth::MOST).
     pub(crate) fn from_value(value: &'a Value) -> Self {
         match value {
             Value::Null => Self::Null,

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::coerce::{Around, Coercer, stands_for_nothing};
+use super::around::Around;
+use super::coerce::{Coercer, stands_for_nothing};
 use super::limits;
 use super::node::{Members, Node};
 use super::report::Path;
@@ -120,18 +121,22 @@ impl<'s> Coercer<'s> {
                 claims.push((position, place));
             }
         }
+        let mut rivals = vec![0_usize; places.len()];
+        for (position, _) in &claims {
+            if let Some(count) = rivals.get_mut(*position) {
+                *count += 1;
+            }
+        }
+        claims.retain(|(position, _)| rivals.get(*position) == Some(&1));
         for (position, place) in &claims {
-            let rivals = claims.iter().filter(|(other, _)| other == position).count();
-            if let (1, Some(slot), Some(property)) = (
-                rivals,
-                places.get_mut(*position),
-                object.properties.get(*position),
-            ) {
+            if let (Some(slot), Some(property)) =
+                (places.get_mut(*position), object.properties.get(*position))
+            {
                 *slot = Some(*place);
-                extras.retain(|extra| extra != place);
                 edits.names.push((*place, Cow::Owned(property.name.to_string())));
             }
         }
+        extras.retain(|extra| !claims.iter().any(|(_, place)| place == extra));
     }
 
     /// The value of a declared property.
@@ -196,21 +201,8 @@ impl<'s> Coercer<'s> {
         let top = matches!(at, Path::Root);
         let at = Path::Key(at, key);
         self.tell_repeated(members, place, &at);
-        let mut matching = object
-            .patterns
-            .iter()
-            .filter(|(pattern, _)| pattern.is_match(key))
-            .map(|(_, form)| *form);
-        if let Some(first) = matching.next() {
-            let mut changed = self.fit(node, first, &at, around.entry());
-            for form in matching {
-                let again = match &changed {
-                    Some(node) => self.apart(|this| this.fit(node, form, &at, around.entry())),
-                    None => self.fit(node, form, &at, around.entry()),
-                };
-                changed = again.or(changed);
-            }
-            edits.set(place, changed.map_or(Slot::AsSent, Slot::Changed));
+        if let Some(slot) = self.patterned(key, node, object, &at, around) {
+            edits.set(place, slot);
             return;
         }
         match object.rest {
@@ -228,7 +220,7 @@ impl<'s> Coercer<'s> {
                 } else {
                     Code::UnknownProperty
                 };
-                let denied = rest == Rest::Denied && (around.denies || around.rigor == Rigor::Exact);
+                let denied = rest == Rest::Denied && around.denies;
                 let known: Vec<&str> = object.properties.iter().map(|property| &*property.name).collect();
                 if denied {
                     self.report
@@ -237,11 +229,36 @@ impl<'s> Coercer<'s> {
                     self.report
                         .overlook(&at, || wording::unknown(code, key, &known, false));
                 }
-                if rest == Rest::Denied && !self.keeps_denied {
+                if (rest == Rest::Denied || around.alone) && !self.keeps_denied {
                     edits.set(place, Slot::Absent);
                 }
             }
         }
+    }
+
+    /// The value of a key that `patternProperties` speak of: all that match have a say.
+    fn patterned<'a>(
+        &mut self,
+        key: &str,
+        node: &Node<'a>,
+        object: &'s Object,
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<Slot<'a>> {
+        let mut matching = object
+            .patterns
+            .iter()
+            .filter(|(pattern, _)| pattern.is_match(key));
+        let (_, first) = matching.next()?;
+        let mut changed = self.fit(node, *first, at, around.entry());
+        for (_, form) in matching {
+            let again = match &changed {
+                Some(node) => self.apart(|this| this.fit(node, *form, at, around.entry())),
+                None => self.fit(node, *form, at, around.entry()),
+            };
+            changed = again.or(changed);
+        }
+        Some(changed.map_or(Slot::AsSent, Slot::Changed))
     }
 
     /// Whether another part of the same conjunction knows the key.

@@ -331,7 +331,7 @@ mod tests {
     use serde_json::Value;
 
     use super::{Fault, parse};
-    use crate::schema::depth;
+    use crate::depth;
 
     #[test]
     fn agrees_with_serde_json() {

@@ -72,6 +72,8 @@ fn number_as_integer<'a>(number: &Number<'a>, width: Option<Width>, rigor: Rigor
     match (rigor, value.is_integer()) {
         (Rigor::Exact, _) => Ruling::Refused(Code::UnsupportedIntegerLiteral),
         (Rigor::Strict, true) => match held(&value, width, Code::NumberCoercedToInteger) {
+            // What a float could not hold is not left to become one.
+            Ruling::Changed(node, _) if number.text.len() > 15 => Ruling::Rewritten(node),
             Ruling::Changed(..) => Ruling::AsSent,
             refused => refused,
         },
@@ -82,6 +84,16 @@ fn number_as_integer<'a>(number: &Number<'a>, width: Option<Width>, rigor: Rigor
             Code::FractionalNumberTruncatedToInteger,
         ),
         (Rigor::Lossless | Rigor::Strict, false) => Ruling::Refused(Code::UnsupportedIntegerLiteral),
+    }
+}
+
+/// An integer without its point and exponent, if it has any.
+pub(crate) fn plain_integer(sent: &Node<'_>) -> Option<Node<'static>> {
+    match sent {
+        Node::Number(number) if !number.is_plain_integer() => {
+            Decimal::parse(&number.text)?.integer_text().map(Node::number)
+        }
+        _ => None,
     }
 }
 
@@ -279,7 +291,7 @@ mod tests {
         let byte = |sent: &'static str| {
             integer(
                 &parse(sent, 1).unwrap(),
-                crate::schema::shape::Width {
+                Width {
                     least: "0",
                     most: "255",
                 }

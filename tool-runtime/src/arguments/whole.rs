@@ -6,9 +6,9 @@ use super::node::{Members, Node};
 use super::parse::{Fault, ParseError, parse};
 use super::wording;
 use crate::call::RawArguments;
+use crate::depth;
 use crate::issue::{Code, Issue, echo};
 use crate::policy::Policy;
-use crate::schema::depth;
 
 /// The arguments as an object, with what was done to get there.
 pub(crate) fn object<'a>(input: &'a RawArguments, policy: Policy) -> Result<(Node<'a>, Vec<Issue>), Issue> {

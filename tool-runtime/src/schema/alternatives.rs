@@ -3,20 +3,29 @@
 use serde_json::{Map, Value, json};
 
 use super::check::{SchemaError, is_annotation};
-use super::compile::{Compiler, Flat};
+use super::compiler::{Compiler, Flat};
 use super::merge;
 use super::shape::{Alternatives, Form, Kind};
 use super::types::Types;
 
-/// Compiles the branches of a union that stands beside `siblings`.
-pub(super) fn compile(
+/// What a union turns out to be.
+pub(super) enum Union {
+    Form(Form),
+    /// One schema without a union, or with one less.
+    Schema(Map<String, Value>),
+    /// Several schemas that all hold.
+    Parts([Value; 2]),
+}
+
+/// Reads the branches of a union that stands beside `siblings`.
+pub(super) fn read(
     compiler: &mut Compiler<'_>,
     mut siblings: Map<String, Value>,
     branches: &[Value],
     exclusive: bool,
-) -> Result<Form, SchemaError> {
+) -> Result<Union, SchemaError> {
     siblings.retain(|keyword, _| !is_annotation(keyword));
-    let mut union = Union::default();
+    let mut union = Branches::default();
     for branch in branches {
         union.add(compiler, branch, &siblings)?;
     }
@@ -28,13 +37,13 @@ pub(super) fn compile(
                 .into_iter()
                 .collect(),
         );
-        return compiler.parts([Value::Object(siblings), branches]);
+        return Ok(Union::Parts([Value::Object(siblings), branches]));
     }
-    union.form(compiler, exclusive)
+    union.settle(compiler, exclusive)
 }
 
 #[derive(Default)]
-struct Union {
+struct Branches {
     branches: Vec<Branch>,
     null: bool,
 }
@@ -46,7 +55,7 @@ struct Branch {
     flat: Option<Map<String, Value>>,
 }
 
-impl Union {
+impl Branches {
     fn add(
         &mut self,
         compiler: &Compiler<'_>,
@@ -111,16 +120,16 @@ impl Union {
         true
     }
 
-    fn form(mut self, compiler: &mut Compiler<'_>, exclusive: bool) -> Result<Form, SchemaError> {
+    fn settle(mut self, compiler: &mut Compiler<'_>, exclusive: bool) -> Result<Union, SchemaError> {
         if let [only] = self.branches.as_mut_slice()
             && let Some(mut keywords) = only.flat.take()
             && (!self.null || admit_null(&mut keywords))
         {
-            return compiler.single(keywords);
+            return Ok(Union::Schema(keywords));
         }
         if self.branches.is_empty() {
             let types = if self.null { Types::NULL } else { Types::NONE };
-            return Ok(Form { types, ..Form::ANY });
+            return Ok(Union::Form(Form { types, ..Form::ANY }));
         }
         let forms = self
             .branches
@@ -132,10 +141,10 @@ impl Union {
             exclusive,
             tag: None,
         };
-        Ok(Form {
+        Ok(Union::Form(Form {
             kind: Kind::Alternatives(Box::new(alternatives)),
             ..Form::ANY
-        })
+        }))
     }
 }
 

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
-use super::marks;
 use super::reference::{self, Target};
 use super::types::NAMES;
-use super::{depth, pointer};
+use super::{limits, marks, pointer};
+use crate::depth;
 use crate::issue::echo;
 
 /// Why a schema cannot be compiled.
@@ -102,28 +102,9 @@ impl<'s> Check<'s> {
                 self.open.push((path.to_owned(), value));
                 Ok(())
             }
-            "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => {
-                match count(value) {
-                    Some(_) => Ok(()),
-                    None => Err(wrong(path, value, "write a whole number, at least 0")),
-                }
-            }
-            "exclusiveMinimum" | "exclusiveMaximum" if value.is_boolean() => {
-                let bound = if keyword == "exclusiveMinimum" {
-                    "minimum"
-                } else {
-                    "maximum"
-                };
-                if siblings.contains_key(bound) || value == false {
-                    return Ok(());
-                }
-                Err(wrong(path, value, "write the limit itself, a number"))
-            }
-            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" if !value.is_number() => {
-                Err(wrong(path, value, "write a number"))
-            }
-            "multipleOf" if !value.as_f64().is_some_and(|step| step > 0.0) => {
-                Err(wrong(path, value, "write a number greater than 0"))
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "minLength"
+            | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => {
+                check_limit(path, keyword, value, siblings)
             }
             "uniqueItems" | marks::NOT_BLANK | marks::STRICT | marks::CASE_SENSITIVE
                 if !value.is_boolean() =>
@@ -131,7 +112,7 @@ impl<'s> Check<'s> {
                 Err(wrong(path, value, "write `true` or `false`"))
             }
             "pattern" => self.pattern(path, value),
-            marks::INTEGER if value.as_str().and_then(super::limits::width).is_none() => Err(wrong(
+            marks::INTEGER if value.as_str().and_then(limits::width).is_none() => Err(wrong(
                 path,
                 value,
                 "write the name of an integer type, for example \"i32\"",
@@ -247,6 +228,38 @@ fn check_type(path: &str, value: &Value) -> Result<(), SchemaError> {
     ))
 }
 
+fn check_limit(
+    path: &str,
+    keyword: &str,
+    value: &Value,
+    siblings: &Map<String, Value>,
+) -> Result<(), SchemaError> {
+    let (fits, instead) = match keyword {
+        "multipleOf" => (
+            value.as_f64().is_some_and(|step| step > 0.0),
+            "write a number greater than 0",
+        ),
+        // Draft 4 had booleans that sharpen the limit beside them.
+        "exclusiveMinimum" if value.is_boolean() => (
+            value == false || siblings.contains_key("minimum"),
+            "write the limit itself, a number",
+        ),
+        "exclusiveMaximum" if value.is_boolean() => (
+            value == false || siblings.contains_key("maximum"),
+            "write the limit itself, a number",
+        ),
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
+            (value.is_number(), "write a number")
+        }
+        _ => (limits::count(value).is_some(), "write a whole number, at least 0"),
+    };
+    if fits {
+        Ok(())
+    } else {
+        Err(wrong(path, value, instead))
+    }
+}
+
 fn check_names(path: &str, value: &Value) -> Result<(), SchemaError> {
     let fits = value
         .as_array()
@@ -255,15 +268,6 @@ fn check_names(path: &str, value: &Value) -> Result<(), SchemaError> {
         return Ok(());
     }
     Err(wrong(path, value, "write a list of property names"))
-}
-
-/// A limit that counts something.
-pub(super) fn count(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| {
-        let text = value.is_number().then(|| value.to_string())?;
-        let number = super::decimal::Decimal::parse(&text)?;
-        number.is_integer().then(|| number.integer_text())??.parse().ok()
-    })
 }
 
 fn wrong(path: &str, value: &Value, instead: &str) -> SchemaError {

@@ -3,7 +3,7 @@
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
-use super::check::count;
+use super::decimal::Decimal;
 use super::marks;
 use super::shape::{Bound, NumberLimits, TextLimits, Values, Width};
 use super::types::Types;
@@ -119,7 +119,7 @@ fn of(value: &Value) -> Types {
         Value::Bool(_) => Types::BOOLEAN,
         Value::Number(number) => {
             let text = number.to_string();
-            let integer = super::decimal::Decimal::parse(&text).is_some_and(|number| number.is_integer());
+            let integer = Decimal::parse(&text).is_some_and(|number| number.is_integer());
             if integer { Types::INTEGER } else { Types::NUMBER }
         }
         Value::String(_) => Types::STRING,
@@ -134,4 +134,13 @@ pub(super) fn counted(keywords: &Map<String, Value>, keyword: &str) -> Option<u6
 
 pub(super) fn flag(keywords: &Map<String, Value>, keyword: &str) -> bool {
     keywords.get(keyword).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// A limit that counts something.
+pub(super) fn count(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        let text = value.is_number().then(|| value.to_string())?;
+        let number = Decimal::parse(&text)?;
+        number.is_integer().then(|| number.integer_text())??.parse().ok()
+    })
 }

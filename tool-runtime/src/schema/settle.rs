@@ -112,7 +112,9 @@ impl Shape {
         if objects.len() < 2 || !plain {
             return None;
         }
-        self.key_tag(&objects).or_else(|| self.property_tag(&objects))
+        // An untagged enum is an `anyOf`, and its alternatives may share keys that they do not declare.
+        let by_key = self.key_tag(&objects).filter(|_| alternatives.exclusive);
+        by_key.or_else(|| self.property_tag(&objects))
     }
 
     fn key_tag(&self, objects: &[FormId]) -> Option<Tag> {

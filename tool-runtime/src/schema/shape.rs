@@ -13,7 +13,7 @@ use super::types::Types;
 
 /// A compiled schema. Made once per tool by [`Shape::compile`](Shape::compile), shared by all its calls.
 #[derive(Debug, Clone)]
-pub struct Shape {
+pub(crate) struct Shape {
     pub(super) forms: Vec<Form>,
 }
 
@@ -178,6 +178,11 @@ impl List {
             Rest::Of(form) => Some(form),
             _ => None,
         })
+    }
+
+    /// Whether it is of any number of items of one form, so that one value can stand for it.
+    pub(crate) fn takes_one_for_all(&self) -> bool {
+        !self.is_tuple() && self.rest != Rest::Denied
     }
 
     /// Whether positions have their own forms.

@@ -51,9 +51,9 @@ impl Types {
         let mut left = self;
         [
             Self::NULL,
-            Self::BOOLEAN,
             Self::NUMBER,
             Self::INTEGER,
+            Self::BOOLEAN,
             Self::STRING,
             Self::ARRAY,
             Self::OBJECT,

@@ -33,11 +33,15 @@ pub(crate) fn dismantle(value: Value) {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
         match value {
-            Value::Array(items) => open.extend(items),
-            Value::Object(entries) => open.extend(entries.into_iter().map(|(_, entry)| entry)),
+            Value::Array(items) => open.extend(items.into_iter().filter(nests)),
+            Value::Object(entries) => open.extend(entries.into_iter().map(|(_, entry)| entry).filter(nests)),
             _ => {}
         }
     }
+}
+
+fn nests(value: &Value) -> bool {
+    matches!(value, Value::Array(_) | Value::Object(_))
 }
 
 #[cfg(test)]

@@ -1,0 +1,330 @@
+//! Arguments that no model should send and one will: each has a clear answer, keeps its id, and is quick.
+
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use tool_runtime::{RawArguments, ToolCall, ToolDefinition, ToolOutcome, ToolRegistry, tool};
+
+/// Linear time, in a debug build on a busy machine; what is quadratic takes hours.
+const QUICK: Duration = Duration::from_secs(15);
+
+const ID: &str = "toolu_01";
+
+/// A list as careless people write them: it recurs to any depth.
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct Link {
+    /// The next one.
+    next: Option<Box<Link>>,
+}
+
+/// Measures what it was given.
+#[tool]
+async fn typed(
+    /// A number.
+    n: Option<i64>,
+    /// A text.
+    s: Option<String>,
+    /// Some numbers.
+    list: Option<Vec<i64>>,
+    /// A chain.
+    chain: Option<Link>,
+    /// Anything.
+    any: Option<Value>,
+) -> String {
+    let lengths = [s.map_or(0, |s| s.len()), list.map_or(0, |list| list.len())];
+    format!("{n:?} {lengths:?} {} {}", chain.is_some(), any.is_some())
+}
+
+fn registry() -> ToolRegistry {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "n": { "type": "integer" },
+            "s": { "type": "string" },
+            "f": { "type": "number" },
+            "list": { "type": "array", "items": { "type": "integer" } },
+            "chain": { "$ref": "#/$defs/Link" },
+            "any": {},
+        },
+        "$defs": { "Link": { "type": "object", "properties": { "next": { "$ref": "#/$defs/Link" } } } },
+    });
+    let mut registry = ToolRegistry::new();
+    registry
+        .register::<typed>()
+        .expect("the tool is sound")
+        .register_dynamic(
+            ToolDefinition::new("dynamic", "Counts its arguments.", schema),
+            async |arguments: Value, _| json!(arguments.as_object().map_or(0, Map::len)),
+        )
+        .expect("the tool is sound");
+    registry
+}
+
+/// Calls the typed and the dynamic tool and checks what every answer owes.
+fn call_both(input: &(impl Into<RawArguments> + Clone)) -> [ToolOutcome; 2] {
+    let registry = registry();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime");
+    ["typed", "dynamic"].map(|name| {
+        let arrived = Instant::now();
+        let outcome = runtime.block_on(registry.call(ToolCall::new(ID, name, input.clone())));
+        assert!(arrived.elapsed() < QUICK, "{name} took {:?}", arrived.elapsed());
+        assert_eq!(outcome.result.tool_use_id, ID);
+        assert_eq!(outcome.result.is_error, outcome.failure.is_some());
+        let text = outcome.result.text().unwrap_or_default();
+        assert!(text.len() < 10_000, "an answer of {} bytes to {name}", text.len());
+        outcome
+    })
+}
+
+/// Both tools refuse with this code at this place, and say so to the model.
+fn refused(input: &(impl Into<RawArguments> + Clone), issue: &str) {
+    for outcome in call_both(input) {
+        let errors: Vec<_> = outcome
+            .errors
+            .iter()
+            .map(|it| format!("{}@{}", it.code, it.path))
+            .collect();
+        assert_eq!(errors, [issue], "{:?}", outcome.result);
+        assert!(outcome.result.is_error);
+        let text = outcome.result.text().unwrap_or_default();
+        let code = issue.split('@').next().unwrap_or_default();
+        assert!(text.contains(code), "{text}");
+    }
+}
+
+/// Both tools take it, with these warnings.
+fn taken(input: &(impl Into<RawArguments> + Clone), warnings: &[&str]) {
+    for outcome in call_both(input) {
+        assert!(!outcome.result.is_error, "{:?}", outcome.result);
+        let told: Vec<_> = outcome
+            .warnings
+            .iter()
+            .map(|it| format!("{}@{}", it.code, it.path))
+            .collect();
+        assert_eq!(told, warnings);
+    }
+}
+
+/// Runs on a stack of 2 MiB, as tokio's workers have.
+fn on_a_small_stack(run: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new()
+        .stack_size(2 << 20)
+        .spawn(run)
+        .expect("a thread");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+#[test]
+fn empty_and_null_are_no_arguments() {
+    taken(&"", &["empty_arguments@"]);
+    taken(&" \n", &["empty_arguments@"]);
+    taken(&"null", &["empty_arguments@"]);
+    taken(&Value::Null, &["empty_arguments@"]);
+    taken(&Vec::<u8>::new(), &["empty_arguments@"]);
+}
+
+#[test]
+fn what_is_no_object_is_refused() {
+    for text in ["[]", "5", "true", "\"text\"", "[{\"n\": 1}]"] {
+        refused(&text, "arguments_not_object@");
+        refused(
+            &serde_json::from_str::<Value>(text).expect("JSON"),
+            "arguments_not_object@",
+        );
+    }
+}
+
+#[test]
+fn what_is_not_json_is_refused() {
+    for text in [
+        "certainly! here are the arguments",
+        "{\"n\": 1",
+        "{\"n\": }",
+        "\u{0}",
+        "{\"n\": 1}}",
+    ] {
+        refused(&text, "json_parse_error@");
+    }
+}
+
+#[test]
+fn ten_megabytes_are_read() {
+    let text = "x".repeat(10 << 20);
+    taken(&json!({ "s": text }).to_string(), &[]);
+    taken(&json!({ "s": text }), &[]);
+    refused(&text, "json_parse_error@");
+    refused(
+        &json!({ "n": text }).to_string(),
+        "unsupported_integer_literal@/n",
+    );
+    taken(&format!("{{\"list\": [{}1]}}", "123456789,".repeat(1 << 18)), &[]);
+    // A list in a string: the slow way, all of it.
+    let list = format!("[{}1]", "123456789,".repeat(1 << 16));
+    taken(
+        &json!({ "list": list }).to_string(),
+        &["json_string_decoded@/list"],
+    );
+}
+
+#[test]
+fn ten_megabytes_of_mistakes_are_answered_briefly() {
+    for outcome in call_both(&format!(
+        "{{\"list\": [{}true]}}",
+        "\"not a number\",".repeat(1 << 17)
+    )) {
+        assert!(outcome.result.is_error);
+        assert_eq!(outcome.errors.len(), (1 << 17) + 1);
+        let text = outcome.result.text().unwrap_or_default();
+        assert!(text.contains("/list/0") && text.contains("more"), "{text}");
+    }
+}
+
+#[test]
+fn deep_text_is_refused() {
+    on_a_small_stack(|| {
+        for depth in [10_000, 1_000_000] {
+            for (key, open, close) in [
+                ("any", "[", "]"),
+                ("chain", "{\"next\":", "}"),
+                ("other", "[", "]"),
+                ("s", "[", "]"),
+            ] {
+                let text = format!("{{\"{key}\": {}null{}}}", open.repeat(depth), close.repeat(depth));
+                too_deep(&text);
+                // And in a string, where an object is wanted.
+                if key == "chain" {
+                    let inner = format!("{}null{}", open.repeat(depth), close.repeat(depth));
+                    for outcome in call_both(&json!({ "chain": inner }).to_string()) {
+                        assert!(outcome.result.is_error);
+                    }
+                }
+            }
+        }
+        too_deep(&"[".repeat(10_000));
+    });
+}
+
+/// Too deep, and said so; where the text is cut off as well, either is the truth.
+fn too_deep(input: &(impl Into<RawArguments> + Clone)) {
+    for outcome in call_both(input) {
+        assert!(outcome.result.is_error);
+        let [error] = outcome.errors.as_slice() else {
+            panic!("{:?}", outcome.errors);
+        };
+        assert!(
+            matches!(error.code.as_str(), "too_deep" | "json_parse_error"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn deep_values_are_refused_and_dropped() {
+    on_a_small_stack(|| {
+        for depth in [10_000, 100_000] {
+            for key in ["any", "chain", "other"] {
+                let registry = registry();
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .build()
+                    .expect("a runtime");
+                for name in ["typed", "dynamic"] {
+                    for chain in [false, true] {
+                        let input = held(key, nested(depth, chain));
+                        let outcome = runtime.block_on(registry.call(ToolCall::new(ID, name, input)));
+                        assert_eq!(outcome.result.tool_use_id, ID);
+                        let codes: Vec<_> = outcome.errors.iter().map(|it| it.code.as_str()).collect();
+                        assert_eq!(codes, ["too_deep"], "{name} {key} {depth}");
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn a_deep_value_for_nobody_is_dropped() {
+    on_a_small_stack(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .expect("a runtime");
+        let call = ToolCall::new(ID, "nobody", held("any", nested(100_000, true)));
+        let outcome = runtime.block_on(registry().call(call));
+        assert_eq!(outcome.result.text(), Some("Tool 'nobody' not found"));
+        // A call that is never made.
+        drop(ToolCall::new(ID, "typed", nested(100_000, false)));
+    });
+}
+
+/// `[[[…]]]`, or `{"next": {"next": …}}`.
+fn nested(depth: usize, chain: bool) -> Value {
+    let mut value = Value::Null;
+    for _ in 0..depth {
+        value = if chain {
+            held("next", value)
+        } else {
+            Value::Array(vec![value])
+        };
+    }
+    value
+}
+
+/// Moves the value: `json!` would serialize it, which recurses.
+fn held(key: &str, value: Value) -> Value {
+    Value::Object(Map::from_iter([(key.to_owned(), value)]))
+}
+
+#[test]
+fn of_duplicate_keys_the_last_counts() {
+    taken(&r#"{"n": 1, "n": 2}"#, &["duplicate_key@/n"]);
+    let [typed, _] = call_both(&r#"{"n": 1, "s": "a", "n": 2}"#);
+    assert_eq!(typed.result.text(), Some("Some(2) [1, 0] false false"));
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused() {
+    refused(&b"{\"s\": \"\xff\xfe\"}".to_vec(), "json_parse_error@");
+    refused(&b"\xc3\x28".to_vec(), "json_parse_error@");
+    taken(&b"{\"s\": \"\xc3\xa9\"}".to_vec(), &[]);
+}
+
+#[test]
+fn lone_surrogates_are_refused() {
+    for (text, place) in [
+        (r#"{"s": "\ud800"}"#, "/s"),
+        (r#"{"s": "\udc00\ud800"}"#, "/s"),
+        (r#"{"\ud800": 1}"#, ""),
+        (r#"{"list": [1, "\ud83d!"]}"#, "/list/1"),
+    ] {
+        refused(&text, &format!("json_parse_error@{place}"));
+    }
+    taken(&r#"{"s": "\ud83d\ude00"}"#, &[]);
+}
+
+#[test]
+fn numbers_of_400_digits_are_judged_by_what_is_wanted() {
+    let digits = "9".repeat(400);
+    refused(&format!("{{\"n\": {digits}}}"), "integer_out_of_range@/n");
+    refused(&format!("{{\"n\": \"{digits}\"}}"), "integer_out_of_range@/n");
+    refused(
+        &format!("{{\"list\": [1, {digits}]}}"),
+        "integer_out_of_range@/list/1",
+    );
+    refused(
+        &format!("{{\"any\": {digits}}}"),
+        "unsupported_number_literal@/any",
+    );
+    taken(
+        &format!("{{\"n\": {digits}.5, \"n\": 0.{digits}}}"),
+        &["duplicate_key@/n", "fractional_number_truncated_to_integer@/n"],
+    );
+    let [typed, _] = call_both(&format!("{{\"s\": {digits}}}"));
+    assert_eq!(typed.result.text(), Some("None [400, 0] false false"));
+    assert_eq!(typed.warnings.len(), 1, "{:?}", typed.warnings);
+}

@@ -1,0 +1,76 @@
+//! Typed and dynamic tools of one schema make the same of every input: the rows', and random ones.
+
+use serde_json::Value;
+use tests::instances;
+use tests::random::Random;
+use tool_runtime::RawArguments;
+
+use crate::table::{POLICIES, Table};
+use crate::ways::Ways;
+
+/// Random inputs per schema and policy.
+const INPUTS: usize = 60;
+
+/// Schemas that say more than is meant: a Rust type, or a JSON value, holds less.
+const NARROWER: [&str; 3] = ["even_number", "integer_i128", "integer_u128"];
+
+#[test]
+fn on_every_row() {
+    let table = Table::read();
+    let mut differences = Vec::new();
+    for policy in POLICIES {
+        let ways = Ways::new(&table, policy);
+        for row in table
+            .rows
+            .iter()
+            .filter(|row| row.untyped.is_none() && row.undynamic.is_none())
+        {
+            let value = serde_json::from_str::<Value>(&row.sent).ok().map(Into::into);
+            for input in std::iter::once(row.sent.as_str().into()).chain(value) {
+                let (typed, dynamic) = ways.both(&row.schema, &input);
+                if typed != dynamic {
+                    differences.push(format!(
+                        "{}\n   {policy:?}\n   typed   {typed}\n   dynamic {dynamic}",
+                        row.name
+                    ));
+                }
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+}
+
+#[tokio::test]
+async fn on_random_inputs() {
+    let table = Table::read();
+    let mut random = Random::new(7);
+    let mut differences = Vec::new();
+    for policy in POLICIES {
+        let ways = Ways::new(&table, policy);
+        for (name, schema) in &table.schemas {
+            if schema.untyped.is_some() || NARROWER.contains(&name.as_str()) {
+                continue;
+            }
+            for _ in 0..INPUTS {
+                let fitting = instances::fitting(&mut random, &schema.json, &schema.json, 6);
+                let value = if random.one_in(4) {
+                    fitting
+                } else {
+                    instances::sloppy(&mut random, &fitting)
+                };
+                for input in [RawArguments::from(value.to_string()), value.clone().into()] {
+                    if let Some(what) = ways.disagreement(name, &schema.json, &input).await {
+                        differences.push(format!("{name}, {policy:?}: {value}\n   {what}"));
+                    }
+                }
+            }
+        }
+    }
+    let shown = &differences[..differences.len().min(30)];
+    assert!(
+        differences.is_empty(),
+        "{}:\n{}",
+        differences.len(),
+        shown.join("\n\n")
+    );
+}

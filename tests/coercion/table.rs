@@ -1,0 +1,271 @@
+//! Reads `table.json`.
+//!
+//! - `schemas`: name → `{ schema, typed }`. `typed` is `true` where an annotated function of the same name (in
+//!   `typed/`) has this schema, or the reason why none can. A schema carries what is enforced and not sent, too:
+//!   `default` and the marks `x-…`.
+//! - `rows`: `name` (the rule it proves), `schema`, `sent` (JSON text, so that duplicates and number text survive), and
+//!   what comes of it in the columns `lenient`, `lossless` and `strict`:
+//!   - `{ "value": …, "warnings": ["code@/pointer", …] }`; the order of warnings is free;
+//!   - `{ "text": "…", "warnings": [] }`, the same with the text a typed tool echoes, for what no JSON value holds;
+//!   - `{ "errors": [..], "warnings": [..] }`; the order of errors counts, `warnings` are compared where given;
+//!   - `"as sent"`, the value that was sent and no warning; `"same"`, as in the column before.
+//! - Optional: `value_input`, the three columns again where a `Value` has lost what the text had, or the reason why
+//!   none can be sent; `typed` and `dynamic`, the reason why a row does not run so; `note`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::{Map, Value};
+use tool_runtime::Policy;
+
+use crate::ways::Way;
+
+pub const POLICIES: [Policy; 3] = [Policy::Lenient, Policy::Lossless, Policy::Strict];
+
+/// The keys that a row may have.
+const KEYS: [&str; 10] = [
+    "name",
+    "schema",
+    "sent",
+    "lenient",
+    "lossless",
+    "strict",
+    "value_input",
+    "typed",
+    "dynamic",
+    "note",
+];
+
+pub struct Table {
+    pub schemas: BTreeMap<String, Schema>,
+    pub rows: Vec<Row>,
+}
+
+pub struct Schema {
+    pub json: Value,
+    /// Why no Rust type has it.
+    pub untyped: Option<String>,
+}
+
+pub struct Row {
+    pub name: String,
+    pub schema: String,
+    pub sent: String,
+    /// Why it does not run typed.
+    pub untyped: Option<String>,
+    /// Why it does not run dynamic.
+    pub undynamic: Option<String>,
+    text: [Expectation; 3],
+    /// `None` where no value can be sent.
+    value: Option<[Expectation; 3]>,
+}
+
+#[derive(Clone)]
+pub struct Expectation {
+    pub outcome: Outcome,
+    /// Sorted; `None` where an error row does not say.
+    pub warnings: Option<Vec<String>>,
+}
+
+#[derive(Clone)]
+pub enum Outcome {
+    Value(Value),
+    Text(String),
+    Errors(Vec<String>),
+}
+
+impl Table {
+    pub fn read() -> Self {
+        let json: Value = serde_json::from_str(include_str!("table.json")).expect("table.json is JSON");
+        let schemas: BTreeMap<_, _> = json["schemas"]
+            .as_object()
+            .expect("`schemas` is an object")
+            .iter()
+            .map(|(name, entry)| {
+                let untyped = (entry["typed"] != true).then(|| reason(name, &entry["typed"]));
+                (
+                    name.clone(),
+                    Schema {
+                        json: entry["schema"].clone(),
+                        untyped,
+                    },
+                )
+            })
+            .collect();
+        let rows = json["rows"].as_array().expect("`rows` is an array");
+        let rows = rows.iter().map(|row| Row::read(row, &schemas)).collect();
+        Self { schemas, rows }
+    }
+}
+
+impl Row {
+    fn read(row: &Value, schemas: &BTreeMap<String, Schema>) -> Self {
+        let name = row["name"]
+            .as_str()
+            .unwrap_or_else(|| panic!("a row without a name: {row}"))
+            .to_owned();
+        let fields = row.as_object().expect("a row is an object");
+        for key in fields.keys() {
+            assert!(KEYS.contains(&key.as_str()), "{name}: `{key}` means nothing");
+        }
+        let schema = row["schema"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{name}: no schema"))
+            .to_owned();
+        let untyped = &schemas
+            .get(&schema)
+            .unwrap_or_else(|| panic!("{name}: no schema `{schema}`"))
+            .untyped;
+        let sent = row["sent"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{name}: nothing sent"))
+            .to_owned();
+        let text = columns(&name, fields, &sent);
+        let value = match fields.get("value_input") {
+            None => Some(text.clone()),
+            Some(Value::Object(other)) => Some(columns(&name, other, &sent)),
+            Some(why) => {
+                reason(&name, why);
+                None
+            }
+        };
+        let readable = serde_json::from_str::<Value>(&sent).is_ok();
+        assert!(
+            value.is_none() || readable,
+            "{name}: no value has this text; `value_input` says why"
+        );
+        Self {
+            untyped: fields
+                .get("typed")
+                .map(|why| reason(&name, why))
+                .or_else(|| untyped.clone()),
+            undynamic: fields.get("dynamic").map(|why| reason(&name, why)),
+            name,
+            schema,
+            sent,
+            text,
+            value,
+        }
+    }
+
+    /// What is to come of it, or nothing where the row says why it does not run this way.
+    pub fn expectation(&self, policy: Policy, way: Way) -> Option<Expectation> {
+        let runs = match way {
+            Way::TypedText | Way::TypedValue => self.untyped.is_none(),
+            Way::DynamicText | Way::DynamicValue => self.undynamic.is_none(),
+            Way::BuriedText | Way::BuriedValue => self.undynamic.is_none() && self.can_be_buried(),
+        };
+        let columns = if way.is_text() {
+            Some(&self.text)
+        } else {
+            self.value.as_ref()
+        };
+        let column = POLICIES.iter().position(|it| *it == policy)?;
+        runs.then(|| columns.map(|columns| columns[column].clone()))
+            .flatten()
+    }
+
+    /// The rules about the whole input are for the top alone.
+    fn can_be_buried(&self) -> bool {
+        !self.name.starts_with("input: ") && self.sent.starts_with('{')
+    }
+}
+
+fn reason(name: &str, why: &Value) -> String {
+    why.as_str()
+        .unwrap_or_else(|| panic!("{name}: no reason, but {why}"))
+        .to_owned()
+}
+
+fn columns(name: &str, fields: &Map<String, Value>, sent: &str) -> [Expectation; 3] {
+    let mut before: Option<Expectation> = None;
+    ["lenient", "lossless", "strict"].map(|column| {
+        let cell = fields
+            .get(column)
+            .unwrap_or_else(|| panic!("{name}: no expectation in `{column}`"));
+        let expectation = match (cell.as_str(), before.take()) {
+            (Some("same"), Some(before)) => before,
+            (Some("as sent"), _) => Expectation {
+                outcome: Outcome::Value(serde_json::from_str(sent).unwrap_or_else(|e| panic!("{name}: {e}"))),
+                warnings: Some(Vec::new()),
+            },
+            _ => cell_of(name, cell),
+        };
+        before = Some(expectation.clone());
+        expectation
+    })
+}
+
+fn cell_of(name: &str, cell: &Value) -> Expectation {
+    let fields = cell
+        .as_object()
+        .unwrap_or_else(|| panic!("{name}: {cell} is no expectation"));
+    let list = |key: &str| -> Option<Vec<String>> {
+        let issues = fields
+            .get(key)?
+            .as_array()
+            .unwrap_or_else(|| panic!("{name}: `{key}` is no list"));
+        Some(issues.iter().map(|issue| known(name, issue)).collect())
+    };
+    let mut warnings = list("warnings");
+    let outcome = match (fields.get("value"), fields.get("text"), list("errors")) {
+        (Some(value), None, None) => Outcome::Value(value.clone()),
+        (None, Some(Value::String(text)), None) => Outcome::Text(text.clone()),
+        (None, None, Some(errors)) if !errors.is_empty() => Outcome::Errors(errors),
+        _ => panic!("{name}: {cell} is no expectation"),
+    };
+    if !matches!(outcome, Outcome::Errors(_)) {
+        warnings.get_or_insert_default();
+    }
+    if let Some(warnings) = &mut warnings {
+        warnings.sort();
+    }
+    Expectation { outcome, warnings }
+}
+
+/// An issue as `code@/pointer`, its code one that exists.
+fn known(name: &str, issue: &Value) -> String {
+    let issue = issue
+        .as_str()
+        .unwrap_or_else(|| panic!("{name}: {issue} is no issue"));
+    let (code, _) = issue
+        .split_once('@')
+        .unwrap_or_else(|| panic!("{name}: `{issue}` has no place"));
+    let exists = tool_runtime::issue::Code::ALL
+        .iter()
+        .any(|it| it.as_str() == code);
+    assert!(exists, "{name}: there is no code `{code}`");
+    issue.to_owned()
+}
+
+/// A schema without some keywords (or, by `x-`, all that start so). No property in the table has such a name.
+pub fn without(schema: &Value, keywords: &[&str]) -> Value {
+    match schema {
+        Value::Object(fields) => {
+            let kept = |key: &str| {
+                !keywords
+                    .iter()
+                    .any(|it| *it == key || it.ends_with('-') && key.starts_with(it))
+            };
+            let kept = fields.iter().filter(|(key, _)| kept(key));
+            kept.map(|(key, value)| (key.clone(), without(value, keywords)))
+                .collect()
+        }
+        Value::Array(items) => items.iter().map(|item| without(item, keywords)).collect(),
+        scalar => scalar.clone(),
+    }
+}
+
+impl fmt::Display for Expectation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.outcome {
+            Outcome::Value(value) => write!(f, "{value}")?,
+            Outcome::Text(text) => write!(f, "{text}")?,
+            Outcome::Errors(errors) => write!(f, "refused {errors:?}")?,
+        }
+        match &self.warnings {
+            Some(warnings) => write!(f, ", warned {warnings:?}"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What the model reads of a refused call, and whose policy counts.
+
+use serde_json::json;
+use tool_runtime::{Policy, ToolCall, ToolRegistry};
+
+use crate::typed;
+
+/// The text of the answer to a call of a typed tool.
+async fn answer(registry: &ToolRegistry, name: &str, input: &str) -> String {
+    let result = registry.execute_tool("id", name, input).await;
+    result.text().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_code_its_subject_and_the_place() {
+    let registry = typed::registry();
+    let cases = [
+        ("search_files", "{}", "missing_required:pattern", "/pattern"),
+        ("mode", r#"{"x": "delete"}"#, "enum_out_of_range:delete", "/x"),
+        (
+            "object_list",
+            r#"{"x": [{"a": 1}, {}]}"#,
+            "missing_required:a",
+            "/x/1/a",
+        ),
+        ("ranged", r#"{"x": 11}"#, "constraint_violated", "/x"),
+        ("integer", r#"{"x": "many"}"#, "unsupported_integer_literal", "/x"),
+    ];
+    for (tool, input, code, place) in cases {
+        let text = answer(&registry, tool, input).await;
+        assert!(text.contains(code) && text.contains(place), "{tool}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_says_what_is_allowed() {
+    let registry = typed::registry();
+    let text = answer(&registry, "mode", r#"{"x": "delete"}"#).await;
+    for value in ["read", "write", "append"] {
+        assert!(text.contains(value), "{text}");
+    }
+    let text = answer(&registry, "ranged", r#"{"x": 1234}"#).await;
+    assert!(
+        text.contains("10") && text.contains("1234"),
+        "the limit and the value: {text}"
+    );
+    let text = answer(&registry, "integer_u8", r#"{"x": 256}"#).await;
+    assert!(
+        text.contains("255") && text.contains("256"),
+        "the limit and the value: {text}"
+    );
+}
+
+#[tokio::test]
+async fn what_was_sent_is_cut_at_64_characters() {
+    let registry = typed::registry();
+    for (tool, sent) in [
+        ("mode", "ä".repeat(65)),
+        ("integer", "ä".repeat(65)),
+        ("object", "ä".repeat(65)),
+    ] {
+        let text = answer(&registry, tool, &json!({ "x": sent }).to_string()).await;
+        assert!(!text.contains(&sent), "{text}");
+    }
+    let unknown = "k".repeat(1_000);
+    let call = ToolCall::new("id", "nothing", json!({ unknown: 1 }));
+    let outcome = registry.call(call).await;
+    assert_eq!(outcome.warnings.len(), 1);
+    let told = outcome.warnings[0].to_string();
+    assert!(
+        told.starts_with(&format!("unknown_parameter:{}…", "k".repeat(64))),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn all_errors_are_told_at_once() {
+    let text = answer(&typed::registry(), "three", r#"{"c": "many", "a": "many"}"#).await;
+    let places = ["/a", "/b", "/c"].map(|place| text.find(place));
+    assert!(places.is_sorted() && places.iter().all(Option::is_some), "{text}");
+}
+
+#[tokio::test]
+async fn the_narrowest_policy_counts() {
+    let mut registry = typed::registry().with_policy(Policy::Strict);
+    let call = || ToolCall::new("id", "integer", r#"{"x": 3.5}"#);
+    assert!(registry.call(call()).await.result.is_error);
+    registry
+        .set_policy("integer", Policy::Lenient)
+        .expect("the tool is there");
+    assert!(!registry.call(call()).await.result.is_error);
+    assert!(
+        registry
+            .call(call().with_policy(Policy::Lossless))
+            .await
+            .result
+            .is_error
+    );
+    assert!(registry.request(call()).errors.is_empty());
+    assert!(
+        !registry
+            .request(call().with_policy(Policy::Strict))
+            .errors
+            .is_empty()
+    );
+}

@@ -1,0 +1,94 @@
+//! One number, boolean, string or value of an enum.
+
+use std::borrow::Cow;
+use std::num::NonZeroU32;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    Read,
+    Write,
+    Append,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub enum Single {
+    Fixed,
+}
+
+/// Takes less than its schema says.
+#[derive(Serialize)]
+pub struct Even(u32);
+
+impl<'de> Deserialize<'de> for Even {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = u32::deserialize(deserializer)?;
+        if number % 2 == 0 {
+            Ok(Self(number))
+        } else {
+            Err(serde::de::Error::custom("send an even number"))
+        }
+    }
+}
+
+impl JsonSchema for Even {
+    fn schema_name() -> Cow<'static, str> {
+        "Even".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        u32::json_schema(generator)
+    }
+}
+
+echo! {
+    null_only(());
+    integer(i64);
+    optional_integer(Option<i64>);
+    default_integer(#[arg(default = 10)] i64);
+    integer_i8(i8);
+    integer_u8(u8);
+    integer_i16(i16);
+    integer_u16(u16);
+    integer_i32(i32);
+    integer_u32(u32);
+    integer_u64(u64);
+    integer_i128(i128);
+    integer_u128(u128);
+    number(f64);
+    optional_number(Option<f64>);
+    boolean(bool);
+    optional_boolean(Option<bool>);
+    default_boolean(#[arg(default = true)] bool);
+    string(String);
+    optional_string(Option<String>);
+    default_string(#[arg(default = "*")] String);
+    one_char(char);
+    anything(Value);
+    mode(Mode);
+    optional_mode(Option<Mode>);
+    case_sensitive_mode(#[arg(values = ["read", "write"], case_sensitive)] String);
+    twin_enum(#[arg(values = ["read", "Read", "write"])] String);
+    digit_enum(#[arg(values = ["1", "2"])] String);
+    level(#[arg(values = [1, 2, 3])] i64);
+    optional_level(#[arg(values = [1, 2, 3])] Option<i64>);
+    single_value(Single);
+    ranged(#[arg(range = 1..=10)] i64);
+    half_open(#[arg(range = 0..10)] i64);
+    ranged_number(#[arg(range = -1.5..=1.5)] f64);
+    length(#[arg(length = 2..=4)] String);
+    pattern(#[arg(pattern = "^[a-z]+$")] String);
+    loose_pattern(#[arg(pattern = "b+")] String);
+    not_blank(#[arg(not_blank)] String);
+    strict_integer(#[arg(strict)] i64);
+    non_zero(NonZeroU32);
+    even_number(Even);
+}

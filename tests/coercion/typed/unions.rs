@@ -1,0 +1,92 @@
+//! Enums with data, in serde's four taggings.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Internal {
+    Circle {
+        /// From the centre to the edge.
+        radius: f64,
+    },
+    Square {
+        /// From corner to corner.
+        side: i64,
+    },
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "t", content = "c", rename_all = "snake_case")]
+pub enum Adjacent {
+    Number(i64),
+    Text(String),
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum External {
+    Nothing,
+    BigCircle {
+        /// From the centre to the edge.
+        radius: f64,
+    },
+    Square(i64),
+}
+
+/// Declares an untagged enum.
+macro_rules! untagged {
+    ($($name:ident($($variant:ident($type:ty)),*);)*) => {
+        $(
+            #[derive(Deserialize, Serialize, JsonSchema)]
+            #[serde(untagged)]
+            pub enum $name {
+                $($variant($type),)*
+            }
+        )*
+    };
+}
+
+untagged! {
+    IntegerOrBoolean(Integer(i64), Boolean(bool));
+    IntegerOrString(Integer(i64), String(String));
+    IntegerOrList(Integer(i64), List(Vec<i64>));
+    ListsOfTwo(Integers(Vec<i64>), Strings(Vec<String>));
+    StringOrObject(String(String), Object(File));
+    StringOrList(String(String), List(Vec<String>));
+    TwoObjects(A(A), B(B));
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub struct File {
+    /// Where it is.
+    path: String,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub struct A {
+    /// A number.
+    a: i64,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub struct B {
+    /// A number.
+    b: i64,
+}
+
+echo! {
+    internal_tag(Internal);
+    adjacent_tag(Adjacent);
+    external_tag(External);
+    integer_or_boolean(IntegerOrBoolean);
+    optional_integer_or_boolean(Option<IntegerOrBoolean>);
+    integer_or_string(IntegerOrString);
+    integer_or_list(IntegerOrList);
+    lists_of_two(ListsOfTwo);
+    string_or_object(StringOrObject);
+    string_or_list(StringOrList);
+    two_objects(TwoObjects);
+    union_list(Vec<IntegerOrBoolean>);
+    tag_list(Vec<Internal>);
+}

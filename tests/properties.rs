@@ -1,0 +1,193 @@
+//! What holds of coercion whatever the schema and whatever is sent, on random pairs of both.
+
+use serde_json::Value;
+use tests::instances;
+use tests::random::Random;
+use tests::schemas::{self, Kinds, PROPERTIES};
+use tool_runtime::issue::Code;
+use tool_runtime::{Policy, RawArguments, ToolCall, ToolCallRequest, ToolDefinition, ToolRegistry};
+
+const POLICIES: [Policy; 3] = [Policy::Lenient, Policy::Lossless, Policy::Strict];
+
+/// Schemas per property.
+const SCHEMAS: usize = 600;
+
+/// Values per schema.
+const INSTANCES: usize = 5;
+
+#[test]
+fn what_conforms_is_untouched_and_silent() {
+    let mut seen = 0;
+    each(3, Kinds { unions: true }, |random, schema, tool| {
+        let oracle = jsonschema::validator_for(schema).expect("the schema is valid");
+        let value = instances::fitting(random, schema, schema, 6);
+        // Null for an optional property is absent afterwards.
+        if !oracle.is_valid(&value) || !value.is_object() || has_null_property(&value) {
+            return;
+        }
+        seen += 1;
+        for policy in POLICIES {
+            let request = tool.read(value.clone(), policy);
+            assert!(
+                request.errors.is_empty(),
+                "{policy:?}: {value} refused: {:?}\n{schema}",
+                request.errors
+            );
+            let warned: Vec<_> = request
+                .warnings
+                .iter()
+                .filter(|it| !is_unknown(it.code))
+                .collect();
+            assert!(
+                warned.is_empty(),
+                "{policy:?}: {value} warned: {warned:?}\n{schema}"
+            );
+            assert_eq!(Value::Object(request.arguments), value, "{policy:?}\n{schema}");
+        }
+    });
+    assert!(seen > SCHEMAS * INSTANCES / 4, "{seen} values conform");
+}
+
+#[test]
+fn twice_is_once() {
+    let mut seen = 0;
+    each(4, Kinds { unions: true }, |random, schema, tool| {
+        let value = instances::fitting(random, schema, schema, 6);
+        let value = instances::sloppy(random, &value);
+        for policy in POLICIES {
+            let once = tool.read(value.clone(), policy);
+            if !once.errors.is_empty() {
+                continue;
+            }
+            seen += usize::from(!once.warnings.is_empty());
+            let arguments = Value::Object(once.arguments);
+            let twice = tool.read(arguments.clone(), policy);
+            let news: Vec<_> = twice.warnings.iter().filter(|it| !is_unknown(it.code)).collect();
+            assert!(
+                twice.errors.is_empty() && news.is_empty(),
+                "{policy:?}: {value} became {arguments}, then {:?} {news:?}\n{schema}",
+                twice.errors
+            );
+            assert_eq!(
+                Value::Object(twice.arguments),
+                arguments,
+                "{policy:?}: {value}\n{schema}"
+            );
+        }
+    });
+    assert!(seen > SCHEMAS * INSTANCES / 10, "{seen} values were coerced");
+}
+
+#[test]
+fn a_stricter_policy_accepts_less_and_the_same() {
+    let mut seen = 0;
+    // Without unions: where the stricter policy refuses one alternative, the other is ambiguous no more.
+    each(5, Kinds { unions: false }, |random, schema, tool| {
+        let value = instances::fitting(random, schema, schema, 6);
+        let value = instances::sloppy(random, &value);
+        // A name in another spelling is unknown to `Strict`: its value is accepted unread.
+        if is_respelled(&value) {
+            return;
+        }
+        let [lenient, lossless, strict] = POLICIES.map(|policy| tool.read(value.clone(), policy));
+        for (stricter, laxer) in [(strict, &lossless), (lossless.clone(), &lenient)] {
+            if stricter.errors.is_empty() {
+                seen += 1;
+                assert!(laxer.errors.is_empty(), "{value}: {:?}\n{schema}", laxer.errors);
+                let (one, other) = (
+                    Value::Object(stricter.arguments),
+                    Value::Object(laxer.arguments.clone()),
+                );
+                assert_eq!(plain(&one), plain(&other), "{value}\n{schema}");
+            }
+        }
+    });
+    assert!(seen > SCHEMAS * INSTANCES / 10, "{seen} were accepted");
+}
+
+#[test]
+fn text_and_value_are_read_alike() {
+    each(6, Kinds { unions: true }, |random, schema, tool| {
+        let value = instances::fitting(random, schema, schema, 6);
+        let value = instances::sloppy(random, &value);
+        for policy in POLICIES {
+            let (text, parsed) = (
+                tool.read(value.to_string(), policy),
+                tool.read(value.clone(), policy),
+            );
+            assert_eq!(text.arguments, parsed.arguments, "{policy:?}: {value}\n{schema}");
+            assert_eq!(text.warnings, parsed.warnings, "{policy:?}: {value}\n{schema}");
+            assert_eq!(text.errors, parsed.errors, "{policy:?}: {value}\n{schema}");
+        }
+    });
+}
+
+/// A registry of one dynamic tool.
+struct Tool(ToolRegistry);
+
+impl Tool {
+    fn new(schema: &Value) -> Self {
+        let mut registry = ToolRegistry::new();
+        let definition = ToolDefinition::new("tool", "Takes what its schema says.", schema.clone());
+        registry
+            .register_dynamic(definition, async |arguments: Value, _| arguments)
+            .unwrap_or_else(|e| panic!("{e}: {schema}"));
+        Self(registry)
+    }
+
+    fn read(&self, input: impl Into<RawArguments>, policy: Policy) -> ToolCallRequest {
+        self.0
+            .request(ToolCall::new("id", "tool", input).with_policy(policy))
+    }
+}
+
+fn each(seed: u64, kinds: Kinds, mut check: impl FnMut(&mut Random, &Value, &Tool)) {
+    let mut random = Random::new(seed);
+    for _ in 0..SCHEMAS {
+        let schema = schemas::tool(&mut random, kinds);
+        let tool = Tool::new(&schema);
+        for _ in 0..INSTANCES {
+            check(&mut random, &schema, &tool);
+        }
+    }
+}
+
+/// What nobody declared is told of every time.
+fn is_unknown(code: Code) -> bool {
+    matches!(code, Code::UnknownParameter | Code::UnknownProperty)
+}
+
+fn has_null_property(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields
+            .values()
+            .any(|value| value.is_null() || has_null_property(value)),
+        Value::Array(items) => items.iter().any(has_null_property),
+        _ => false,
+    }
+}
+
+fn is_respelled(value: &Value) -> bool {
+    let folded = |name: &str| name.replace(['_', '-'], "").to_lowercase();
+    match value {
+        Value::Object(fields) => fields.iter().any(|(key, value)| {
+            let spelled = |name: &&str| folded(name) == folded(key) && *name != key;
+            PROPERTIES.iter().any(spelled) || is_respelled(value)
+        }),
+        Value::Array(items) => items.iter().any(is_respelled),
+        _ => false,
+    }
+}
+
+/// With integral floats as integers: `Strict` leaves `3.0` as it is, which conforms.
+fn plain(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| (key.clone(), plain(value)))
+            .collect(),
+        Value::Array(items) => items.iter().map(plain).collect(),
+        Value::Number(number) => number.as_f64().into(),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,42 @@
+//! Chance that is the same on every run and every machine.
+
+/// `SplitMix64`: small, seeded by a constant, good enough to pick test cases.
+#[derive(Debug, Clone)]
+pub struct Random(u64);
+
+impl Random {
+    /// The same seed, the same numbers.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// Any number.
+    pub fn draw(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `limit`, which is not 0.
+    pub fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.draw() % limit as u64).unwrap_or_default()
+    }
+
+    /// A number from `least` to `most`, both included.
+    pub fn between(&mut self, least: i64, most: i64) -> i64 {
+        let width = most.abs_diff(least) + 1;
+        least.saturating_add_unsigned(self.draw() % width)
+    }
+
+    /// True once in `times`.
+    pub fn one_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+
+    /// One of them.
+    pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+        &choices[self.below(choices.len())]
+    }
+}

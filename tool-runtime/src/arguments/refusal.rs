@@ -1,0 +1,63 @@
+//! What a type says of a value that the schema allows.
+
+use std::fmt::Display;
+
+use serde::de::Error;
+
+use crate::schema::pointer;
+
+/// What a type says of a value that it refuses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    message: String,
+    /// The steps to the value, the last first.
+    steps: Vec<String>,
+}
+
+impl Refusal {
+    /// What was wrong, in the type's own words, without the line numbers of a text that nobody sees.
+    pub(crate) fn message(&self) -> &str {
+        match self.message.rsplit_once(" at line ") {
+            Some((message, place)) if place.chars().all(|c| c.is_ascii_digit() || " column".contains(c)) => {
+                message
+            }
+            _ => &self.message,
+        }
+    }
+
+    /// The path to the value below the pointer given.
+    pub(crate) fn path(&self, root: &str) -> String {
+        let mut path = root.to_owned();
+        for step in self.steps() {
+            pointer::push(&mut path, step);
+        }
+        path
+    }
+
+    /// The steps to the value, the first first.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &str> {
+        self.steps.iter().rev().map(String::as_str)
+    }
+
+    pub(crate) fn within(mut self, step: impl Display) -> Self {
+        self.steps.push(step.to_string());
+        self
+    }
+}
+
+impl Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.message())
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl Error for Refusal {
+    fn custom<T: Display>(message: T) -> Self {
+        Self {
+            message: message.to_string(),
+            steps: Vec::new(),
+        }
+    }
+}

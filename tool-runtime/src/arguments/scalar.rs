@@ -1,0 +1,124 @@
+//! Scalars: the rows of the table, then the allowed values, then the limits.
+
+use std::borrow::Cow;
+
+use super::around::Around;
+use super::coerce::Coercer;
+use super::limits::{self, Membership};
+use super::node::Node;
+use super::report::Path;
+use super::rules::{self, Rigor, Ruling};
+use super::wording::{self, Wanted};
+use crate::issue::{Code, Issue};
+use crate::schema::shape::{FormId, Plain};
+use crate::schema::types::Types;
+
+impl<'s> Coercer<'s> {
+    /// A value where a scalar is wanted.
+    pub(super) fn scalar<'a>(
+        &mut self,
+        node: &Node<'a>,
+        want: Types,
+        (id, plain): (FormId, &'s Plain),
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<Node<'a>> {
+        let width = plain.number.as_ref().and_then(|limits| limits.width);
+        let ruling = match want {
+            Types::INTEGER => rules::integer(node, width, around.rigor),
+            Types::NUMBER => rules::number(node, around.rigor),
+            Types::BOOLEAN => rules::boolean(node, around.rigor),
+            Types::STRING => rules::string(node, around.rigor),
+            _ => Ruling::Refused(Code::NoAlternativeFits),
+        };
+        let (changed, code) = match ruling {
+            // Of an integer in an untagged enum, serde takes no float.
+            Ruling::AsSent if want == Types::INTEGER && !self.keeps_denied => {
+                (rules::plain_integer(node), None)
+            }
+            Ruling::AsSent => (None, None),
+            Ruling::Rewritten(taken) => (Some(taken), None),
+            Ruling::Changed(taken, code) => (Some(taken), Some(code)),
+            Ruling::Refused(code) => {
+                let wanted = Wanted(self.shape, id);
+                self.report.refuse(at, || match (&plain.values, code) {
+                    (Some(values), _) => wording::not_among(values, node),
+                    (None, Code::IntegerOutOfRange) => wording::out_of_range(node, plain.number.as_ref()),
+                    (None, code) => wording::unreadable(code, node, wanted),
+                });
+                return None;
+            }
+        };
+        let changed = match self.spelled(changed.as_ref().unwrap_or(node), plain, around.rigor) {
+            Ok(None) => changed,
+            Ok(Some(declared)) => {
+                if let Some(code) = code {
+                    self.report.warn(at, || wording::changed(code, node, &declared));
+                }
+                let code = Code::EnumCaseNormalized;
+                self.report.warn(at, || wording::changed(code, node, &declared));
+                return Some(declared);
+            }
+            Err(refused) => {
+                self.report.refuse(at, || refused(node));
+                return None;
+            }
+        };
+        if let (Some(code), Some(taken)) = (code, &changed) {
+            self.report.warn(at, || wording::changed(code, node, taken));
+        }
+        self.limit(changed.as_ref().unwrap_or(node), plain, at);
+        changed
+    }
+
+    /// The declared spelling of an allowed value, where it is another one.
+    fn spelled<'a>(
+        &self,
+        node: &Node<'a>,
+        plain: &'s Plain,
+        rigor: Rigor,
+    ) -> Result<Option<Node<'a>>, impl FnOnce(&Node<'_>) -> Issue + use<'s, 'a>> {
+        let Some(values) = &plain.values else {
+            return Ok(None);
+        };
+        match limits::membership(values, node, rigor.bends()) {
+            Membership::Is => Ok(None),
+            Membership::Resembles(declared) => Ok(Some(Node::Text(Cow::Owned(declared.to_owned())))),
+            Membership::IsNot => Err(|sent: &Node<'_>| wording::not_among(values, sent)),
+        }
+    }
+
+    pub(super) fn only_allowed(&mut self, node: &Node<'_>, plain: &Plain, at: &Path<'_>) {
+        if let Some(values) = &plain.values
+            && limits::membership(values, node, false) != Membership::Is
+        {
+            self.report.refuse(at, || wording::not_among(values, node));
+        }
+    }
+
+    fn limit(&mut self, node: &Node<'_>, plain: &Plain, at: &Path<'_>) {
+        match node {
+            Node::Number(number) => {
+                if let Some(limits) = plain
+                    .number
+                    .as_ref()
+                    .filter(|limits| !limits::number_fits(limits, &number.text))
+                {
+                    self.report.refuse(at, || {
+                        wording::violated(node, format_args!("a number{}", wording::Range(limits)))
+                    });
+                }
+            }
+            Node::Text(text) => {
+                if let Some(limit) = plain
+                    .text
+                    .as_ref()
+                    .and_then(|limits| limits::of_text(limits, text))
+                {
+                    self.report.refuse(at, || wording::violated(node, limit));
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Tagged unions: a property or a key tells which alternative an object is.
+
+use super::around::Around;
+use super::coerce::Coercer;
+use super::limits;
+use super::node::{Members, Node};
+use super::report::Path;
+use super::rules::Rigor;
+use super::wording;
+use crate::issue::Code;
+use crate::schema::shape::{FormId, Tag, Values, fold};
+
+impl Coercer<'_> {
+    /// The form that an object's tag names; when it names none that is reported.
+    pub(super) fn tagged(
+        &mut self,
+        members: &Members<'_>,
+        tag: &Tag,
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<FormId> {
+        match tag {
+            Tag::Key(keys) => self.key_tagged(members, keys, at, around),
+            Tag::Property {
+                name,
+                folded,
+                values,
+                case_sensitive,
+            } => {
+                let at = Path::Key(at, name);
+                let allowed = || Values {
+                    texts: values.iter().map(|(value, _)| value.clone()).collect(),
+                    others: Vec::new(),
+                    case_sensitive: *case_sensitive,
+                };
+                let Some(sent) = member(members, name, folded, around.rigor) else {
+                    self.report
+                        .refuse(&at, || wording::missing(name, wording::Listed(&allowed())));
+                    return None;
+                };
+                let text = match sent {
+                    Node::Text(text) => Some(&**text),
+                    Node::Number(number) if around.rigor.bends() => Some(&*number.text),
+                    Node::Null => {
+                        self.report
+                            .refuse(&at, || wording::null(wording::Listed(&allowed())));
+                        return None;
+                    }
+                    _ => None,
+                };
+                let exact = values.iter().find(|(value, _)| text == Some(value));
+                let bends = around.rigor.bends() && !case_sensitive;
+                let found = exact.or_else(|| {
+                    let mut alike = values
+                        .iter()
+                        .filter(|(value, _)| bends && text.is_some_and(|text| limits::resemble(value, text)));
+                    alike.next().filter(|_| alike.next().is_none())
+                });
+                if found.is_none() {
+                    self.report.refuse(&at, || wording::not_among(&allowed(), sent));
+                }
+                found.map(|(_, form)| *form)
+            }
+        }
+    }
+
+    fn key_tagged(
+        &mut self,
+        members: &Members<'_>,
+        keys: &[(Box<str>, FormId)],
+        at: &Path<'_>,
+        around: Around,
+    ) -> Option<FormId> {
+        let exact: Vec<_> = keys
+            .iter()
+            .filter(|(key, _)| members.get(key).is_some())
+            .collect();
+        let present = if exact.is_empty() && around.rigor.bends() {
+            keys.iter()
+                .filter(|(key, _)| member(members, key, &fold(key), around.rigor).is_some())
+                .collect()
+        } else {
+            exact
+        };
+        if let [(_, form)] = present.as_slice() {
+            return Some(*form);
+        }
+        let names: Vec<String> = keys.iter().map(|(key, _)| format!("`{key}`")).collect();
+        self.report.refuse(at, || {
+            let sent = Node::Object(members.clone());
+            let code = if present.is_empty() {
+                Code::NoAlternativeFits
+            } else {
+                Code::AmbiguousValue
+            };
+            let wanted = format!("an object with exactly one of the keys {}", names.join(", "));
+            wording::unreadable(code, &sent, wanted)
+        });
+        None
+    }
+}
+
+/// A member by its name or, if that bends, by a spelling of it.
+fn member<'m, 'a>(members: &'m Members<'a>, name: &str, folded: &str, rigor: Rigor) -> Option<&'m Node<'a>> {
+    members.get(name).or_else(|| {
+        let mut alike = members
+            .entries
+            .iter()
+            .filter(|(key, _)| rigor.bends() && *fold(key) == *folded);
+        alike
+            .next()
+            .filter(|_| alike.next().is_none())
+            .map(|(_, node)| node)
+    })
+}

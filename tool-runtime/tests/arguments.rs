@@ -1,0 +1,323 @@
+//! Arguments as models write them, through a registry: typed and dynamic tools, text and values, all sizes.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use tool_runtime::schemars::JsonSchema;
+use tool_runtime::serde::{Deserialize, Serialize};
+use tool_runtime::{Policy, ToolCall, ToolDefinition, ToolOutcome, ToolRegistry, tool};
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Shape {
+    /// Round.
+    Circle {
+        /// From the centre.
+        radius: f64,
+    },
+    /// Four sides.
+    Square {
+        /// One of them.
+        side: u8,
+    },
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Tree {
+    /// What it holds.
+    value: i64,
+    /// What grows on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    children: Vec<Tree>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Closed {
+    /// Only this.
+    a: bool,
+}
+
+/// Answers with its arguments.
+#[tool]
+async fn echo(
+    /// A number.
+    count: Option<u32>,
+    /// Names.
+    names: Option<Vec<String>>,
+    /// A shape.
+    shape: Option<Shape>,
+    /// A tree.
+    tree: Option<Tree>,
+    /// By number.
+    by_number: Option<BTreeMap<i32, bool>>,
+    /// Nothing else.
+    closed: Option<Closed>,
+    /// Where.
+    address: Option<std::net::Ipv4Addr>,
+    /// Anything.
+    anything: Option<Value>,
+    /// With a default.
+    #[arg(default = 7)]
+    defaulted: i8,
+) -> Value {
+    let mut answer = json!({
+        "count": count, "names": names, "shape": shape, "tree": tree, "by_number": by_number, "closed": closed,
+        "address": address, "anything": anything, "defaulted": defaulted,
+    });
+    if let Value::Object(answer) = &mut answer {
+        answer.retain(|_, value| !value.is_null());
+    }
+    answer
+}
+
+fn registry() -> ToolRegistry {
+    let mut registry = ToolRegistry::new();
+    registry.register::<echo>().unwrap();
+    let schema = registry.tool_definitions()[0].input_schema.clone();
+    let definition = ToolDefinition::new("dynamic", "Answers with its arguments.", schema);
+    registry
+        .register_dynamic(definition, |arguments, _| async move { arguments })
+        .unwrap();
+    registry
+}
+
+/// The findings: code and path, errors with a `!`.
+fn findings(outcome: &ToolOutcome) -> Vec<String> {
+    let errors = outcome
+        .errors
+        .iter()
+        .map(|issue| format!("!{} {}", issue.code, issue.path));
+    let warnings = outcome
+        .warnings
+        .iter()
+        .map(|issue| format!("{} {}", issue.code, issue.path));
+    errors.chain(warnings).collect()
+}
+
+async fn call(
+    registry: &ToolRegistry,
+    name: &str,
+    input: impl Into<tool_runtime::RawArguments>,
+) -> (Value, Vec<String>) {
+    let outcome = registry.call(ToolCall::new("id", name, input)).await;
+    let found = findings(&outcome);
+    let content = serde_json::to_value(&outcome.result).unwrap()["content"].clone();
+    let answer = content.as_str().and_then(|text| serde_json::from_str(text).ok());
+    (answer.unwrap_or_default(), found)
+}
+
+/// What is sent, what the function gets, what is told about it.
+fn sloppy() -> Vec<(Value, Value, Vec<&'static str>)> {
+    vec![
+        (json!({}), json!({ "defaulted": 7 }), vec![]),
+        (
+            json!({ "count": "42", "defaulted": 1 }),
+            json!({ "count": 42, "defaulted": 1 }),
+            vec!["string_literal_converted_to_integer /count"],
+        ),
+        (
+            json!({ "count": null, "defaulted": 1 }),
+            json!({ "defaulted": 1 }),
+            vec![],
+        ),
+        (
+            json!({ "names": "a", "defaulted": 1 }),
+            json!({ "names": ["a"], "defaulted": 1 }),
+            vec!["scalar_coerced_to_list /names"],
+        ),
+        (
+            json!({ "shape": { "kind": "CIRCLE", "radius": "1.5" }, "defaulted": 1 }),
+            json!({ "shape": { "kind": "circle", "radius": 1.5 }, "defaulted": 1 }),
+            vec![
+                "enum_case_normalized /shape/kind",
+                "string_literal_converted_to_number /shape/radius",
+            ],
+        ),
+        (
+            json!({ "tree": "{\"value\":1,\"children\":[{\"VALUE\":\"2\"}]}", "defaulted": 1 }),
+            json!({ "tree": { "value": 1, "children": [{ "value": 2 }] }, "defaulted": 1 }),
+            vec![
+                "json_string_decoded /tree",
+                "parameter_name_normalized /tree/children/0/value",
+                "string_literal_converted_to_integer /tree/children/0/value",
+            ],
+        ),
+        (
+            json!({ "byNumber": { "-3": "true" }, "defaulted": 1 }),
+            json!({ "by_number": { "-3": true }, "defaulted": 1 }),
+            vec![
+                "parameter_name_normalized /by_number",
+                "string_literal_converted_to_boolean /by_number/-3",
+            ],
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn sloppy_calls_are_understood_four_ways() {
+    let registry = registry();
+    for (sent, expected, found) in sloppy() {
+        for input in [
+            tool_runtime::RawArguments::from(sent.to_string()),
+            sent.clone().into(),
+        ] {
+            let mut dynamic = expected.clone();
+            if sent.get("defaulted").is_none() {
+                dynamic = json!({});
+            }
+            assert_eq!(
+                call(&registry, "echo", input.clone()).await,
+                (expected.clone(), found.iter().map(ToString::to_string).collect())
+            );
+            assert_eq!(
+                call(&registry, "dynamic", input).await,
+                (dynamic, found.iter().map(ToString::to_string).collect())
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn wrong_calls_are_told_everything_at_once() {
+    let registry = registry();
+    let sent = json!({ "defaulted": "x", "count": "many", "address": "nowhere", "shape": { "kind": "line" }, "zzz": 1 });
+    let expected = [
+        "!unsupported_integer_literal /count",
+        "!enum_out_of_range /shape/kind",
+        "!unsupported_integer_literal /defaulted",
+        "unknown_parameter /zzz",
+    ];
+    assert_eq!(call(&registry, "echo", sent.clone()).await.1, expected);
+    assert_eq!(call(&registry, "dynamic", sent).await.1, expected);
+    let refused = call(&registry, "echo", json!({ "address": "nowhere" })).await.1;
+    assert_eq!(refused, ["!invalid_value /address"]);
+    // What `deny_unknown_fields` would refuse is left out for the type and kept for everybody else.
+    let sent = json!({ "closed": { "a": true, "b": 1 }, "defaulted": 1 });
+    assert_eq!(
+        call(&registry, "echo", sent.clone()).await,
+        (
+            json!({ "closed": { "a": true }, "defaulted": 1 }),
+            vec!["unknown_property /closed/b".to_owned()]
+        )
+    );
+    assert_eq!(call(&registry, "dynamic", sent.clone()).await.0, sent);
+}
+
+#[tokio::test]
+async fn policies_count_for_a_call() {
+    let registry = registry();
+    for (policy, sent, found) in [
+        (
+            Policy::Lenient,
+            r#"{"count":3.5}"#,
+            "fractional_number_truncated_to_integer /count",
+        ),
+        (
+            Policy::Lossless,
+            r#"{"count":3.5}"#,
+            "!unsupported_integer_literal /count",
+        ),
+        (
+            Policy::Strict,
+            r#"{"count":"3"}"#,
+            "!unsupported_integer_literal /count",
+        ),
+    ] {
+        let outcome = registry
+            .call(ToolCall::new("id", "echo", sent).with_policy(policy))
+            .await;
+        assert_eq!(findings(&outcome), [found]);
+    }
+}
+
+/// Runs on a stack of 2 MiB, as the threads of a runtime have.
+fn on_a_small_stack(run: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new()
+        .stack_size(2 << 20)
+        .spawn(run)
+        .unwrap();
+    thread.join().unwrap();
+}
+
+fn wait<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(future)
+}
+
+#[test]
+fn no_depth_overflows_the_stack() {
+    on_a_small_stack(|| {
+        let registry = registry();
+        for levels in [100, 10_000, 100_000] {
+            let tree = format!(
+                r#"{}{{"value":1}}{}"#,
+                r#"{"value":1,"children":["#.repeat(levels),
+                "]}".repeat(levels)
+            );
+            let list = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+            let value = (0..levels).fold(json!(1), |inner, _| Value::Array(vec![inner]));
+            let mut arguments = serde_json::Map::new();
+            arguments.insert("anything".to_owned(), value);
+            for name in ["echo", "dynamic"] {
+                for (key, text) in [
+                    ("tree", &tree),
+                    ("anything", &list),
+                    ("names", &list),
+                    ("closed", &tree),
+                ] {
+                    let found = wait(call(&registry, name, format!(r#"{{"{key}":{text}}}"#))).1;
+                    assert_eq!(
+                        found == ["!too_deep "],
+                        levels > 100 || key == "tree" || key == "closed",
+                        "{key} {levels} {found:?}"
+                    );
+                    let quoted = Value::from(text.as_str()).to_string();
+                    wait(call(&registry, name, format!(r#"{{"{key}":{quoted}}}"#)));
+                }
+            }
+            let found = wait(call(&registry, "echo", Value::Object(arguments))).1;
+            assert_eq!(found, if levels > 100 { vec!["!too_deep "] } else { vec![] });
+        }
+    });
+}
+
+#[test]
+fn size_costs_linear_time() {
+    let registry = registry();
+    let start = std::time::Instant::now();
+    let names = format!(r#"{{"names":[{}1]}}"#, "\"0123456789\",".repeat(300_000));
+    let keys: Vec<String> = (0..100_000).map(|key| format!("\"{key}\":1")).collect();
+    let many = format!(r#"{{"by_number":{{{}}}}}"#, keys.join(","));
+    let digits = format!(r#"{{"count":{}}}"#, "9".repeat(4_000_000));
+    let text = format!(r#"{{"count":"{}"}}"#, "x".repeat(10_000_000));
+    let unknown = format!("{{{}}}", keys.join(","));
+    let alike: Vec<String> = (0..3_000)
+        .map(|dashes| format!("\"count{}\":1", "-".repeat(dashes)))
+        .collect();
+    let alike = format!("{{{}}}", alike.join(","));
+    assert_eq!(
+        wait(call(&registry, "dynamic", names)).1,
+        ["number_coerced_to_string /names/300000"]
+    );
+    assert_eq!(wait(call(&registry, "echo", many)).1.len(), 100_000);
+    assert_eq!(
+        wait(call(&registry, "echo", digits)).1,
+        ["!integer_out_of_range /count"]
+    );
+    assert_eq!(
+        wait(call(&registry, "echo", text)).1,
+        ["!unsupported_integer_literal /count"]
+    );
+    for text in [unknown, alike] {
+        wait(call(&registry, "echo", text));
+    }
+    assert_eq!(
+        wait(call(&registry, "echo", r#"{"count":1e999999999}"#)).1,
+        ["!integer_out_of_range /count"]
+    );
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
