@@ -20,7 +20,7 @@ pub(crate) fn is_too_deep(value: &Value) -> bool {
         match value {
             Value::Array(items) => open.extend(items.iter().filter(holds).map(|item| (item, depth + 1))),
             Value::Object(entries) => {
-                open.extend(entries.values().filter(holds).map(|entry| (entry, depth + 1)))
+                open.extend(entries.values().filter(holds).map(|entry| (entry, depth + 1)));
             }
             _ => {}
         }

@@ -107,8 +107,32 @@ async fn call(
     (answer.unwrap_or_default(), found)
 }
 
-/// What is sent, what the function gets, what is told about it.
-fn sloppy() -> Vec<(Value, Value, Vec<&'static str>)> {
+#[tokio::test]
+async fn sloppy_calls_are_understood_four_ways() {
+    let registry = registry();
+    for (sent, expected, found) in rows() {
+        for input in [
+            tool_runtime::RawArguments::from(sent.to_string()),
+            sent.clone().into(),
+        ] {
+            let mut dynamic = expected.clone();
+            if sent.get("defaulted").is_none() {
+                dynamic = json!({});
+            }
+            assert_eq!(
+                call(&registry, "echo", input.clone()).await,
+                (expected.clone(), found.iter().map(ToString::to_string).collect())
+            );
+            assert_eq!(
+                call(&registry, "dynamic", input).await,
+                (dynamic, found.iter().map(ToString::to_string).collect())
+            );
+        }
+    }
+}
+
+/// What is sent, what the function gets, what is told.
+fn rows() -> Vec<(Value, Value, Vec<&'static str>)> {
     vec![
         (json!({}), json!({ "defaulted": 7 }), vec![]),
         (
@@ -152,30 +176,6 @@ fn sloppy() -> Vec<(Value, Value, Vec<&'static str>)> {
             ],
         ),
     ]
-}
-
-#[tokio::test]
-async fn sloppy_calls_are_understood_four_ways() {
-    let registry = registry();
-    for (sent, expected, found) in sloppy() {
-        for input in [
-            tool_runtime::RawArguments::from(sent.to_string()),
-            sent.clone().into(),
-        ] {
-            let mut dynamic = expected.clone();
-            if sent.get("defaulted").is_none() {
-                dynamic = json!({});
-            }
-            assert_eq!(
-                call(&registry, "echo", input.clone()).await,
-                (expected.clone(), found.iter().map(ToString::to_string).collect())
-            );
-            assert_eq!(
-                call(&registry, "dynamic", input).await,
-                (dynamic, found.iter().map(ToString::to_string).collect())
-            );
-        }
-    }
 }
 
 #[tokio::test]

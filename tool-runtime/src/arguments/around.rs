@@ -13,8 +13,6 @@ pub(crate) struct Around {
     pub(super) wraps: bool,
     /// The conjunction whose keys are all known.
     pub(super) within: Option<FormId>,
-    /// Whether an object is known by its only key: serde takes a variant of an externally tagged enum only alone.
-    pub(super) alone: bool,
 }
 
 impl Around {
@@ -25,7 +23,6 @@ impl Around {
             denies: rigor == Rigor::Strict,
             wraps: false,
             within: None,
-            alone: false,
         }
     }
 
@@ -34,7 +31,6 @@ impl Around {
         Self {
             wraps: true,
             within: None,
-            alone: false,
             ..self
         }
     }
@@ -44,7 +40,6 @@ impl Around {
         Self {
             wraps: false,
             within: None,
-            alone: false,
             ..self
         }
     }

@@ -45,7 +45,13 @@ impl<'s> Coercer<'s> {
             Node::Object(members) => {
                 if let Some(tag) = &alternatives.tag {
                     let tagged = self.tagged(members, tag, at, around)?;
-                    return self.fit(node, tagged, at, around);
+                    let taken = self.fit(node, tagged, at, around);
+                    return match tag {
+                        Tag::Key(keys) if members.entries.len() > 1 => {
+                            Some(self.only_variant(taken.unwrap_or_else(|| node.clone()), keys))
+                        }
+                        _ => taken,
+                    };
                 }
             }
             _ => {}
@@ -54,7 +60,11 @@ impl<'s> Coercer<'s> {
             return self.fit(node, *only, at, around);
         }
         let trials: Vec<Trial> = alternatives.forms.iter().map(|form| Trial::Form(*form)).collect();
-        self.choose(node, id, &trials, at, around, alternatives.exclusive)
+        let taken = self.choose(node, id, &trials, at, around, alternatives.exclusive)?;
+        Some(match &alternatives.tag {
+            Some(Tag::Key(keys)) => self.only_variant(taken, keys),
+            _ => taken,
+        })
     }
 
     /// Tries each and takes the one that fits.

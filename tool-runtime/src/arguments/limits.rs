@@ -21,10 +21,8 @@ pub(crate) enum Membership<'s> {
 /// Looks a value up among the allowed ones; `bends` lets case and outer space differ.
 pub(crate) fn membership<'s>(values: &'s Values, node: &Node<'_>, bends: bool) -> Membership<'s> {
     let Node::Text(text) = node else {
-        return match values.others.iter().any(|value| same(node, value)) {
-            true => Membership::Is,
-            false => Membership::IsNot,
-        };
+        let is = values.others.iter().any(|value| same(node, value));
+        return if is { Membership::Is } else { Membership::IsNot };
     };
     if values.texts.iter().any(|allowed| **allowed == **text) {
         return Membership::Is;

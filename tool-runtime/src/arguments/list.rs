@@ -66,12 +66,11 @@ impl<'s> Coercer<'s> {
     ) -> Option<Node<'a>> {
         let (start, before) = (self.report.issues.len(), self.report.tally);
         let inside = Path::Index(at, 0);
-        let item = match list.and_then(|list| list.item(0)) {
-            Some(form) => self.fit(node, form, &inside, around.item()),
-            None => {
-                self.free(node, &inside);
-                None
-            }
+        let item = if let Some(form) = list.and_then(|list| list.item(0)) {
+            self.fit(node, form, &inside, around.item())
+        } else {
+            self.free(node, &inside);
+            None
         };
         if self.report.tally.errors > before.errors {
             // No item either: then it is the list that is missing.

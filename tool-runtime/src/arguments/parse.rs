@@ -305,18 +305,15 @@ fn each_key_once<'a>(entries: Vec<(Cow<'a, str>, Node<'a>)>) -> Members<'a> {
     let mut members = Members::default();
     let mut places = HashMap::new();
     for (key, value) in entries {
-        match places.get(&key) {
-            Some(&place) => {
-                if let Some((_, first)) = members.entries.get_mut(place) {
-                    *first = value;
-                }
-                members.repeated.push(place);
-            }
-            None => {
-                places.insert(key.clone(), members.entries.len());
-                members.entries.push((key, value));
-            }
+        let Some(&place) = places.get(&key) else {
+            places.insert(key.clone(), members.entries.len());
+            members.entries.push((key, value));
+            continue;
+        };
+        if let Some((_, first)) = members.entries.get_mut(place) {
+            *first = value;
         }
+        members.repeated.push(place);
     }
     members.repeated.sort_unstable();
     members.repeated.dedup();

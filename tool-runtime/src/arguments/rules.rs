@@ -70,7 +70,6 @@ fn number_as_integer<'a>(number: &Number<'a>, width: Option<Width>, rigor: Rigor
         };
     }
     match (rigor, value.is_integer()) {
-        (Rigor::Exact, _) => Ruling::Refused(Code::UnsupportedIntegerLiteral),
         (Rigor::Strict, true) => match held(&value, width, Code::NumberCoercedToInteger) {
             // What a float could not hold is not left to become one.
             Ruling::Changed(node, _) if number.text.len() > 15 => Ruling::Rewritten(node),
@@ -83,7 +82,9 @@ fn number_as_integer<'a>(number: &Number<'a>, width: Option<Width>, rigor: Rigor
             width,
             Code::FractionalNumberTruncatedToInteger,
         ),
-        (Rigor::Lossless | Rigor::Strict, false) => Ruling::Refused(Code::UnsupportedIntegerLiteral),
+        (Rigor::Lossless | Rigor::Strict, false) | (Rigor::Exact, _) => {
+            Ruling::Refused(Code::UnsupportedIntegerLiteral)
+        }
     }
 }
 

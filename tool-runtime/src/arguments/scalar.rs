@@ -10,6 +10,7 @@ use super::report::Path;
 use super::rules::{self, Rigor, Ruling};
 use super::wording::{self, Wanted};
 use crate::issue::{Code, Issue};
+use crate::schema::decimal::Decimal;
 use crate::schema::shape::{FormId, Plain};
 use crate::schema::types::Types;
 
@@ -32,11 +33,7 @@ impl<'s> Coercer<'s> {
             _ => Ruling::Refused(Code::NoAlternativeFits),
         };
         let (changed, code) = match ruling {
-            // Of an integer in an untagged enum, serde takes no float.
-            Ruling::AsSent if want == Types::INTEGER && !self.keeps_denied => {
-                (rules::plain_integer(node), None)
-            }
-            Ruling::AsSent => (None, None),
+            Ruling::AsSent => (self.plainly(node, want), None),
             Ruling::Rewritten(taken) => (Some(taken), None),
             Ruling::Changed(taken, code) => (Some(taken), Some(code)),
             Ruling::Refused(code) => {
@@ -49,7 +46,7 @@ impl<'s> Coercer<'s> {
                 return None;
             }
         };
-        let changed = match self.spelled(changed.as_ref().unwrap_or(node), plain, around.rigor) {
+        let changed = match Self::spelled(changed.as_ref().unwrap_or(node), plain, around.rigor) {
             Ok(None) => changed,
             Ok(Some(declared)) => {
                 if let Some(code) = code {
@@ -71,9 +68,20 @@ impl<'s> Coercer<'s> {
         changed
     }
 
+    /// For a type, an integer without its point: an untagged enum would take `3.0` for a float.
+    fn plainly<'a>(&self, node: &Node<'a>, want: Types) -> Option<Node<'a>> {
+        match node {
+            Node::Number(number)
+                if want == Types::INTEGER && !self.keeps_denied && !number.is_plain_integer() =>
+            {
+                Some(Node::number(Decimal::parse(&number.text)?.integer_text()?))
+            }
+            _ => None,
+        }
+    }
+
     /// The declared spelling of an allowed value, where it is another one.
     fn spelled<'a>(
-        &self,
         node: &Node<'a>,
         plain: &'s Plain,
         rigor: Rigor,

@@ -64,6 +64,20 @@ impl Coercer<'_> {
         }
     }
 
+    /// For a type, an object without all keys but the tag: serde takes a variant whose key is the only one.
+    pub(super) fn only_variant<'a>(&self, node: Node<'a>, keys: &[(Box<str>, FormId)]) -> Node<'a> {
+        match node {
+            Node::Object(mut members) if !self.keeps_denied => {
+                members
+                    .entries
+                    .retain(|(key, _)| keys.iter().any(|(tag, _)| **tag == **key));
+                members.repeated.clear();
+                Node::Object(members)
+            }
+            node => node,
+        }
+    }
+
     fn key_tagged(
         &mut self,
         members: &Members<'_>,

@@ -11,7 +11,7 @@ use crate::issue::{Code, Issue, echo};
 use crate::policy::Policy;
 
 /// The arguments as an object, with what was done to get there.
-pub(crate) fn object<'a>(input: &'a RawArguments, policy: Policy) -> Result<(Node<'a>, Vec<Issue>), Issue> {
+pub(crate) fn object(input: &RawArguments, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), Issue> {
     match input {
         RawArguments::Text(text) => from_text(text, policy),
         RawArguments::Bytes(bytes) => match std::str::from_utf8(bytes) {

@@ -139,16 +139,16 @@ impl Display for Wanted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let form = self.0.form(self.1);
         match &form.kind {
-            Kind::Plain(plain) => match &plain.values {
-                Some(values) => Listed(values).fmt(f),
-                None => {
-                    types(form).fmt(f)?;
-                    match &plain.number {
-                        Some(limits) if form.types.overlaps(Types::NUMBER) => Range(limits).fmt(f),
-                        _ => Ok(()),
-                    }
+            Kind::Plain(plain) => {
+                if let Some(values) = &plain.values {
+                    return Listed(values).fmt(f);
                 }
-            },
+                types(form).fmt(f)?;
+                match &plain.number {
+                    Some(limits) if form.types.overlaps(Types::NUMBER) => Range(limits).fmt(f),
+                    _ => Ok(()),
+                }
+            }
             Kind::Free | Kind::Alternatives(_) | Kind::Parts(_) => types(form).fmt(f),
         }
     }

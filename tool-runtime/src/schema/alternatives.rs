@@ -71,7 +71,7 @@ impl Branches {
             _ => None,
         };
         if flat.as_ref().is_some_and(is_null) {
-            self.null |= siblings.get("type").is_none_or(|types| allows_null(types));
+            self.null |= siblings.get("type").is_none_or(allows_null);
             return Ok(());
         }
         self.branches.push(Branch {

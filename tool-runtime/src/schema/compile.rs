@@ -262,11 +262,11 @@ fn named<'k>(
 }
 
 fn declared_types(keywords: &Map<String, Value>) -> Types {
-    let named = |name: &Value| name.as_str().and_then(Types::named).unwrap_or(Types::NONE);
+    let called = |name: &Value| name.as_str().and_then(Types::named).unwrap_or(Types::NONE);
     match keywords.get("type") {
         None => Types::ALL,
-        Some(Value::Array(names)) => names.iter().fold(Types::NONE, |types, name| types | named(name)),
-        Some(name) => named(name),
+        Some(Value::Array(names)) => names.iter().fold(Types::NONE, |types, name| types | called(name)),
+        Some(name) => called(name),
     }
 }
 

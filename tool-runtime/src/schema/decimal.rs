@@ -126,7 +126,7 @@ impl<'a> Decimal<'a> {
             .digits
             .bytes()
             .fold(0, |rest, digit| (rest * 10 + u128::from(digit - b'0')) % divisor);
-        rest * power_of_ten(shift, divisor) % divisor == 0
+        (rest * power_of_ten(shift, divisor)).is_multiple_of(divisor)
     }
 
     fn magnitude(&self, other: &Decimal<'_>) -> Ordering {
@@ -223,17 +223,18 @@ mod tests {
                 );
             }
             let number = left.parse::<f64>().unwrap();
-            assert_eq!(decimal(left).is_integer(), number.fract() == 0.0, "{left}");
             assert_eq!(
-                decimal(left)
-                    .truncated()
-                    .integer_text()
-                    .unwrap()
-                    .parse::<f64>()
-                    .unwrap(),
-                number.trunc(),
+                decimal(left).is_integer(),
+                number.fract().abs() < f64::EPSILON,
                 "{left}"
             );
+            let cut = decimal(left)
+                .truncated()
+                .integer_text()
+                .unwrap()
+                .parse::<f64>()
+                .unwrap();
+            assert_eq!(cut.partial_cmp(&number.trunc()), Some(Ordering::Equal), "{left}");
         }
     }
 

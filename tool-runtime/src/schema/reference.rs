@@ -19,9 +19,10 @@ pub(super) fn resolve<'s>(root: &'s Value, reference: &str) -> Target<'s> {
         return Target::Remote;
     };
     let fragment = unescape(fragment);
-    let found = match fragment.is_empty() || fragment.starts_with('/') {
-        true => root.pointer(&fragment).map(|schema| (schema, fragment)),
-        false => anchored(root, &fragment),
+    let found = if fragment.is_empty() || fragment.starts_with('/') {
+        root.pointer(&fragment).map(|schema| (schema, fragment))
+    } else {
+        anchored(root, &fragment)
     };
     found.map_or(Target::Missing, |(schema, at)| Target::Schema(schema, at))
 }
