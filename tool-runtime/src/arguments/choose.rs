@@ -26,10 +26,6 @@ impl<'s> Coercer<'s> {
         at: &Path<'_>,
         around: Around,
     ) -> Option<Node<'a>> {
-        let around = Around {
-            alone: around.alone || matches!(alternatives.tag, Some(Tag::Key(_))),
-            ..around
-        };
         match node {
             Node::Null if alternatives.null => return None,
             Node::Text(text)

@@ -220,7 +220,7 @@ impl<'s> Coercer<'s> {
                 } else {
                     Code::UnknownProperty
                 };
-                let denied = rest == Rest::Denied && around.denies;
+                let denied = rest == Rest::Denied && (around.denies || around.rigor == Rigor::Exact);
                 let known: Vec<&str> = object.properties.iter().map(|property| &*property.name).collect();
                 if denied {
                     self.report
@@ -229,7 +229,7 @@ impl<'s> Coercer<'s> {
                     self.report
                         .overlook(&at, || wording::unknown(code, key, &known, false));
                 }
-                if (rest == Rest::Denied || around.alone) && !self.keeps_denied {
+                if rest == Rest::Denied && !self.keeps_denied {
                     edits.set(place, Slot::Absent);
                 }
             }

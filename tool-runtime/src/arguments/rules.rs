@@ -88,16 +88,6 @@ fn number_as_integer<'a>(number: &Number<'a>, width: Option<Width>, rigor: Rigor
     }
 }
 
-/// An integer without its point and exponent, if it has any.
-pub(crate) fn plain_integer(sent: &Node<'_>) -> Option<Node<'static>> {
-    match sent {
-        Node::Number(number) if !number.is_plain_integer() => {
-            Decimal::parse(&number.text)?.integer_text().map(Node::number)
-        }
-        _ => None,
-    }
-}
-
 /// An integer, if the type can hold it.
 fn held<'a>(value: &Decimal<'_>, width: Option<Width>, code: Code) -> Ruling<'a> {
     let width = width.unwrap_or(SIXTY_FOUR_BITS);
