@@ -1,16 +1,13 @@
 //! Runs each story as a reader would, and checks that it tells what it promises.
 
+use std::env;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Runs a story and finds these texts in it, one after the other.
 #[track_caller]
 fn tells(name: &str, expected: &[&str]) {
-    let output = Command::new(env!("CARGO"))
-        // From the root, as the README says: of one package, cargo would build everything anew.
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
-        .args(["run", "--quiet", "--example", name])
-        .output()
-        .expect("cargo runs");
+    let output = Command::new(program(name)).output().expect("the story runs");
     let told = String::from_utf8(output.stdout).expect("a story is text");
     assert!(
         output.status.success(),
@@ -24,6 +21,23 @@ fn tells(name: &str, expected: &[&str]) {
             None => panic!("after what was found before, the story `{name}` does not tell `{text}`:\n{told}"),
         }
     }
+}
+
+/// Where `cargo test` has put the story, beside this test.
+#[track_caller]
+fn program(name: &str) -> PathBuf {
+    let this = env::current_exe().expect("a test is a program");
+    let built = this.ancestors().nth(2).expect("<target>/<profile>/deps/<test>");
+    let program = built
+        .join("examples")
+        .join(format!("{name}{}", env::consts::EXE_SUFFIX));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("{name}.rs"));
+    let changed = |path: &Path| path.metadata().and_then(|it| it.modified()).ok();
+    assert!(
+        changed(&program) >= changed(&source),
+        "the story `{name}` was not built since it was changed; `cargo test -p examples` builds it",
+    );
+    program
 }
 
 #[test]
