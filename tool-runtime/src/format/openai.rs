@@ -1,7 +1,7 @@
 //! OpenAI's two APIs, and whoever speaks like them.
 //!
 //! Sources: <https://platform.openai.com/docs/guides/function-calling>,
-//! <https://platform.openai.com/docs/guides/structured-outputs> (the strict forms; see [`strict`]).
+//! <https://platform.openai.com/docs/guides/structured-outputs> (the strict forms).
 //!
 //! A failed call has no mark of its own in these APIs: the model learns of it from the text. What only Anthropic's API
 //! has (`input_examples`, `cache_control` …) is left out.
