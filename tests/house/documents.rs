@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use tool_runtime::issue::Code;
+
 use crate::sources::text;
 
 /// The fenced blocks of a document, each with its info string.
@@ -72,4 +74,20 @@ fn the_readme_names_every_example() {
             );
         }
     }
+}
+
+#[test]
+fn the_rules_of_coercion_name_every_code() {
+    let rules = text("docs/coercion.md");
+    let unnamed = |code: &&Code| !rules.contains(&format!("`{code}`"));
+    let missing: Vec<&str> = Code::ALL
+        .iter()
+        .filter(unnamed)
+        .map(|code| code.as_str())
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "docs/coercion.md says when each code arises; it does not name: {}",
+        missing.join(", "),
+    );
 }
