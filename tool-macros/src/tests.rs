@@ -1,6 +1,6 @@
 //! `tests/expansion/*.rs` and what the macros make of them, in `*.expanded.rs` beside them for people to review.
 //!
-//! `UPDATE_EXPANSIONS=1 cargo test -p tool-macros` writes them anew.
+//! `UPDATE_GOLDEN=1 cargo test -p tool-macros` writes them anew.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,14 @@ fn expansions_are_as_reviewed() {
     for path in cases_in("tests/expansion") {
         let expanded = expanded(&path);
         let reviewed = path.with_extension("expanded.rs");
-        if std::env::var_os("UPDATE_EXPANSIONS").is_some() {
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
             fs::write(&reviewed, &expanded).unwrap();
         }
         let reviewed = fs::read_to_string(&reviewed).unwrap_or_default();
         assert_eq!(
             reviewed,
             expanded,
-            "{}: if the change is meant, UPDATE_EXPANSIONS=1 writes the file anew",
+            "{}: if the change is meant, UPDATE_GOLDEN=1 writes the file anew",
             path.display(),
         );
         cases += 1;
