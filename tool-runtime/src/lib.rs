@@ -37,35 +37,7 @@ pub mod testing;
 #[path = "private.rs"]
 pub mod __private;
 
-/// A list of annotated functions, for [`ToolRegistry::register_all`]: all are registered, or none.
-///
-/// ```
-/// use tool_runtime::{ToolRegistry, tool, tool_set};
-///
-/// /// Add two numbers.
-/// #[tool]
-/// async fn add(
-///     /// The first.
-///     a: i64,
-///     /// The second.
-///     b: i64,
-/// ) -> i64 {
-///     a + b
-/// }
-///
-/// /// Tell the time of the day.
-/// #[tool]
-/// async fn now() -> &'static str {
-///     "noon"
-/// }
-///
-/// # fn main() -> Result<(), tool_runtime::RegistryError> {
-/// let mut registry = ToolRegistry::new();
-/// registry.register_all(tool_set![add, now])?;
-/// assert_eq!(registry.tool_definitions().len(), 2);
-/// # Ok(())
-/// # }
-/// ```
+#[doc = include_str!("docs/tool_set.md")]
 #[macro_export]
 macro_rules! tool_set {
     ($($tool:ty),* $(,)?) => {
@@ -87,5 +59,8 @@ pub use registry_error::RegistryError;
 pub use result::{Blocks, ToolOutcome, ToolOutput, ToolResult};
 pub use state::State;
 pub use tool::{IntoTools, Tool, ToolSet};
-pub use tool_macros::{tool, tools};
+#[doc = include_str!("docs/tool.md")]
+pub use tool_macros::tool;
+#[doc = include_str!("docs/tools.md")]
+pub use tool_macros::tools;
 pub use {schemars, serde, serde_json};
