@@ -39,6 +39,45 @@ fn expansions_are_short() {
     }
 }
 
+/// An editor expands what is half typed, at every keystroke.
+#[test]
+fn nothing_half_typed_panics() {
+    let mut expanded = 0;
+    for path in cases_in("tests/expansion") {
+        let source = fs::read_to_string(&path).unwrap();
+        for (end, _) in source.char_indices() {
+            let Ok(item) = source[..end].parse::<TokenStream>() else {
+                continue;
+            };
+            for macros in [crate::tool::tool, crate::tools::tools] {
+                assert!(item.is_empty() || !macros(TokenStream::new(), &item).is_empty());
+                macros(item.clone(), &item);
+                expanded += 1;
+            }
+        }
+    }
+    assert!(expanded > 500, "only {expanded}");
+}
+
+/// Without its last few tokens an attribute is still taken apart, and the function is still there.
+#[test]
+fn a_function_under_a_half_typed_attribute_stays() {
+    let attr =
+        r#"name = "a", range = 1..=2, timeout = "1s", errors = a::b, input_examples = [{}], strict = true"#;
+    let item = "/// Acts.\nasync fn act(#[arg(default = 1)] count: u8) {}";
+    for (end, _) in attr.char_indices() {
+        let Ok(attr) = attr[..end].parse::<TokenStream>() else {
+            continue;
+        };
+        let expanded = crate::tool::tool(attr, &item.parse().unwrap());
+        let file: syn::File = syn::parse2(expanded).unwrap();
+        let is_act = |item: &Item| matches!(item, Item::Fn(item) if item.sig.ident == "act");
+        assert!(file.items.iter().any(is_act));
+        let is_type = |item: &Item| matches!(item, Item::Struct(item) if item.ident == "act");
+        assert!(file.items.iter().any(is_type));
+    }
+}
+
 fn cases_in(folder: &str) -> impl Iterator<Item = PathBuf> {
     let is_case = |path: &PathBuf| {
         let name = path.to_string_lossy();

@@ -115,7 +115,7 @@ impl<T: Parameter> Param<T> {
     where
         T: Shown,
     {
-        self.with("enum", values.as_slice())
+        self.with("enum", Vec::from(values))
     }
 
     /// `not_blank`: not only white space.

@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use serde_json::json;
 use tool_runtime::schemars::JsonSchema;
 use tool_runtime::serde::{Deserialize, Serialize};
-use tool_runtime::{CancellationToken, State, ToolRegistry, testing, tool, tools};
+use tool_runtime::{CancellationToken, Issue, State, ToolRegistry, testing, tool, tools};
 
 /// How to match.
 #[derive(Deserialize, Serialize, JsonSchema)]
@@ -148,4 +149,143 @@ async fn sets_of_functions() {
     testing::run_in(&registry, "add", r#"{"a": 2, "add": 40}"#)
         .await
         .assert_text("42");
+}
+
+/// Words it as the tool wants.
+fn in_other_words(issues: &[Issue]) -> String {
+    format!("{} mistakes", issues.len())
+}
+
+/// For readers of the code.
+#[tool(
+    name = "MakeAccount",
+    title = "Make an account",
+    description = "Make an account.",
+    rename_all = "camelCase",
+    strict,
+    read_only = false,
+    destructive,
+    idempotent,
+    timeout = "30s",
+    errors = in_other_words,
+    input_examples = [{ "user": "ada", "fullName": "Ada Lovelace" }]
+)]
+async fn make_account(
+    #[arg(name = "user", description = "The name to log in with.", pattern = "^[a-z]+$", length = 2..=20)]
+    name: String,
+    /// What the person is called.
+    #[arg(not_blank, length = ..64, example = "Ada Lovelace")]
+    full_name: String,
+    /** What it
+     * may do. */
+    #[arg(default = "reader", values = ["reader", "writer"], case_sensitive)]
+    r#type: String,
+    #[doc = concat!(" In ", "years. ")]
+    #[arg(range = 18..)]
+    age: Option<u8>,
+    /// Whom
+    /// to tell:
+    ///
+    ///   - by name
+    #[arg(strict, default = ["admin"], length = 1..)]
+    whom_to_tell: Vec<String>,
+) -> String {
+    format!("{name} {full_name} {type} {age:?} {whom_to_tell:?}", type = r#type)
+}
+
+#[test]
+fn every_key_reaches_the_definition() {
+    let mut registry = ToolRegistry::new();
+    let registry = registry.register::<make_account>().unwrap();
+    let definition = registry.tool_definitions()[0];
+    assert_eq!(definition.hints.title.as_deref(), Some("Make an account"));
+    assert_eq!(definition.hints.read_only, Some(false));
+    assert_eq!(definition.hints.destructive, Some(true));
+    assert_eq!(definition.hints.idempotent, Some(true));
+    let tool = registry.get_tool("MakeAccount").unwrap();
+    assert_eq!(tool.timeout(), Some(Duration::from_secs(30)));
+    assert_eq!(
+        serde_json::to_value(definition).unwrap(),
+        json!({
+            "name": "MakeAccount",
+            "description": "Make an account.",
+            "input_schema": {
+                "type": "object",
+                "properties": {
+                    "user": {
+                        "type": "string",
+                        "description": "The name to log in with.",
+                        "minLength": 2,
+                        "maxLength": 20,
+                        "pattern": "^[a-z]+$",
+                    },
+                    "fullName": {
+                        "type": "string",
+                        "description": "What the person is called. Must not be blank.",
+                        "maxLength": 63,
+                        "examples": ["Ada Lovelace"],
+                    },
+                    "type": {
+                        "type": "string",
+                        "description": "What it\nmay do.",
+                        "enum": ["reader", "writer"],
+                    },
+                    "age": { "type": "integer", "description": "In years.", "minimum": 18, "maximum": 255 },
+                    "whomToTell": {
+                        "type": "array",
+                        "description": "Whom\nto tell:\n\n  - by name",
+                        "items": { "type": "string" },
+                        "minItems": 1,
+                    },
+                },
+                "required": ["user", "fullName"],
+            },
+            "strict": true,
+            "input_examples": [{ "user": "ada", "fullName": "Ada Lovelace" }],
+        }),
+    );
+}
+
+#[tokio::test]
+async fn what_the_keys_say_holds() {
+    testing::run::<make_account>(r#"{"user": "ada", "fullName": "Ada"}"#)
+        .await
+        .assert_text(r#"ada Ada reader None ["admin"]"#);
+    let refused = testing::run::<make_account>(r#"{"user": "A", "fullName": " ", "age": 3}"#).await;
+    assert_eq!(refused.result.text(), Some("3 mistakes"));
+    let refused =
+        testing::run::<make_account>(r#"{"user": "ada", "fullName": "Ada", "whomToTell": "x"}"#).await;
+    assert_eq!(refused.result.text(), Some("1 mistakes"));
+}
+
+/// A description from elsewhere that turns out to be blank.
+#[test]
+fn a_blank_description_is_found_at_registration() {
+    /// Act.
+    #[tool]
+    async fn act(#[arg(description = concat!(" ", "\n"))] _count: u8) {}
+
+    let error = ToolRegistry::new().register::<act>().unwrap_err().to_string();
+    assert!(
+        error.contains("/properties/_count") && error.contains("blank"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn an_alias_of_option_is_optional_and_a_result_may_hide() {
+    type Maybe<T> = Option<T>;
+    type Outcome = Result<u8, SearchError>;
+
+    /// Halve.
+    #[tool]
+    async fn halve(
+        /// What.
+        number: Maybe<u8>,
+    ) -> Outcome {
+        number.map(|number| number / 2).ok_or(SearchError)
+    }
+
+    testing::run::<halve>("{}").await.assert_error("nothing there");
+    testing::run::<halve>(r#"{"number": 8}"#).await.assert_text("4");
 }
