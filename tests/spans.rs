@@ -16,9 +16,12 @@ mod tools;
 
 use tools::registry;
 
+/// A span's name and fields.
+type Named = (String, BTreeMap<String, String>);
+
 #[derive(Clone, Default)]
 struct Seen {
-    spans: Arc<Mutex<Vec<(String, BTreeMap<String, String>)>>>,
+    spans: Arc<Mutex<Vec<Named>>>,
     events: Arc<Mutex<Vec<BTreeMap<String, String>>>>,
 }
 
@@ -69,7 +72,7 @@ async fn seen_of(name: &str, input: &str) -> Seen {
     seen
 }
 
-fn only_span(seen: &Seen) -> (String, BTreeMap<String, String>) {
+fn only_span(seen: &Seen) -> Named {
     let spans = seen.spans.lock().unwrap();
     assert_eq!(spans.len(), 1);
     spans[0].clone()

@@ -20,6 +20,10 @@
 //! ```
 
 #![allow(
+    clippy::return_self_not_must_use,
+    reason = "the last assertion of a chain is for nobody"
+)]
+#![allow(
     clippy::panic,
     reason = "an assertion that does not hold panics, as `assert_eq!` does"
 )]

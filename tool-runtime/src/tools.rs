@@ -12,7 +12,7 @@ use crate::state::States;
 /// What calls need of a registry, shared by its clones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tools {
-    tools: Vec<Arc<RegisteredTool>>,
+    in_order: Vec<Arc<RegisteredTool>>,
     by_name: HashMap<ToolName, usize>,
     pub(crate) states: States,
     pub(crate) policy: Policy,
@@ -22,12 +22,12 @@ pub(crate) struct Tools {
 
 impl Tools {
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
-        self.tools.get(*self.by_name.get(name)?)
+        self.in_order.get(*self.by_name.get(name)?)
     }
 
     /// All tools, in the order of their registration.
     pub(crate) fn tools(&self) -> impl Iterator<Item = &RegisteredTool> {
-        self.tools.iter().map(Arc::as_ref)
+        self.in_order.iter().map(Arc::as_ref)
     }
 
     /// The narrowest policy counts: the call's, the tool's, the registry's.
@@ -41,8 +41,8 @@ impl Tools {
                 tool: tool.name.to_string(),
             });
         }
-        self.by_name.insert(tool.name.clone(), self.tools.len());
-        self.tools.push(Arc::new(tool));
+        self.by_name.insert(tool.name.clone(), self.in_order.len());
+        self.in_order.push(Arc::new(tool));
         Ok(())
     }
 
@@ -55,7 +55,7 @@ impl Tools {
         let place = self
             .by_name
             .get(name)
-            .and_then(|place| self.tools.get_mut(*place));
+            .and_then(|place| self.in_order.get_mut(*place));
         let Some(tool) = place else {
             return Err(RegistryError::NotRegistered {
                 tool: crate::issue::echo(name).into_owned(),
@@ -67,9 +67,9 @@ impl Tools {
 
     /// Keeps the tools that `keep` names, in their order.
     pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
-        self.tools.retain(|tool| keep(tool.name.as_str()));
+        self.in_order.retain(|tool| keep(tool.name.as_str()));
         let places = self
-            .tools
+            .in_order
             .iter()
             .enumerate()
             .map(|(place, tool)| (tool.name.clone(), place));

@@ -266,10 +266,7 @@ fn a_blank_description_is_found_at_registration() {
     async fn act(#[arg(description = concat!(" ", "\n"))] _count: u8) {}
 
     let error = ToolRegistry::new().register::<act>().unwrap_err().to_string();
-    assert!(
-        error.contains("/properties/_count") && error.contains("blank"),
-        "{error}"
-    );
+    assert!(error.contains("`_count`") && error.contains("blank"), "{error}");
 }
 
 #[tokio::test]

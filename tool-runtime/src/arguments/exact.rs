@@ -35,6 +35,10 @@ pub(super) fn read<P: Params>(params: &P, shape: &Shape, text: &str, host: &Host
     Some(values)
 }
 
+fn require<E: Error>(conforms: bool) -> Result<(), E> {
+    if conforms { Ok(()) } else { Err(inexact()) }
+}
+
 /// Gives up; the reason is found again by the tree.
 fn inexact<E: Error>() -> E {
     E::custom("not exactly as the schema says")
@@ -94,16 +98,10 @@ struct Check<'s, V> {
     place: Place<'s>,
 }
 
-impl<V> Check<'_, V> {
-    fn require<E: Error>(&self, conforms: bool) -> Result<(), E> {
-        if conforms { Ok(()) } else { Err(inexact()) }
-    }
-}
-
 macro_rules! scalars {
     ($($method:ident($type:ty) $check:ident)*) => {
         $(fn $method<E: Error>(self, value: $type) -> Result<V::Value, E> {
-            self.require(conform::$check(self.place.form, value))?;
+            require(conform::$check(self.place.form, value))?;
             self.visitor.$method(value)
         })*
     };
@@ -127,22 +125,22 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Check<'_, V> {
     }
 
     fn visit_string<E: Error>(self, value: String) -> Result<V::Value, E> {
-        self.require(conform::text(self.place.form, &value))?;
+        require(conform::text(self.place.form, &value))?;
         self.visitor.visit_string(value)
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<V::Value, E> {
-        self.require(conform::boolean(self.place.form))?;
+        require(conform::boolean(self.place.form))?;
         self.visitor.visit_bool(value)
     }
 
     fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
-        self.require(conform::null(self.place.form))?;
+        require(conform::null(self.place.form))?;
         self.visitor.visit_unit()
     }
 
     fn visit_none<E: Error>(self) -> Result<V::Value, E> {
-        self.require(conform::null(self.place.form))?;
+        require(conform::null(self.place.form))?;
         self.visitor.visit_none()
     }
 
