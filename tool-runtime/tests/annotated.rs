@@ -190,7 +190,7 @@ async fn make_account(
     #[arg(strict, default = ["admin"], length = 1..)]
     whom_to_tell: Vec<String>,
 ) -> String {
-    format!("{name} {full_name} {type} {age:?} {whom_to_tell:?}", type = r#type)
+    format!("{name} {full_name} {type} {age:?} {whom_to_tell:?}")
 }
 
 #[test]
