@@ -1,5 +1,12 @@
 //! Arguments as models write them, through a registry: typed and dynamic tools, text and values, all sizes.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::too_many_arguments,
+    reason = "a test"
+)]
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
