@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use crate::param::{DefaultValue, Param};
-use crate::parameter::{FromHost, Parameter, Shown, Supplied};
+use crate::parameter::{Parameter, Shown};
 use crate::schema::marks;
+use crate::supplied::{FromHost, Supplied};
 
 impl<T> Param<T> {
     /// A parameter with its description.

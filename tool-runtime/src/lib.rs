@@ -17,6 +17,7 @@ mod schema;
 pub mod format;
 mod param;
 mod parameter;
+mod supplied;
 mod fits;
 mod facets;
 mod params;

@@ -1,9 +1,6 @@
-//! The types that a parameter may have, and who supplies their values.
+//! The types that a parameter may have, and where their values come from.
 //!
 //! Traits judge the types, so an alias of `Option` is optional and a `State` needs no marker.
-
-use std::convert::Infallible;
-use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
@@ -11,7 +8,6 @@ use serde::{Deserializer, Serialize};
 
 use crate::context::{CancellationToken, Context};
 use crate::host::Host;
-use crate::param::Param;
 use crate::state::{State, States};
 use crate::variants::{self, Names};
 
@@ -69,113 +65,6 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameter for T {
     fn missing_state(_: &States) -> Option<&'static str> {
         None
     }
-}
-
-/// Who supplies a parameter, proven when it is declared.
-///
-/// Two implementations apply to every type as far as their heads go. So the compiler looks at their bounds at once,
-/// and where both fail, it has no `Param` either and asks nothing further about it.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a parameter of a tool",
-    label = "neither the model nor the host can supply this",
-    note = "for a value that the model supplies, derive `tool_runtime::serde::Deserialize` and `tool_runtime::schemars::JsonSchema`",
-    note = "for a value that the host supplies, write `State<{Self}>` and give the registry one: `.with_state(..)`"
-)]
-pub trait Supplied<By>: Sized {
-    /// [`Param<Self>`].
-    type Param;
-
-    /// The identity.
-    fn param(param: Param<Self>) -> Self::Param;
-}
-
-/// The model supplies it.
-#[derive(Debug)]
-pub struct ByModel;
-
-/// The host supplies it.
-#[derive(Debug)]
-pub struct ByHost<P>(PhantomData<P>);
-
-#[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> Supplied<ByModel> for T {
-    type Param = Param<T>;
-
-    fn param(param: Param<T>) -> Param<T> {
-        param
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: FromHost<P>, P> Supplied<ByHost<P>> for T {
-    type Param = P;
-
-    fn param(param: Param<T>) -> P {
-        T::param(param)
-    }
-}
-
-/// What the host supplies needs no description: the model never hears of it.
-#[diagnostic::on_unimplemented(
-    message = "this parameter has no description",
-    label = "the model relies on it: say what to send",
-    note = "for a value that the model supplies, write a doc comment (`/// ..`) above the parameter, or `#[arg(description = \"..\")]`",
-    note = "for a value that the host supplies, write `State<{Self}>` and give the registry one: `.with_state(..)`"
-)]
-pub trait FromHost<P>: Sized {
-    /// The identity: `P` is [`Param<Self>`].
-    fn param(param: Param<Self>) -> P;
-}
-
-impl<T: Sharable<P>, P> FromHost<P> for State<T> {
-    fn param(param: Param<Self>) -> P {
-        T::param(param)
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl FromHost<Param<Self>> for Context {
-    fn param(param: Param<Self>) -> Param<Self> {
-        param
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl FromHost<Param<Self>> for CancellationToken {
-    fn param(param: Param<Self>) -> Param<Self> {
-        param
-    }
-}
-
-/// What a [`State`] may hold. As with [`Supplied`], two implementations apply by their heads.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a state: calls run side by side and share it",
-    label = "not `Send`, `Sync` and `'static`",
-    note = "keep what changes in a `std::sync::Mutex` or an atomic instead of a `Cell` or `RefCell`, and `Arc` instead of `Rc`"
-)]
-pub trait Sharable<P>: Sized {
-    /// The identity: `P` is the [`Param`] of a [`State<Self>`].
-    fn param(param: Param<State<Self>>) -> P;
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Send + Sync + 'static> Sharable<Param<State<T>>> for T {
-    fn param(param: Param<State<T>>) -> Param<State<T>> {
-        param
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Nothing> Sharable<Infallible> for T {
-    fn param(_: Param<State<T>>) -> Infallible {
-        T::nothing()
-    }
-}
-
-/// What no type is.
-pub trait Nothing {
-    /// Cannot be called.
-    fn nothing() -> Infallible;
 }
 
 /// Implements [`Parameter`] for a type that the host supplies.
