@@ -114,3 +114,13 @@ async fn neither_arguments_nor_results_are_recorded() {
     );
     assert!(!all.contains("hunter2") && !all.contains("42"), "{all}");
 }
+
+#[tokio::test]
+async fn warnings_are_events_with_code_and_path() {
+    let seen = seen_of("answer", r#"{"unheard":"of"}"#).await;
+    let events = seen.events.lock().unwrap();
+    assert_eq!(events.len(), 1);
+    assert_eq!(events[0]["code"], "unknown_parameter");
+    assert_eq!(events[0]["path"], "/unheard");
+    assert_eq!(events[0]["tool"], "answer");
+}

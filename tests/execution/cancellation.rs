@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tool_runtime::result::Failure;
-use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolRegistry};
+use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolRegistry, tool};
 
 use crate::tools::{definition, registry};
 
@@ -103,4 +103,22 @@ fn a_plain_call_runs_on_any_executor() {
         panic!("not ready")
     };
     assert_eq!(result.text(), Some("42"));
+}
+
+/// Never answer.
+#[tool(timeout = "30ms")]
+async fn slow() {
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test]
+async fn a_tools_own_timeout_stops_it() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<slow>().unwrap();
+    let outcome = registry.call(ToolCall::new("toolu_1", "slow", "{}")).await;
+    assert_eq!(outcome.failure, Some(Failure::TimedOut));
+    assert_eq!(
+        outcome.result.text(),
+        Some("the tool `slow` took too long and was stopped; ask for less, or try again later"),
+    );
 }

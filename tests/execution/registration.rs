@@ -1,6 +1,7 @@
 //! What a registry takes and refuses, and its subsets.
 
-use tool_runtime::{RegistryError, ToolRegistry};
+use serde_json::json;
+use tool_runtime::{RegistryError, State, ToolCall, ToolDefinition, ToolRegistry, tool};
 
 use crate::tools::{definition, registry};
 
@@ -65,4 +66,161 @@ async fn a_subset_has_what_it_names_in_the_order_of_registration() {
         subset.execute_tool("1", "fail", "{}").await.text(),
         Some("Tool 'fail' not found")
     );
+}
+
+#[test]
+fn an_invalid_schema_is_refused_with_its_place() {
+    for (schema, place) in [
+        (
+            json!({ "type": "object", "properties": { "a": { "type": "strnig" } } }),
+            "/properties/a/type",
+        ),
+        (
+            json!({ "type": "object", "properties": { "a": { "$ref": "https://example.com/a.json" } } }),
+            "/properties/a/$ref",
+        ),
+        (
+            json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/missing" } } }),
+            "/properties/a/$ref",
+        ),
+        (json!({ "type": "array" }), ""),
+        (json!(7), ""),
+    ] {
+        let definition = ToolDefinition::new("t", "", schema.clone());
+        let error = ToolRegistry::new()
+            .register_dynamic(definition, async |_, _| "")
+            .unwrap_err();
+        let RegistryError::InvalidSchema { tool, path, .. } = &error else {
+            panic!("{schema}: {error:?}")
+        };
+        assert_eq!((tool.as_str(), path.as_str()), ("t", place), "{error}");
+    }
+}
+
+#[test]
+fn a_request_is_read_without_running_anything() {
+    let request = registry().request(ToolCall::new("toolu_1", "panic", r#"{"unheard":"of"}"#));
+    assert_eq!(request.tool_use_id, "toolu_1");
+    assert!(request.errors.is_empty());
+    assert_eq!(
+        serde_json::to_value(&request.arguments).unwrap(),
+        json!({ "unheard": "of" })
+    );
+    assert_eq!(
+        request
+            .warnings
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .len(),
+        1
+    );
+
+    let request = registry().request(ToolCall::new("toolu_1", "nope", "{}"));
+    assert_eq!(
+        request.errors[0].to_string(),
+        "unknown_tool:nope: Tool 'nope' not found"
+    );
+}
+
+/// Wait a while.
+#[tool(input_examples = [{ "seconds": 11 }])]
+async fn wrong_example(
+    /// How long.
+    #[arg(range = 1..=10)]
+    seconds: u8,
+) -> u8 {
+    seconds
+}
+
+const MANY: u8 = 11;
+
+/// Wait a while.
+#[tool]
+async fn wrong_default(
+    /// How long.
+    #[arg(default = MANY, range = 1..=10)]
+    seconds: u8,
+) -> u8 {
+    seconds
+}
+
+/// Wait a while.
+#[tool]
+async fn wants_state(_limits: State<Vec<u8>>) {}
+
+/// Say how long to wait.
+#[tool]
+async fn with_default(
+    /// How long.
+    #[arg(default = 7)]
+    seconds: u8,
+) -> u8 {
+    seconds
+}
+
+#[test]
+fn what_does_not_fit_together_is_refused_and_nothing_is_registered() {
+    let mut registry = ToolRegistry::new();
+    let refused = [
+        registry.register::<wrong_example>().unwrap_err().to_string(),
+        registry.register::<wrong_default>().unwrap_err().to_string(),
+        registry.register::<wants_state>().unwrap_err().to_string(),
+    ];
+    assert_eq!(
+        refused,
+        [
+            "example 0 of `wrong_example` is refused: constraint_violated at /seconds: 11 is not allowed; \
+             send a number from 1 to 10",
+            "the parameter `seconds` of `wrong_default` is refused: its default is wrong: constraint_violated \
+             at /seconds: 11 is not allowed; send a number from 1 to 10",
+            "`wants_state` takes `_limits: State<alloc::vec::Vec<u8>>`, and the registry has none; \
+             call `.with_state(..)` before you register it",
+        ],
+    );
+    assert!(registry.tool_definitions().is_empty());
+}
+
+#[test]
+fn a_family_is_registered_whole_or_not_at_all() {
+    let mut registry = ToolRegistry::new();
+    let family = tool_runtime::tool_set![with_default, wants_state];
+    assert!(registry.register_all(family).is_err());
+    assert!(registry.get_tool("with_default").is_none());
+}
+
+#[test]
+fn defaults_are_shown_only_on_request() {
+    let shown = |registry: ToolRegistry| {
+        let mut registry = registry;
+        registry.register::<with_default>().unwrap();
+        registry.tool_definitions()[0].input_schema["properties"]["seconds"]
+            .get("default")
+            .cloned()
+    };
+    assert_eq!(shown(ToolRegistry::new()), None);
+    assert_eq!(
+        shown(ToolRegistry::new().with_defaults_in_schemas(true)),
+        Some(json!(7))
+    );
+}
+
+#[tokio::test]
+async fn warnings_go_behind_the_answer_on_request() {
+    let mut registry = ToolRegistry::new().with_warnings_in_results(true);
+    registry.register::<with_default>().unwrap();
+    let result = registry
+        .execute_tool("1", "with_default", r#"{"seconds":"9"}"#)
+        .await;
+    assert_eq!(
+        result.text(),
+        Some(
+            "9\n\nNote on the arguments of this call:\n\
+             - string_literal_converted_to_integer at /seconds: \"9\" was read as 9"
+        ),
+    );
+    let result = registry
+        .execute_tool("1", "with_default", r#"{"seconds":9}"#)
+        .await;
+    assert_eq!(result.text(), Some("9"));
 }

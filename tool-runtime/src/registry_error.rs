@@ -29,7 +29,7 @@ pub enum RegistryError {
         state: &'static str,
     },
     /// The schema cannot be enforced as it stands.
-    #[error("the schema of `{tool}` is invalid at `{path}`: {reason}")]
+    #[error("the schema of `{tool}` is invalid{}: {reason}", at(path))]
     InvalidSchema {
         /// The tool.
         tool: String,
@@ -64,4 +64,13 @@ pub enum RegistryError {
         /// The name.
         tool: String,
     },
+}
+
+/// The place in a schema, unless it is the whole.
+fn at(path: &str) -> String {
+    if path.is_empty() {
+        String::new()
+    } else {
+        format!(" at `{path}`")
+    }
 }
