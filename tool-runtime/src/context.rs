@@ -52,7 +52,11 @@ impl Context {
     /// Sets the deadline this far from now.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
-        self.with_deadline(Instant::now() + timeout)
+        match Instant::now().checked_add(timeout) {
+            Some(deadline) => self.with_deadline(deadline),
+            // Beyond what the clock can count: never.
+            None => self,
+        }
     }
 
     /// Lets `token` cancel the call.

@@ -100,7 +100,7 @@ impl fmt::Display for Issue {
             write!(f, ":{subject}")?;
         }
         if !self.path.is_empty() {
-            write!(f, " at {}", self.path)?;
+            write!(f, " at {}", cut(&self.path, PATH_LIMIT))?;
         }
         write!(f, ": {}", self.message)
     }
@@ -234,7 +234,12 @@ impl Serialize for Code {
 
 /// Cuts a text that came from outside before it is shown to a model or written to a log, at [`ECHO_LIMIT`] characters.
 pub(crate) fn echo(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(ECHO_LIMIT) {
+    cut(text, ECHO_LIMIT)
+}
+
+/// Cuts a text after so many characters, and says so.
+pub(crate) fn cut(text: &str, limit: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(limit) {
         Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
         None => Cow::Borrowed(text),
     }
@@ -242,3 +247,6 @@ pub(crate) fn echo(text: &str) -> Cow<'_, str> {
 
 /// How much of a value is echoed, in characters: enough to recognise it, too little to inject a prompt of any length.
 pub(crate) const ECHO_LIMIT: usize = 64;
+
+/// How much of a path is told, in characters: its keys come from the model, and most paths are short.
+const PATH_LIMIT: usize = 256;

@@ -24,6 +24,7 @@ use crate::policy::Policy;
 use crate::registered::RegisteredTool;
 use crate::registry_error::RegistryError;
 use crate::result::{ToolOutcome, ToolResult};
+use crate::state::State;
 use crate::tool::{IntoTools, Tool};
 use crate::tools::Tools;
 
@@ -194,6 +195,20 @@ impl ToolRegistry {
     /// The registered tool of that name.
     pub fn get_tool(&self, name: &str) -> Option<&RegisteredTool> {
         self.tools.tool(name).map(Arc::as_ref)
+    }
+
+    /// The value that tools take as `State<T>`, shared with them.
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    /// use tool_runtime::ToolRegistry;
+    ///
+    /// let registry = ToolRegistry::new().with_state(Mutex::new(vec!["milk"]));
+    /// let notes = registry.state::<Mutex<Vec<&str>>>().unwrap();
+    /// assert_eq!(notes.lock().unwrap().len(), 1);
+    /// ```
+    pub fn state<T: Send + Sync + 'static>(&self) -> Option<State<T>> {
+        self.tools.states.get()
     }
 
     /// What the model is told, in the order of registration.

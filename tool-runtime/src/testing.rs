@@ -35,7 +35,7 @@ use serde_json::Value;
 use crate::call::{RawArguments, ToolCall};
 use crate::issue::Issue;
 use crate::registry::ToolRegistry;
-use crate::result::ToolOutcome;
+use crate::result::{Failure, ToolOutcome};
 use crate::tool::Tool;
 
 /// Calls an annotated function that needs no state, in a registry of its own.
@@ -148,6 +148,12 @@ impl Checked {
     /// When they were not, or for others.
     #[track_caller]
     pub fn assert_refused<const N: usize>(self, expected: [&str; N]) -> Self {
+        assert_eq!(
+            self.failure,
+            Some(Failure::InvalidArguments),
+            "{:?}",
+            self.result.content
+        );
         check(&self.errors, &expected);
         self
     }

@@ -264,7 +264,10 @@ impl<'s> Coercer<'s> {
         around: Around,
     ) -> Option<Node<'a>> {
         let mut reading = None;
+        // Keys that are left out in the end are no part of what was read.
+        let keeps_unknown = std::mem::replace(&mut self.keeps_unknown, true);
         self.tally(|this| reading = this.attempt(node, trial, at, around));
+        self.keeps_unknown = keeps_unknown;
         reading
     }
 

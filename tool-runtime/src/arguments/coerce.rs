@@ -22,17 +22,18 @@ use crate::schema::types::Types;
 pub(crate) struct Coercer<'s> {
     pub(super) shape: &'s Shape,
     pub(crate) report: Report,
-    /// Whether keys that the schema denies stay in the result.
-    pub(super) keeps_denied: bool,
+    /// Whether keys that the schema does not know stay in the result: they do in JSON that is passed on. A type does
+    /// not get them, it might know them all the same (`#[schemars(skip)]`, `#[serde(alias)]`).
+    pub(super) keeps_unknown: bool,
     pub(super) memo: Memo,
 }
 
 impl<'s> Coercer<'s> {
-    pub(crate) fn new(shape: &'s Shape, keeps_denied: bool) -> Self {
+    pub(crate) fn new(shape: &'s Shape, keeps_unknown: bool) -> Self {
         Self {
             shape,
             report: Report::default(),
-            keeps_denied,
+            keeps_unknown,
             memo: Memo::default(),
         }
     }

@@ -63,7 +63,19 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
     }
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        self.deserialize_f64(visitor)
+        match self {
+            Node::Number(number) => {
+                let float = number.float();
+                #[allow(clippy::cast_possible_truncation, reason = "that is what is looked for")]
+                let fits = (float as f32).is_finite();
+                if fits {
+                    visitor.visit_f64(float)
+                } else {
+                    Err(Refusal::custom("too large for a 32-bit number"))
+                }
+            }
+            _ => self.deserialize_any(visitor),
+        }
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {

@@ -1,8 +1,5 @@
 //! Arguments against a schema: coerced, checked, read into typed values.
 
-mod conform;
-mod place;
-mod keys;
 mod exact;
 mod node;
 mod parse;
@@ -27,7 +24,7 @@ use serde_json::{Map, Value};
 
 use crate::call::RawArguments;
 use crate::host::Host;
-use crate::issue::{Code, Issue};
+use crate::issue::{Code, Issue, cut};
 use crate::params::{Lookup, Params};
 use crate::policy::Policy;
 use crate::schema::Shape;
@@ -97,7 +94,7 @@ struct Fitted<'a> {
     issues: Vec<Issue>,
 }
 
-fn fit<'a>(shape: &Shape, input: &'a RawArguments, policy: Policy, keeps_denied: bool) -> Fitted<'a> {
+fn fit<'a>(shape: &Shape, input: &'a RawArguments, policy: Policy, keeps_unknown: bool) -> Fitted<'a> {
     let (sent, issues) = match whole::object(input, policy) {
         Ok(read) => read,
         Err(refused) => {
@@ -107,7 +104,7 @@ fn fit<'a>(shape: &Shape, input: &'a RawArguments, policy: Policy, keeps_denied:
             };
         }
     };
-    let mut coercer = Coercer::new(shape, keeps_denied);
+    let mut coercer = Coercer::new(shape, keeps_unknown);
     coercer.report.issues = issues;
     let changed = coercer.fit(&sent, FormId::ROOT, &Path::Root, Around::all(policy.into()));
     Fitted {
@@ -133,13 +130,18 @@ impl<'n, 'a> Lookup<'n> for Object<'n, 'a> {
 /// What the schema allows and the parameter's type refuses.
 fn invalid(object: &Members<'_>, name: &str, refusal: &Refusal) -> Issue {
     let sent = object.get(name).and_then(|node| node.at(refusal.steps()));
+    // A type may well repeat what it was sent.
+    let message = cut(refusal.message(), MOST_TOLD).into_owned();
     let mut issue = match sent {
-        Some(sent) => wording::refused(Code::InvalidValue, sent, refusal.message().to_owned()),
-        None => Issue::error(Code::InvalidValue, "", refusal.message().to_owned()),
+        Some(sent) => wording::refused(Code::InvalidValue, sent, message),
+        None => Issue::error(Code::InvalidValue, "", message),
     };
     issue.path = refusal.path(&pointer::join("", name));
     issue
 }
+
+/// How many characters of a type's own words are told.
+const MOST_TOLD: usize = 256;
 
 /// The rules of `coercion.md` in their order, on schemas as they come over the wire.
 #[cfg(test)]

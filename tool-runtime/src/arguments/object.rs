@@ -157,7 +157,7 @@ impl<'s> Coercer<'s> {
                 if rigor != Rigor::Strict {
                     self.report.warn(at, || {
                         let message =
-                            "null was taken as not sent, the default is used; leave the key out for it";
+                            "null was taken as not sent, its default counts; leave the key out for it";
                         Issue::warning(Code::NullTreatedAsMissing, "", message)
                     });
                     return Slot::Absent;
@@ -229,7 +229,7 @@ impl<'s> Coercer<'s> {
                     self.report
                         .overlook(&at, || wording::unknown(code, key, &known, false));
                 }
-                if rest == Rest::Denied && !self.keeps_denied {
+                if !self.keeps_unknown {
                     edits.set(place, Slot::Absent);
                 }
             }

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Write as _};
 use super::node::Node;
 use super::rules::SIXTY_FOUR_BITS;
 use crate::issue::{Code, Issue, echo};
-use crate::schema::shape::{Form, FormId, Kind, NumberLimits, Shape, Values};
+use crate::schema::shape::{Bound, Form, FormId, Kind, NumberLimits, Shape, Values};
 use crate::schema::types::Types;
 
 /// A value was changed on its way.
@@ -40,11 +40,13 @@ pub(crate) fn violated(sent: &Node<'_>, limit: impl Display) -> Issue {
 /// An integer that the type cannot hold.
 pub(crate) fn out_of_range(sent: &Node<'_>, limits: Option<&NumberLimits>) -> Issue {
     let width = limits.and_then(|limits| limits.width).unwrap_or(SIXTY_FOUR_BITS);
+    // The limits of the schema are never wider than those of the type.
+    let own = |bound: fn(&NumberLimits) -> &Option<Bound>| limits.and_then(|limits| bound(limits).as_ref());
+    let least = own(|limits| &limits.min).map_or(width.least, |bound| &bound.text);
+    let most = own(|limits| &limits.max).map_or(width.most, |bound| &bound.text);
     let message = format!(
-        "{} does not fit; send an integer from {} to {}",
-        shown(sent),
-        width.least,
-        width.most
+        "{} does not fit; send an integer from {least} to {most}",
+        shown(sent)
     );
     refused(Code::IntegerOutOfRange, sent, message)
 }

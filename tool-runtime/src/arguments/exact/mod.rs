@@ -5,18 +5,22 @@
 //! tells what is the matter. So a yes of this file must be one that the tree would give too, with the same value
 //! and without an issue (`tests/coercion` holds the two together). A no may be given freely.
 
+mod conform;
+mod place;
+mod keys;
+mod scalar;
+
 use std::fmt;
 
-use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserializer, forward_to_deserialize_any};
 
-use super::conform;
-use super::keys::{Keys, Next};
-use super::place::Place;
 use crate::host::Host;
 use crate::params::Params;
 use crate::schema::shape::{List, Rest, Shape};
+use keys::{Keys, Next};
+use place::{Place, inexact};
+use scalar::{Single, Variant, VariantKey};
 
 /// Reads the values from `text` if it conforms to the letter.
 pub(super) fn read<P: Params>(params: &P, shape: &Shape, text: &str, host: &Host<'_>) -> Option<P::Values> {
@@ -37,11 +41,6 @@ pub(super) fn read<P: Params>(params: &P, shape: &Shape, text: &str, host: &Host
 
 fn require<E: Error>(conforms: bool) -> Result<(), E> {
     if conforms { Ok(()) } else { Err(inexact()) }
-}
-
-/// Gives up; the reason is found again by the tree.
-fn inexact<E: Error>() -> E {
-    E::custom("not exactly as the schema says")
 }
 
 /// A deserializer whose values are checked on their way to the visitor.
@@ -65,12 +64,20 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Exact<'_, D> {
     forward! {
         deserialize_any() deserialize_bool() deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64()
         deserialize_i128() deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64() deserialize_u128()
-        deserialize_f32() deserialize_f64() deserialize_char() deserialize_str() deserialize_string()
+        deserialize_f64() deserialize_char() deserialize_str() deserialize_string()
         deserialize_bytes() deserialize_byte_buf() deserialize_option() deserialize_unit()
         deserialize_unit_struct(name: &'static str) deserialize_newtype_struct(name: &'static str)
         deserialize_seq() deserialize_tuple(length: usize)
         deserialize_tuple_struct(name: &'static str, length: usize) deserialize_map()
         deserialize_struct(name: &'static str, fields: &'static [&'static str]) deserialize_identifier()
+    }
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        let Self { json, place } = self;
+        json.deserialize_f32(Check {
+            visitor: Single(visitor),
+            place,
+        })
     }
 
     /// Unit variants only, and those only as strings: `serde_json` would take `{"Variant": null}` as well.
@@ -341,45 +348,5 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Key<'_, '_, 'de, V> {
     fn visit_str<E: Error>(self, key: &str) -> Result<V::Value, E> {
         *self.value = Some(self.keys.next(Next::Passing(key)).ok_or_else(inexact)?);
         self.seed.visit_str(key)
-    }
-}
-
-/// A string on its way to an enum of unit variants.
-struct Variant<'s, V> {
-    visitor: V,
-    place: Place<'s>,
-}
-
-impl<'de, V: Visitor<'de>> Visitor<'de> for Variant<'_, V> {
-    type Value = V::Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.visitor.expecting(f)
-    }
-
-    fn visit_str<E: Error>(self, name: &str) -> Result<V::Value, E> {
-        if !conform::text(self.place.form, name) {
-            return Err(inexact());
-        }
-        VariantKey(self.visitor).visit_str(name)
-    }
-}
-
-/// Hands a string to a visitor that wants a variant.
-struct VariantKey<V>(V);
-
-impl<'de, V: Visitor<'de>> Visitor<'de> for VariantKey<V> {
-    type Value = V::Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.expecting(f)
-    }
-
-    fn visit_str<E: Error>(self, name: &str) -> Result<V::Value, E> {
-        self.0.visit_enum(StrDeserializer::new(name))
-    }
-
-    fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<V::Value, E> {
-        self.0.visit_enum(BorrowedStrDeserializer::new(name))
     }
 }

@@ -1,5 +1,7 @@
 //! Where in a schema the fast path stands.
 
+use serde::de::Error;
+
 use super::conform;
 use crate::schema::shape::{Form, FormId, List, Shape};
 use crate::schema::types::Types;
@@ -47,4 +49,9 @@ impl<'s> Place<'s> {
         let list = plain.list.as_ref().unwrap_or(List::unlimited());
         (plain.values.is_none() && !list.unique).then_some(list)
     }
+}
+
+/// Gives up; the reason is found again by the tree.
+pub(super) fn inexact<E: Error>() -> E {
+    E::custom("not exactly as the schema says")
 }
