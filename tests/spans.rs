@@ -124,3 +124,14 @@ async fn warnings_are_events_with_code_and_path() {
     assert_eq!(events[0]["path"], "/unheard");
     assert_eq!(events[0]["tool"], "answer");
 }
+
+#[tokio::test]
+async fn a_call_that_a_layer_refuses_has_its_span_too() {
+    let _alone = ALONE.lock().await;
+    let seen = Seen::default();
+    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(seen.clone()));
+    let shut = tower::timeout::TimeoutLayer::new(std::time::Duration::ZERO);
+    registry().layer(shut).execute_tool("toolu_1", "hang", "{}").await;
+    let (_, fields) = only_span(&seen);
+    assert_eq!(fields.get("error.type").map(String::as_str), Some("layer_error"));
+}

@@ -31,6 +31,7 @@ const SOON: Duration = Duration::from_millis(30);
 async fn a_tool_that_awaits_its_token_answers_by_itself() {
     let (outcome, took) = cancelled_after(SOON, "polite").await;
     assert_eq!(outcome.result.text(), Some("tidied up"));
+    assert_eq!(outcome.failure, Some(Failure::Cancelled));
     assert!(took < Duration::from_millis(50), "{took:?}");
 }
 
@@ -121,4 +122,19 @@ async fn a_tools_own_timeout_stops_it() {
         outcome.result.text(),
         Some("the tool `slow` took too long and was stopped; ask for less, or try again later"),
     );
+}
+
+#[tokio::test]
+async fn a_tool_that_is_out_of_time_may_tidy_up_as_well() {
+    let context = Context::new().with_timeout(SOON);
+    let outcome = registry()
+        .call(ToolCall::new("toolu_1", "polite", "{}").with_context(context))
+        .await;
+    assert_eq!(outcome.result.text(), Some("tidied up"));
+    assert_eq!(outcome.failure, Some(Failure::TimedOut));
+}
+
+#[test]
+fn a_timeout_beyond_all_clocks_is_none() {
+    assert_eq!(Context::new().with_timeout(Duration::MAX).deadline(), None);
 }

@@ -59,3 +59,21 @@ async fn the_registry_goes_on_after_a_panic() {
         Some("42")
     );
 }
+
+#[tokio::test]
+async fn a_result_that_nests_without_end_is_an_error_and_overflows_nothing() {
+    let mut registry = tool_runtime::ToolRegistry::new();
+    registry
+        .register_dynamic(crate::tools::definition("deep"), async |_, _| {
+            (0..100_000).fold(serde_json::Value::Null, |inner, _| {
+                serde_json::Value::Array(vec![inner])
+            })
+        })
+        .unwrap();
+    let result = registry.execute_tool("toolu_1", "deep", "{}").await;
+    assert!(result.is_error);
+    assert_eq!(
+        result.text(),
+        Some("the tool's result is nested too deeply to be written as JSON")
+    );
+}

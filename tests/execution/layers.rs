@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tool_runtime::layer::BoxError;
 use tool_runtime::result::Failure;
-use tool_runtime::{ToolCall, ToolOutcome, ToolRegistry};
+use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolRegistry};
 use tower::ServiceExt;
 use tower_layer::{Layer, layer_fn};
 use tower_service::Service;
@@ -161,4 +161,57 @@ async fn towers_own_layers_fit() {
     let outcome = registry.call(ToolCall::new("2", "hang", "{}")).await;
     assert_eq!(outcome.failure, Some(Failure::Layer));
     assert_eq!(outcome.result.text(), Some("request timed out"));
+}
+
+/// A layer that never lets anything through.
+#[derive(Clone)]
+struct Stuck;
+
+impl Service<ToolCall> for Stuck {
+    type Response = ToolOutcome;
+    type Error = BoxError;
+    type Future = std::future::Pending<Result<ToolOutcome, BoxError>>;
+
+    fn poll_ready(&mut self, _: &mut Waking<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: ToolCall) -> Self::Future {
+        std::future::pending()
+    }
+}
+
+#[tokio::test]
+async fn deadlines_and_cancellation_reach_into_the_layers() {
+    let registry = registry().layer(layer_fn(|_| Stuck));
+    let call = ToolCall::new("toolu_1", "answer", "{}");
+    let late = call
+        .clone()
+        .with_context(Context::new().with_timeout(Duration::from_millis(20)));
+    let outcome = registry.call(late).await;
+    assert_eq!(outcome.failure, Some(Failure::TimedOut));
+    assert_eq!(
+        outcome.result.text(),
+        Some("the call took too long and was stopped; try again later")
+    );
+
+    let token = CancellationToken::new();
+    let cancelled = call.with_context(Context::new().with_cancellation(token.clone()));
+    let canceller = async {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        token.cancel();
+    };
+    let (outcome, ()) = tokio::join!(registry.call(cancelled), canceller);
+    assert_eq!(outcome.failure, Some(Failure::Cancelled));
+    assert_eq!(outcome.result.tool_use_id, "toolu_1");
+}
+
+#[tokio::test]
+async fn a_tool_behind_layers_has_the_first_word_when_it_is_cancelled() {
+    let context = Context::new().with_timeout(Duration::from_millis(20));
+    let registry = registry().layer(watch("w", &Log::default()));
+    let outcome = registry
+        .call(ToolCall::new("toolu_1", "polite", "{}").with_context(context))
+        .await;
+    assert_eq!(outcome.result.text(), Some("tidied up"));
 }

@@ -133,6 +133,26 @@ async fn wrong_example(
     seconds
 }
 
+/// Wait a while.
+#[tool]
+async fn wrong_pattern(
+    /// Until when.
+    #[arg(pattern = "(")]
+    until: String,
+) -> String {
+    until
+}
+
+/// Wait a while.
+#[tool]
+async fn wrong_parameter_example(
+    /// How long.
+    #[arg(range = 1..=10, example = 50)]
+    seconds: u8,
+) -> u8 {
+    seconds
+}
+
 const MANY: u8 = 11;
 
 /// Wait a while.
@@ -166,6 +186,10 @@ fn what_does_not_fit_together_is_refused_and_nothing_is_registered() {
         registry.register::<wrong_example>().unwrap_err().to_string(),
         registry.register::<wrong_default>().unwrap_err().to_string(),
         registry.register::<wants_state>().unwrap_err().to_string(),
+        registry
+            .register::<wrong_parameter_example>()
+            .unwrap_err()
+            .to_string(),
     ];
     assert_eq!(
         refused,
@@ -176,8 +200,13 @@ fn what_does_not_fit_together_is_refused_and_nothing_is_registered() {
              at /seconds: 11 is not allowed; send a number from 1 to 10",
             "`wants_state` takes `_limits: State<alloc::vec::Vec<u8>>`, and the registry has none; \
              call `.with_state(..)` before you register it",
+            "the parameter `seconds` of `wrong_parameter_example` is refused: its example is wrong: \
+             constraint_violated at /seconds: 50 is not allowed; send a number from 1 to 10",
         ],
     );
+    let refused = registry.register::<wrong_pattern>().unwrap_err().to_string();
+    let expected = "the parameter `until` of `wrong_pattern` is refused: its `pattern` cannot be read as a regular expression";
+    assert!(refused.starts_with(expected), "{refused}");
     assert!(registry.tool_definitions().is_empty());
 }
 

@@ -149,6 +149,8 @@ fn first_in_the_words_of_the_seed(errors: &[Issue]) -> String {
     // An RFC 6901 pointer: `/todos/2/status`.
     let place: Vec<_> = first.path.split('/').skip(1).collect();
     match *place {
+        // The text is no JSON (a lone half of a surrogate pair, for instance); that says more than the tables do.
+        _ if first.code == Code::JsonParseError => first.to_string(),
         ["todos"] if first.code == Code::MissingRequired => "'todos' array is required".to_owned(),
         ["todos"] => "'todos' must be an array".to_owned(),
         ["todos", index, "status"] => {

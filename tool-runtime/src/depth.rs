@@ -7,6 +7,11 @@ pub(crate) const MOST: usize = 128;
 
 /// Whether a value nests deeper than [`MOST`].
 pub(crate) fn is_too_deep(value: &Value) -> bool {
+    is_deeper_than(MOST, value)
+}
+
+/// Whether a value nests deeper than so many arrays and objects.
+pub(crate) fn is_deeper_than(most: usize, value: &Value) -> bool {
     let holds = |value: &&Value| matches!(value, Value::Array(_) | Value::Object(_));
     let mut open: Vec<_> = Some(value)
         .filter(holds)
@@ -14,7 +19,7 @@ pub(crate) fn is_too_deep(value: &Value) -> bool {
         .into_iter()
         .collect();
     while let Some((value, depth)) = open.pop() {
-        if depth > MOST {
+        if depth > most {
             return true;
         }
         match value {

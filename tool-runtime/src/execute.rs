@@ -3,31 +3,21 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use tracing::Span;
 use tracing::field::Empty;
-use tracing::{Instrument, Span};
 
 use crate::call::ToolCall;
 use crate::context::{CancellationToken, Context};
 use crate::host::Host;
 use crate::isolate;
-use crate::issue::{Issue, echo};
+use crate::issue::{Code, Issue, echo};
 use crate::registered::RegisteredTool;
 use crate::result::{Content, Failure, ToolOutcome, ToolOutput, ToolResult};
 use crate::tool::{Call, Handled, Started};
 use crate::tools::Tools;
 
-/// Runs a call inside its span.
-pub(crate) async fn run(tools: &Tools, call: ToolCall) -> ToolOutcome {
-    let span = span(&call);
-    let outcome = answer(tools, call).instrument(span.clone()).await;
-    if let Some(failure) = outcome.failure {
-        span.record("error.type", failure.as_str());
-    }
-    outcome
-}
-
 /// Named as OpenTelemetry's `GenAI` conventions say; neither arguments nor results are in it.
-fn span(call: &ToolCall) -> Span {
+pub(crate) fn span(call: &ToolCall) -> Span {
     tracing::info_span!(
         "execute_tool",
         otel.name = %format_args!("execute_tool {}", call.name),
@@ -40,7 +30,7 @@ fn span(call: &ToolCall) -> Span {
 }
 
 /// Finds the tool, reads the arguments, runs the function.
-async fn answer(tools: &Tools, call: ToolCall) -> ToolOutcome {
+pub(crate) async fn run(tools: &Tools, call: ToolCall) -> ToolOutcome {
     let ToolCall {
         id,
         name,
@@ -73,21 +63,45 @@ async fn answer(tools: &Tools, call: ToolCall) -> ToolOutcome {
         Ok(Handled::Refused(issues)) => return refused(id, tool, issues),
         Err(failure) => return failed(id, failure, &explain_failure(tool, failure)),
     };
+    let mut outcome = finish(id, tool, started, deadline, &context).await;
+    report(tool, &outcome.warnings);
+    if tools.warnings_in_results {
+        append(&mut outcome.result, &outcome.warnings);
+    }
+    outcome
+}
+
+/// Runs a function that was started, to its end or to whatever ends it.
+async fn finish(
+    id: String,
+    tool: &RegisteredTool,
+    started: Started,
+    deadline: Option<Instant>,
+    context: &Context,
+) -> ToolOutcome {
     let Started {
         future,
         warnings,
         guard,
     } = started;
-    let ended = isolate::run(future, deadline, context.canceller()).await;
-    drop(guard);
-    let mut outcome = match ended {
+    // Who does not listen has nothing to tidy up by himself.
+    let grace = if guard.is_some() {
+        isolate::GRACE
+    } else {
+        Duration::ZERO
+    };
+    let stop = isolate::Stop {
+        deadline,
+        token: context.canceller(),
+        tell: guard,
+        grace,
+    };
+    let ended = isolate::run(future, stop).await;
+    let mut outcome = match ended.output {
         Ok(output) => finished(id, output),
         Err(failure) => failed(id, failure, &explain_failure(tool, failure)),
     };
-    report(tool, &warnings);
-    if tools.warnings_in_results {
-        append(&mut outcome.result, &warnings);
-    }
+    outcome.failure = ended.stopped.or(outcome.failure);
     outcome.warnings = warnings;
     outcome
 }
@@ -116,7 +130,7 @@ fn refused(id: String, tool: &RegisteredTool, issues: Vec<Issue>) -> ToolOutcome
     let (errors, warnings): (Vec<_>, Vec<_>) = issues.into_iter().partition(Issue::is_error);
     let worded = match tool.wording {
         Some(wording) => isolate::call(|| wording(&errors)),
-        None => Ok(explain_errors(tool, &errors)),
+        None => Ok(explain_errors(tool, &errors, &warnings)),
     };
     let text = worded.unwrap_or_else(|failure| explain_failure(tool, failure));
     let mut outcome = failed(id, Failure::InvalidArguments, &text);
@@ -143,20 +157,23 @@ fn explain_failure(tool: &RegisteredTool, failure: Failure) -> String {
     }
 }
 
-/// What the model reads when its arguments were refused.
-fn explain_errors(tool: &RegisteredTool, errors: &[Issue]) -> String {
+/// What the model reads when its arguments were refused: every error, and the names that nothing has, since a name
+/// that is missing may be among them.
+fn explain_errors(tool: &RegisteredTool, errors: &[Issue], warnings: &[Issue]) -> String {
     let mut text = format!("`{}` was not called, its arguments need correction:", tool.name);
-    list(&mut text, errors);
+    let is_unknown = |issue: &&Issue| matches!(issue.code, Code::UnknownParameter | Code::UnknownProperty);
+    list(&mut text, errors.iter().chain(warnings.iter().filter(is_unknown)));
     text
 }
 
 /// A line for each finding; of very many the first, which say enough to start over.
-fn list(text: &mut String, issues: &[Issue]) {
-    for issue in issues.iter().take(MOST_LISTED) {
+fn list<'i>(text: &mut String, issues: impl Iterator<Item = &'i Issue> + Clone) {
+    for issue in issues.clone().take(MOST_LISTED) {
         // Writing to a string cannot fail.
         let _ = write!(text, "\n- {issue}");
     }
-    if let Some(more) = issues.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {
+    let more = issues.skip(MOST_LISTED).count();
+    if more > 0 {
         let _ = write!(text, "\n- and {more} more");
     }
 }
@@ -187,7 +204,7 @@ fn append(result: &mut ToolResult, warnings: &[Issue]) {
         return;
     }
     let mut note = String::from("Note on the arguments of this call:");
-    list(&mut note, warnings);
+    list(&mut note, warnings.iter());
     match &mut result.content {
         Content::Text(text) if text.is_empty() => *text = note,
         Content::Text(text) => {

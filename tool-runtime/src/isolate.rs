@@ -9,39 +9,71 @@ use std::time::{Duration, Instant};
 
 use tokio::time::{Sleep, sleep, sleep_until};
 
-use crate::context::CancellationToken;
+use crate::context::{CancelOnDrop, CancellationToken};
 use crate::result::Failure;
 
-/// How long a cancelled tool may go on to tidy up and answer by itself, before it is dropped.
+/// How long a tool that was told to stop may go on to tidy up and answer by itself, before it is dropped.
 pub(crate) const GRACE: Duration = Duration::from_millis(50);
+
+/// What ends a future before it ends by itself.
+#[derive(Debug, Default)]
+pub(crate) struct Stop<'a> {
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) token: Option<&'a CancellationToken>,
+    /// Tells the future that it is over, when it listens.
+    pub(crate) tell: Option<CancelOnDrop>,
+    /// How long it may go on when it was told.
+    pub(crate) grace: Duration,
+}
+
+/// How a future ended.
+#[derive(Debug)]
+pub(crate) struct Ended<T> {
+    pub(crate) output: Result<T, Failure>,
+    /// Why it was told to stop, also when it then had an answer.
+    pub(crate) stopped: Option<Failure>,
+}
 
 /// Runs `future` until it ends, panics, is past its deadline or is cancelled.
 ///
 /// Needs tokio's timer only when there is a deadline or a token.
-pub(crate) async fn run<T>(
-    future: Boxed<T>,
-    deadline: Option<Instant>,
-    token: Option<&CancellationToken>,
-) -> Result<T, Failure> {
+pub(crate) async fn run<T>(future: Boxed<T>, stop: Stop<'_>) -> Ended<T> {
+    let Stop {
+        deadline,
+        token,
+        mut tell,
+        grace,
+    } = stop;
     let mut body = Body(Some(future));
     let mut late = deadline.map(|deadline| Box::pin(sleep_until(deadline.into())));
     let mut cancelled = token.map(|token| Box::pin(token.cancelled()));
-    let mut grace: Option<Pin<Box<Sleep>>> = None;
+    let mut left: Option<Pin<Box<Sleep>>> = None;
+    let mut stopped = None;
     poll_fn(|waking| {
-        if let Poll::Ready(ended) = body.poll(waking) {
-            return Poll::Ready(ended);
+        if let Poll::Ready(output) = body.poll(waking) {
+            let is_cancelled = token.is_some_and(CancellationToken::is_cancelled);
+            let stopped = stopped.or(is_cancelled.then_some(Failure::Cancelled));
+            return Poll::Ready(Ended { output, stopped });
         }
-        if is_over(late.as_mut(), waking) {
-            return Poll::Ready(Err(Failure::TimedOut));
+        if stopped.is_none() {
+            if is_over(late.as_mut(), waking) {
+                stopped = Some(Failure::TimedOut);
+            } else if is_over(cancelled.as_mut(), waking) {
+                stopped = Some(Failure::Cancelled);
+            }
+            if stopped.is_some() {
+                left = Some(Box::pin(sleep(grace)));
+                // Whoever listens is woken by this, and polled again above.
+                drop(tell.take());
+            }
         }
-        if is_over(cancelled.as_mut(), waking) {
-            cancelled = None;
-            grace = Some(Box::pin(sleep(GRACE)));
+        match stopped {
+            Some(failure) if grace.is_zero() || is_over(left.as_mut(), waking) => Poll::Ready(Ended {
+                output: Err(failure),
+                stopped,
+            }),
+            _ => Poll::Pending,
         }
-        if is_over(grace.as_mut(), waking) {
-            return Poll::Ready(Err(Failure::Cancelled));
-        }
-        Poll::Pending
     })
     .await
 }

@@ -232,17 +232,31 @@ impl Serialize for Code {
     }
 }
 
-/// Cuts a text that came from outside before it is shown to a model or written to a log, at [`ECHO_LIMIT`] characters.
+/// Makes a text that came from outside fit to be shown to a model or written to a log: one line, at most
+/// [`ECHO_LIMIT`] characters.
 pub(crate) fn echo(text: &str) -> Cow<'_, str> {
     cut(text, ECHO_LIMIT)
 }
 
-/// Cuts a text after so many characters, and says so.
+/// The same with another limit. Control characters are escaped: a line break would forge a line of its own.
 pub(crate) fn cut(text: &str, limit: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(limit) {
-        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
-        None => Cow::Borrowed(text),
+    let end = text.char_indices().nth(limit).map(|(end, _)| end);
+    let kept = end.and_then(|end| text.get(..end)).unwrap_or(text);
+    if end.is_none() && !kept.contains(char::is_control) {
+        return Cow::Borrowed(text);
     }
+    let mut shown = String::with_capacity(kept.len() + 3);
+    for letter in kept.chars() {
+        if letter.is_control() {
+            shown.extend(letter.escape_default());
+        } else {
+            shown.push(letter);
+        }
+    }
+    if end.is_some() {
+        shown.push('…');
+    }
+    Cow::Owned(shown)
 }
 
 /// How much of a value is echoed, in characters: enough to recognise it, too little to inject a prompt of any length.

@@ -71,23 +71,37 @@ impl Stack {
         let Some(service) = &self.0 else {
             return execute::run(tools, call).await;
         };
-        let id = call.id.clone();
+        let (id, context) = (call.id.clone(), call.context.clone());
         call.scope = Some(Arc::clone(tools) as _);
         let started = isolate::call(|| service.0.call(call));
+        // A layer may wait as well. The tool inside has the first word: it is given twice its time.
+        let stop = isolate::Stop {
+            deadline: context.deadline(),
+            token: context.canceller(),
+            tell: None,
+            grace: isolate::GRACE * 2,
+        };
         let ended = match started {
-            Ok(future) => isolate::run(future, None, None).await,
+            Ok(future) => isolate::run(future, stop).await.output,
             Err(failure) => Err(failure),
         };
         let mut outcome = match ended {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(error)) => execute::failed(id.clone(), Failure::Layer, &error.to_string()),
-            Err(failure) => {
-                execute::failed(id.clone(), failure, "the call failed before it reached its tool")
-            }
+            Err(failure) => execute::failed(id.clone(), failure, explain(failure)),
         };
         // Whatever a layer answers, the answer belongs to this call.
         outcome.result.tool_use_id = id;
         outcome
+    }
+}
+
+/// What the model reads when neither the tool nor a layer had an answer.
+fn explain(failure: Failure) -> &'static str {
+    match failure {
+        Failure::TimedOut => "the call took too long and was stopped; try again later",
+        Failure::Cancelled => "the call was cancelled before it had an answer",
+        _ => "the call failed on its way to the tool or back; other calls are not affected",
     }
 }
 

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::depth;
 use crate::result::{Blocks, Content, ToolOutput};
 
 /// What a `#[tool]` may return (or the `Ok` of the `Result` that it returns).
@@ -29,9 +31,15 @@ pub trait IntoOutput {
 
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + 'static> IntoOutput for T {
-    fn into_output(self) -> ToolOutput {
+    fn into_output(mut self) -> ToolOutput {
         if let Some(text) = verbatim(&self) {
             return ToolOutput::text(text);
+        }
+        if let Some(value) = (&mut self as &mut dyn Any).downcast_mut::<Value>()
+            && depth::is_deeper_than(MOST_LEVELS, value)
+        {
+            depth::dismantle(value.take());
+            return ToolOutput::error("the tool's result is nested too deeply to be written as JSON");
         }
         match serde_json::to_string(&self) {
             Ok(json) => ToolOutput::text(json),
@@ -39,6 +47,9 @@ impl<T: Serialize + 'static> IntoOutput for T {
         }
     }
 }
+
+/// How deep a result may nest: far deeper than anybody means, and far from the end of the stack.
+const MOST_LEVELS: usize = 512;
 
 /// Text goes out as it is, not as a JSON string.
 fn verbatim(value: &dyn Any) -> Option<Cow<'static, str>> {
@@ -196,4 +207,4 @@ macro_rules! answers {
     };
 }
 
-answers!(String, &'static str, serde_json::Value, Blocks, ToolOutput, ());
+answers!(String, &'static str, Value, Blocks, ToolOutput, ());

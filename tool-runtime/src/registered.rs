@@ -3,13 +3,16 @@
 use std::fmt;
 use std::time::Duration;
 
+use regex_lite::Regex;
 use serde_json::{Map, Value};
 
 use crate::arguments;
 use crate::call::RawArguments;
 use crate::declaration::{Declaration, Wording};
 use crate::definition::{ToolDefinition, ToolName};
+use crate::depth;
 use crate::issue::Issue;
+use crate::params::ParamSpec;
 use crate::policy::Policy;
 use crate::registry_error::RegistryError;
 use crate::schema::{self, Shape, marks};
@@ -53,10 +56,9 @@ impl RegisteredTool {
         let DeclaredTool { declaration, handler } = tool;
         let name = ToolName::parse(declaration.name)?;
         has_states(&name, &declaration, states)?;
-        can_be_said(&name, &declaration)?;
         let mut definition = declaration.marked_definition();
         let shape = compile(&name, &definition)?;
-        keeps_to_its_limits(&name, &declaration, &shape)?;
+        params_are_sound(&name, &declaration, &shape)?;
         examples_fit(&name, &definition, &shape)?;
         marks::strip(&mut definition.input_schema);
         if !shows_defaults {
@@ -80,7 +82,10 @@ impl RegisteredTool {
     /// Checks a tool that is known by its definition. Its schema goes out as it came, but for our own marks.
     pub(crate) fn dynamic(mut definition: ToolDefinition, handler: Handler) -> Result<Self, RegistryError> {
         let name = ToolName::parse(&definition.name)?;
-        let shape = compile(&name, &definition)?;
+        let shape = compile(&name, &definition).inspect_err(|_| {
+            // It may have been refused for its depth, which dropping it would feel, too.
+            depth::dismantle(std::mem::take(&mut definition.input_schema));
+        })?;
         examples_fit(&name, &definition, &shape)?;
         marks::strip(&mut definition.input_schema);
         Ok(Self {
@@ -117,20 +122,6 @@ fn has_states(tool: &ToolName, declaration: &Declaration, states: &States) -> Re
     Ok(())
 }
 
-/// The attributes of every parameter can be put into its schema.
-fn can_be_said(tool: &ToolName, declaration: &Declaration) -> Result<(), RegistryError> {
-    for param in &declaration.params {
-        if let Some(reason) = &param.problem {
-            return Err(RegistryError::InvalidParameter {
-                tool: tool.to_string(),
-                parameter: param.name.to_owned(),
-                reason: reason.clone(),
-            });
-        }
-    }
-    Ok(())
-}
-
 /// Compiles the schema of a tool; what it does not enforce is logged.
 fn compile(tool: &ToolName, definition: &ToolDefinition) -> Result<Shape, RegistryError> {
     let compiled =
@@ -145,42 +136,59 @@ fn compile(tool: &ToolName, definition: &ToolDefinition) -> Result<Shape, Regist
     Ok(compiled.shape)
 }
 
-/// The macro checks a literal default against literal limits; every default is checked here, once.
-fn keeps_to_its_limits(
-    tool: &ToolName,
-    declaration: &Declaration,
-    shape: &Shape,
-) -> Result<(), RegistryError> {
+/// What the attributes of the parameters say holds together. The macro checks literals, this checks everything.
+fn params_are_sound(tool: &ToolName, declaration: &Declaration, shape: &Shape) -> Result<(), RegistryError> {
     for param in &declaration.params {
-        let refused = |reason: String| RegistryError::InvalidParameter {
+        is_sound(param, shape).map_err(|reason| RegistryError::InvalidParameter {
             tool: tool.to_string(),
             parameter: param.name.to_owned(),
             reason,
-        };
-        match &param.default {
-            // An `Option` that is absent by default.
-            None | Some(Ok(Value::Null)) => {}
-            Some(Err(reason)) => {
-                return Err(refused(format!(
-                    "its default cannot be written as JSON: {reason}"
-                )));
-            }
-            Some(Ok(default)) => {
-                let alone = Map::from_iter([(param.name.to_owned(), default.clone())]);
-                let place = schema::pointer::join("", param.name);
-                let concerns = |issue: &Issue| {
-                    issue
-                        .path
-                        .strip_prefix(&place)
-                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-                };
-                if let Some(error) = errors(shape, alone).into_iter().find(concerns) {
-                    return Err(refused(format!("its default is wrong: {error}")));
-                }
-            }
+        })?;
+    }
+    Ok(())
+}
+
+fn is_sound(param: &ParamSpec, shape: &Shape) -> Result<(), String> {
+    if let Some(problem) = &param.problem {
+        return Err(problem.clone());
+    }
+    // A schema from elsewhere may hold what nobody here can enforce; one that was written here is a mistake.
+    let pattern = param.keywords.get("pattern").and_then(Value::as_str);
+    if let Some(Err(error)) = pattern.map(Regex::new) {
+        return Err(format!(
+            "its `pattern` cannot be read as a regular expression: {error}"
+        ));
+    }
+    if let Some(Err(reason)) = &param.default {
+        return Err(format!("its default cannot be written as JSON: {reason}"));
+    }
+    let default = param.default.as_ref().and_then(|default| default.as_ref().ok());
+    let example = param
+        .keywords
+        .get("examples")
+        .and_then(|examples| examples.get(0));
+    // `null` is an `Option` that is absent.
+    for (what, value) in [("default", default), ("example", example)] {
+        if let Some(value) = value.filter(|value| !value.is_null())
+            && let Some(error) = errors_below(param.name, value, shape).first()
+        {
+            return Err(format!("its {what} is wrong: {error}"));
         }
     }
     Ok(())
+}
+
+/// Why one argument does not conform.
+fn errors_below(name: &str, value: &Value, shape: &Shape) -> Vec<Issue> {
+    let place = schema::pointer::join("", name);
+    let mut errors = errors(shape, Map::from_iter([(name.to_owned(), value.clone())]));
+    errors.retain(|error| {
+        error
+            .path
+            .strip_prefix(&place)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
+    errors
 }
 
 /// An example that the tool would refuse is worse than none; the API refuses it as well.

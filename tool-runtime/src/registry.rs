@@ -10,6 +10,7 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 use tower_layer::Layer;
 use tower_service::Service;
+use tracing::Instrument as _;
 
 use crate::arguments;
 use crate::batch;
@@ -232,7 +233,11 @@ impl ToolRegistry {
     /// Runs a call and tells everything about it.
     pub async fn call(&self, call: ToolCall) -> ToolOutcome {
         let arrived = Instant::now();
-        let mut outcome = self.stack.run(&self.tools, call).await;
+        let span = execute::span(&call);
+        let mut outcome = self.stack.run(&self.tools, call).instrument(span.clone()).await;
+        if let Some(failure) = outcome.failure {
+            span.record("error.type", failure.as_str());
+        }
         outcome.duration = arrived.elapsed();
         outcome
     }

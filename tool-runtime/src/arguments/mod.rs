@@ -61,14 +61,28 @@ pub(crate) fn read<P: Params>(
         };
     }
     let Fitted { object, mut issues } = fit(shape, input, policy, false);
-    let values = object
-        .filter(|_| !issues.iter().any(Issue::is_error))
-        .and_then(|object| {
-            params.pick(&Object(&object), host, &mut |name, refusal: Refusal| {
-                issues.push(invalid(&object, name, &refusal));
-            })
-        });
-    Reading { values, issues }
+    let Some(object) = object else {
+        return Reading { values: None, issues };
+    };
+    // The types are asked even when the schema has said no: the model learns all its mistakes at once.
+    let mut refused = Vec::new();
+    let values = params.pick(&Object(&object), host, &mut |name, refusal: Refusal| {
+        refused.push(invalid(&object, name, &refusal));
+    });
+    let is_new = |issue: &Issue| {
+        !issues
+            .iter()
+            .any(|known| known.is_error() && pointer::meet(&known.path, &issue.path))
+    };
+    refused.retain(is_new);
+    if !refused.is_empty() {
+        issues.extend(refused);
+        issues.sort_by_cached_key(|issue| shape.rank(&issue.path));
+    }
+    Reading {
+        values: values.filter(|_| !issues.iter().any(Issue::is_error)),
+        issues,
+    }
 }
 
 /// What coercing found.

@@ -20,9 +20,29 @@ pub(crate) fn push(pointer: &mut String, key: &str) {
     }
 }
 
+/// Whether one place is in the other, or they are the same.
+pub(crate) fn meet(one: &str, other: &str) -> bool {
+    let (outer, inner) = if one.len() < other.len() {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    inner
+        .strip_prefix(outer)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::join;
+    use super::{join, meet};
+
+    #[test]
+    fn places_meet_step_by_step() {
+        for (one, other) in [("", "/a"), ("/a/b", "/a"), ("/a", "/a")] {
+            assert!(meet(one, other) && meet(other, one), "{one} {other}");
+        }
+        assert!(!meet("/a", "/ab") && !meet("/a/b", "/a/c"));
+    }
 
     #[test]
     fn escapes() {

@@ -9,6 +9,7 @@ use regex_lite::Regex;
 use serde_json::Value;
 
 use super::decimal::Decimal;
+use super::pointer;
 use super::types::Types;
 
 /// A compiled schema. Made once per tool by [`Shape::compile`](Shape::compile), shared by all its calls.
@@ -30,6 +31,16 @@ impl Shape {
     /// The form of that number.
     pub(crate) fn form(&self, id: FormId) -> &Form {
         self.forms.get(id.0 as usize).unwrap_or(&Form::ANY)
+    }
+
+    /// Where in the order of the declared parameters a place in the arguments is; what is none of them comes last.
+    pub(crate) fn rank(&self, path: &str) -> usize {
+        let declared = match &self.form(FormId::ROOT).kind {
+            Kind::Plain(plain) => plain.object.as_ref().map_or(&[][..], |object| &object.properties),
+            _ => &[],
+        };
+        let holds = |property: &Property| pointer::meet(path, &pointer::join("", &property.name));
+        declared.iter().position(holds).unwrap_or(declared.len())
     }
 }
 
