@@ -65,3 +65,64 @@ fn codes(outcome: &ToolOutcome) -> Vec<String> {
         .map(|issue| format!("{} {}", issue.code, issue.path));
     errors.chain(warnings).collect()
 }
+
+/// Answers with its arguments, numbers to the last bit.
+#[tool]
+async fn digits(
+    /// A float.
+    long: Option<f64>,
+    /// A short float.
+    short: Option<f32>,
+    /// Anything.
+    any: Option<Value>,
+) -> String {
+    format!("{long:?} {short:?} {any:?}")
+}
+
+#[test]
+fn numbers_are_read_to_the_last_bit_wherever_they_stand() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<digits>().unwrap();
+    let read = |text: &str| {
+        wait(registry.call(ToolCall::new("id", "digits", text)))
+            .result
+            .text()
+            .unwrap()
+            .to_owned()
+    };
+    for (sent, long, short) in [
+        (
+            "-29.4884363315860972843904911894403272553001",
+            "-29.488436331586097",
+            "-29.488436",
+        ),
+        ("47280284444097675e-139", "4.7280284444097676e-123", "0.0"),
+        (
+            "22927013312786394.240069902397",
+            "2.2927013312786396e16",
+            "2.2927014e16",
+        ),
+        ("1152921573326323713", "1.1529215733263237e18", "1.1529216e18"),
+        ("-0", "-0.0", "-0.0"),
+    ] {
+        // With and without something that has to be coerced: both ways through the runtime.
+        for unknown in ["", r#","unknown":1"#] {
+            let wanted = format!("Some({long}) Some({short}) None");
+            assert_eq!(
+                read(&format!(r#"{{"long":{sent},"short":{sent}{unknown}}}"#)),
+                wanted,
+                "{sent}"
+            );
+        }
+    }
+    for sent in [
+        "-29.4884363315860972843904911894403272553001",
+        "-0",
+        "[1e15,0.30000000000000004]",
+    ] {
+        assert_eq!(
+            read(&format!(r#"{{"any":{sent}}}"#)),
+            read(&format!(r#"{{"any":{sent},"unknown":1}}"#))
+        );
+    }
+}

@@ -3,6 +3,7 @@
 mod conform;
 mod place;
 mod keys;
+mod floats;
 mod exact;
 mod node;
 mod parse;
