@@ -98,18 +98,10 @@ impl<'s> Coercer<'s> {
                 let wanted = self.wanted(owner);
                 self.report
                     .refuse(at, || wording::unreadable(Code::NoAlternativeFits, node, wanted));
-                let (start, before) = (self.report.issues.len(), self.report.tally);
+                let mark = self.report.mark();
                 self.attempt(node, closest, at, around);
                 // Nothing was changed, so nothing is to be told of changes.
-                let mut place = 0;
-                self.report.issues.retain(|issue| {
-                    place += 1;
-                    place <= start || issue.is_error()
-                });
-                self.report.tally = Tally {
-                    errors: self.report.tally.errors,
-                    ..before
-                };
+                self.report.forget_warnings(mark);
                 None
             }
         };

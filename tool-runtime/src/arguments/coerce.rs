@@ -233,7 +233,7 @@ impl<'s> Coercer<'s> {
         at: &Path<'_>,
         around: Around,
     ) -> Option<Node<'a>> {
-        let start = self.report.issues.len();
+        let mark = self.report.mark();
         let mut current: Option<Node<'a>> = None;
         for part in parts {
             let changed = match &current {
@@ -244,11 +244,8 @@ impl<'s> Coercer<'s> {
         }
         // What two parts both say is said once.
         let mut said = std::collections::HashSet::new();
-        let mut place = 0;
-        self.report.issues.retain(|issue| {
-            place += 1;
-            place <= start || said.insert((issue.path.clone(), issue.code))
-        });
+        self.report
+            .retain(mark, |issue| said.insert((issue.path.clone(), issue.code)));
         current
     }
 

@@ -221,13 +221,13 @@ impl<'s> Coercer<'s> {
                     Code::UnknownProperty
                 };
                 let denied = rest == Rest::Denied && (around.denies || around.rigor == Rigor::Exact);
-                let known: Vec<&str> = object.properties.iter().map(|property| &*property.name).collect();
+                let known = || object.properties.iter().map(|property| &*property.name);
                 if denied {
                     self.report
-                        .refuse(&at, || wording::unknown(code, key, &known, true));
+                        .refuse(&at, || wording::unknown(code, key, known(), true));
                 } else {
                     self.report
-                        .overlook(&at, || wording::unknown(code, key, &known, false));
+                        .overlook(&at, || wording::unknown(code, key, known(), false));
                 }
                 if rest == Rest::Denied && !self.keeps_denied {
                     edits.set(place, Slot::Absent);

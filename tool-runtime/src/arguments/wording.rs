@@ -67,19 +67,19 @@ pub(crate) fn missing(name: &str, wanted: impl Display) -> Issue {
 }
 
 /// A key that nothing takes.
-pub(crate) fn unknown(code: Code, name: &str, known: &[&str], denied: bool) -> Issue {
+pub(crate) fn unknown<'n>(
+    code: Code,
+    name: &str,
+    mut known: impl Iterator<Item = &'n str>,
+    denied: bool,
+) -> Issue {
     let mut message = String::from("nothing of this name is known");
-    let mut names = known.iter().take(MOST_LISTED);
-    if let Some(first) = names.next() {
-        let _ = write!(message, "; known are `{}`", echo(first));
-        for name in names {
-            let _ = write!(message, ", `{}`", echo(name));
-        }
-        message.push_str(if known.len() > MOST_LISTED {
-            " and more"
-        } else {
-            ""
-        });
+    for (place, name) in known.by_ref().take(MOST_LISTED).enumerate() {
+        message.push_str(if place == 0 { "; known are " } else { ", " });
+        let _ = write!(message, "`{}`", echo(name));
+    }
+    if known.next().is_some() {
+        message.push_str(" and more");
     }
     let issue = if denied {
         Issue::error(code, "", message)
