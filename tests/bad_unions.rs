@@ -78,3 +78,20 @@ fn a_long_path_is_not_told_without_end() {
     let codes: Vec<_> = errors.iter().map(|error| error.code.as_str()).collect();
     assert_eq!(codes, ["ambiguous_list", "unsupported_array_literal"]);
 }
+
+#[test]
+fn schemas_that_double_are_refused_or_shared() {
+    let mut registry = ToolRegistry::new();
+    let twice = levels(
+        24,
+        |next| json!({ "allOf": [next.clone(), next] }),
+        json!({ "type": "string" }),
+    );
+    let refused = register(&mut registry, &reference(0), &twice).expect_err("2^24 schemas");
+    assert!(refused.contains("make it smaller"), "{refused}");
+
+    let ten = |next: Value| json!({ "anyOf": vec![next; 10] });
+    let object = json!({ "type": "object", "properties": { "a": {} } });
+    let parts = json!({ "allOf": [{ "pattern": "a" }, { "pattern": "b" }, reference(0)] });
+    register(&mut registry, &parts, &levels(14, ten, object)).expect("the tool is sound");
+}
