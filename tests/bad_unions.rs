@@ -95,3 +95,26 @@ fn schemas_that_double_are_refused_or_shared() {
     let parts = json!({ "allOf": [{ "pattern": "a" }, { "pattern": "b" }, reference(0)] });
     register(&mut registry, &parts, &levels(14, ten, object)).expect("the tool is sound");
 }
+
+#[test]
+fn unions_on_every_level_do_not_overflow_the_stack() {
+    for keyword in ["anyOf", "oneOf"] {
+        let union = |next: Value| json!({ keyword: [next, { "type": "boolean" }] });
+        let object = json!({ "type": "object", "properties": { "a": reference(0) }, "required": ["a"] });
+        let definitions = levels(14, union, object);
+        let small = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+            for depth in [5, 120] {
+                for (leaf, fits) in [("true", true), ("1", true), ("\"x\"", false)] {
+                    let text = format!("{{\"x\":{}{leaf}{}}}", "{\"a\":".repeat(depth), "}".repeat(depth));
+                    let (errors, _) = told(&reference(0), &definitions, &text);
+                    if depth > 100 {
+                        assert_eq!(errors.last().map(|error| error.code.as_str()), Some("too_deep"));
+                    } else {
+                        assert_eq!(errors.is_empty(), fits, "{leaf}: {errors:?}");
+                    }
+                }
+            }
+        });
+        small.expect("a thread").join().expect("room on the stack");
+    }
+}

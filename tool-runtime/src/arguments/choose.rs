@@ -11,7 +11,7 @@ use super::report::{Path, Tally};
 use super::rules::Rigor;
 use super::wording;
 use crate::issue::Code;
-use crate::schema::shape::{Alternatives, Form, FormId, Tag, Values};
+use crate::schema::shape::{Alternatives, Form, FormId, Kind, Tag, Values};
 use crate::schema::types::Types;
 
 /// More trials than honest arguments need: about a second's work.
@@ -73,6 +73,9 @@ impl<'s> Coercer<'s> {
         around: Around,
         exclusive: bool,
     ) -> Option<Node<'a>> {
+        if !self.enter(STEPS, at) {
+            return None;
+        }
         self.memo.depth += 1;
         let choice = self.choice(node, owner, trials, at, around, exclusive);
         let taken = match choice {
@@ -106,6 +109,7 @@ impl<'s> Coercer<'s> {
             }
         };
         self.memo.depth -= 1;
+        self.steps -= STEPS;
         if self.memo.depth == 0 {
             self.memo.tallies.clear();
             self.memo.choices.clear();
@@ -131,7 +135,7 @@ impl<'s> Coercer<'s> {
             return *known;
         }
         let choice = self.weigh(node, trials, at, around, exclusive);
-        if is_composite(node) {
+        if is_composite(node) || trials.iter().any(|trial| self.is_composed(*trial)) {
             self.memo.choices.insert(key, choice);
         }
         choice
@@ -194,6 +198,14 @@ impl<'s> Coercer<'s> {
         Choice::Fits(first)
     }
 
+    /// Whether a trial makes trials of its own.
+    fn is_composed(&self, trial: Trial) -> bool {
+        match trial {
+            Trial::Form(form) => matches!(self.shape.form(form).kind, Kind::Alternatives(_) | Kind::Parts(_)),
+            Trial::Type(..) => false,
+        }
+    }
+
     /// Whether a value is of a type that is wanted.
     fn takes(&self, trial: Trial, node: &Node<'_>) -> bool {
         let types = match trial {
@@ -219,7 +231,7 @@ impl<'s> Coercer<'s> {
             this.attempt(node, trial, at, around);
         });
         let tally = tally.unwrap_or_default();
-        if is_composite(node) {
+        if is_composite(node) || self.is_composed(trial) {
             self.memo.tallies.insert(key, tally);
         }
         tally
@@ -275,6 +287,9 @@ impl<'s> Coercer<'s> {
         result
     }
 }
+
+/// What a choice takes of the stack.
+const STEPS: usize = 2;
 
 /// Values without parts are as quickly tried again as looked up.
 fn is_composite(node: &Node<'_>) -> bool {

@@ -25,7 +25,12 @@ pub(crate) struct Coercer<'s> {
     /// Whether keys that the schema denies stay in the result.
     pub(super) keeps_denied: bool,
     pub(super) memo: Memo,
+    /// How much of the stack is used by what stands at no other place than its parent.
+    pub(super) steps: usize,
 }
+
+/// More steps than honest arguments need: with [`depth::MOST`] levels between, they take less than 2 MiB of stack.
+const MOST_STEPS: usize = 600;
 
 impl<'s> Coercer<'s> {
     pub(crate) fn new(shape: &'s Shape, keeps_denied: bool) -> Self {
@@ -34,6 +39,7 @@ impl<'s> Coercer<'s> {
             report: Report::default(),
             keeps_denied,
             memo: Memo::default(),
+            steps: 0,
         }
     }
 
@@ -69,15 +75,33 @@ impl<'s> Coercer<'s> {
             }
             Kind::Free => self.plain(node, (id, form, &NO_LIMITS), at, around),
             Kind::Plain(plain) => self.plain(node, (id, form, plain), at, around),
-            Kind::Alternatives(alternatives) => self.alternatives(node, (id, form, alternatives), at, around),
+            Kind::Alternatives(_) | Kind::Parts(_) if !self.enter(1, at) => None,
+            Kind::Alternatives(alternatives) => {
+                let taken = self.alternatives(node, (id, form, alternatives), at, around);
+                self.steps -= 1;
+                taken
+            }
             Kind::Parts(parts) => {
                 let around = Around {
                     within: around.within.or(Some(id)),
                     ..around
                 };
-                self.parts(node, &parts.forms, at, around)
+                let taken = self.parts(node, &parts.forms, at, around);
+                self.steps -= 1;
+                taken
             }
         }
+    }
+
+    /// Whether the stack has room for so many steps, which are taken then.
+    pub(super) fn enter(&mut self, steps: usize, at: &Path<'_>) -> bool {
+        let has_room = self.steps + steps <= MOST_STEPS;
+        if has_room {
+            self.steps += steps;
+        } else {
+            self.report.refuse(at, wording::too_composed);
+        }
+        has_room
     }
 
     /// A value that anything may be: only what cannot be passed on is refused.

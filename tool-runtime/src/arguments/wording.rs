@@ -49,6 +49,12 @@ pub(crate) fn out_of_range(sent: &Node<'_>, limits: Option<&NumberLimits>) -> Is
     refused(Code::IntegerOutOfRange, sent, message)
 }
 
+/// A value that is one of several of several …
+pub(crate) fn too_composed() -> Issue {
+    let message = "too many unions stand in one another from the top to here; send a flatter value";
+    Issue::error(Code::TooDeep, "", message)
+}
+
 pub(crate) fn null(wanted: impl Display) -> Issue {
     refused(
         Code::NullNotAllowed,
