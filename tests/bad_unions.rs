@@ -118,3 +118,11 @@ fn unions_on_every_level_do_not_overflow_the_stack() {
         small.expect("a thread").join().expect("room on the stack");
     }
 }
+
+#[test]
+fn a_million_values_that_fit_are_taken() {
+    let union =
+        json!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string", "minLength": 1 }] });
+    let (errors, warnings) = told(&json!({ "items": union }), &json!({}), &list("\"1\"", 1_100_000));
+    assert_eq!((errors.len(), warnings.len()), (0, 0));
+}

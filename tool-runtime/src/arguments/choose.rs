@@ -14,9 +14,6 @@ use crate::issue::Code;
 use crate::schema::shape::{Alternatives, Form, FormId, Kind, Tag, Values};
 use crate::schema::types::Types;
 
-/// More trials than honest arguments need: about a second's work.
-const MOST_WORK: usize = 2_000_000;
-
 impl<'s> Coercer<'s> {
     /// A value where one of several forms is wanted.
     pub(super) fn alternatives<'a>(
@@ -221,7 +218,7 @@ impl<'s> Coercer<'s> {
             return *known;
         }
         self.memo.work += 1;
-        if self.memo.work > MOST_WORK {
+        if self.memo.work > self.most_work {
             return Tally {
                 errors: 1,
                 ..Tally::default()

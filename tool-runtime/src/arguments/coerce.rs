@@ -25,6 +25,8 @@ pub(crate) struct Coercer<'s> {
     /// Whether keys that the schema denies stay in the result.
     pub(super) keeps_denied: bool,
     pub(super) memo: Memo,
+    /// How many trials may be made.
+    pub(super) most_work: usize,
     /// How much of the stack is used by what stands at no other place than its parent.
     pub(super) steps: usize,
 }
@@ -32,13 +34,21 @@ pub(crate) struct Coercer<'s> {
 /// More steps than honest arguments need: with [`depth::MOST`] levels between, they take less than 2 MiB of stack.
 const MOST_STEPS: usize = 600;
 
+/// More trials than honest arguments need: about a second's work.
+const MOST_WORK: usize = 2_000_000;
+
+/// The same of large arguments, for each value in them.
+const WORK_PER_VALUE: usize = 16;
+
 impl<'s> Coercer<'s> {
-    pub(crate) fn new(shape: &'s Shape, keeps_denied: bool) -> Self {
+    /// For arguments of so many values.
+    pub(crate) fn new(shape: &'s Shape, keeps_denied: bool, size: usize) -> Self {
         Self {
             shape,
             report: Report::default(),
             keeps_denied,
             memo: Memo::default(),
+            most_work: size.saturating_mul(WORK_PER_VALUE).saturating_add(MOST_WORK),
             steps: 0,
         }
     }

@@ -108,7 +108,7 @@ fn fit<'a>(shape: &Shape, input: &'a RawArguments, policy: Policy, keeps_denied:
             };
         }
     };
-    let mut coercer = Coercer::new(shape, keeps_denied);
+    let mut coercer = Coercer::new(shape, keeps_denied, sent.size());
     coercer.report.issues = issues;
     let changed = coercer.fit(&sent, FormId::ROOT, &Path::Root, Around::all(policy.into()));
     Fitted {
