@@ -126,3 +126,27 @@ fn numbers_are_read_to_the_last_bit_wherever_they_stand() {
         );
     }
 }
+
+/// Waits.
+#[tool]
+async fn pause(
+    /// How long.
+    time: std::time::Duration,
+) -> String {
+    format!("{time:?}")
+}
+
+#[test]
+fn what_nobody_declares_never_reaches_a_type() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<pause>().unwrap();
+    let sent = r#"{"time":{"secs":1,"nanos":0,"unit":"s"}}"#;
+    let request = registry.request(ToolCall::new("id", "pause", sent));
+    assert_eq!(
+        Value::Object(request.arguments),
+        serde_json::from_str::<Value>(sent).unwrap()
+    );
+    let outcome = wait(registry.call(ToolCall::new("id", "pause", sent)));
+    assert_eq!(outcome.result.text(), Some("1s"));
+    assert_eq!(codes(&outcome), ["unknown_property /time/unit"]);
+}

@@ -186,13 +186,17 @@ impl<'s> Coercer<'s> {
             return Choice::Fits(first);
         }
         // Ways that lead to the same value are one way.
+        let keeps = std::mem::replace(&mut self.keeps_unknown, true);
         let reading = self.reading(node, first, at, around);
-        for other in rest {
-            if self.reading(node, other, at, around) != reading {
-                return Choice::Several;
-            }
+        let same = rest
+            .into_iter()
+            .all(|other| self.reading(node, other, at, around) == reading);
+        self.keeps_unknown = keeps;
+        if same {
+            Choice::Fits(first)
+        } else {
+            Choice::Several
         }
-        Choice::Fits(first)
     }
 
     /// Whether a trial makes trials of its own.

@@ -22,8 +22,8 @@ use crate::schema::types::Types;
 pub(crate) struct Coercer<'s> {
     pub(super) shape: &'s Shape,
     pub(crate) report: Report,
-    /// Whether keys that the schema denies stay in the result.
-    pub(super) keeps_denied: bool,
+    /// Whether keys that nobody declares stay in the result: a function is not given them.
+    pub(super) keeps_unknown: bool,
     pub(super) memo: Memo,
     /// How many trials may be made.
     pub(super) most_work: usize,
@@ -42,11 +42,11 @@ const WORK_PER_VALUE: usize = 16;
 
 impl<'s> Coercer<'s> {
     /// For arguments of so many values.
-    pub(crate) fn new(shape: &'s Shape, keeps_denied: bool, size: usize) -> Self {
+    pub(crate) fn new(shape: &'s Shape, keeps_unknown: bool, size: usize) -> Self {
         Self {
             shape,
             report: Report::default(),
-            keeps_denied,
+            keeps_unknown,
             memo: Memo::default(),
             most_work: size.saturating_mul(WORK_PER_VALUE).saturating_add(MOST_WORK),
             steps: 0,

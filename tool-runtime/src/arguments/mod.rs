@@ -98,7 +98,7 @@ struct Fitted<'a> {
     issues: Vec<Issue>,
 }
 
-fn fit<'a>(shape: &Shape, input: &'a RawArguments, policy: Policy, keeps_denied: bool) -> Fitted<'a> {
+fn fit<'a>(shape: &Shape, input: &'a RawArguments, policy: Policy, keeps_unknown: bool) -> Fitted<'a> {
     let (sent, issues) = match whole::object(input, policy) {
         Ok(read) => read,
         Err(refused) => {
@@ -108,7 +108,7 @@ fn fit<'a>(shape: &Shape, input: &'a RawArguments, policy: Policy, keeps_denied:
             };
         }
     };
-    let mut coercer = Coercer::new(shape, keeps_denied, sent.size());
+    let mut coercer = Coercer::new(shape, keeps_unknown, sent.size());
     coercer.report.issues = issues;
     let changed = coercer.fit(&sent, FormId::ROOT, &Path::Root, Around::all(policy.into()));
     Fitted {

@@ -19,6 +19,8 @@ enum Slot<'a> {
     Changed(Node<'a>),
     /// It stands for nothing: as if it had not been sent.
     Absent,
+    /// It was sent, and nobody takes it.
+    Untaken,
 }
 
 /// The changes to the members of one object; no memory is taken before the first.
@@ -229,8 +231,8 @@ impl<'s> Coercer<'s> {
                     self.report
                         .overlook(&at, || wording::unknown(code, key, known(), false));
                 }
-                if rest == Rest::Denied && !self.keeps_denied {
-                    edits.set(place, Slot::Absent);
+                if !self.keeps_unknown {
+                    edits.set(place, Slot::Untaken);
                 }
             }
         }
@@ -327,7 +329,7 @@ impl<'a> Edits<'a> {
             let node = match slot {
                 Slot::AsSent => node.clone(),
                 Slot::Changed(changed) => changed,
-                Slot::Absent => return None,
+                Slot::Absent | Slot::Untaken => return None,
             };
             Some((name.unwrap_or_else(|| key.clone()), node))
         });

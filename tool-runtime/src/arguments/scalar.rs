@@ -72,7 +72,7 @@ impl<'s> Coercer<'s> {
     fn plainly<'a>(&self, node: &Node<'a>, want: Types) -> Option<Node<'a>> {
         match node {
             Node::Number(number)
-                if want == Types::INTEGER && !self.keeps_denied && !number.is_plain_integer() =>
+                if want == Types::INTEGER && !self.keeps_unknown && !number.is_plain_integer() =>
             {
                 Some(Node::number(Decimal::parse(&number.text)?.integer_text()?))
             }

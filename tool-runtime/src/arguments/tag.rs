@@ -67,7 +67,7 @@ impl Coercer<'_> {
     /// For a type, an object without all keys but the tag: serde takes a variant whose key is the only one.
     pub(super) fn only_variant<'a>(&self, node: Node<'a>, keys: &[(Box<str>, FormId)]) -> Node<'a> {
         match node {
-            Node::Object(mut members) if !self.keeps_denied => {
+            Node::Object(mut members) if !self.keeps_unknown => {
                 members
                     .entries
                     .retain(|(key, _)| keys.iter().any(|(tag, _)| **tag == **key));
