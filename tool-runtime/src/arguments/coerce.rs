@@ -118,10 +118,7 @@ impl<'s> Coercer<'s> {
     pub(super) fn free(&mut self, node: &Node<'_>, at: &Path<'_>) {
         match node {
             Node::Number(number) if !number.is_finite() => {
-                let code = Code::UnsupportedNumberLiteral;
-                self.report.refuse(at, || {
-                    wording::unreadable(code, node, "a number that fits into 64 bits")
-                });
+                self.report.refuse(at, || wording::infinite(node));
             }
             Node::List(items) => {
                 for (place, item) in items.iter().enumerate() {

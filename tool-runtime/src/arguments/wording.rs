@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Write as _};
 use super::node::Node;
 use super::rules::SIXTY_FOUR_BITS;
 use crate::issue::{Code, Issue, echo};
-use crate::schema::shape::{Form, FormId, Kind, NumberLimits, Shape, Values};
+use crate::schema::shape::{Bound, Form, FormId, Kind, NumberLimits, Shape, Values};
 use crate::schema::types::Types;
 
 /// A value was changed on its way.
@@ -37,15 +37,27 @@ pub(crate) fn violated(sent: &Node<'_>, limit: impl Display) -> Issue {
     )
 }
 
+/// A number that no float can stand for.
+pub(crate) fn infinite(sent: &Node<'_>) -> Issue {
+    unreadable(
+        Code::UnsupportedNumberLiteral,
+        sent,
+        "a number that fits into 64 bits",
+    )
+}
+
 /// An integer that the type cannot hold.
 pub(crate) fn out_of_range(sent: &Node<'_>, limits: Option<&NumberLimits>) -> Issue {
-    let width = limits.and_then(|limits| limits.width).unwrap_or(SIXTY_FOUR_BITS);
-    let message = format!(
-        "{} does not fit; send an integer from {} to {}",
-        shown(sent),
-        width.least,
-        width.most
-    );
+    let mut limits = limits.cloned().unwrap_or_default();
+    let width = limits.width.unwrap_or(SIXTY_FOUR_BITS);
+    // What the schema says is narrower than what the type can hold.
+    if limits.min.is_none() && limits.above.is_none() {
+        limits.min = Some(Bound::of(width.least));
+    }
+    if limits.max.is_none() && limits.below.is_none() {
+        limits.max = Some(Bound::of(width.most));
+    }
+    let message = format!("{} does not fit; send an integer{}", shown(sent), Range(&limits));
     refused(Code::IntegerOutOfRange, sent, message)
 }
 
