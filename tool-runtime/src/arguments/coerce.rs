@@ -165,8 +165,10 @@ impl<'s> Coercer<'s> {
             }
             _ if several => {
                 let wanted = Wanted(self.shape, id);
-                self.report
-                    .refuse(at, || wording::unreadable(Code::NoAlternativeFits, node, wanted));
+                self.report.refuse(at, || match &plain.values {
+                    Some(values) => wording::not_among(values, node),
+                    None => wording::unreadable(Code::NoAlternativeFits, node, wanted),
+                });
                 None
             }
             _ => self.typed(node, types, (id, form, plain), at, around),
