@@ -150,13 +150,15 @@ impl<'s> Coercer<'s> {
             rigor: Rigor::Exact,
             ..around
         };
+        // What is tried exactly for the sake of a strict call has to be one only as well.
+        let is_strict = around.rigor == Rigor::Strict || (around.rigor == Rigor::Exact && around.denies);
         let mut conforming = None;
         for trial in trials {
             if self.weight(node, *trial, at, exact) == Tally::default() {
                 match conforming.replace(*trial) {
                     Some(_) => return Choice::Several,
                     // JSON Schema's `oneOf` is broken by a second one; leniently the first is meant.
-                    None if !exclusive || around.rigor != Rigor::Strict => return Choice::Fits(*trial),
+                    None if !exclusive || !is_strict => return Choice::Fits(*trial),
                     None => {}
                 }
             }
