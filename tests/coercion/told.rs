@@ -44,6 +44,10 @@ async fn a_refusal_says_what_is_allowed() {
         text.contains("10") && text.contains("1234"),
         "the limit and the value: {text}"
     );
+    let text = answer(&registry, "ranged", r#"{"x": 99999999999999999999}"#).await;
+    assert!(text.contains("to 10"), "the limit, not what 64 bits hold: {text}");
+    let text = answer(&registry, "number", r#"{"x": 1e400}"#).await;
+    assert!(text.contains("64 bits"), "it is a number: {text}");
     let text = answer(&registry, "integer_u8", r#"{"x": 256}"#).await;
     assert!(
         text.contains("255") && text.contains("256"),

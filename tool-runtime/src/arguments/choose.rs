@@ -11,11 +11,8 @@ use super::report::{Path, Tally};
 use super::rules::Rigor;
 use super::wording;
 use crate::issue::Code;
-use crate::schema::shape::{Alternatives, Form, FormId, Tag, Values};
+use crate::schema::shape::{Alternatives, Form, FormId, Kind, Tag, Values};
 use crate::schema::types::Types;
-
-/// More trials than honest arguments need: about a second's work.
-const MOST_WORK: usize = 2_000_000;
 
 impl<'s> Coercer<'s> {
     /// A value where one of several forms is wanted.
@@ -73,6 +70,9 @@ impl<'s> Coercer<'s> {
         around: Around,
         exclusive: bool,
     ) -> Option<Node<'a>> {
+        if !self.enter(STEPS, at) {
+            return None;
+        }
         self.memo.depth += 1;
         let choice = self.choice(node, owner, trials, at, around, exclusive);
         let taken = match choice {
@@ -98,22 +98,15 @@ impl<'s> Coercer<'s> {
                 let wanted = self.wanted(owner);
                 self.report
                     .refuse(at, || wording::unreadable(Code::NoAlternativeFits, node, wanted));
-                let (start, before) = (self.report.issues.len(), self.report.tally);
+                let mark = self.report.mark();
                 self.attempt(node, closest, at, around);
                 // Nothing was changed, so nothing is to be told of changes.
-                let mut place = 0;
-                self.report.issues.retain(|issue| {
-                    place += 1;
-                    place <= start || issue.is_error()
-                });
-                self.report.tally = Tally {
-                    errors: self.report.tally.errors,
-                    ..before
-                };
+                self.report.forget_warnings(mark);
                 None
             }
         };
         self.memo.depth -= 1;
+        self.steps -= STEPS;
         if self.memo.depth == 0 {
             self.memo.tallies.clear();
             self.memo.choices.clear();
@@ -139,7 +132,7 @@ impl<'s> Coercer<'s> {
             return *known;
         }
         let choice = self.weigh(node, trials, at, around, exclusive);
-        if is_composite(node) {
+        if is_composite(node) || trials.iter().any(|trial| self.is_composed(*trial)) {
             self.memo.choices.insert(key, choice);
         }
         choice
@@ -157,13 +150,15 @@ impl<'s> Coercer<'s> {
             rigor: Rigor::Exact,
             ..around
         };
+        // What is tried exactly for the sake of a strict call has to be one only as well.
+        let is_strict = around.rigor == Rigor::Strict || (around.rigor == Rigor::Exact && around.denies);
         let mut conforming = None;
         for trial in trials {
             if self.weight(node, *trial, at, exact) == Tally::default() {
                 match conforming.replace(*trial) {
                     Some(_) => return Choice::Several,
                     // JSON Schema's `oneOf` is broken by a second one; leniently the first is meant.
-                    None if !exclusive || around.rigor != Rigor::Strict => return Choice::Fits(*trial),
+                    None if !exclusive || !is_strict => return Choice::Fits(*trial),
                     None => {}
                 }
             }
@@ -192,14 +187,26 @@ impl<'s> Coercer<'s> {
         if rest.is_empty() {
             return Choice::Fits(first);
         }
-        // Ways that lead to the same value are one way.
+        // Ways that lead to the same value are one way; keys that are left out in the end are no part of it.
+        let keeps = std::mem::replace(&mut self.keeps_unknown, true);
         let reading = self.reading(node, first, at, around);
-        for other in rest {
-            if self.reading(node, other, at, around) != reading {
-                return Choice::Several;
-            }
+        let same = rest
+            .into_iter()
+            .all(|other| self.reading(node, other, at, around) == reading);
+        self.keeps_unknown = keeps;
+        if same {
+            Choice::Fits(first)
+        } else {
+            Choice::Several
         }
-        Choice::Fits(first)
+    }
+
+    /// Whether a trial makes trials of its own.
+    fn is_composed(&self, trial: Trial) -> bool {
+        match trial {
+            Trial::Form(form) => matches!(self.shape.form(form).kind, Kind::Alternatives(_) | Kind::Parts(_)),
+            Trial::Type(..) => false,
+        }
     }
 
     /// Whether a value is of a type that is wanted.
@@ -217,7 +224,7 @@ impl<'s> Coercer<'s> {
             return *known;
         }
         self.memo.work += 1;
-        if self.memo.work > MOST_WORK {
+        if self.memo.work > self.most_work {
             return Tally {
                 errors: 1,
                 ..Tally::default()
@@ -227,7 +234,7 @@ impl<'s> Coercer<'s> {
             this.attempt(node, trial, at, around);
         });
         let tally = tally.unwrap_or_default();
-        if is_composite(node) {
+        if is_composite(node) || self.is_composed(trial) {
             self.memo.tallies.insert(key, tally);
         }
         tally
@@ -264,10 +271,7 @@ impl<'s> Coercer<'s> {
         around: Around,
     ) -> Option<Node<'a>> {
         let mut reading = None;
-        // Keys that are left out in the end are no part of what was read.
-        let keeps_unknown = std::mem::replace(&mut self.keeps_unknown, true);
         self.tally(|this| reading = this.attempt(node, trial, at, around));
-        self.keeps_unknown = keeps_unknown;
         reading
     }
 
@@ -286,6 +290,9 @@ impl<'s> Coercer<'s> {
         result
     }
 }
+
+/// What a choice takes of the stack.
+const STEPS: usize = 2;
 
 /// Values without parts are as quickly tried again as looked up.
 fn is_composite(node: &Node<'_>) -> bool {

@@ -26,15 +26,31 @@ pub(crate) struct Coercer<'s> {
     /// not get them, it might know them all the same (`#[schemars(skip)]`, `#[serde(alias)]`).
     pub(super) keeps_unknown: bool,
     pub(super) memo: Memo,
+    /// How many trials may be made.
+    pub(super) most_work: usize,
+    /// How much of the stack is used by what stands at no other place than its parent.
+    pub(super) steps: usize,
 }
 
+/// More steps than honest arguments need: with [`depth::MOST`] levels between, they take less than 2 MiB of stack.
+const MOST_STEPS: usize = 600;
+
+/// More trials than honest arguments need: about a second's work.
+const MOST_WORK: usize = 2_000_000;
+
+/// The same of large arguments, for each value in them.
+const WORK_PER_VALUE: usize = 16;
+
 impl<'s> Coercer<'s> {
-    pub(crate) fn new(shape: &'s Shape, keeps_unknown: bool) -> Self {
+    /// For arguments of so many values.
+    pub(crate) fn new(shape: &'s Shape, keeps_unknown: bool, size: usize) -> Self {
         Self {
             shape,
             report: Report::default(),
             keeps_unknown,
             memo: Memo::default(),
+            most_work: size.saturating_mul(WORK_PER_VALUE).saturating_add(MOST_WORK),
+            steps: 0,
         }
     }
 
@@ -70,25 +86,40 @@ impl<'s> Coercer<'s> {
             }
             Kind::Free => self.plain(node, (id, form, &NO_LIMITS), at, around),
             Kind::Plain(plain) => self.plain(node, (id, form, plain), at, around),
-            Kind::Alternatives(alternatives) => self.alternatives(node, (id, form, alternatives), at, around),
+            Kind::Alternatives(_) | Kind::Parts(_) if !self.enter(1, at) => None,
+            Kind::Alternatives(alternatives) => {
+                let taken = self.alternatives(node, (id, form, alternatives), at, around);
+                self.steps -= 1;
+                taken
+            }
             Kind::Parts(parts) => {
                 let around = Around {
                     within: around.within.or(Some(id)),
                     ..around
                 };
-                self.parts(node, &parts.forms, at, around)
+                let taken = self.parts(node, &parts.forms, at, around);
+                self.steps -= 1;
+                taken
             }
         }
+    }
+
+    /// Whether the stack has room for so many steps, which are taken then.
+    pub(super) fn enter(&mut self, steps: usize, at: &Path<'_>) -> bool {
+        let has_room = self.steps + steps <= MOST_STEPS;
+        if has_room {
+            self.steps += steps;
+        } else {
+            self.report.refuse(at, wording::too_composed);
+        }
+        has_room
     }
 
     /// A value that anything may be: only what cannot be passed on is refused.
     pub(super) fn free(&mut self, node: &Node<'_>, at: &Path<'_>) {
         match node {
             Node::Number(number) if !number.is_finite() => {
-                let code = Code::UnsupportedNumberLiteral;
-                self.report.refuse(at, || {
-                    wording::unreadable(code, node, "a number that fits into 64 bits")
-                });
+                self.report.refuse(at, || wording::infinite(node));
             }
             Node::List(items) => {
                 for (place, item) in items.iter().enumerate() {
@@ -135,8 +166,10 @@ impl<'s> Coercer<'s> {
             }
             _ if several => {
                 let wanted = Wanted(self.shape, id);
-                self.report
-                    .refuse(at, || wording::unreadable(Code::NoAlternativeFits, node, wanted));
+                self.report.refuse(at, || match &plain.values {
+                    Some(values) => wording::not_among(values, node),
+                    None => wording::unreadable(Code::NoAlternativeFits, node, wanted),
+                });
                 None
             }
             _ => self.typed(node, types, (id, form, plain), at, around),
@@ -234,7 +267,7 @@ impl<'s> Coercer<'s> {
         at: &Path<'_>,
         around: Around,
     ) -> Option<Node<'a>> {
-        let start = self.report.issues.len();
+        let mark = self.report.mark();
         let mut current: Option<Node<'a>> = None;
         for part in parts {
             let changed = match &current {
@@ -245,11 +278,8 @@ impl<'s> Coercer<'s> {
         }
         // What two parts both say is said once.
         let mut said = std::collections::HashSet::new();
-        let mut place = 0;
-        self.report.issues.retain(|issue| {
-            place += 1;
-            place <= start || said.insert((issue.path.clone(), issue.code))
-        });
+        self.report
+            .retain(mark, |issue| said.insert((issue.path.clone(), issue.code)));
         current
     }
 

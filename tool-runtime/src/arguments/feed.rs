@@ -64,6 +64,10 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
         match self {
+            // By way of a float of 64 bits it would be rounded twice.
+            Node::Number(number) if number.is_plain_integer() && number.text.len() > 15 => {
+                number.visit(visitor)
+            }
             Node::Number(number) => {
                 let float = number.float();
                 #[allow(clippy::cast_possible_truncation, reason = "that is what is looked for")]
@@ -187,9 +191,9 @@ impl Number<'_> {
         self.text.parse().unwrap_or(f64::NAN)
     }
 
-    /// As `serde_json` does it: an integer if 64 bits hold it, otherwise a float.
+    /// As `serde_json` does it: an integer if 64 bits hold it (and there is no `-0`), otherwise a float.
     fn visit<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Refusal> {
-        if self.is_plain_integer() {
+        if self.is_plain_integer() && self.text != "-0" {
             if let Ok(value) = self.text.parse() {
                 return visitor.visit_u64(value);
             }

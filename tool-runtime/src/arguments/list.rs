@@ -18,7 +18,7 @@ impl<'s> Coercer<'s> {
         at: &Path<'_>,
         around: Around,
     ) -> Option<Node<'a>> {
-        let (start, tally) = (self.report.issues.len(), self.report.tally);
+        let mark = self.report.mark();
         let mut changed: Option<Vec<Node<'a>>> = None;
         for (place, item) in items.iter().enumerate() {
             let at = Path::Index(at, place);
@@ -33,9 +33,8 @@ impl<'s> Coercer<'s> {
             }
         }
         let list = list?;
-        if self.report.tally.errors > tally.errors && self.is_only_item(items, list, around) {
-            self.report.issues.truncate(start);
-            self.report.tally = tally;
+        if self.report.tally.errors > mark.tally.errors && self.is_only_item(items, list, around) {
+            self.report.rewind(mark);
             self.report.refuse(at, || ambiguous(items));
             return None;
         }
@@ -64,7 +63,7 @@ impl<'s> Coercer<'s> {
         at: &Path<'_>,
         around: Around,
     ) -> Option<Node<'a>> {
-        let (start, before) = (self.report.issues.len(), self.report.tally);
+        let mark = self.report.mark();
         let inside = Path::Index(at, 0);
         let item = if let Some(form) = list.and_then(|list| list.item(0)) {
             self.fit(node, form, &inside, around.item())
@@ -72,10 +71,9 @@ impl<'s> Coercer<'s> {
             self.free(node, &inside);
             None
         };
-        if self.report.tally.errors > before.errors {
+        if self.report.tally.errors > mark.tally.errors {
             // No item either: then it is the list that is missing.
-            self.report.issues.truncate(start);
-            self.report.tally = before;
+            self.report.rewind(mark);
             let wanted = self.wanted(id);
             self.report.refuse(at, || {
                 wording::unreadable(Code::UnsupportedArrayLiteral, node, wanted)
@@ -90,10 +88,9 @@ impl<'s> Coercer<'s> {
             );
             Issue::warning(Code::ScalarCoercedToList, "", message)
         });
-        if let Some(found) = self.report.issues.get_mut(start..) {
-            // The list before its item.
-            found.rotate_right(usize::from(!found.is_empty()));
-        }
+        // The list before its item.
+        let found = self.report.since(mark);
+        found.rotate_right(usize::from(!found.is_empty()));
         if let Some(list) = list {
             self.limit_list(&items, list, at);
         }

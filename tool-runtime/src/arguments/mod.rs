@@ -118,7 +118,7 @@ fn fit<'a>(shape: &Shape, input: &'a RawArguments, policy: Policy, keeps_unknown
             };
         }
     };
-    let mut coercer = Coercer::new(shape, keeps_unknown);
+    let mut coercer = Coercer::new(shape, keeps_unknown, sent.size());
     coercer.report.issues = issues;
     let changed = coercer.fit(&sent, FormId::ROOT, &Path::Root, Around::all(policy.into()));
     Fitted {

@@ -77,9 +77,9 @@ impl<'a> Node<'a> {
         match self {
             Self::Null => Value::Null,
             Self::Bool(is) => Value::Bool(*is),
-            Self::Number(number) => {
-                serde_json::from_str(&number.text).unwrap_or_else(|_| Value::String(number.text.to_string()))
-            }
+            Self::Number(number) => number
+                .to_value()
+                .unwrap_or_else(|| Value::String(number.text.to_string())),
             Self::Text(text) => Value::String(text.to_string()),
             Self::List(items) => Value::Array(items.iter().map(Self::to_value).collect()),
             Self::Object(members) => Value::Object(members.to_map()),
@@ -96,6 +96,15 @@ impl<'a> Node<'a> {
             Self::Text(_) => Types::STRING,
             Self::List(_) => Types::ARRAY,
             Self::Object(_) => Types::OBJECT,
+        }
+    }
+
+    /// How many values it is, with all in it.
+    pub(crate) fn size(&self) -> usize {
+        1 + match self {
+            Self::List(items) => items.iter().map(Self::size).sum(),
+            Self::Object(members) => members.entries.iter().map(|(_, entry)| entry.size()).sum(),
+            _ => 0_usize,
         }
     }
 
@@ -187,6 +196,16 @@ impl Number<'_> {
     pub(crate) fn is_integer(&self) -> bool {
         self.is_plain_integer()
             || crate::schema::decimal::Decimal::parse(&self.text).is_some_and(|number| number.is_integer())
+    }
+
+    /// As `serde_json` reads it, but floats to the last bit.
+    fn to_value(&self) -> Option<Value> {
+        let read: serde_json::Number = serde_json::from_str(&self.text).ok()?;
+        let float = self.text.parse().ok().filter(|_| read.is_f64());
+        let exact = float
+            .filter(|float| read.as_f64() != Some(*float))
+            .and_then(serde_json::Number::from_f64);
+        Some(Value::Number(exact.unwrap_or(read)))
     }
 
     /// Whether it is written as an integer.

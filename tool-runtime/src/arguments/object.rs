@@ -19,6 +19,8 @@ enum Slot<'a> {
     Changed(Node<'a>),
     /// It stands for nothing: as if it had not been sent.
     Absent,
+    /// It was sent, and nobody takes it.
+    Untaken,
 }
 
 /// The changes to the members of one object; no memory is taken before the first.
@@ -221,16 +223,16 @@ impl<'s> Coercer<'s> {
                     Code::UnknownProperty
                 };
                 let denied = rest == Rest::Denied && (around.denies || around.rigor == Rigor::Exact);
-                let known: Vec<&str> = object.properties.iter().map(|property| &*property.name).collect();
+                let known = || object.properties.iter().map(|property| &*property.name);
                 if denied {
                     self.report
-                        .refuse(&at, || wording::unknown(code, key, &known, true));
+                        .refuse(&at, || wording::unknown(code, key, known(), true));
                 } else {
                     self.report
-                        .overlook(&at, || wording::unknown(code, key, &known, false));
+                        .overlook(&at, || wording::unknown(code, key, known(), false));
                 }
                 if !self.keeps_unknown {
-                    edits.set(place, Slot::Absent);
+                    edits.set(place, Slot::Untaken);
                 }
             }
         }
@@ -327,7 +329,7 @@ impl<'a> Edits<'a> {
             let node = match slot {
                 Slot::AsSent => node.clone(),
                 Slot::Changed(changed) => changed,
-                Slot::Absent => return None,
+                Slot::Absent | Slot::Untaken => return None,
             };
             Some((name.unwrap_or_else(|| key.clone()), node))
         });

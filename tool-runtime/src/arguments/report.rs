@@ -31,12 +31,48 @@ impl Path<'_> {
 }
 
 /// The findings of a walk; of a trial only how many there are.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) issues: Vec<Issue>,
     pub(crate) tally: Tally,
     /// Whether this is a trial.
     pub(crate) quiet: bool,
+    room: Room,
+}
+
+/// How many bytes of findings are still kept, of either severity.
+///
+/// A path has all the keys on its way and may come as often as the text has values: without a limit, a text of
+/// 100 kB has findings of a gigabyte.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    errors: usize,
+    warnings: usize,
+}
+
+/// Nobody reads more than this.
+const ROOM: usize = 16 << 20;
+
+impl Default for Report {
+    fn default() -> Self {
+        Self {
+            issues: Vec::new(),
+            tally: Tally::default(),
+            quiet: false,
+            room: Room {
+                errors: ROOM,
+                warnings: ROOM,
+            },
+        }
+    }
+}
+
+/// A moment of a walk, to come back to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    kept: usize,
+    pub(crate) tally: Tally,
+    room: Room,
 }
 
 /// How many findings there are: the fewer, the better something fits.
@@ -49,10 +85,53 @@ pub(crate) struct Tally {
 }
 
 impl Report {
+    /// Now.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            kept: self.issues.len(),
+            tally: self.tally,
+            room: self.room,
+        }
+    }
+
+    /// Forgets what was found since.
+    pub(crate) fn rewind(&mut self, mark: Mark) {
+        self.issues.truncate(mark.kept);
+        self.tally = mark.tally;
+        self.room = mark.room;
+    }
+
+    /// Forgets the warnings that were found since.
+    pub(crate) fn forget_warnings(&mut self, mark: Mark) {
+        self.retain(mark, Issue::is_error);
+        self.room.warnings = mark.room.warnings;
+        self.tally = Tally {
+            errors: self.tally.errors,
+            ..mark.tally
+        };
+    }
+
+    /// What was found since.
+    pub(crate) fn since(&mut self, mark: Mark) -> &mut [Issue] {
+        self.issues.get_mut(mark.kept..).unwrap_or_default()
+    }
+
+    /// Forgets some of what was found since. What was found before is not looked at: it may be much.
+    pub(crate) fn retain(&mut self, mark: Mark, keeps: impl FnMut(&Issue) -> bool) {
+        if mark.kept < self.issues.len() {
+            let mut found = self.issues.split_off(mark.kept);
+            found.retain(keeps);
+            self.issues.append(&mut found);
+        }
+    }
+
     /// Adds a finding; `make` is called when somebody will read it.
     pub(crate) fn warn(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
         self.tally.warnings += 1;
-        self.keep(at, make);
+        if !self.quiet && self.room.warnings > 0 {
+            let size = self.keep(at, make);
+            self.room.warnings = self.room.warnings.saturating_sub(size);
+        }
     }
 
     /// Adds a finding about a key that is not taken.
@@ -64,14 +143,17 @@ impl Report {
     /// Adds a finding that stops the call.
     pub(crate) fn refuse(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
         self.tally.errors += 1;
-        self.keep(at, make);
+        if !self.quiet && self.room.errors > 0 {
+            let size = self.keep(at, make);
+            self.room.errors = self.room.errors.saturating_sub(size);
+        }
     }
 
-    fn keep(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
-        if !self.quiet {
-            let mut issue = make();
-            issue.path = at.pointer();
-            self.issues.push(issue);
-        }
+    fn keep(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) -> usize {
+        let mut issue = make();
+        issue.path = at.pointer();
+        let size = issue.path.len() + issue.message.len();
+        self.issues.push(issue);
+        size
     }
 }

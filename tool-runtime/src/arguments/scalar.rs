@@ -41,6 +41,9 @@ impl<'s> Coercer<'s> {
                 self.report.refuse(at, || match (&plain.values, code) {
                     (Some(values), _) => wording::not_among(values, node),
                     (None, Code::IntegerOutOfRange) => wording::out_of_range(node, plain.number.as_ref()),
+                    (None, Code::UnsupportedNumberLiteral) if matches!(node, Node::Number(_)) => {
+                        wording::infinite(node)
+                    }
                     (None, code) => wording::unreadable(code, node, wanted),
                 });
                 return None;

@@ -37,18 +37,34 @@ pub(crate) fn violated(sent: &Node<'_>, limit: impl Display) -> Issue {
     )
 }
 
+/// A number that no float can stand for.
+pub(crate) fn infinite(sent: &Node<'_>) -> Issue {
+    unreadable(
+        Code::UnsupportedNumberLiteral,
+        sent,
+        "a number that fits into 64 bits",
+    )
+}
+
 /// An integer that the type cannot hold.
 pub(crate) fn out_of_range(sent: &Node<'_>, limits: Option<&NumberLimits>) -> Issue {
-    let width = limits.and_then(|limits| limits.width).unwrap_or(SIXTY_FOUR_BITS);
-    // The limits of the schema are never wider than those of the type.
-    let own = |bound: fn(&NumberLimits) -> &Option<Bound>| limits.and_then(|limits| bound(limits).as_ref());
-    let least = own(|limits| &limits.min).map_or(width.least, |bound| &bound.text);
-    let most = own(|limits| &limits.max).map_or(width.most, |bound| &bound.text);
-    let message = format!(
-        "{} does not fit; send an integer from {least} to {most}",
-        shown(sent)
-    );
+    let mut limits = limits.cloned().unwrap_or_default();
+    let width = limits.width.unwrap_or(SIXTY_FOUR_BITS);
+    // What the schema says is narrower than what the type can hold.
+    if limits.min.is_none() && limits.above.is_none() {
+        limits.min = Some(Bound::of(width.least));
+    }
+    if limits.max.is_none() && limits.below.is_none() {
+        limits.max = Some(Bound::of(width.most));
+    }
+    let message = format!("{} does not fit; send an integer{}", shown(sent), Range(&limits));
     refused(Code::IntegerOutOfRange, sent, message)
+}
+
+/// A value that is one of several of several …
+pub(crate) fn too_composed() -> Issue {
+    let message = "too many unions stand in one another from the top to here; send a flatter value";
+    Issue::error(Code::TooDeep, "", message)
 }
 
 pub(crate) fn null(wanted: impl Display) -> Issue {
@@ -69,19 +85,19 @@ pub(crate) fn missing(name: &str, wanted: impl Display) -> Issue {
 }
 
 /// A key that nothing takes.
-pub(crate) fn unknown(code: Code, name: &str, known: &[&str], denied: bool) -> Issue {
+pub(crate) fn unknown<'n>(
+    code: Code,
+    name: &str,
+    mut known: impl Iterator<Item = &'n str>,
+    denied: bool,
+) -> Issue {
     let mut message = String::from("nothing of this name is known");
-    let mut names = known.iter().take(MOST_LISTED);
-    if let Some(first) = names.next() {
-        let _ = write!(message, "; known are `{}`", echo(first));
-        for name in names {
-            let _ = write!(message, ", `{}`", echo(name));
-        }
-        message.push_str(if known.len() > MOST_LISTED {
-            " and more"
-        } else {
-            ""
-        });
+    for (place, name) in known.by_ref().take(MOST_LISTED).enumerate() {
+        message.push_str(if place == 0 { "; known are " } else { ", " });
+        let _ = write!(message, "`{}`", echo(name));
+    }
+    if known.next().is_some() {
+        message.push_str(" and more");
     }
     let issue = if denied {
         Issue::error(code, "", message)

@@ -1,5 +1,6 @@
 //! JSON Schema → [`Shape`]: 2020-12 and draft-07 alike.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
@@ -32,6 +33,7 @@ impl Shape {
             queue: Vec::new(),
             by_pointer: HashMap::new(),
             by_text: HashMap::new(),
+            merged: Cell::new(0),
         };
         let root = compiler.enqueue(schema)?;
         compiler.by_pointer.insert(String::new(), root);

@@ -3,6 +3,7 @@
 //! Subschemas wait in a queue instead of on the stack. What refers to itself ends, because a schema that was met
 //! before, at the same place or (where several are merged) with the same text, keeps its number.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
@@ -18,6 +19,8 @@ pub(super) struct Compiler<'s> {
     pub(super) queue: Vec<(FormId, Value)>,
     pub(super) by_pointer: HashMap<String, FormId>,
     pub(super) by_text: HashMap<String, FormId>,
+    /// How many schemas were merged.
+    pub(super) merged: Cell<usize>,
 }
 
 /// A schema without `$ref` and `allOf`, and what had to be left out to get there.
@@ -31,6 +34,9 @@ const MOST_FORMS: usize = 50_000;
 
 /// More steps than any chain of references or `allOf`s has.
 const MOST_STEPS: usize = 64;
+
+/// More merging than any tool has use for: `allOf`s of `allOf`s double with every step.
+const MOST_MERGED: usize = 50_000;
 
 impl Compiler<'_> {
     /// The number of a subschema's form, now or later to be compiled.
@@ -103,6 +109,12 @@ impl Compiler<'_> {
         };
         if steps > MOST_STEPS {
             return Err(circle(reference.as_ref().and_then(Value::as_str).unwrap_or("#")));
+        }
+        self.merged.set(self.merged.get() + steps.min(1));
+        if self.merged.get() > MOST_MERGED {
+            let reason =
+                format!("its `$ref`s and `allOf`s lead to more than {MOST_MERGED} schemas; make it smaller");
+            return Err(SchemaError::new("", reason));
         }
         let mut parts = Vec::new();
         if let Some(reference) = reference.as_ref().and_then(Value::as_str) {

@@ -33,11 +33,7 @@ fn patterns(keywords: &Map<String, Value>) -> Vec<Regex> {
 pub(super) fn number(keywords: &Map<String, Value>) -> Option<NumberLimits> {
     let bound = |keyword| {
         let number = keywords.get(keyword).filter(|value| value.is_number())?;
-        let text: Box<str> = number.to_string().into();
-        Some(Bound {
-            whole: text.parse().ok(),
-            text,
-        })
+        Some(Bound::of(&number.to_string()))
     };
     let mut limits = NumberLimits {
         min: bound("minimum"),

@@ -1,7 +1,9 @@
 //! The last pass over the forms: what can only be known when all of them are there.
 
+use std::collections::HashSet;
+
 use super::check::SchemaError;
-use super::shape::{Alternatives, Form, FormId, Kind, Rest, Shape, Tag};
+use super::shape::{Alternatives, Form, FormId, Kind, Parts, Rest, Shape, Tag};
 use super::types::Types;
 
 /// Works out the types of composite forms, how their alternatives are told apart, and which keys they know.
@@ -67,8 +69,9 @@ impl Shape {
             Kind::Parts(parts) => {
                 let types = parts.forms.iter().map(|form| self.form(*form).types);
                 form.types = types.fold(Types::ALL, Types::and);
-                for part in &parts.forms {
-                    self.declared(*part, &mut parts.declared, &mut parts.open);
+                let mut seen = HashSet::new();
+                for part in parts.forms.clone() {
+                    self.declared(part, &mut seen, parts);
                 }
                 parts.declared.sort();
                 parts.declared.dedup();
@@ -168,19 +171,23 @@ impl Shape {
     }
 
     /// The keys that a form declares itself or through what it is composed of.
-    fn declared(&self, id: FormId, keys: &mut Vec<Box<str>>, open: &mut bool) {
+    fn declared(&self, id: FormId, seen: &mut HashSet<FormId>, whole: &mut Parts) {
+        if !seen.insert(id) {
+            return;
+        }
         let form = self.form(id);
         match &form.kind {
             Kind::Plain(plain) => {
                 if let Some(object) = &plain.object {
-                    keys.extend(object.properties.iter().map(|property| property.name.clone()));
-                    *open |= matches!(object.rest, Rest::Any | Rest::Of(_));
+                    let names = object.properties.iter().map(|property| property.name.clone());
+                    whole.declared.extend(names);
+                    whole.open |= matches!(object.rest, Rest::Any | Rest::Of(_));
                 }
             }
             Kind::Free => {}
             composite => {
                 for inner in composite.composed_of() {
-                    self.declared(*inner, keys, open);
+                    self.declared(*inner, seen, whole);
                 }
             }
         }

@@ -135,6 +135,14 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
+    /// A number by its text.
+    pub(crate) fn of(text: &str) -> Self {
+        Self {
+            text: text.into(),
+            whole: text.parse().ok(),
+        }
+    }
+
     /// Its exact value.
     pub(crate) fn value(&self) -> Decimal<'_> {
         Decimal::parse(&self.text).unwrap_or(Decimal::ZERO)

@@ -48,11 +48,14 @@ impl<'s, 'de> Keys<'s, 'de> {
 
     /// Where the value of a key stands; `None` when the key should not be there.
     pub(super) fn next(&mut self, key: Next<'de, '_>) -> Option<Place<'s>> {
-        let Some(object) = self.object else {
-            return (!self.place.is_root && self.others.insert(key)).then(|| self.place.anything());
-        };
         let name = match key {
             Next::Lasting(name) | Next::Passing(name) => name,
+        };
+        if name.starts_with(NO_KEY) {
+            return None;
+        }
+        let Some(object) = self.object else {
+            return (!self.place.is_root && self.others.insert(key)).then(|| self.place.anything());
         };
         if let Some(position) = object.position(name, self.expected) {
             let bit = 1 << position;
@@ -113,6 +116,9 @@ impl<'de> Others<'de> {
         (self.few.len() + self.many.len()) as u64
     }
 }
+
+/// `serde_json` shows raw text, and exact numbers, as an object with such a key: nothing in them would be checked.
+const NO_KEY: &str = "$serde_json::private::";
 
 /// As many properties as `seen` has bits.
 const MOST: usize = 128;

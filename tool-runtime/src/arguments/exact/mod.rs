@@ -9,7 +9,9 @@ mod conform;
 mod place;
 mod keys;
 mod scalar;
+mod floats;
 
+use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
@@ -25,7 +27,8 @@ use scalar::{Single, Variant, VariantKey};
 /// Reads the values from `text` if it conforms to the letter.
 pub(super) fn read<P: Params>(params: &P, shape: &Shape, text: &str, host: &Host<'_>) -> Option<P::Values> {
     let mut json = serde_json::Deserializer::from_str(text);
-    let place = Place::root(shape);
+    let has_floats = Cell::new(false);
+    let place = Place::root(shape, &has_floats);
     let values = params
         .stream(
             Exact {
@@ -36,7 +39,7 @@ pub(super) fn read<P: Params>(params: &P, shape: &Shape, text: &str, host: &Host
         )
         .ok()?;
     json.end().ok()?;
-    Some(values)
+    (!has_floats.get() || floats::are_exact(text)).then_some(values)
 }
 
 fn require<E: Error>(conforms: bool) -> Result<(), E> {
@@ -126,9 +129,14 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Check<'_, V> {
         visit_i128(i128) integer
         visit_u64(u64) integer
         visit_u128(u128) integer
-        visit_f64(f64) float
         visit_str(&str) text
         visit_borrowed_str(&'de str) text
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<V::Value, E> {
+        self.place.note_float();
+        require(conform::float(self.place.form, value))?;
+        self.visitor.visit_f64(value)
     }
 
     fn visit_string<E: Error>(self, value: String) -> Result<V::Value, E> {

@@ -1,5 +1,7 @@
 //! Where in a schema the fast path stands.
 
+use std::cell::Cell;
+
 use serde::de::Error;
 
 use super::conform;
@@ -13,15 +15,18 @@ pub(super) struct Place<'s> {
     pub(super) form: &'s Form,
     /// The arguments as a whole: there, a key that is not declared is always worth a word.
     pub(super) is_root: bool,
+    /// Whether a float came, anywhere.
+    floats: &'s Cell<bool>,
 }
 
 impl<'s> Place<'s> {
     /// The arguments as a whole.
-    pub(super) fn root(shape: &'s Shape) -> Self {
+    pub(super) fn root(shape: &'s Shape, floats: &'s Cell<bool>) -> Self {
         Self {
             shape,
             form: shape.form(FormId::ROOT),
             is_root: true,
+            floats,
         }
     }
 
@@ -41,6 +46,11 @@ impl<'s> Place<'s> {
             is_root: false,
             ..self
         }
+    }
+
+    /// Notes that a float came.
+    pub(super) fn note_float(self) {
+        self.floats.set(true);
     }
 
     /// The limits for arrays; `None` when telling takes more than a look.

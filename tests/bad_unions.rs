@@ -1,0 +1,128 @@
+//! Schemas that multiply, and arguments made for them: a clear answer, in little time, stack and memory.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+use tool_runtime::{Issue, ToolCall, ToolDefinition, ToolRegistry};
+
+/// Linear time, in a debug build on a busy machine.
+const QUICK: Duration = Duration::from_secs(15);
+
+/// The errors and warnings about the only argument `x`.
+fn told(schema: &Value, definitions: &Value, text: &str) -> (Vec<Issue>, Vec<Issue>) {
+    let mut registry = ToolRegistry::new();
+    register(&mut registry, schema, definitions).expect("the tool is sound");
+    let started = Instant::now();
+    let request = registry.request(ToolCall::new("id", "tool", text));
+    assert!(started.elapsed() < QUICK, "{:?}", started.elapsed());
+    (request.errors, request.warnings)
+}
+
+fn register(registry: &mut ToolRegistry, schema: &Value, definitions: &Value) -> Result<(), String> {
+    let schema = json!({ "type": "object", "properties": { "x": schema }, "$defs": definitions });
+    let tool = ToolDefinition::new("tool", "Takes what its schema says.", schema);
+    let started = Instant::now();
+    let registered = registry.register_dynamic(tool, async |arguments: Value, _| arguments);
+    assert!(started.elapsed() < QUICK, "{:?}", started.elapsed());
+    registered.map(|_| ()).map_err(|error| error.to_string())
+}
+
+fn list(item: &str, times: usize) -> String {
+    format!("{{\"x\":[{}{item}]}}", format!("{item},").repeat(times - 1))
+}
+
+fn name(level: usize) -> String {
+    format!("Level{level}")
+}
+
+fn reference(level: usize) -> Value {
+    json!({ "$ref": format!("#/$defs/{}", name(level)) })
+}
+
+/// Definitions that each lead to the next, and the last one.
+fn levels(count: usize, each: impl Fn(Value) -> Value, last: Value) -> Value {
+    let between = (0..count).map(|level| (name(level), each(reference(level + 1))));
+    Value::Object(between.chain([(name(count), last)]).collect::<Map<_, _>>())
+}
+
+#[test]
+fn a_hundred_thousand_mistakes_take_linear_time() {
+    let integer_or_object = json!({ "anyOf": [{ "type": "integer" }, { "type": "object" }] });
+    let (errors, _) = told(
+        &json!({ "items": integer_or_object }),
+        &json!({}),
+        &list("\"a\"", 100_000),
+    );
+    assert_eq!(errors.len(), 200_000);
+
+    let both =
+        json!({ "allOf": [{ "type": "string", "pattern": "1" }, { "type": "string", "pattern": "2" }] });
+    let (errors, warnings) = told(&json!({ "items": both }), &json!({}), &list("12", 100_000));
+    assert_eq!((errors.len(), warnings.len()), (0, 100_000));
+}
+
+#[test]
+fn a_long_path_is_not_told_without_end() {
+    let key = "k".repeat(500_000);
+    let text = format!("{{\"x\":{{\"{key}\":[{}1]}}}}", "1e400,".repeat(100_000));
+    let (errors, warnings) = told(&json!({ "type": "object" }), &json!({}), &text);
+    let size: usize = errors.iter().map(|error| error.path.len()).sum();
+    assert!(!errors.is_empty() && size < 32 << 20, "{size} bytes");
+    assert!(warnings.is_empty());
+    // Forgotten findings leave room for the one that stays.
+    let text = format!("{{\"x\":{{\"{key}\":[{}1],\"z\":1}}}}", "\"a\",".repeat(100));
+    let lists = json!({ "type": "object", "additionalProperties": {
+        "type": "array", "items": { "type": "array", "items": { "type": "integer" } },
+    } });
+    let (errors, _) = told(&lists, &json!({}), &text);
+    let codes: Vec<_> = errors.iter().map(|error| error.code.as_str()).collect();
+    assert_eq!(codes, ["ambiguous_list", "unsupported_array_literal"]);
+}
+
+#[test]
+fn schemas_that_double_are_refused_or_shared() {
+    let mut registry = ToolRegistry::new();
+    let twice = levels(
+        24,
+        |next| json!({ "allOf": [next.clone(), next] }),
+        json!({ "type": "string" }),
+    );
+    let refused = register(&mut registry, &reference(0), &twice).expect_err("2^24 schemas");
+    assert!(refused.contains("make it smaller"), "{refused}");
+
+    let ten = |next: Value| json!({ "anyOf": vec![next; 10] });
+    let object = json!({ "type": "object", "properties": { "a": {} } });
+    let parts = json!({ "allOf": [{ "pattern": "a" }, { "pattern": "b" }, reference(0)] });
+    register(&mut registry, &parts, &levels(14, ten, object)).expect("the tool is sound");
+}
+
+#[test]
+fn unions_on_every_level_do_not_overflow_the_stack() {
+    for keyword in ["anyOf", "oneOf"] {
+        let union = |next: Value| json!({ keyword: [next, { "type": "boolean" }] });
+        let object = json!({ "type": "object", "properties": { "a": reference(0) }, "required": ["a"] });
+        let definitions = levels(14, union, object);
+        let small = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+            for depth in [5, 120] {
+                for (leaf, fits) in [("true", true), ("1", true), ("\"x\"", false)] {
+                    let text = format!("{{\"x\":{}{leaf}{}}}", "{\"a\":".repeat(depth), "}".repeat(depth));
+                    let (errors, _) = told(&reference(0), &definitions, &text);
+                    if depth > 100 {
+                        assert_eq!(errors.last().map(|error| error.code.as_str()), Some("too_deep"));
+                    } else {
+                        assert_eq!(errors.is_empty(), fits, "{leaf}: {errors:?}");
+                    }
+                }
+            }
+        });
+        small.expect("a thread").join().expect("room on the stack");
+    }
+}
+
+#[test]
+fn a_million_values_that_fit_are_taken() {
+    let union =
+        json!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string", "minLength": 1 }] });
+    let (errors, warnings) = told(&json!({ "items": union }), &json!({}), &list("\"1\"", 1_100_000));
+    assert_eq!((errors.len(), warnings.len()), (0, 0));
+}

@@ -1,0 +1,152 @@
+//! Arguments are read in two ways, straight from the text while all is exact and through a tree otherwise: both give
+//! the same values.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use serde_json::Value;
+use tool_runtime::schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use tool_runtime::serde::Deserialize;
+use tool_runtime::{ToolCall, ToolOutcome, ToolRegistry, tool};
+
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    runtime.unwrap().block_on(future)
+}
+
+/// Answers with raw JSON.
+#[tool]
+async fn raw(
+    /// Anything.
+    any: Raw,
+) -> String {
+    any.0.get().to_owned()
+}
+
+#[derive(Deserialize)]
+#[serde(crate = "tool_runtime::serde")]
+struct Raw(Box<serde_json::value::RawValue>);
+
+impl JsonSchema for Raw {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Raw".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object" })
+    }
+}
+
+#[test]
+fn raw_text_is_checked_like_any_other() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<raw>().unwrap();
+    let read = |any: &str| wait(registry.call(ToolCall::new("id", "raw", format!(r#"{{"any":{any}}}"#))));
+    assert_eq!(read(r#"{"a": 1.50}"#).result.text(), Some(r#"{"a":1.50}"#));
+    assert_eq!(codes(&read(r#"{"a":1,"a":2}"#)), ["duplicate_key /any/a"]);
+    assert_eq!(codes(&read("5")), ["!unsupported_object_literal /any"]);
+    assert_eq!(
+        codes(&read(r#"{"a":1e400}"#)),
+        ["!unsupported_number_literal /any/a"]
+    );
+    let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(500), "]".repeat(500));
+    assert_eq!(codes(&read(&deep)), ["!too_deep "]);
+}
+
+fn codes(outcome: &ToolOutcome) -> Vec<String> {
+    let errors = outcome
+        .errors
+        .iter()
+        .map(|issue| format!("!{} {}", issue.code, issue.path));
+    let warnings = outcome
+        .warnings
+        .iter()
+        .map(|issue| format!("{} {}", issue.code, issue.path));
+    errors.chain(warnings).collect()
+}
+
+/// Answers with its arguments, numbers to the last bit.
+#[tool]
+async fn digits(
+    /// A float.
+    long: Option<f64>,
+    /// A short float.
+    short: Option<f32>,
+    /// Anything.
+    any: Option<Value>,
+) -> String {
+    format!("{long:?} {short:?} {any:?}")
+}
+
+#[test]
+fn numbers_are_read_to_the_last_bit_wherever_they_stand() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<digits>().unwrap();
+    let read = |text: &str| {
+        wait(registry.call(ToolCall::new("id", "digits", text)))
+            .result
+            .text()
+            .unwrap()
+            .to_owned()
+    };
+    for (sent, long, short) in [
+        (
+            "-29.4884363315860972843904911894403272553001",
+            "-29.488436331586097",
+            "-29.488436",
+        ),
+        ("47280284444097675e-139", "4.7280284444097676e-123", "0.0"),
+        (
+            "22927013312786394.240069902397",
+            "2.2927013312786396e16",
+            "2.2927014e16",
+        ),
+        ("1152921573326323713", "1.1529215733263237e18", "1.1529216e18"),
+        ("-0", "-0.0", "-0.0"),
+    ] {
+        // With and without something that has to be coerced: both ways through the runtime.
+        for unknown in ["", r#","unknown":1"#] {
+            let wanted = format!("Some({long}) Some({short}) None");
+            assert_eq!(
+                read(&format!(r#"{{"long":{sent},"short":{sent}{unknown}}}"#)),
+                wanted,
+                "{sent}"
+            );
+        }
+    }
+    for sent in [
+        "-29.4884363315860972843904911894403272553001",
+        "-0",
+        "[1e15,0.30000000000000004]",
+    ] {
+        assert_eq!(
+            read(&format!(r#"{{"any":{sent}}}"#)),
+            read(&format!(r#"{{"any":{sent},"unknown":1}}"#))
+        );
+    }
+}
+
+/// Waits.
+#[tool]
+async fn pause(
+    /// How long.
+    time: std::time::Duration,
+) -> String {
+    format!("{time:?}")
+}
+
+#[test]
+fn what_nobody_declares_never_reaches_a_type() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<pause>().unwrap();
+    let sent = r#"{"time":{"secs":1,"nanos":0,"unit":"s"}}"#;
+    let request = registry.request(ToolCall::new("id", "pause", sent));
+    assert_eq!(
+        Value::Object(request.arguments),
+        serde_json::from_str::<Value>(sent).unwrap()
+    );
+    let outcome = wait(registry.call(ToolCall::new("id", "pause", sent)));
+    assert_eq!(outcome.result.text(), Some("1s"));
+    assert_eq!(codes(&outcome), ["unknown_property /time/unit"]);
+}
