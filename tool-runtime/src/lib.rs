@@ -1,3 +1,4 @@
+#![doc = "[coercion]: crate::coercion"] // the first definition of a link counts: not the README's path in the repository
 #![doc = include_str!("../README.md")]
 
 // Floors, bottom up: a file imports only from those above it in this list.
@@ -34,6 +35,7 @@ pub mod layer;
 mod batch;
 mod registry;
 pub mod testing;
+pub mod coercion;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
