@@ -58,6 +58,9 @@ impl ToolRegistry {
     }
 
     /// Gives the tools a value that they take as `State<T>`; replaces an earlier one of the same type.
+    ///
+    /// [`state`](Self::state) hands it out again. A value that is in an `Arc` already is given as one, and taken as
+    /// `State<Arc<T>>`.
     #[must_use]
     pub fn with_state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.tools_mut().states.insert(value);
@@ -138,7 +141,43 @@ impl ToolRegistry {
     /// Registers a tool that is known by its definition only.
     ///
     /// The handler gets the arguments as an object, coerced to the schema. Unknown ones are in it: what they mean
-    /// is for the handler to say.
+    /// is for the handler to say. Defaults of the schema are not: it reads what is absent as it likes.
+    ///
+    /// It answers with an [`Answer`]: a `Result` of anything that a `#[tool]` may return, or a `String`, a
+    /// `&'static str`, a [`Value`], [`Blocks`](crate::Blocks), a [`ToolOutput`](crate::ToolOutput) or `()`.
+    ///
+    /// What it captures it clones for each call, since calls run side by side:
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use tool_runtime::{ToolDefinition, ToolRegistry, serde_json::json};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let client = Arc::new(Mutex::new(Vec::new()));
+    /// let handle = Arc::clone(&client);
+    /// let mut registry = ToolRegistry::new();
+    /// registry.register_dynamic(
+    ///     ToolDefinition::new("send", "Send a message.", json!({
+    ///         "type": "object",
+    ///         "properties": { "text": { "type": "string", "description": "What to send." } },
+    ///         "required": ["text"],
+    ///     })),
+    ///     move |arguments, _| {
+    ///         let client = Arc::clone(&handle);
+    ///         async move {
+    ///             let text = arguments["text"].as_str().ok_or("there is no `text`")?;
+    ///             client.lock().map_err(|_| "the client is out of order")?.push(text.to_owned());
+    ///             Ok::<_, &str>("sent")
+    ///         }
+    ///     },
+    /// )?;
+    /// let result = registry.execute_tool("toolu_01", "send", r#"{ "text": "hello" }"#).await;
+    /// assert_eq!(result.text(), Some("sent"));
+    /// assert_eq!(*client.lock().unwrap(), ["hello"]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -255,6 +294,7 @@ impl ToolRegistry {
     }
 
     /// Reads a call's arguments without running anything: what a permission dialog shows and a gateway passes on.
+    /// Defaults are not among them; they are put in when the function runs.
     pub fn request(&self, call: ToolCall) -> ToolCallRequest {
         let ToolCall {
             id,

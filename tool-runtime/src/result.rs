@@ -198,7 +198,7 @@ pub struct ToolOutcome {
     pub errors: Vec<Issue>,
     /// From the call's arrival to its answer, layers included.
     pub duration: Duration,
-    /// Why there is no answer of the function's own; `None` when there is one.
+    /// What went wrong; `None` when nothing did, or a layer that answered by itself does not say.
     pub failure: Option<Failure>,
 }
 
@@ -215,7 +215,7 @@ impl ToolOutcome {
     }
 }
 
-/// Why a call has an answer that its function did not give.
+/// What went wrong with a call. But for [`Failed`](Self::Failed), the answer is not the function's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Failure {
@@ -223,7 +223,7 @@ pub enum Failure {
     NotFound,
     /// The arguments were refused; see [`ToolOutcome::errors`].
     InvalidArguments,
-    /// The function returned an error.
+    /// The function ran to its end and answered with an error of its own.
     Failed,
     /// The function panicked.
     Panicked,

@@ -44,6 +44,9 @@ pub mod chat {
 
     /// The same with `strict: true`, in the published subset.
     ///
+    /// All parameters are required there, so the model sends `null` for one that may be absent or has a default. Read
+    /// such calls under `Lenient` or `Lossless`: `Strict` refuses `null` for what has a default.
+    ///
     /// ```
     /// use tool_runtime::{ToolDefinition, format::openai::chat, serde_json::json};
     ///
@@ -151,6 +154,9 @@ pub mod responses {
     }
 
     /// The same with `strict: true`, in the published subset.
+    ///
+    /// All parameters are required there, so the model sends `null` for one that may be absent or has a default. Read
+    /// such calls under `Lenient` or `Lossless`: `Strict` refuses `null` for what has a default.
     ///
     /// # Errors
     ///
