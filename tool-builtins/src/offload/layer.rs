@@ -20,8 +20,11 @@ use super::writer::{FileWriter, Writer};
 /// Files lie in the directory of the call's session ([`Context::session`](tool_runtime::Context::session)); the
 /// `session_id` of the options is for calls without one.
 ///
-/// **Nothing is lost**: when a content cannot be written, the result goes back as it was, and a warning goes to
-/// [`tracing`].
+/// When a content cannot be written, the result goes back as it was, and a warning goes to [`tracing`].
+///
+/// **One file for each id**: a file is named by its `tool_use_id`, so a second result with the same id in the same
+/// session overwrites the first, to which an earlier message may still point (seed 001 wants it so). Ids of the
+/// large APIs are unique; where a server repeats them (`call_0` in every turn), give each turn a session of its own.
 ///
 /// ```
 /// use tool_builtins::offload::{OffloadLayer, OffloadOptions};
