@@ -215,7 +215,8 @@ impl ToolOutcome {
     }
 }
 
-/// What went wrong with a call. But for [`Failed`](Self::Failed), the answer is not the function's own.
+/// What went wrong with a call. The answer is the function's own with [`Failed`](Self::Failed), and where it still gave
+/// one after it was told to stop ([`TimedOut`](Self::TimedOut), [`Cancelled`](Self::Cancelled)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Failure {
