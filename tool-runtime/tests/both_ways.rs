@@ -3,10 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tool_runtime::schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use tool_runtime::serde::Deserialize;
-use tool_runtime::{ToolCall, ToolOutcome, ToolRegistry, tool};
+use tool_runtime::serde::{Deserialize, Deserializer};
+use tool_runtime::{RawArguments, ToolCall, ToolOutcome, ToolRegistry, tool};
 
 fn wait<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -149,4 +149,61 @@ fn what_nobody_declares_never_reaches_a_type() {
     let outcome = wait(registry.call(ToolCall::new("id", "pause", sent)));
     assert_eq!(outcome.result.text(), Some("1s"));
     assert_eq!(codes(&outcome), ["unknown_property /time/unit"]);
+}
+
+/// Tells which of the two readers read it.
+struct ReadBy(&'static str);
+
+impl<'de> Deserialize<'de> for ReadBy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        bool::deserialize(deserializer).map(|_| Self(std::any::type_name::<D>()))
+    }
+}
+
+impl JsonSchema for ReadBy {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ReadBy".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        bool::json_schema(generator)
+    }
+}
+
+/// Tell who read it.
+#[tool]
+async fn read_by(
+    /// Anything.
+    it: ReadBy,
+) -> &'static str {
+    it.0
+}
+
+#[test]
+fn exact_text_is_read_without_a_tree() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<read_by>().unwrap();
+    for (input, is_streamed) in [
+        (RawArguments::from(r#"{"it": true}"#), true),
+        (r#"{"it": "true"}"#.into(), false),
+        (r#"{"it": true, "more": 1}"#.into(), false),
+        (json!({ "it": true }).into(), false),
+    ] {
+        let result = wait(registry.execute_tool("1", "read_by", input.clone()));
+        let reader = result.text().unwrap();
+        assert_eq!(
+            reader.contains("arguments::exact::"),
+            is_streamed,
+            "{input:?} by {reader}"
+        );
+        assert_eq!(
+            reader.contains("arguments::node::"),
+            !is_streamed,
+            "{input:?} by {reader}"
+        );
+    }
 }
