@@ -1,9 +1,12 @@
-//! The spans a host sees: names and fields of OpenTelemetry's GenAI conventions, and nobody's arguments.
+//! The spans and events a host sees: names and fields of OpenTelemetry's GenAI conventions, nobody's arguments, and
+//! what registering a tool warns of.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
+use serde_json::json;
+use tool_runtime::{ToolDefinition, ToolRegistry, tool};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
@@ -134,4 +137,63 @@ async fn a_call_that_a_layer_refuses_has_its_span_too() {
     registry().layer(shut).execute_tool("toolu_1", "hang", "{}").await;
     let (_, fields) = only_span(&seen);
     assert_eq!(fields.get("error.type").map(String::as_str), Some("layer_error"));
+}
+
+/// What registering warns of: tool, path and text.
+fn warned_of(register: impl FnOnce(&mut ToolRegistry)) -> Vec<[String; 3]> {
+    let _alone = ALONE.blocking_lock();
+    let seen = Seen::default();
+    let subscriber = tracing_subscriber::registry().with(seen.clone());
+    tracing::subscriber::with_default(subscriber, || register(&mut ToolRegistry::new()));
+    let events = seen.events.lock().unwrap();
+    events
+        .iter()
+        .map(|event| ["tool", "path", "message"].map(|field| event[field].clone()))
+        .collect()
+}
+
+#[test]
+fn registering_warns_of_what_is_not_enforced() {
+    let warned = warned_of(|registry| {
+        let schema = json!({
+            "type": "object",
+            "properties": { "x": { "type": "integer", "not": { "const": 3 } }, "y": { "type": "integer" } },
+        });
+        let definition = ToolDefinition::new("loose", "Is loose.", schema);
+        registry.register_dynamic(definition, async |_, _| "").unwrap();
+    });
+    let [[tool, path, message]] = warned.as_slice() else {
+        panic!("{warned:?}")
+    };
+    assert_eq!([tool.as_str(), path], ["loose", "/properties/x/not"]);
+    assert!(message.contains("not"), "{message}");
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Place {
+    /// How far north.
+    lat: f64,
+    lon: f64,
+}
+
+/// Go somewhere.
+#[tool]
+async fn go(
+    /// Where to.
+    to: Place,
+) -> f64 {
+    to.lat + to.lon
+}
+
+#[test]
+fn registering_warns_of_nested_properties_without_a_description() {
+    let warned = warned_of(|registry| {
+        registry.register::<go>().unwrap();
+    });
+    let expected = [
+        "go",
+        "/properties/to/properties/lon",
+        "this property has no description, the model has to guess",
+    ];
+    assert_eq!(warned, [expected.map(ToOwned::to_owned)]);
 }
