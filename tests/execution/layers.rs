@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tool_runtime::layer::BoxError;
 use tool_runtime::result::Failure;
-use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolRegistry};
+use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolOutput, ToolRegistry, ToolResult};
 use tower::ServiceExt;
 use tower_layer::{Layer, layer_fn};
 use tower_service::Service;
@@ -17,7 +17,7 @@ use crate::tools::registry;
 
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// Writes down the calls that pass, and refuses those of `forbidden`.
+/// Writes down the calls that pass, refuses those of `forbidden`, and answers those of `known` by itself.
 #[derive(Clone)]
 struct Watch<S> {
     inner: S,
@@ -55,6 +55,12 @@ where
             "forbidden" => Box::pin(async { Err("you may not; ask the user".into()) }),
             "explode" => panic!("a layer's own"),
             "forged" => Box::pin(self.inner.call(ToolCall::new("other", "answer", "{}"))),
+            "known" => Box::pin(async {
+                Ok(ToolOutcome::new(ToolResult::new(
+                    "other",
+                    ToolOutput::text("from the cache"),
+                )))
+            }),
             _ => Box::pin(self.inner.call(call)),
         }
     }
@@ -121,6 +127,17 @@ async fn what_a_layer_fails_with_is_a_result_with_the_calls_id() {
     assert_eq!(outcome.result.text(), Some("you may not; ask the user"));
     assert_eq!(outcome.result.tool_use_id, "toolu_1");
     assert!(outcome.result.is_error);
+}
+
+#[tokio::test]
+async fn what_a_layer_answers_by_itself_is_a_result_with_the_calls_id() {
+    let log = Log::default();
+    let outcome = registry()
+        .layer(watch("w", &log))
+        .call(ToolCall::new("toolu_1", "known", "{}"))
+        .await;
+    assert_eq!(outcome.result.text(), Some("from the cache"));
+    assert_eq!(outcome.result.tool_use_id, "toolu_1");
 }
 
 #[tokio::test]
