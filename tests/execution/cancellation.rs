@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tool_runtime::result::Failure;
 use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolRegistry, tool};
 
-use crate::tools::{definition, registry};
+use crate::tools::{Gauge, definition, registry};
 
 async fn cancelled_after(delay: Duration, name: &str) -> (ToolOutcome, Duration) {
     let token = CancellationToken::new();
@@ -83,6 +83,37 @@ async fn a_deadline_stops_a_hanging_tool() {
     assert_eq!(outcome.failure, Some(Failure::TimedOut));
     assert_eq!(outcome.result.tool_use_id, "toolu_1");
     assert!(outcome.duration >= SOON);
+}
+
+/// Whatever it holds is released by the time that its answer is there.
+#[tokio::test]
+async fn a_tool_that_is_stopped_is_dropped_and_not_leaked() {
+    let gauge = Arc::new(Gauge::default());
+    let mut registry = ToolRegistry::new();
+    let keep = Arc::clone(&gauge);
+    registry
+        .register_dynamic(definition("hold"), move |_, _| {
+            let inside = keep.enter();
+            async move {
+                std::future::pending::<()>().await;
+                drop(inside);
+            }
+        })
+        .unwrap();
+    let token = CancellationToken::new();
+    let by_time = Context::new().with_timeout(SOON);
+    let by_token = Context::new().with_cancellation(token.clone());
+    for (context, failure) in [(by_time, Failure::TimedOut), (by_token, Failure::Cancelled)] {
+        let call = registry.call(ToolCall::new("toolu_1", "hold", "{}").with_context(context));
+        let (outcome, ()) = tokio::join!(call, async {
+            assert_eq!(gauge.now(), 1, "it has started");
+            if failure == Failure::Cancelled {
+                token.cancel();
+            }
+        });
+        assert_eq!(outcome.failure, Some(failure));
+        assert_eq!(gauge.now(), 0, "{failure:?}");
+    }
 }
 
 #[tokio::test]
