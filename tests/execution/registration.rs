@@ -1,7 +1,7 @@
 //! What a registry takes and refuses, and its subsets.
 
 use serde_json::json;
-use tool_runtime::{RegistryError, State, ToolCall, ToolDefinition, ToolRegistry, tool};
+use tool_runtime::{RawArguments, RegistryError, State, ToolCall, ToolDefinition, ToolRegistry, tool};
 
 use crate::tools::{definition, registry};
 
@@ -252,4 +252,34 @@ async fn warnings_go_behind_the_answer_on_request() {
         .execute_tool("1", "with_default", r#"{"seconds":9}"#)
         .await;
     assert_eq!(result.text(), Some("9"));
+}
+
+/// Tell the limit.
+#[tool]
+async fn limit(limit: State<u8>) -> u8 {
+    *limit
+}
+
+#[tokio::test]
+async fn a_second_state_of_one_type_replaces_the_first() {
+    let mut registry = ToolRegistry::new().with_state(1_u8).with_state(2_u8);
+    assert_eq!(registry.state::<u8>().as_deref(), Some(&2));
+    registry.register::<limit>().unwrap();
+    assert_eq!(registry.execute_tool("1", "limit", "{}").await.text(), Some("2"));
+}
+
+#[test]
+fn a_request_shows_the_arguments_as_they_came() {
+    let sent: [(RawArguments, _); 3] = [
+        (r#"{ "a": 1.50 }"#.into(), json!(r#"{ "a": 1.50 }"#)),
+        (json!({ "a": [1, null] }).into(), json!({ "a": [1, null] })),
+        (b"{\"a\": \"\xff\"}"[..].into(), json!("{\"a\": \"\u{fffd}\"}")),
+    ];
+    for (input, shown) in sent {
+        for name in ["answer", "nope"] {
+            let request = registry().request(ToolCall::new("toolu_1", name, input.clone()));
+            assert_eq!(request.raw_arguments, input);
+            assert_eq!(serde_json::to_value(request).unwrap()["raw_arguments"], shown);
+        }
+    }
 }
