@@ -1,5 +1,6 @@
-//! What is written about the code is true: both READMEs alike, every example named.
+//! What is written about the code is true: both READMEs alike, every example named, every key in its table.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use tool_runtime::issue::Code;
@@ -90,4 +91,63 @@ fn the_rules_of_coercion_name_every_code() {
         "docs/coercion.md says when each code arises; it does not name: {}",
         missing.join(", "),
     );
+}
+
+/// The words of a list of keys in the macro's source.
+fn keys_in_source(list: &str) -> BTreeSet<String> {
+    let source = text("tool-macros/src/attr.rs");
+    let (_, rest) = source
+        .split_once(&format!("const {list}: &[&str] = &["))
+        .unwrap_or_else(|| panic!("tool-macros/src/attr.rs has no `{list}`"));
+    let (words, _) = rest.split_once(']').unwrap();
+    words.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// The keys in the first column of the first table after `heading`: each code there begins with one.
+fn keys_in_table(document: &str, heading: &str) -> BTreeSet<String> {
+    let document_text = text(document);
+    let (_, rest) = document_text
+        .split_once(heading)
+        .unwrap_or_else(|| panic!("{document} has no {heading:?}"));
+    let rows = rest
+        .lines()
+        .skip(1)
+        .skip_while(|line| !line.starts_with("|---"))
+        .skip(1)
+        .take_while(|line| line.starts_with('|'));
+    let codes = rows.flat_map(|row| {
+        let cell = row.split(" | ").next().unwrap_or_default();
+        cell.split('`').skip(1).step_by(2)
+    });
+    codes
+        .map(|code| code.split(|c: char| c != '_' && !c.is_ascii_lowercase()).next())
+        .map(|key| key.unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[test]
+fn the_tables_of_keys_name_those_that_the_macro_takes() {
+    let tables = [
+        (
+            "tool-runtime/src/docs/tool.md",
+            "# Keys of `#[tool(..)]`",
+            "TOOL_KEYS",
+        ),
+        (
+            "tool-runtime/src/docs/tool.md",
+            "# Keys of `#[arg(..)]`",
+            "ARG_KEYS",
+        ),
+        ("README.md", "\n| on the function |", "TOOL_KEYS"),
+        ("README.md", "\n| on a parameter: `#[arg(..)]` |", "ARG_KEYS"),
+        ("README.zh-CN.md", "\n| 写在函数上 |", "TOOL_KEYS"),
+        ("README.zh-CN.md", "\n| 写在参数上：`#[arg(..)]` |", "ARG_KEYS"),
+    ];
+    for (document, heading, list) in tables {
+        assert_eq!(
+            keys_in_table(document, heading),
+            keys_in_source(list),
+            "the table after {heading:?} in {document} (left) and `{list}` in tool-macros/src/attr.rs (right)",
+        );
+    }
 }
