@@ -1,6 +1,7 @@
 //! Mistakes, and what the compiler says about each: exactly one error, under the smallest guilty token.
 //!
-//! The texts are those of one compiler, [`COMPILER`]; with another, the comparison is ignored, and says so.
+//! The texts are those of one compiler, [`COMPILER`]; with another, the comparison is ignored, and says so. With
+//! `UI_TESTS=required` in the environment it fails instead: where that compiler is there on purpose.
 //!
 //! `TRYBUILD=overwrite cargo test -p tool-runtime --test ui` writes the expectations anew.
 
@@ -23,6 +24,10 @@ fn mistakes() {
         // Straight to stderr: the harness hides what a passing test prints.
         let ignored = format!(
             "\nIGNORED: the compile-fail suite, whose texts are those of {COMPILER}x; this is {version}\n"
+        );
+        assert!(
+            std::env::var_os("UI_TESTS").is_none_or(|said| said != "required"),
+            "{ignored}"
         );
         std::io::stderr().write_all(ignored.as_bytes()).unwrap();
         return;
