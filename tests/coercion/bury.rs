@@ -34,7 +34,7 @@ pub fn schema(schema: &Value) -> Value {
 }
 
 pub fn text(sent: &str) -> String {
-    format!(r#"{{"deep": [{{"inner": {sent}}}]}}"#)
+    format!(r#"{{"deep":[{{"inner":{sent}}}]}}"#)
 }
 
 pub fn value(value: &Value) -> Value {

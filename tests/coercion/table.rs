@@ -153,6 +153,7 @@ impl Row {
         let runs = match way {
             Way::TypedText | Way::TypedValue => self.untyped.is_none(),
             Way::DynamicText | Way::DynamicValue => self.undynamic.is_none(),
+            Way::TypedBuriedText | Way::TypedBuriedValue => self.untyped.is_none() && self.can_be_buried(),
             Way::BuriedText | Way::BuriedValue => self.undynamic.is_none() && self.can_be_buried(),
         };
         let columns = if way.is_text() {

@@ -14,28 +14,36 @@ pub enum Way {
     TypedValue,
     BuriedText,
     BuriedValue,
+    TypedBuriedText,
+    TypedBuriedValue,
 }
 
 impl Way {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::DynamicText,
         Self::DynamicValue,
         Self::TypedText,
         Self::TypedValue,
         Self::BuriedText,
         Self::BuriedValue,
+        Self::TypedBuriedText,
+        Self::TypedBuriedValue,
     ];
 
     pub fn is_text(self) -> bool {
-        matches!(self, Self::DynamicText | Self::TypedText | Self::BuriedText)
+        matches!(
+            self,
+            Self::DynamicText | Self::TypedText | Self::BuriedText | Self::TypedBuriedText
+        )
     }
 }
 
-/// Every schema of the table as a tool that echoes its arguments: dynamic, typed and buried.
+/// Every schema of the table as a tool that echoes its arguments: dynamic and typed, at the top and buried.
 pub struct Ways {
     dynamic: ToolRegistry,
     typed: ToolRegistry,
     buried: ToolRegistry,
+    typed_buried: ToolRegistry,
 }
 
 impl Ways {
@@ -50,7 +58,14 @@ impl Ways {
             dynamic,
             typed: typed::registry().with_policy(policy),
             buried,
+            typed_buried: typed::buried().with_policy(policy),
         }
+    }
+
+    /// Whether there is a tool for it: what `#[arg]` says cannot be buried.
+    pub fn has(&self, row: &Row, way: Way) -> bool {
+        !matches!(way, Way::TypedBuriedText | Way::TypedBuriedValue)
+            || self.typed_buried.get_tool(&row.schema).is_some()
     }
 
     /// What differs from what is expected.
@@ -89,6 +104,12 @@ impl Ways {
                     .call(ToolCall::new("id", &row.schema, input(false)))
                     .await;
                 typed_differences(&outcome, &table.schemas[&row.schema].json, expected)
+            }
+            Way::TypedBuriedText | Way::TypedBuriedValue => {
+                let call = ToolCall::new("id", &row.schema, input(true));
+                let outcome = self.typed_buried.call(call).await;
+                let schema = bury::schema(&table.schemas[&row.schema].json);
+                typed_differences(&outcome, &schema, &bury::expectation(expected))
             }
         }
     }

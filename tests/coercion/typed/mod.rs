@@ -1,7 +1,8 @@
 //! Annotated functions that echo their arguments, one for each schema of the table that a Rust type has. A function's
 //! name is the schema's name.
 
-/// Declares echoing tools of one parameter `x`: `name(attributes type)`.
+/// Declares echoing tools of one parameter `x`: `name(attributes type)`. `register` takes them as they are,
+/// `register_buried` takes tools of the same names with the parameter deep inside.
 macro_rules! echo {
     ($($name:ident($(#[$arg:meta])* $type:ty);)*) => {
         $(
@@ -20,7 +21,30 @@ macro_rules! echo {
             $(registry.register::<$name>()?;)*
             Ok(())
         }
+
+        pub fn register_buried(
+            registry: &mut tool_runtime::ToolRegistry,
+        ) -> Result<(), tool_runtime::RegistryError> {
+            $(bury!(registry $name $(#[$arg])* $type);)*
+            Ok(())
+        }
     };
+}
+
+/// Registers an echoing tool whose `x` stands at `bury::PLACE`. What `#[arg]` says is for parameters alone.
+macro_rules! bury {
+    ($registry:ident $name:ident #[$($arg:tt)*] $type:ty) => {};
+    ($registry:ident $name:ident $type:ty) => {{
+        /// Echoes its argument.
+        #[tool_runtime::tool]
+        async fn $name(
+            /// The arguments, deep inside.
+            deep: Vec<crate::typed::Deep<$type>>,
+        ) -> String {
+            crate::typed::echoed(&[("deep", crate::typed::json(&deep))])
+        }
+        $registry.register::<$name>()?;
+    }};
 }
 
 mod composed;
@@ -29,7 +53,8 @@ mod scalars;
 mod several;
 mod unions;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tool_runtime::ToolRegistry;
 
 /// All of them.
@@ -46,6 +71,34 @@ pub fn registry() -> ToolRegistry {
         register(&mut registry).expect("the tool is sound");
     }
     registry
+}
+
+/// Those whose parameter is nothing but a type, with the parameter deep inside.
+pub fn buried() -> ToolRegistry {
+    let mut registry = ToolRegistry::new();
+    let families = [
+        scalars::register_buried,
+        lists::register_buried,
+        composed::register_buried,
+        unions::register_buried,
+    ];
+    for register in families {
+        register(&mut registry).expect("the tool is sound");
+    }
+    registry
+}
+
+/// What `bury::schema` does to a schema, done to a type.
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct Deep<T> {
+    /// What stands deep inside.
+    inner: Inner<T>,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct Inner<T> {
+    /// The argument.
+    x: T,
 }
 
 /// An argument as JSON text: a `Value` would lose what is beyond 64 bits.
