@@ -126,3 +126,28 @@ fn a_million_values_that_fit_are_taken() {
     let (errors, warnings) = told(&json!({ "items": union }), &json!({}), &list("\"1\"", 1_100_000));
     assert_eq!((errors.len(), warnings.len()), (0, 0));
 }
+
+/// Each form that tries a text decodes it anew, and so do the forms inside with the text inside: nothing of that is
+/// remembered, and 32 forms on four levels make more trials than anybody waits for.
+#[test]
+fn trials_that_multiply_are_given_up() {
+    let form = |index: usize| {
+        let flag = format!("flag_{index}");
+        json!({
+            "type": "object",
+            "properties": { "next": { "$ref": "#/$defs/Any" }, &flag: { "type": "boolean" } },
+            "required": ["next", flag],
+        })
+    };
+    let forms: Vec<Value> = (0..32).map(form).collect();
+    let sent = (0..4).fold(json!({}), |inner, _| json!({ "next": inner.to_string() }));
+    let (errors, _) = told(
+        &json!({ "$ref": "#/$defs/Any" }),
+        &json!({ "Any": { "anyOf": forms } }),
+        &format!("{{\"x\":{sent}}}"),
+    );
+    let first = errors
+        .first()
+        .map(|error| (error.code.as_str(), error.path.as_str()));
+    assert_eq!(first, Some(("no_alternative_fits", "/x")));
+}
