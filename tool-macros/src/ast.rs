@@ -34,6 +34,8 @@ pub(crate) struct Param {
     pub(crate) name: LitStr,
     pub(crate) description: Option<Text>,
     pub(crate) arg: ArgAttr,
+    /// Whether there was nothing to say against its attributes.
+    pub(crate) is_sound: bool,
 }
 
 impl ToolFn {
@@ -48,6 +50,7 @@ impl ToolFn {
         let mut receiver = None;
         let mut params = Vec::new();
         for input in &mut function.sig.inputs {
+            let before = errors.count();
             let mut own = signature::clean(input);
             for attr in own.iter().filter(|attr| is_conditional(attr)) {
                 errors.over(
@@ -59,7 +62,9 @@ impl ToolFn {
             match input {
                 FnArg::Receiver(this) => receiver = Some(this.clone()),
                 FnArg::Typed(typed) => {
-                    params.extend(Param::read(typed, arg, doc::text(&own), attr.rename_all, errors));
+                    let is_sound = errors.count() == before;
+                    let param = Param::read(typed, arg, doc::text(&own), attr.rename_all, errors);
+                    params.extend(param.map(|param| Param { is_sound, ..param }));
                 }
             }
         }
@@ -104,6 +109,7 @@ impl Param {
             name,
             description: arg.description.take().or(doc),
             arg,
+            is_sound: true,
         })
     }
 }

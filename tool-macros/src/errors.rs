@@ -37,6 +37,14 @@ impl Errors {
         }
     }
 
+    /// How many there are so far.
+    pub(crate) fn count(&self) -> usize {
+        self.0
+            .borrow()
+            .as_ref()
+            .map_or(0, |collected| collected.messages.len())
+    }
+
     /// For mistakes that the compiler itself reports in the function that is emitted.
     pub(crate) fn leave_to_rustc(&self) {
         if let Some(collected) = &mut *self.0.borrow_mut() {

@@ -91,22 +91,27 @@ pub(crate) fn declared(tool: &ToolFn, rt: &Runtime) -> TokenStream {
 
 /// A line for each parameter. Its type is named nowhere else, so a bad one is reported once, under itself.
 fn param(param: &Param, rt: &Runtime) -> TokenStream {
-    let name = &param.name;
-    let ty = &param.ty;
-    let span = ty.span();
-    let spanned = rt.at(span);
-    let mut line = if let Some(description) = &param.description {
-        quote_spanned!(span=> #spanned::Param::<#ty>::of(#name, #description))
-    } else {
-        let from_host = Ident::new("from_host", param.ident.span());
-        quote_spanned!(span=> #spanned::Param::<#ty>::named(#name).#from_host())
-    };
+    let mut line = supplied(param, rt);
     if let Some(Keyed { key, value }) = &param.arg.default {
         let value = fit(value, rt);
         line.extend(quote_spanned!(*key=> .default(|| #value)));
     }
     line.extend(facets(param, rt));
     line
+}
+
+/// Its name, its description, and by its type who supplies it.
+pub(crate) fn supplied(param: &Param, rt: &Runtime) -> TokenStream {
+    let name = &param.name;
+    let ty = &param.ty;
+    let span = ty.span();
+    let spanned = rt.at(span);
+    if let Some(description) = &param.description {
+        quote_spanned!(span=> #spanned::Param::<#ty>::of(#name, #description))
+    } else {
+        let from_host = Ident::new("from_host", param.ident.span());
+        quote_spanned!(span=> #spanned::Param::<#ty>::named(#name).#from_host())
+    }
 }
 
 /// What the attributes say beyond the type.

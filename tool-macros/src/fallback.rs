@@ -4,10 +4,11 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 
-use crate::ast::ToolFn;
+use crate::ast::{Param, ToolFn};
+use crate::check::owned;
 use crate::crate_path::Runtime;
-use crate::errors::Refused;
-use crate::expand::{implementation, structure};
+use crate::errors::{Errors, Refused};
+use crate::expand::{implementation, structure, supplied};
 use crate::signature::Function;
 
 pub(crate) fn fallback(tool: &ToolFn, refused: &Refused) -> TokenStream {
@@ -17,7 +18,8 @@ pub(crate) fn fallback(tool: &ToolFn, refused: &Refused) -> TokenStream {
     }
     let structure = structure(tool);
     let rt = Runtime::new(tool.attr.krate.as_ref(), &tool.function.sig.ident);
-    let stub = implementation(tool, &rt, &quote!(loop {}));
+    let judged = judged(tool, &rt);
+    let stub = implementation(tool, &rt, &quote!(#(let _ = #judged;)* loop {}));
     quote! {
         #function
 
@@ -27,6 +29,20 @@ pub(crate) fn fallback(tool: &ToolFn, refused: &Refused) -> TokenStream {
 
         #refused
     }
+}
+
+/// The parameters that the macro has nothing against: the compiler says what it has, in the same go.
+fn judged(tool: &ToolFn, rt: &Runtime) -> Vec<TokenStream> {
+    if !tool.function.sig.generics.params.is_empty() {
+        return Vec::new();
+    }
+    let is_owned = |param: &&Param| {
+        let errors = Errors::new();
+        owned(&param.ty, &errors);
+        errors.finish().is_ok()
+    };
+    let sound = tool.params.iter().filter(|param| param.is_sound).filter(is_owned);
+    sound.map(|param| supplied(param, rt)).collect()
 }
 
 /// The function without what was refused and what rustc would refuse once more.
