@@ -104,6 +104,7 @@ fn held<'a>(value: &Decimal<'_>, width: Option<Width>, code: Code) -> Ruling<'a>
 pub(crate) const SIXTY_FOUR_BITS: Width = Width {
     least: "-9223372036854775808",
     most: "18446744073709551615",
+    range: (i64::MIN as i128, u64::MAX as i128),
 };
 
 /// A number is wanted.
@@ -285,6 +286,7 @@ mod tests {
                 Width {
                     least: "0",
                     most: "255",
+                    range: (0, 255),
                 }
                 .into(),
                 Rigor::Lenient,

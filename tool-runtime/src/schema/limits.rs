@@ -80,7 +80,11 @@ pub(super) fn width(name: &str) -> Option<Width> {
         "u128" => ("0", "340282366920938463463374607431768211455"),
         _ => return None,
     };
-    Some(Width { least, most })
+    let range = (
+        least.parse().unwrap_or(i128::MIN),
+        most.parse().unwrap_or(i128::MAX),
+    );
+    Some(Width { least, most, range })
 }
 
 /// `enum` and `const`, with the types that their values have.

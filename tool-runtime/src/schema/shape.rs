@@ -154,15 +154,14 @@ impl Bound {
 pub(crate) struct Width {
     pub(crate) least: &'static str,
     pub(crate) most: &'static str,
+    /// The same two as numbers; what a limit has beyond `i128`, no value that is held against it has.
+    pub(crate) range: (i128, i128),
 }
 
 impl Width {
-    /// Whether the type can hold the value. (What the limits have beyond `i128`, the value has not.)
+    /// Whether the type can hold the value.
     pub(crate) fn holds(self, value: i128) -> bool {
-        let within = |limit: &str, holds: fn(&i128, &i128) -> bool| {
-            limit.parse().map_or(true, |limit| holds(&limit, &value))
-        };
-        within(self.least, i128::le) && within(self.most, i128::ge)
+        (self.range.0..=self.range.1).contains(&value)
     }
 }
 
