@@ -32,7 +32,7 @@ pub(crate) fn fallback(tool: &ToolFn, refused: &Refused) -> TokenStream {
 }
 
 /// The parameters that the macro has nothing against: the compiler says what it has, in the same go.
-fn judged(tool: &ToolFn, rt: &Runtime) -> Vec<TokenStream> {
+pub(crate) fn judged(tool: &ToolFn, rt: &Runtime) -> Vec<TokenStream> {
     if !tool.function.sig.generics.params.is_empty() {
         return Vec::new();
     }

@@ -10,7 +10,7 @@ use crate::check::{check, owned};
 use crate::crate_path::Runtime;
 use crate::errors::{Errors, Refused};
 use crate::expand::declared;
-use crate::fallback::compiling;
+use crate::fallback::{compiling, judged};
 use crate::impl_block::{ImplBlock, Item};
 use crate::item;
 use crate::signature::{Function, is_tool};
@@ -29,7 +29,7 @@ pub(crate) fn tools(attr: TokenStream, item: &TokenStream) -> TokenStream {
     }
     match errors.finish() {
         Ok(()) => expand(&block, &tools, krate.as_ref()),
-        Err(refused) => fallback(block, krate.as_ref(), &refused),
+        Err(refused) => fallback(block, &tools, krate.as_ref(), &refused),
     }
 }
 
@@ -90,7 +90,7 @@ fn expand(block: &ImplBlock, tools: &[ToolFn], krate: Option<&Path>) -> TokenStr
 }
 
 /// The block without what was refused, and an empty set.
-fn fallback(mut block: ImplBlock, krate: Option<&Path>, refused: &Refused) -> TokenStream {
+fn fallback(mut block: ImplBlock, tools: &[ToolFn], krate: Option<&Path>, refused: &Refused) -> TokenStream {
     for item in &mut block.items {
         if let Item::Function(function) = item {
             *item = Item::Other(Vec::new(), compiling(function));
@@ -99,7 +99,14 @@ fn fallback(mut block: ImplBlock, krate: Option<&Path>, refused: &Refused) -> To
     if block.of_trait.is_some() || !block.generics.params.is_empty() {
         return quote!(#block #refused);
     }
-    let set = set(&block, &runtime(krate, &block.ty), |rt| quote!(#rt::Vec::new()));
+    let runtime = &runtime(krate, &block.ty);
+    let judged = tools.iter().map(|tool| {
+        let cfgs = tool.function.cfgs();
+        let lines = judged(tool, runtime);
+        quote!(#(#cfgs)* let _ = (#(#lines,)*);)
+    });
+    let judged = quote!(#(#judged)*);
+    let set = set(&block, runtime, |rt| quote!(#judged #rt::Vec::new()));
     quote!(#block #set #refused)
 }
 

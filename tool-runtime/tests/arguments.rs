@@ -396,3 +396,30 @@ async fn nothing_that_is_echoed_forges_a_line() {
     let result = registry.execute_tool("1", long, "{}").await;
     assert_eq!(result.text().unwrap().lines().count(), 1);
 }
+
+/// A type that would hold more than its schema allows.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(transparent)]
+struct Lax(#[schemars(with = "u8")] u64);
+
+/// Show what came.
+#[tool]
+async fn lax(
+    /// The value.
+    it: Lax,
+) -> Lax {
+    it
+}
+
+#[tokio::test]
+async fn the_schema_counts_and_not_what_the_type_would_take() {
+    tool_runtime::testing::run::<lax>(r#"{"it":255}"#)
+        .await
+        .assert_silent()
+        .assert_text("255");
+    for sent in ["256", "-1"] {
+        tool_runtime::testing::run::<lax>(format!(r#"{{"it":{sent}}}"#))
+            .await
+            .assert_refused(["integer_out_of_range at /it"]);
+    }
+}

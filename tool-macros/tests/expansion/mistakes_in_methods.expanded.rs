@@ -9,6 +9,7 @@ const _: () = {
     #[automatically_derived]
     impl __rt::ToolSet for Store {
         fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::DeclaredTool> {
+            let _ = ();
             __rt::Vec::new()
         }
     }

@@ -144,3 +144,29 @@ pub(super) fn count(value: &Value) -> Option<u64> {
         number.is_integer().then(|| number.integer_text())??.parse().ok()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::width;
+
+    #[test]
+    fn widths_are_those_of_rust() {
+        macro_rules! check {
+            ($($type:ident)*) => {
+                $({
+                    let width = width(stringify!($type)).unwrap();
+                    let (least, most) = ($type::MIN.to_string(), $type::MAX.to_string());
+                    assert_eq!((width.least, width.most), (least.as_str(), most.as_str()));
+                    for value in [$type::MIN, $type::MAX] {
+                        assert!(i128::try_from(value).is_ok_and(|value| width.holds(value)) || stringify!($type) == "u128");
+                    }
+                    for beyond in [i128::try_from($type::MIN).unwrap_or(0).checked_sub(1), i128::try_from($type::MAX).ok().and_then(|most| most.checked_add(1))] {
+                        assert!(beyond.is_none_or(|value| !width.holds(value)));
+                    }
+                })*
+            };
+        }
+        check!(i8 i16 i32 i64 i128 u8 u16 u32 u64 u128);
+        assert_eq!(width("f32"), None);
+    }
+}

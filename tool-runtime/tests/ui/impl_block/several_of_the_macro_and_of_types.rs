@@ -1,0 +1,22 @@
+//! What the macro refuses and what types refuse are said in one go, for methods as well.
+
+use tool_runtime::tools;
+
+struct Opaque;
+
+struct Store;
+
+#[tools]
+impl Store {
+    /// Act.
+    #[tool(nam = "x")]
+    async fn act(
+        &self,
+        _count: u32,
+        /// The thing.
+        _thing: Opaque,
+    ) {
+    }
+}
+
+fn main() {}
