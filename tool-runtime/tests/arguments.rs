@@ -332,43 +332,6 @@ fn size_costs_linear_time() {
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
-/// A value with a door at the back.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
-struct Guarded {
-    /// A number.
-    single: f32,
-    #[serde(default)]
-    #[schemars(skip)]
-    is_admin: bool,
-}
-
-/// Show what came.
-#[tool]
-async fn guarded(
-    /// The value.
-    it: Guarded,
-) -> Guarded {
-    it
-}
-
-#[tokio::test]
-async fn a_type_gets_nothing_that_the_schema_does_not_know() {
-    tool_runtime::testing::run::<guarded>(r#"{"it":{"single":1,"is_admin":true}}"#)
-        .await
-        .assert_warnings(["unknown_property at /it/is_admin"])
-        .assert_json(json!({ "single": 1.0, "is_admin": false }));
-}
-
-#[tokio::test]
-async fn no_number_becomes_infinity() {
-    for sent in ["1e300", "-1e39", "1e400"] {
-        let refused =
-            tool_runtime::testing::run::<guarded>(format!("{{\"it\":{{\"single\":{sent}}}}}")).await;
-        assert_eq!(refused.errors.len(), 1, "{sent}");
-        assert_eq!(refused.errors[0].path, "/it/single");
-    }
-}
-
 /// What a model sends is told on one line, and not much of it.
 #[tokio::test]
 async fn nothing_that_is_echoed_forges_a_line() {
@@ -395,31 +358,4 @@ async fn nothing_that_is_echoed_forges_a_line() {
     }
     let result = registry.execute_tool("1", long, "{}").await;
     assert_eq!(result.text().unwrap().lines().count(), 1);
-}
-
-/// A type that would hold more than its schema allows.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(transparent)]
-struct Lax(#[schemars(with = "u8")] u64);
-
-/// Show what came.
-#[tool]
-async fn lax(
-    /// The value.
-    it: Lax,
-) -> Lax {
-    it
-}
-
-#[tokio::test]
-async fn the_schema_counts_and_not_what_the_type_would_take() {
-    tool_runtime::testing::run::<lax>(r#"{"it":255}"#)
-        .await
-        .assert_silent()
-        .assert_text("255");
-    for sent in ["256", "-1"] {
-        tool_runtime::testing::run::<lax>(format!(r#"{{"it":{sent}}}"#))
-            .await
-            .assert_refused(["integer_out_of_range at /it"]);
-    }
 }
