@@ -1,0 +1,165 @@
+//! What a repair changed, and why it changed nothing.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// One change: what kind, where, and in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Fix {
+    /// What kind of change; stable, part of the API.
+    pub code: FixCode,
+    /// Where, in bytes from the start of the text as it came.
+    pub offset: usize,
+    /// What was there and what it became; lower case, no full stop.
+    pub message: Cow<'static, str>,
+}
+
+/// The changes of one repair: the first 64 in full, and how many there were of each kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fixes {
+    first: Vec<Fix>,
+    counts: BTreeMap<FixCode, usize>,
+}
+
+impl Fixes {
+    /// How many changes are kept in full.
+    pub const KEPT: usize = 64;
+
+    /// The first 64, in the order in which they were made.
+    pub fn first(&self) -> &[Fix] {
+        &self.first
+    }
+
+    /// How many there were of each kind, all of them counted.
+    pub fn counts(&self) -> impl Iterator<Item = (FixCode, usize)> + '_ {
+        self.counts.iter().map(|(code, count)| (*code, *count))
+    }
+
+    /// How many there were in all.
+    pub fn total(&self) -> usize {
+        self.counts.values().sum()
+    }
+
+    /// Whether nothing was changed.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    pub(super) fn add(&mut self, code: FixCode, offset: usize, message: impl Into<Cow<'static, str>>) {
+        *self.counts.entry(code).or_default() += 1;
+        if self.first.len() < Self::KEPT {
+            self.first.push(Fix {
+                code,
+                offset,
+                message: message.into(),
+            });
+        }
+    }
+}
+
+/// Why a text came back as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Reason {
+    /// Where it could not be followed any further, in bytes from the start of the text as it came.
+    pub offset: usize,
+    /// What was expected or found there; lower case, no full stop.
+    pub message: Cow<'static, str>,
+}
+
+impl Reason {
+    pub(super) fn new(offset: usize, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            offset,
+            message: message.into(),
+        }
+    }
+}
+
+/// Declares [`FixCode`] with the text of each code beside its meaning.
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
+        /// The kinds of changes. Their texts are API.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum FixCode {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl FixCode {
+            /// Every code, in the order of their declaration.
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+
+            /// The code as it is written everywhere.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// A string in single quotes.
+    SingleQuotes = "single_quotes",
+    /// A string in three quotes.
+    TripleQuotes = "triple_quotes",
+    /// A string in typographic quotes.
+    SmartQuotes = "smart_quotes",
+    /// A prefix of a Python string: `r`, `u`.
+    StringPrefix = "string_prefix",
+    /// Strings that stood side by side became one.
+    ConcatenatedStrings = "concatenated_strings",
+    /// An escape of Python that JSON does not know.
+    PythonEscape = "python_escape",
+    /// A backslash that begins no escape was doubled.
+    UnknownEscape = "unknown_escape",
+    /// A control character in a string was escaped.
+    ControlCharacter = "control_character",
+    /// A quote inside a string was escaped.
+    InnerQuote = "inner_quote",
+    /// `True`, `False` or `None`.
+    PythonLiteral = "python_literal",
+    /// A number as Python writes it: `1_000`, `0x1F`, `.5`, `5.`, `+1`.
+    PythonNumber = "python_number",
+    /// A tuple became an array.
+    Tuple = "tuple",
+    /// Parentheses around one value were removed.
+    Parentheses = "parentheses",
+    /// A comma before a closing bracket was removed.
+    TrailingComma = "trailing_comma",
+    /// One of two commas was removed.
+    DoubleComma = "double_comma",
+    /// A comma was inserted.
+    MissingComma = "missing_comma",
+    /// A comment was removed.
+    Comment = "comment",
+    /// A key without quotes.
+    UnquotedKey = "unquoted_key",
+    /// A key that is a number.
+    NumberKey = "number_key",
+    /// Text before the object was removed.
+    TextBefore = "text_before",
+    /// Text after the value was removed.
+    TextAfter = "text_after",
+    /// Closing brackets without an opening one were removed.
+    ExtraClosers = "extra_closers",
+    /// An empty object before the real one was removed.
+    EmptyPrefix = "empty_prefix",
+    /// The same value came twice in a row.
+    Doubled = "doubled",
+    /// The whole text was escaped as if it stood inside a string.
+    EscapedWhole = "escaped_whole",
+    /// White space that JSON does not know became a space.
+    OddSpace = "odd_space",
+}
+
+impl Serialize for FixCode {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}

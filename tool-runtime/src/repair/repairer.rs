@@ -1,0 +1,331 @@
+//! The repair of one text, whole or in pieces: the scanner passes on what is JSON, the rest is held and repaired
+//! once, at the end. The whole-text call is the same two in a row.
+
+use std::borrow::Cow;
+
+use super::fixes::{Fixes, Reason};
+use super::limits::Limits;
+use super::scan::{Deviation, Scanner};
+use super::tail::{self, Mended, Unmended};
+
+/// What a text turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Status {
+    /// JSON; nothing was changed.
+    Valid,
+    /// Not JSON; it was repaired, and the result is.
+    Repaired,
+    /// It ended while everything so far could be followed. Nothing was changed: half a call must not be executed.
+    Truncated,
+    /// It could not be followed without guessing. Nothing was changed.
+    Refused,
+}
+
+/// A text after its repair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repaired<'a> {
+    /// The result; what came, borrowed, unless the status is [`Repaired`](Status::Repaired).
+    pub text: Cow<'a, str>,
+    /// What the text turned out to be.
+    pub status: Status,
+    /// What was changed; empty unless the status is [`Repaired`](Status::Repaired).
+    pub fixes: Fixes,
+    /// Why nothing was changed, for [`Truncated`](Status::Truncated) and [`Refused`](Status::Refused).
+    pub reason: Option<Reason>,
+}
+
+/// Repairs a whole text: valid JSON comes back as it is, and so does everything that cannot be repaired without
+/// guessing.
+///
+/// Takes time linear in the text and never recurses. The [module](self) says what is repaired.
+///
+/// ```
+/// use tool_runtime::repair::{Status, repair};
+///
+/// let valid = repair(r#"{"pattern": "*.rs"}"#);
+/// assert_eq!((valid.status, &*valid.text), (Status::Valid, r#"{"pattern": "*.rs"}"#));
+/// ```
+pub fn repair(text: &str) -> Repaired<'_> {
+    repair_with(text, Limits::default())
+}
+
+/// As [`repair`], with other limits.
+pub fn repair_with(text: &str, limits: Limits) -> Repaired<'_> {
+    let mut scanner = Scanner::new(limits);
+    let unchanged = |status, reason| Repaired {
+        text: Cow::Borrowed(text),
+        status,
+        fixes: Fixes::default(),
+        reason,
+    };
+    let deviation = match scanner.scan(text) {
+        Ok(()) => {
+            return match scanner.finish() {
+                Ok(()) => unchanged(Status::Valid, None),
+                Err(reason) => unchanged(Status::Truncated, Some(reason)),
+            };
+        }
+        Err(deviation) => deviation,
+    };
+    let (sent, rest) = text.split_at(deviation.at);
+    let sent_kept = (sent.len() <= limits.sent).then_some(sent);
+    match settle(rest, sent_kept, &deviation, limits, true) {
+        Ok(mended) => Repaired {
+            text: Cow::Owned([sent, &mended.text].concat()),
+            status: Status::Repaired,
+            fixes: mended.fixes,
+            reason: None,
+        },
+        Err(Unmended::Truncated(reason)) => unchanged(Status::Truncated, Some(reason)),
+        Err(Unmended::Refused(reason)) => unchanged(Status::Refused, Some(reason)),
+    }
+}
+
+/// The repair of a text that comes in pieces.
+///
+/// What [`push`](Self::push) and [`finish`](Self::finish) return, put together, is what [`repair`] returns of the
+/// whole text, whatever the pieces; and what was returned is never taken back.
+///
+/// ```
+/// use tool_runtime::repair::{Repairer, Status};
+///
+/// let mut repairer = Repairer::new();
+/// let mut text = String::new();
+/// for piece in [r#"{"pattern": "*."#, r#"rs"}"#] {
+///     text.push_str(repairer.push(piece));
+/// }
+/// let finished = repairer.finish();
+/// text.push_str(&finished.rest);
+/// assert_eq!((finished.status, &*text), (Status::Valid, r#"{"pattern": "*.rs"}"#));
+/// ```
+#[derive(Debug)]
+pub struct Repairer {
+    limits: Limits,
+    validate: bool,
+    state: State,
+    /// The text as it came, from `dropped` on: what was passed on, as far as it is kept, and what is held.
+    text: String,
+    /// How many bytes of the text are not kept any more.
+    dropped: usize,
+    /// How many bytes were passed on.
+    sent: usize,
+}
+
+#[derive(Debug)]
+enum State {
+    Scanning(Scanner),
+    /// Held from here on.
+    Deviated(Box<Deviation>),
+    /// More was held than may be: everything passes as it comes.
+    GivenUp(Reason),
+}
+
+/// The end of a text that came in pieces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finished {
+    /// What has not been passed on yet.
+    pub rest: String,
+    /// What the text turned out to be.
+    pub status: Status,
+    /// What was changed.
+    pub fixes: Fixes,
+    /// Why nothing was changed.
+    pub reason: Option<Reason>,
+}
+
+impl Repairer {
+    /// A repairer with the default limits.
+    pub fn new() -> Self {
+        Self::with(Limits::default())
+    }
+
+    /// A repairer with other limits.
+    pub fn with(limits: Limits) -> Self {
+        Self {
+            limits,
+            validate: true,
+            state: State::Scanning(Scanner::new(limits)),
+            text: String::new(),
+            dropped: 0,
+            sent: 0,
+        }
+    }
+
+    /// Whether the result of a repair is checked to be JSON before it is passed on; on unless switched off.
+    #[must_use]
+    pub fn validate(mut self, validate: bool) -> Self {
+        self.validate = validate;
+        self
+    }
+
+    /// Takes the next piece and returns what may be passed on now: text that no repair will change.
+    pub fn push(&mut self, piece: &str) -> &str {
+        self.forget();
+        let scanned = self.text.len();
+        self.text.push_str(piece);
+        let safe = match &mut self.state {
+            State::Scanning(scanner) => match scanner.scan(self.text.get(scanned..).unwrap_or_default()) {
+                Ok(()) => scanner.safe(),
+                Err(deviation) => {
+                    let at = deviation.at;
+                    self.state = State::Deviated(deviation);
+                    self.give_up_over_limit();
+                    if matches!(self.state, State::GivenUp(_)) {
+                        self.dropped + self.text.len()
+                    } else {
+                        at
+                    }
+                }
+            },
+            State::Deviated(_) => {
+                self.give_up_over_limit();
+                if matches!(self.state, State::GivenUp(_)) {
+                    self.dropped + self.text.len()
+                } else {
+                    self.sent
+                }
+            }
+            State::GivenUp(_) => self.dropped + self.text.len(),
+        };
+        let from = self.sent - self.dropped;
+        self.sent = safe;
+        self.text.get(from..safe - self.dropped).unwrap_or_default()
+    }
+
+    /// Ends the text: what is still held is repaired, or comes back as it was.
+    pub fn finish(self) -> Finished {
+        let held = self.text.get(self.sent - self.dropped..).unwrap_or_default();
+        let unchanged = |status, reason| Finished {
+            rest: held.to_owned(),
+            status,
+            fixes: Fixes::default(),
+            reason,
+        };
+        match &self.state {
+            State::Scanning(scanner) => match scanner.finish() {
+                Ok(()) => unchanged(Status::Valid, None),
+                Err(reason) => unchanged(Status::Truncated, Some(reason)),
+            },
+            State::GivenUp(reason) => unchanged(Status::Refused, Some(reason.clone())),
+            State::Deviated(deviation) => {
+                let sent = (self.dropped == 0 && self.sent <= self.limits.sent)
+                    .then(|| self.text.get(..self.sent))
+                    .flatten();
+                match settle(held, sent, deviation, self.limits, self.validate) {
+                    Ok(mended) => Finished {
+                        rest: mended.text,
+                        status: Status::Repaired,
+                        fixes: mended.fixes,
+                        reason: None,
+                    },
+                    Err(Unmended::Truncated(reason)) => unchanged(Status::Truncated, Some(reason)),
+                    Err(Unmended::Refused(reason)) => unchanged(Status::Refused, Some(reason)),
+                }
+            }
+        }
+    }
+
+    /// Ends a text that was cut off (`finish_reason: "length"`): whatever it looks like, it is truncated, and what
+    /// is held comes back as it was.
+    pub fn cut_off(self) -> Finished {
+        let rest = self
+            .text
+            .get(self.sent - self.dropped..)
+            .unwrap_or_default()
+            .to_owned();
+        let reason = Reason::new(self.dropped + self.text.len(), "the text was cut off here");
+        Finished {
+            rest,
+            status: Status::Truncated,
+            fixes: Fixes::default(),
+            reason: Some(reason),
+        }
+    }
+
+    /// Drops what was passed on, once it is more than is kept.
+    fn forget(&mut self) {
+        if self.sent > self.limits.sent {
+            self.text.drain(..self.sent - self.dropped);
+            self.dropped = self.sent;
+        }
+    }
+
+    fn give_up_over_limit(&mut self) {
+        if let State::Deviated(deviation) = &self.state
+            && self.dropped + self.text.len() - deviation.at > self.limits.held
+        {
+            self.state = State::GivenUp(held_too_much(deviation, self.limits));
+        }
+    }
+}
+
+impl Default for Repairer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Repairs the rest of a text and makes sure that the result is JSON.
+fn settle(
+    rest: &str,
+    sent: Option<&str>,
+    deviation: &Deviation,
+    limits: Limits,
+    validate: bool,
+) -> Result<Mended, Unmended> {
+    if let Some(limit) = deviation.over_limit {
+        return Err(Unmended::Refused(Reason::new(deviation.found, limit)));
+    }
+    if rest.len() > limits.held {
+        return Err(Unmended::Refused(held_too_much(deviation, limits)));
+    }
+    let mended = tail::mend(rest, sent, deviation, limits)?;
+    if validate {
+        let mut scanner = Scanner::resumed(limits, deviation);
+        let checked = scanner.scan(&mended.text).map_err(|wrong| wrong.found);
+        if let Err(found) = checked.and_then(|()| scanner.finish().map_err(|reason| reason.offset)) {
+            let message = format!("the repair was no JSON at byte {found} of its result");
+            return Err(Unmended::Refused(Reason::new(deviation.found, message)));
+        }
+    }
+    Ok(mended)
+}
+
+fn held_too_much(deviation: &Deviation, limits: Limits) -> Reason {
+    let message = format!("not JSON, and more than {} bytes follow", limits.held);
+    Reason::new(deviation.found, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scanner_tells_valid_from_cut_off_and_from_something_else() {
+        for (text, status) in [
+            (r#"{"a": [1, -2.5e3, true, null, "\u00e9\n"], "b": {}}"#, Status::Valid),
+            (" {} ", Status::Valid),
+            ("17", Status::Valid),
+            ("true ", Status::Valid),
+            (r#""a" "#, Status::Valid),
+            (r#"{"a": [1, 2"#, Status::Truncated),
+            (r#"{"a": "b"#, Status::Truncated),
+            ("", Status::Truncated),
+            (r#"{"a": @}"#, Status::Refused),
+        ] {
+            assert_eq!(repair(text).status, status, "{text}");
+            let mut repairer = Repairer::new();
+            let mut whole = String::new();
+            for (at, character) in text.char_indices() {
+                whole.push_str(repairer.push(&text[at..at + character.len_utf8()]));
+            }
+            let finished = repairer.finish();
+            whole.push_str(&finished.rest);
+            assert_eq!((finished.status, &*whole), (status, text));
+        }
+    }
+}
