@@ -307,7 +307,10 @@ mod tests {
     #[test]
     fn the_scanner_tells_valid_from_cut_off_and_from_something_else() {
         for (text, status) in [
-            (r#"{"a": [1, -2.5e3, true, null, "\u00e9\n"], "b": {}}"#, Status::Valid),
+            (
+                r#"{"a": [1, -2.5e3, true, null, "\u00e9\n"], "b": {}}"#,
+                Status::Valid,
+            ),
             (" {} ", Status::Valid),
             ("17", Status::Valid),
             ("true ", Status::Valid),
