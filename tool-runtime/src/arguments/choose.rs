@@ -4,11 +4,12 @@
 //! warnings. What a trial found is remembered, so that unions inside unions cost no more than their number.
 
 use super::around::Around;
-use super::coerce::{Coercer, decode, decoding};
+use super::coerce::{Coercer, decode};
 use super::memo::{Choice, Trial};
 use super::node::Node;
 use super::report::{Path, Tally};
 use super::rules::Rigor;
+use super::syntax::Read;
 use super::wording;
 use crate::issue::Code;
 use crate::schema::shape::{Alternatives, Form, FormId, Kind, Tag, Values};
@@ -28,8 +29,12 @@ impl<'s> Coercer<'s> {
             Node::Text(text)
                 if around.rigor.bends() && !form.types.has(Types::STRING) && !form.lists_of_strings =>
             {
-                if let Some(decoded) = decode(text, form.types, at) {
-                    self.report.warn(at, || decoding(decoded.types()));
+                if let Some(Read {
+                    node: decoded,
+                    repaired,
+                }) = decode(text, form.types, at)
+                {
+                    self.tell_decoded(decoded.types(), repaired, at);
                     let changed =
                         self.apart(|this| this.alternatives(&decoded, (id, form, alternatives), at, around));
                     return Some(changed.unwrap_or(decoded));

@@ -8,9 +8,10 @@ use super::around::Around;
 use super::limits::{self, Membership};
 use super::memo::{Memo, Trial};
 use super::node::Node;
-use super::parse;
+
 use super::report::{Path, Report};
 use super::rules::{self, Rigor};
+use super::syntax::{self, Read};
 use super::wording::{self, Wanted};
 use crate::depth;
 use crate::issue::{Code, Issue};
@@ -239,7 +240,7 @@ impl<'s> Coercer<'s> {
         at: &Path<'_>,
         around: Around,
     ) -> Option<Node<'a>> {
-        let node = decode(text, want, at)?;
+        let Read { node, repaired } = decode(text, want, at)?;
         if want == Types::ARRAY && form.lists_of_strings {
             let exact = Around {
                 rigor: Rigor::Exact,
@@ -254,9 +255,20 @@ impl<'s> Coercer<'s> {
                 return None;
             }
         }
-        self.report.warn(at, || decoding(want));
+        self.tell_decoded(want, repaired, at);
         let changed = self.apart(|this| this.typed(&node, want, (id, form, plain), at, around));
         Some(changed.unwrap_or(node))
+    }
+
+    /// What was done to get at what a string holds.
+    pub(super) fn tell_decoded(&mut self, held: Types, repaired: Option<Issue>, at: &Path<'_>) {
+        self.report.warn(at, || {
+            let message = format!("a string that holds JSON was decoded; send {held} itself, not its text");
+            Issue::warning(Code::JsonStringDecoded, "", message)
+        });
+        if let Some(repaired) = repaired {
+            self.report.warn(at, || repaired);
+        }
     }
 
     /// All of several: each sees what the ones before made of the value.
@@ -299,22 +311,14 @@ pub(super) fn stands_for_nothing(text: &str, form: &Form, rigor: Rigor) -> bool 
     rigor.bends() && !form.types.has(Types::STRING) && !form.lists_of_strings && rules::means_nothing(text)
 }
 
-/// The list or object that a string holds, whole.
-pub(super) fn decode<'a>(text: &Cow<'a, str>, want: Types, at: &Path<'_>) -> Option<Node<'a>> {
-    let opens = |bracket| text.trim_start().starts_with(bracket);
-    if !(want.has(Types::ARRAY) && opens('[') || want.has(Types::OBJECT) && opens('{')) {
+/// The list or object that a string holds, whole, in JSON or as Python writes it.
+pub(super) fn decode<'a>(text: &Cow<'a, str>, want: Types, at: &Path<'_>) -> Option<Read<'a>> {
+    let opens = |brackets: &[char]| text.trim_start().starts_with(brackets);
+    if !(want.has(Types::ARRAY) && opens(&['[', '(']) || want.has(Types::OBJECT) && opens(&['{'])) {
         return None;
     }
     let levels = depth::MOST.saturating_sub(at.depth());
-    match text {
-        Cow::Borrowed(text) => parse::parse(text, levels).ok(),
-        Cow::Owned(text) => parse::parse(text, levels).ok().map(Node::into_owned),
-    }
-}
-
-pub(super) fn decoding(want: Types) -> Issue {
-    let message = format!("a string that holds JSON was decoded; send {want} itself, not its text");
-    Issue::warning(Code::JsonStringDecoded, "", message)
+    syntax::read_inner(text, levels).filter(|read| want.has(read.node.types()))
 }
 
 pub(super) static NO_LIMITS: Plain = Plain::NONE;

@@ -3,6 +3,7 @@
 mod exact;
 mod node;
 mod parse;
+mod syntax;
 mod report;
 mod rules;
 mod limits;

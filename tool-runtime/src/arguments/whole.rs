@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::node::{Members, Node};
 use super::parse::{Fault, ParseError, parse};
+use super::syntax::{self, Read, Unread};
 use super::wording;
 use crate::call::RawArguments;
 use crate::depth;
@@ -34,34 +35,38 @@ fn from_text(text: &str, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), Issue
     if text.trim().is_empty() {
         return Ok(empty());
     }
-    // Text that is not JSON: this is where a repair of its syntax comes in, before anything is refused.
-    let node = parse(text, depth::MOST).map_err(|error| refused(text, &error))?;
-    from_node(node, policy)
+    if policy == Policy::Strict {
+        let node = parse(text, depth::MOST).map_err(|error| unreadable(text, &error))?;
+        return from_node(node, policy);
+    }
+    let Read { node, repaired } = syntax::read(text, depth::MOST).map_err(|unread| refused(text, &unread))?;
+    let (node, decoded) = from_node(node, policy)?;
+    Ok((node, repaired.into_iter().chain(decoded).collect()))
 }
 
 fn from_node(node: Node<'_>, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), Issue> {
     match node {
         Node::Object(_) => Ok((node, Vec::new())),
         Node::Null => Ok(empty()),
-        Node::Text(text) if policy != Policy::Strict => match decoded(text) {
-            Ok(node) => {
+        Node::Text(text) if policy != Policy::Strict => match decoded(&text) {
+            Some(Read { node, repaired }) => {
                 let message =
                     "the arguments came as a string that holds JSON and were decoded; send the object itself";
-                Ok((node, vec![Issue::warning(Code::JsonStringDecoded, "", message)]))
+                let decoded = Issue::warning(Code::JsonStringDecoded, "", message);
+                Ok((node, [decoded].into_iter().chain(repaired).collect()))
             }
-            Err(text) => Err(not_an_object(&Node::Text(text))),
+            None => Err(not_an_object(&Node::Text(text))),
         },
         other => Err(not_an_object(&other)),
     }
 }
 
-/// The object that a string holds; otherwise the string.
-fn decoded(text: Cow<'_, str>) -> Result<Node<'_>, Cow<'_, str>> {
-    let node = match &text {
-        Cow::Borrowed(text) => parse(text, depth::MOST).ok(),
-        Cow::Owned(text) => parse(text, depth::MOST).ok().map(Node::into_owned),
-    };
-    node.filter(|node| matches!(node, Node::Object(_))).ok_or(text)
+/// The object that a string holds.
+fn decoded<'a>(text: &Cow<'a, str>) -> Option<Read<'a>> {
+    if !text.trim_start().starts_with('{') {
+        return None;
+    }
+    syntax::read_inner(text, depth::MOST).filter(|read| matches!(read.node, Node::Object(_)))
 }
 
 fn empty<'a>() -> (Node<'a>, Vec<Issue>) {
@@ -85,10 +90,32 @@ fn too_deep() -> Issue {
     Issue::error(Code::TooDeep, "", message)
 }
 
-fn refused(text: &str, error: &ParseError) -> Issue {
-    let before = text.get(..error.offset).unwrap_or_default();
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+fn refused(text: &str, unread: &Unread) -> Issue {
+    match unread {
+        Unread::Unreadable(error) => unreadable(text, error),
+        Unread::Truncated(reason) => {
+            let (line, column) = place(text, reason.offset);
+            let message = format!(
+                "cut off at line {line} column {column} (byte {}): {}; send the arguments whole",
+                reason.offset, reason.message
+            );
+            Issue::error(Code::JsonParseError, "", message).sent_as(text)
+        }
+        Unread::NotJson(error, reason) => {
+            let mut issue = unreadable(text, error);
+            let (line, column) = place(text, reason.offset);
+            issue.message = format!(
+                "{}; no repair is certain: line {line} column {column}: {}",
+                issue.message, reason.message
+            )
+            .into();
+            issue
+        }
+    }
+}
+
+fn unreadable(text: &str, error: &ParseError) -> Issue {
+    let (line, column) = place(text, error.offset);
     match error.fault {
         Fault::TooDeep => too_deep(),
         Fault::LoneSurrogate => Issue::error(
@@ -97,18 +124,10 @@ fn refused(text: &str, error: &ParseError) -> Issue {
             format!("half of a surrogate pair at line {line} column {column}; send the character itself"),
         ),
         Fault::Syntax(expected) => {
-            let found = match text.get(error.offset..).unwrap_or_default().chars().next() {
-                Some(_) => format!(
-                    "found `{}`",
-                    echo(
-                        text.get(error.offset..)
-                            .unwrap_or_default()
-                            .lines()
-                            .next()
-                            .unwrap_or_default()
-                    )
-                ),
-                None => "the text ends".to_owned(),
+            let rest = text.get(error.offset..).unwrap_or_default();
+            let found = match rest.is_empty() {
+                false => format!("found `{}`", echo(rest.lines().next().unwrap_or_default())),
+                true => "the text ends".to_owned(),
             };
             let message = format!(
                 "not JSON at line {line} column {column} (byte {}): {expected}, {found}; send valid JSON",
@@ -117,4 +136,12 @@ fn refused(text: &str, error: &ParseError) -> Issue {
             Issue::error(Code::JsonParseError, "", message).sent_as(text)
         }
     }
+}
+
+/// The line and the column of a byte, both from 1.
+fn place(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (line, column)
 }
