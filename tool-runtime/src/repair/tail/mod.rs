@@ -1,6 +1,8 @@
 //! The repair of the rest of a text, from the first byte that is not JSON: followed token by token, in the union
 //! of JSON's grammar and Python's, once.
 
+mod number;
+
 use super::fixes::{Fixes, Reason};
 use super::limits::Limits;
 use super::scan::Deviation;
