@@ -1,6 +1,7 @@
 //! The repair of the rest of a text, from the first byte that is not JSON: followed token by token, in the union
 //! of JSON's grammar and Python's, once.
 
+mod inner;
 mod number;
 
 use super::fixes::{Fixes, Reason};

@@ -1,0 +1,334 @@
+//! Judges inner quotes: a string whose closing quote is followed by what has no place there either ends at that
+//! quote, or has quotes in its text that were not escaped. Only what cannot be read in another way is accepted.
+
+/// Where a string with quotes in its text ends.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Judged {
+    /// Offset of the quote that closes the string.
+    pub(super) end: usize,
+    /// Offsets of the quotes that are text, in order.
+    pub(super) inner: Vec<usize>,
+}
+
+/// Judges the quote at `text[doubt]`, behind which nothing goes on, in a string that is a value in an object or an
+/// array.
+///
+/// `before` is what stands before `text`, as far as that is known; `closers` says with what the innermost open
+/// container is closed (0), and those around it. Takes time linear in what it reads.
+pub(super) fn judge(
+    before: &str,
+    text: &str,
+    quote: u8,
+    doubt: usize,
+    closers: &dyn Fn(usize) -> Option<u8>,
+) -> Option<Judged> {
+    let bytes = text.as_bytes();
+    let string = Text {
+        before,
+        text,
+        quote,
+        closers,
+    };
+    let mut inner = Vec::new();
+    let (mut pairs, mut apostrophes) = (true, quote == b'\'');
+    let mut at = doubt;
+    loop {
+        match *bytes.get(at)? {
+            b'\\' => at += 1,
+            byte if byte == quote => {
+                let follower = string.solid(at + 1)?;
+                if matches!(bytes.get(follower)?, b',' | b':' | b'}' | b']')
+                    || bytes.get(follower) == Some(&quote)
+                {
+                    let even = pairs && inner.len() % 2 == 0;
+                    let closed = !inner.is_empty() && (even || apostrophes) && string.ends_at(follower);
+                    return closed.then_some(Judged { end: at, inner });
+                }
+                pairs &= if inner.len() % 2 == 0 {
+                    string.opens(at)
+                } else {
+                    string.closes(at)
+                };
+                apostrophes &= string.is_apostrophe(at);
+                if !pairs && !apostrophes {
+                    return None;
+                }
+                inner.push(at);
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+struct Text<'t> {
+    before: &'t str,
+    text: &'t str,
+    quote: u8,
+    closers: &'t dyn Fn(usize) -> Option<u8>,
+}
+
+impl Text<'_> {
+    /// Whether the quote at `at` looks like an opening one: `say "hi`, `f("x`, `="x`.
+    fn opens(&self, at: usize) -> bool {
+        let before = self.backwards(at).next().is_some_and(|before| {
+            matches!(before, '(' | '=' | '<' | '>' | '/')
+                || before.is_ascii_whitespace()
+                || !before.is_ascii()
+        }) || self.behind_escaped_space(at);
+        let after = self.after(at).is_some_and(|after| {
+            matches!(after, '_' | '/' | '<' | '.' | '$' | '#' | '-')
+                || after.is_ascii_alphanumeric()
+                || !after.is_ascii()
+        });
+        before && after && !self.begins_a_member(at)
+    }
+
+    /// Whether the quote at `at` looks like a closing one.
+    fn closes(&self, at: usize) -> bool {
+        let before = self.backwards(at).next();
+        before.is_some_and(|before| !before.is_whitespace())
+            && !self.behind_escaped_space(at)
+            && self.after(at).is_some_and(|after| !after.is_ascii_alphanumeric())
+    }
+
+    /// Whether the quote at `at` stands between two letters, as in `it's`.
+    fn is_apostrophe(&self, at: usize) -> bool {
+        // Scripts that put no spaces between words would make every quote one.
+        let is_letter = |character: char| character < '\u{250}' && character.is_alphabetic();
+        self.backwards(at).next().is_some_and(is_letter)
+            && self.after(at).is_some_and(is_letter)
+            && !self.behind_escape(at)
+    }
+
+    /// Whether `, "word"` begins with the quote at `at`: more likely, a quote was lost before the comma. Where it is
+    /// not known what stood before the quote, it may have been a comma.
+    fn begins_a_member(&self, at: usize) -> bool {
+        let solid = self.backwards(at).find(|before| !before.is_whitespace());
+        if solid.is_some_and(|before| before != ',') {
+            return false;
+        }
+        let behind = self.text.as_bytes().get(at + 1..).unwrap_or_default();
+        let word = behind
+            .iter()
+            .take_while(|byte| **byte != self.quote && !byte.is_ascii_whitespace());
+        behind.get(word.count()) == Some(&self.quote)
+    }
+
+    /// Whether what stands behind a quote, at `at`, closes the string beyond doubt: a bracket that fits, behind
+    /// which the text goes on as it must, or the next key of an object. A comma in an array says nothing.
+    fn ends_at(&self, mut at: usize) -> bool {
+        let bytes = self.text.as_bytes();
+        if bytes.get(at) == Some(&b',') {
+            return (self.closers)(0) == Some(b'}') && self.key_at(at + 1).is_some();
+        }
+        let mut level = 0;
+        while let Some(closer) = (self.closers)(level) {
+            match bytes.get(at) {
+                Some(byte) if *byte == closer => level += 1,
+                Some(b',') => return level > 0,
+                _ => return false,
+            }
+            match self.solid(at + 1) {
+                Some(next) => at = next,
+                None => return (self.closers)(level).is_none(),
+            }
+        }
+        false
+    }
+
+    /// Reads `"key":`, with white space before it.
+    fn key_at(&self, at: usize) -> Option<()> {
+        let bytes = self.text.as_bytes();
+        let opening = self.solid(at)?;
+        let quote = *bytes.get(opening)?;
+        if !matches!(quote, b'"' | b'\'') {
+            return None;
+        }
+        let mut at = opening + 1;
+        loop {
+            match *bytes.get(at)? {
+                byte if byte == quote => break,
+                b'\\' => at += 2,
+                0..=0x1F => return None,
+                _ => at += 1,
+            }
+        }
+        (at > opening + 1 && bytes.get(self.solid(at + 1)?) == Some(&b':')).then_some(())
+    }
+
+    /// Where the white space that begins at `at` ends.
+    fn solid(&self, at: usize) -> Option<usize> {
+        let behind = self.text.as_bytes().get(at..)?;
+        let space = behind
+            .iter()
+            .position(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'))?;
+        Some(at + space)
+    }
+
+    fn after(&self, at: usize) -> Option<char> {
+        self.text.get(at + 1..)?.chars().next()
+    }
+
+    fn backwards(&self, at: usize) -> impl Iterator<Item = char> + '_ {
+        let text = self.text.get(..at).unwrap_or_default();
+        text.chars().rev().chain(self.before.chars().rev())
+    }
+
+    /// Whether `\n`, `\r` or `\t` stands before `at`.
+    fn behind_escaped_space(&self, at: usize) -> bool {
+        matches!(self.backwards(at).next(), Some('n' | 'r' | 't')) && self.behind_escape(at)
+    }
+
+    /// Whether a backslash and one character stand before `at`.
+    fn behind_escape(&self, at: usize) -> bool {
+        self.backwards(at)
+            .skip(1)
+            .take_while(|before| *before == '\\')
+            .count()
+            % 2
+            == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The quotes that are text and the one that closes, in a text whose string begins at its last `‹`, which stands
+    /// for its opening quote, and is in doubt at the first quote behind it.
+    fn judged(text: &str) -> Option<String> {
+        let start = text.rfind('\u{2039}').unwrap();
+        let (sent, rest) = (&text[..start], &text[start + '\u{2039}'.len_utf8()..]);
+        let quote = if rest.contains('"') { b'"' } else { b'\'' };
+        let mut open = Vec::new();
+        for byte in sent.bytes() {
+            match byte {
+                b'{' => open.push(b'}'),
+                b'[' => open.push(b']'),
+                b'(' => open.push(b')'),
+                _ => {}
+            }
+        }
+        let closers = |level: usize| open.iter().rev().nth(level).copied();
+        let whole = format!("{sent}{}{rest}", char::from(quote));
+        let opening = sent.len();
+        let mut doubt = opening + 1;
+        while whole.as_bytes()[doubt] != quote {
+            doubt += 1 + usize::from(whole.as_bytes()[doubt] == b'\\');
+        }
+        let judged = judge("", &whole, quote, doubt, &closers);
+        // The same, whatever was passed on before.
+        for cut in (0..=doubt).filter(|cut| whole.is_char_boundary(*cut)) {
+            let (before, text) = whole.split_at(cut);
+            let moved = judge(before, text, quote, doubt - cut, &closers);
+            let moved = moved.map(|Judged { end, inner }| Judged {
+                end: end + cut,
+                inner: inner.into_iter().map(|at| at + cut).collect(),
+            });
+            assert_eq!(moved, judged, "{whole} cut at {cut}");
+        }
+        let Judged { end, inner } = judged?;
+        assert_eq!(inner[0], doubt, "{whole}");
+        let mut read = String::new();
+        for (at, character) in whole.char_indices().skip_while(|(at, _)| *at <= opening) {
+            if at == end {
+                return Some(read);
+            }
+            if inner.contains(&at) {
+                read.push('\\');
+            }
+            read.push(character);
+        }
+        None
+    }
+
+    #[test]
+    fn quotes_that_can_only_be_text_are_text() {
+        for (text, string) in [
+            (r#"{"a": ‹say "hi" now"}"#, r#"say \"hi\" now"#),
+            (r#"{"a": ‹say "hi", "b": 1}"#, ""),
+            (r#"{"a": ‹say "hi" now", "b": 1}"#, r#"say \"hi\" now"#),
+            (r#"{"a": ‹say "hi" now" , 'b' : 1}"#, r#"say \"hi\" now"#),
+            (r#"{"a": ‹print("hi")"}"#, r#"print(\"hi\")"#),
+            (r#"{"a": ‹<a href="/x" id="y">"}"#, r#"<a href=\"/x\" id=\"y\">"#),
+            (
+                "{\"a\": ‹\u{4ed6}\u{8bf4}\"\u{4f60}\u{597d}\"\u{7136}\"}",
+                "\u{4ed6}\u{8bf4}\\\"\u{4f60}\u{597d}\\\"\u{7136}",
+            ),
+            (r#"{"a": [1, ‹say "hi" now"]}"#, r#"say \"hi\" now"#),
+            (r#"[[‹say "hi" now" ] , 2]"#, r#"say \"hi\" now"#),
+            (r#"([‹say "hi" now"],)"#, r#"say \"hi\" now"#),
+            (
+                r#"{"a": ‹say \"x\" and "hi" \"now"}"#,
+                r#"say \"x\" and \"hi\" \"now"#,
+            ),
+            (r#"{"a": ‹x\n"hi" now"}"#, r#"x\n\"hi\" now"#),
+            (r"{'a': ‹it's fine'}", r"it\'s fine"),
+            (r"{'a': ‹it's what's there', 'b': 1}", r"it\'s what\'s there"),
+            (r"{'a': ‹rock 'n' roll'}", r"rock \'n\' roll"),
+            (r#"{"a": ‹say, "hi there" now"}"#, r#"say, \"hi there\" now"#),
+        ] {
+            assert_eq!(judged(text).unwrap_or_default(), string, "{text}");
+        }
+    }
+
+    #[test]
+    fn quotes_that_could_be_read_in_another_way_are_not_judged() {
+        for text in [
+            // The end is not strong.
+            r#"{"a": ‹say "hi" now"#,
+            r#"{"a": ‹say "hi" now","#,
+            r#"{"a": ‹say "hi" now", b: 1}"#,
+            r#"{"a": ‹say "hi" now", "": 1}"#,
+            r#"{"a": ‹say "hi" now",}"#,
+            r#"{"a": ‹say "hi" now", "b", 1}"#,
+            r#"{"a": ‹say "hi" now"]"#,
+            r#"{"a": ‹say "hi" now"} x"#,
+            r#"{"a": ‹say "hi" now"}}"#,
+            r#"{"a": ‹say "hi" now"},"#,
+            r#"{"a": {"b": ‹say "hi" now"} x}"#,
+            r#"{"a": {"b": ‹say "hi" now"}"#,
+            r#"[‹say "hi" now", 1]"#,
+            r#"[‹say "hi" now", "b": 1]"#,
+            // Odd, or not in turn.
+            r#"{"a": ‹5" pipe"}"#,
+            r#"{"a": ‹say "hi now"}"#,
+            r#"{"a": ‹say "hi" and "ho now"}"#,
+            r#"{"a": ‹say"hi" now"}"#,
+            r#"{"a": ‹say " hi " now"}"#,
+            r#"{"a": ‹say "hi " now"}"#,
+            r#"{"a": ‹say "hi\n" now"}"#,
+            r#"{"a": ‹x\\n"hi" now"}"#,
+            r#"{"a": ‹say "hi"now"}"#,
+            r#"{"a": ‹"hi" now"}"#,
+            r#"{"a": ‹"hi""}"#,
+            r#"{"a": ‹say "hi""}"#,
+            r#"{"a": ‹say "hi" "ho" now"}"#,
+            r#"{"a": ‹say "hi": now"}"#,
+            r#"{"a": ‹say "{"x": 1}" now"}"#,
+            // A quote was lost elsewhere.
+            r#"{"a": ‹x, "b" y"}"#,
+            r#"["a", ‹x, "b", "c"]"#,
+            "{\"a\": ‹x,\n  \"b\": \"y\"}",
+            "[‹x\n \"b\"\n]",
+            // Apostrophes.
+            r"['x', ‹it's', 'b']",
+            r"{'a': ‹it's 'hi' now'}",
+            r"{'a': ‹dogs' bowls'}",
+            r"{'a': ‹x\n's'}",
+            r#"{"a": ‹it"s fine"}"#,
+            "{'a': ‹\u{4f60}'\u{597d}'}",
+        ] {
+            assert_eq!(judged(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_comma_before_the_quote_may_have_been_passed_on_and_forgotten() {
+        let closers = |level: usize| (level == 0).then_some(b'}');
+        assert_eq!(judge("", r#""hi" now"}"#, b'"', 0, &closers), None);
+        assert_eq!(judge(" ", r#""hi" now"}"#, b'"', 0, &closers), None);
+        assert!(judge("y ", r#""hi" now"}"#, b'"', 0, &closers).is_some());
+    }
+}
