@@ -1,0 +1,155 @@
+//! What a repair did to a text, for people: each fix with its place, or the reason why there is none.
+
+use std::fmt::Write as _;
+
+use tool_runtime::repair::{Fix, FixCode, Fixes, Reason, Status};
+
+use crate::excerpt::Excerpt;
+use crate::place::{Place, Places};
+use crate::terminal::Palette;
+
+/// A text that was looked at, with the name of where it came from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Explainer<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) text: &'a str,
+    pub(crate) palette: Palette,
+}
+
+impl Explainer<'_> {
+    /// Every fix, a caret under its place, and how many there were of each kind.
+    pub(crate) fn fixes(&self, status: Status, fixes: &Fixes) -> String {
+        let name = self.name;
+        if fixes.is_empty() {
+            let status = match status {
+                Status::Valid => self.palette.good("valid"),
+                _ => self.palette.changed("repaired"),
+            };
+            return format!("{name}: {status}, nothing was changed\n");
+        }
+        let status = self.palette.changed("repaired");
+        let mut told = format!("{name}: {status}, {}\n", counted(fixes.total(), "fix", "fixes"));
+        let mut listed: Vec<&Fix> = fixes.first().iter().collect();
+        listed.sort_by_key(|fix| fix.offset);
+        let mut places = Places::of(self.text);
+        let found: Vec<(Place, &Fix)> = listed
+            .into_iter()
+            .map(|fix| (places.find(fix.offset), fix))
+            .collect();
+        for line in found.chunk_by(|one, next| one.0.line == next.0.line) {
+            let mut rest = line;
+            while !rest.is_empty() {
+                let places: Vec<Place> = rest.iter().map(|(place, _)| *place).collect();
+                let excerpt = Excerpt::of(self.text, &places);
+                let (shown, later) = rest.split_at(excerpt.carets.len().clamp(1, rest.len()));
+                self.excerpt(&places, &excerpt, &mut told);
+                self.notes(shown, &mut told);
+                rest = later;
+            }
+        }
+        if fixes.total() > fixes.first().len() {
+            let _ = writeln!(told, "\nthe first {} are shown; in all:", fixes.first().len());
+        } else {
+            told.push('\n');
+        }
+        told + &tally(fixes)
+    }
+
+    /// Why a text came back as it was.
+    pub(crate) fn reason(&self, status: Status, reason: &Reason) -> String {
+        let place = Places::of(self.text).find(reason.offset);
+        let (status, note) = match status {
+            Status::Truncated => (
+                "truncated",
+                "half a call must not be executed, so nothing was completed; the text is unchanged",
+            ),
+            _ => ("refused", "any repair would be a guess; the text is unchanged"),
+        };
+        let mut told = format!(
+            "{}:{}:{}: {}: {} (byte {})\n",
+            self.name,
+            place.line,
+            place.column,
+            self.palette.bad(status),
+            reason.message,
+            reason.offset,
+        );
+        self.excerpt(&[place], &Excerpt::of(self.text, &[place]), &mut told);
+        let _ = writeln!(told, "{} {note}", self.gutter(&[place], "="));
+        told
+    }
+
+    /// The line, with the one before it where it is blank, and the carets.
+    fn excerpt(&self, places: &[Place], excerpt: &Excerpt, told: &mut String) {
+        let (line, start) = places
+            .first()
+            .map_or((1, 0), |place| (place.line, place.line_start));
+        let _ = writeln!(told, "{}", self.gutter(places, "|"));
+        if excerpt.text.trim().is_empty()
+            && let Some(before) = self.text.get(..start.saturating_sub(1)).filter(|_| start > 0)
+        {
+            let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+            let end = Place {
+                line: line - 1,
+                column: 0,
+                offset: before.len(),
+                line_start,
+            };
+            self.numbered(places, line - 1, &Excerpt::of(self.text, &[end]).text, told);
+        }
+        self.numbered(places, line, &excerpt.text, told);
+        let carets = self.palette.changed(&excerpt.caret_line());
+        let _ = writeln!(told, "{} {carets}", self.gutter(places, "|"));
+    }
+
+    fn numbered(&self, places: &[Place], line: usize, text: &str, told: &mut String) {
+        let number = format!("{line:>width$} |", width = digits(places));
+        let _ = writeln!(told, "{} {text}", self.palette.faint(&number));
+    }
+
+    /// One line for each kind of fix in an excerpt.
+    fn notes(&self, shown: &[(Place, &Fix)], told: &mut String) {
+        let mut notes: Vec<(FixCode, &str, String)> = Vec::new();
+        for (place, fix) in shown {
+            let at = format!("{}:{}", place.line, place.column);
+            match notes
+                .iter_mut()
+                .find(|(code, message, _)| *code == fix.code && *message == fix.message)
+            {
+                Some((_, _, places)) => *places = format!("{places} {at}"),
+                None => notes.push((fix.code, &fix.message, at)),
+            }
+        }
+        let places: Vec<Place> = shown.iter().map(|(place, _)| *place).collect();
+        for (code, message, at) in notes {
+            let code = self.palette.changed(code.as_str());
+            let _ = writeln!(told, "{} {at} {code}: {message}", self.gutter(&places, "="));
+        }
+    }
+
+    fn gutter(&self, places: &[Place], mark: &str) -> String {
+        self.palette
+            .faint(&format!("{:width$} {mark}", "", width = digits(places)))
+    }
+}
+
+/// How many digits the line numbers have.
+fn digits(places: &[Place]) -> usize {
+    places.first().map_or(1, |place| place.line.to_string().len())
+}
+
+/// How many fixes there were of each kind.
+fn tally(fixes: &Fixes) -> String {
+    let most = fixes.counts().map(|(_, count)| count).max().unwrap_or(0);
+    let width = most.to_string().len();
+    let mut told = String::new();
+    for (code, count) in fixes.counts() {
+        let _ = writeln!(told, "  {count:>width$} {}", code.as_str());
+    }
+    told
+}
+
+/// A number with its noun.
+pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

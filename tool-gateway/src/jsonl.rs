@@ -1,0 +1,196 @@
+//! JSON lines: read one by one, each answered before more input is awaited.
+
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read, StdoutLock, Write as _};
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use crate::ending::Failure;
+use crate::source::{Source, not_text};
+
+/// A line that is not blank.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line<'a> {
+    pub(crate) text: &'a str,
+    /// From 1, blank ones counted.
+    pub(crate) number: usize,
+    /// How many bytes were read up to its end.
+    pub(crate) end: u64,
+}
+
+/// Has every line that is not blank answered, in order, and tells how many could not be read: those are answered
+/// with an error.
+pub(crate) fn answer_each(
+    source: Source,
+    mut answer: impl FnMut(Line<'_>, &mut Answers) -> Result<(), Unanswered>,
+) -> Result<usize, Failure> {
+    let mut lines = Lines {
+        name: source.name,
+        input: BufReader::with_capacity(BUFFER, source.reader),
+        number: 0,
+        end: 0,
+    };
+    let mut answers = Answers(BufWriter::with_capacity(BUFFER, io::stdout().lock()));
+    let mut bytes = Vec::new();
+    let mut unread = 0;
+    while lines.next(&mut bytes, &mut answers)? {
+        let answered = match std::str::from_utf8(&bytes) {
+            Ok(text) => {
+                let (number, end) = (lines.number, lines.end);
+                answer(Line { text, number, end }, &mut answers)
+            }
+            Err(error) => Err(Unanswered::unread(not_text(&bytes, error.valid_up_to()))),
+        };
+        match answered {
+            Ok(()) => {}
+            Err(Unanswered::Failed(failure)) => return Err(failure),
+            Err(Unanswered::Unread { id, error }) => {
+                unread += 1;
+                answers.write(&ErrorRecord {
+                    id: id.as_deref().unwrap_or(RawValue::NULL),
+                    line: lines.number,
+                    error: &error,
+                })?;
+            }
+        }
+    }
+    answers.flush()?;
+    Ok(unread)
+}
+
+struct Lines {
+    name: String,
+    input: BufReader<Box<dyn Read>>,
+    number: usize,
+    end: u64,
+}
+
+impl Lines {
+    /// Reads the next line that is not blank. Whatever was answered so far is out before this waits for input.
+    fn next(&mut self, line: &mut Vec<u8>, answers: &mut Answers) -> Result<bool, Failure> {
+        loop {
+            if !self.input.buffer().contains(&b'\n') {
+                answers.flush()?;
+            }
+            line.clear();
+            let read = self
+                .input
+                .read_until(b'\n', line)
+                .map_err(|error| Failure::reading(&self.name, &error))?;
+            if read == 0 {
+                return Ok(false);
+            }
+            self.number += 1;
+            self.end += u64::try_from(read).unwrap_or_default();
+            if self.number == 1 && line.starts_with(BYTE_ORDER_MARK) {
+                line.drain(..BYTE_ORDER_MARK.len());
+            }
+            if !line.trim_ascii().is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+/// Where answers go.
+pub(crate) struct Answers(BufWriter<StdoutLock<'static>>);
+
+impl Answers {
+    pub(crate) fn write(&mut self, record: &impl Serialize) -> Result<(), Failure> {
+        serde_json::to_writer(&mut self.0, record)
+            .map_err(io::Error::from)
+            .and_then(|()| self.0.write_all(b"\n"))
+            .map_err(|error| Failure::writing(&error))
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        self.0.flush().map_err(|error| Failure::writing(&error))
+    }
+}
+
+/// Why a line has no answer of its own.
+#[derive(Debug)]
+pub(crate) enum Unanswered {
+    /// It is no record: the next one may be.
+    Unread {
+        /// The record's id, where that could be read.
+        id: Option<Box<RawValue>>,
+        error: String,
+    },
+    /// There is nowhere to write to.
+    Failed(Failure),
+}
+
+impl Unanswered {
+    fn unread(error: String) -> Self {
+        Self::Unread { id: None, error }
+    }
+
+    /// A record whose id is known.
+    pub(crate) fn of(id: &RawValue, error: impl Into<String>) -> Self {
+        Self::Unread {
+            id: Some(id.to_owned()),
+            error: error.into(),
+        }
+    }
+}
+
+impl From<Failure> for Unanswered {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+#[derive(Serialize)]
+struct ErrorRecord<'a> {
+    id: &'a RawValue,
+    line: usize,
+    error: &'a str,
+}
+
+/// Reads a line as a record; `wanted` is what to send instead.
+pub(crate) fn record<'a, T: Deserialize<'a>>(line: &'a str, wanted: &str) -> Result<T, Unanswered> {
+    // serde would take an array for a record, too.
+    if !line.trim_start().starts_with('{') {
+        return Err(Unanswered::unread(format!(
+            "the line is no object; send {wanted}"
+        )));
+    }
+    serde_json::from_str(line)
+        .map_err(|error| Unanswered::unread(format!("{}; send {wanted}", in_words(&error))))
+}
+
+/// What is wrong with a line; serde's own words call every line the first.
+pub(crate) fn in_words(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    match message.strip_suffix(&place) {
+        Some(message) => format!("{message} at column {}", error.column()),
+        None => message,
+    }
+}
+
+/// A member that is there, be it `null`.
+pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// The text of a member that must be a string.
+pub(crate) fn string(id: &RawValue, name: &str, value: &RawValue) -> Result<String, Unanswered> {
+    serde_json::from_str(value.get()).map_err(|error| {
+        let reason = if value.get().starts_with('"') {
+            in_words(&error)
+        } else {
+            "it is no string".to_owned()
+        };
+        Unanswered::of(
+            id,
+            format!("`{name}` cannot be read: {reason}; send the text as a JSON string"),
+        )
+    })
+}
+
+const BUFFER: usize = 64 << 10;
+
+/// What some editors and spreadsheets put before the first line.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

@@ -1,0 +1,73 @@
+//! Where in a text a byte is: its line and its column, as editors count them.
+
+/// A place in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// From 1.
+    pub(crate) line: usize,
+    /// In characters, from 1.
+    pub(crate) column: usize,
+    /// In bytes from the start of the text, at the start of a character.
+    pub(crate) offset: usize,
+    /// Where the line begins.
+    pub(crate) line_start: usize,
+}
+
+/// Finds the places of offsets that never go back, so that the text is looked at once, however many there are.
+#[derive(Debug)]
+pub(crate) struct Places<'a> {
+    text: &'a str,
+    last: Place,
+}
+
+impl<'a> Places<'a> {
+    pub(crate) fn of(text: &'a str) -> Self {
+        Self {
+            text,
+            last: Place {
+                line: 1,
+                column: 1,
+                offset: 0,
+                line_start: 0,
+            },
+        }
+    }
+
+    /// The place of a byte.
+    pub(crate) fn find(&mut self, offset: usize) -> Place {
+        let mut offset = offset.min(self.text.len());
+        while !self.text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let between = self.text.get(self.last.offset..offset).unwrap_or_default();
+        match between.rfind('\n') {
+            Some(end) => {
+                self.last.line += between.bytes().filter(|byte| *byte == b'\n').count();
+                self.last.line_start = self.last.offset + end + 1;
+                self.last.column = 1 + between.get(end + 1..).unwrap_or_default().chars().count();
+            }
+            None => self.last.column += between.chars().count(),
+        }
+        self.last.offset = offset.max(self.last.offset);
+        self.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns_are_counted_from_one() {
+        let text = "a写\n\nb";
+        let mut places = Places::of(text);
+        let found: Vec<(usize, usize)> = [0, 1, 2, 4, 5, 6, 7, 99]
+            .map(|offset| places.find(offset))
+            .map(|place| (place.line, place.column))
+            .into();
+        assert_eq!(
+            found,
+            [(1, 1), (1, 2), (1, 2), (1, 3), (2, 1), (3, 1), (3, 2), (3, 2)]
+        );
+    }
+}

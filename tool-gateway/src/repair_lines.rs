@@ -1,0 +1,66 @@
+//! `tool-gateway repair --jsonl`: many texts, one in each line.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tool_runtime::repair::{Fix, Fixes, Reason, Status, repair};
+
+use crate::ending::{Ending, Failure};
+use crate::jsonl::{self, Unanswered, present};
+use crate::options::RepairOptions;
+use crate::source::Source;
+use crate::terminal::Terminal;
+
+pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Ending, Failure> {
+    let source = Source::open(options.file.as_deref(), terminal)?;
+    let unread = jsonl::answer_each(source, |line, answers| {
+        let sent: Sent<'_> = jsonl::record(line.text, WANTED)?;
+        let id = sent.id.unwrap_or(RawValue::NULL);
+        let Some(text) = sent.text else {
+            return Err(Unanswered::of(id, format!("there is no `text`; send {WANTED}")));
+        };
+        let text = jsonl::string(id, "text", text)?;
+        let repaired = repair(&text);
+        Ok(answers.write(&Answer {
+            id,
+            status: repaired.status,
+            text: &repaired.text,
+            fixes: repaired.fixes.first(),
+            fix_counts: counts(&repaired.fixes),
+            reason: repaired.reason.as_ref(),
+        })?)
+    })?;
+    Ok(Ending::fine_if(unread == 0))
+}
+
+#[derive(Deserialize)]
+struct Sent<'a> {
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    text: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    id: &'a RawValue,
+    status: Status,
+    text: &'a str,
+    fixes: &'a [Fix],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix_counts: Option<BTreeMap<&'static str, usize>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a Reason>,
+}
+
+/// How many fixes there were of each kind, where they are not all listed.
+fn counts(fixes: &Fixes) -> Option<BTreeMap<&'static str, usize>> {
+    let listed = fixes.first().len() == fixes.total();
+    (!listed).then(|| {
+        let counts = fixes.counts();
+        counts.map(|(code, count)| (code.as_str(), count)).collect()
+    })
+}
+
+const WANTED: &str = r#"{"id": …, "text": "…"}"#;

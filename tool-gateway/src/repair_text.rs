@@ -1,0 +1,52 @@
+//! `tool-gateway repair`: one text.
+
+use std::io::{self, Write as _};
+
+use tool_runtime::repair::{Status, repair};
+
+use crate::ending::{Ending, Failure};
+use crate::explain::Explainer;
+use crate::options::RepairOptions;
+use crate::source::{Source, not_text};
+use crate::terminal::Terminal;
+
+pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Ending, Failure> {
+    let mut source = Source::open(options.file.as_deref(), terminal)?;
+    let bytes = source.read()?;
+    let text = match std::str::from_utf8(&bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            // Whoever pipes through this command loses nothing.
+            write(&bytes)?;
+            let reason = not_text(&bytes, error.valid_up_to());
+            return Err(Failure::Told(format!(
+                "{}: {reason}; it is unchanged",
+                source.name
+            )));
+        }
+    };
+    let repaired = repair(text);
+    write(repaired.text.as_bytes())?;
+    let explainer = Explainer {
+        name: &source.name,
+        text,
+        palette: terminal.palette,
+    };
+    if let Some(reason) = &repaired.reason {
+        terminal.say(&explainer.reason(repaired.status, reason));
+    } else if options.explain {
+        terminal.say(&explainer.fixes(repaired.status, &repaired.fixes));
+    }
+    Ok(Ending::fine_if(matches!(
+        repaired.status,
+        Status::Valid | Status::Repaired
+    )))
+}
+
+fn write(bytes: &[u8]) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    stdout
+        .write_all(bytes)
+        .and_then(|()| stdout.flush())
+        .map_err(|error| Failure::writing(&error))
+}

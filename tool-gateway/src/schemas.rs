@@ -1,0 +1,94 @@
+//! Schemas that come with calls: each compiled once, a bounded number kept, and what they warn of told once.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
+use std::rc::Rc;
+
+use serde_json::Value;
+use tool_runtime::{RegistryError, ToolDefinition, ToolRegistry};
+
+use crate::heard;
+use crate::jsonl::in_words;
+
+/// The name under which every schema is registered; it is shown nowhere.
+pub(crate) const NAME: &str = "call";
+
+/// A registry whose only tool has the schema, or why there is none.
+pub(crate) type Compiled = Rc<Result<ToolRegistry, String>>;
+
+/// Compiled schemas by their text.
+#[derive(Debug, Default)]
+pub(crate) struct Schemas {
+    compiled: HashMap<Rc<str>, Compiled>,
+    /// The texts in the order in which they came: the oldest makes room.
+    order: VecDeque<Rc<str>>,
+    /// Those whose warnings were told, by a hash: a schema may come back after it has made room.
+    told: HashSet<u64>,
+    hasher: RandomState,
+}
+
+impl Schemas {
+    /// The compiled form of a schema, and its warnings if they were not told before.
+    pub(crate) fn compiled(&mut self, text: &str) -> (Compiled, Vec<String>) {
+        if let Some(compiled) = self.compiled.get(text) {
+            return (Rc::clone(compiled), Vec::new());
+        }
+        if self.order.len() >= KEPT
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.compiled.remove(&oldest);
+        }
+        let (compiled, mut warnings) = heard::warnings_of(|| compile(text));
+        if !warnings.is_empty() && !self.told.insert(self.hasher.hash_one(text)) {
+            warnings.clear();
+        }
+        let (text, compiled) = (Rc::<str>::from(text), Rc::new(compiled));
+        self.order.push_back(Rc::clone(&text));
+        self.compiled.insert(text, Rc::clone(&compiled));
+        (compiled, warnings)
+    }
+}
+
+fn compile(text: &str) -> Result<ToolRegistry, String> {
+    let schema: Value = serde_json::from_str(text).map_err(|error| {
+        format!(
+            "`schema` cannot be read: {}; send a JSON Schema",
+            in_words(&error)
+        )
+    })?;
+    let mut registry = ToolRegistry::new();
+    let registered = registry.register_dynamic(ToolDefinition::new(NAME, "", schema), |_, _| async {});
+    match registered {
+        Ok(_) => Ok(registry),
+        Err(RegistryError::InvalidSchema { path, reason, .. }) if path.is_empty() => {
+            Err(format!("`schema` is invalid: {reason}"))
+        }
+        Err(RegistryError::InvalidSchema { path, reason, .. }) => {
+            Err(format!("`schema` is invalid at `{path}`: {reason}"))
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// How many compiled schemas are kept.
+const KEPT: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_are_told_once_even_after_the_schema_made_room() {
+        let mut schemas = Schemas::default();
+        let odd = r#"{"type": "object", "properties": {"a": {"type": "string", "pattern": "(?=x)"}}}"#;
+        let (compiled, warnings) = schemas.compiled(odd);
+        assert!(compiled.is_ok() && warnings.len() == 1, "{warnings:?}");
+        for place in 0..KEPT {
+            let other = format!(r#"{{"type": "object", "title": "{place}"}}"#);
+            assert!(schemas.compiled(&other).0.is_ok());
+        }
+        assert!(!schemas.compiled.contains_key(odd));
+        assert_eq!(schemas.compiled(odd).1, [""; 0]);
+        assert_eq!((schemas.compiled.len(), schemas.order.len()), (KEPT, KEPT));
+    }
+}

@@ -1,0 +1,62 @@
+//! Where input comes from: a file, or standard input.
+
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read};
+use std::path::Path;
+
+use crate::ending::Failure;
+use crate::terminal::Terminal;
+
+/// Input, opened.
+pub(crate) struct Source {
+    /// What to call it in messages.
+    pub(crate) name: String,
+    /// How long it is, where that can be known.
+    pub(crate) length: Option<u64>,
+    pub(crate) reader: Box<dyn Read>,
+}
+
+impl Source {
+    /// Opens a file; none, or `-`, is standard input.
+    pub(crate) fn open(path: Option<&Path>, terminal: Terminal) -> Result<Self, Failure> {
+        let Some(path) = path.filter(|path| *path != Path::new("-")) else {
+            let stdin = io::stdin();
+            if stdin.is_terminal() && terminal.watched {
+                terminal.say("reading from the terminal; end the input with Ctrl-D on a line of its own\n");
+            }
+            return Ok(Self {
+                name: "stdin".to_owned(),
+                length: None,
+                reader: Box::new(stdin.lock()),
+            });
+        };
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| Failure::reading(&name, &error))?;
+        let length = file.metadata().ok().filter(std::fs::Metadata::is_file);
+        Ok(Self {
+            name,
+            length: length.map(|it| it.len()),
+            reader: Box::new(file),
+        })
+    }
+
+    /// All of it.
+    pub(crate) fn read(&mut self) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        match self.reader.read_to_end(&mut bytes) {
+            Ok(_) => Ok(bytes),
+            Err(error) => Err(Failure::reading(&self.name, &error)),
+        }
+    }
+}
+
+/// Why bytes are no text, and what to do about it.
+pub(crate) fn not_text(bytes: &[u8], place: usize) -> String {
+    let found = bytes.get(place).copied().unwrap_or_default();
+    let advice = if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        "it looks like UTF-16; convert it, for example with `iconv -f UTF-16 -t UTF-8`"
+    } else {
+        "convert it, for example with `iconv -f GB18030 -t UTF-8`, if that is what it is"
+    };
+    format!("byte {place} (0x{found:02X}) is not UTF-8; {advice}")
+}

@@ -1,0 +1,79 @@
+//! How often each code was found, and calls of each kind: what a report comes down to.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use tool_runtime::ToolCallRequest;
+use tool_runtime::issue::{Code, Issue};
+
+use crate::explain::counted;
+use crate::terminal::Palette;
+
+/// What was found in all calls.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    clean: usize,
+    with_warnings: usize,
+    refused: usize,
+    warnings: BTreeMap<Code, usize>,
+    errors: BTreeMap<Code, usize>,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, request: &ToolCallRequest) {
+        *match (request.errors.is_empty(), request.warnings.is_empty()) {
+            (false, _) => &mut self.refused,
+            (true, false) => &mut self.with_warnings,
+            (true, true) => &mut self.clean,
+        } += 1;
+        count(&request.warnings, &mut self.warnings);
+        count(&request.errors, &mut self.errors);
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        !self.errors.is_empty()
+    }
+
+    pub(crate) fn has_warnings(&self) -> bool {
+        !self.warnings.is_empty()
+    }
+
+    /// The summary; `unread` lines were no calls.
+    pub(crate) fn summary(&self, unread: usize, palette: Palette) -> String {
+        let calls = self.clean + self.with_warnings + self.refused;
+        let mut told = format!(
+            "{}: {} clean, {} with warnings, {} refused\n",
+            counted(calls, "call", "calls"),
+            self.clean,
+            self.with_warnings,
+            self.refused,
+        );
+        if unread > 0 {
+            let unread = counted(unread, "line", "lines");
+            let _ = writeln!(told, "{}", palette.bad(&format!("{unread} could not be read")));
+        }
+        list(&palette.bad("errors"), &self.errors, &mut told);
+        list(&palette.changed("warnings"), &self.warnings, &mut told);
+        told
+    }
+}
+
+fn count(issues: &[Issue], counts: &mut BTreeMap<Code, usize>) {
+    for issue in issues {
+        *counts.entry(issue.code).or_default() += 1;
+    }
+}
+
+/// The most frequent first.
+fn list(heading: &str, counts: &BTreeMap<Code, usize>, told: &mut String) {
+    let mut counts: Vec<(Code, usize)> = counts.iter().map(|(code, count)| (*code, *count)).collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let Some((_, most)) = counts.first() else {
+        return;
+    };
+    let width = most.to_string().len();
+    let _ = writeln!(told, "{heading}");
+    for (code, count) in &counts {
+        let _ = writeln!(told, "  {count:>width$} {code}");
+    }
+}
