@@ -2,3 +2,9 @@
 //! every chunking, linear, whatever comes.
 
 mod identity;
+mod judge;
+mod literal;
+mod mutations;
+mod random;
+mod slips;
+mod written;

@@ -1,0 +1,207 @@
+//! What a JSON text says, kept exactly: order, duplicate keys, number text, lone surrogates. Two texts say the same
+//! only if nothing was lost between them. The reader is strict and knows nothing of the one under test.
+
+/// A value as its text says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tree {
+    Null,
+    Bool(bool),
+    /// The text of the number.
+    Number(String),
+    /// UTF-16, since JSON can say half a surrogate pair.
+    Text(Vec<u16>),
+    List(Vec<Tree>),
+    /// In order, each key as often as it came.
+    Map(Vec<(Vec<u16>, Tree)>),
+}
+
+impl Tree {
+    pub fn text(text: &str) -> Self {
+        Self::Text(text.encode_utf16().collect())
+    }
+
+    pub fn number(text: &str) -> Self {
+        Self::Number(text.to_owned())
+    }
+
+    pub fn map<const N: usize>(entries: [(&str, Self); N]) -> Self {
+        let entries = entries.map(|(key, value)| (key.encode_utf16().collect(), value));
+        Self::Map(entries.into())
+    }
+}
+
+/// What the text says; `None` if it is not JSON (RFC 8259).
+pub fn read_json(text: &str) -> Option<Tree> {
+    let mut reader = Reader { rest: text };
+    let tree = reader.value()?;
+    reader.space();
+    reader.rest.is_empty().then_some(tree)
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl Reader<'_> {
+    fn space(&mut self) {
+        self.rest = self.rest.trim_start_matches([' ', '\n', '\r', '\t']);
+    }
+
+    /// Takes the character if it comes next, behind white space.
+    fn takes(&mut self, character: char) -> bool {
+        self.space();
+        let rest = self.rest.strip_prefix(character);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn value(&mut self) -> Option<Tree> {
+        for (word, tree) in [
+            ("null", Tree::Null),
+            ("true", Tree::Bool(true)),
+            ("false", Tree::Bool(false)),
+        ] {
+            self.space();
+            if let Some(rest) = self.rest.strip_prefix(word) {
+                self.rest = rest;
+                return Some(tree);
+            }
+        }
+        if self.takes('"') {
+            self.string().map(Tree::Text)
+        } else if self.takes('[') {
+            self.list()
+        } else if self.takes('{') {
+            self.map()
+        } else {
+            self.number()
+        }
+    }
+
+    fn list(&mut self) -> Option<Tree> {
+        let mut items = Vec::new();
+        if self.takes(']') {
+            return Some(Tree::List(items));
+        }
+        loop {
+            items.push(self.value()?);
+            if self.takes(']') {
+                return Some(Tree::List(items));
+            }
+            self.takes(',').then_some(())?;
+        }
+    }
+
+    fn map(&mut self) -> Option<Tree> {
+        let mut entries = Vec::new();
+        if self.takes('}') {
+            return Some(Tree::Map(entries));
+        }
+        loop {
+            self.takes('"').then_some(())?;
+            let key = self.string()?;
+            self.takes(':').then_some(())?;
+            entries.push((key, self.value()?));
+            if self.takes('}') {
+                return Some(Tree::Map(entries));
+            }
+            self.takes(',').then_some(())?;
+        }
+    }
+
+    /// The contents of a string, behind its opening quote.
+    fn string(&mut self) -> Option<Vec<u16>> {
+        let mut units = Vec::new();
+        let mut characters = self.rest.char_indices();
+        loop {
+            let (at, character) = characters.next()?;
+            match character {
+                '"' => {
+                    self.rest = &self.rest[at + 1..];
+                    return Some(units);
+                }
+                '\\' => units.push(match characters.next()?.1 {
+                    same @ ('"' | '\\' | '/') => same as u16,
+                    'b' => 0x08,
+                    'f' => 0x0C,
+                    'n' => 0x0A,
+                    'r' => 0x0D,
+                    't' => 0x09,
+                    'u' => {
+                        let mut unit = 0;
+                        for _ in 0..4 {
+                            unit = unit * 16 + characters.next()?.1.to_digit(16)?;
+                        }
+                        u16::try_from(unit).ok()?
+                    }
+                    _ => return None,
+                }),
+                '\0'..='\x1F' => return None,
+                _ => units.extend_from_slice(character.encode_utf16(&mut [0; 2])),
+            }
+        }
+    }
+
+    fn number(&mut self) -> Option<Tree> {
+        let end = self
+            .rest
+            .find(|c: char| !matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E'));
+        let (text, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        self.rest = rest;
+        is_number(text).then(|| Tree::number(text))
+    }
+}
+
+/// Whether the text is a number as JSON writes it.
+pub fn is_number(text: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (text, None),
+    };
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (mantissa, None),
+    };
+    digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && fraction.is_none_or(digits)
+        && exponent.is_none_or(|text| digits(text.strip_prefix(['+', '-']).unwrap_or(text)))
+}
+
+#[test]
+fn the_judge_reads_what_serde_json_reads() {
+    for text in [
+        "{}",
+        " [ ] ",
+        r#"{"a":[1,-0.5e+3,true,false,null],"a":"\u00e9\/"}"#,
+        "01",
+        "-",
+        "1.",
+        ".5",
+        "1e",
+        "1e+",
+        "-0",
+        "[1,]",
+        "[,1]",
+        r#"{"a":1,}"#,
+        r#"{"a" 1}"#,
+        "{'a':1}",
+        "\"\n\"",
+        r#""\x""#,
+        r#""\u12g4""#,
+        r#""\u+123""#,
+        "tru",
+        "truex",
+        "[1 2]",
+        "[]]",
+        "",
+        " ",
+        "\u{a0}1",
+    ] {
+        let other = serde_json::from_str::<serde_json::Value>(text).is_ok();
+        assert_eq!(read_json(text).is_some(), other, "{text}");
+    }
+    assert_eq!(read_json(r#""\ud83d\ude00""#), Some(Tree::text("😀")));
+}

@@ -1,0 +1,116 @@
+//! Slips: what goes wrong in a text that was right.
+
+use tests::random::Random;
+
+/// What a character may be mistaken for.
+const MISTAKEN: [char; 14] = [
+    '{', '}', '[', ']', '(', ')', ',', ':', '"', '\'', ';', '=', '.', ' ',
+];
+
+/// So many characters outside of strings (or quotes around them) removed, doubled or changed.
+pub fn slipped(text: &str, slips: usize, random: &mut Random) -> String {
+    let mut places = structure(text);
+    let mut slipped = text.to_owned();
+    let mut chosen = Vec::new();
+    for _ in 0..slips.min(places.len()) {
+        chosen.push(places.swap_remove(random.below(places.len())));
+    }
+    // From the last to the first, so that the places stay where they are.
+    chosen.sort_unstable_by(|a, b| b.cmp(a));
+    for place in chosen {
+        let character = text.as_bytes()[place] as char;
+        match random.below(3) {
+            0 => drop(slipped.remove(place)),
+            1 => slipped.insert(place, character),
+            _ => {
+                let mistaken = MISTAKEN.iter().filter(|other| **other != character);
+                let others: String = mistaken.collect();
+                let other = random.below(others.len());
+                slipped.replace_range(place..=place, &others[other..=other]);
+            }
+        }
+    }
+    slipped
+}
+
+/// Where the characters are that give a text its structure: brackets, commas and colons outside of strings, and the
+/// quotes around them.
+pub fn structure(text: &str) -> Vec<usize> {
+    let mut places = Vec::new();
+    let mut open = None;
+    let mut escaped = false;
+    for (place, byte) in text.bytes().enumerate() {
+        match open {
+            Some(_) if escaped => escaped = false,
+            Some(_) if byte == b'\\' => escaped = true,
+            Some(quote) if byte == quote => {
+                open = None;
+                places.push(place);
+            }
+            Some(_) => {}
+            None if matches!(byte, b'"' | b'\'') => {
+                open = Some(byte);
+                places.push(place);
+            }
+            None if b"{}[](),:".contains(&byte) => places.push(place),
+            None => {}
+        }
+    }
+    places
+}
+
+/// The text without the backslashes before some of the quotes in its strings: one of them, those of one string, or
+/// all. `None` if it has none.
+pub fn with_raw_quotes(text: &str, quote: char, random: &mut Random) -> Option<String> {
+    let escaped = escaped(text, quote);
+    if escaped.is_empty() {
+        return None;
+    }
+    let all = random.below(3);
+    let only = *random.pick(&escaped);
+    let quotes = structure(text);
+    let string_of = |place: usize| quotes.iter().filter(|quote| **quote < place).count();
+    let mut raw = text.to_owned();
+    for place in escaped.into_iter().rev() {
+        let here = match all {
+            0 => place == only,
+            1 => string_of(place) == string_of(only),
+            _ => true,
+        };
+        if here {
+            raw.remove(place);
+        }
+    }
+    Some(raw)
+}
+
+/// Where the backslashes are that escape this quote.
+fn escaped(text: &str, quote: char) -> Vec<usize> {
+    let mut places = Vec::new();
+    let mut bytes = text.bytes().enumerate();
+    while let Some((place, byte)) = bytes.next() {
+        if byte == b'\\'
+            && let Some((_, next)) = bytes.next()
+            && char::from(next) == quote
+        {
+            places.push(place);
+        }
+    }
+    places
+}
+
+/// The text without one of these characters, wherever it stands, and where that was. `None` if it has none.
+pub fn without_one(text: &str, characters: &[u8], random: &mut Random) -> Option<(String, usize)> {
+    let places: Vec<usize> = text
+        .bytes()
+        .enumerate()
+        .filter_map(|(place, byte)| characters.contains(&byte).then_some(place))
+        .collect();
+    if places.is_empty() {
+        return None;
+    }
+    let place = *random.pick(&places);
+    let mut shorter = text.to_owned();
+    shorter.remove(place);
+    Some((shorter, place))
+}

@@ -1,0 +1,271 @@
+//! The tests that find damage: texts that were right until something slipped. Whatever comes back is what was meant,
+//! or what was sent. `cargo test -p tests --test repair slips -- --nocapture` prints a report; `REPAIR_LONG=1` tries
+//! forty times as many.
+
+use std::fmt::Write as _;
+
+use tests::random::Random;
+use tool_runtime::repair::{Status, repair};
+
+use crate::judge::{Tree, read_json};
+use crate::literal::read_python;
+use crate::mutations::{slipped, with_raw_quotes, without_one};
+use crate::random::{arguments, code, nasty_prose};
+use crate::written::{Style, json, repr, repr_in_single_quotes};
+
+/// A text, what it said, and what became of it.
+struct Slip {
+    meant: Tree,
+    before: String,
+    after: String,
+    /// Whether the slip made a text that means something else to every reader, and is in no way odd.
+    undecidable: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// What was meant came back.
+    Right,
+    /// What was sent came back.
+    Unchanged,
+    /// The slip made other JSON.
+    StillValid,
+    /// The slip made a Python literal that says something else, and that came back.
+    PythonAgrees,
+    /// Something else came back, and no reader could have known.
+    Undecidable,
+    Wrong,
+}
+
+fn judge(slip: &Slip) -> Verdict {
+    let repaired = repair(&slip.after);
+    let says = read_json(&repaired.text);
+    let shown = || format!("{} became {}", slip.after, repaired.text);
+    match repaired.status {
+        Status::Truncated | Status::Refused => {
+            assert_eq!(repaired.text, slip.after, "what is not repaired stays as it was");
+            let reason = repaired.reason.as_ref().expect("a refusal has a reason");
+            assert!(
+                slip.after.is_char_boundary(reason.offset),
+                "{}: {reason:?}",
+                slip.after
+            );
+            assert!(says.is_none(), "JSON was refused: {}", slip.after);
+            return Verdict::Unchanged;
+        }
+        Status::Valid => assert_eq!(repaired.text, slip.after, "JSON stays as it was"),
+        _ => {
+            assert!(read_json(&slip.after).is_none(), "JSON was changed: {}", shown());
+            assert!(!repaired.fixes.is_empty(), "changed in silence: {}", shown());
+        }
+    }
+    assert!(says.is_some(), "no JSON came back: {}", shown());
+    if says.as_ref() == Some(&slip.meant) {
+        Verdict::Right
+    } else if repaired.status == Status::Valid {
+        Verdict::StillValid
+    } else if read_python(&slip.after) == says {
+        Verdict::PythonAgrees
+    } else if slip.undecidable {
+        Verdict::Undecidable
+    } else {
+        Verdict::Wrong
+    }
+}
+
+/// Tries `count` slips (a quarter of them unless asked for more) and holds what becomes wrong to `bound`.
+fn hold(name: &str, count: usize, bound: usize, mut slip: impl FnMut(&mut Random) -> Option<Slip>) {
+    let long = std::env::var_os("REPAIR_LONG").is_some_and(|it| it == "1");
+    let count = if long { count * 10 } else { count / 4 };
+    let mut random = Random::new(name.bytes().map(u64::from).sum());
+    let mut tally = [0; 6];
+    let mut shown = String::new();
+    let mut tried = 0;
+    while tried < count {
+        let Some(slip) = slip(&mut random) else { continue };
+        tried += 1;
+        let verdict = judge(&slip);
+        tally[verdict as usize] += 1;
+        if verdict == Verdict::Wrong && tally[verdict as usize] <= 20 {
+            let repaired = repair(&slip.after);
+            let fixes: Vec<String> = repaired
+                .fixes
+                .first()
+                .iter()
+                .map(|fix| format!("{}@{}", fix.code.as_str(), fix.offset))
+                .collect();
+            let _ = writeln!(
+                shown,
+                "\nbefore  {}\nafter   {}\nbecame  {}\nby      {}",
+                slip.before,
+                slip.after,
+                repaired.text,
+                fixes.join(" ")
+            );
+        }
+    }
+    let [right, unchanged, valid, python, undecidable, wrong] = tally;
+    println!(
+        "| {name} | {count} | {right} right | {unchanged} unchanged | {valid} still valid | {python} Python agrees \
+         | {undecidable} undecidable | {wrong} wrong |"
+    );
+    assert!(
+        wrong <= bound * count.div_ceil(9000),
+        "{name}: {wrong} of {count} were damaged; a refusal is always allowed:\n{shown}"
+    );
+    if wrong > 0 {
+        println!("{shown}");
+    }
+}
+
+/// A right text: JSON in some style, or a repr.
+fn written(meant: &Tree, random: &mut Random) -> String {
+    match random.below(8) {
+        0 => repr(meant, true),
+        1..=3 => repr(meant, false),
+        4 => json(meant, Style::Pretty, random),
+        5 => json(meant, Style::Compact, random),
+        6 => json(meant, Style::Odd, random),
+        _ => json(meant, Style::Spaced, random),
+    }
+}
+
+fn structural(slips: usize) -> impl FnMut(&mut Random) -> Option<Slip> {
+    move |random| {
+        let meant = arguments(random);
+        let before = written(&meant, random);
+        let after = slipped(&before, slips, random);
+        Some(Slip {
+            meant,
+            before,
+            after,
+            undecidable: false,
+        })
+    }
+}
+
+#[test]
+fn one_structural_slip() {
+    hold("1 structural slip", 9000, 0, structural(1));
+}
+
+#[test]
+fn two_structural_slips() {
+    hold("2 structural slips", 9000, 0, structural(2));
+}
+
+#[test]
+fn three_structural_slips() {
+    hold("3 structural slips", 9000, 9, structural(3));
+}
+
+fn raw_quotes(quote: char, values: fn(&mut Random) -> Tree) -> impl FnMut(&mut Random) -> Option<Slip> {
+    move |random| {
+        let meant = values(random);
+        let before = if quote == '"' {
+            json(&meant, *random.pick(&Style::ALL), random)
+        } else {
+            repr_in_single_quotes(&meant)
+        };
+        let after = with_raw_quotes(&before, quote, random)?;
+        Some(Slip {
+            meant,
+            before,
+            after,
+            undecidable: false,
+        })
+    }
+}
+
+#[test]
+fn raw_double_quotes_in_code() {
+    hold("raw `\"` in code", 792, 0, raw_quotes('"', code));
+}
+
+#[test]
+fn raw_single_quotes_in_code() {
+    hold("raw `'` in code", 351, 0, raw_quotes('\'', code));
+}
+
+#[test]
+fn raw_double_quotes_in_nasty_prose() {
+    hold("raw `\"` in nasty prose", 20_000, 0, raw_quotes('"', nasty_prose));
+}
+
+#[test]
+fn raw_single_quotes_in_nasty_prose() {
+    hold("raw `'` in nasty prose", 20_000, 0, raw_quotes('\'', nasty_prose));
+}
+
+/// One of these characters deleted anywhere, also in strings.
+fn deleted(
+    characters: &'static [u8],
+    undecidable: fn(&str, usize) -> bool,
+) -> impl FnMut(&mut Random) -> Option<Slip> {
+    move |random| {
+        let meant = arguments(random);
+        let before = written(&meant, random);
+        let (after, place) = without_one(&before, characters, random)?;
+        Some(Slip {
+            undecidable: undecidable(&before, place),
+            meant,
+            before,
+            after,
+        })
+    }
+}
+
+#[test]
+fn a_backslash_deleted() {
+    // `\\'` became `\'`, which Python knows in both kinds of quotes.
+    let undecidable = |before: &str, place: usize| {
+        let before = before.as_bytes();
+        [place, place.saturating_sub(1)]
+            .iter()
+            .any(|from| before[*from..].starts_with(br"\\'"))
+    };
+    hold("one `\\` deleted anywhere", 2180, 0, deleted(b"\\", undecidable));
+}
+
+#[test]
+fn a_double_quote_deleted() {
+    // `\"X` became `\X`, a backslash that begins no escape.
+    let undecidable = |before: &str, place: usize| before[..place].ends_with('\\');
+    hold("one `\"` deleted anywhere", 6963, 0, deleted(b"\"", undecidable));
+}
+
+#[test]
+fn a_comma_deleted() {
+    hold("one `,` deleted anywhere", 8880, 0, deleted(b",", |_, _| false));
+}
+
+#[test]
+fn a_bracket_a_colon_or_a_single_quote_deleted() {
+    hold(
+        "one of `' : { } [ ]` deleted anywhere",
+        26_008,
+        0,
+        deleted(b"':{}[]", |_, _| false),
+    );
+}
+
+#[test]
+fn cut_off_anywhere() {
+    hold("cut off anywhere", 9000, 0, |random| {
+        let meant = arguments(random);
+        let before = written(&meant, random);
+        let mut end = random.below(before.trim_end().len());
+        while !before.is_char_boundary(end) {
+            end -= 1;
+        }
+        let after = before[..end].to_owned();
+        assert_ne!(repair(&after).status, Status::Valid, "{after}");
+        Some(Slip {
+            // Nothing is right.
+            meant: Tree::Text(Vec::new()),
+            before,
+            after,
+            undecidable: false,
+        })
+    });
+}

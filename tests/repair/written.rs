@@ -1,0 +1,295 @@
+//! Values as text: JSON in the ways that models and libraries write it, and Python's `repr`.
+
+use std::fmt::Write as _;
+
+use tests::random::Random;
+
+use crate::judge::Tree;
+
+/// How a JSON text looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// `{"a":1}`
+    Compact,
+    /// `{"a": 1}`, as Python's `json.dumps`.
+    Spaced,
+    /// Over several lines.
+    Pretty,
+    /// White space wherever JSON allows it.
+    Odd,
+}
+
+impl Style {
+    pub const ALL: [Self; 4] = [Self::Compact, Self::Spaced, Self::Pretty, Self::Odd];
+}
+
+/// The value as JSON. Chance decides about odd space, and now and then about escapes that need not be.
+pub fn json(tree: &Tree, style: Style, random: &mut Random) -> String {
+    let mut writer = Writer {
+        text: String::new(),
+        style,
+        ascii: random.one_in(6),
+        random,
+    };
+    writer.value(tree, 0);
+    writer.text
+}
+
+struct Writer<'a> {
+    text: String,
+    style: Style,
+    ascii: bool,
+    random: &'a mut Random,
+}
+
+impl Writer<'_> {
+    /// White space behind or before a bracket, or behind a comma that is followed by `depth` levels.
+    fn line(&mut self, depth: usize) {
+        if self.style == Style::Pretty {
+            self.text.push('\n');
+            self.text.push_str(&"  ".repeat(depth));
+        }
+        self.odd();
+    }
+
+    fn odd(&mut self) {
+        if self.style == Style::Odd {
+            let spaces: [&str; 7] = ["", "", "", " ", "  ", "\n", "\r\n\t"];
+            let space: &str = self.random.pick::<&str>(&spaces);
+            self.text.push_str(space);
+        }
+    }
+
+    fn comma(&mut self, depth: usize) {
+        self.odd();
+        self.text.push(',');
+        if self.style == Style::Spaced {
+            self.text.push(' ');
+        }
+        self.line(depth);
+    }
+
+    fn value(&mut self, tree: &Tree, depth: usize) {
+        match tree {
+            Tree::Null => self.text.push_str("null"),
+            Tree::Bool(true) => self.text.push_str("true"),
+            Tree::Bool(false) => self.text.push_str("false"),
+            Tree::Number(number) => self.text.push_str(number),
+            Tree::Text(units) => self.string(units),
+            Tree::List(items) if items.is_empty() => self.text.push_str("[]"),
+            Tree::Map(entries) if entries.is_empty() => self.text.push_str("{}"),
+            Tree::List(items) => {
+                self.text.push('[');
+                self.line(depth + 1);
+                for (place, item) in items.iter().enumerate() {
+                    if place > 0 {
+                        self.comma(depth + 1);
+                    }
+                    self.value(item, depth + 1);
+                }
+                self.line(depth);
+                self.text.push(']');
+            }
+            Tree::Map(entries) => {
+                self.text.push('{');
+                self.line(depth + 1);
+                for (place, (key, value)) in entries.iter().enumerate() {
+                    if place > 0 {
+                        self.comma(depth + 1);
+                    }
+                    self.string(key);
+                    self.odd();
+                    self.text.push(':');
+                    if matches!(self.style, Style::Spaced | Style::Pretty) {
+                        self.text.push(' ');
+                    }
+                    self.odd();
+                    self.value(value, depth + 1);
+                }
+                self.line(depth);
+                self.text.push('}');
+            }
+        }
+    }
+
+    fn string(&mut self, units: &[u16]) {
+        self.text.push('"');
+        for character in char::decode_utf16(units.iter().copied()) {
+            match character {
+                Ok('"') => self.text.push_str("\\\""),
+                Ok('\\') => self.text.push_str("\\\\"),
+                Ok('\n') => self.text.push_str("\\n"),
+                Ok('\r') => self.text.push_str("\\r"),
+                Ok('\t') => self.text.push_str("\\t"),
+                Ok(plain @ ' '..='~') => self.text.push(plain),
+                Ok(other) if other >= '\u{80}' && !self.ascii => self.text.push(other),
+                Ok(other) => other
+                    .encode_utf16(&mut [0; 2])
+                    .iter()
+                    .for_each(|unit| self.unit(*unit)),
+                Err(half) => self.unit(half.unpaired_surrogate()),
+            }
+        }
+        self.text.push('"');
+    }
+
+    fn unit(&mut self, unit: u16) {
+        let _ = write!(self.text, "\\u{unit:04x}");
+    }
+}
+
+/// How a string is quoted in Python.
+type Quoting = fn(&[u16]) -> char;
+
+/// The value as `repr` of Python 3 writes it; with `tuples`, every second array is a tuple.
+///
+/// Numbers stay as they are: the generator only draws those that `repr` writes alike.
+pub fn repr(tree: &Tree, tuples: bool) -> String {
+    let mut text = String::new();
+    write_repr(tree, tuples, false, quote_of_repr, &mut text);
+    text
+}
+
+/// As `repr`, but every string stands in `'`.
+pub fn repr_in_single_quotes(tree: &Tree) -> String {
+    let mut text = String::new();
+    write_repr(tree, false, false, |_| '\'', &mut text);
+    text
+}
+
+fn write_repr(tree: &Tree, tuples: bool, tuple: bool, quoting: Quoting, text: &mut String) {
+    match tree {
+        Tree::Null => text.push_str("None"),
+        Tree::Bool(true) => text.push_str("True"),
+        Tree::Bool(false) => text.push_str("False"),
+        Tree::Number(number) => text.push_str(number),
+        Tree::Text(units) => quoted(units, quoting(units), text),
+        Tree::List(items) => {
+            text.push(if tuple { '(' } else { '[' });
+            for (place, item) in items.iter().enumerate() {
+                if place > 0 {
+                    text.push_str(", ");
+                }
+                write_repr(item, tuples, tuples && !tuple, quoting, text);
+            }
+            if tuple && items.len() == 1 {
+                text.push(',');
+            }
+            text.push(if tuple { ')' } else { ']' });
+        }
+        Tree::Map(entries) => {
+            text.push('{');
+            for (place, (key, value)) in entries.iter().enumerate() {
+                if place > 0 {
+                    text.push_str(", ");
+                }
+                quoted(key, quoting(key), text);
+                text.push_str(": ");
+                write_repr(value, tuples, tuples, quoting, text);
+            }
+            text.push('}');
+        }
+    }
+}
+
+/// `"` only where that saves escapes.
+fn quote_of_repr(units: &[u16]) -> char {
+    let has = |quote: char| units.contains(&(quote as u16));
+    if has('\'') && !has('"') { '"' } else { '\'' }
+}
+
+/// A string of Python in the quotes given.
+fn quoted(units: &[u16], quote: char, text: &mut String) {
+    text.push(quote);
+    for character in char::decode_utf16(units.iter().copied()) {
+        let point = match character {
+            Ok('\\') => {
+                text.push_str("\\\\");
+                continue;
+            }
+            Ok('\n') => {
+                text.push_str("\\n");
+                continue;
+            }
+            Ok('\r') => {
+                text.push_str("\\r");
+                continue;
+            }
+            Ok('\t') => {
+                text.push_str("\\t");
+                continue;
+            }
+            Ok(same) if same == quote => {
+                text.push('\\');
+                text.push(quote);
+                continue;
+            }
+            Ok(plain) if is_printable(plain) => {
+                text.push(plain);
+                continue;
+            }
+            Ok(other) => u32::from(other),
+            Err(half) => u32::from(half.unpaired_surrogate()),
+        };
+        let _ = match point {
+            0..=0xFF => write!(text, "\\x{point:02x}"),
+            0x100..=0xFFFF => write!(text, "\\u{point:04x}"),
+            _ => write!(text, "\\U{point:08x}"),
+        };
+    }
+    text.push(quote);
+}
+
+/// What `str.isprintable` says, for the characters that the generator draws: no control, format, private or
+/// unassigned characters and no space but the plain one.
+fn is_printable(character: char) -> bool {
+    !matches!(
+        character,
+        '\0'..='\x1F'
+            | '\x7F'..='\u{A0}'
+            | '\u{AD}'
+            | '\u{2000}'..='\u{200F}'
+            | '\u{2028}'..='\u{202F}'
+            | '\u{205F}'..='\u{206F}'
+            | '\u{3000}'
+            | '\u{E000}'..='\u{F8FF}'
+            | '\u{FEFF}'
+            | '\u{FFF0}'..='\u{FFFB}'
+            | '\u{E0000}'..='\u{E007F}'
+            | '\u{F0000}'..
+    )
+}
+
+#[test]
+fn repr_is_that_of_python() {
+    for (text, repr_of_it) in [
+        ("it's", r#""it's""#),
+        (r#"a "b" c"#, r#"'a "b" c'"#),
+        (r#"it's "b""#, r#"'it\'s "b"'"#),
+        (
+            "a\\b\n\r\t\x07\x7f\u{a0}é\u{200b}日😀",
+            r"'a\\b\n\r\t\x07\x7f\xa0é\u200b日😀'",
+        ),
+    ] {
+        assert_eq!(repr(&Tree::text(text), false), repr_of_it);
+    }
+    let tree = Tree::List(vec![Tree::List(vec![Tree::Null]), Tree::List(Vec::new())]);
+    assert_eq!(repr(&tree, true), "[(None,), ()]");
+    assert_eq!(repr(&Tree::Text(vec![0xD800]), false), r"'\ud800'");
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let mut random = Random::new(1);
+    for _ in 0..400 {
+        let tree = crate::random::arguments(&mut random);
+        for style in Style::ALL {
+            let text = json(&tree, style, &mut random);
+            assert_eq!(crate::judge::read_json(&text).as_ref(), Some(&tree), "{text}");
+        }
+        for tuples in [false, true] {
+            let text = repr(&tree, tuples);
+            assert_eq!(crate::literal::read_python(&text).as_ref(), Some(&tree), "{text}");
+        }
+    }
+}
