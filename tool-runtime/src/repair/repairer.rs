@@ -255,10 +255,13 @@ impl Repairer {
     }
 
     fn give_up_over_limit(&mut self) {
-        if let State::Deviated(deviation) = &self.state
-            && self.dropped + self.text.len() - deviation.at > self.limits.held
-        {
-            self.state = State::GivenUp(held_too_much(deviation, self.limits));
+        if let State::Deviated(deviation) = &self.state {
+            let held = self.dropped + self.text.len() - deviation.at;
+            self.state = State::GivenUp(match deviation.over_limit {
+                Some(limit) => Reason::new(deviation.found, limit),
+                None if held > self.limits.held => held_too_much(deviation, self.limits),
+                None => return,
+            });
         }
     }
 }
