@@ -1,6 +1,7 @@
 //! The repair of text that is not JSON, held to its contract: valid JSON untouched, nothing damaged, the same in
 //! every chunking, linear, whatever comes.
 
+mod corpus;
 mod identity;
 mod judge;
 mod literal;

@@ -1,0 +1,11 @@
+//! Any text.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../properties.rs"]
+#[allow(dead_code, reason = "each target has its own")]
+mod properties;
+
+fuzz_target!(|input: &[u8]| properties::whole(input));

@@ -1,0 +1,55 @@
+//! What fuzzing starts from, and what it once found, stays mended: the properties of the fuzz targets hold of every
+//! seed.
+
+use std::fs;
+use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
+
+#[path = "../../fuzz/properties.rs"]
+mod properties;
+
+#[test]
+fn the_seeds_of_whole_texts() {
+    replay("whole", properties::whole);
+}
+
+/// Those of whole texts, too, in pieces of all sorts.
+#[test]
+fn the_seeds_of_texts_in_pieces() {
+    replay("chunks", properties::chunks);
+    replay("whole", |text| {
+        for header in [
+            &[0, 1, 1][..],
+            &[0, 2, 3, 0],
+            &[0, 3, 20, 1, 2],
+            &[1, 1, 1],
+            &[7, 2, 5, 2],
+            &[193, 1, 20],
+        ] {
+            properties::chunks(&[header, text].concat());
+        }
+    });
+}
+
+fn replay(target: &str, holds: impl Fn(&[u8]) + std::panic::RefUnwindSafe) {
+    let seeds = seeds(target);
+    assert!(seeds.len() >= 20, "only {} seeds of `{target}`", seeds.len());
+    for path in seeds {
+        let input = fs::read(&path).unwrap();
+        assert!(
+            catch_unwind(|| holds(&input)).is_ok(),
+            "{} does not hold",
+            path.display()
+        );
+    }
+}
+
+fn seeds(target: &str) -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds");
+    let mut found: Vec<PathBuf> = fs::read_dir(directory.join(target))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    found.sort();
+    found
+}
