@@ -111,6 +111,12 @@ impl Scanner {
 mod tests {
     use super::*;
 
+    const WORDS: &str = concat!(
+        r#"{|}|[|]|"|"|"a"|"a": |, |: |,|:|"k":1| |      |0|17|-1.5e+3|12345678|.|e|-|true|false|null|nul|"#,
+        r#"\n|\"|\\|\u00e9|\u00|\x|'|text that goes on for a while|"#,
+        "\n  |\u{4f60}\u{597d}|\u{1}"
+    );
+
     /// What a scanner says of pieces of a text: how far each could be passed on, and how it ended.
     fn told(pieces: &[&str], limits: Limits, skims: bool) -> String {
         let mut scanner = Scanner::new(limits);
@@ -140,45 +146,7 @@ mod tests {
 
     #[test]
     fn skimming_is_stepping() {
-        let words = [
-            "{",
-            "}",
-            "[",
-            "]",
-            "\"",
-            "\"",
-            "\"a\"",
-            "\"a\": ",
-            ", ",
-            ": ",
-            ",",
-            ":",
-            "\"k\":1",
-            " ",
-            "\n  ",
-            "      ",
-            "0",
-            "17",
-            "-1.5e+3",
-            "12345678",
-            ".",
-            "e",
-            "-",
-            "true",
-            "false",
-            "null",
-            "nul",
-            "\\n",
-            "\\\"",
-            "\\\\",
-            "\\u00e9",
-            "\\u00",
-            "\\x",
-            "text that goes on for a while",
-            "\u{4f60}\u{597d}",
-            "\u{1}",
-            "'",
-        ];
+        let words: Vec<_> = WORDS.split('|').collect();
         let mut seed = 1_u64;
         let mut below = |limit: usize| {
             seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
