@@ -119,7 +119,7 @@ enum State {
     Scanning(Scanner),
     /// Held from here on.
     Deviated(Box<Deviation>),
-    /// More was held than may be: everything passes as it comes.
+    /// Over a limit: everything passes as it comes.
     GivenUp(Reason),
 }
 
@@ -165,31 +165,23 @@ impl Repairer {
     /// Takes the next piece and returns what may be passed on now: text that no repair will change.
     pub fn push(&mut self, piece: &str) -> &str {
         self.forget();
-        let scanned = self.text.len();
         self.text.push_str(piece);
-        let safe = match &mut self.state {
-            State::Scanning(scanner) => match scanner.scan(self.text.get(scanned..).unwrap_or_default()) {
-                Ok(()) => scanner.safe(),
-                Err(deviation) => {
-                    let at = deviation.at;
-                    self.state = State::Deviated(deviation);
-                    self.give_up_over_limit();
-                    if matches!(self.state, State::GivenUp(_)) {
-                        self.dropped + self.text.len()
-                    } else {
-                        at
-                    }
+        let received = self.dropped + self.text.len();
+        if let State::Scanning(scanner) = &mut self.state
+            && let Err(deviation) = scanner.scan(piece)
+        {
+            self.state = State::Deviated(deviation);
+        }
+        let safe = match &self.state {
+            State::Scanning(scanner) => scanner.safe(),
+            State::Deviated(deviation) => match too_late(deviation, received, self.limits) {
+                Some(reason) => {
+                    self.state = State::GivenUp(reason);
+                    received
                 }
+                None => deviation.at,
             },
-            State::Deviated(_) => {
-                self.give_up_over_limit();
-                if matches!(self.state, State::GivenUp(_)) {
-                    self.dropped + self.text.len()
-                } else {
-                    self.sent
-                }
-            }
-            State::GivenUp(_) => self.dropped + self.text.len(),
+            State::GivenUp(_) => received,
         };
         let from = self.sent - self.dropped;
         self.sent = safe;
@@ -246,22 +238,16 @@ impl Repairer {
         }
     }
 
-    /// Drops what was passed on, once it is more than is kept.
+    /// Drops what was passed on, once it is more than is kept or will not be asked for again.
     fn forget(&mut self) {
-        if self.sent > self.limits.sent {
+        let given_up = matches!(self.state, State::GivenUp(_));
+        if given_up || self.sent > self.limits.sent {
+            // What stays is what is held while the text is JSON, a gap or a number: no byte is moved often.
             self.text.drain(..self.sent - self.dropped);
             self.dropped = self.sent;
         }
-    }
-
-    fn give_up_over_limit(&mut self) {
-        if let State::Deviated(deviation) = &self.state {
-            let held = self.dropped + self.text.len() - deviation.at;
-            self.state = State::GivenUp(match deviation.over_limit {
-                Some(limit) => Reason::new(deviation.found, limit),
-                None if held > self.limits.held => held_too_much(deviation, self.limits),
-                None => return,
-            });
+        if given_up {
+            self.text.shrink_to(1024);
         }
     }
 }
@@ -280,11 +266,8 @@ fn settle(
     limits: Limits,
     validate: bool,
 ) -> Result<Mended, Unmended> {
-    if let Some(limit) = deviation.over_limit {
-        return Err(Unmended::Refused(Reason::new(deviation.found, limit)));
-    }
-    if rest.len() > limits.held {
-        return Err(Unmended::Refused(held_too_much(deviation, limits)));
+    if let Some(reason) = too_late(deviation, deviation.at + rest.len(), limits) {
+        return Err(Unmended::Refused(reason));
     }
     let mended = tail::mend(rest, sent, deviation, limits)?;
     if validate {
@@ -298,9 +281,15 @@ fn settle(
     Ok(mended)
 }
 
-fn held_too_much(deviation: &Deviation, limits: Limits) -> Reason {
-    let message = format!("not JSON, and more than {} bytes follow", limits.held);
-    Reason::new(deviation.found, message)
+/// Why a text can not be repaired any more, if a limit was met on the way or since.
+fn too_late(deviation: &Deviation, received: usize, limits: Limits) -> Option<Reason> {
+    if let Some(limit) = deviation.over_limit {
+        return Some(Reason::new(deviation.found, limit));
+    }
+    (received - deviation.at > limits.held).then(|| {
+        let message = format!("not JSON, and more than {} bytes follow", limits.held);
+        Reason::new(deviation.found, message)
+    })
 }
 
 #[cfg(test)]
