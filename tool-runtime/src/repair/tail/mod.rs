@@ -3,24 +3,24 @@
 
 mod inner;
 mod number;
+mod mended;
+mod frame;
+mod evidence;
+mod literal;
+mod draft;
+mod gap;
+mod string;
+mod key;
+mod value;
+mod after;
+mod around;
+mod escaped;
+mod follow;
 
-use super::fixes::{Fixes, Reason};
 use super::limits::Limits;
 use super::scan::Deviation;
 
-/// What the rest became.
-pub(super) struct Mended {
-    /// Takes the place of everything from [`Deviation::at`] on.
-    pub(super) text: String,
-    pub(super) fixes: Fixes,
-}
-
-/// Why the rest stays as it is.
-pub(super) enum Unmended {
-    /// The text ends while everything so far was followed.
-    Truncated(Reason),
-    Refused(Reason),
-}
+pub(super) use mended::{Mended, Unmended};
 
 /// Repairs `rest`, the text from [`Deviation::at`] to its end. `sent` is what came before, unless that was more
 /// than [`Limits::sent`].
@@ -32,6 +32,8 @@ pub(super) fn mend(
     deviation: &Deviation,
     limits: Limits,
 ) -> Result<Mended, Unmended> {
-    let _ = (rest, sent, limits);
-    Err(Unmended::Refused(Reason::new(deviation.found, "not JSON")))
+    match escaped::whole(rest, sent, deviation, limits) {
+        Some(mended) => mended,
+        None => follow::follow(rest, sent, deviation, limits),
+    }
 }

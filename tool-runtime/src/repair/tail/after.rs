@@ -1,0 +1,202 @@
+//! What follows a value inside a container: a comma, a closing bracket, or what only makes sense if a comma or a
+//! backslash was forgotten.
+
+use super::super::fixes::FixCode;
+use super::draft::Draft;
+use super::frame::{Kind, Last, State};
+use super::gap::{self, Gap, gap};
+use super::inner;
+use super::key;
+use super::literal::{self, Opening};
+use super::mended::Unmended;
+use super::string;
+use super::value::behind;
+
+/// Reads on behind a value.
+pub(super) fn after(draft: &mut Draft<'_>, last: Last) -> Result<State, Unmended> {
+    let written = draft.out.len();
+    let mut gap = gap(draft, gap::Next::Punctuation)?;
+    gap.space |= draft.at == 0 && draft.before(0).is_some_and(|before| before.is_ascii_whitespace());
+    let at = draft.at;
+    let (Some(byte), Some(inside)) = (draft.byte(), draft.inside()) else {
+        return Err(draft.ends());
+    };
+    if byte == b',' {
+        return comma(draft);
+    }
+    if byte == inside.closer() {
+        return Ok(close(draft));
+    }
+    if last == Last::String {
+        return behind_string(draft, gap, inside, written);
+    }
+    if gap.space && may_miss_comma(draft, inside, last, byte) || (inside, last, byte) == ADJACENT {
+        draft.fix(FixCode::MissingComma, at, "a comma was inserted");
+        draft.out.insert(written, ',');
+        return Ok(State::Next { comma: None });
+    }
+    Err(draft.refuse(at, "a comma or a closing bracket belongs here"))
+}
+
+/// Reads the closing bracket that fits.
+pub(super) fn close(draft: &mut Draft<'_>) -> State {
+    let Some(frame) = draft.frames.pop() else {
+        return State::Done;
+    };
+    if frame.kind != Kind::Parentheses {
+        draft.copy(1);
+        return behind(draft, Last::Container(frame.kind.closer()));
+    }
+    if frame.comma {
+        draft.evidence.python();
+        draft.fix(FixCode::Tuple, frame.opened, "a tuple became an array");
+        draft.replace(1, "]");
+        return behind(draft, Last::Container(b')'));
+    }
+    draft.fix(
+        FixCode::Parentheses,
+        frame.opened,
+        "parentheses around one value were removed",
+    );
+    let bracket = frame.contents - 1;
+    draft.out.replace_range(bracket..frame.contents, " ");
+    draft.at += 1;
+    behind(draft, Last::Other)
+}
+
+/// Reads what follows a comma: another value, or a bracket that makes the comma too many.
+pub(super) fn next(draft: &mut Draft<'_>, comma: Option<usize>) -> Result<State, Unmended> {
+    gap(draft, gap::Next::Content)?;
+    let at = draft.at;
+    let (Some(byte), Some(inside)) = (draft.byte(), draft.inside()) else {
+        return Err(draft.ends());
+    };
+    if byte == inside.closer()
+        && let Some(comma) = comma
+    {
+        if inside != Kind::Parentheses {
+            draft.fix(
+                FixCode::TrailingComma,
+                at,
+                "a comma before a closing bracket was removed",
+            );
+        }
+        draft.out.remove(comma);
+        return Ok(close(draft));
+    }
+    if inside != Kind::Object {
+        return Ok(State::Value);
+    }
+    if byte == b',' && comma.is_some() {
+        draft.fix(FixCode::DoubleComma, at, "one of two commas was removed");
+        draft.at += 1;
+        return Ok(State::Next { comma });
+    }
+    key::key(draft)
+}
+
+fn comma(draft: &mut Draft<'_>) -> Result<State, Unmended> {
+    let at = draft.at;
+    if let Some(frame) = draft.frames.last_mut() {
+        frame.comma = true;
+        if frame.kind == Kind::Parentheses && frame.joined {
+            return Err(draft.refuse(at, "strings side by side in a tuple: a comma may be missing"));
+        }
+    }
+    let comma = Some(draft.out.len());
+    draft.copy(1);
+    Ok(State::Next { comma })
+}
+
+/// `[{…}{…}]`: nothing else can stand between the two.
+const ADJACENT: (Kind, Last, u8) = (Kind::Array, Last::Container(b'}'), b'{');
+
+/// Whether a comma, and nothing else, is missing between a value that is no string and what begins here.
+fn may_miss_comma(draft: &Draft<'_>, inside: Kind, last: Last, byte: u8) -> bool {
+    match (inside, last) {
+        (Kind::Object, _) => {
+            let rest = draft.from(draft.at);
+            match literal::opening(rest.as_bytes()) {
+                Some(Ok(opening)) => literal::end(rest.as_bytes(), 0, opening)
+                    .and_then(|end| rest.get(end..))
+                    .is_some_and(key::colon_follows),
+                Some(Err(_)) => false,
+                None => {
+                    let (name, behind) = rest.split_at(key::name(rest));
+                    !name.is_empty() && key::colon_follows(behind)
+                }
+            }
+        }
+        // Never a sign: `[1 -2]` may be a difference.
+        (Kind::Array, Last::Number) => byte.is_ascii_digit(),
+        (Kind::Array, Last::Container(b'}' | b']')) => matches!(byte, b'{' | b'['),
+        _ => false,
+    }
+}
+
+/// A string is followed by what cannot follow it: another string, the next key, or the rest of its own text.
+fn behind_string(draft: &mut Draft<'_>, gap: Gap, inside: Kind, written: usize) -> Result<State, Unmended> {
+    let at = draft.at;
+    let bytes = draft.text.as_bytes();
+    if gap.space
+        && let Some(Ok(opening)) = literal::opening(draft.from(at).as_bytes())
+    {
+        let Some(end) = literal::end(bytes, at, opening) else {
+            return Err(draft.ends_in_string(draft.base + at + opening.prefix));
+        };
+        let behind = draft.from(end).trim_start_matches([' ', '\n', '\r', '\t']);
+        let Some(next) = behind.bytes().next() else {
+            return Err(draft.ends());
+        };
+        if next == b':' && inside == Kind::Object && !draft.string.joined {
+            draft.fix(FixCode::MissingComma, at, "a comma was inserted");
+            draft.out.insert(written, ',');
+            return Ok(State::Next { comma: None });
+        }
+        let goes_on =
+            next == b',' || next == inside.closer() || literal::opening(behind.as_bytes()).is_some();
+        if goes_on && may_join(draft, gap, inside, opening) {
+            if let Some(frame) = draft.frames.last_mut() {
+                frame.joined = true;
+            }
+            string::join(draft, opening)?;
+            return Ok(State::After(Last::String));
+        }
+    }
+    reread(draft, inside)
+}
+
+/// Whether two strings with nothing but a gap between them are one: in a list, more likely a comma is missing.
+fn may_join(draft: &Draft<'_>, gap: Gap, inside: Kind, opening: Opening) -> bool {
+    let two_double = draft.string.form.quote == b'"' && opening.form.quote == b'"';
+    let tuple = draft.frames.last().is_some_and(|frame| frame.comma);
+    !gap.comment
+        && (gap.newline || !two_double)
+        && match inside {
+            Kind::Object => true,
+            Kind::Parentheses => !tuple,
+            Kind::Array => false,
+        }
+}
+
+/// Takes the closing quote of the last string as text, if it can be nothing else.
+fn reread(draft: &mut Draft<'_>, inside: Kind) -> Result<State, Unmended> {
+    let (doubt, form) = (draft.string.end, draft.string.form);
+    let refused = "a quote inside the string is not escaped, and where the string ends is not certain";
+    if inside == Kind::Parentheses || draft.string.joined || form.triple || form.raw {
+        return Err(draft.refuse(draft.at, "a comma or a closing bracket belongs behind the string"));
+    }
+    let frames = &draft.frames;
+    let closers = |level: usize| frames.iter().rev().nth(level).map(|frame| frame.kind.closer());
+    let before = draft.sent.unwrap_or_default();
+    let Some(judged) = inner::judge(before, draft.text, form.quote, doubt, &closers) else {
+        return Err(draft.refuse(doubt, refused));
+    };
+    draft.evidence.guess(doubt);
+    string::reread(draft, &judged.inner)?;
+    if draft.string.end == judged.end {
+        Ok(State::After(Last::String))
+    } else {
+        Err(draft.refuse(doubt, refused))
+    }
+}

@@ -1,0 +1,187 @@
+//! What stands around the value: text before and after it, a fence, brackets too many, the same value again.
+
+use super::super::fixes::FixCode;
+use super::draft::Draft;
+use super::frame::State;
+use super::gap::{self, gap};
+use super::literal;
+use super::mended::Unmended;
+use super::string;
+
+const SPACE: [char; 4] = [' ', '\n', '\r', '\t'];
+
+/// Finds where the value of the whole text begins.
+pub(super) fn root(draft: &mut Draft<'_>) -> Result<State, Unmended> {
+    gap(draft, gap::Next::NoComment)?;
+    let rest = draft.from(draft.at);
+    let value = rest.starts_with(['{', '[', '('])
+        || literal::opening(rest.as_bytes()).is_some()
+        || string::pair(rest).is_some();
+    match rest.find(['{', '[']) {
+        _ if value => {}
+        // Without a bracket: a number or a word.
+        Some(object) if rest.get(object..).is_some_and(|rest| rest.starts_with('{')) => {
+            prose_before(draft, object)?;
+        }
+        _ => {}
+    }
+    draft.root = Some(draft.at);
+    Ok(State::Value)
+}
+
+fn prose_before(draft: &mut Draft<'_>, len: usize) -> Result<(), Unmended> {
+    let at = draft.at;
+    let whole = draft.from(at).get(..len).unwrap_or_default();
+    let prose = whole.trim_end();
+    let new_line = whole.get(prose.len()..).is_some_and(|space| space.contains('\n'));
+    let line = prose.lines().next_back().unwrap_or_default().trim();
+    let assigned = prose.ends_with([
+        '=', '(', ',', '\'', '"', '\\', '$', '@', '%', '#', '&', '|', '~', '^', '+', '-',
+    ]);
+    // Chinese puts no spaces between words, but it puts the full-width colon behind a sentence, never behind a key.
+    let colon: &[char] = if new_line { &[':'] } else { &[':', '\u{ff1a}'] };
+    let label = line
+        .strip_suffix(colon)
+        .is_some_and(|label| !label.trim_end().contains(char::is_whitespace) || label.ends_with(['\'', '`']));
+    if prose.contains(['"', '}', ']']) || assigned || label || is_scalar(prose) {
+        let message = "text before an object that may be more than an introduction";
+        return Err(draft.refuse(at, message));
+    }
+    draft.fix(FixCode::TextBefore, at, "text before the object was removed");
+    draft.at += len;
+    draft.prose = true;
+    Ok(())
+}
+
+/// Whether a text is a value of its own.
+fn is_scalar(text: &str) -> bool {
+    let number = text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '-' | '+' | '.'));
+    matches!(text, "true" | "false" | "null" | "True" | "False" | "None") || number && !text.contains(SPACE)
+}
+
+/// Drops the `{}` that was opened last if it is the whole text so far and the real object follows: goes on inside
+/// that one.
+pub(super) fn empty_prefix(draft: &mut Draft<'_>) -> bool {
+    let behind = draft.from(draft.at + 1);
+    let object = behind.trim_start_matches(SPACE);
+    if draft.frames.len() != 1 || draft.prose || draft.byte() != Some(b'}') || !object.starts_with('{') {
+        return false;
+    }
+    draft.fix(
+        FixCode::EmptyPrefix,
+        draft.at,
+        "an empty object before the real one was removed",
+    );
+    let contents = draft.frames.last().map_or(0, |frame| frame.contents);
+    draft.out.truncate(contents);
+    draft.root = Some(draft.text.len() - object.len());
+    draft.at = draft.text.len() - object.len() + 1;
+    true
+}
+
+/// Reads what follows the value of the whole text, up to the end.
+pub(super) fn done(draft: &mut Draft<'_>) -> Result<(), Unmended> {
+    gap(draft, gap::Next::NoComment)?;
+    let at = draft.at;
+    let rest = draft.from(at);
+    let Some(first) = rest.chars().next() else {
+        return Ok(());
+    };
+    let spaced = draft
+        .before(at)
+        .is_some_and(|before| before.is_ascii_whitespace());
+    let bracket = root_bracket(draft);
+    draft.evidence.trust(
+        at,
+        "something follows the value, in a text with a quote that is not escaped",
+    );
+    let (code, message) = if bracket == Some('{') && !draft.prose && is_closers(rest) {
+        (
+            FixCode::ExtraClosers,
+            "closing brackets without an opening one were removed",
+        )
+    } else if bracket == Some(first) && !draft.prose && (spaced || first == '{') {
+        copies(draft)?;
+        (FixCode::Doubled, "the same value came again and was removed")
+    } else if bracket.is_some() && (spaced || matches!(first, '`' | '<')) && is_prose(rest) {
+        (FixCode::TextAfter, "text after the value was removed")
+    } else {
+        return Err(draft.refuse(at, "something follows the value"));
+    };
+    draft.fix(code, at, message);
+    draft.at = draft.text.len();
+    Ok(())
+}
+
+/// The bracket that the value of the whole text begins with, if it is a container, as far as that is known.
+fn root_bracket(draft: &Draft<'_>) -> Option<char> {
+    let text = draft.root.map_or(draft.sent, |root| Some(draft.from(root)));
+    let first = text?.trim_start_matches(SPACE).chars().next();
+    first.filter(|first| matches!(first, '{' | '['))
+}
+
+/// Whether there are only brackets as an object has at its end: `]` may have lost its `[`.
+fn is_closers(rest: &str) -> bool {
+    rest.trim_end_matches(SPACE)
+        .chars()
+        .all(|character| character == '}' || SPACE.contains(&character))
+}
+
+/// Makes sure that nothing follows but copies of the value, byte for byte.
+fn copies(draft: &Draft<'_>) -> Result<(), Unmended> {
+    let within = draft
+        .text
+        .get(draft.root.unwrap_or(0)..draft.root_end)
+        .unwrap_or_default();
+    // The part that was passed on, white space behind a complete value with it.
+    let before = match (draft.root, draft.sent) {
+        (Some(_), _) => "",
+        (None, Some(sent)) if within.is_empty() => sent.trim_matches(SPACE),
+        (None, Some(sent)) => sent.trim_start_matches(SPACE),
+        (None, None) => return Err(draft.refuse(draft.at, "something follows a value too long to compare")),
+    };
+    let mut rest = draft.from(draft.at);
+    while !rest.is_empty() {
+        let Some(behind) = rest
+            .strip_prefix(before)
+            .and_then(|rest| rest.strip_prefix(within))
+        else {
+            let begun = match rest.strip_prefix(before) {
+                Some(rest) => within.starts_with(rest),
+                None => before.starts_with(rest),
+            };
+            return Err(if begun {
+                draft.ends()
+            } else {
+                draft.refuse(draft.at, "another value follows")
+            });
+        };
+        rest = behind.trim_start_matches(SPACE);
+    }
+    Ok(())
+}
+
+/// Whether a text behind a value is prose or a tag, and no expression that goes on.
+fn is_prose(rest: &str) -> bool {
+    if rest.contains(['"', '{', '}', '[', ']']) {
+        return false;
+    }
+    let mut characters = rest.chars();
+    match characters.next() {
+        Some('`') => true,
+        Some('<') => characters
+            .next()
+            .is_some_and(|next| matches!(next, '/' | '|') || next.is_ascii_alphabetic()),
+        // Pictures too, but no punctuation, which is below them.
+        Some(first) if first.is_alphabetic() || first >= '\u{1f000}' => {
+            let word = rest
+                .split(|next: char| !next.is_alphanumeric() && next != '_')
+                .next();
+            !word.is_some_and(|word| OPERATORS.contains(&word))
+        }
+        _ => false,
+    }
+}
+
+/// Words with which an expression of Python goes on.
+const OPERATORS: [&str; 8] = ["and", "else", "for", "if", "in", "is", "not", "or"];

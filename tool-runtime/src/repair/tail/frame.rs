@@ -1,0 +1,63 @@
+//! The containers that are open, and where a reader stands in them.
+
+/// What was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Array,
+    Object,
+    /// A tuple, or parentheses around one value.
+    Parentheses,
+}
+
+impl Kind {
+    /// The byte that closes it.
+    pub(super) fn closer(self) -> u8 {
+        match self {
+            Self::Array => b']',
+            Self::Object => b'}',
+            Self::Parentheses => b')',
+        }
+    }
+}
+
+/// A container that is open.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame {
+    pub(super) kind: Kind,
+    /// Where it was opened, from the start of the rest; 0 if that was before.
+    pub(super) opened: usize,
+    /// Where its contents begin in the output; 0 if that was before.
+    pub(super) contents: usize,
+    /// Whether a comma was seen: parentheses with one are a tuple.
+    pub(super) comma: bool,
+    /// Whether strings that stood side by side in it became one.
+    pub(super) joined: bool,
+}
+
+/// What may come next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Root,
+    /// The first item or key of a container, or its end.
+    First,
+    /// What follows a comma; where that stands in the output, if it can still be removed.
+    Next {
+        comma: Option<usize>,
+    },
+    Colon,
+    Value,
+    /// What follows a value inside a container.
+    After(Last),
+    Done,
+}
+
+/// The value that something follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Last {
+    String,
+    Number,
+    /// A container that ended with this byte.
+    Container(u8),
+    /// A literal, or parentheses around a value.
+    Other,
+}

@@ -1,0 +1,99 @@
+//! What may stand between two tokens: white space, and comments of Python.
+
+use super::super::fixes::FixCode;
+use super::draft::Draft;
+use super::mended::Unmended;
+
+/// What stood between two tokens.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Gap {
+    pub(super) space: bool,
+    pub(super) newline: bool,
+    pub(super) comment: bool,
+}
+
+/// What belongs behind a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// A value or a key, which could have lost its opening quote: `#fff"`.
+    Content,
+    Punctuation,
+    /// Where Python too would rather have no comment.
+    NoComment,
+}
+
+/// Copies white space and removes comments.
+pub(super) fn gap(draft: &mut Draft<'_>, next: Next) -> Result<Gap, Unmended> {
+    let mut gap = Gap::default();
+    loop {
+        match draft.byte() {
+            Some(b' ' | b'\n' | b'\r' | b'\t') => {
+                let rest = draft.from(draft.at);
+                let len = rest.len() - rest.trim_start_matches([' ', '\n', '\r', '\t']).len();
+                gap.space = true;
+                gap.newline |= rest.bytes().take(len).any(|byte| byte == b'\n' || byte == b'\r');
+                draft.copy(len);
+            }
+            Some(b'#') if next != Next::NoComment => {
+                comment(draft, next)?;
+                gap.comment = true;
+            }
+            Some(0x0b | 0x0c | 0x1c..=0x1f | 0x80..) => match odd_space(draft.from(draft.at)) {
+                Some(len) => {
+                    gap.space = true;
+                    draft.fix(
+                        FixCode::OddSpace,
+                        draft.at,
+                        "white space that JSON does not know became a space",
+                    );
+                    draft.replace(len, " ");
+                }
+                None => return Ok(gap),
+            },
+            _ => return Ok(gap),
+        }
+    }
+}
+
+/// How long the white space is that `text` begins with and that JSON does not know.
+fn odd_space(text: &str) -> Option<usize> {
+    let first = text.chars().next()?;
+    let space = first.is_whitespace() || matches!(first, '\u{200b}' | '\u{feff}');
+    space.then(|| first.len_utf8())
+}
+
+fn comment(draft: &mut Draft<'_>, next: Next) -> Result<(), Unmended> {
+    let at = draft.at;
+    let rest = draft.from(at);
+    let len = rest.find(['\n', '\r']).unwrap_or(rest.len());
+    let text = rest.get(..len).unwrap_or_default();
+    if len == rest.len() {
+        return Err(draft.ends_with("the text ends inside a comment"));
+    }
+    if next == Next::Content && !matches!(text.as_bytes(), [b'#'] | [b'#', b' ' | b'\t', ..]) {
+        return Err(draft.refuse(at, "`#` where a value or a key belongs, and no space behind it"));
+    }
+    if next == Next::Punctuation && matches!(draft.before(at), Some(b'"' | b'\'')) {
+        return Err(draft.refuse(
+            at,
+            "`#` directly behind a quote, and where the string ends is not certain",
+        ));
+    }
+    if has_quote(text) {
+        return Err(draft.refuse(at, "a comment with a quote in it may be part of a string"));
+    }
+    draft.fix(FixCode::Comment, at, "a comment was removed");
+    draft.at += len;
+    Ok(())
+}
+
+/// Whether there is a quote that is no apostrophe.
+fn has_quote(comment: &str) -> bool {
+    let letter = |character: Option<char>| character.is_some_and(char::is_alphabetic);
+    comment
+        .match_indices(['"', '\'', '\u{201c}', '\u{201d}'])
+        .any(|(at, quote)| {
+            let (before, behind) = comment.split_at(at);
+            quote != "'" || !letter(before.chars().next_back()) || !letter(behind.chars().nth(1))
+        })
+}

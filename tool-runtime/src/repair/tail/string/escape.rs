@@ -1,0 +1,256 @@
+//! Escapes: what they mean in Python, what they mean in JSON, and how JSON writes that.
+
+use std::fmt::Write as _;
+
+use super::super::super::fixes::FixCode;
+use super::super::draft::Draft;
+use super::super::mended::Unmended;
+
+/// Writes a character as it stands in a string of JSON.
+pub(super) fn push(out: &mut String, character: char) {
+    match character {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        '\u{8}' => out.push_str("\\b"),
+        '\u{c}' => out.push_str("\\f"),
+        '\0'..='\u{1f}' => push_unicode(out, u32::from(character)),
+        _ => out.push(character),
+    }
+}
+
+fn push_unicode(out: &mut String, value: u32) {
+    // Writing to a `String` cannot fail.
+    let _ = write!(out, "\\u{value:04x}");
+}
+
+/// The escape that begins here, in a string of Python.
+pub(super) fn python(draft: &mut Draft<'_>) -> Result<(), Unmended> {
+    let at = draft.at;
+    let Some(escaped) = draft.byte_at(at + 1) else {
+        return Err(draft.ends_in_string(draft.string.began));
+    };
+    match escaped {
+        b'\\' | b'"' | b'b' | b'f' | b'n' | b'r' | b't' => draft.copy(2),
+        b'\'' => draft.replace(2, "'"),
+        b'a' => write(draft, 2, 0x07)?,
+        b'v' => write(draft, 2, 0x0b)?,
+        b'0'..=b'7' => {
+            let digits = draft.from(at + 1).bytes().take(3);
+            let digits = digits.take_while(|byte| matches!(byte, b'0'..=b'7')).count();
+            let value = draft.text.get(at + 1..at + 1 + digits);
+            let value = value.and_then(|digits| u32::from_str_radix(digits, 8).ok());
+            write(draft, 1 + digits, value.unwrap_or_default())?;
+        }
+        b'x' => {
+            let value = hex(draft, 2)?;
+            write(draft, 4, value)?;
+        }
+        b'U' => {
+            let value = hex(draft, 8)?;
+            write(draft, 10, value)?;
+        }
+        b'u' => {
+            let value = hex(draft, 4)?;
+            // As JSON writes it.
+            if matches!(value, 0xDC00..=0xDFFF) {
+                refuse_pair(draft)?;
+            }
+            draft.copy(6);
+        }
+        b'N' => {
+            return Err(draft.refuse(
+                at,
+                "`\\N{\u{2026}}` names a character, and the names are not known here",
+            ));
+        }
+        b'\n' | b'\r' => line_break(draft),
+        _ => unknown(draft),
+    }
+    Ok(())
+}
+
+/// The escape that begins here, in a string in double quotes: what JSON defines means that; anything else is a
+/// backslash, or Python's escape if the document is Python.
+pub(super) fn json(draft: &mut Draft<'_>) -> Result<(), Unmended> {
+    let at = draft.at;
+    let Some(escaped) = draft.byte_at(at + 1) else {
+        return Err(draft.ends_in_string(draft.string.began));
+    };
+    match escaped {
+        b'"' | b'\\' | b'/' => draft.copy(2),
+        b'b' | b'f' | b'n' | b'r' | b't' => {
+            draft.string.short_escape = true;
+            refuse_mixture(draft)?;
+            draft.copy(2);
+        }
+        b'u' => {
+            hex(draft, 4)?;
+            draft.copy(6);
+        }
+        b'\'' => {
+            if draft.before(at) == Some(b'\'') || draft.byte_at(at + 2) == Some(b'\'') {
+                needs_python(draft, "`\\'` beside another quote, as shells write it");
+            }
+            draft.fix(FixCode::PythonEscape, at, "`\\'` became `'`");
+            draft.replace(2, "'");
+        }
+        b'x' => {
+            let value = hex(draft, 2)?;
+            needs_python(draft, "`\\x\u{2026}` in a text that has nothing else of Python");
+            write(draft, 4, value)?;
+        }
+        b'U' => {
+            let value = hex(draft, 8)?;
+            needs_python(draft, "`\\U\u{2026}` in a text that has nothing else of Python");
+            write(draft, 10, value)?;
+        }
+        b'\n' | b'\r' => {
+            needs_python(
+                draft,
+                "a backslash at the end of a line, in a text that has nothing else of Python",
+            );
+            line_break(draft);
+        }
+        b'a' | b'v' | b'0'..=b'7' => {
+            return Err(draft.refuse(at, "a backslash that may be one, or begin an escape of Python"));
+        }
+        b'N' if draft.byte_at(at + 2) == Some(b'{') => {
+            return Err(draft.refuse(
+                at,
+                "`\\N{\u{2026}}` names a character, and the names are not known here",
+            ));
+        }
+        _ => {
+            draft.string.unknown_escape = true;
+            refuse_mixture(draft)?;
+            unknown(draft);
+        }
+    }
+    Ok(())
+}
+
+fn needs_python(draft: &mut Draft<'_>, reason: &'static str) {
+    let at = draft.at;
+    draft.evidence.needs_python(at, reason);
+}
+
+/// `C:\data\new`: which of the backslashes are escapes is anyone's guess.
+fn refuse_mixture(draft: &Draft<'_>) -> Result<(), Unmended> {
+    if draft.string.short_escape && draft.string.unknown_escape {
+        let message =
+            "a string with `\\n` or the like and with an escape that does not exist: perhaps a path";
+        return Err(draft.refuse(draft.at, message));
+    }
+    Ok(())
+}
+
+/// The value of the `digits` hexadecimal digits of the escape that begins here.
+fn hex(draft: &Draft<'_>, digits: usize) -> Result<u32, Unmended> {
+    let from = draft.at + 2;
+    let bytes = draft.text.as_bytes().get(from..).unwrap_or_default();
+    let found = bytes
+        .iter()
+        .take(digits)
+        .take_while(|byte| byte.is_ascii_hexdigit())
+        .count();
+    if found < digits {
+        return Err(if found == bytes.len() {
+            draft.ends_in_string(draft.string.began)
+        } else {
+            let message = format!("an escape that needs {digits} hexadecimal digits has {found}");
+            draft.refuse(draft.at, message)
+        });
+    }
+    let value = draft.text.get(from..from + digits);
+    let value = value.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    value.ok_or_else(|| draft.refuse(draft.at, "an escape that is not hexadecimal"))
+}
+
+/// Writes the character of an escape of `len` bytes.
+fn write(draft: &mut Draft<'_>, len: usize, value: u32) -> Result<(), Unmended> {
+    let at = draft.at;
+    match char::from_u32(value) {
+        Some(character) => push(&mut draft.out, character),
+        None if value > 0x10_FFFF => return Err(draft.refuse(at, "an escape of no character")),
+        None => {
+            if value >= 0xDC00 {
+                refuse_pair(draft)?;
+            }
+            push_unicode(&mut draft.out, value);
+        }
+    }
+    draft.fix(
+        FixCode::PythonEscape,
+        at,
+        "an escape of Python became its character, as JSON writes it",
+    );
+    draft.at += len;
+    Ok(())
+}
+
+/// Python's `'\ud83d\ude00'` is two characters that are no text; in JSON they would be one that is.
+fn refuse_pair(draft: &Draft<'_>) -> Result<(), Unmended> {
+    let written = draft.out.len().checked_sub(6);
+    if written
+        .and_then(|from| draft.out.get(from..))
+        .is_some_and(is_high_surrogate)
+    {
+        let message = "two escapes that are two characters in Python, but one in JSON";
+        return Err(draft.refuse(draft.at, message));
+    }
+    Ok(())
+}
+
+/// Whether six bytes are the escape of the first half of a surrogate pair.
+pub(super) fn is_high_surrogate(escape: &str) -> bool {
+    matches!(
+        escape.as_bytes(),
+        [
+            b'\\',
+            b'u',
+            b'd' | b'D',
+            b'8' | b'9' | b'a' | b'b' | b'A' | b'B',
+            _,
+            _
+        ]
+    )
+}
+
+/// Whether a text begins with the escape of the second half of a surrogate pair.
+pub(super) fn is_low_surrogate(text: &str) -> bool {
+    let digits = text.strip_prefix("\\u").or_else(|| text.strip_prefix("\\U0000"));
+    matches!(
+        digits.unwrap_or_default().as_bytes(),
+        [b'd' | b'D', b'c'..=b'f' | b'C'..=b'F', ..]
+    )
+}
+
+/// A backslash at the end of a line: neither is part of the string.
+fn line_break(draft: &mut Draft<'_>) {
+    let at = draft.at;
+    let len = if draft.from(at + 1).starts_with("\r\n") {
+        3
+    } else {
+        2
+    };
+    draft.fix(
+        FixCode::PythonEscape,
+        at,
+        "a backslash and the line break behind it were removed",
+    );
+    draft.at += len;
+}
+
+/// A backslash that stands for itself.
+fn unknown(draft: &mut Draft<'_>) {
+    let at = draft.at;
+    draft.fix(
+        FixCode::UnknownEscape,
+        at,
+        "a backslash that begins no escape was doubled",
+    );
+    draft.replace(1, "\\\\");
+}
