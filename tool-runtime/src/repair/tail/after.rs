@@ -15,6 +15,8 @@ use super::value::behind;
 /// Reads on behind a value.
 pub(super) fn after(draft: &mut Draft<'_>, last: Last) -> Result<State, Unmended> {
     let written = draft.out.len();
+    // In `[5. 6]` the point may be the comma.
+    let pointed = draft.before(draft.at) == Some(b'.');
     let mut gap = gap(draft, gap::Next::Punctuation)?;
     gap.space |= draft.at == 0 && draft.before(0).is_some_and(|before| before.is_ascii_whitespace());
     let at = draft.at;
@@ -30,7 +32,8 @@ pub(super) fn after(draft: &mut Draft<'_>, last: Last) -> Result<State, Unmended
     if last == Last::String {
         return behind_string(draft, gap, inside, written);
     }
-    if gap.space && may_miss_comma(draft, inside, last, byte) || (inside, last, byte) == ADJACENT {
+    if gap.space && !pointed && may_miss_comma(draft, inside, last, byte) || (inside, last, byte) == ADJACENT
+    {
         draft.fix(FixCode::MissingComma, at, "a comma was inserted");
         draft.out.insert(written, ',');
         return Ok(State::Next { comma: None });
