@@ -7,6 +7,7 @@ pub mod policy;
 pub mod message;
 pub mod result;
 pub mod context;
+pub mod sse;
 pub mod repair;
 mod depth;
 pub mod call;
