@@ -188,6 +188,11 @@ impl Repairer {
         self.text.get(from..safe - self.dropped).unwrap_or_default()
     }
 
+    /// Whether the text stopped being JSON, so that all that follows is held until its end.
+    pub fn deviated(&self) -> bool {
+        !matches!(self.state, State::Scanning(_))
+    }
+
     /// Ends the text: what is still held is repaired, or comes back as it was.
     pub fn finish(self) -> Finished {
         let held = self.text.get(self.sent - self.dropped..).unwrap_or_default();
