@@ -11,7 +11,9 @@ mod stack;
 mod scan;
 mod tail;
 mod repairer;
+mod format_fixing;
 
 pub use fixes::{Fix, FixCode, Fixes, Reason};
+pub use format_fixing::{FormatFixing, TargetTools};
 pub use limits::Limits;
 pub use repairer::{Finished, Repaired, Repairer, Status, repair, repair_with};
