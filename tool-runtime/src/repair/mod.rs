@@ -12,6 +12,7 @@ mod scan;
 mod tail;
 mod repairer;
 mod format_fixing;
+pub mod stream;
 
 pub use fixes::{Fix, FixCode, Fixes, Reason};
 pub use format_fixing::{FormatFixing, TargetTools};

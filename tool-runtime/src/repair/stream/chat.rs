@@ -1,0 +1,290 @@
+//! Chat Completions: calls are told apart by choice and `index`, and end with their choice's `finish_reason`.
+
+use memchr::memmem;
+
+use super::call::{Call, Outcome, Piece, Position};
+use super::chat_event::{Delta, Located, written};
+use super::desk::Desk;
+use super::dialect::is_cut_off;
+use super::escapes;
+use super::payload::{Edit, Payload, line_end};
+use crate::sse::Event;
+
+/// The calls under way in a Chat Completions stream.
+#[derive(Debug, Default)]
+pub(super) struct Chat {
+    /// In the order in which their last pieces came.
+    calls: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    choice: String,
+    /// The `index` that its last piece had.
+    index: Option<String>,
+    /// It is a `function_call`, as streams had it before there were `tool_calls`.
+    legacy: bool,
+    /// Its pieces are told by their id, so that what is sent for it must have one.
+    by_id: bool,
+    call: Call,
+}
+
+impl Chat {
+    pub(super) fn event(&mut self, event: &Event<'_>, desk: &mut Desk<'_>) {
+        if self.calls.is_empty() && !may_call(event.raw()) {
+            return desk.send(event.raw());
+        }
+        if event.data().is_some_and(|data| data.trim_ascii() == b"[DONE]") {
+            self.end(desk);
+            return desk.send(event.raw());
+        }
+        let payload = Payload::of(event);
+        let located = payload
+            .as_ref()
+            .and_then(|payload| Some((payload, Located::of(payload.text())?)));
+        if let Some((payload, located)) = located {
+            return self.located(&located, payload, event, desk);
+        }
+        if !event.ended() {
+            self.end(desk);
+        }
+        desk.send(event.raw());
+    }
+
+    fn located(
+        &mut self,
+        located: &Located<'_>,
+        payload: &Payload<'_>,
+        event: &Event<'_>,
+        desk: &mut Desk<'_>,
+    ) {
+        if located.error {
+            self.end_where(|_| true, true, &mut [], payload, desk);
+        }
+        let mut edits = Vec::with_capacity(located.deltas.len());
+        for delta in &located.deltas {
+            self.delta(delta, event, payload, &mut edits, desk);
+        }
+        for (choice, reason) in &located.finished {
+            let ended = |entry: &Entry| entry.choice == *choice;
+            self.end_where(ended, is_cut_off(reason), &mut edits, payload, desk);
+        }
+        if !event.ended() {
+            self.end_where(|_| true, false, &mut edits, payload, desk);
+        }
+        if self.calls.len() > desk.ledger.limits.calls {
+            desk.ledger.lost = true;
+        }
+        if !desk.ledger.failed {
+            payload.write(&mut edits, desk.out);
+        }
+    }
+
+    /// The stream ends: so does every call.
+    pub(super) fn end(&mut self, desk: &mut Desk<'_>) {
+        for entry in std::mem::take(&mut self.calls) {
+            entry.end(false, None, desk);
+        }
+    }
+
+    /// The stream cannot be followed any more: what is held leaves as it came.
+    pub(super) fn give_up(&mut self, reason: &str, desk: &mut Desk<'_>) {
+        for mut entry in std::mem::take(&mut self.calls) {
+            let rest = entry.call.give_up(reason.to_owned(), desk.ledger);
+            entry.send_rest(&rest, desk);
+            entry.end(false, None, desk);
+        }
+    }
+
+    fn delta(
+        &mut self,
+        delta: &Delta<'_>,
+        event: &Event<'_>,
+        payload: &Payload<'_>,
+        edits: &mut Vec<Edit>,
+        desk: &mut Desk<'_>,
+    ) {
+        let at = match self.find(delta) {
+            Found::Same(at) => at,
+            Found::New(replaced) => {
+                if let Some(at) = replaced {
+                    let old = self.calls.remove(at);
+                    old.end(false, Some((edits, payload)), desk);
+                }
+                self.begin(delta, desk);
+                self.calls.len() - 1
+            }
+        };
+        let mut entry = self.calls.remove(at);
+        entry.meet(delta);
+        if let Some(span) = &delta.arguments
+            && let Some(piece) = Piece::of(payload.slice(span))
+        {
+            let contents = entry.call.push(piece, desk);
+            edits.push(Edit {
+                call: entry.call.serial,
+                span: span.clone(),
+                contents,
+            });
+            entry.call.keep_event(event.raw());
+        }
+        self.calls.push(entry);
+    }
+
+    fn begin(&mut self, delta: &Delta<'_>, desk: &mut Desk<'_>) {
+        self.calls.push(Entry {
+            choice: delta.choice.to_owned(),
+            index: None,
+            legacy: delta.legacy,
+            by_id: delta.index.is_none(),
+            call: Call::new(desk.ledger, None, String::new()),
+        });
+    }
+
+    /// The call that a delta belongs to. The last one of an `index` counts; without one, that of the id; and what
+    /// names nothing goes on with the call that came last.
+    fn find(&self, delta: &Delta<'_>) -> Found {
+        let position = |wanted: &dyn Fn(&Entry) -> bool| {
+            let own = |entry: &Entry| entry.choice == delta.choice && entry.legacy == delta.legacy;
+            self.calls.iter().rposition(|entry| own(entry) && wanted(entry))
+        };
+        let by_id = || {
+            delta
+                .id
+                .as_deref()
+                .and_then(|id| position(&|entry| entry.call.id.as_deref() == Some(id)))
+        };
+        if let Some(index) = delta.index
+            && let Some(at) = position(&|entry| entry.index.as_deref() == Some(index))
+        {
+            return match self.calls.get(at) {
+                Some(entry) if entry.is_replaced_by(delta) => {
+                    by_id().map_or(Found::New(Some(at)), Found::Same)
+                }
+                _ => Found::Same(at),
+            };
+        }
+        if let Some(at) = by_id() {
+            return Found::Same(at);
+        }
+        match position(&|_| true) {
+            Some(at) if delta.name.is_none() && (delta.id.is_none() || delta.has_text) => Found::Same(at),
+            Some(at)
+                if delta.index.is_none()
+                    && delta.id.is_none()
+                    && self.calls.get(at).is_some_and(|entry| !entry.call.begun()) =>
+            {
+                Found::Same(at)
+            }
+            _ => Found::New(None),
+        }
+    }
+
+    fn end_where(
+        &mut self,
+        ended: impl Fn(&Entry) -> bool,
+        cut: bool,
+        edits: &mut [Edit],
+        payload: &Payload<'_>,
+        desk: &mut Desk<'_>,
+    ) {
+        let (ended, others) = std::mem::take(&mut self.calls).into_iter().partition(ended);
+        self.calls = others;
+        let mut ended: Vec<Entry> = ended;
+        ended.sort_by_key(|entry| entry.call.serial);
+        for entry in ended {
+            entry.end(cut, Some((edits, payload)), desk);
+        }
+    }
+}
+
+enum Found {
+    Same(usize),
+    /// A call that was not there yet; it takes the place of that one, which is complete.
+    New(Option<usize>),
+}
+
+impl Entry {
+    /// Whether a delta of the same `index` begins another call: with another id, or with another name once there
+    /// are arguments. Another id beside arguments but without a name is the same call whose ids drift.
+    fn is_replaced_by(&self, delta: &Delta<'_>) -> bool {
+        match (&delta.id, &delta.name) {
+            (Some(id), Some(_)) => self.call.id.as_deref().map_or(self.call.begun(), |own| own != id),
+            (Some(id), None) => !delta.has_text && self.call.id.as_deref().is_some_and(|own| own != id),
+            (None, Some(name)) => self.call.begun() && self.call.tool != **name,
+            (None, None) => false,
+        }
+    }
+
+    /// Notes what a delta says of the call itself.
+    fn meet(&mut self, delta: &Delta<'_>) {
+        if let Some(index) = delta.index
+            && self.index.as_deref() != Some(index)
+        {
+            self.index = Some(index.to_owned());
+        }
+        if let Some(id) = &delta.id
+            && self.call.id.as_deref() != Some(id)
+        {
+            self.by_id |= self.call.id.is_some();
+            self.call.id = Some(id.clone().into_owned());
+        }
+        if let Some(name) = &delta.name
+            && !self.call.begun()
+            && self.call.tool != **name
+        {
+            self.call.tool.push_str(name);
+        }
+    }
+
+    /// Ends the call; what is still held goes into its piece in the present event, or out in front of it.
+    fn end(mut self, cut: bool, present: Option<(&mut [Edit], &Payload<'_>)>, desk: &mut Desk<'_>) {
+        let Some(outcome) = self.call.end(cut, desk.ledger) else {
+            return;
+        };
+        let rest = outcome.rest.clone();
+        if let Some(message) = self.record(outcome, desk) {
+            return desk.fail(&error(&message, &self.call.last));
+        }
+        let own = |edit: &&mut Edit| edit.call == self.call.serial;
+        match present.and_then(|(edits, payload)| Some((edits.iter_mut().rfind(own)?, payload))) {
+            Some((edit, payload)) => edit.append(&rest, payload),
+            None => self.send_rest(&rest, desk),
+        }
+    }
+
+    fn record(&self, outcome: Outcome, desk: &mut Desk<'_>) -> Option<String> {
+        let position = Position {
+            choice: self.choice.parse().ok(),
+            index: self.index.as_deref().and_then(|index| index.parse().ok()),
+        };
+        self.call.record(outcome, position, desk.ledger)
+    }
+
+    /// Sends what was held as an event of its own, made after the call's last one.
+    fn send_rest(&self, rest: &str, desk: &mut Desk<'_>) {
+        if rest.is_empty() {
+            return;
+        }
+        let id = self.call.id.as_deref().filter(|_| self.by_id);
+        let delta = written::delta(self.legacy, self.index.as_deref(), id, rest);
+        if let Some(event) = written::event(&self.call.last, &self.choice, &delta) {
+            desk.send(event.as_bytes());
+        }
+    }
+}
+
+/// Whether an event may say anything of calls: most do not.
+fn may_call(raw: &[u8]) -> bool {
+    memmem::find(raw, b"tool_calls").is_some() || memmem::find(raw, b"function_call").is_some()
+}
+
+/// An error as Chat Completions streams report it.
+fn error(message: &str, last: &[u8]) -> String {
+    let mut contents = String::new();
+    escapes::encode(message, &mut contents);
+    let end = line_end(last);
+    format!(
+        r#"data: {{"error":{{"message":"{contents}","type":"invalid_tool_arguments","param":null,"code":"invalid_tool_arguments"}}}}{end}{end}"#
+    )
+}

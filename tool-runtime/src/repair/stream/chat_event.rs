@@ -1,0 +1,194 @@
+//! What stands where in an event of Chat Completions, and how one is written.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::escapes;
+use super::json::{Cursor, contents};
+
+/// What an event says of calls.
+#[derive(Debug, Default)]
+pub(super) struct Located<'a> {
+    pub(super) deltas: Vec<Delta<'a>>,
+    /// The `index` of each choice that ends here, and the text of its `finish_reason`.
+    pub(super) finished: Vec<(&'a str, &'a str)>,
+    /// The stream reports an error.
+    pub(super) error: bool,
+}
+
+/// One piece of one call.
+#[derive(Debug, Default)]
+pub(super) struct Delta<'a> {
+    pub(super) choice: &'a str,
+    pub(super) legacy: bool,
+    pub(super) index: Option<&'a str>,
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) name: Option<Cow<'a, str>>,
+    /// The value of `arguments`, with its quotes.
+    pub(super) arguments: Option<Range<usize>>,
+    /// Whether that says anything.
+    pub(super) has_text: bool,
+}
+
+impl<'a> Located<'a> {
+    /// Reads an event; `None` when it is none of this dialect.
+    pub(super) fn of(text: &'a str) -> Option<Self> {
+        let mut located = Self::default();
+        Cursor::new(text).object(|key, cursor| match key {
+            "choices" => cursor.array(|cursor| located.choice(text, cursor)),
+            "error" => {
+                located.error = cursor.peek()? != b'n';
+                Some(())
+            }
+            _ => Some(()),
+        })?;
+        Some(located)
+    }
+
+    fn choice(&mut self, text: &'a str, cursor: &mut Cursor<'a>) -> Option<()> {
+        let first = self.deltas.len();
+        let (mut choice, mut reason) = ("0", None);
+        cursor.object(|key, cursor| {
+            match key {
+                "index" => choice = text.get(cursor.value()?)?,
+                "finish_reason" => reason = text.get(cursor.value()?).and_then(contents),
+                "delta" => {
+                    self.deltas.truncate(first); // of two members of one name, the last one counts
+                    self.message(text, cursor)?;
+                }
+                _ => {}
+            }
+            Some(())
+        })?;
+        for delta in self.deltas.iter_mut().skip(first) {
+            delta.choice = choice;
+        }
+        self.finished.extend(reason.map(|reason| (choice, reason)));
+        Some(())
+    }
+
+    fn message(&mut self, text: &'a str, cursor: &mut Cursor<'a>) -> Option<()> {
+        cursor.object(|key, cursor| match key {
+            "tool_calls" => {
+                self.deltas
+                    .retain(|delta| delta.legacy || !delta.choice.is_empty());
+                cursor.array(|cursor| {
+                    let mut delta = Delta::default();
+                    cursor.object(|key, cursor| {
+                        match key {
+                            "index" => delta.index = index(text, cursor),
+                            "id" => delta.id = said(text, cursor),
+                            "function" => delta.function(text, cursor)?,
+                            _ => {}
+                        }
+                        Some(())
+                    })?;
+                    self.deltas.push(delta);
+                    Some(())
+                })
+            }
+            "function_call" if cursor.peek()? == b'{' => {
+                let mut delta = Delta {
+                    legacy: true,
+                    ..Delta::default()
+                };
+                delta.function(text, cursor)?;
+                self.deltas.push(delta);
+                Some(())
+            }
+            _ => Some(()),
+        })
+    }
+}
+
+impl<'a> Delta<'a> {
+    fn function(&mut self, text: &'a str, cursor: &mut Cursor<'a>) -> Option<()> {
+        cursor.object(|key, cursor| {
+            match key {
+                "name" => self.name = said(text, cursor),
+                "arguments" => {
+                    let span = cursor.value()?;
+                    let value = text.get(span.clone())?;
+                    self.has_text = value.starts_with('{') || (value.starts_with('"') && value.len() > 2);
+                    self.arguments = Some(span);
+                }
+                _ => {}
+            }
+            Some(())
+        })
+    }
+}
+
+/// The string that comes next, unless it says nothing.
+pub(super) fn said<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<Cow<'a, str>> {
+    let raw = text.get(cursor.value()?).and_then(contents)?;
+    if raw.is_empty() {
+        return None;
+    }
+    if !raw.contains('\\') {
+        return Some(Cow::Borrowed(raw));
+    }
+    let mut read = String::with_capacity(raw.len());
+    escapes::decode(raw, &mut None, &mut read).ok()?;
+    Some(Cow::Owned(read))
+}
+
+/// The value that comes next, unless it is `null`.
+pub(super) fn index<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<&'a str> {
+    text.get(cursor.value()?).filter(|value| *value != "null")
+}
+
+/// Events that are made here.
+pub(super) mod written {
+    use std::fmt::Write;
+
+    use super::super::json::Cursor;
+    use super::super::payload::{Payload, line_end};
+    use crate::sse::Event;
+
+    /// The `delta` of one piece of one call.
+    pub(in super::super) fn delta(legacy: bool, index: Option<&str>, id: Option<&str>, rest: &str) -> String {
+        if legacy {
+            return format!(r#"{{"function_call":{{"arguments":"{rest}"}}}}"#);
+        }
+        let mut delta = r#"{"tool_calls":[{"#.to_owned();
+        if let Some(index) = index {
+            let _ = write!(delta, r#""index":{index},"#);
+        }
+        if let Some(id) = id {
+            let mut written = String::new();
+            super::escapes::encode(id, &mut written);
+            let _ = write!(delta, r#""id":"{written}","#);
+        }
+        let _ = write!(delta, r#""function":{{"arguments":"{rest}"}}}}]}}"#);
+        delta
+    }
+
+    /// An event that is like `last` in all that stands beside the choices and has no parts of its own: id, model,
+    /// creation time. What has parts, such as the usage, would be counted twice.
+    pub(in super::super) fn event(last: &[u8], choice: &str, delta: &str) -> Option<String> {
+        let event = Event::whole(last);
+        let payload = Payload::of(&event)?;
+        let mut members = String::new();
+        Cursor::new(payload.text()).object(|key, cursor| {
+            let first = cursor.peek()?;
+            let value = cursor.value()?;
+            if key == "choices" {
+                let _ = write!(
+                    members,
+                    r#""choices":[{{"index":{choice},"delta":{delta},"finish_reason":null}}],"#
+                );
+            } else if !matches!(first, b'{' | b'[') && key != "usage" {
+                let _ = write!(members, r#""{key}":{},"#, payload.slice(&value));
+            }
+            Some(())
+        })?;
+        let end = line_end(last);
+        let name = event
+            .name()
+            .map(|name| format!("event: {name}{end}"))
+            .unwrap_or_default();
+        let members = members.trim_end_matches(',').replace(['\n', '\r'], " ");
+        Some(format!("{name}data: {{{members}}}{end}{end}"))
+    }
+}

@@ -1,0 +1,122 @@
+//! What all calls of a stream share: the configuration, the way out, the records and what is held in all.
+
+use super::super::format_fixing::FormatFixing;
+use super::super::limits::Limits;
+use super::record::RepairRecord;
+
+/// How much a [`StreamRepairer`](super::StreamRepairer) keeps. What goes over a limit passes as it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamLimits {
+    /// The size of one event. 16 MiB unless set. After an event above, the rest of the stream passes untouched, since
+    /// nobody knows which arguments were in it.
+    pub event: usize,
+    /// How many calls may be under way at once (in a Responses stream: be part of it). 256 unless set. With more, the
+    /// rest of the stream passes untouched.
+    pub calls: usize,
+    /// How many bytes of arguments are held over all calls. 64 MiB unless set. The call that goes over passes as it
+    /// came.
+    pub held: usize,
+    /// The limits of the repair of one call's arguments.
+    pub arguments: Limits,
+}
+
+impl Default for StreamLimits {
+    fn default() -> Self {
+        Self {
+            event: 16 << 20,
+            calls: 256,
+            held: 64 << 20,
+            arguments: Limits::default(),
+        }
+    }
+}
+
+/// What is kept between events, apart from the calls.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    pub(super) fixing: FormatFixing,
+    pub(super) limits: StreamLimits,
+    records: Vec<RepairRecord>,
+    /// The names of the tools whose calls passed untouched.
+    passed_by: Vec<String>,
+    /// Bytes of arguments held, over all calls.
+    pub(super) held: usize,
+    /// The stream ended with an error: nothing leaves any more.
+    pub(super) failed: bool,
+    /// More calls are under way than are followed.
+    pub(super) lost: bool,
+    serial: u64,
+    /// A text that was decoded, kept for its room.
+    pub(super) scratch: String,
+}
+
+impl Ledger {
+    pub(super) fn new(fixing: FormatFixing, limits: StreamLimits) -> Self {
+        Self {
+            fixing,
+            limits,
+            records: Vec::new(),
+            passed_by: Vec::new(),
+            held: 0,
+            failed: false,
+            lost: false,
+            serial: 0,
+            scratch: String::new(),
+        }
+    }
+
+    /// A number for a call that no other call of the stream has.
+    pub(super) fn serial(&mut self) -> u64 {
+        self.serial += 1;
+        self.serial
+    }
+
+    pub(super) fn record(&mut self, record: RepairRecord) {
+        record.tell(self.fixing.debug_logging);
+        if self.records.len() < RECORDS_KEPT {
+            self.records.push(record);
+        }
+    }
+
+    pub(super) fn take_records(&mut self) -> Vec<RepairRecord> {
+        std::mem::take(&mut self.records)
+    }
+
+    pub(super) fn pass_by(&mut self, tool: &str) {
+        let known = self.passed_by.iter().any(|name| name == tool);
+        if !known && self.passed_by.len() < NAMES_KEPT && tool.len() <= NAME_KEPT {
+            self.passed_by.push(tool.to_owned());
+        }
+    }
+
+    pub(super) fn passed_by(&self) -> &[String] {
+        &self.passed_by
+    }
+}
+
+/// The ledger and the way out, for the time of one event.
+pub(super) struct Desk<'a> {
+    pub(super) ledger: &'a mut Ledger,
+    pub(super) out: &'a mut Vec<u8>,
+}
+
+impl Desk<'_> {
+    /// Sends bytes, unless the stream has ended with an error.
+    pub(super) fn send(&mut self, bytes: &[u8]) {
+        if !self.ledger.failed {
+            self.out.extend_from_slice(bytes);
+        }
+    }
+
+    /// Sends an error in the stream's own form, its last event.
+    pub(super) fn fail(&mut self, error: &str) {
+        self.send(error.as_bytes());
+        self.ledger.failed = true;
+    }
+}
+
+/// How many records wait to be taken; those above are told through `tracing` alone.
+const RECORDS_KEPT: usize = 4096;
+/// How many names of other tools are kept, and how long they may be.
+const NAMES_KEPT: usize = 64;
+const NAME_KEPT: usize = 256;

@@ -1,0 +1,149 @@
+//! The repair of one stream, pushed: bytes in, bytes out.
+
+use super::super::format_fixing::FormatFixing;
+use super::chat::Chat;
+use super::desk::{Desk, Ledger, StreamLimits};
+use super::dialect::Dialect;
+use super::record::RepairRecord;
+use crate::sse::{Frame, Framer};
+
+/// Repairs the tool calls of one stream of server-sent events, whatever the pieces it comes in.
+///
+/// ```
+/// use tool_runtime::repair::FormatFixing;
+/// use tool_runtime::repair::stream::{Dialect, StreamRepairer};
+///
+/// let mut repairer = StreamRepairer::new(Dialect::ChatCompletions, FormatFixing::default());
+/// let mut out = Vec::new();
+/// repairer.push(b"data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}]}\n\nda", &mut out);
+/// repairer.push(b"ta: [DONE]\n\n", &mut out);
+/// repairer.finish(&mut out);
+/// assert_eq!(out, b"data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}]}\n\ndata: [DONE]\n\n");
+/// assert!(repairer.take_records().is_empty());
+/// ```
+#[derive(Debug)]
+pub struct StreamRepairer {
+    framer: Framer,
+    calls: Calls,
+    ledger: Ledger,
+    /// Nothing is looked at (any more).
+    passing: bool,
+}
+
+#[derive(Debug)]
+enum Calls {
+    Chat(Chat),
+}
+
+impl StreamRepairer {
+    /// A repairer with the default limits.
+    pub fn new(dialect: Dialect, fixing: FormatFixing) -> Self {
+        Self::with(dialect, fixing, StreamLimits::default())
+    }
+
+    /// A repairer with other limits.
+    pub fn with(dialect: Dialect, fixing: FormatFixing, limits: StreamLimits) -> Self {
+        Self {
+            framer: Framer::with_limit(limits.event),
+            calls: Calls::Chat(Chat::default()),
+            passing: !fixing.enabled || dialect != Dialect::ChatCompletions,
+            ledger: Ledger::new(fixing, limits),
+        }
+    }
+
+    /// Takes the next bytes of the stream and appends to `out` what may leave now.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        if self.passing {
+            if !self.ledger.failed {
+                out.extend_from_slice(bytes);
+            }
+            return;
+        }
+        self.framer.push(bytes);
+        self.take_frames(out);
+    }
+
+    /// Ends the stream: appends to `out` all that is left. Calls that are under way end with it.
+    pub fn finish(&mut self, out: &mut Vec<u8>) {
+        if self.passing {
+            return;
+        }
+        self.framer.finish();
+        self.take_frames(out);
+        if !self.passing {
+            self.calls.end(&mut Desk {
+                ledger: &mut self.ledger,
+                out,
+            });
+        }
+        self.passing = true;
+    }
+
+    /// What became of the calls that ended since the last time, if their arguments were not simply JSON. A few
+    /// thousand wait to be taken; those above are only told through `tracing`.
+    pub fn take_records(&mut self) -> Vec<RepairRecord> {
+        self.ledger.take_records()
+    }
+
+    /// The names of the tools whose calls passed untouched, since they are not
+    /// [`target_tools`](FormatFixing::target_tools); the first 64.
+    pub fn passed_by(&self) -> &[String] {
+        self.ledger.passed_by()
+    }
+
+    /// Whether the stream ended with an error that was put in for a call that could not be repaired
+    /// ([`fallback_on_error`](FormatFixing::fallback_on_error) is off). Nothing leaves after it.
+    pub fn failed(&self) -> bool {
+        self.ledger.failed
+    }
+
+    fn take_frames(&mut self, out: &mut Vec<u8>) {
+        while let Some(frame) = self.framer.next_frame() {
+            let mut desk = Desk {
+                ledger: &mut self.ledger,
+                out,
+            };
+            match frame {
+                Frame::Event(event) if !self.passing => self.calls.event(&event, &mut desk),
+                Frame::Oversized { raw, .. } if !self.passing => {
+                    let message = format!("an event of more than {} bytes", desk.ledger.limits.event);
+                    self.calls.give_up(&message, &mut desk);
+                    desk.send(raw);
+                    self.passing = true;
+                }
+                other => desk.send(other.raw()),
+            }
+            if self.ledger.lost && !self.passing {
+                let message = format!("more than {} calls at once", self.ledger.limits.calls);
+                self.calls.give_up(
+                    &message,
+                    &mut Desk {
+                        ledger: &mut self.ledger,
+                        out,
+                    },
+                );
+                self.passing = true;
+            }
+        }
+    }
+}
+
+impl Calls {
+    fn event(&mut self, event: &crate::sse::Event<'_>, desk: &mut Desk<'_>) {
+        match self {
+            Self::Chat(calls) => calls.event(event, desk),
+        }
+    }
+
+    fn end(&mut self, desk: &mut Desk<'_>) {
+        match self {
+            Self::Chat(calls) => calls.end(desk),
+        }
+    }
+
+    fn give_up(&mut self, message: &str, desk: &mut Desk<'_>) {
+        match self {
+            Self::Chat(calls) => calls.give_up(message, desk),
+        }
+    }
+}
