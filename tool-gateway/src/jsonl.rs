@@ -177,16 +177,17 @@ pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
 
 /// The text of a member that must be a string.
 pub(crate) fn string(id: &RawValue, name: &str, value: &RawValue) -> Result<String, Unanswered> {
+    if !value.get().starts_with('"') {
+        let error = format!("`{name}` is no string; send the text as a JSON string");
+        return Err(Unanswered::of(id, error));
+    }
+    // Its grammar was checked with the line's: all that a string can still be is no Unicode.
     serde_json::from_str(value.get()).map_err(|error| {
-        let reason = if value.get().starts_with('"') {
-            in_words(&error)
-        } else {
-            "it is no string".to_owned()
-        };
-        Unanswered::of(
-            id,
-            format!("`{name}` cannot be read: {reason}; send the text as a JSON string"),
-        )
+        let column = error.column();
+        let error = format!(
+            "`{name}` has half of a surrogate pair at column {column} of its JSON; send the character itself"
+        );
+        Unanswered::of(id, error)
     })
 }
 

@@ -35,6 +35,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let options = match Options::try_parse_from(arguments) {
         Ok(options) => options,
         Err(stop) => {
+            let stop = options::advised(stop);
             // Help and version come this way, too. Where nobody reads them, there is nobody to tell.
             let _ = stop.print();
             return u8::try_from(stop.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);

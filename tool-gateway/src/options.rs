@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tool_runtime::Policy;
 
@@ -92,6 +93,15 @@ impl From<PolicyName> for Policy {
 pub(crate) enum Deny {
     Errors,
     Warnings,
+}
+
+/// Says what to write where clap has no idea.
+pub(crate) fn advised(mut error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::InvalidSubcommand && error.get(ContextKind::SuggestedSubcommand).is_none() {
+        let tip = "the commands are `repair` and `check`; to repair a file, write `tool-gateway repair FILE`";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
 }
 
 const EXAMPLES: &str = "\

@@ -1,6 +1,7 @@
 //! Standard error: what people read while standard output holds only the result.
 
 use std::env;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use crate::options::When;
@@ -16,14 +17,7 @@ pub(crate) struct Terminal {
 impl Terminal {
     pub(crate) fn new(color: When) -> Self {
         let watched = io::stderr().is_terminal();
-        // https://no-color.org: any value but an empty one.
-        let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-            || env::var_os("TERM").is_some_and(|value| value == "dumb");
-        let colored = match color {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => watched && !unwanted,
-        };
+        let colored = is_colored(color, watched, |name| env::var_os(name));
         Self {
             palette: Palette { colored },
             watched,
@@ -41,6 +35,17 @@ impl Terminal {
     /// Says why there is no result.
     pub(crate) fn fail(self, message: &str) {
         self.say(&format!("{} {message}\n", self.palette.bad("error:")));
+    }
+}
+
+fn is_colored(when: When, watched: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    // https://no-color.org: any value but an empty one.
+    let unwanted = variable("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || variable("TERM").is_some_and(|value| value == "dumb");
+    match when {
+        When::Always => true,
+        When::Never => false,
+        When::Auto => watched && !unwanted,
     }
 }
 
@@ -77,5 +82,24 @@ impl Palette {
         } else {
             text.to_owned()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_for_terminals_that_want_them() {
+        let auto = |watched, set: Option<(&str, &str)>| {
+            is_colored(When::Auto, watched, |name| {
+                set.filter(|set| set.0 == name).map(|set| set.1.into())
+            })
+        };
+        assert!(auto(true, None) && auto(true, Some(("NO_COLOR", ""))));
+        assert!(!auto(false, None) && !auto(true, Some(("NO_COLOR", "1"))));
+        assert!(!auto(true, Some(("TERM", "dumb"))));
+        assert!(is_colored(When::Always, false, |_| Some("1".into())));
+        assert!(!is_colored(When::Never, true, |_| None));
     }
 }
