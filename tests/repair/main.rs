@@ -1,11 +1,14 @@
 //! The repair of text that is not JSON, held to its contract: valid JSON untouched, nothing damaged, the same in
 //! every chunking, linear, whatever comes.
 
+mod attacks;
 mod corpus;
 mod identity;
 mod judge;
 mod literal;
 mod mutations;
+mod pieces;
 mod random;
+mod shapes;
 mod slips;
 mod written;

@@ -1,6 +1,6 @@
 //! The tests that find damage: texts that were right until something slipped. Whatever comes back is what was meant,
 //! or what was sent. `cargo test -p tests --test repair slips -- --nocapture` prints a report; `REPAIR_LONG=1` tries
-//! forty times as many.
+//! ten times the figures below, a quarter of which is the default.
 
 use std::fmt::Write as _;
 

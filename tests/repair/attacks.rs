@@ -1,0 +1,106 @@
+//! Texts made to hurt cost time linear in their length, no stack and no panic, and their pieces make no difference.
+//! `REPAIR_LONG=1` tries them ten times as long.
+
+use std::time::{Duration, Instant};
+
+use tests::random::Random;
+use tool_runtime::repair::{Limits, Status, repair, repair_with};
+
+use crate::judge::read_json;
+use crate::pieces::alike;
+use crate::shapes::SHAPES;
+
+const SMALL: usize = 10_000;
+
+/// The longer of the two lengths that are held against each other.
+fn large() -> usize {
+    let long = std::env::var_os("REPAIR_LONG").is_some_and(|it| it == "1");
+    if long { 10_000_000 } else { 1_000_000 }
+}
+
+#[test]
+fn every_shape_is_answered_and_its_pieces_make_no_difference() {
+    let mut random = Random::new(43);
+    for shape in SHAPES {
+        for bytes in 0..80 {
+            alike(&shape.text(bytes), || 1);
+        }
+        let text = shape.text(SMALL);
+        for most in [1, 7, 4000] {
+            let status = alike(&text, || 1 + random.below(most));
+            // Valid and repaired texts are JSON, whoever looks.
+            let json = matches!(status, Status::Valid | Status::Repaired);
+            if json && !shape.name.starts_with("arrays") {
+                assert!(read_json(&repair(&text).text).is_some(), "{}", shape.name);
+            }
+        }
+        let text = shape.text(large());
+        alike(&text, || 1 + random.below(1 << 18));
+    }
+}
+
+/// A quadratic repair takes a hundred times as long per byte for a text a hundred times as long; four times and a
+/// microsecond leave room for a busy machine.
+#[test]
+fn every_shape_costs_time_linear_in_its_length() {
+    for shape in SHAPES {
+        let small = per_byte(&shape.text(SMALL), 5);
+        let text = shape.text(large());
+        let bound = small * 4.0 + 1000.0;
+        // The machine may have been busy: the best of a few counts.
+        let best = (0..4).map(|_| per_byte(&text, 1)).find(|large| *large <= bound);
+        assert!(
+            best.is_some(),
+            "{}: {small:.0} ns a byte at {SMALL} bytes, never below {bound:.0} at {}",
+            shape.name,
+            text.len()
+        );
+    }
+}
+
+/// Nanoseconds per byte, the best of so many.
+fn per_byte(text: &str, times: usize) -> f64 {
+    let best = (0..times).map(|_| {
+        let start = Instant::now();
+        std::hint::black_box(repair(std::hint::black_box(text)));
+        start.elapsed()
+    });
+    let best = best.min().unwrap_or(Duration::ZERO);
+    best.as_secs_f64() * 1e9 / text.len() as f64
+}
+
+#[test]
+fn a_million_levels_are_refused_as_they_came() {
+    let levels = 1_000_000;
+    for (open, inside, close) in [
+        ("[", "", "]"),
+        ("(", "1", ")"),
+        ("{'a':", "1", "}"),
+        ("{\"a\":", "1", "}"),
+    ] {
+        let open = open.repeat(levels);
+        let closed = [&open, inside, &close.repeat(levels)].concat();
+        for text in [&open, &closed] {
+            let repaired = repair(text);
+            assert_eq!(repaired.status, Status::Refused);
+            assert!(repaired.text == **text);
+            assert!(repaired.reason.is_some());
+        }
+    }
+}
+
+/// However deep it may go, depth costs memory of its own and no stack.
+#[test]
+fn a_million_levels_are_followed_where_they_are_allowed() {
+    let levels = 1_000_000;
+    let limits = Limits {
+        depth: levels + 1,
+        ..Limits::default()
+    };
+    for (open, close, status) in [("[", "]", Status::Valid), ("{\"a\":", "}", Status::Valid)] {
+        let text = [&*open.repeat(levels), "1", &close.repeat(levels)].concat();
+        assert_eq!(repair_with(&text, limits).status, status, "{open}");
+        let open = open.repeat(levels);
+        assert_eq!(repair_with(&open, limits).status, Status::Truncated);
+    }
+}

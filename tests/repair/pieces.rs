@@ -1,0 +1,34 @@
+//! A text repaired in pieces, to be held against the same text repaired whole.
+
+use tool_runtime::repair::{Finished, Repairer, Status, repair};
+
+/// What became of the text, its pieces cut so long as `length` says.
+pub fn in_pieces(text: &str, mut length: impl FnMut() -> usize) -> (String, Finished) {
+    let mut repairer = Repairer::new();
+    let mut whole = String::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let mut end = length().clamp(1, rest.len());
+        while !rest.is_char_boundary(end) {
+            end += 1;
+        }
+        let (piece, behind) = rest.split_at(end);
+        whole.push_str(repairer.push(piece));
+        rest = behind;
+    }
+    let finished = repairer.finish();
+    whole.push_str(&finished.rest);
+    (whole, finished)
+}
+
+/// Holds the text in pieces to the whole text.
+pub fn alike(text: &str, length: impl FnMut() -> usize) -> Status {
+    let whole = repair(text);
+    let (pieced, finished) = in_pieces(text, length);
+    let start: String = text.chars().take(200).collect();
+    assert_eq!(finished.status, whole.status, "{start}");
+    assert!(pieced == whole.text, "another text in pieces: {start}");
+    assert_eq!(finished.fixes, whole.fixes, "{start}");
+    assert_eq!(finished.reason, whole.reason, "{start}");
+    whole.status
+}
