@@ -89,6 +89,7 @@ impl<'a> Reader<'a> {
             }
             let key = match self.expression()? {
                 Tree::Text(text) => text,
+                Tree::Number(text) if text == "-0" => "0".encode_utf16().collect(),
                 Tree::Number(text) if !text.contains(['.', 'e', 'E']) => text.encode_utf16().collect(),
                 _ => return None,
             };
@@ -301,7 +302,9 @@ fn decimal(token: &str) -> Option<String> {
         let sign = &exponent[..exponent.len() - digits.len()];
         text = format!("{text}{mark}{sign}{}", without_underscores(digits, 10)?);
     }
-    is_number(&text).then_some(text)
+    // Beyond its range a float is infinite, which JSON cannot say.
+    let finite = text.parse::<f64>().is_ok_and(f64::is_finite);
+    (finite && is_number(&text)).then_some(text)
 }
 
 /// Digits with single underscores between them.
