@@ -148,7 +148,7 @@ fn what_is_not_json_is_refused() {
         "{\"n\": 1",
         "{\"n\": }",
         "\u{0}",
-        "{\"n\": 1}}",
+        "{\"n\": 1}]",
     ] {
         refused(&text, "json_parse_error@");
     }

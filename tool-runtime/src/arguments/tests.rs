@@ -87,7 +87,14 @@ fn the_whole_input_is_an_object() {
             "{sent}"
         );
     }
-    for sent in ["{", "{x:1}", "{'x':1}"] {
+    for sent in ["{x:1}", "{'x':1}"] {
+        assert_eq!(
+            whole(sent),
+            (json!({ "x": 1 }), vec!["json_repaired ".to_owned()]),
+            "{sent}"
+        );
+    }
+    for sent in ["{", "{'x':1", "{'x':y}"] {
         assert_eq!(whole(sent).1, ["!json_parse_error "], "{sent}");
     }
     assert_eq!(whole(r#"{"x":["\ud800"]}"#).1, ["!json_parse_error /x/0"]);
