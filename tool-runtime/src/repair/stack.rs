@@ -10,49 +10,83 @@ pub(super) enum Container {
 /// The open containers, the innermost last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stack {
-    words: Vec<u64>,
     depth: usize,
+    /// The inner levels, up to 64: one bit each, set for an object; the innermost is the lowest.
+    word: u64,
+    /// The levels around them, 64 in each word.
+    outer: Vec<u64>,
 }
 
 impl Stack {
+    #[inline]
     pub(super) fn depth(&self) -> usize {
         self.depth
     }
 
+    #[inline]
     pub(super) fn push(&mut self, container: Container) {
-        let (word, bit) = (self.depth / 64, self.depth % 64);
-        if word == self.words.len() {
-            self.words.push(0);
+        if self.depth.is_multiple_of(64) && self.depth > 0 {
+            self.outer.push(self.word);
         }
-        if let Some(word) = self.words.get_mut(word) {
-            match container {
-                Container::Object => *word |= 1 << bit,
-                Container::Array => *word &= !(1 << bit),
-            }
-        }
+        self.word = self.word << 1 | u64::from(container == Container::Object);
         self.depth += 1;
     }
 
+    #[inline]
     pub(super) fn pop(&mut self) {
         self.depth = self.depth.saturating_sub(1);
+        self.word >>= 1;
+        if self.depth.is_multiple_of(64) {
+            self.word = self.outer.pop().unwrap_or_default();
+        }
     }
 
     /// The innermost container.
+    #[inline]
     pub(super) fn top(&self) -> Option<Container> {
-        self.get(self.depth.checked_sub(1)?)
+        (self.depth > 0).then(|| container(self.word, 0))
     }
 
     /// The containers from the outermost to the innermost.
     pub(super) fn iter(&self) -> impl Iterator<Item = Container> + '_ {
-        (0..self.depth).filter_map(|level| self.get(level))
-    }
-
-    fn get(&self, level: usize) -> Option<Container> {
-        let word = *self.words.get(level / 64)?;
-        Some(if word >> (level % 64) & 1 == 1 {
-            Container::Object
-        } else {
-            Container::Array
+        let words = self.outer.iter().copied().chain([self.word]);
+        words.enumerate().flat_map(|(index, word)| {
+            let levels = (self.depth - 64 * index).min(64);
+            (0..levels).rev().map(move |level| container(word, level))
         })
+    }
+}
+
+#[inline]
+fn container(word: u64, level: usize) -> Container {
+    if word >> level & 1 == 1 {
+        Container::Object
+    } else {
+        Container::Array
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_pushed_is_there_from_the_outermost_to_the_innermost() {
+        let kind = |level: usize| [Container::Array, Container::Object][level * level / 3 % 2];
+        let mut stack = Stack::default();
+        for depth in (0..200).chain((0..200).rev()).chain(0..70) {
+            while stack.depth() > depth {
+                assert_eq!(stack.top(), Some(kind(stack.depth() - 1)));
+                stack.pop();
+            }
+            while stack.depth() < depth {
+                stack.push(kind(stack.depth()));
+            }
+            assert!(stack.iter().eq((0..depth).map(kind)), "{depth}");
+        }
+        for _ in 0..100 {
+            stack.pop();
+        }
+        assert_eq!((stack.depth(), stack.top(), stack.iter().count()), (0, None, 0));
     }
 }
