@@ -6,27 +6,28 @@ use crate::repair::stack::{Container, Stack};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    Root,
+    // Nothing is held in these, nor white space that follows.
+    String,
+    Value,
+    FirstItem,
     FirstKey,
+    After,
+    Done,
+    // In these something may be held.
+    Root,
     /// Behind a comma in an object.
     Key,
     Colon,
-    Value,
-    FirstItem,
     /// Behind a comma in an array.
     Item,
-    String,
     Escape,
-    /// In `\u`, so many digits seen.
-    Unicode(u8),
+    Unicode,
     /// Behind the closing quote of a string.
     Closed,
-    After,
     /// Behind an empty object that is the whole text so far.
     EmptyRoot,
     /// Behind a number or a literal that is the whole text so far.
     ScalarRoot,
-    Done,
     Minus,
     Zero,
     Integer,
@@ -59,6 +60,8 @@ pub(crate) struct Machine {
     pub(crate) key: bool,
     pub(crate) opening_quote: usize,
     pub(crate) short_escape: bool,
+    /// How many digits of `\u` were seen.
+    digits: u8,
     /// What is missing of the literal.
     word: &'static [u8],
 }
@@ -80,6 +83,7 @@ impl Machine {
             key: false,
             opening_quote: 0,
             short_escape: false,
+            digits: 0,
             word: b"",
         }
     }
@@ -98,7 +102,7 @@ impl Machine {
                 _ => Err(Place::Colon),
             },
             State::String => self.string(byte),
-            State::Escape | State::Unicode(_) => self.escape(byte),
+            State::Escape | State::Unicode => self.escape(byte),
             State::Closed => self.closed(byte),
             State::After => self.after(byte),
             State::EmptyRoot | State::ScalarRoot | State::Done => self.behind_root(byte),
@@ -163,11 +167,18 @@ impl Machine {
                 self.short_escape = true;
                 self.release(State::String)
             }
-            (State::Escape, b'u') => self.go(State::Unicode(0)),
-            (State::Unicode(seen), b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => match seen {
-                3 => self.release(State::String),
-                _ => self.go(State::Unicode(seen + 1)),
-            },
+            (State::Escape, b'u') => {
+                self.digits = 0;
+                self.go(State::Unicode)
+            }
+            (State::Unicode, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+                self.digits += 1;
+                if self.digits == 4 {
+                    self.release(State::String)
+                } else {
+                    Ok(())
+                }
+            }
             _ => Err(self.resume),
         }
     }

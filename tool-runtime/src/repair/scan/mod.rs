@@ -87,7 +87,7 @@ impl Scanner {
                 return Ok(());
             }
             State::Root => "the text is empty",
-            State::String | State::Escape | State::Unicode(_) => "the text ends inside a string",
+            State::String | State::Escape | State::Unicode => "the text ends inside a string",
             _ => "the text ends before the value does",
         };
         Err(Reason::new(self.0.at, missing))

@@ -8,13 +8,10 @@ use super::plain::plain;
 use crate::repair::stack::Container;
 
 impl Machine {
-    /// Whether there is something to skim: nothing is held here.
+    /// Whether nothing is held here, and there may be something to skim.
     #[inline]
     pub(crate) fn can_skim(&self) -> bool {
-        matches!(
-            self.state,
-            State::String | State::Value | State::FirstItem | State::FirstKey | State::After
-        )
+        is_sure(self.state)
     }
 
     /// Takes as many of the next bytes as it can in one go; none, maybe.
@@ -22,199 +19,216 @@ impl Machine {
         let mut skim = Skim {
             bytes,
             at: 0,
-            start: self.at,
             state: self.state,
+            start: self.at,
             machine: self,
         };
-        while skim.token().is_some() {}
-        let Skim { at, state, .. } = skim;
-        self.state = state;
-        self.at += at;
-        at
+        let mut sure = (skim.at, skim.state);
+        while let Some(state) = skim.token(&mut sure.0) {
+            skim.state = state;
+            if is_sure(state) {
+                sure = (skim.at, state);
+            }
+        }
+        if is_sure(skim.state) {
+            sure.0 = skim.at; // behind white space
+        }
+        (_, self.state) = sure;
+        self.at += sure.0;
+        sure.0
     }
+}
+
+/// Whether nothing that came before is held in this state, nor white space that follows.
+#[inline]
+fn is_sure(state: State) -> bool {
+    matches!(
+        state,
+        State::String | State::Value | State::FirstItem | State::FirstKey | State::After | State::Done
+    )
 }
 
 struct Skim<'s> {
     bytes: &'s [u8],
-    /// How far it got. Nothing is held there.
     at: usize,
+    state: State,
     /// Where `bytes` begin, from the start of the text.
     start: usize,
-    state: State,
     machine: &'s mut Machine,
 }
 
 impl Skim<'_> {
-    /// Goes on to where nothing is held again, if that is to be seen from here.
+    /// Goes behind the next token, if it is complete; the state that it leads to.
+    ///
+    /// The stack is changed by brackets alone, which are sure to stay, and so are the quotes that open a string.
     #[inline]
-    fn token(&mut self) -> Option<()> {
+    fn token(&mut self, sure: &mut usize) -> Option<State> {
+        if self.state == State::String {
+            return self.string(sure);
+        }
+        let byte = self.solid()?;
         match self.state {
-            State::String => self.string(),
-            State::Value | State::FirstItem | State::FirstKey | State::After => {
-                self.at = self.solid(self.at);
-                match (self.state, self.bytes.get(self.at)?) {
-                    (State::After, _) => self.after(self.at),
-                    (State::FirstKey, b'"') => self.open_string(self.at, true),
-                    (State::FirstKey, b'}') if self.machine.stack.depth() > 1 => self.close(self.at),
-                    (State::FirstKey, _) => None,
-                    (State::FirstItem, b']') => self.close(self.at),
-                    _ => self.value(self.at),
-                }
-            }
+            State::Value | State::Item => self.value(byte),
+            State::Closed if self.machine.key => (byte == b':').then(|| self.go(State::Value)),
+            State::Closed | State::After => self.after(byte),
+            State::Key if byte == b'"' => Some(self.open_string(true)),
+            State::FirstKey if byte == b'"' => Some(self.open_string(true)),
+            // An empty object that is the whole text is held.
+            State::FirstKey if byte == b'}' && self.machine.stack.depth() > 1 => Some(self.close()),
+            State::FirstItem if byte == b']' => Some(self.close()),
+            State::FirstItem => self.value(byte),
             _ => None,
         }
     }
 
     #[inline]
-    fn string(&mut self) -> Option<()> {
+    fn string(&mut self, sure: &mut usize) -> Option<State> {
         loop {
             self.at += plain(self.bytes.get(self.at..)?);
-            match self.bytes.get(self.at)? {
-                b'"' => break,
-                b'\\' => self.escape()?,
+            *sure = self.at;
+            let (byte, behind) = self.bytes.get(self.at..)?.split_first()?;
+            match (byte, behind, self.machine.key) {
+                (b'\\', ..) => self.at += self.escape(behind)?,
+                // Most strings stand like this behind another, and are read without leaving the loop.
+                (b'"', [b':', b' ', b'"', ..], true) => {
+                    self.at += 3;
+                    self.open_string(false);
+                }
+                (b'"', [b',', b' ', b'"', ..], false) => {
+                    let key = self.machine.stack.top()? == Container::Object;
+                    self.at += 3;
+                    self.open_string(key);
+                }
+                (b'"', ..) => return Some(self.go(State::Closed)),
                 _ => return None,
             }
         }
-        let behind = self.gap(self.at + 1)?;
-        if !self.machine.key {
-            self.after(behind)
-        } else if self.bytes.get(behind) == Some(&b':') {
-            self.go(behind + 1, State::Value)
-        } else {
-            None
+    }
+
+    /// How long the escape is that a backslash before `behind` begins.
+    #[inline]
+    fn escape(&mut self, behind: &[u8]) -> Option<usize> {
+        match behind {
+            [b'"' | b'\\' | b'/', ..] => Some(2),
+            [b'b' | b'f' | b'n' | b'r' | b't', ..] => {
+                self.machine.short_escape = true;
+                Some(2)
+            }
+            [b'u', digits @ ..] => {
+                let digits = digits.first_chunk::<4>()?;
+                digits.iter().all(u8::is_ascii_hexdigit).then_some(6)
+            }
+            _ => None,
         }
     }
 
+    /// Behind a value in a container.
     #[inline]
-    fn escape(&mut self) -> Option<()> {
-        self.at += match self.bytes.get(self.at + 1)? {
-            b'"' | b'\\' | b'/' => 2,
-            b'b' | b'f' | b'n' | b'r' | b't' => {
-                self.machine.short_escape = true;
-                2
-            }
-            b'u' => {
-                let digits = self.bytes.get(self.at + 2..self.at + 6)?;
-                digits.iter().all(u8::is_ascii_hexdigit).then_some(6)?
-            }
-            _ => return None,
-        };
-        Some(())
-    }
-
-    /// What follows a value in a container; not white space.
-    #[inline]
-    fn after(&mut self, at: usize) -> Option<()> {
-        match (self.bytes.get(at)?, self.machine.stack.top()?) {
-            (b',', Container::Object) => {
-                let quote = self.gap(at + 1)?;
-                (self.bytes.get(quote) == Some(&b'"')).then_some(())?;
-                self.open_string(quote, true)
-            }
-            (b',', Container::Array) => {
-                let value = self.gap(at + 1)?;
-                self.value(value)
-            }
-            (b'}', Container::Object) | (b']', Container::Array) => self.close(at),
+    fn after(&mut self, byte: u8) -> Option<State> {
+        match (byte, self.machine.stack.top()?) {
+            (b',', Container::Object) => Some(self.go(State::Key)),
+            (b',', Container::Array) => Some(self.go(State::Item)),
+            (b'}', Container::Object) | (b']', Container::Array) => Some(self.close()),
             _ => None,
         }
     }
 
     #[inline]
-    fn value(&mut self, at: usize) -> Option<()> {
-        match self.bytes.get(at)? {
-            b'"' => self.open_string(at, false),
-            b'{' => self.open(at, Container::Object, State::FirstKey),
-            b'[' => self.open(at, Container::Array, State::FirstItem),
-            b't' => self.literal(at, b"true"),
-            b'f' => self.literal(at, b"false"),
-            b'n' => self.literal(at, b"null"),
-            _ => self.number(at),
+    fn value(&mut self, byte: u8) -> Option<State> {
+        match byte {
+            b'"' => Some(self.open_string(false)),
+            b'{' => self.open(Container::Object, State::FirstKey),
+            b'[' => self.open(Container::Array, State::FirstItem),
+            _ => {
+                self.at += self.scalar(byte)?;
+                Some(State::After)
+            }
         }
     }
 
     #[inline]
-    fn open_string(&mut self, at: usize, key: bool) -> Option<()> {
-        self.machine.key = key;
-        self.machine.short_escape = false;
-        self.machine.opening_quote = self.start + at;
-        self.go(at + 1, State::String)
-    }
-
-    #[inline]
-    fn open(&mut self, at: usize, container: Container, state: State) -> Option<()> {
-        if self.machine.stack.depth() >= self.machine.limits.depth {
+    fn open(&mut self, container: Container, state: State) -> Option<State> {
+        let stack = &mut self.machine.stack;
+        if stack.depth() >= self.machine.limits.depth {
             return None;
         }
-        self.machine.stack.push(container);
-        self.go(at + 1, state)
+        stack.push(container);
+        Some(self.go(state))
     }
 
     #[inline]
-    fn close(&mut self, at: usize) -> Option<()> {
-        self.machine.stack.pop();
-        let open = self.machine.stack.depth() > 0;
-        self.go(at + 1, if open { State::After } else { State::Done })
-    }
-
-    #[inline]
-    fn literal(&mut self, at: usize, word: &[u8]) -> Option<()> {
-        (self.bytes.get(at..at + word.len())? == word).then_some(())?;
-        self.go(at + word.len(), State::After)
-    }
-
-    #[inline]
-    fn number(&mut self, at: usize) -> Option<()> {
-        let digits = |from: usize| {
-            let count = self
-                .bytes
-                .get(from..)?
-                .iter()
-                .take_while(|byte| byte.is_ascii_digit())
-                .count();
-            (count > 0).then_some(from + count)
+    fn close(&mut self) -> State {
+        let stack = &mut self.machine.stack;
+        stack.pop();
+        let state = if stack.depth() > 0 {
+            State::After
+        } else {
+            State::Done
         };
-        let integer = at + usize::from(self.bytes.get(at) == Some(&b'-'));
-        let mut end = match self.bytes.get(integer)? {
-            b'0' => integer + 1,
-            _ => digits(integer)?,
-        };
-        if self.bytes.get(end) == Some(&b'.') {
-            end = digits(end + 1)?;
+        self.go(state)
+    }
+
+    #[inline]
+    fn open_string(&mut self, key: bool) -> State {
+        self.machine.key = key;
+        self.machine.short_escape = false;
+        self.machine.opening_quote = self.start + self.at;
+        self.go(State::String)
+    }
+
+    /// How long the literal or the number is.
+    #[inline]
+    fn scalar(&self, first: u8) -> Option<usize> {
+        let rest = self.bytes.get(self.at..)?;
+        match first {
+            b't' => rest.starts_with(b"true").then_some(4),
+            b'f' => rest.starts_with(b"false").then_some(5),
+            b'n' => rest.starts_with(b"null").then_some(4),
+            _ => number(rest),
         }
-        if let Some(b'e' | b'E') = self.bytes.get(end) {
-            let signed = matches!(self.bytes.get(end + 1), Some(b'+' | b'-'));
-            end = digits(end + 1 + usize::from(signed))?;
+    }
+
+    /// Goes to the next byte that is no white space.
+    #[inline]
+    fn solid(&mut self) -> Option<u8> {
+        loop {
+            match *self.bytes.get(self.at)? {
+                b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
+                solid => return Some(solid),
+            }
         }
-        let follows = matches!(
-            self.bytes.get(end)?,
-            b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t'
-        );
-        (follows && end - at <= self.machine.limits.number).then_some(())?;
-        self.go(end, State::After)
     }
 
-    /// Where white space ends that is held.
+    /// Goes behind a byte, where the state is another.
     #[inline]
-    fn gap(&self, from: usize) -> Option<usize> {
-        let end = self.solid(from);
-        (end - from <= self.machine.limits.space).then_some(end)
+    fn go(&mut self, state: State) -> State {
+        self.at += 1;
+        state
     }
+}
 
-    /// Where white space ends.
-    #[inline]
-    fn solid(&self, from: usize) -> usize {
-        let bytes = self.bytes.get(from..).unwrap_or_default();
-        let space = bytes
-            .iter()
-            .take_while(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
-        from + space.count()
+/// How long the number is, if what follows it is to be seen and may follow.
+#[inline]
+fn number(text: &[u8]) -> Option<usize> {
+    let digits = |from: usize| {
+        let mut end = from;
+        while text.get(end)?.is_ascii_digit() {
+            end += 1;
+        }
+        (end > from).then_some(end)
+    };
+    let integer = usize::from(text.first() == Some(&b'-'));
+    let mut end = if text.get(integer) == Some(&b'0') {
+        integer + 1
+    } else {
+        digits(integer)?
+    };
+    if text.get(end) == Some(&b'.') {
+        end = digits(end + 1)?;
     }
-
-    #[inline]
-    fn go(&mut self, at: usize, state: State) -> Option<()> {
-        self.at = at;
-        self.state = state;
-        Some(())
+    if matches!(text.get(end), Some(b'e' | b'E')) {
+        let signed = matches!(text.get(end + 1), Some(b'+' | b'-'));
+        end = digits(end + 1 + usize::from(signed))?;
     }
+    matches!(text.get(end)?, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t').then_some(end)
 }
