@@ -96,6 +96,7 @@ pub(super) fn done(draft: &mut Draft<'_>) -> Result<(), Unmended> {
         "something follows the value, in a text with a quote that is not escaped",
     );
     let (code, message) = if bracket == Some('{') && !draft.prose && is_closers(rest) {
+        draft.evidence.extra_closers(at);
         (
             FixCode::ExtraClosers,
             "closing brackets without an opening one were removed",

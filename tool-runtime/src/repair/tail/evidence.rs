@@ -1,6 +1,8 @@
 //! What a reading rests on: quotes that were trusted or guessed, and what is read as Python only if the document is
 //! Python elsewhere too. Whether it all goes together is known at the end.
 
+use super::hindsight::doubts;
+
 /// A place, from the start of the rest, and what is wrong there.
 pub(super) type Objection = (usize, &'static str);
 
@@ -12,6 +14,7 @@ pub(super) struct Evidence {
     guessed: Option<usize>,
     trusted: Option<Objection>,
     control: bool,
+    closers: Option<usize>,
     joined: Option<usize>,
 }
 
@@ -41,6 +44,11 @@ impl Evidence {
         self.control = true;
     }
 
+    /// Closing brackets too many stood at the end.
+    pub(super) fn extra_closers(&mut self, at: usize) {
+        self.closers.get_or_insert(at);
+    }
+
     /// Strings that stood side by side were read as one.
     pub(super) fn join(&mut self, at: usize) {
         self.joined.get_or_insert(at);
@@ -50,18 +58,31 @@ impl Evidence {
         );
     }
 
-    /// What contradicts the whole reading, if anything does.
-    pub(super) fn objection(&self) -> Option<Objection> {
+    /// What contradicts the whole reading, if anything does. `sent` is what came before the rest, and `out` what
+    /// that became.
+    pub(super) fn objection(&self, sent: Option<&str>, out: &str) -> Option<Objection> {
         if !self.python && self.needs_python.is_some() {
             return self.needs_python;
         }
         if self.guessed.is_some() && self.trusted.is_some() {
             return self.trusted;
         }
-        let joined = self.joined.filter(|_| self.control)?;
-        Some((
-            joined,
-            "strings side by side in a text with a line break or another control character in a string",
-        ))
+        if let Some(joined) = self.joined
+            && self.control
+        {
+            let message = "strings side by side in a text with a control character in a string";
+            return Some((joined, message));
+        }
+        let at = self.guessed.or(self.closers)?;
+        let Some(sent) = sent else {
+            return Some((at, "what came before is too long to be looked at again"));
+        };
+        let doubts = doubts([sent, out]);
+        if self.guessed.is_some() && doubts.two_empty_strings {
+            let message = "a quote that is not escaped, in a text with two empty strings in a row";
+            return Some((at, message));
+        }
+        (self.closers.is_some() && doubts.object_goes_on)
+            .then_some((at, "a closing bracket too many, and which one is not certain"))
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn follow(
             }
         };
     }
-    match draft.evidence.objection() {
+    match draft.evidence.objection(sent, &draft.out) {
         Some((at, message)) => Err(draft.refuse(at, message)),
         None => Ok(Mended {
             text: draft.out,

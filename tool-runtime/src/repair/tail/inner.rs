@@ -87,7 +87,8 @@ impl Text<'_> {
     /// Whether the quote at `at` looks like a closing one.
     fn closes(&self, at: usize) -> bool {
         let before = self.backwards(at).next();
-        before.is_some_and(|before| !before.is_whitespace())
+        // Behind a comma or an opening bracket it would begin a string, had a comma been lost before.
+        before.is_some_and(|before| !before.is_whitespace() && !matches!(before, ',' | ':' | '[' | '{' | '('))
             && !self.behind_escaped_space(at)
             && self.after(at).is_some_and(|after| !after.is_ascii_alphanumeric())
     }

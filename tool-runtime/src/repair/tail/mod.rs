@@ -5,6 +5,7 @@ mod inner;
 mod number;
 mod mended;
 mod frame;
+mod hindsight;
 mod evidence;
 mod literal;
 mod draft;

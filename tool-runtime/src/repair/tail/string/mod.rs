@@ -15,24 +15,9 @@ pub(super) use smart::{pair, smart};
 
 /// Reads the literal that begins here.
 pub(super) fn string(draft: &mut Draft<'_>, opening: Opening, key: bool) -> Result<(), Unmended> {
-    let at = draft.at;
     begin(draft, opening, key)?;
     draft.out.push('"');
-    let contents_at = draft.at;
-    contents(draft, &[])?;
-    if draft.string.end == contents_at && follows_empty(draft, at, opening.form.quote) {
-        let reason = "two empty strings in a row, in a text with a quote that is not escaped";
-        draft.evidence.trust(at, reason);
-    }
-    Ok(())
-}
-
-/// Whether an empty string and a comma stand before `at`: with the empty string there they may be one, `', '`, whose
-/// quotes were not escaped.
-fn follows_empty(draft: &Draft<'_>, at: usize, quote: u8) -> bool {
-    let before = draft.text.get(..at).unwrap_or_default().trim_end();
-    let before = before.strip_suffix(',').map_or("", str::trim_end);
-    before.as_bytes().ends_with(&[quote, quote])
+    contents(draft, &[])
 }
 
 /// Goes on with the string that was open when the rest began.
