@@ -318,6 +318,27 @@ impl Outcome {
     }
 }
 
+/// What takes the place of a copy of arguments that were repaired; `None` when it may stay as it is.
+pub(super) fn repaired_copy(piece: Piece<'_>, ledger: &Ledger) -> Option<String> {
+    let raw = match piece {
+        Piece::Text(raw) => raw,
+        Piece::Object(raw) => return Some(encoded(raw)),
+    };
+    let (mut half, mut text) = (None, String::with_capacity(raw.len()));
+    escapes::decode(raw, &mut half, &mut text).ok()?;
+    if half.is_some() {
+        return None;
+    }
+    let mut repairer = Repairer::with(ledger.limits.arguments).validate(ledger.fixing.strict_validation);
+    let mut contents = encoded(repairer.push(&text));
+    let finished = repairer.finish();
+    if finished.status != Status::Repaired {
+        return None;
+    }
+    escapes::encode(&finished.rest, &mut contents);
+    Some(contents)
+}
+
 fn encoded(text: &str) -> String {
     let mut contents = String::with_capacity(text.len() + 16);
     escapes::encode(text, &mut contents);

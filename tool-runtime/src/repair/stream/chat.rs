@@ -82,6 +82,7 @@ impl Chat {
 
     /// The stream ends: so does every call.
     pub(super) fn end(&mut self, desk: &mut Desk<'_>) {
+        self.calls.sort_by_key(|entry| entry.call.serial);
         for entry in std::mem::take(&mut self.calls) {
             entry.end(false, None, desk);
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::escapes;
-use super::json::{Cursor, contents};
+use super::json::{Cursor, contents, index, said};
 
 /// What an event says of calls.
 #[derive(Debug, Default)]
@@ -117,25 +117,6 @@ impl<'a> Delta<'a> {
             Some(())
         })
     }
-}
-
-/// The string that comes next, unless it says nothing.
-pub(super) fn said<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<Cow<'a, str>> {
-    let raw = text.get(cursor.value()?).and_then(contents)?;
-    if raw.is_empty() {
-        return None;
-    }
-    if !raw.contains('\\') {
-        return Some(Cow::Borrowed(raw));
-    }
-    let mut read = String::with_capacity(raw.len());
-    escapes::decode(raw, &mut None, &mut read).ok()?;
-    Some(Cow::Owned(read))
-}
-
-/// The value that comes next, unless it is `null`.
-pub(super) fn index<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<&'a str> {
-    text.get(cursor.value()?).filter(|value| *value != "null")
 }
 
 /// Events that are made here.

@@ -1,9 +1,12 @@
 //! Finds values in a JSON text without taking it apart: everything is a span, so that one string can be replaced
 //! and all else stays byte for byte.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::memchr2;
+
+use super::escapes;
 
 /// Walks a text that is known to be JSON. On any other it stops or finds nothing, but never fails.
 pub(super) struct Cursor<'a> {
@@ -133,6 +136,25 @@ impl<'a> Cursor<'a> {
 /// What stands between the quotes, when the text is a string of JSON.
 pub(super) fn contents(literal: &str) -> Option<&str> {
     literal.strip_prefix('"')?.strip_suffix('"')
+}
+
+/// The string that comes next, unless it says nothing.
+pub(super) fn said<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<Cow<'a, str>> {
+    let raw = text.get(cursor.value()?).and_then(contents)?;
+    if raw.is_empty() {
+        return None;
+    }
+    if !raw.contains('\\') {
+        return Some(Cow::Borrowed(raw));
+    }
+    let mut read = String::with_capacity(raw.len());
+    escapes::decode(raw, &mut None, &mut read).ok()?;
+    Some(Cow::Owned(read))
+}
+
+/// The value that comes next, unless it is `null`.
+pub(super) fn index<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<&'a str> {
+    text.get(cursor.value()?).filter(|value| *value != "null")
 }
 
 #[cfg(test)]

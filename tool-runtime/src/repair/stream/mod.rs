@@ -1,7 +1,7 @@
 //! The repair of the tool calls in a stream, as it passes by.
 
-mod json;
 mod escapes;
+mod json;
 mod payload;
 mod record;
 mod desk;
@@ -9,6 +9,10 @@ mod call;
 mod dialect;
 mod chat_event;
 mod chat;
+mod anthropic;
+mod responses_event;
+mod responses_call;
+mod responses;
 mod repairer;
 
 pub use desk::StreamLimits;

@@ -1,11 +1,13 @@
 //! The repair of one stream, pushed: bytes in, bytes out.
 
 use super::super::format_fixing::FormatFixing;
+use super::anthropic::Anthropic;
 use super::chat::Chat;
 use super::desk::{Desk, Ledger, StreamLimits};
 use super::dialect::Dialect;
 use super::record::RepairRecord;
-use crate::sse::{Frame, Framer};
+use super::responses::Responses;
+use crate::sse::{Event, Frame, Framer};
 
 /// Repairs the tool calls of one stream of server-sent events, whatever the pieces it comes in.
 ///
@@ -33,6 +35,8 @@ pub struct StreamRepairer {
 #[derive(Debug)]
 enum Calls {
     Chat(Chat),
+    Responses(Responses),
+    Anthropic(Anthropic),
 }
 
 impl StreamRepairer {
@@ -43,10 +47,15 @@ impl StreamRepairer {
 
     /// A repairer with other limits.
     pub fn with(dialect: Dialect, fixing: FormatFixing, limits: StreamLimits) -> Self {
+        let calls = match dialect {
+            Dialect::ChatCompletions => Calls::Chat(Chat::default()),
+            Dialect::Responses => Calls::Responses(Responses::default()),
+            Dialect::Anthropic => Calls::Anthropic(Anthropic::default()),
+        };
         Self {
             framer: Framer::with_limit(limits.event),
-            calls: Calls::Chat(Chat::default()),
-            passing: !fixing.enabled || dialect != Dialect::ChatCompletions,
+            calls,
+            passing: !fixing.enabled,
             ledger: Ledger::new(fixing, limits),
         }
     }
@@ -129,21 +138,27 @@ impl StreamRepairer {
 }
 
 impl Calls {
-    fn event(&mut self, event: &crate::sse::Event<'_>, desk: &mut Desk<'_>) {
+    fn event(&mut self, event: &Event<'_>, desk: &mut Desk<'_>) {
         match self {
             Self::Chat(calls) => calls.event(event, desk),
+            Self::Responses(calls) => calls.event(event, desk),
+            Self::Anthropic(calls) => calls.event(event, desk),
         }
     }
 
     fn end(&mut self, desk: &mut Desk<'_>) {
         match self {
             Self::Chat(calls) => calls.end(desk),
+            Self::Responses(calls) => calls.end(desk),
+            Self::Anthropic(calls) => calls.end(desk),
         }
     }
 
     fn give_up(&mut self, message: &str, desk: &mut Desk<'_>) {
         match self {
             Self::Chat(calls) => calls.give_up(message, desk),
+            Self::Responses(calls) => calls.give_up(message, desk),
+            Self::Anthropic(calls) => calls.give_up(message, desk),
         }
     }
 }

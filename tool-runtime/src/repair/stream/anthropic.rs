@@ -1,0 +1,331 @@
+//! Anthropic's Messages: calls are blocks, told apart by `index`, and end with their `content_block_stop`. Why the
+//! model stopped comes behind that, in the `message_delta`.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use memchr::memmem;
+
+use super::call::{Call, Outcome, Piece, Position};
+use super::desk::Desk;
+use super::dialect::is_cut_off;
+use super::escapes;
+use super::json::{Cursor, index, said};
+use super::payload::{Edit, Payload, line_end};
+use crate::sse::Event;
+
+/// The calls under way in a stream of Anthropic's Messages.
+#[derive(Debug, Default)]
+pub(super) struct Anthropic {
+    blocks: Vec<Block>,
+}
+
+#[derive(Debug)]
+struct Block {
+    index: String,
+    call: Call,
+    stop: Stop,
+}
+
+/// How far the end of a block has come.
+#[derive(Debug)]
+enum Stop {
+    /// Its `content_block_stop` has not come.
+    Open,
+    /// It has, and left: what the arguments are is known, unless the stream says that they were cut off.
+    Left(Box<Outcome>),
+    /// It has, and is kept back with what followed and must not overtake it: whether the arguments are repaired
+    /// depends on what the stream says next.
+    Kept(Vec<u8>),
+}
+
+/// What an event says.
+#[derive(Debug, Default)]
+struct Located<'a> {
+    kind: Option<Cow<'a, str>>,
+    index: Option<&'a str>,
+    block_type: Option<Cow<'a, str>>,
+    id: Option<Cow<'a, str>>,
+    name: Option<Cow<'a, str>>,
+    partial_json: Option<Range<usize>>,
+    stop_reason: Option<Cow<'a, str>>,
+}
+
+impl Anthropic {
+    pub(super) fn event(&mut self, event: &Event<'_>, desk: &mut Desk<'_>) {
+        if self.blocks.is_empty() && memmem::find(event.raw(), b"tool_use").is_none() {
+            return desk.send(event.raw());
+        }
+        let payload = Payload::of(event);
+        let located = payload
+            .as_ref()
+            .and_then(|payload| Some((payload, Located::of(payload.text())?)));
+        let Some((payload, located)) = located else {
+            if !event.ended() {
+                self.end(desk);
+            }
+            return desk.send(event.raw());
+        };
+        match located.kind.as_deref().or(event.name()).unwrap_or_default() {
+            "content_block_start" => self.start(&located, event, desk),
+            "content_block_delta" => self.delta(&located, payload, event, desk),
+            "content_block_stop" => self.stop(&located, event, desk),
+            "message_delta" => self.message_delta(&located, event, desk),
+            "error" => self.end_all(true, event, desk),
+            "message_start" | "message_stop" => self.end_all(false, event, desk),
+            _ if !event.ended() => self.end_all(false, event, desk),
+            _ => desk.send(event.raw()),
+        }
+    }
+
+    /// The stream ends: so does every call.
+    pub(super) fn end(&mut self, desk: &mut Desk<'_>) {
+        for block in std::mem::take(&mut self.blocks) {
+            block.end(false, None, desk);
+        }
+    }
+
+    /// The stream cannot be followed any more: what is held leaves as it came.
+    pub(super) fn give_up(&mut self, reason: &str, desk: &mut Desk<'_>) {
+        for mut block in std::mem::take(&mut self.blocks) {
+            if matches!(block.stop, Stop::Left(_)) {
+                block.end(false, None, desk);
+                continue;
+            }
+            let rest = block.call.give_up(reason.to_owned(), desk.ledger);
+            block.send_rest(&rest, desk);
+            block.end(false, None, desk);
+        }
+    }
+
+    /// Another block begins, so those that stopped before are complete; and so is one whose index it takes.
+    fn start(&mut self, located: &Located<'_>, event: &Event<'_>, desk: &mut Desk<'_>) {
+        let index = located.index.unwrap_or_default();
+        let complete = |block: &Block| !matches!(block.stop, Stop::Open) || block.index == index;
+        let (complete, others) = std::mem::take(&mut self.blocks).into_iter().partition(complete);
+        self.blocks = others;
+        let complete: Vec<Block> = complete;
+        for block in complete {
+            block.end(false, None, desk);
+        }
+        if located.block_type.as_deref() == Some("tool_use") {
+            let owned = |text: &Option<Cow<'_, str>>| text.as_deref().map(str::to_owned);
+            self.blocks.push(Block {
+                index: index.to_owned(),
+                call: Call::new(
+                    desk.ledger,
+                    owned(&located.id),
+                    owned(&located.name).unwrap_or_default(),
+                ),
+                stop: Stop::Open,
+            });
+            desk.ledger.lost |= self.blocks.len() > desk.ledger.limits.calls;
+        }
+        if !event.ended() {
+            self.end(desk);
+        }
+        desk.send(event.raw());
+    }
+
+    fn delta(
+        &mut self,
+        located: &Located<'_>,
+        payload: &Payload<'_>,
+        event: &Event<'_>,
+        desk: &mut Desk<'_>,
+    ) {
+        let mut edits = Vec::new();
+        if let Some(span) = &located.partial_json
+            && let Some(piece) = Piece::of(payload.slice(span))
+            && let Some(block) = self.open(located.index)
+        {
+            if let Some(index) = located.index
+                && block.index != index
+            {
+                index.clone_into(&mut block.index);
+            }
+            edits.push(Edit {
+                call: block.call.serial,
+                span: span.clone(),
+                contents: block.call.push(piece, desk),
+            });
+            block.call.keep_event(event.raw());
+        }
+        if !event.ended() {
+            for block in std::mem::take(&mut self.blocks) {
+                block.end(false, Some((&mut edits, payload)), desk);
+            }
+        }
+        if !desk.ledger.failed {
+            payload.write(&mut edits, desk.out);
+        }
+    }
+
+    fn stop(&mut self, located: &Located<'_>, event: &Event<'_>, desk: &mut Desk<'_>) {
+        let Some(at) = self.position(located.index) else {
+            if !event.ended() {
+                self.end(desk);
+            }
+            return desk.send(event.raw());
+        };
+        let mut block = self.blocks.remove(at);
+        if !event.ended() {
+            block.end(false, None, desk);
+            return self.end_all(false, event, desk);
+        }
+        if block.call.deviated() {
+            block.stop = Stop::Kept(event.raw().to_vec());
+            return self.blocks.insert(at, block);
+        }
+        if let Some(outcome) = block.call.end(false, desk.ledger) {
+            block.send_rest(&outcome.rest, desk);
+            block.stop = Stop::Left(Box::new(outcome));
+            self.blocks.insert(at, block);
+        }
+        desk.send(event.raw());
+    }
+
+    /// Tells whether the output was cut off, if it says why the model stopped.
+    fn message_delta(&mut self, located: &Located<'_>, event: &Event<'_>, desk: &mut Desk<'_>) {
+        if let Some(reason) = &located.stop_reason {
+            return self.end_all(is_cut_off(reason), event, desk);
+        }
+        if !event.ended() {
+            return self.end_all(false, event, desk);
+        }
+        let kept = self
+            .blocks
+            .iter_mut()
+            .rev()
+            .find_map(|block| match &mut block.stop {
+                Stop::Kept(kept) => Some(kept),
+                Stop::Open | Stop::Left(_) => None,
+            });
+        match kept {
+            // One that says nothing more than what follows the last: kept back, but not without limit.
+            Some(kept) if kept.len() + event.raw().len() <= desk.ledger.limits.event => {
+                kept.extend_from_slice(event.raw());
+            }
+            Some(_) => self.end_all(false, event, desk),
+            None => desk.send(event.raw()),
+        }
+    }
+
+    fn end_all(&mut self, cut: bool, event: &Event<'_>, desk: &mut Desk<'_>) {
+        for block in std::mem::take(&mut self.blocks) {
+            block.end(cut, None, desk);
+        }
+        desk.send(event.raw());
+    }
+
+    /// The open block of an index, or the last one when there is none of it.
+    fn open(&mut self, index: Option<&str>) -> Option<&mut Block> {
+        let at = self.position(index).or_else(|| self.position(None))?;
+        self.blocks.get_mut(at)
+    }
+
+    fn position(&self, index: Option<&str>) -> Option<usize> {
+        self.blocks.iter().rposition(|block| {
+            matches!(block.stop, Stop::Open) && index.is_none_or(|index| block.index == index)
+        })
+    }
+}
+
+impl Block {
+    /// Ends the block. What is still held goes into its piece in the present event, or out in front of it; what was
+    /// kept back follows.
+    fn end(mut self, cut: bool, present: Option<(&mut Vec<Edit>, &Payload<'_>)>, desk: &mut Desk<'_>) {
+        let stop = std::mem::replace(&mut self.stop, Stop::Open);
+        if let Stop::Left(outcome) = stop {
+            let outcome = if cut { outcome.cut_off() } else { *outcome };
+            self.record(outcome, desk);
+            return;
+        }
+        if let Some(outcome) = self.call.end(cut, desk.ledger) {
+            let rest = outcome.rest.clone();
+            if let Some(message) = self.record(outcome, desk) {
+                return desk.fail(&error(&message, &self.call.last));
+            }
+            let own = |edit: &&mut Edit| edit.call == self.call.serial;
+            match present.and_then(|(edits, payload)| Some((edits.iter_mut().rfind(own)?, payload))) {
+                Some((edit, payload)) => edit.append(&rest, payload),
+                None => self.send_rest(&rest, desk),
+            }
+        }
+        if let Stop::Kept(kept) = stop {
+            desk.send(&kept);
+        }
+    }
+
+    fn record(&self, outcome: Outcome, desk: &mut Desk<'_>) -> Option<String> {
+        let position = Position {
+            choice: None,
+            index: self.index.parse().ok(),
+        };
+        self.call.record(outcome, position, desk.ledger)
+    }
+
+    /// Sends what was held in an event like the last one.
+    fn send_rest(&self, rest: &str, desk: &mut Desk<'_>) {
+        if rest.is_empty() || desk.ledger.failed {
+            return;
+        }
+        let last = Event::whole(&self.call.last);
+        if let Some(payload) = Payload::of(&last)
+            && let Some(span) = Located::of(payload.text()).and_then(|located| located.partial_json)
+        {
+            let contents = Some(rest.to_owned());
+            let edit = Edit {
+                call: self.call.serial,
+                span,
+                contents,
+            };
+            payload.write(&mut [edit], desk.out);
+        }
+    }
+}
+
+impl<'a> Located<'a> {
+    fn of(text: &'a str) -> Option<Self> {
+        let mut located = Self::default();
+        Cursor::new(text).object(|key, cursor| match key {
+            "type" => {
+                located.kind = said(text, cursor);
+                Some(())
+            }
+            "index" => {
+                located.index = index(text, cursor);
+                Some(())
+            }
+            "content_block" => cursor.object(|key, cursor| {
+                match key {
+                    "type" => located.block_type = said(text, cursor),
+                    "id" => located.id = said(text, cursor),
+                    "name" => located.name = said(text, cursor),
+                    _ => {}
+                }
+                Some(())
+            }),
+            "delta" => cursor.object(|key, cursor| {
+                match key {
+                    "partial_json" => located.partial_json = Some(cursor.value()?),
+                    "stop_reason" => located.stop_reason = said(text, cursor),
+                    _ => {}
+                }
+                Some(())
+            }),
+            _ => Some(()),
+        })?;
+        Some(located)
+    }
+}
+
+/// An error as streams of Messages report it.
+fn error(message: &str, last: &[u8]) -> String {
+    let mut contents = String::new();
+    escapes::encode(message, &mut contents);
+    let end = line_end(last);
+    format!(
+        r#"event: error{end}data: {{"type":"error","error":{{"type":"api_error","message":"{contents}"}}}}{end}{end}"#
+    )
+}

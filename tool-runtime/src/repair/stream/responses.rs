@@ -1,0 +1,207 @@
+//! Responses: calls are items of the output, and their arguments come up to four times: in pieces, and whole when
+//! the arguments, the item and the response are done. All copies say the same after the repair, too.
+
+use memchr::memmem;
+
+use super::desk::Desk;
+use super::payload::{Edit, Payload};
+use super::responses_call::{Entry, Stop};
+use super::responses_event::{Item, Located};
+use crate::sse::Event;
+
+/// The calls of a Responses stream, those that have ended too: copies of their arguments come until the end.
+#[derive(Debug, Default)]
+pub(super) struct Responses {
+    entries: Vec<Entry>,
+}
+
+/// One event, read.
+#[derive(Clone, Copy)]
+struct Present<'a> {
+    event: &'a Event<'a>,
+    payload: &'a Payload<'a>,
+    located: &'a Located<'a>,
+}
+
+impl Responses {
+    pub(super) fn event(&mut self, event: &Event<'_>, desk: &mut Desk<'_>) {
+        let quiet = self
+            .entries
+            .iter()
+            .all(|entry| matches!(entry.stop, Stop::Settled(_)));
+        if quiet && memmem::find(event.raw(), b"function_call").is_none() {
+            return desk.send(event.raw());
+        }
+        let payload = Payload::of(event);
+        let located = payload
+            .as_ref()
+            .and_then(|payload| Some((payload, Located::of(payload.text())?)));
+        let Some((payload, located)) = &located else {
+            if !event.ended() {
+                self.end(desk);
+            }
+            return desk.send(event.raw());
+        };
+        let present = Present {
+            event,
+            payload,
+            located,
+        };
+        match located.kind.as_deref().or(event.name()).unwrap_or_default() {
+            "response.output_item.added" => self.added(present, desk),
+            "response.function_call_arguments.delta" => self.delta(present, desk),
+            "response.function_call_arguments.done" => self.done(present, desk),
+            "response.output_item.done" if located.item.is_call() => self.done(present, desk),
+            "response.completed" => self.whole(false, present, desk),
+            "response.incomplete" | "response.failed" | "response.cancelled" | "error" => {
+                self.whole(true, present, desk);
+            }
+            _ => {
+                if !event.ended() {
+                    self.end(desk);
+                }
+                desk.send(event.raw());
+            }
+        }
+        desk.ledger.lost |= self.entries.len() > desk.ledger.limits.calls;
+    }
+
+    /// The stream ends: so does every call.
+    pub(super) fn end(&mut self, desk: &mut Desk<'_>) {
+        self.settle_where(|_| true, false, None, desk);
+    }
+
+    /// The stream cannot be followed any more: what is held leaves as it came.
+    pub(super) fn give_up(&mut self, reason: &str, desk: &mut Desk<'_>) {
+        for entry in &mut self.entries {
+            let rest = entry.call.give_up(reason.to_owned(), desk.ledger);
+            entry.send_rest(&rest, desk);
+        }
+        self.end(desk);
+    }
+
+    /// An item begins, so those that are done are complete.
+    fn added(&mut self, present: Present<'_>, desk: &mut Desk<'_>) {
+        self.settle_where(|entry| !matches!(entry.stop, Stop::Open), false, None, desk);
+        let item = &present.located.item;
+        let mut edits = Vec::new();
+        if item.is_call() {
+            let mut entry = Entry::new(item, desk);
+            entry.push(
+                item.arguments.as_ref(),
+                present.payload,
+                present.event,
+                &mut edits,
+                desk,
+            );
+            self.entries.push(entry);
+        }
+        self.send(present, edits, desk);
+    }
+
+    fn delta(&mut self, present: Present<'_>, desk: &mut Desk<'_>) {
+        let item = &present.located.item;
+        let at = self.find_or_begin(item, desk);
+        let mut edits = Vec::new();
+        if let Some(entry) = self.entries.get_mut(at)
+            && matches!(entry.stop, Stop::Open)
+        {
+            entry.push(
+                item.delta.as_ref(),
+                present.payload,
+                present.event,
+                &mut edits,
+                desk,
+            );
+        }
+        self.send(present, edits, desk);
+    }
+
+    /// The arguments of a call are done, or its item is. Arguments that are not JSON are kept until the stream says
+    /// whether they are complete: the item does, or what follows it.
+    fn done(&mut self, present: Present<'_>, desk: &mut Desk<'_>) {
+        let item = &present.located.item;
+        let at = self.find_or_begin(item, desk);
+        let Some(entry) = self.entries.get_mut(at) else {
+            return desk.send(present.event.raw());
+        };
+        entry.take_whole(item, present.payload, desk);
+        let cut = match item.status.as_deref() {
+            Some("completed") => Some(false),
+            Some("incomplete") => Some(true),
+            _ if !present.event.ended() => Some(false),
+            _ => None,
+        };
+        match cut {
+            Some(cut) => entry.settle(cut, None, desk),
+            None if entry.keep(present.event, desk) => return,
+            None => {}
+        }
+        let edits = entry.copy(item, present.payload, desk).into_iter().collect();
+        self.send(present, edits, desk);
+    }
+
+    /// The response is done, one way or another, and says everything again.
+    fn whole(&mut self, cut: bool, present: Present<'_>, desk: &mut Desk<'_>) {
+        self.settle_where(|_| true, cut, None, desk);
+        let mut edits = Vec::new();
+        for item in &present.located.output {
+            let at = self.find(item).unwrap_or_else(|| self.begin(item, desk));
+            if let Some(entry) = self.entries.get_mut(at) {
+                entry.take_whole(item, present.payload, desk);
+                entry.settle(item.status.as_deref() == Some("incomplete"), None, desk);
+                edits.extend(entry.copy(item, present.payload, desk));
+            }
+        }
+        self.send(present, edits, desk);
+    }
+
+    fn send(&mut self, present: Present<'_>, mut edits: Vec<Edit>, desk: &mut Desk<'_>) {
+        if !present.event.ended() {
+            self.settle_where(|_| true, false, Some((&mut edits, present.payload)), desk);
+        }
+        if !desk.ledger.failed {
+            present.payload.write(&mut edits, desk.out);
+        }
+    }
+
+    fn settle_where(
+        &mut self,
+        wanted: impl Fn(&Entry) -> bool,
+        cut: bool,
+        mut present: Option<(&mut Vec<Edit>, &Payload<'_>)>,
+        desk: &mut Desk<'_>,
+    ) {
+        for entry in self.entries.iter_mut().filter(|entry| wanted(entry)) {
+            let present = present.as_mut().map(|(edits, payload)| (&mut **edits, *payload));
+            entry.settle(cut, present, desk);
+        }
+    }
+
+    fn find_or_begin(&mut self, item: &Item<'_>, desk: &mut Desk<'_>) -> usize {
+        let last = || {
+            self.entries
+                .iter()
+                .rposition(|entry| matches!(entry.stop, Stop::Open))
+        };
+        let nameless = item.id.is_none() && item.output_index.is_none() && item.call_id.is_none();
+        let found = self
+            .find(item)
+            .or_else(|| last().filter(|_| nameless || item.delta.is_some()));
+        found.unwrap_or_else(|| self.begin(item, desk))
+    }
+
+    /// The call that is meant: by the item's id, by the call's, or by its place in the output.
+    fn find(&self, item: &Item<'_>) -> Option<usize> {
+        let position = |wanted: &dyn Fn(&Entry) -> bool| self.entries.iter().rposition(wanted);
+        let same = |own: Option<&str>, said: Option<&str>| own.is_some() && own == said;
+        position(&|entry| same(entry.id.as_deref(), item.id.as_deref()))
+            .or_else(|| position(&|entry| same(entry.call.id.as_deref(), item.call_id.as_deref())))
+            .or_else(|| position(&|entry| same(entry.output_index.as_deref(), item.output_index)))
+    }
+
+    fn begin(&mut self, item: &Item<'_>, desk: &mut Desk<'_>) -> usize {
+        self.entries.push(Entry::new(item, desk));
+        self.entries.len() - 1
+    }
+}

@@ -1,0 +1,231 @@
+//! One call of a Responses stream, from its first piece to the last copy of its arguments.
+
+use std::ops::Range;
+
+use super::super::repairer::Status;
+use super::call::{Call, Outcome, Piece, Position, repaired_copy};
+use super::desk::Desk;
+use super::payload::{Edit, Payload, line_end};
+use super::responses_event::{self, Item, Located};
+use crate::sse::Event;
+
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// The id of the item; `call.id` is what the answer will name.
+    pub(super) id: Option<String>,
+    pub(super) output_index: Option<String>,
+    pub(super) call: Call,
+    /// Pieces of the arguments came, so that clients put them together.
+    in_pieces: bool,
+    pub(super) stop: Stop,
+}
+
+/// How far the end of a call has come.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// Its arguments are not done.
+    Open,
+    /// They are, and this left: what they are is known, unless the stream says that they were cut off.
+    Left(Box<Outcome>),
+    /// They are, and the events that say so are kept back: whether the arguments are repaired depends on what the
+    /// stream says next.
+    Kept(Vec<Vec<u8>>),
+    /// All is known; `None` for a call that is not repaired.
+    Settled(Option<Status>),
+}
+
+impl Entry {
+    pub(super) fn new(item: &Item<'_>, desk: &mut Desk<'_>) -> Self {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let tool = item.name.as_deref().unwrap_or_default().to_owned();
+        Self {
+            id: owned(item.id.as_deref()),
+            output_index: owned(item.output_index),
+            call: Call::new(desk.ledger, owned(item.call_id.as_deref()), tool),
+            in_pieces: false,
+            stop: Stop::Open,
+        }
+    }
+
+    /// Takes a piece of the arguments.
+    pub(super) fn push(
+        &mut self,
+        value: Option<&Range<usize>>,
+        payload: &Payload<'_>,
+        event: &Event<'_>,
+        edits: &mut Vec<Edit>,
+        desk: &mut Desk<'_>,
+    ) {
+        if let Some(span) = value
+            && let Some(piece) = Piece::of(payload.slice(span))
+        {
+            edits.push(Edit {
+                call: self.call.serial,
+                span: span.clone(),
+                contents: self.call.push(piece, desk),
+            });
+            self.in_pieces |= self.call.begun();
+            self.call.keep_event(event.raw());
+        }
+    }
+
+    /// Takes the arguments as a whole, if none came in pieces.
+    pub(super) fn take_whole(&mut self, item: &Item<'_>, payload: &Payload<'_>, desk: &mut Desk<'_>) {
+        if !matches!(self.stop, Stop::Open) || self.call.begun() {
+            return;
+        }
+        if self.call.tool.is_empty()
+            && let Some(name) = &item.name
+        {
+            name.as_ref().clone_into(&mut self.call.tool);
+        }
+        if let Some(span) = &item.arguments
+            && let Some(piece) = Piece::of(payload.slice(span))
+        {
+            self.call.push(piece, desk);
+        }
+    }
+
+    /// The stream says that the arguments are done, but not yet whether they were cut off. Returns whether its event
+    /// is kept back.
+    pub(super) fn keep(&mut self, event: &Event<'_>, desk: &mut Desk<'_>) -> bool {
+        match &mut self.stop {
+            Stop::Open if self.call.deviated() => {
+                self.stop = Stop::Kept(vec![event.raw().to_vec()]);
+                true
+            }
+            Stop::Open => {
+                self.stop = match self.call.end(false, desk.ledger) {
+                    None => Stop::Settled(None),
+                    Some(outcome) => {
+                        self.send_rest(&outcome.rest, desk);
+                        Stop::Left(Box::new(outcome))
+                    }
+                };
+                false
+            }
+            Stop::Kept(kept) if kept.len() < EVENTS_KEPT => {
+                kept.push(event.raw().to_vec());
+                true
+            }
+            Stop::Kept(_) => {
+                self.settle(false, None, desk);
+                false
+            }
+            Stop::Left(_) | Stop::Settled(_) => false,
+        }
+    }
+
+    /// It is known whether the arguments were cut off. What is still held goes into its piece in the present event,
+    /// or out in front of it, and then what was kept back.
+    pub(super) fn settle(
+        &mut self,
+        cut: bool,
+        present: Option<(&mut Vec<Edit>, &Payload<'_>)>,
+        desk: &mut Desk<'_>,
+    ) {
+        let kept = match std::mem::replace(&mut self.stop, Stop::Settled(None)) {
+            Stop::Settled(status) => {
+                self.stop = Stop::Settled(status);
+                return;
+            }
+            Stop::Left(outcome) => {
+                let outcome = if cut { outcome.cut_off() } else { *outcome };
+                self.stop = Stop::Settled(Some(outcome.status));
+                self.record(outcome, desk);
+                return;
+            }
+            Stop::Open => Vec::new(),
+            Stop::Kept(kept) => kept,
+        };
+        if let Some(outcome) = self.call.end(cut, desk.ledger) {
+            self.stop = Stop::Settled(Some(outcome.status));
+            let rest = outcome.rest.clone();
+            if let Some(message) = self.record(outcome, desk) {
+                return self.fail(&message, desk);
+            }
+            let own = |edit: &&mut Edit| edit.call == self.call.serial;
+            match present.and_then(|(edits, payload)| Some((edits.iter_mut().rfind(own)?, payload))) {
+                Some((edit, payload)) => edit.append(&rest, payload),
+                None => self.send_rest(&rest, desk),
+            }
+        }
+        for raw in kept {
+            self.send_kept(&raw, desk);
+        }
+    }
+
+    /// What takes the place of a copy of the arguments, once all is known.
+    pub(super) fn copy(&self, item: &Item<'_>, payload: &Payload<'_>, desk: &Desk<'_>) -> Option<Edit> {
+        let status = match &self.stop {
+            Stop::Settled(status) => (*status)?,
+            Stop::Left(outcome) => outcome.status,
+            Stop::Open | Stop::Kept(_) => return None,
+        };
+        let span = item.arguments.clone()?;
+        let piece = Piece::of(payload.slice(&span))?;
+        let contents = match piece {
+            Piece::Text(_) if status != Status::Repaired => return None,
+            _ => repaired_copy(piece, desk.ledger)?,
+        };
+        Some(Edit {
+            call: self.call.serial,
+            span,
+            contents: Some(contents),
+        })
+    }
+
+    /// Sends what was held in an event like the last one.
+    pub(super) fn send_rest(&self, rest: &str, desk: &mut Desk<'_>) {
+        if rest.is_empty() || !self.in_pieces || desk.ledger.failed {
+            return;
+        }
+        let last = Event::whole(&self.call.last);
+        let Some(payload) = Payload::of(&last) else { return };
+        let Some(located) = Located::of(payload.text()) else {
+            return;
+        };
+        if let Some(span) = located.item.delta.clone() {
+            let edit = Edit {
+                call: self.call.serial,
+                span,
+                contents: Some(rest.to_owned()),
+            };
+            payload.write(&mut [edit], desk.out);
+        } else {
+            let event = responses_event::delta(&located, rest, last.name(), line_end(last.raw()));
+            desk.send(event.as_bytes());
+        }
+    }
+
+    fn send_kept(&self, raw: &[u8], desk: &mut Desk<'_>) {
+        let event = Event::whole(raw);
+        let Some(payload) = Payload::of(&event) else {
+            return desk.send(raw);
+        };
+        let edit = Located::of(payload.text()).and_then(|located| self.copy(&located.item, &payload, desk));
+        let mut edits: Vec<Edit> = edit.into_iter().collect();
+        if !desk.ledger.failed {
+            payload.write(&mut edits, desk.out);
+        }
+    }
+
+    fn record(&self, outcome: Outcome, desk: &mut Desk<'_>) -> Option<String> {
+        let position = Position {
+            choice: None,
+            index: self.output_index.as_deref().and_then(|index| index.parse().ok()),
+        };
+        self.call.record(outcome, position, desk.ledger)
+    }
+
+    fn fail(&self, message: &str, desk: &mut Desk<'_>) {
+        let last = Event::whole(&self.call.last);
+        let payload = Payload::of(&last);
+        let located = payload.as_ref().and_then(|payload| Located::of(payload.text()));
+        let number = located.and_then(|located| located.sequence_number);
+        desk.fail(&responses_event::error(message, number, line_end(last.raw())));
+    }
+}
+
+/// How many events of one call are kept back: more than a stream has, so that none grows without end.
+const EVENTS_KEPT: usize = 4;
