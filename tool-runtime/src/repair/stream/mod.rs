@@ -14,7 +14,9 @@ mod responses_event;
 mod responses_call;
 mod responses;
 mod repairer;
+mod adapter;
 
+pub use adapter::RepairedStream;
 pub use desk::StreamLimits;
 pub use dialect::Dialect;
 pub use record::RepairRecord;
