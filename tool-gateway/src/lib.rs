@@ -15,6 +15,7 @@ mod heard;
 mod schemas;
 mod repair_text;
 mod repair_lines;
+mod repair_stream;
 mod check_lines;
 
 use std::ffi::OsString;
@@ -43,8 +44,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let terminal = Terminal::new(options.color);
     let ended = match &options.command {
-        Command::Repair(options) if options.jsonl => repair_lines::run(options, terminal),
-        Command::Repair(options) => repair_text::run(options, terminal),
+        Command::Repair(options) => match options.sse {
+            Some(stream_of) => repair_stream::run(stream_of, options, terminal),
+            None if options.jsonl => repair_lines::run(options, terminal),
+            None => repair_text::run(options, terminal),
+        },
         Command::Check(options) => check_lines::run(options, terminal),
     };
     match ended {

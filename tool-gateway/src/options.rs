@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tool_runtime::Policy;
+use tool_runtime::repair::stream::Dialect;
 
 /// Repair and check what language models send as tool calls.
 #[derive(Debug, Parser)]
@@ -47,11 +48,54 @@ pub(crate) struct RepairOptions {
     /// The input; standard input where it is absent or `-`
     pub(crate) file: Option<PathBuf>,
     /// Show on standard error what was changed, with a caret under each place
-    #[arg(long, conflicts_with = "jsonl")]
+    #[arg(long, conflicts_with_all = ["jsonl", "sse"])]
     pub(crate) explain: bool,
     /// Repair many texts: a line {"id": …, "text": "…"} in, a line with the result out
-    #[arg(long)]
+    #[arg(long, conflicts_with = "sse")]
     pub(crate) jsonl: bool,
+    /// Repair the tool calls in a stream of server-sent events, as it passes by
+    #[arg(long, value_name = "API")]
+    pub(crate) sse: Option<StreamOf>,
+    #[command(flatten, next_help_heading = "With --sse")]
+    pub(crate) stream: StreamOptions,
+}
+
+/// The configuration block `format_fixing`.
+#[derive(Debug, Args)]
+pub(crate) struct StreamOptions {
+    /// Whose arguments are repaired; '*' for every tool [default: `TodoWrite`]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "sse")]
+    pub(crate) target_tools: Vec<String>,
+    /// Do not check that what was repaired is JSON
+    #[arg(long, requires = "sse")]
+    pub(crate) no_strict_validation: bool,
+    /// End the stream with an error where a call cannot be repaired, instead of sending it as it came
+    #[arg(long, requires = "sse")]
+    pub(crate) no_fallback: bool,
+    /// Say on standard error what each fix was
+    #[arg(long, requires = "sse")]
+    pub(crate) debug_logging: bool,
+}
+
+/// Whose stream it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StreamOf {
+    /// OpenAI's Chat Completions, and all that speak like them
+    Chat,
+    /// OpenAI's Responses
+    Responses,
+    /// Anthropic's Messages
+    Anthropic,
+}
+
+impl From<StreamOf> for Dialect {
+    fn from(stream: StreamOf) -> Self {
+        match stream {
+            StreamOf::Chat => Self::ChatCompletions,
+            StreamOf::Responses => Self::Responses,
+            StreamOf::Anthropic => Self::Anthropic,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -135,10 +179,16 @@ Lines (--jsonl):
   awaited, in order. A line that cannot be read is answered with {\"id\", \"line\", \"error\"}, and the exit status is
   1 in the end; refused and truncated texts are findings, not failures. Blank lines are skipped.
 
+Streams (--sse):
+  A recorded response in, the same with its calls repaired out, each event as soon as it may leave; `curl -N` can
+  be piped through. Calls of other tools than the targets, and all that is no tool call, pass byte for byte.
+  Standard error has a line for each call that was not simply JSON. Exit status 1 if any was refused or truncated.
+
 Examples:
   echo \"{'done': True}\" | tool-gateway repair
   tool-gateway repair --explain answer.txt > answer.json
-  tool-gateway repair --jsonl answers.jsonl > repaired.jsonl";
+  tool-gateway repair --jsonl answers.jsonl > repaired.jsonl
+  curl -sN … | tool-gateway repair --sse chat --target-tools TodoWrite,Edit";
 
 const ABOUT_CHECK: &str = "\
 Check recorded calls against their schemas, as a tool's registry would: what would be coerced, what refused.

@@ -1,0 +1,168 @@
+//! `tool-gateway repair --sse`: a recorded stream, its tool calls repaired as it passes by.
+
+use std::fmt::Write as _;
+use std::io::{self, ErrorKind, Read as _, Write as _};
+
+use tool_runtime::repair::stream::{RepairRecord, StreamRepairer};
+use tool_runtime::repair::{FormatFixing, Status, TargetTools};
+
+use crate::ending::{Ending, Failure};
+use crate::explain::counted;
+use crate::options::{RepairOptions, StreamOf, StreamOptions};
+use crate::source::Source;
+use crate::terminal::{Palette, Terminal};
+
+pub(crate) fn run(
+    stream_of: StreamOf,
+    options: &RepairOptions,
+    terminal: Terminal,
+) -> Result<Ending, Failure> {
+    let mut source = Source::open(options.file.as_deref(), terminal)?;
+    let mut passage = Passage {
+        repairer: StreamRepairer::new(stream_of.into(), fixing(&options.stream)),
+        out: Vec::new(),
+        terminal,
+        each_fix: options.stream.debug_logging,
+        unmet: false,
+    };
+    let mut bytes = vec![0; 64 << 10];
+    let read = loop {
+        match source.reader.read(&mut bytes) {
+            Ok(0) => break Ok(()),
+            Ok(count) => {
+                passage
+                    .repairer
+                    .push(bytes.get(..count).unwrap_or_default(), &mut passage.out);
+                passage.send()?;
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => break Err(Failure::reading(&source.name, &error)),
+        }
+    };
+    // What is held goes out, also where there is no more to be had.
+    passage.repairer.finish(&mut passage.out);
+    passage.send()?;
+    terminal.say(&passed_by(passage.repairer.passed_by()));
+    read.map(|()| Ending::fine_if(!passage.unmet))
+}
+
+fn fixing(options: &StreamOptions) -> FormatFixing {
+    let mut fixing = FormatFixing {
+        strict_validation: !options.no_strict_validation,
+        fallback_on_error: !options.no_fallback,
+        debug_logging: options.debug_logging,
+        ..FormatFixing::default()
+    };
+    if !options.target_tools.is_empty() {
+        fixing.target_tools = TargetTools::named(&options.target_tools);
+    }
+    fixing
+}
+
+/// A stream on its way through.
+struct Passage {
+    repairer: StreamRepairer,
+    /// What may leave.
+    out: Vec<u8>,
+    terminal: Terminal,
+    /// Whether every fix is told.
+    each_fix: bool,
+    /// Whether a call could not be repaired.
+    unmet: bool,
+}
+
+impl Passage {
+    /// Sends what may leave, at once, and tells of the calls that ended with it.
+    fn send(&mut self) -> Result<(), Failure> {
+        if !self.out.is_empty() {
+            let mut stdout = io::stdout().lock();
+            stdout
+                .write_all(&self.out)
+                .and_then(|()| stdout.flush())
+                .map_err(|error| Failure::writing(&error))?;
+            self.out.clear();
+        }
+        for record in self.repairer.take_records() {
+            self.unmet |= matches!(record.status, Status::Refused | Status::Truncated);
+            self.terminal
+                .say(&told(&record, self.each_fix, self.terminal.palette));
+        }
+        Ok(())
+    }
+}
+
+/// One line for a call, and one for each fix where that is wanted.
+fn told(record: &RepairRecord, each_fix: bool, palette: Palette) -> String {
+    let mut told = format!("{}: {}", which(record), became(record, palette));
+    if record.was_object {
+        told.push_str("; its arguments were an object and became the string of its text");
+    }
+    if record.status == Status::Repaired && !record.validated {
+        told.push_str("; not validated");
+    }
+    told.push('\n');
+    if each_fix {
+        for fix in record.fixes.first() {
+            let code = palette.changed(fix.code.as_str());
+            let _ = writeln!(told, "  byte {}: {code}: {}", fix.offset, fix.message);
+        }
+    }
+    told
+}
+
+/// Which call it is, as far as the stream says.
+fn which(record: &RepairRecord) -> String {
+    let mut call = if record.tool.is_empty() {
+        "a call".to_owned()
+    } else {
+        record.tool.clone()
+    };
+    if let Some(id) = &record.call {
+        let _ = write!(call, " {id}");
+    }
+    let places = [("choice", record.choice), ("index", record.index)];
+    let places = places
+        .iter()
+        .filter_map(|(name, place)| Some(format!("{name} {}", (*place)?)));
+    let places: Vec<String> = places.collect();
+    if places.is_empty() {
+        call
+    } else {
+        format!("{call} ({})", places.join(", "))
+    }
+}
+
+/// What its arguments turned out to be.
+fn became(record: &RepairRecord, palette: Palette) -> String {
+    let failed = |status| match &record.reason {
+        Some(reason) => {
+            let (status, offset) = (palette.bad(status), reason.offset);
+            format!("{status} at byte {offset} of its arguments: {}", reason.message)
+        }
+        None => palette.bad(status),
+    };
+    match record.status {
+        Status::Truncated => failed("truncated"),
+        Status::Refused => failed("refused"),
+        Status::Repaired => {
+            let counts = record.fixes.counts();
+            let counts: Vec<String> = counts
+                .map(|(code, count)| format!("{count} {}", code.as_str()))
+                .collect();
+            let fixes = counted(record.fixes.total(), "fix", "fixes");
+            format!("{}, {fixes}: {}", palette.changed("repaired"), counts.join(", "))
+        }
+        _ => palette.good("valid"),
+    }
+}
+
+/// What was not looked at, and how to change that.
+fn passed_by(tools: &[String]) -> String {
+    if tools.is_empty() {
+        return String::new();
+    }
+    let names = tools.join(", ");
+    format!(
+        "calls of other tools passed untouched: {names}; to repair them, too: --target-tools '*', or their names\n"
+    )
+}
