@@ -1,0 +1,101 @@
+//! `tool-gateway repair --explain`: what people see.
+//!
+//! The expected texts stand in `explained/`; `UPDATE_GOLDEN=1` writes them anew.
+
+use std::fs;
+use std::path::Path;
+
+use crate::program::{Directory, command, run};
+
+/// Compares what is told of a text with a file.
+fn explained(name: &str, arguments: &[&str], text: &str) {
+    let ran = run(&[&["repair"], arguments].concat(), text);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/command/explained/{name}.txt"));
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, &ran.stderr).unwrap();
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert_eq!(
+        expected,
+        ran.stderr,
+        "{} (left) is not what is told (right)",
+        path.display()
+    );
+    // What is told changes nothing about the result.
+    assert_eq!(ran.stdout, run(&["repair"], text).stdout);
+}
+
+#[test]
+fn fixes_stand_under_chinese_and_tabs() {
+    let text = "{\n\t'任务': [\n\t\t{'内容': '创建项目结构', 'done': False, 'n': 1_000,},\n\t],\n}\n";
+    explained("chinese", &["--explain"], text);
+}
+
+#[test]
+fn a_long_line_is_shown_piece_by_piece() {
+    let item = "{\"content\": \"a task that takes quite a few words to tell\", 'done': True}";
+    explained(
+        "long_line",
+        &["--explain"],
+        &format!("[{}]", [item; 6].join(", ")),
+    );
+}
+
+#[test]
+fn more_fixes_than_are_shown_are_counted() {
+    let lines: String = (0..40).map(|it| format!("  'key{it}': None,\n")).collect();
+    explained("many", &["--explain"], &format!("{{\n{lines}}}"));
+}
+
+#[test]
+fn what_a_terminal_would_obey_is_escaped() {
+    explained(
+        "control",
+        &["--explain"],
+        "{'a\u{202e}b': '\u{1b}[31m red', \"c\": \"\u{1b}[0m\"}",
+    );
+}
+
+#[test]
+fn colours_are_codes_around_words() {
+    explained("colored", &["--explain", "--color", "always"], "{'a': 1}");
+    explained("colored_reason", &["--color", "always"], "{\"a\": @}");
+}
+
+#[test]
+fn valid_text_has_nothing_to_explain() {
+    let ran = run(&["repair", "--explain"], "{}");
+    assert_eq!(
+        (ran.status, ran.stderr.as_str()),
+        (0, "stdin: valid, nothing was changed\n")
+    );
+}
+
+#[test]
+fn a_reason_is_told_without_being_asked_for() {
+    for text in ["{\"a\": @}", "{\"a\": "] {
+        assert_eq!(
+            run(&["repair"], text).stderr,
+            run(&["repair", "--explain"], text).stderr
+        );
+    }
+}
+
+#[test]
+fn a_file_is_called_by_its_name() {
+    let directory = Directory::new();
+    directory.file("answer.txt", "{'a': 1}");
+    let output = command(&["repair", "--explain", "answer.txt"])
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    assert!(output.stderr.starts_with(b"answer.txt: repaired, 1 fix\n"));
+}
+
+#[test]
+fn no_colours_without_a_terminal() {
+    for when in [&[][..], &["--color", "auto"], &["--color", "never"]] {
+        let ran = run(&[&["repair", "--explain"], when].concat(), "{'a': 1}");
+        assert!(!ran.stderr.contains('\u{1b}'), "{}", ran.stderr);
+    }
+}

@@ -1,0 +1,240 @@
+//! `tool-gateway repair --jsonl`: many texts, a line each.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::program::{Directory, run, start};
+
+fn repair(lines: impl AsRef<[u8]>) -> (i32, Vec<Value>) {
+    let ran = run(&["repair", "--jsonl"], lines);
+    assert_eq!(ran.stderr, "");
+    (ran.status, ran.records())
+}
+
+#[test]
+fn every_status_has_its_record() {
+    let (status, records) = repair(
+        r#"{"id": 1, "text": "{\"a\": 1}"}
+           {"id": 2, "text": "{'a': True}"}
+           {"id": 3, "text": "{'a': "}
+           {"id": 4, "text": "{\"a\": @}"}"#,
+    );
+    assert_eq!(status, 0, "what is found is no failure");
+    assert_eq!(
+        records[0],
+        json!({ "id": 1, "status": "valid", "text": "{\"a\": 1}", "fixes": [] })
+    );
+    assert_eq!(
+        (&records[1]["status"], &records[1]["text"]),
+        (&json!("repaired"), &json!("{\"a\": true}"))
+    );
+    let fixes = records[1]["fixes"].as_array().unwrap();
+    let places: Vec<_> = fixes.iter().map(|fix| (&fix["code"], &fix["offset"])).collect();
+    assert_eq!(
+        places,
+        [
+            (&json!("single_quotes"), &json!(1)),
+            (&json!("python_literal"), &json!(6))
+        ]
+    );
+    assert!(
+        fixes
+            .iter()
+            .all(|fix| fix["message"].is_string() && fix.as_object().unwrap().len() == 3)
+    );
+    assert!(records[1].get("reason").is_none() && records[1].get("fix_counts").is_none());
+    for (record, status, text, offset) in [(2, "truncated", "{'a': ", 6), (3, "refused", "{\"a\": @}", 6)] {
+        let record = &records[record];
+        assert_eq!(
+            (&record["status"], &record["text"]),
+            (&json!(status), &json!(text))
+        );
+        assert_eq!(
+            (&record["fixes"], &record["reason"]["offset"]),
+            (&json!([]), &json!(offset))
+        );
+        assert!(record["reason"]["message"].is_string());
+    }
+}
+
+#[test]
+fn keys_stand_in_their_order() {
+    let ran = run(&["repair", "--jsonl"], r#"{"text": "{}", "id": 1}"#);
+    assert_eq!(
+        ran.text(),
+        "{\"id\":1,\"status\":\"valid\",\"text\":\"{}\",\"fixes\":[]}\n"
+    );
+}
+
+#[test]
+fn ids_come_back_as_they_were_written() {
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let ids = [
+        "1.50",
+        "123456789012345678901234567890",
+        "-0",
+        "1E+2",
+        r#""\u0061\/""#,
+        r#""\ud800""#,
+        "null",
+        "true",
+        r#"{"b":  1, "a": [ ], "b": 2}"#,
+        &deep,
+    ];
+    for id in ids {
+        let ran = run(&["repair", "--jsonl"], format!(r#"{{"id": {id} , "text": ""}}"#));
+        assert!(
+            ran.text()
+                .starts_with(&format!(r#"{{"id":{id},"status":"truncated""#)),
+            "{}",
+            ran.text()
+        );
+    }
+    assert!(
+        run(&["repair", "--jsonl"], r#"{"text": "{}"}"#)
+            .text()
+            .starts_with(r#"{"id":null,"#)
+    );
+}
+
+#[test]
+fn more_fixes_than_are_listed_are_counted() {
+    let text = format!("[{}None]", "True, ".repeat(99));
+    let (_, records) = repair(json!({ "id": 1, "text": text }).to_string());
+    assert_eq!(records[0]["fixes"].as_array().unwrap().len(), 64);
+    assert_eq!(records[0]["fix_counts"], json!({ "python_literal": 100 }));
+}
+
+#[test]
+fn a_line_that_is_no_record_is_answered_in_its_place() {
+    let lines: [(&[u8], Value, &str); 11] = [
+        (
+            b"nonsense",
+            json!(null),
+            "the line is no object; send {\"id\": …, \"text\"",
+        ),
+        (b"{\"id\": 1, \"text\"", json!(null), "EOF while parsing"),
+        (b"[1, \"{}\"]", json!(null), "the line is no object"),
+        (
+            b"{\"id\": 1, \"text\": \"a\", \"text\": \"b\"}",
+            json!(null),
+            "duplicate field `text`",
+        ),
+        (b"{\"id\": 1} {}", json!(null), "trailing characters"),
+        (b"{\"id\": 1}", json!(1), "there is no `text`; send {\"id\""),
+        (b"{\"id\": 1, \"text\": null}", json!(1), "`text` is no string"),
+        (
+            b"{\"id\": 1, \"text\": {\"a\": 1}}",
+            json!(1),
+            "`text` is no string; send the text as a JSON string",
+        ),
+        (
+            b"{\"id\": 1, \"text\": \"\\ud800\"}",
+            json!(1),
+            "`text` has half of a surrogate pair at column",
+        ),
+        (
+            b"{\"id\": 1, \"text\": \"\\udc00 x\"}",
+            json!(1),
+            "`text` has half of a surrogate pair at column",
+        ),
+        (
+            b"{\"id\": 1, \"text\": \"\xff\"}",
+            json!(null),
+            "byte 19 (0xFF) is not UTF-8",
+        ),
+    ];
+    let mut input = Vec::new();
+    for (line, ..) in &lines {
+        input.extend_from_slice(line);
+        input.extend_from_slice(b"\n{\"id\": \"next\", \"text\": \"{}\"}\n");
+    }
+    let (status, records) = repair(input);
+    assert_eq!((status, records.len()), (1, 2 * lines.len()));
+    for (place, (line, id, wanted)) in lines.iter().enumerate() {
+        let (record, next) = (&records[2 * place], &records[2 * place + 1]);
+        let line = String::from_utf8_lossy(line);
+        assert_eq!(
+            (&record["id"], &record["line"]),
+            (id, &json!(2 * place + 1)),
+            "{line}"
+        );
+        let error = record["error"].as_str().unwrap();
+        assert!(error.contains(wanted), "{line}: {error}");
+        assert!(!error.contains("line 1"), "{error}");
+        assert_eq!(next["status"], "valid");
+    }
+}
+
+#[test]
+fn blank_lines_a_byte_order_mark_and_any_line_end_are_fine() {
+    let (status, records) = repair("\u{feff}\n\n  \r\n{\"text\": \"1\"}\r\n\t\n{\"text\": \"2\"}");
+    assert_eq!((status, records.len()), (0, 2));
+    let (_, records) = repair("\u{feff}{\"text\": \"1\"}\n\nnonsense");
+    assert_eq!(
+        (&records[0]["text"], &records[1]["line"]),
+        (&json!("1"), &json!(3))
+    );
+    assert_eq!(repair(""), (0, Vec::new()));
+}
+
+#[test]
+fn a_file_is_read() {
+    let directory = Directory::new();
+    let file = directory.file("answers.jsonl", r#"{"id": 1, "text": "{}"}"#);
+    assert_eq!(run(&["repair", "--jsonl", &file], "").records().len(), 1);
+}
+
+#[test]
+fn each_line_is_answered_before_the_next_is_sent() {
+    let mut child = start(&["repair", "--jsonl"]);
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    for id in 0..20 {
+        // In two parts: half a line is waited for, and what came before it is out by then.
+        write!(stdin, "{{\"id\": {id}, \"text\": \"{{").unwrap();
+        stdin.flush().unwrap();
+        writeln!(stdin, "}}\"}}").unwrap();
+        let mut answer = String::new();
+        stdout.read_line(&mut answer).unwrap();
+        assert!(answer.starts_with(&format!("{{\"id\":{id},")), "{answer}");
+    }
+    drop(stdin);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn huge_lines_are_lines() {
+    let text = format!("['{}']", "写".repeat(2 << 20));
+    let (_, records) = repair(json!({ "id": 1, "text": text }).to_string());
+    assert_eq!(records[0]["status"], "repaired");
+    assert_eq!(records[0]["text"].as_str().unwrap().len(), text.len());
+}
+
+#[test]
+fn nobody_reading_is_a_quiet_end() {
+    let mut child = start(&["repair", "--jsonl"]);
+    let mut stdin = child.stdin.take().unwrap();
+    drop(child.stdout.take());
+    let line = "{\"id\": 1, \"text\": \"{}\"}\n".repeat(100_000);
+    let _ = stdin.write_all(line.as_bytes()); // it ends in the middle, if all is well
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (output.status.code(), output.stderr.as_slice()),
+        (Some(0), &b""[..])
+    );
+}
+
+#[test]
+fn a_hundred_thousand_lines_take_seconds() {
+    let line = r#"{"id": "call_01", "text": "{'todos': [{'content': '写代码', 'status': 'in_progress'}]}"}"#;
+    let began = Instant::now();
+    let ran = run(&["repair", "--jsonl"], format!("{line}\n").repeat(100_000));
+    let took = began.elapsed();
+    assert_eq!((ran.status, ran.text().lines().count()), (0, 100_000));
+    // Without optimization, and beside other tests.
+    assert!(took < Duration::from_secs(60), "{took:?}");
+}

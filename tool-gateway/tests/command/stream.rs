@@ -1,0 +1,208 @@
+//! `tool-gateway repair --sse`: a stream in, its tool calls repaired out.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+
+use serde_json::{Value, json};
+
+use crate::program::{Directory, run, start};
+
+/// Events of a stream, as an API writes them.
+fn events(data: &[Value]) -> String {
+    data.iter().map(|data| format!("data: {data}\n\n")).collect()
+}
+
+/// A call in pieces, in the words of Chat Completions.
+fn chat(tool: &str, pieces: &[&str], finish: &str) -> String {
+    let call = |function: Value| json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [{ "index": 0, "id": "call_1", "function": function }] } }] });
+    let mut data = vec![call(json!({ "name": tool, "arguments": "" }))];
+    data.extend(pieces.iter().map(|piece| call(json!({ "arguments": piece }))));
+    data.push(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": finish }] }));
+    events(&data) + "data: [DONE]\n\n"
+}
+
+/// The same for Anthropic's Messages.
+fn anthropic(tool: &str, pieces: &[&str]) -> String {
+    let block = json!({ "type": "tool_use", "id": "toolu_1", "name": tool, "input": {} });
+    let mut data = vec![json!({ "type": "content_block_start", "index": 0, "content_block": block })];
+    data.extend(pieces.iter().map(|piece| {
+        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "input_json_delta", "partial_json": piece } })
+    }));
+    data.push(json!({ "type": "content_block_stop", "index": 0 }));
+    data.push(json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" } }));
+    data.push(json!({ "type": "message_stop" }));
+    let event = |data: &Value| format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap());
+    data.iter().map(event).collect()
+}
+
+/// The arguments that a client puts together from the pieces.
+fn arguments(stream: &str) -> String {
+    let data = stream.lines().filter_map(|line| line.strip_prefix("data: "));
+    let data = data.filter_map(|data| serde_json::from_str::<Value>(data).ok());
+    let pieces = data.map(|data| {
+        let chat = &data["choices"][0]["delta"]["tool_calls"][0]["function"]["arguments"];
+        let pieces = [chat, &data["delta"]["partial_json"], &data["delta"]];
+        pieces
+            .iter()
+            .find_map(|piece| piece.as_str())
+            .unwrap_or_default()
+            .to_owned()
+    });
+    pieces.collect()
+}
+
+const PIECES: [&str; 3] = ["{\"todos\": [{'content': ", "'写代", "码', 'done': False}]}"];
+const MENDED: &str = "{\"todos\": [{\"content\": \"写代码\", \"done\": false}]}";
+
+#[test]
+fn every_dialect_is_repaired() {
+    for (dialect, stream) in [
+        ("chat", chat("TodoWrite", &PIECES, "tool_calls")),
+    ] {
+        let ran = run(&["repair", "--sse", dialect], &stream);
+        assert_eq!(
+            (ran.status, arguments(ran.text()).as_str()),
+            (0, MENDED),
+            "{dialect}"
+        );
+        assert!(
+            !ran.text().contains("'content'"),
+            "{dialect}: every copy is repaired"
+        );
+        let told: Vec<&str> = ran.stderr.lines().collect();
+        assert_eq!(told.len(), 1, "{}", ran.stderr);
+        assert!(
+            told[0].starts_with("TodoWrite ") && told[0].contains(": repaired, "),
+            "{}",
+            told[0]
+        );
+        assert!(
+            told[0].ends_with("fixes: 3 single_quotes, 1 python_literal"),
+            "{}",
+            told[0]
+        );
+    }
+}
+
+#[test]
+fn what_is_valid_or_no_call_passes_byte_for_byte() {
+    let odd: &[u8] = b": ping\r\n\r\ndata: {\"choices\": [ ]}\r\ndata:\r\n\r\nid: \xff\n\ndata: {not json}\n\ndata: unended";
+    for dialect in ["chat", "responses", "anthropic"] {
+        let ran = run(&["repair", "--sse", dialect], odd);
+        assert_eq!(
+            (ran.status, ran.stdout.as_slice(), ran.stderr.as_str()),
+            (0, odd, ""),
+            "{dialect}"
+        );
+    }
+    let valid = chat("TodoWrite", &["{\"todos\"", ": [] }"], "tool_calls");
+    let ran = run(&["repair", "--sse", "chat"], &valid);
+    assert_eq!(
+        (ran.status, arguments(ran.text()), ran.stderr.as_str()),
+        (0, "{\"todos\": [] }".into(), "")
+    );
+}
+
+#[test]
+fn other_tools_pass_untouched_and_it_says_so() {
+    let stream = chat("Edit", &PIECES, "tool_calls");
+    let ran = run(&["repair", "--sse", "chat"], &stream);
+    assert_eq!((ran.status, ran.text()), (0, stream.as_str()));
+    assert_eq!(
+        ran.stderr,
+        "calls of other tools passed untouched: Edit; to repair them, too: --target-tools '*', or their names\n"
+    );
+    for targets in ["*", "Edit", "TodoWrite,Edit"] {
+        let ran = run(&["repair", "--sse", "chat", "--target-tools", targets], &stream);
+        assert_eq!(
+            (ran.status, arguments(ran.text()).as_str()),
+            (0, MENDED),
+            "{targets}"
+        );
+    }
+}
+
+#[test]
+fn half_a_call_stays_half_and_counts() {
+    let stream = chat("TodoWrite", &PIECES[..2], "length");
+    let ran = run(&["repair", "--sse", "chat"], &stream);
+    assert_eq!((ran.status, arguments(ran.text())), (1, PIECES[..2].concat()));
+    assert!(
+        ran.stderr
+            .starts_with("TodoWrite call_1 (choice 0, index 0): truncated at byte "),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn what_cannot_be_repaired_comes_as_it_was_or_as_an_error() {
+    let stream = chat("TodoWrite", &["{\"a\": @", "}"], "tool_calls");
+    let ran = run(&["repair", "--sse", "chat"], &stream);
+    assert_eq!((ran.status, arguments(ran.text()).as_str()), (1, "{\"a\": @}"));
+    assert!(
+        ran.stderr.contains("refused at byte 6 of its arguments: "),
+        "{}",
+        ran.stderr
+    );
+    let ran = run(&["repair", "--sse", "chat", "--no-fallback"], &stream);
+    assert_eq!(ran.status, 1);
+    let last = ran.text().trim_end().lines().last().unwrap();
+    let error: Value = serde_json::from_str(last.strip_prefix("data: ").unwrap()).unwrap();
+    assert!(
+        error["error"]["message"].as_str().unwrap().contains("TodoWrite"),
+        "{error}"
+    );
+}
+
+#[test]
+fn fixes_are_told_where_that_is_wanted() {
+    let stream = chat("TodoWrite", &PIECES, "tool_calls");
+    let ran = run(&["repair", "--sse", "chat", "--debug-logging"], &stream);
+    let told: Vec<&str> = ran.stderr.lines().collect();
+    assert_eq!(told.len(), 5, "{}", ran.stderr);
+    assert!(told[1].starts_with("  byte 12: single_quotes: "), "{}", told[1]);
+    let ran = run(&["repair", "--sse", "chat", "--no-strict-validation"], &stream);
+    assert!(ran.stderr.ends_with("; not validated\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn events_leave_as_soon_as_they_may() {
+    let mut child = start(&["repair", "--sse", "anthropic"]);
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    for event in anthropic("TodoWrite", &["{\"a\"", ": [", "1]}"]).split_inclusive("\n\n") {
+        stdin.write_all(event.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stdout.read_line(&mut answer).unwrap();
+        assert_eq!(answer.trim_end(), event.lines().next().unwrap());
+        while answer.trim_end_matches('\n').len() + 2 > answer.len() {
+            stdout.read_line(&mut answer).unwrap();
+        }
+    }
+    drop(stdin);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_file_is_read() {
+    let directory = Directory::new();
+    let file = directory.file("response.sse", chat("TodoWrite", &PIECES, "tool_calls"));
+    assert_eq!(
+        arguments(run(&["repair", "--sse", "chat", &file], "").text()),
+        MENDED
+    );
+}
+
+#[test]
+fn nobody_reading_is_a_quiet_end() {
+    let mut child = start(&["repair", "--sse", "chat"]);
+    let mut stdin = child.stdin.take().unwrap();
+    drop(child.stdout.take());
+    let _ = stdin.write_all("data: {}\n\n".repeat(200_000).as_bytes()); // it ends in the middle, if all is well
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (output.status.code(), output.stderr.as_slice()),
+        (Some(0), &b""[..])
+    );
+}

@@ -1,0 +1,154 @@
+//! `tool-gateway repair`: a text in, a text out.
+
+use std::io::{Read as _, Write as _};
+use std::process::Stdio;
+
+use crate::program::{Directory, command, run, start};
+
+#[test]
+fn valid_json_comes_back_byte_for_byte() {
+    for text in [
+        "{}",
+        "{\"a\": 1}\n",
+        "\r\n { \"a\" : 1.50, \"a\":\t123456789012345678901234567890 } \r\n",
+        r#"["\ud83d\ude00", "\ud800", "\/", "写"]"#,
+        "null",
+    ] {
+        let ran = run(&["repair"], text);
+        assert_eq!((ran.status, ran.text(), ran.stderr.as_str()), (0, text, ""));
+    }
+}
+
+#[test]
+fn a_python_dict_becomes_json() {
+    let ran = run(
+        &["repair"],
+        "{'todos': [{'content': '写代码', 'done': False, 'note': None}]}\n",
+    );
+    let json = "{\"todos\": [{\"content\": \"写代码\", \"done\": false, \"note\": null}]}\n";
+    assert_eq!((ran.status, ran.text(), ran.stderr.as_str()), (0, json, ""));
+}
+
+#[test]
+fn no_line_break_is_added_and_none_is_lost() {
+    for end in ["", "\n", "\n\n", "\r\n", " "] {
+        let ran = run(&["repair", "-"], format!("{{'a': 1}}{end}"));
+        assert_eq!(
+            (ran.status, ran.text()),
+            (0, format!("{{\"a\": 1}}{end}").as_str())
+        );
+    }
+}
+
+#[test]
+fn a_file_is_read_and_left_alone() {
+    let directory = Directory::new();
+    let file = directory.file("answer.txt", "{'a': 1}");
+    let ran = run(&["repair", &file], "not read");
+    assert_eq!((ran.status, ran.text()), (0, "{\"a\": 1}"));
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "{'a': 1}");
+}
+
+#[test]
+fn truncated_text_is_not_completed() {
+    for (text, place) in [
+        ("", "stdin:1:1: truncated: "),
+        ("{\"a\": ", "stdin:1:7: truncated: "),
+        ("{\"a\": [1,\n", "stdin:2:1: truncated: "),
+        ("{'a': '写", "stdin:1:9: truncated: "),
+    ] {
+        let ran = run(&["repair"], text);
+        assert_eq!((ran.status, ran.text()), (1, text));
+        assert!(ran.stderr.starts_with(place), "{text:?}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains("half a call must not be executed"),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn what_would_be_a_guess_is_refused_with_its_place() {
+    let text = "{\"a\": 1,\n \"写\": @}\n";
+    let ran = run(&["repair"], text);
+    assert_eq!((ran.status, ran.text()), (1, text));
+    let (first, rest) = ran.stderr.split_once('\n').unwrap();
+    assert!(first.starts_with("stdin:2:7: refused: "), "{first}");
+    assert!(first.ends_with("(byte 17)"), "{first}");
+    assert_eq!(
+        rest,
+        "  |\n2 |  \"写\": @}\n  |        ^\n  = any repair would be a guess; the text is unchanged\n"
+    );
+}
+
+#[test]
+fn what_is_no_text_goes_out_unchanged_and_is_said() {
+    for (bytes, wanted) in [
+        (
+            &b"{'a': '\xff'}"[..],
+            "stdin: byte 7 (0xFF) is not UTF-8; convert it",
+        ),
+        (b"\xff\xfe{\0}\0", "it looks like UTF-16"),
+        (b"{\"a\": \"\xe5\x86", "byte 7 (0xE5) is not UTF-8"),
+    ] {
+        let ran = run(&["repair"], bytes);
+        assert_eq!((ran.status, ran.stdout.as_slice()), (2, bytes));
+        assert!(
+            ran.stderr.starts_with("error: ") && ran.stderr.contains(wanted),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn input_that_cannot_be_read_is_an_error() {
+    let directory = Directory::new();
+    let missing = directory.path().join("missing.txt");
+    for path in [missing.as_path(), directory.path()] {
+        let ran = run(&["repair", path.to_str().unwrap()], "");
+        assert_eq!((ran.status, ran.text()), (2, ""));
+        let wanted = format!("error: {} cannot be read: ", path.display());
+        assert!(ran.stderr.starts_with(&wanted), "{}", ran.stderr);
+        assert!(
+            ran.stderr
+                .ends_with("; name a file that can, or `-` for standard input\n")
+        );
+    }
+}
+
+#[test]
+fn nobody_reading_is_a_quiet_end() {
+    let text = format!("[{}1]", "1, ".repeat(1 << 20));
+    let mut child = start(&["repair"]);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(text.as_bytes()).unwrap();
+    drop(child.stdout.take());
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (output.status.code(), output.stderr.as_slice()),
+        (Some(0), &b""[..])
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut child = command(&["repair"])
+        .stdin(Stdio::piped())
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"{}").unwrap();
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+    assert!(
+        stderr.starts_with("error: the output cannot be written: "),
+        "{stderr}"
+    );
+}

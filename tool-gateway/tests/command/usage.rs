@@ -1,0 +1,84 @@
+//! What the program says about itself, and to whoever uses it wrongly.
+
+use crate::program::run;
+
+#[test]
+fn help_has_examples_and_exit_statuses() {
+    for (arguments, wanted) in [
+        (
+            &["--help"][..],
+            &["Examples:", "tool-gateway repair", "tool-gateway check"][..],
+        ),
+        (
+            &["repair", "--help"],
+            &[
+                "Exit status:",
+                "--explain",
+                "--jsonl",
+                "--color",
+                "Examples:",
+                "fix_counts",
+            ],
+        ),
+        (
+            &["check", "--help"],
+            &[
+                "Exit status:",
+                "--policy",
+                "lossless",
+                "--deny",
+                "Examples:",
+                "`raw`",
+            ],
+        ),
+        (&["repair", "-h"], &["--explain", "--jsonl"]),
+    ] {
+        let ran = run(arguments, "");
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{arguments:?}");
+        for wanted in wanted {
+            assert!(
+                ran.text().contains(wanted),
+                "{arguments:?} says nothing of {wanted:?}"
+            );
+        }
+        let widest = ran.text().lines().map(|line| line.chars().count()).max();
+        assert!(
+            widest <= Some(140),
+            "{arguments:?} has a line of {widest:?} characters"
+        );
+    }
+}
+
+#[test]
+fn the_version_is_the_crates() {
+    let ran = run(&["--version"], "");
+    assert_eq!(
+        ran.text(),
+        format!("tool-gateway {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn wrong_usage_says_what_to_write() {
+    for (arguments, wanted) in [
+        (&[][..], "Usage: tool-gateway [OPTIONS] <COMMAND>"),
+        (&["repiar"], "similar subcommand exists: 'repair'"),
+        (&["fix"], "the commands are `repair` and `check`"),
+        (&["repair", "--jsom"], "similar argument exists: '--jsonl'"),
+        (&["repair", "a", "b"], "unexpected argument 'b' found"),
+        (&["repair", "--jsonl", "--explain"], "cannot be used with"),
+        (
+            &["repair", "--color", "blue"],
+            "[possible values: auto, always, never]",
+        ),
+        (
+            &["check", "--policy", "lossy"],
+            "similar value exists: 'lossless'",
+        ),
+        (&["check", "--deny"], "[possible values: errors, warnings]"),
+    ] {
+        let ran = run(arguments, "");
+        assert_eq!((ran.status, ran.text()), (2, ""), "{arguments:?}");
+        assert!(ran.stderr.contains(wanted), "{arguments:?}: {}", ran.stderr);
+    }
+}
