@@ -1,0 +1,50 @@
+//! Text in pieces of 20 bytes, as a model sends it, beside the same text whole.
+
+use tool_runtime::repair::{Repairer, Status, repair};
+
+use crate::clock::{short, side_by_side, work};
+use crate::texts;
+
+const LENGTH: usize = 20;
+const ROUNDS: usize = 41;
+
+pub fn run() {
+    println!("## In pieces of {LENGTH} bytes\n");
+    println!("| text | size | in pieces, MB/s | whole, MB/s | ratio | ns a push | goal |");
+    println!("|---|---|---|---|---|---|---|");
+    let kinds: [(&str, fn(usize) -> String, &str); 3] = [
+        ("todo list, `repr`", texts::todos_repr, "ratio ≥ 1"),
+        ("todo list, JSON", texts::todos, "≥ 400 MB/s or ≤ 25 ns"),
+        (
+            "one long string, JSON",
+            texts::long_string,
+            "≥ 400 MB/s or ≤ 25 ns",
+        ),
+    ];
+    for (kind, text, goal) in kinds {
+        for (size, bytes) in texts::SIZES {
+            let text = text(bytes);
+            let pieces = texts::pieces(&text, LENGTH);
+            let timed = side_by_side(&mut [work(|| pushed(&pieces)), work(|| repair(&text))], ROUNDS);
+            println!(
+                "| {kind} | {size} | {} | {} | {:.2} | {} | {goal} |",
+                timed[0].rate(text.len()),
+                timed[1].rate(text.len()),
+                timed[0].times_as_fast_as(&timed[1]),
+                short(timed[0].median() / pieces.len() as f64),
+            );
+        }
+    }
+    println!();
+}
+
+/// Passes everything on as it comes and counts the bytes; a consumer that does nothing else.
+fn pushed(pieces: &[&str]) -> (usize, Status) {
+    let mut repairer = Repairer::new();
+    let mut passed = 0;
+    for piece in pieces {
+        passed += std::hint::black_box(repairer.push(piece)).len();
+    }
+    let finished = repairer.finish();
+    (passed + finished.rest.len(), finished.status)
+}
