@@ -8,6 +8,7 @@ mod judge;
 mod literal;
 mod mutations;
 mod pieces;
+mod python;
 mod random;
 mod shapes;
 mod slips;

@@ -1,0 +1,339 @@
+"""What Python itself says: makes values and literals by chance, hands their texts over, compares what comes back.
+
+    python3 oracle.py values|grammar|slips SEED COUNT
+
+It drives. A line of output is a JSON list of texts; the answer is a line with a JSON list of `[status, text]`, one
+for each, in order. At the end comes one JSON object: how many of each outcome, and the first that are wrong.
+Written for Python 3.8 and later, its standard library alone.
+"""
+
+import ast
+import json
+import random
+import re
+import sys
+import warnings
+
+BATCH = 200
+SHOWN = 20
+
+
+def main():
+    what, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    warnings.simplefilter("ignore")  # '\d' is a literal, with a warning
+    if hasattr(sys, "set_int_max_str_digits"):
+        sys.set_int_max_str_digits(0)
+    chance = random.Random(seed)
+    make = {"values": value_case, "grammar": grammar_case, "slips": slip_case}[what]
+    judge = judge_value if what == "values" else judge_literal
+    counts, wrong = {}, []
+    while count > 0:
+        cases = [make(chance) for _ in range(min(BATCH, count))]
+        count -= len(cases)
+        print(json.dumps([text for text, _ in cases]), flush=True)
+        for (text, meant), (status, result) in zip(cases, json.loads(sys.stdin.readline())):
+            outcome = judge(text, meant, status, result)
+            counts[outcome] = counts.get(outcome, 0) + 1
+            if outcome == "wrong":
+                wrong.append([text, status, result])
+    print(json.dumps({"counts": counts, "wrong": sorted(wrong, key=lambda it: len(it[0]))[:SHOWN]}), flush=True)
+
+
+def judge_value(text, meant, status, result):
+    """The repr of a value of JSON's kinds is followed to its end, whatever it holds; with one exception.
+
+    `"it's\\x1b"` looks like JSON with a backslash too few, unless something else in the text is Python's.
+    """
+    if status == "refused" and result == text and PYTHONS_ESCAPE.search(text) and not pythons_own(meant):
+        return "no evidence"
+    if status not in ("valid", "repaired"):
+        return "wrong"
+    return status if same(meant, result) else "wrong"
+
+
+PYTHONS_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\[^\"\\/bfnrtu]")
+
+
+def pythons_own(value):
+    """Whether the value's repr holds what only Python writes."""
+    if isinstance(value, dict):
+        return any(pythons_own(key) or pythons_own(item) for key, item in value.items())
+    if isinstance(value, list):
+        return any(pythons_own(item) for item in value)
+    return isinstance(value, (tuple, bool)) or value is None or repr(value).startswith("'")
+
+
+def judge_literal(text, meant, status, result):
+    """What Python reads otherwise, or cannot read, must have been left alone; unless it is JSON as it stands."""
+    if status == "valid":
+        return "valid"
+    if status != "repaired":
+        return status if result == text else "wrong"
+    return "repaired" if same(meant, result) else "wrong"
+
+
+def same(meant, result):
+    try:
+        return exact(json.loads(result, object_pairs_hook=Pairs)) == exact(meant)
+    except (ValueError, TypeError):
+        return False
+
+
+class Pairs(list):
+    """The members of an object in the order and the number in which they stand."""
+
+
+class Source(list):
+    """The members of a dict as its literal has them; Python itself keeps only the last of two."""
+
+
+def exact(value):
+    """A form in which only equal values are equal: `1`, `1.0` and `True` are three, `0.0` and `-0.0` are two."""
+    if isinstance(value, (Pairs, Source)):
+        return ("object", tuple((key_text(key), exact(item)) for key, item in value))
+    if isinstance(value, dict):
+        return exact(Source(value.items()))
+    if isinstance(value, (list, tuple)):
+        return ("array", tuple(exact(item) for item in value))
+    if value is None or isinstance(value, (bool, int, str)):
+        return (type(value).__name__, value)
+    if isinstance(value, float):
+        return ("float", repr(value))  # beyond the range of floats JSON's own number is infinite, too
+    raise TypeError(value)
+
+
+def key_text(key):
+    if isinstance(key, str):
+        return key
+    if isinstance(key, int) and not isinstance(key, bool):
+        return json.dumps(key)
+    raise TypeError(key)
+
+
+# Values, and what `repr` makes of them.
+
+CHARACTERS = (
+    "abcXYZ019 _-.,:;!?()[]{}<>#/*=+&%$@^~|`"
+    "'\"\\'\"\\'\"\\"
+    "\n\r\t\0\a\b\f\v\x1b\x7f\x85\xa0\xad"
+    "éßñ中文字典列表。，：“”‘’「」\u2028\u2029\u200b\ufeff\ue000\U0001f600\U00010348\U000e0001\ud800\udfff"
+)
+WORDS = [
+    "content", "status", "in_progress", "id", "1", "it's", 'say "hi"', "C:\\new\\temp", "\\", "'", '"', "", " ",
+    "创建项目结构和主程序文件", "#", "{'a': 1}", '{"a": 1}', "None", "True", "\\u0041", "\\x41", "'''", '"""', "```",
+    "\ud83d", "\udc00", "a\nb", "\\'", '\\"', "r'", "u\"", "](", "', '", "\": \"", "\\\\", "\\\n",
+]
+
+
+def value_case(chance):
+    value = a_value(chance, chance.choice([1, 2, 3, 4, 6]), chance.choice([0, 9, 9, 9, 9]))
+    return repr(value), value
+
+
+def a_value(chance, depth, least=0):
+    kind = chance.randrange(least, 16 if depth > 0 else 9)
+    if kind < 4:
+        return a_string(chance)
+    if kind < 6:
+        return an_integer(chance)
+    if kind < 8:
+        return a_float(chance)
+    if kind == 8:
+        return chance.choice([None, True, False])
+    length = chance.choice([0, 1, 1, 2, 3, 5])
+    if kind < 13:
+        return {a_key(chance): a_value(chance, depth - 1) for _ in range(length)}
+    items = [a_value(chance, depth - 1) for _ in range(length)]
+    return tuple(items) if kind == 15 else items
+
+
+def a_key(chance):
+    return an_integer(chance) if chance.randrange(8) == 0 else a_string(chance)
+
+
+def a_string(chance):
+    if chance.randrange(3) == 0:
+        return chance.choice(WORDS)
+    if chance.randrange(4) == 0:
+        return joined(chance.choice(WORDS) for _ in range(chance.randrange(4)))
+    return joined(
+        chance.choice(CHARACTERS) if chance.randrange(20) else chr(chance.randrange(0x110000))
+        for _ in range(chance.choice([1, 2, 3, 8, 30]))
+    )
+
+
+def joined(pieces):
+    """Two lone surrogates that met would be one character in JSON, and two in Python: JSON cannot say it."""
+    text = ""
+    for character in "".join(pieces):
+        if not (text and "\ud800" <= text[-1] <= "\udbff" and "\udc00" <= character <= "\udfff"):
+            text += character
+    return text
+
+
+def an_integer(chance):
+    return chance.choice([
+        chance.randrange(-10, 100),
+        chance.randrange(-(2**63), 2**63),
+        2**64 - 1,
+        -(10 ** chance.randrange(1, 300)),
+        chance.getrandbits(chance.randrange(1, 1000)),
+    ])
+
+
+def a_float(chance):
+    return chance.choice([
+        chance.random(),
+        chance.uniform(-1e9, 1e9),
+        chance.choice([0.0, -0.0, 1e16, 1e-7, 5e-324, 1.7976931348623157e308, 0.1, 1e22, 1e100]),
+        chance.random() * 10.0 ** chance.randrange(-300, 300),
+    ])
+
+
+# Literals from Python's own grammar.
+
+
+def grammar_case(chance):
+    while True:
+        text = a_literal(chance, chance.choice([1, 2, 3]), chance.choice([0, 8, 8, 8, 8]))
+        if chance.randrange(8) == 0:
+            text += blank(chance)
+        meant, read = evaluated(text)
+        if read:
+            return text, meant
+
+
+def slip_case(chance):
+    """A literal with a character too many or too few that Python can still read."""
+    while True:
+        text, _ = chance.choice([grammar_case, value_case])(chance)
+        at = chance.randrange(len(text))
+        if chance.randrange(2):
+            text = text[:at] + text[at + 1:]
+        else:
+            text = text[:at] + chance.choice("'\"'\"\\,:[]{}()#rbuf x0_.-+ \n\t1ae") + text[at:]
+        meant, read = evaluated(text)
+        if read and not JSONS_OWN.search(text):
+            return text, meant
+
+
+# Escapes in which JSON and Python differ; in double quotes they mean what JSON says, and that is no fault.
+JSONS_OWN = re.compile(r"\\/|\\u[dD][89abAB]..\\u[dD][c-fC-F]")
+
+
+def evaluated(text):
+    """The literal's value, dicts with all their members; and whether Python can read it at all."""
+    try:
+        ast.literal_eval(text)
+        return members(ast.parse(text.lstrip(" \t"), mode="eval").body), True
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        return None, False
+
+
+def members(node):
+    if isinstance(node, ast.Dict):
+        keys = [ast.literal_eval(key) for key in node.keys]
+        return Source(zip(keys, [members(item) for item in node.values]))
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [members(item) for item in node.elts]
+    return ast.literal_eval(node)
+
+
+def a_literal(chance, depth, least=0):
+    kind = chance.randrange(least, 14 if depth > 0 else 8)
+    if kind < 4:
+        return string_literals(chance)
+    if kind < 7:
+        return a_number(chance)
+    if kind == 7:
+        return chance.choice(["None", "True", "False"])
+    if kind == 8:
+        return "(" + blank(chance) + a_literal(chance, depth - 1) + blank(chance) + ")"
+    length = chance.choice([0, 1, 2, 2, 3])
+    if kind < 12:
+        members = [
+            key_literal(chance) + blank(chance) + ":" + blank(chance) + a_literal(chance, depth - 1)
+            for _ in range(length)
+        ]
+        return bracketed(chance, "{", members, "}")
+    items = [a_literal(chance, depth - 1) for _ in range(length)]
+    if kind < 13:
+        return bracketed(chance, "[", items, "]")
+    if length == 1:
+        return "(" + items[0] + blank(chance) + "," + blank(chance) + ")"
+    return bracketed(chance, "(", items, ")")
+
+
+def bracketed(chance, opening, items, closing):
+    text = opening + blank(chance)
+    for place, item in enumerate(items):
+        if place > 0:
+            text += blank(chance) + "," + (blank(chance) or " ")
+        text += item
+    if items and chance.randrange(4) == 0:
+        text += blank(chance) + ","
+    return text + blank(chance) + closing
+
+
+def key_literal(chance):
+    if chance.randrange(8) == 0:
+        return chance.choice([an_int_literal, string_literals])(chance)
+    return one_string(chance, chance.choice(["'", "'", "'", '"', '"', "'", '"', "'''"]))
+
+
+def blank(chance):
+    kind = chance.randrange(24)
+    if kind < 14:
+        return ""
+    if kind < 19:
+        return " "
+    return chance.choice(
+        ["\n", "  \n\t", "\n    ", "\n  ", " # one, two\n", "  #\n", "\n# it's {'a': [\n", " \\\n ", "\r\n", "\f"]
+    )
+
+
+def string_literals(chance):
+    count = chance.choice([1, 1, 1, 1, 1, 1, 2, 3])
+    return chance.choice([" ", "  ", "\n", "\n  ", ""]).join(one_string(chance) for _ in range(count))
+
+
+def one_string(chance, quote=None):
+    prefix = chance.choice(["", "", "", "", "", "", "", "r", "u", "R", "U"])
+    quote = quote or chance.choice(["'", "'", "'", '"', "'''", '"""'])
+    pieces = []
+    for _ in range(chance.choice([0, 1, 1, 2, 4])):
+        piece = chance.choice(
+            ["a", "bc", "Z9", " ", "中文", "é", "\U0001f600", ",", ":", "{", "]", "#", "(", "-"]
+            if prefix in ("r", "R") or chance.randrange(3)
+            else [
+                "\\n", "\\t", "\\\\", "\\'", '\\"', "\\x41", "\\xe9", "\\101", "\\0", "\\7", "\\377", "\\u4e2d",
+                "\\U0001f600", "\\a", "\\v", "\\d", "\\ ", "\\\n", "\\udc80", "\\b", "\\f", "\\r",
+            ]
+        )
+        pieces.append(piece)
+        if chance.randrange(6) == 0:
+            pieces.append("\n" if len(quote) == 3 else '"' if quote == "'" else "'")
+    return prefix + quote + "".join(pieces) + quote
+
+
+def a_number(chance):
+    sign = chance.choice(["", "", "", "", "", "-", "-", "+", "- "])
+    return sign + chance.choice([an_int_literal, a_float_literal])(chance)
+
+
+def an_int_literal(chance):
+    number = chance.choice([0, 1, 7, chance.randrange(1000), chance.randrange(10**12), chance.getrandbits(120)])
+    return chance.choice([
+        str(number), str(number), f"{number:_}", hex(number), hex(number).upper().replace("X", "x"), f"0X{number:x}",
+        oct(number), bin(number), f"{number:#_x}", f"0b_{number:b}", "00", "0_0",
+    ])
+
+
+def a_float_literal(chance):
+    return chance.choice(
+        ["0.5", ".5", "5.", "1e5", "1E+5", "1_0.2_5", "3.14e-10", "0e0", "00.5", "1_000.0", "1e22", "0.1", "9.e3"]
+    )
+
+
+if __name__ == "__main__":
+    main()
