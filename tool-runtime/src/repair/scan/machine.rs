@@ -278,6 +278,7 @@ impl Machine {
     }
 
     /// White space behind what may be held: only so much of it is.
+    #[allow(clippy::unnecessary_wraps, reason = "the last move of steps that may fail")]
     fn space(&mut self) -> Step {
         if self.held.is_some() && self.at + 1 - self.gap > self.limits.space {
             self.held = None;

@@ -44,11 +44,6 @@ impl Scanner {
         Self(machine)
     }
 
-    /// How many bytes were looked at.
-    pub(super) fn at(&self) -> usize {
-        self.0.at
-    }
-
     /// How many bytes may be passed on: no repair will ever change them.
     pub(super) fn safe(&self) -> usize {
         self.0.held.unwrap_or(self.0.at)
@@ -71,7 +66,7 @@ impl Scanner {
                 return Ok(());
             };
             if let Err(place) = machine.step(*byte) {
-                return Err(self.deviation(place));
+                return Err(Box::new(self.deviation(place)));
             }
             bytes = rest;
         }
@@ -93,9 +88,9 @@ impl Scanner {
         Err(Reason::new(self.0.at, missing))
     }
 
-    fn deviation(&self, place: Place) -> Box<Deviation> {
+    fn deviation(&self, place: Place) -> Deviation {
         let machine = &self.0;
-        Box::new(Deviation {
+        Deviation {
             at: self.safe(),
             found: machine.at,
             place: machine.held.map_or(place, |_| machine.resume),
@@ -103,7 +98,7 @@ impl Scanner {
             opening_quote: machine.opening_quote,
             short_escape: machine.short_escape,
             over_limit: machine.over_limit,
-        })
+        }
     }
 }
 
@@ -122,15 +117,15 @@ mod tests {
         let mut scanner = Scanner::new(limits);
         let mut told = String::new();
         for piece in pieces {
-            let scanned = if skims {
+            let ended = if skims {
                 scanner.scan(piece)
             } else {
                 let mut steps = piece.bytes().map(|byte| scanner.0.step(byte));
                 steps
                     .find_map(Result::err)
-                    .map_or(Ok(()), |place| Err(scanner.deviation(place)))
+                    .map_or(Ok(()), |place| Err(Box::new(scanner.deviation(place))))
             };
-            if let Err(deviation) = scanned {
+            if let Err(deviation) = ended {
                 return format!("{told}{deviation:?}");
             }
             let Machine {
@@ -139,7 +134,7 @@ mod tests {
                 over_limit,
                 ..
             } = &scanner.0;
-            told.push_str(&format!("{state:?} {held:?} {over_limit:?}\n"));
+            told = format!("{told}{state:?} {held:?} {over_limit:?}\n");
         }
         format!("{told}{:?}", scanner.finish())
     }
@@ -169,8 +164,8 @@ mod tests {
             let mut pieces = Vec::new();
             let mut rest = &*text;
             while !rest.is_empty() {
-                let end = (1 + below(9)..).find(|end| *end >= rest.len() || rest.is_char_boundary(*end));
-                let (piece, others) = rest.split_at(end.unwrap().min(rest.len()));
+                let end = (1 + below(9)..rest.len()).find(|end| rest.is_char_boundary(*end));
+                let (piece, others) = rest.split_at(end.unwrap_or(rest.len()));
                 pieces.push(piece);
                 rest = others;
             }

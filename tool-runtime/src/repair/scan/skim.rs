@@ -68,15 +68,13 @@ impl Skim<'_> {
         }
         let byte = self.solid()?;
         match self.state {
-            State::Value | State::Item => self.value(byte),
+            State::FirstItem if byte == b']' => Some(self.close()),
+            State::Value | State::FirstItem | State::Item => self.value(byte),
             State::Closed if self.machine.key => (byte == b':').then(|| self.go(State::Value)),
             State::Closed | State::After => self.after(byte),
-            State::Key if byte == b'"' => Some(self.open_string(true)),
-            State::FirstKey if byte == b'"' => Some(self.open_string(true)),
+            State::FirstKey | State::Key if byte == b'"' => Some(self.open_string(true)),
             // An empty object that is the whole text is held.
             State::FirstKey if byte == b'}' && self.machine.stack.depth() > 1 => Some(self.close()),
-            State::FirstItem if byte == b']' => Some(self.close()),
-            State::FirstItem => self.value(byte),
             _ => None,
         }
     }

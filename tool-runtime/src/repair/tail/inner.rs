@@ -23,7 +23,7 @@ pub(super) fn judge(
     closers: &dyn Fn(usize) -> Option<u8>,
 ) -> Option<Judged> {
     let bytes = text.as_bytes();
-    let string = Text {
+    let string = Doubtful {
         before,
         text,
         quote,
@@ -61,14 +61,15 @@ pub(super) fn judge(
     }
 }
 
-struct Text<'t> {
+/// The text around a string in doubt.
+struct Doubtful<'t> {
     before: &'t str,
     text: &'t str,
     quote: u8,
     closers: &'t dyn Fn(usize) -> Option<u8>,
 }
 
-impl Text<'_> {
+impl Doubtful<'_> {
     /// Whether the quote at `at` looks like an opening one: `say "hi`, `f("x`, `="x`.
     fn opens(&self, at: usize) -> bool {
         let before = self.backwards(at).next().is_some_and(|before| {
