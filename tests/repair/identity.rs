@@ -1,22 +1,80 @@
-//! Valid JSON leaves byte for byte as it came, borrowed.
+//! Valid JSON leaves byte for byte as it came, borrowed; what is valid, another reader of JSON decides.
 
 use std::borrow::Cow;
 
+use serde::de::IgnoredAny;
+use tests::random::Random;
 use tool_runtime::repair::{Status, repair};
+
+use crate::pieces::in_pieces;
+use crate::soup::mutated;
+use crate::spelt::document;
+
+/// How many texts are tried; `REPAIR_LONG=1` tries many more.
+fn rounds(quick: usize) -> usize {
+    let long = std::env::var_os("REPAIR_LONG").is_some_and(|it| it == "1");
+    if long { quick * 100 } else { quick }
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+fn assert_untouched(text: &str) {
+    let repaired = repair(text);
+    assert_eq!(repaired.status, Status::Valid, "{text}");
+    assert!(matches!(repaired.text, Cow::Borrowed(same) if std::ptr::eq(same, text)));
+    assert!(repaired.fixes.is_empty() && repaired.reason.is_none());
+}
 
 #[test]
 fn what_json_can_say_is_left_alone() {
+    let deep = ["[".repeat(1000), "]".repeat(1000)].concat();
     for text in [
         r#"{"a":[1,-0.5e+3,true,false,null],"a":"\ud800 \u00e9\/"}"#,
         " [ ] \r\n",
+        " { } \t",
         "\"x\"",
+        "\"\"",
         "-0",
+        "null",
+        "123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890.5e99999",
+        &["[1,", &" ".repeat(5000), "2]"].concat(),
+        &["{}", &" ".repeat(5000)].concat(),
+        &deep,
     ] {
-        let repaired = repair(text);
-        assert_eq!(repaired.status, Status::Valid, "{text}");
-        assert!(
-            matches!(repaired.text, Cow::Borrowed(same) if same == text),
-            "{text}"
-        );
+        assert_untouched(text);
+        assert_eq!(in_pieces(text, || 1).0, text);
     }
+}
+
+#[test]
+fn random_json_is_left_alone_whole_and_in_pieces() {
+    let mut random = Random::new(1);
+    for _ in 0..rounds(3000) {
+        let text = document(&mut random);
+        assert!(is_json(&text), "{text}");
+        assert_untouched(&text);
+        for most in [1, 20, 500] {
+            let (pieced, finished) = in_pieces(&text, || 1 + random.below(most));
+            assert_eq!((finished.status, &pieced), (Status::Valid, &text));
+            assert!(finished.fixes.is_empty() && finished.reason.is_none());
+        }
+    }
+}
+
+#[test]
+fn what_is_valid_is_what_another_reader_reads() {
+    let mut random = Random::new(2);
+    let (mut valid, mut invalid) = (0, 0);
+    for _ in 0..rounds(20_000) {
+        let source = document(&mut random);
+        let text = mutated(&source, &mut random);
+        assert_eq!(repair(&text).status == Status::Valid, is_json(&text), "{text}");
+        *(if is_json(&text) { &mut valid } else { &mut invalid }) += 1;
+    }
+    assert!(
+        valid > rounds(500) && invalid > rounds(5000),
+        "{valid} and {invalid}"
+    );
 }

@@ -2,6 +2,7 @@
 //! every chunking, linear, whatever comes.
 
 mod attacks;
+mod chunks;
 mod corpus;
 mod identity;
 mod judge;
@@ -12,4 +13,6 @@ mod python;
 mod random;
 mod shapes;
 mod slips;
+mod soup;
+mod spelt;
 mod written;

@@ -1,0 +1,208 @@
+//! A text in pieces becomes what the whole text becomes, whatever the pieces, the text and the limits; what was passed
+//! on is never taken back, and no more is held than must be.
+
+use serde::de::IgnoredAny;
+use tests::random::Random;
+use tool_runtime::repair::{Limits, Repaired, Repairer, Status, repair, repair_with};
+
+use crate::soup::any;
+
+/// Repairs the text in pieces of up to `most` bytes and holds the result to that of the whole text.
+fn assert_alike(text: &str, limits: Limits, most: usize, random: &mut Random) {
+    let whole = repair_with(text, limits);
+    let mut repairer = Repairer::with(limits);
+    let mut passed = String::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let mut end = (1 + random.below(most)).min(rest.len());
+        while !rest.is_char_boundary(end) {
+            end += 1;
+        }
+        let (piece, behind) = rest.split_at(end);
+        passed.push_str(repairer.push(piece));
+        assert!(whole.text.starts_with(&passed), "{limits:?} took back: {text}");
+        rest = behind;
+    }
+    let finished = repairer.finish();
+    passed.push_str(&finished.rest);
+    assert_eq!(passed, whole.text, "{limits:?}: {text}");
+    let finished = (finished.status, finished.fixes, finished.reason);
+    assert_eq!(
+        finished,
+        (whole.status, whole.fixes, whole.reason),
+        "{limits:?}: {text}"
+    );
+}
+
+/// What holds of every result.
+fn assert_kept_its_promise(text: &str, repaired: &Repaired<'_>) {
+    let changed = repaired.status == Status::Repaired;
+    assert_eq!(repaired.fixes.is_empty(), !changed, "{text}");
+    let explained = matches!(repaired.status, Status::Truncated | Status::Refused);
+    assert_eq!(repaired.reason.is_some(), explained, "{text}");
+    if changed {
+        assert!(
+            serde_json::from_str::<IgnoredAny>(&repaired.text).is_ok(),
+            "{text} became {}",
+            repaired.text
+        );
+        let again = repair(&repaired.text);
+        assert_eq!(
+            (again.status, &again.text),
+            (Status::Valid, &repaired.text),
+            "{text}"
+        );
+    } else {
+        assert_eq!(repaired.text, text);
+    }
+    if let Some(reason) = &repaired.reason {
+        assert!(reason.offset <= text.len(), "{text}: {reason:?}");
+        assert!(!reason.message.contains("no JSON at byte"), "{text}: {reason:?}");
+    }
+    assert!(
+        repaired.fixes.first().iter().all(|fix| fix.offset <= text.len()),
+        "{text}"
+    );
+}
+
+fn rounds(quick: usize) -> usize {
+    let long = std::env::var_os("REPAIR_LONG").is_some_and(|it| it == "1");
+    if long { quick * 100 } else { quick }
+}
+
+#[test]
+fn pieces_make_no_difference() {
+    let mut random = Random::new(3);
+    let mut seen = [0; 4];
+    for _ in 0..rounds(20_000) {
+        let text = any(&mut random);
+        let repaired = repair(&text);
+        assert_kept_its_promise(&text, &repaired);
+        seen[match repaired.status {
+            Status::Valid => 0,
+            Status::Repaired => 1,
+            Status::Truncated => 2,
+            _ => 3,
+        }] += 1;
+        for most in [1, 9, 60] {
+            assert_alike(&text, Limits::default(), most, &mut random);
+        }
+    }
+    assert!(seen.iter().all(|seen| *seen > rounds(500)), "{seen:?}");
+}
+
+#[test]
+fn limits_are_met_alike_whole_and_in_pieces() {
+    let mut random = Random::new(4);
+    for _ in 0..rounds(20_000) {
+        let text = any(&mut random);
+        let limits = Limits {
+            depth: 1 + random.below(6),
+            held: random.below(60),
+            sent: random.below(20),
+            space: random.below(5),
+            number: random.below(5),
+        };
+        let repaired = repair_with(&text, limits);
+        assert!(repaired.status == Status::Repaired || repaired.text == text);
+        for most in [1, 9] {
+            assert_alike(&text, limits, most, &mut random);
+        }
+    }
+}
+
+#[test]
+fn a_text_that_is_cut_off_comes_back_as_it_was() {
+    let mut random = Random::new(5);
+    for _ in 0..rounds(2000) {
+        let text = any(&mut random);
+        let mut repairer = Repairer::new();
+        let middle = (0..=text.len() / 2)
+            .rfind(|at| text.is_char_boundary(*at))
+            .unwrap_or(0);
+        let mut passed = String::from(repairer.push(&text[..middle]));
+        passed.push_str(repairer.push(&text[middle..]));
+        let finished = repairer.cut_off();
+        passed.push_str(&finished.rest);
+        assert_eq!((finished.status, &passed), (Status::Truncated, &text));
+        assert_eq!(finished.reason.map(|reason| reason.offset), Some(text.len()));
+    }
+}
+
+/// How many bytes are held after each character of the text.
+fn held(text: &str, limits: Limits) -> Vec<usize> {
+    let mut repairer = Repairer::with(limits);
+    let (mut came, mut passed) = (0, 0);
+    let mut held = Vec::new();
+    for (at, character) in text.char_indices() {
+        let piece = &text[at..at + character.len_utf8()];
+        came += piece.len();
+        passed += repairer.push(piece).len();
+        held.push(came - passed);
+    }
+    held
+}
+
+#[test]
+fn only_what_may_change_is_held() {
+    for (what, text, digits) in [
+        ("a closing quote", r#"["ab" ,1]"#, "000012110"),
+        ("a closing quote, then a bracket", r#"["ab" ]"#, "0000120"),
+        ("a key's closing quote", r#"{"a" : 1}"#, "000120010"),
+        ("a comma in an object", r#"{"a":1 , "b":2}"#, "000101012001010"),
+        ("a comma in an array", "[1,  2]", "0112310"),
+        ("a comma before brackets", "[[], {},[]]", "00012001000"),
+        ("a comma before a string", r#"["", "a"]"#, "001120010"),
+        ("a short escape", r#""\n\\\"x""#, "010101001"),
+        ("a long escape", r#""\u00e9x""#, "012345001"),
+        ("a surrogate pair", r#""\ud83d\ude00""#, "01234501234501"),
+        ("a number", "[-1.5e+3 ,0]", "012345670110"),
+        ("literals", "[true,false,null]", "01230112340112300"),
+        ("a number that is the root", "17 \n", "1234"),
+        ("a literal that is the root", "true  ", "123456"),
+        ("a string that is the root", "\"a\" ", "0012"),
+        ("an empty object that is the root", " { } \n", "000123"),
+        (
+            "nothing else",
+            " { \"a\\/\" : [ { } , [ ] ] } ",
+            "000001012000000001200000000",
+        ),
+        ("everything from the first slip on", "[1,'a', 2]", "0112345678"),
+    ] {
+        let held: String = held(text, Limits::default())
+            .iter()
+            .map(usize::to_string)
+            .collect();
+        assert_eq!(held, digits, "{what}: {text}");
+    }
+}
+
+/// The limits count in the whole text, too: else what came would depend on the pieces.
+#[test]
+fn what_is_held_for_too_long_passes_and_is_not_repaired() {
+    let mut random = Random::new(6);
+    let limits = Limits::default();
+    for (before, filling, behind, most) in [
+        ("[1,", " ", "]", limits.space),
+        ("{\"a\": 1,", "\n", "}", limits.space),
+        ("{\"a\": \"b\"", " ", "'c': 1}", limits.space),
+        ("{}", " ", "{'a': 1}", limits.space),
+        ("[1", "0", "_0]", limits.number - 1),
+    ] {
+        for (length, status) in [
+            (1, Status::Repaired),
+            (most, Status::Repaired),
+            (most + 1, Status::Refused),
+        ] {
+            let start = [before, &filling.repeat(length)].concat();
+            let last = *held(&start, limits).last().unwrap_or(&0);
+            assert_eq!(last > 0, status == Status::Repaired, "{start}");
+            let text = [&start, behind].concat();
+            assert_eq!(repair(&text).status, status, "{text}");
+            assert_alike(&text, limits, 1, &mut random);
+            assert_alike(&text, limits, 100, &mut random);
+        }
+    }
+    let spaced = ["[\"a\"", &" ".repeat(limits.space)].concat();
+    assert_eq!(held(&spaced, limits).last(), Some(&(1 + limits.space)));
+}
