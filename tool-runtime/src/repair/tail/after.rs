@@ -34,9 +34,7 @@ pub(super) fn after(draft: &mut Draft<'_>, last: Last) -> Result<State, Unmended
     }
     if gap.space && !pointed && may_miss_comma(draft, inside, last, byte) || (inside, last, byte) == ADJACENT
     {
-        draft.fix(FixCode::MissingComma, at, "a comma was inserted");
-        draft.out.insert(written, ',');
-        return Ok(State::Next { comma: None });
+        return Ok(missing_comma(draft, written));
     }
     Err(draft.refuse(at, "a comma or a closing bracket belongs here"))
 }
@@ -61,6 +59,10 @@ pub(super) fn close(draft: &mut Draft<'_>) -> State {
         frame.opened,
         "parentheses around one value were removed",
     );
+    draft.evidence.python_only(
+        frame.opened,
+        "parentheses around one value, in a text with a comma missing or too many elsewhere",
+    );
     let bracket = frame.contents - 1;
     draft.out.replace_range(bracket..frame.contents, " ");
     draft.at += 1;
@@ -69,7 +71,7 @@ pub(super) fn close(draft: &mut Draft<'_>) -> State {
 
 /// Reads what follows a comma: another value, or a bracket that makes the comma too many.
 pub(super) fn next(draft: &mut Draft<'_>, comma: Option<usize>) -> Result<State, Unmended> {
-    gap(draft, gap::Next::Content)?;
+    let gap = gap(draft, gap::Next::Content)?;
     let at = draft.at;
     let (Some(byte), Some(inside)) = (draft.byte(), draft.inside()) else {
         return Err(draft.ends());
@@ -90,7 +92,8 @@ pub(super) fn next(draft: &mut Draft<'_>, comma: Option<usize>) -> Result<State,
     if inside != Kind::Object {
         return Ok(State::Value);
     }
-    if byte == b',' && comma.is_some() {
+    if byte == b',' && comma.is_some() && !gap.newline {
+        draft.evidence.slip();
         draft.fix(FixCode::DoubleComma, at, "one of two commas was removed");
         draft.at += 1;
         return Ok(State::Next { comma });
@@ -151,10 +154,8 @@ fn behind_string(draft: &mut Draft<'_>, gap: Gap, inside: Kind, written: usize) 
         let Some(next) = behind.bytes().next() else {
             return Err(draft.ends());
         };
-        if next == b':' && inside == Kind::Object && !draft.string.joined {
-            draft.fix(FixCode::MissingComma, at, "a comma was inserted");
-            draft.out.insert(written, ',');
-            return Ok(State::Next { comma: None });
+        if next == b':' && inside == Kind::Object && !draft.string.joined && !ends_in_punctuation(draft) {
+            return Ok(missing_comma(draft, written));
         }
         let goes_on =
             next == b',' || next == inside.closer() || literal::opening(behind.as_bytes()).is_some();
@@ -167,6 +168,20 @@ fn behind_string(draft: &mut Draft<'_>, gap: Gap, inside: Kind, written: usize) 
         }
     }
     reread(draft, inside)
+}
+
+/// Writes a comma behind the last value.
+fn missing_comma(draft: &mut Draft<'_>, written: usize) -> State {
+    draft.evidence.slip();
+    draft.fix(FixCode::MissingComma, draft.at, "a comma was inserted");
+    draft.out.insert(written, ',');
+    State::Next { comma: None }
+}
+
+/// Whether the last string ends as if its quote had changed places with something: `'a,' 'b': 1`.
+fn ends_in_punctuation(draft: &Draft<'_>) -> bool {
+    let last = draft.before(draft.string.end);
+    last.is_none_or(|last| matches!(last, b',' | b':' | b'(' | b'[' | b'{' | b'"' | b'\''))
 }
 
 /// Whether two strings with nothing but a gap between them are one: in a list, more likely a comma is missing.

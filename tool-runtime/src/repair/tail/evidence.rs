@@ -15,6 +15,8 @@ pub(super) struct Evidence {
     trusted: Option<Objection>,
     control: bool,
     closers: Option<usize>,
+    python_only: Option<Objection>,
+    slipped: bool,
     joined: Option<usize>,
 }
 
@@ -32,6 +34,7 @@ impl Evidence {
     /// A quote was taken as text although it was not escaped.
     pub(super) fn guess(&mut self, at: usize) {
         self.guessed.get_or_insert(at);
+        self.slipped = true;
     }
 
     /// Quotes were believed where, had one of them been text, all would have another meaning.
@@ -47,6 +50,20 @@ impl Evidence {
     /// Closing brackets too many stood at the end.
     pub(super) fn extra_closers(&mut self, at: usize) {
         self.closers.get_or_insert(at);
+        self.python_only(
+            at,
+            "a closing bracket too many, in a text with a comma missing or too many",
+        );
+    }
+
+    /// A comma is missing or too many: nobody meant the text to be as it is.
+    pub(super) fn slip(&mut self) {
+        self.slipped = true;
+    }
+
+    /// Something that Python reads as it was read, but that had another meaning if a comma was lost in it.
+    pub(super) fn python_only(&mut self, at: usize, reason: &'static str) {
+        self.python_only.get_or_insert((at, reason));
     }
 
     /// Strings that stood side by side were read as one.
@@ -55,6 +72,10 @@ impl Evidence {
         self.trust(
             at,
             "strings side by side in a text with a quote that is not escaped",
+        );
+        self.python_only(
+            at,
+            "strings side by side in a text with a comma missing or too many elsewhere",
         );
     }
 
@@ -66,6 +87,9 @@ impl Evidence {
         }
         if self.guessed.is_some() && self.trusted.is_some() {
             return self.trusted;
+        }
+        if self.slipped && self.python_only.is_some() {
+            return self.python_only;
         }
         if let Some(joined) = self.joined
             && self.control
@@ -82,7 +106,7 @@ impl Evidence {
             let message = "a quote that is not escaped, in a text with two empty strings in a row";
             return Some((at, message));
         }
-        (self.closers.is_some() && doubts.object_goes_on)
+        (self.closers.is_some() && (doubts.object_goes_on || doubts.brace_in_key))
             .then_some((at, "a closing bracket too many, and which one is not certain"))
     }
 }

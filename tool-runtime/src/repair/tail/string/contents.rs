@@ -2,6 +2,7 @@
 
 use super::super::super::fixes::FixCode;
 use super::super::draft::Draft;
+use super::super::frame::Kind;
 use super::super::literal;
 use super::super::mended::Unmended;
 use super::{escape, run};
@@ -77,6 +78,10 @@ pub(super) fn control(draft: &mut Draft<'_>, byte: u8) -> Result<(), Unmended> {
             ));
         }
     } else {
+        if matches!(byte, b'\n' | b'\r') && draft.inside() != Some(Kind::Object) && is_behind_comma(draft) {
+            let message = "a line break behind a comma in a string in a list: quotes may be missing there";
+            return Err(draft.refuse(at, message));
+        }
         draft.evidence.control();
         draft.fix(
             FixCode::ControlCharacter,
@@ -87,4 +92,15 @@ pub(super) fn control(draft: &mut Draft<'_>, byte: u8) -> Result<(), Unmended> {
     escape::push(&mut draft.out, char::from(byte));
     draft.at += 1;
     Ok(())
+}
+
+/// Whether the line ends with a comma here, as far as that is known.
+fn is_behind_comma(draft: &Draft<'_>) -> bool {
+    let before = draft.text.get(..draft.at).unwrap_or_default();
+    match before.trim_end_matches(' ') {
+        "" => draft
+            .sent
+            .is_none_or(|sent| sent.trim_end_matches(' ').ends_with(',')),
+        line => line.ends_with(','),
+    }
 }
