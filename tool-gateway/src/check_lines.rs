@@ -45,6 +45,7 @@ pub(crate) fn run(options: &CheckOptions, terminal: Terminal) -> Result<Ending, 
         };
         let (compiled, warnings) = schemas.compiled(schema.get());
         for warning in warnings {
+            progress.clear();
             let place = format!("{name}:{}: ", line.number);
             terminal.say(&format!(
                 "{place}{} in the schema: {warning}\n",
@@ -64,7 +65,7 @@ pub(crate) fn run(options: &CheckOptions, terminal: Terminal) -> Result<Ending, 
             errors: &request.errors,
         })?)
     });
-    progress.end();
+    progress.clear();
     let unread = unread?;
     terminal.say(&tally.summary(unread, terminal.palette));
     let denied = match options.deny {

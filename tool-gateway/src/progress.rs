@@ -40,9 +40,9 @@ impl Progress {
         }
     }
 
-    /// Clears the line.
-    pub(crate) fn end(self) {
-        if self.told.is_some() {
+    /// Clears the line: something else is about to be said.
+    pub(crate) fn clear(&mut self) {
+        if self.told.take().is_some() {
             self.terminal.say("\r\x1b[K");
         }
     }
