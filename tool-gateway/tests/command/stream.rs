@@ -34,6 +34,29 @@ fn anthropic(tool: &str, pieces: &[&str]) -> String {
     data.iter().map(event).collect()
 }
 
+/// The same for OpenAI's Responses.
+fn responses(tool: &str, pieces: &[&str]) -> String {
+    let item = |arguments: &str, status: &str| json!({ "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": tool, "arguments": arguments, "status": status });
+    let whole = pieces.concat();
+    let mut data = vec![
+        json!({ "type": "response.output_item.added", "output_index": 0, "item": item("", "in_progress") }),
+    ];
+    data.extend(pieces.iter().map(|piece| {
+        json!({ "type": "response.function_call_arguments.delta", "item_id": "fc_1", "output_index": 0, "delta": piece })
+    }));
+    data.push(json!({ "type": "response.function_call_arguments.done", "item_id": "fc_1", "output_index": 0, "arguments": whole }));
+    data.push(
+        json!({ "type": "response.output_item.done", "output_index": 0, "item": item(&whole, "completed") }),
+    );
+    let response = json!({ "id": "resp_1", "status": "completed", "output": [item(&whole, "completed")] });
+    data.push(json!({ "type": "response.completed", "response": response }));
+    let numbered = data.into_iter().enumerate().map(|(number, mut data)| {
+        data["sequence_number"] = number.into();
+        format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap())
+    });
+    numbered.collect()
+}
+
 /// The arguments that a client puts together from the pieces.
 fn arguments(stream: &str) -> String {
     let data = stream.lines().filter_map(|line| line.strip_prefix("data: "));
@@ -57,6 +80,8 @@ const MENDED: &str = "{\"todos\": [{\"content\": \"写代码\", \"done\": false}
 fn every_dialect_is_repaired() {
     for (dialect, stream) in [
         ("chat", chat("TodoWrite", &PIECES, "tool_calls")),
+        ("responses", responses("TodoWrite", &PIECES)),
+        ("anthropic", anthropic("TodoWrite", &PIECES)),
     ] {
         let ran = run(&["repair", "--sse", dialect], &stream);
         assert_eq!(
