@@ -40,7 +40,7 @@ pub struct Repaired<'a> {
 /// Repairs a whole text: valid JSON comes back as it is, and so does everything that cannot be repaired without
 /// guessing.
 ///
-/// Takes time linear in the text and never recurses. The [module](self) says what is repaired.
+/// Takes time linear in the text and never recurses. The [module](super) says what is repaired.
 ///
 /// ```
 /// use tool_runtime::repair::{Status, repair};
