@@ -1,4 +1,5 @@
-"""Reads the file given, as often as each line of its input says, and answers with the nanoseconds that took."""
+"""Reads the file given, as often as each line of its input says, and answers with the nanoseconds of
+processor time that took."""
 
 import ast
 import sys
@@ -9,7 +10,7 @@ with open(sys.argv[1], encoding="utf-8") as file:
 ast.literal_eval(text)  # it can, or there is nothing to time
 
 for line in sys.stdin:
-    began = time.perf_counter_ns()
+    began = time.process_time_ns()
     for _ in range(int(line)):
         ast.literal_eval(text)
-    print(time.perf_counter_ns() - began, flush=True)
+    print(time.process_time_ns() - began, flush=True)

@@ -2,11 +2,10 @@
 
 use tool_runtime::repair::{Repairer, Status, repair};
 
-use crate::clock::{short, side_by_side, work};
+use crate::clock::{rounds, short, side_by_side, work};
 use crate::texts;
 
 const LENGTH: usize = 20;
-const ROUNDS: usize = 41;
 
 pub fn run() {
     println!("## In pieces of {LENGTH} bytes\n");
@@ -25,7 +24,10 @@ pub fn run() {
         for (size, bytes) in texts::SIZES {
             let text = text(bytes);
             let pieces = texts::pieces(&text, LENGTH);
-            let timed = side_by_side(&mut [work(|| pushed(&pieces)), work(|| repair(&text))], ROUNDS);
+            let timed = side_by_side(
+                &mut [work(|| pushed(&pieces)), work(|| repair(&text))],
+                rounds(bytes),
+            );
             println!(
                 "| {kind} | {size} | {} | {} | {:.2} | {} | {goal} |",
                 timed[0].rate(text.len()),

@@ -3,7 +3,7 @@
 use serde::de::IgnoredAny;
 use tool_runtime::repair::{Status, repair};
 
-use crate::clock::{Contender, Timed, short, side_by_side, work};
+use crate::clock::{Contender, Timed, rounds, short, side_by_side, work};
 use crate::{others, texts};
 
 /// Megabytes a second for each size, on a machine where `IgnoredAny` reads [`REFERENCE`] of the same list as JSON.
@@ -33,7 +33,7 @@ pub fn run() {
             work(|| serde_json::from_str::<IgnoredAny>(&json)),
         ];
         contenders.extend([node, python].into_iter().flatten());
-        let timed = side_by_side(&mut contenders, if bytes > 1_000_000 { 7 } else { 41 });
+        let timed = side_by_side(&mut contenders, rounds(bytes));
         let mut rest = timed[2..].iter();
         let others = present.map(|present| if present { rest.next() } else { None });
         let rate = |other: Option<&Timed>| other.map_or("left out".into(), |it| it.rate(text.len()));
