@@ -5,3 +5,4 @@ mod warnings;
 mod seed_000;
 mod seed_001;
 mod seed_002;
+mod seed_003;

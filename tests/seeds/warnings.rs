@@ -1,4 +1,4 @@
-//! Counts the warnings that go to `tracing`.
+//! Counts what goes to `tracing` at one level.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,23 +7,38 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Level, Metadata, Subscriber};
 
-#[derive(Clone, Default)]
-pub struct Collected(Arc<AtomicUsize>);
+#[derive(Clone)]
+pub struct Collected {
+    level: Level,
+    count: Arc<AtomicUsize>,
+}
+
+impl Default for Collected {
+    /// Counts warnings.
+    fn default() -> Self {
+        Self::at(Level::WARN)
+    }
+}
 
 impl Collected {
+    pub fn at(level: Level) -> Self {
+        let count = Arc::default();
+        Self { level, count }
+    }
+
     /// Collects what this thread says until the guard is dropped.
     pub fn collect(&self) -> DefaultGuard {
         tracing::subscriber::set_default(self.clone())
     }
 
     pub fn count(&self) -> usize {
-        self.0.load(Ordering::SeqCst)
+        self.count.load(Ordering::SeqCst)
     }
 }
 
 impl Subscriber for Collected {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() == Level::WARN
+        *metadata.level() == self.level
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -35,7 +50,7 @@ impl Subscriber for Collected {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, _: &Event<'_>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
+        self.count.fetch_add(1, Ordering::SeqCst);
     }
 
     fn enter(&self, _: &Id) {}
