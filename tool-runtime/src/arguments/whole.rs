@@ -125,9 +125,9 @@ fn unreadable(text: &str, error: &ParseError) -> Issue {
         ),
         Fault::Syntax(expected) => {
             let rest = text.get(error.offset..).unwrap_or_default();
-            let found = match rest.is_empty() {
-                false => format!("found `{}`", echo(rest.lines().next().unwrap_or_default())),
-                true => "the text ends".to_owned(),
+            let found = match rest.lines().next() {
+                Some(line) => format!("found `{}`", echo(line)),
+                None => "the text ends".to_owned(),
             };
             let message = format!(
                 "not JSON at line {line} column {column} (byte {}): {expected}, {found}; send valid JSON",
