@@ -1,9 +1,119 @@
 //! Text that is not JSON made JSON, where that is no guess: whole, or in pieces as a model sends it.
 //!
-//! Some models answer with `{'todos': [{'content': '…'}]}`, a Python dict where JSON belongs. [`repair`] takes a
-//! whole text, a [`Repairer`] takes it in pieces of any size and passes on at once what is JSON. Both know nothing
-//! of tools, and both keep one promise: **valid JSON leaves byte for byte as it came, and what cannot be repaired
-//! without guessing comes back as it was, with the reason.**
+//! Some models answer with a Python dict where JSON belongs. [`repair`] takes a whole text, a [`Repairer`] takes it in
+//! pieces of any size and passes on at once what is JSON. Both know nothing of tools.
+//!
+//! ```
+//! use tool_runtime::repair::{Status, repair};
+//!
+//! let repaired = repair("{'todos': [{'content': '创建项目结构', 'id': '1', 'done': False}]}");
+//! assert_eq!(repaired.status, Status::Repaired);
+//! assert_eq!(repaired.text, r#"{"todos": [{"content": "创建项目结构", "id": "1", "done": false}]}"#);
+//! ```
+//!
+//! # The promise
+//!
+//! * **Valid JSON leaves byte for byte as it came.** Valid is what RFC 8259 says; who needs the values may still refuse
+//!   them, half a surrogate pair for instance.
+//! * **Nothing is guessed.** A text is followed token by token as JSON and Python define them, in any mixture. Where
+//!   neither has a continuation, a few slips are mended that can be read in one way only. Everything else comes back
+//!   as it was, with the [`Reason`].
+//! * **Text stays text.** Numbers keep their digits; objects keep their order, and the keys that they have twice.
+//! * **What was cut off is never completed.** Half a call must not be executed.
+//! * **What was repaired is JSON.** The result is read once more; if it is not, the original comes back.
+//! * **Time is linear and memory bounded**, whatever comes. Nothing recurses, nothing panics.
+//!
+//! # What a text turns out to be
+//!
+//! | [`Status`] | the text | what comes back |
+//! |---|---|---|
+//! | `Valid` | is JSON | the text |
+//! | `Repaired` | was not | JSON; the [`Fixes`] say what was changed, and where |
+//! | `Truncated` | ended while all of it could be followed | the text, and the [`Reason`] |
+//! | `Refused` | could not be followed without guessing | the text, and the [`Reason`] |
+//!
+//! # What is repaired
+//!
+//! Each kind of change has a [`FixCode`]. Some of them at work:
+//!
+//! ```
+//! use tool_runtime::repair::repair;
+//!
+//! for (text, json) in [
+//!     // Python's strings, literals, numbers and tuples.
+//!     (r"['it\'s', u'a', r'\d', '\x41']", r#"["it's", "a", "\\d", "A"]"#),
+//!     ("{'a': '''two\nlines'''}", r#"{"a": "two\nlines"}"#),
+//!     ("{'a': 'one ' 'two'}", r#"{"a": "one two"}"#),
+//!     ("[True, False, None]", "[true, false, null]"),
+//!     ("[1_000, 0x1F, .5, 5., +1]", "[1000, 31, 0.5, 5.0, 1]"),
+//!     ("('a', 1)", r#"["a", 1]"#),
+//!     // Keys without quotes, commas too many and too few, comments.
+//!     ("{a: 1, 2: 'b'}", r#"{"a": 1, "2": "b"}"#),
+//!     (r#"{"a": [1, 2,],, "b": 3}"#, r#"{"a": [1, 2], "b": 3}"#),
+//!     (r#"{"a": "x" "b": "y"}"#, r#"{"a": "x", "b": "y"}"#),
+//!     ("{\"a\": 1, # one\n \"b\": 2}", "{\"a\": 1, \n \"b\": 2}"),
+//!     // What was not escaped in a string, or should have been once more.
+//!     ("{\"a\": \"two\nlines\"}", r#"{"a": "two\nlines"}"#),
+//!     (r#"{"pattern": "\d+"}"#, r#"{"pattern": "\\d+"}"#),
+//!     (r#"{"a": "say "hi" now"}"#, r#"{"a": "say \"hi\" now"}"#),
+//!     // What stands around an object.
+//!     ("Here it is:\n{\"a\": 1}", r#"{"a": 1}"#),
+//!     (r#"{}{"a": 1}"#, r#"{"a": 1}"#),
+//!     (r#"{"a": 1}{"a": 1}"#, r#"{"a": 1}"#),
+//!     (r#"{"a": 1}}"#, r#"{"a": 1}"#),
+//!     (r#"{\"a\": 1}"#, r#"{"a": 1}"#),
+//! ] {
+//!     assert_eq!(repair(text).text, json);
+//! }
+//! ```
+//!
+//! # What is refused
+//!
+//! Whatever has two readings, or a value that JSON does not have:
+//!
+//! ```
+//! use tool_runtime::repair::{Status, repair};
+//!
+//! for text in [
+//!     r#"["a" "b"]"#,              // one string, or two?
+//!     r#"{"a": "5" pipe"}"#,       // where does the string end?
+//!     r#"{"a": "C:\data\new"}"#,   // is `\n` a line feed?
+//!     "{True: 1}",                 // "True", or "true" as Python's json module would write it?
+//!     "[01]",                      // 1, or a text?
+//!     r#"{"a": [1, 2}"#,           // which bracket is missing?
+//!     "{'a': {1, 2}}",
+//!     "{'a': nan}",
+//!     "{'a': f'{x}'}",
+//!     "I have no tool for that.",
+//! ] {
+//!     let refused = repair(text);
+//!     assert_eq!((refused.status, &*refused.text), (Status::Refused, text));
+//!     assert!(refused.reason.is_some());
+//! }
+//! ```
+//!
+//! # In pieces
+//!
+//! A [`Repairer`] passes valid JSON on as it comes, but for the few bytes that a slip behind them could still change: a
+//! closing quote or a comma until it is seen what follows, an escape, a number or a literal until it is complete, and
+//! all of a number or a literal that is the whole text. From the first byte that is not JSON everything is held until
+//! [`Repairer::finish`], which repairs it.
+//!
+//! ```
+//! use tool_runtime::repair::{Repairer, Status};
+//!
+//! let mut repairer = Repairer::new();
+//! assert_eq!(repairer.push(r#"{"path": "a.rs", "#), r#"{"path": "a.rs""#);
+//! assert_eq!(repairer.push(r#""all": "#), r#", "all": "#);
+//! assert_eq!(repairer.push("Tr"), "");
+//! assert_eq!(repairer.push("ue}"), "");
+//!
+//! let finished = repairer.finish();
+//! assert_eq!((finished.status, &*finished.rest), (Status::Repaired, "true}"));
+//! ```
+//!
+//! The result does not depend on the pieces, and what was passed on is never taken back: so the [`Limits`] of what is
+//! held count in a whole text, too. [`stream`] finds the pieces in the answer of a model's server.
 
 mod limits;
 mod fixes;
