@@ -18,6 +18,17 @@ pub struct Fix {
 }
 
 /// The changes of one repair: the first 64 in full, and how many there were of each kind.
+///
+/// ```
+/// use tool_runtime::repair::{FixCode, repair};
+///
+/// let fixes = repair("{'done': True}").fixes;
+/// assert_eq!(fixes.total(), 2);
+/// assert!(fixes.counts().eq([(FixCode::SingleQuotes, 1), (FixCode::PythonLiteral, 1)]));
+///
+/// let literal = &fixes.first()[1];
+/// assert_eq!((literal.code.as_str(), literal.offset), ("python_literal", 9));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fixes {
     first: Vec<Fix>,

@@ -1,12 +1,17 @@
 //! How much a repair keeps and looks at. The limits are part of its meaning: whole text and text in pieces meet
 //! the same ones, so both give the same result.
 
-/// The limits of a repair. Text that goes over one comes back as it was.
+/// The limits of a repair.
+///
+/// Text that goes over one comes back as it was. Of JSON only [`depth`](Self::depth) asks for that: the other limits
+/// are about what a repair must still be able to change.
 ///
 /// ```
-/// use tool_runtime::repair::{Limits, Repairer};
+/// use tool_runtime::repair::{Limits, Status, repair_with};
 ///
-/// let repairer = Repairer::with(Limits { depth: 8, ..Limits::default() });
+/// let limits = Limits { depth: 2, ..Limits::default() };
+/// assert_eq!(repair_with("[[1], [2]]", limits).status, Status::Valid);
+/// assert_eq!(repair_with("[[1], [[2]]]", limits).status, Status::Refused);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -14,12 +19,13 @@ pub struct Limits {
     pub depth: usize,
     /// How many bytes are kept from the first that is not JSON to the end. 64 MiB unless set.
     pub held: usize,
-    /// How many bytes that were already passed on are kept, to recognize an object that comes twice. 1 MiB unless
-    /// set.
+    /// How many bytes that were already passed on are kept, to recognize an object that comes twice and to judge
+    /// quotes that were not escaped. Behind more than that, both are refused. 1 MiB unless set.
     pub sent: usize,
-    /// How many bytes of white space are held behind a comma or a closing quote. 1,024 unless set.
+    /// How many bytes of white space are held behind a comma or a closing quote; behind more, neither can be changed
+    /// any more. 1,024 unless set.
     pub space: usize,
-    /// How many bytes of a number are held. 64 unless set.
+    /// How many bytes of a number are held; a longer one can not be changed any more. 64 unless set.
     pub number: usize,
 }
 

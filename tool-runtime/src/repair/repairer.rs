@@ -15,7 +15,7 @@ use super::tail::{self, Mended, Unmended};
 pub enum Status {
     /// JSON; nothing was changed.
     Valid,
-    /// Not JSON; it was repaired, and the result is.
+    /// It was not JSON, and the result is.
     Repaired,
     /// It ended while everything so far could be followed. Nothing was changed: half a call must not be executed.
     Truncated,
@@ -87,7 +87,8 @@ pub fn repair_with(text: &str, limits: Limits) -> Repaired<'_> {
 /// The repair of a text that comes in pieces.
 ///
 /// What [`push`](Self::push) and [`finish`](Self::finish) return, put together, is what [`repair`] returns of the
-/// whole text, whatever the pieces; and what was returned is never taken back.
+/// whole text, whatever the pieces; and what was returned is never taken back. The [module](super) says what
+/// is held until when. Kept are up to [`Limits::sent`] and [`Limits::held`] bytes, whatever comes.
 ///
 /// ```
 /// use tool_runtime::repair::{Repairer, Status};
@@ -131,9 +132,9 @@ pub struct Finished {
     pub rest: String,
     /// What the text turned out to be.
     pub status: Status,
-    /// What was changed.
+    /// What was changed; empty unless the status is [`Repaired`](Status::Repaired).
     pub fixes: Fixes,
-    /// Why nothing was changed.
+    /// Why nothing was changed, for [`Truncated`](Status::Truncated) and [`Refused`](Status::Refused).
     pub reason: Option<Reason>,
 }
 
@@ -155,7 +156,8 @@ impl Repairer {
         }
     }
 
-    /// Whether the result of a repair is checked to be JSON before it is passed on; on unless switched off.
+    /// Whether the result of a repair is read once more, and is refused if it is not JSON; on unless switched off.
+    ///
     #[must_use]
     pub fn validate(mut self, validate: bool) -> Self {
         self.validate = validate;
@@ -195,51 +197,50 @@ impl Repairer {
 
     /// Ends the text: what is still held is repaired, or comes back as it was.
     pub fn finish(self) -> Finished {
-        let held = self.text.get(self.sent - self.dropped..).unwrap_or_default();
-        let unchanged = |status, reason| Finished {
-            rest: held.to_owned(),
-            status,
-            fixes: Fixes::default(),
-            reason,
-        };
-        match &self.state {
+        let (status, reason) = match &self.state {
             State::Scanning(scanner) => match scanner.finish() {
-                Ok(()) => unchanged(Status::Valid, None),
-                Err(reason) => unchanged(Status::Truncated, Some(reason)),
+                Ok(()) => (Status::Valid, None),
+                Err(reason) => (Status::Truncated, Some(reason)),
             },
-            State::GivenUp(reason) => unchanged(Status::Refused, Some(reason.clone())),
+            State::GivenUp(reason) => (Status::Refused, Some(reason.clone())),
             State::Deviated(deviation) => {
-                let sent = (self.dropped == 0 && self.sent <= self.limits.sent)
-                    .then(|| self.text.get(..self.sent))
-                    .flatten();
-                match settle(held, sent, deviation, self.limits, self.validate) {
-                    Ok(mended) => Finished {
-                        rest: mended.text,
-                        status: Status::Repaired,
-                        fixes: mended.fixes,
-                        reason: None,
-                    },
-                    Err(Unmended::Truncated(reason)) => unchanged(Status::Truncated, Some(reason)),
-                    Err(Unmended::Refused(reason)) => unchanged(Status::Refused, Some(reason)),
+                let (sent, held) = self.text.split_at(self.sent - self.dropped);
+                let sent_kept = (self.sent <= self.limits.sent).then_some(sent);
+                match settle(held, sent_kept, deviation, self.limits, self.validate) {
+                    Ok(mended) => {
+                        return Finished {
+                            rest: mended.text,
+                            status: Status::Repaired,
+                            fixes: mended.fixes,
+                            reason: None,
+                        };
+                    }
+                    Err(Unmended::Truncated(reason)) => (Status::Truncated, Some(reason)),
+                    Err(Unmended::Refused(reason)) => (Status::Refused, Some(reason)),
                 }
             }
-        }
+        };
+        self.unchanged(status, reason)
     }
 
     /// Ends a text that was cut off (`finish_reason: "length"`): whatever it looks like, it is truncated, and what
     /// is held comes back as it was.
     pub fn cut_off(self) -> Finished {
-        let rest = self
-            .text
-            .get(self.sent - self.dropped..)
-            .unwrap_or_default()
-            .to_owned();
-        let reason = Reason::new(self.dropped + self.text.len(), "the text was cut off here");
+        let end = self.dropped + self.text.len();
+        self.unchanged(
+            Status::Truncated,
+            Some(Reason::new(end, "the text was cut off here")),
+        )
+    }
+
+    fn unchanged(mut self, status: Status, reason: Option<Reason>) -> Finished {
+        self.text.drain(..self.sent - self.dropped);
+        self.text.shrink_to_fit();
         Finished {
-            rest,
-            status: Status::Truncated,
+            rest: self.text,
+            status,
             fixes: Fixes::default(),
-            reason: Some(reason),
+            reason,
         }
     }
 
