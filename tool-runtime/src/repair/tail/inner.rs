@@ -44,10 +44,14 @@ pub(super) fn judge(
                     let closed = !inner.is_empty() && (even || apostrophes) && string.ends_at(follower);
                     return closed.then_some(Judged { end: at, inner });
                 }
-                pairs &= if inner.len() % 2 == 0 {
-                    string.opens(at)
-                } else {
-                    string.closes(at)
+                if string.is_beside_prefix(at) {
+                    return None;
+                }
+                pairs &= match inner.last() {
+                    Some(opening) if inner.len() % 2 == 1 => {
+                        string.closes(at) && string.says_something(*opening, at)
+                    }
+                    _ => string.opens(at),
                 };
                 apostrophes &= string.is_apostrophe(at);
                 if !pairs && !apostrophes {
@@ -92,6 +96,34 @@ impl Doubtful<'_> {
         before.is_some_and(|before| !before.is_whitespace() && !matches!(before, ',' | ':' | '[' | '{' | '('))
             && !self.behind_escaped_space(at)
             && self.after(at).is_some_and(|after| !after.is_ascii_alphanumeric())
+    }
+
+    /// Whether there is more than punctuation between two quotes: `"a"-"b"` may be two strings.
+    fn says_something(&self, opening: usize, closing: usize) -> bool {
+        let between = self.text.get(opening + 1..closing).unwrap_or_default();
+        between.contains(|inside: char| inside.is_ascii_alphanumeric() || !inside.is_ascii())
+    }
+
+    /// Whether the quote at `at` may open a string of Python with a prefix, or close one that such a string follows:
+    /// `u'a, u'b'`, `'a'r'b'`.
+    fn is_beside_prefix(&self, at: usize) -> bool {
+        let is_letter = |byte: &u8| matches!(byte.to_ascii_lowercase(), b'u' | b'r' | b'b' | b'f');
+        let bytes = self.text.as_bytes();
+        let behind = bytes.get(at + 1..).unwrap_or_default();
+        let letters = behind.iter().take(3).take_while(|byte| is_letter(byte)).count();
+        let opens = (1..=2).contains(&letters) && matches!(behind.get(letters), Some(b'"' | b'\''));
+        let word = self
+            .backwards(at)
+            .take_while(|before| before.is_alphanumeric() || *before == '_');
+        let mut word = word
+            .take(3)
+            .map(|letter| u8::try_from(letter).unwrap_or_default());
+        let before = match (word.next(), word.next(), word.next()) {
+            (Some(one), None, _) => is_letter(&one),
+            (Some(one), Some(two), None) => is_letter(&one) && is_letter(&two),
+            _ => false,
+        };
+        opens || before
     }
 
     /// Whether the quote at `at` stands between two letters, as in `it's`.
@@ -269,6 +301,7 @@ mod tests {
             (r"{'a': ‹it's fine'}", r"it\'s fine"),
             (r"{'a': ‹it's what's there', 'b': 1}", r"it\'s what\'s there"),
             (r"{'a': ‹rock 'n' roll'}", r"rock \'n\' roll"),
+            (r"{'a': ‹l'eau d'ici, menu's'}", r"l\'eau d\'ici, menu\'s"),
             (r#"{"a": ‹say, "hi there" now"}"#, r#"say, \"hi there\" now"#),
         ] {
             assert_eq!(judged(text).unwrap_or_default(), string, "{text}");
@@ -314,6 +347,15 @@ mod tests {
             r#"["a", ‹x, "b", "c"]"#,
             "{\"a\": ‹x,\n  \"b\": \"y\"}",
             "[‹x\n \"b\"\n]",
+            // A comma became something else.
+            r#"["a", ‹/"-"b"]"#,
+            r#"["a", ‹x/"."b"]"#,
+            // A quote was lost before a string with a prefix, or there are two strings.
+            r"[u‹b, u'c']",
+            r"{u'a': u‹b, u'c', u'd': 1}",
+            r"{'a': ‹b, rb'c'}",
+            r"{'a': ‹b'u'c'}",
+            r#"{"a": ‹say "r" now"}"#,
             // Apostrophes.
             r"['x', ‹it's', 'b']",
             r"{'a': ‹it's 'hi' now'}",
