@@ -3,7 +3,7 @@
 
 use super::super::fixes::FixCode;
 use super::draft::Draft;
-use super::frame::{Kind, Last, State};
+use super::frame::{Comma, Kind, Last, State};
 use super::gap::{self, Gap, gap};
 use super::inner;
 use super::key;
@@ -70,7 +70,7 @@ pub(super) fn close(draft: &mut Draft<'_>) -> State {
 }
 
 /// Reads what follows a comma: another value, or a bracket that makes the comma too many.
-pub(super) fn next(draft: &mut Draft<'_>, comma: Option<usize>) -> Result<State, Unmended> {
+pub(super) fn next(draft: &mut Draft<'_>, comma: Option<Comma>) -> Result<State, Unmended> {
     let gap = gap(draft, gap::Next::Content)?;
     let at = draft.at;
     let (Some(byte), Some(inside)) = (draft.byte(), draft.inside()) else {
@@ -82,11 +82,11 @@ pub(super) fn next(draft: &mut Draft<'_>, comma: Option<usize>) -> Result<State,
         if inside != Kind::Parentheses {
             draft.fix(
                 FixCode::TrailingComma,
-                at,
+                comma.at,
                 "a comma before a closing bracket was removed",
             );
         }
-        draft.out.remove(comma);
+        draft.out.remove(comma.written);
         return Ok(close(draft));
     }
     if inside != Kind::Object {
@@ -109,7 +109,10 @@ fn comma(draft: &mut Draft<'_>) -> Result<State, Unmended> {
             return Err(draft.refuse(at, "strings side by side in a tuple: a comma may be missing"));
         }
     }
-    let comma = Some(draft.out.len());
+    let comma = Some(Comma {
+        at,
+        written: draft.out.len(),
+    });
     draft.copy(1);
     Ok(State::Next { comma })
 }

@@ -34,15 +34,24 @@ pub(super) struct Frame {
     pub(super) joined: bool,
 }
 
+/// Where a comma stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Comma {
+    /// From the start of the rest.
+    pub(super) at: usize,
+    /// In the output.
+    pub(super) written: usize,
+}
+
 /// What may come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Root,
     /// The first item or key of a container, or its end.
     First,
-    /// What follows a comma; where that stands in the output, if it can still be removed.
+    /// What follows a comma, if it can still be removed.
     Next {
-        comma: Option<usize>,
+        comma: Option<Comma>,
     },
     Colon,
     Value,
