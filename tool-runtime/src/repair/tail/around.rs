@@ -43,7 +43,9 @@ fn prose_before(draft: &mut Draft<'_>, len: usize) -> Result<(), Unmended> {
     let label = line
         .strip_suffix(colon)
         .is_some_and(|label| !label.trim_end().contains(char::is_whitespace) || label.ends_with(['\'', '`']));
-    if prose.contains(['"', '}', ']']) || assigned || label || is_scalar(prose) {
+    // A bracket may have become something else; only a fence says as little.
+    let says_nothing = !prose.contains(char::is_alphanumeric) && !prose.ends_with("```");
+    if prose.contains(['"', '}', ']']) || assigned || label || says_nothing || is_scalar(prose) {
         let message = "text before an object that may be more than an introduction";
         return Err(draft.refuse(at, message));
     }

@@ -67,9 +67,6 @@ fn comment(draft: &mut Draft<'_>, next: Next) -> Result<(), Unmended> {
     let rest = draft.from(at);
     let len = rest.find(['\n', '\r']).unwrap_or(rest.len());
     let text = rest.get(..len).unwrap_or_default();
-    if len == rest.len() {
-        return Err(draft.ends_with("the text ends inside a comment"));
-    }
     if next == Next::Content && !matches!(text.as_bytes(), [b'#'] | [b'#', b' ' | b'\t', ..]) {
         return Err(draft.refuse(at, "`#` where a value or a key belongs, and no space behind it"));
     }
@@ -82,9 +79,25 @@ fn comment(draft: &mut Draft<'_>, next: Next) -> Result<(), Unmended> {
     if has_quote(text) {
         return Err(draft.refuse(at, "a comment with a quote in it may be part of a string"));
     }
+    if !says_no_value(text) {
+        let message = "a comment that may be a value, behind another character that became `#`";
+        return Err(draft.refuse(at, message));
+    }
+    if len == rest.len() {
+        return Err(draft.ends_with("the text ends inside a comment"));
+    }
     draft.fix(FixCode::Comment, at, "a comment was removed");
     draft.at += len;
     Ok(())
+}
+
+/// Whether nothing is lost with the comment that would be a value without its `#`.
+fn says_no_value(comment: &str) -> bool {
+    let text = comment.trim_start_matches('#').trim_start();
+    let word = text.find(|next: char| !next.is_alphanumeric());
+    let word = text.get(..word.unwrap_or(text.len())).unwrap_or_default();
+    let literal = matches!(word, "true" | "false" | "null" | "True" | "False" | "None");
+    text.is_empty() || text.starts_with(char::is_alphabetic) && !literal
 }
 
 /// Whether there is a quote that is no apostrophe.

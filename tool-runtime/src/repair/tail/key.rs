@@ -76,6 +76,9 @@ fn name_key(draft: &mut Draft<'_>) -> Result<State, Unmended> {
         let message = format!("`{name}` as a key: JSON has only strings there, and which is not certain");
         return Err(draft.refuse(at, message));
     }
+    if name.ends_with('-') {
+        return Err(draft.refuse(at, "a key without quotes that ends in what may have been one"));
+    }
     if !colon_follows(behind) {
         return Err(draft.refuse(at, "a key belongs here, and a colon behind it"));
     }
