@@ -23,7 +23,24 @@ pub(super) enum Next {
 }
 
 /// Copies white space and removes comments.
+#[inline]
 pub(super) fn gap(draft: &mut Draft<'_>, next: Next) -> Result<Gap, Unmended> {
+    let is_solid = |byte: Option<&u8>| byte.is_some_and(|byte| matches!(byte, b'!' | b'"' | b'$'..=b'~'));
+    let rest = draft.text.as_bytes().get(draft.at..).unwrap_or_default();
+    if is_solid(rest.first()) {
+        return Ok(Gap::default());
+    }
+    if rest.first() == Some(&b' ') && is_solid(rest.get(1)) {
+        draft.replace(1, " ");
+        return Ok(Gap {
+            space: true,
+            ..Gap::default()
+        });
+    }
+    long_gap(draft, next)
+}
+
+fn long_gap(draft: &mut Draft<'_>, next: Next) -> Result<Gap, Unmended> {
     let mut gap = Gap::default();
     loop {
         match draft.byte() {

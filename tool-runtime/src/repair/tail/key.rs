@@ -6,6 +6,7 @@ use super::frame::State;
 use super::literal;
 use super::mended::Unmended;
 use super::number::{self, BadNumber};
+use super::skim;
 use super::string::{pair, smart, string};
 
 /// Words that are no keys: whether `True` is `"true"` or `"True"` depends on who writes it.
@@ -23,8 +24,11 @@ const LITERALS: [&str; 11] = [
     "inf",
 ];
 
-/// Reads the key that begins here.
+/// Reads the key that begins here, and what follows as far as that is of the usual form.
 pub(super) fn key(draft: &mut Draft<'_>) -> Result<State, Unmended> {
+    if let Some(state) = skim::members(draft) {
+        return Ok(state);
+    }
     let at = draft.at;
     let rest = draft.from(at);
     match literal::opening(rest.as_bytes()) {

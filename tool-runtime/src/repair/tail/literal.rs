@@ -19,6 +19,14 @@ impl Form {
         raw: false,
         python: false,
     };
+
+    /// As Python writes a string, as a rule.
+    pub(super) const SINGLE: Self = Self {
+        quote: b'\'',
+        triple: false,
+        raw: false,
+        python: true,
+    };
 }
 
 /// A string literal that is being read, or was the last to be.

@@ -11,6 +11,7 @@ mod literal;
 mod draft;
 mod gap;
 mod string;
+mod skim;
 mod key;
 mod value;
 mod after;

@@ -11,6 +11,7 @@ use super::literal::{Form, Literal, Opening};
 use super::mended::Unmended;
 use contents::contents;
 
+pub(super) use run::plain;
 pub(super) use smart::{pair, smart};
 
 /// Reads the literal that begins here.
@@ -92,14 +93,16 @@ fn begin(draft: &mut Draft<'_>, opening: Opening, key: bool) -> Result<(), Unmen
     if form.triple {
         triple(draft, at + prefix)?;
     } else if form.quote == b'\'' {
-        draft.evidence.python();
-        draft.fix(
-            FixCode::SingleQuotes,
-            at + prefix,
-            "single quotes became double quotes",
-        );
+        note_single_quotes(draft, at + prefix);
     }
     Ok(())
+}
+
+/// Notes that the quotes at `at` became double ones.
+#[inline]
+pub(super) fn note_single_quotes(draft: &mut Draft<'_>, at: usize) {
+    draft.evidence.python();
+    draft.fix(FixCode::SingleQuotes, at, "single quotes became double quotes");
 }
 
 fn triple(draft: &mut Draft<'_>, at: usize) -> Result<(), Unmended> {

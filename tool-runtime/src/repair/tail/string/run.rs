@@ -7,6 +7,7 @@ const DOUBLE_QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
 const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
 
 /// How many bytes come before the next `"`, `quote`, backslash or control character, or the end.
+#[inline]
 pub(in super::super) fn plain(bytes: &[u8], quote: u8) -> usize {
     let quotes = ONES * u64::from(quote);
     let mut rest = bytes;
