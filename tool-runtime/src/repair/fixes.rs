@@ -1,7 +1,6 @@
 //! What a repair changed, and why it changed nothing.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -32,7 +31,8 @@ pub struct Fix {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fixes {
     first: Vec<Fix>,
-    counts: BTreeMap<FixCode, usize>,
+    /// In the order of [`FixCode::ALL`].
+    counts: [usize; FixCode::ALL.len()],
 }
 
 impl Fixes {
@@ -46,21 +46,25 @@ impl Fixes {
 
     /// How many there were of each kind, all of them counted.
     pub fn counts(&self) -> impl Iterator<Item = (FixCode, usize)> + '_ {
-        self.counts.iter().map(|(code, count)| (*code, *count))
+        let counts = FixCode::ALL.iter().copied().zip(self.counts);
+        counts.filter(|(_, count)| *count > 0)
     }
 
     /// How many there were in all.
     pub fn total(&self) -> usize {
-        self.counts.values().sum()
+        self.counts.iter().sum()
     }
 
     /// Whether nothing was changed.
     pub fn is_empty(&self) -> bool {
-        self.counts.is_empty()
+        self.counts.iter().all(|count| *count == 0)
     }
 
+    #[inline]
     pub(super) fn add(&mut self, code: FixCode, offset: usize, message: impl Into<Cow<'static, str>>) {
-        *self.counts.entry(code).or_default() += 1;
+        if let Some(count) = self.counts.get_mut(code as usize) {
+            *count += 1;
+        }
         if self.first.len() < Self::KEPT {
             self.first.push(Fix {
                 code,
