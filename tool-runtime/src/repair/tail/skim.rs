@@ -51,9 +51,8 @@ fn copy(draft: &mut Draft<'_>, from: usize, to: usize) {
 /// any care.
 #[inline]
 fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let contents = match bytes.get(at..)? {
-        [b'\'', contents @ ..] => contents,
-        _ => return None,
+    let [b'\'', contents @ ..] = bytes.get(at..)? else {
+        return None;
     };
     let len = plain(contents, b'\'');
     match contents.get(len..)? {
