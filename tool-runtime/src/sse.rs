@@ -134,6 +134,11 @@ impl Framer {
         self.finished = true;
     }
 
+    /// The bytes that no frame has given out yet: for who does not want frames any more.
+    pub fn rest(&self) -> &[u8] {
+        self.buffer.get(self.start..).unwrap_or_default()
+    }
+
     /// The next frame, or `None` when more bytes are needed to know it (or nothing is left).
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
         if !self.begun {

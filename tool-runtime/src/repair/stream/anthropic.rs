@@ -23,6 +23,8 @@ pub(super) struct Anthropic {
 #[derive(Debug)]
 struct Block {
     index: String,
+    /// The index that its last piece had, if that was another.
+    changed_index: Option<String>,
     call: Call,
     stop: Stop,
 }
@@ -112,6 +114,7 @@ impl Anthropic {
             let owned = |text: &Option<Cow<'_, str>>| text.as_deref().map(str::to_owned);
             self.blocks.push(Block {
                 index: index.to_owned(),
+                changed_index: None,
                 call: Call::new(
                     desk.ledger,
                     owned(&located.id),
@@ -139,11 +142,10 @@ impl Anthropic {
             && let Some(piece) = Piece::of(payload.slice(span))
             && let Some(block) = self.open(located.index)
         {
-            if let Some(index) = located.index
-                && block.index != index
-            {
-                index.clone_into(&mut block.index);
-            }
+            block.changed_index = located
+                .index
+                .filter(|index| block.index != *index)
+                .map(str::to_owned);
             edits.push(Edit {
                 call: block.call.serial,
                 span: span.clone(),
@@ -225,8 +227,10 @@ impl Anthropic {
     }
 
     fn position(&self, index: Option<&str>) -> Option<usize> {
+        let of_index =
+            |block: &Block, index| block.index == index || block.changed_index.as_deref() == Some(index);
         self.blocks.iter().rposition(|block| {
-            matches!(block.stop, Stop::Open) && index.is_none_or(|index| block.index == index)
+            matches!(block.stop, Stop::Open) && index.is_none_or(|index| of_index(block, index))
         })
     }
 }

@@ -110,6 +110,13 @@ impl Call {
         }
     }
 
+    /// Learns the name, or a further part of it as long as there are no arguments.
+    pub(super) fn name(&mut self, name: &str) {
+        if self.tool.is_empty() || (!self.begun() && self.tool != name) {
+            self.tool.push_str(name);
+        }
+    }
+
     /// Whether any arguments came.
     pub(super) fn begun(&self) -> bool {
         !matches!(self.flow, Flow::Undecided)
@@ -172,7 +179,15 @@ impl Call {
     /// Ends the arguments: they are complete, or they were cut off. Calls that are not repaired have no outcome.
     pub(super) fn end(&mut self, cut: bool, ledger: &mut Ledger) -> Option<Outcome> {
         match std::mem::replace(&mut self.flow, Flow::Ended) {
-            Flow::Undecided | Flow::Foreign | Flow::Ended => None,
+            Flow::Undecided | Flow::Ended => None,
+            Flow::Foreign if ledger.fixing.target_tools.contains(&self.tool) => {
+                let message = "the name of the tool came behind its first arguments";
+                Some(Outcome::refused(String::new(), Reason::new(0, message), false))
+            }
+            Flow::Foreign => {
+                ledger.pass_by(&self.tool);
+                None
+            }
             Flow::GivenUp { reason, not_json } => Some(Outcome::refused(String::new(), reason, not_json)),
             Flow::Repairing(mut repairing) => {
                 ledger.held -= repairing.held;
@@ -238,7 +253,6 @@ impl Call {
 
     fn decide(&mut self, ledger: &mut Ledger) {
         if !ledger.fixing.target_tools.contains(&self.tool) {
-            ledger.pass_by(&self.tool);
             self.flow = Flow::Foreign;
             return;
         }

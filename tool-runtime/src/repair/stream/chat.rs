@@ -168,17 +168,18 @@ impl Chat {
         if let Some(at) = by_id() {
             return Found::Same(at);
         }
-        match position(&|_| true) {
-            Some(at) if delta.name.is_none() && (delta.id.is_none() || delta.has_text) => Found::Same(at),
-            Some(at)
-                if delta.index.is_none()
-                    && delta.id.is_none()
-                    && self.calls.get(at).is_some_and(|entry| !entry.call.begun()) =>
-            {
-                Found::Same(at)
+        let last = position(&|_| true).and_then(|at| Some((at, self.calls.get(at)?)));
+        if let Some((at, entry)) = last {
+            let goes_on = delta.name.is_none() && (delta.id.is_none() || delta.has_text);
+            let names_nothing = delta.index.is_none() && delta.id.is_none();
+            if goes_on || (names_nothing && !entry.call.begun()) {
+                return Found::Same(at);
             }
-            _ => Found::New(None),
         }
+        // A call that names nothing cannot be gone on with behind another.
+        Found::New(position(&|entry| {
+            entry.index.is_none() && entry.call.id.is_none()
+        }))
     }
 
     fn end_where(
@@ -212,7 +213,7 @@ impl Entry {
         match (&delta.id, &delta.name) {
             (Some(id), Some(_)) => self.call.id.as_deref().map_or(self.call.begun(), |own| own != id),
             (Some(id), None) => !delta.has_text && self.call.id.as_deref().is_some_and(|own| own != id),
-            (None, Some(name)) => self.call.begun() && self.call.tool != **name,
+            (None, Some(name)) => self.call.begun() && !self.call.tool.is_empty() && self.call.tool != **name,
             (None, None) => false,
         }
     }
@@ -230,11 +231,8 @@ impl Entry {
             self.by_id |= self.call.id.is_some();
             self.call.id = Some(id.clone().into_owned());
         }
-        if let Some(name) = &delta.name
-            && !self.call.begun()
-            && self.call.tool != **name
-        {
-            self.call.tool.push_str(name);
+        if let Some(name) = &delta.name {
+            self.call.name(name);
         }
     }
 

@@ -107,31 +107,28 @@ impl StreamRepairer {
     }
 
     fn take_frames(&mut self, out: &mut Vec<u8>) {
+        let mut desk = Desk {
+            ledger: &mut self.ledger,
+            out,
+        };
         while let Some(frame) = self.framer.next_frame() {
-            let mut desk = Desk {
-                ledger: &mut self.ledger,
-                out,
-            };
             match frame {
-                Frame::Event(event) if !self.passing => self.calls.event(&event, &mut desk),
-                Frame::Oversized { raw, .. } if !self.passing => {
+                Frame::Event(event) => self.calls.event(&event, &mut desk),
+                Frame::Oversized { raw, .. } => {
                     let message = format!("an event of more than {} bytes", desk.ledger.limits.event);
                     self.calls.give_up(&message, &mut desk);
                     desk.send(raw);
                     self.passing = true;
                 }
-                other => desk.send(other.raw()),
+                Frame::Between(raw) => desk.send(raw),
             }
-            if self.ledger.lost && !self.passing {
-                let message = format!("more than {} calls at once", self.ledger.limits.calls);
-                self.calls.give_up(
-                    &message,
-                    &mut Desk {
-                        ledger: &mut self.ledger,
-                        out,
-                    },
-                );
+            if desk.ledger.lost {
+                let message = format!("more than {} calls at once", desk.ledger.limits.calls);
+                self.calls.give_up(&message, &mut desk);
                 self.passing = true;
+            }
+            if self.passing {
+                return desk.send(self.framer.rest());
             }
         }
     }
