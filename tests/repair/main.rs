@@ -16,3 +16,4 @@ mod slips;
 mod soup;
 mod spelt;
 mod written;
+mod streams;

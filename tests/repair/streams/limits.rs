@@ -1,0 +1,137 @@
+//! Streams that ask for more than is kept: what goes over a limit passes as it came.
+
+use tool_runtime::repair::stream::{Dialect, StreamLimits};
+use tool_runtime::repair::{FormatFixing, Limits, Status};
+
+use super::client::calls;
+use super::sent::{Sent, send};
+
+fn piece(index: usize, head: &str, arguments: &str) -> String {
+    let arguments = serde_json::to_string(arguments).unwrap();
+    format!(
+        "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{{\"index\":{index},{head}\
+         \"function\":{{\"name\":\"TodoWrite\",\"arguments\":{arguments}}}}}]}}}}]}}\n\n"
+    )
+}
+
+fn sent(stream: &str, limits: StreamLimits) -> Sent {
+    let fixing = FormatFixing::default();
+    let whole = send(Dialect::ChatCompletions, &fixing, limits, [stream.as_bytes()]);
+    for size in [1, 7, 64] {
+        let pieces = send(
+            Dialect::ChatCompletions,
+            &fixing,
+            limits,
+            stream.as_bytes().chunks(size),
+        );
+        assert_eq!(pieces, whole, "in pieces of {size}");
+    }
+    whole
+}
+
+fn assert_as_it_came(stream: &str, sent: &Sent) {
+    let arguments = |bytes: &[u8]| -> Vec<String> {
+        calls(Dialect::ChatCompletions, bytes)
+            .into_iter()
+            .map(|call| call.arguments)
+            .collect()
+    };
+    assert_eq!(arguments(&sent.bytes), arguments(stream.as_bytes()));
+}
+
+#[test]
+fn behind_an_event_over_the_limit_everything_passes() {
+    let big = format!("data: {}\n\n", "x".repeat(1000));
+    let stream = [
+        &piece(0, "", "{'a'"),
+        &*big,
+        &piece(0, "", ": 1}"),
+        "data: [DONE]\n\n",
+    ]
+    .concat();
+    let sent = sent(
+        &stream,
+        StreamLimits {
+            event: 500,
+            ..StreamLimits::default()
+        },
+    );
+    assert_as_it_came(&stream, &sent);
+    assert_eq!(sent.records.len(), 1);
+    assert_eq!(sent.records[0].status, Status::Refused);
+    assert!(
+        sent.records[0]
+            .reason
+            .as_ref()
+            .unwrap()
+            .message
+            .contains("500 bytes")
+    );
+}
+
+#[test]
+fn with_more_calls_than_are_followed_everything_passes() {
+    let pieces = |text: &str| -> String {
+        (0..5)
+            .map(|at| piece(at, &format!("\"id\":\"call_{at}\","), text))
+            .collect()
+    };
+    let stream = pieces("{'a'") + &pieces(": 1}") + "data: [DONE]\n\n";
+    let sent = sent(
+        &stream,
+        StreamLimits {
+            calls: 4,
+            ..StreamLimits::default()
+        },
+    );
+    assert_as_it_came(&stream, &sent);
+    assert_eq!(sent.records.len(), 5);
+    assert!(sent.records.iter().all(|record| record.status == Status::Refused));
+}
+
+#[test]
+fn the_call_that_is_held_over_the_limit_passes_and_the_others_are_repaired() {
+    let stream = [
+        piece(0, "\"id\":\"a\",", "{'a'"),
+        piece(1, "\"id\":\"b\",", "{'b': '"),
+        piece(1, "", &"x".repeat(100)),
+        piece(1, "", "'}"),
+        piece(0, "", ": 1}"),
+    ]
+    .concat();
+    let sent = sent(
+        &stream,
+        StreamLimits {
+            held: 100,
+            ..StreamLimits::default()
+        },
+    );
+    let heard = calls(Dialect::ChatCompletions, &sent.bytes);
+    assert_eq!(heard[0].arguments, r#"{"a": 1}"#);
+    assert_eq!(heard[1].arguments, format!("{{'b': '{}'}}", "x".repeat(100)));
+    let status: Vec<Status> = sent.records.iter().map(|record| record.status).collect();
+    assert_eq!(status, [Status::Repaired, Status::Refused]);
+}
+
+#[test]
+fn the_limits_of_the_repair_hold_here_too() {
+    let stream = [
+        piece(0, "", "{'a': '"),
+        piece(0, "", &"x".repeat(100)),
+        piece(0, "", "'}"),
+    ]
+    .concat();
+    let arguments = Limits {
+        held: 50,
+        ..Limits::default()
+    };
+    let sent = sent(
+        &stream,
+        StreamLimits {
+            arguments,
+            ..StreamLimits::default()
+        },
+    );
+    assert_as_it_came(&stream, &sent);
+    assert_eq!(sent.records[0].status, Status::Refused);
+}

@@ -1,0 +1,35 @@
+//! A stream through the repair.
+
+use tool_runtime::repair::FormatFixing;
+use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamLimits, StreamRepairer};
+
+/// What left, and what was told of it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Sent {
+    pub bytes: Vec<u8>,
+    pub records: Vec<RepairRecord>,
+    pub passed_by: Vec<String>,
+}
+
+pub fn send<'a>(
+    dialect: Dialect,
+    fixing: &FormatFixing,
+    limits: StreamLimits,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> Sent {
+    let mut repairer = StreamRepairer::with(dialect, fixing.clone(), limits);
+    let mut bytes = Vec::new();
+    for piece in pieces {
+        repairer.push(piece, &mut bytes);
+    }
+    repairer.finish(&mut bytes);
+    Sent {
+        bytes,
+        records: repairer.take_records(),
+        passed_by: repairer.passed_by().to_vec(),
+    }
+}
+
+pub fn send_whole(dialect: Dialect, fixing: &FormatFixing, stream: &[u8]) -> Sent {
+    send(dialect, fixing, StreamLimits::default(), [stream])
+}
