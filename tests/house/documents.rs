@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use tool_runtime::issue::Code;
+use tool_runtime::repair::FixCode;
 
 use crate::sources::text;
 
@@ -89,6 +90,22 @@ fn the_rules_of_coercion_name_every_code() {
     assert!(
         missing.is_empty(),
         "docs/coercion.md says when each code arises; it does not name: {}",
+        missing.join(", "),
+    );
+}
+
+#[test]
+fn the_reference_of_the_repair_names_every_code() {
+    let reference = text("tool-gateway/README.md");
+    let unnamed = |code: &&FixCode| !reference.contains(&format!("\n| `{}` | ", code.as_str()));
+    let missing: Vec<&str> = FixCode::ALL
+        .iter()
+        .filter(unnamed)
+        .map(|code| code.as_str())
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "tool-gateway/README.md has a row for each code of a repair; it has none for: {}",
         missing.join(", "),
     );
 }

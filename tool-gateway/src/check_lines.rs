@@ -6,67 +6,27 @@ use serde_json::{Map, Value};
 use tool_runtime::{Issue, Policy, ToolCall};
 
 use crate::ending::{Ending, Failure};
-use crate::jsonl::{self, Unanswered, present};
+use crate::jsonl::{self, Answers, Line, Unanswered, present};
 use crate::options::{CheckOptions, Deny};
 use crate::progress::Progress;
 use crate::schemas::{NAME, Schemas};
 use crate::source::Source;
 use crate::tally::Tally;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, visible};
 
 pub(crate) fn run(options: &CheckOptions, terminal: Terminal) -> Result<Ending, Failure> {
     let source = Source::open(options.file.as_deref(), terminal)?;
-    let name = source.name.clone();
-    let policy = Policy::from(options.policy);
-    let mut progress = Progress::new(terminal, source.length);
-    let mut schemas = Schemas::default();
-    let mut tally = Tally::default();
-    let unread = jsonl::answer_each(source, |line, answers| {
-        progress.step(line.number, line.end);
-        let sent: Sent<'_> = jsonl::record(line.text, WANTED)?;
-        let id = sent.id.unwrap_or(RawValue::NULL);
-        let Some(schema) = sent.schema else {
-            return Err(Unanswered::of(id, format!("there is no `schema`; send {WANTED}")));
-        };
-        let input = match (sent.arguments, sent.raw) {
-            // Its text, not its value: numbers and keys as they were sent.
-            (Some(arguments), None) => arguments.get().to_owned(),
-            (None, Some(raw)) => jsonl::string(id, "raw", raw)?,
-            (None, None) => {
-                let error = "there is neither `arguments` nor `raw`; send the arguments as JSON in \
-                             `arguments`, or the text that a model wrote in `raw`";
-                return Err(Unanswered::of(id, error));
-            }
-            (Some(_), Some(_)) => {
-                let error = "there are both `arguments` and `raw`; send one of them: `raw` if the text \
-                             that a model wrote is known";
-                return Err(Unanswered::of(id, error));
-            }
-        };
-        let (compiled, warnings) = schemas.compiled(schema.get());
-        for warning in warnings {
-            progress.clear();
-            let place = format!("{name}:{}: ", line.number);
-            terminal.say(&format!(
-                "{place}{} in the schema: {warning}\n",
-                terminal.palette.changed("warning")
-            ));
-        }
-        let registry = compiled
-            .as_ref()
-            .as_ref()
-            .map_err(|error| Unanswered::of(id, error))?;
-        let request = registry.request(ToolCall::new("", NAME, input).with_policy(policy));
-        tally.add(&request);
-        Ok(answers.write(&Answer {
-            id,
-            arguments: &request.arguments,
-            warnings: &request.warnings,
-            errors: &request.errors,
-        })?)
-    });
-    progress.clear();
-    let unread = unread?;
+    let mut check = Check {
+        name: source.name.clone(),
+        policy: options.policy.into(),
+        terminal,
+        progress: Progress::new(terminal, source.length),
+        schemas: Schemas::default(),
+        tally: Tally::default(),
+    };
+    let unread = jsonl::answer_each(source, |line, answers| check.answer(line, answers));
+    check.progress.clear();
+    let (unread, tally) = (unread?, check.tally);
     terminal.say(&tally.summary(unread, terminal.palette));
     let denied = match options.deny {
         None => false,
@@ -74,6 +34,74 @@ pub(crate) fn run(options: &CheckOptions, terminal: Terminal) -> Result<Ending, 
         Some(Deny::Warnings) => tally.has_errors() || tally.has_warnings(),
     };
     Ok(Ending::fine_if(unread == 0 && !denied))
+}
+
+/// What is kept from line to line.
+struct Check {
+    /// What the input is called.
+    name: String,
+    policy: Policy,
+    terminal: Terminal,
+    progress: Progress,
+    schemas: Schemas,
+    tally: Tally,
+}
+
+impl Check {
+    fn answer(&mut self, line: Line<'_>, answers: &mut Answers) -> Result<(), Unanswered> {
+        self.progress.step(line.number, line.end);
+        let sent: Sent<'_> = jsonl::record(line.text, WANTED)?;
+        let id = sent.id.unwrap_or(RawValue::NULL);
+        let Some(schema) = sent.schema else {
+            return Err(Unanswered::of(id, format!("there is no `schema`; send {WANTED}")));
+        };
+        let input = input(id, &sent)?;
+        let (compiled, warnings) = self.schemas.compiled(schema.get());
+        self.warn(line.number, &warnings);
+        let registry = compiled
+            .as_ref()
+            .as_ref()
+            .map_err(|error| Unanswered::of(id, error))?;
+        let request = registry.request(ToolCall::new("", NAME, input).with_policy(self.policy));
+        self.tally.add(&request);
+        Ok(answers.write(&Answer {
+            id,
+            arguments: &request.arguments,
+            warnings: &request.warnings,
+            errors: &request.errors,
+        })?)
+    }
+
+    /// Tells what a schema warns of.
+    fn warn(&mut self, line: usize, warnings: &[String]) {
+        for warning in warnings {
+            self.progress.clear();
+            self.terminal.say(&format!(
+                "{}:{line}: {} in the schema: {}\n",
+                self.name,
+                self.terminal.palette.changed("warning"),
+                visible(warning),
+            ));
+        }
+    }
+}
+
+/// The arguments as text: what a model wrote, or how their JSON stands in the line, with its numbers and keys.
+fn input(id: &RawValue, sent: &Sent<'_>) -> Result<String, Unanswered> {
+    match (sent.arguments, sent.raw) {
+        (Some(arguments), None) => Ok(arguments.get().to_owned()),
+        (None, Some(raw)) => jsonl::string(id, "raw", raw),
+        (None, None) => {
+            let error = "there is neither `arguments` nor `raw`; send the arguments as JSON in `arguments`, or \
+                         the text that a model wrote in `raw`";
+            Err(Unanswered::of(id, error))
+        }
+        (Some(_), Some(_)) => {
+            let error = "there are both `arguments` and `raw`; send one of them: `raw` if the text that a \
+                         model wrote is known";
+            Err(Unanswered::of(id, error))
+        }
+    }
 }
 
 #[derive(Deserialize)]

@@ -3,6 +3,7 @@
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::place::Place;
+use crate::terminal::is_hidden;
 
 /// What is shown of a line.
 #[derive(Debug, PartialEq, Eq)]
@@ -114,13 +115,6 @@ fn push(letter: char, shown: &mut String) {
         _ if is_hidden(letter) => shown.extend(letter.escape_unicode()),
         _ => shown.push(letter),
     }
-}
-
-/// Characters that a terminal would obey, or that nobody would see.
-fn is_hidden(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(letter, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use tool_runtime::repair::{Fix, FixCode, Fixes, Reason, Status};
 
 use crate::excerpt::Excerpt;
 use crate::place::{Place, Places};
-use crate::terminal::Palette;
+use crate::terminal::{Palette, visible};
 
 /// A text that was looked at, with the name of where it came from.
 #[derive(Debug, Clone, Copy)]
@@ -71,7 +71,7 @@ impl Explainer<'_> {
             place.line,
             place.column,
             self.palette.bad(status),
-            reason.message,
+            visible(&reason.message),
             reason.offset,
         );
         self.excerpt(&[place], &Excerpt::of(self.text, &[place]), &mut told);
@@ -123,7 +123,12 @@ impl Explainer<'_> {
         let places: Vec<Place> = shown.iter().map(|(place, _)| *place).collect();
         for (code, message, at) in notes {
             let code = self.palette.changed(code.as_str());
-            let _ = writeln!(told, "{} {at} {code}: {message}", self.gutter(&places, "="));
+            let _ = writeln!(
+                told,
+                "{} {at} {code}: {}",
+                self.gutter(&places, "="),
+                visible(message)
+            );
         }
     }
 

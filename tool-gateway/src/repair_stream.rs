@@ -10,7 +10,7 @@ use crate::ending::{Ending, Failure};
 use crate::explain::counted;
 use crate::options::{RepairOptions, StreamOf, StreamOptions};
 use crate::source::Source;
-use crate::terminal::{Palette, Terminal};
+use crate::terminal::{Palette, Terminal, visible};
 
 pub(crate) fn run(
     stream_of: StreamOf,
@@ -104,7 +104,7 @@ fn told(record: &RepairRecord, each_fix: bool, palette: Palette) -> String {
     if each_fix {
         for fix in record.fixes.first() {
             let code = palette.changed(fix.code.as_str());
-            let _ = writeln!(told, "  byte {}: {code}: {}", fix.offset, fix.message);
+            let _ = writeln!(told, "  byte {}: {code}: {}", fix.offset, visible(&fix.message));
         }
     }
     told
@@ -115,10 +115,10 @@ fn which(record: &RepairRecord) -> String {
     let mut call = if record.tool.is_empty() {
         "a call".to_owned()
     } else {
-        record.tool.clone()
+        visible(&record.tool)
     };
     if let Some(id) = &record.call {
-        let _ = write!(call, " {id}");
+        let _ = write!(call, " {}", visible(id));
     }
     let places = [("choice", record.choice), ("index", record.index)];
     let places = places
@@ -137,7 +137,10 @@ fn became(record: &RepairRecord, palette: Palette) -> String {
     let failed = |status| match &record.reason {
         Some(reason) => {
             let (status, offset) = (palette.bad(status), reason.offset);
-            format!("{status} at byte {offset} of its arguments: {}", reason.message)
+            format!(
+                "{status} at byte {offset} of its arguments: {}",
+                visible(&reason.message)
+            )
         }
         None => palette.bad(status),
     };
@@ -161,7 +164,8 @@ fn passed_by(tools: &[String]) -> String {
     if tools.is_empty() {
         return String::new();
     }
-    let names = tools.join(", ");
+    let names: Vec<String> = tools.iter().map(|name| visible(name)).collect();
+    let names = names.join(", ");
     format!(
         "calls of other tools passed untouched: {names}; to repair them, too: --target-tools '*', or their names\n"
     )

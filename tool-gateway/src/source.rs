@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _, Read};
 use std::path::Path;
 
 use crate::ending::Failure;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, visible};
 
 /// Input, opened.
 pub(crate) struct Source {
@@ -30,7 +30,7 @@ impl Source {
                 reader: Box::new(stdin.lock()),
             });
         };
-        let name = path.display().to_string();
+        let name = visible(&path.display().to_string());
         let file = File::open(path).map_err(|error| Failure::reading(&name, &error))?;
         let length = file.metadata().ok().filter(std::fs::Metadata::is_file);
         Ok(Self {

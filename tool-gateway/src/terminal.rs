@@ -49,6 +49,33 @@ fn is_colored(when: When, watched: bool, unwanted: bool) -> bool {
     }
 }
 
+/// A text from outside in one line, cut to a length that people read: a terminal has nothing to obey in it.
+pub(crate) fn visible(text: &str) -> String {
+    let mut shown = String::new();
+    for (place, letter) in text.chars().enumerate() {
+        if place == VISIBLE {
+            shown.push('…');
+            break;
+        }
+        if is_hidden(letter) {
+            shown.extend(letter.escape_unicode());
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
+}
+
+/// Characters that a terminal would obey, or that nobody would see.
+pub(crate) fn is_hidden(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(letter, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// How many characters of a text from outside are shown.
+const VISIBLE: usize = 512;
+
 /// Colours, or none.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Palette {
@@ -94,5 +121,11 @@ mod tests {
         assert!(is_colored(When::Auto, true, false));
         assert!(!is_colored(When::Auto, true, true) && !is_colored(When::Auto, false, false));
         assert!(is_colored(When::Always, false, true) && !is_colored(When::Never, true, false));
+    }
+
+    #[test]
+    fn texts_from_outside_are_shown_not_obeyed() {
+        assert_eq!(visible("写 \u{1b}[2J\n\u{202e}"), "写 \\u{1b}[2J\\u{a}\\u{202e}");
+        assert_eq!(visible(&"a".repeat(9_999)), format!("{}…", "a".repeat(VISIBLE)));
     }
 }

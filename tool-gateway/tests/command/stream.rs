@@ -147,6 +147,16 @@ fn other_tools_pass_untouched_and_it_says_so() {
 }
 
 #[test]
+fn names_from_a_stream_are_shown_not_obeyed() {
+    let stream = chat("Todo\u{1b}[2JWrite", &PIECES, "tool_calls");
+    for targets in ["*", "TodoWrite"] {
+        let ran = run(&["repair", "--sse", "chat", "--target-tools", targets], &stream);
+        assert!(ran.stderr.contains("Todo\\u{1b}[2JWrite"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains('\u{1b}'));
+    }
+}
+
+#[test]
 fn half_a_call_stays_half_and_counts() {
     let stream = chat("TodoWrite", &PIECES[..2], "length");
     let ran = run(&["repair", "--sse", "chat"], &stream);
