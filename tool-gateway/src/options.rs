@@ -21,7 +21,8 @@ pub(crate) struct Options {
         global = true,
         value_name = "WHEN",
         default_value = "auto",
-        hide_possible_values = true
+        hide_possible_values = true,
+        display_order = 100
     )]
     pub(crate) color: When,
 }

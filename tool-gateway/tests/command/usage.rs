@@ -31,7 +31,10 @@ fn help_has_examples_and_exit_statuses() {
                 "`raw`",
             ],
         ),
-        (&["repair", "-h"], &["--explain", "--jsonl"]),
+        (
+            &["repair", "-h"],
+            &["--explain", "--jsonl", "--sse", "--target-tools"],
+        ),
     ] {
         let ran = run(arguments, "");
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{arguments:?}");
