@@ -147,7 +147,7 @@ fn cut_off_is_left_alone(text: &str, limits: Limits, pieces: &[&str]) {
 
 /// Takes an input apart: a choice, the lengths of the pieces (used in turn, again and again), and the rest. That is
 /// one byte, one byte that says how many lengths there are (up to 15), and one byte for each.
-fn cut(input: &[u8]) -> (u8, &[u8], &[u8]) {
+pub fn cut(input: &[u8]) -> (u8, &[u8], &[u8]) {
     let [choice, count, rest @ ..] = input else {
         return (0, &[], input);
     };
@@ -156,7 +156,7 @@ fn cut(input: &[u8]) -> (u8, &[u8], &[u8]) {
 }
 
 /// The text in pieces of these lengths in bytes, each up to where its last character ends.
-fn pieces<'a>(text: &'a str, lengths: &[u8]) -> Vec<&'a str> {
+pub fn pieces<'a>(text: &'a str, lengths: &[u8]) -> Vec<&'a str> {
     let mut found = Vec::new();
     let mut left = text;
     if lengths.iter().any(|length| *length > 0) {
@@ -173,7 +173,7 @@ fn pieces<'a>(text: &'a str, lengths: &[u8]) -> Vec<&'a str> {
 }
 
 /// JSON by another reader's judgement, which does not recurse either.
-fn is_json(text: &str) -> bool {
+pub fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 

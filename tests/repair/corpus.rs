@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 #[path = "../../fuzz/properties.rs"]
 mod properties;
+#[path = "../../fuzz/streams.rs"]
+mod streams;
 
 #[test]
 fn the_seeds_of_whole_texts() {
@@ -27,6 +29,24 @@ fn the_seeds_of_texts_in_pieces() {
             &[193, 1, 20],
         ] {
             properties::chunks(&[header, text].concat());
+        }
+    });
+}
+
+#[test]
+fn the_seeds_of_streams() {
+    replay("sse", streams::sse);
+    // And every text as the arguments of a call: in each dialect, complete and cut off, within all sorts of limits.
+    replay("whole", |text| {
+        for header in [
+            [8, 1, 200],
+            [9, 1, 9],
+            [10, 1, 5],
+            [13, 1, 7],
+            [26, 1, 3],
+            [27, 1, 30],
+        ] {
+            streams::sse(&[&header, text].concat());
         }
     });
 }
