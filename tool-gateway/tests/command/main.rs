@@ -15,4 +15,5 @@ mod explain;
 mod lines;
 mod stream;
 mod check;
+mod terminal;
 mod readme;

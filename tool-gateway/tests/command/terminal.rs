@@ -1,0 +1,76 @@
+//! On a terminal: colours, and progress where a job is long. `script` (util-linux) lends one.
+
+#![cfg(target_os = "linux")]
+
+use std::process::{Command, Stdio};
+
+use crate::program::Directory;
+
+/// What a terminal receives of a shell command; `None` where there is no `script`, which is said.
+fn seen(command: &str, directory: &Directory, variables: &[(&str, &str)]) -> Option<String> {
+    let program = env!("CARGO_BIN_EXE_tool-gateway");
+    let command = command.replace("tool-gateway", program);
+    let output = Command::new("script")
+        .args(["-qec", &command, "/dev/null"])
+        .current_dir(directory.path())
+        .env("TERM", "xterm")
+        .env("SHELL", "/bin/sh")
+        .env_remove("NO_COLOR")
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null())
+        .output();
+    match output {
+        Ok(output) => Some(String::from_utf8(output.stdout).unwrap()),
+        Err(error) => {
+            eprintln!("IGNORED: `script` (util-linux) cannot be run, so nothing is a terminal here: {error}");
+            None
+        }
+    }
+}
+
+#[test]
+fn a_terminal_gets_colours_unless_they_are_unwanted() {
+    let directory = Directory::new();
+    directory.file("answer.txt", "{'a': 1}");
+    let command = "tool-gateway repair --explain answer.txt > answer.json";
+    let Some(colored) = seen(command, &directory, &[]) else {
+        return;
+    };
+    assert!(
+        colored.starts_with("answer.txt: \u{1b}[1;33mrepaired\u{1b}[0m"),
+        "{colored:?}"
+    );
+    for unwanted in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        let plain = seen(command, &directory, &[unwanted]).unwrap();
+        assert!(plain.starts_with("answer.txt: repaired, 1 fix"), "{plain:?}");
+    }
+}
+
+#[test]
+fn a_terminal_is_told_how_far_a_long_job_is() {
+    let directory = Directory::new();
+    let call = r#"{"id": 1, "schema": {"type": "object"}, "raw": "{}"}"#;
+    directory.file("calls.jsonl", format!("{call}\n").repeat(100));
+    let command = "(cat calls.jsonl; sleep 1.1; cat calls.jsonl) | tool-gateway check --jsonl > report.jsonl";
+    let Some(told) = seen(command, &directory, &[]) else {
+        return;
+    };
+    assert!(told.starts_with("\r128 lines, 0 MB\u{1b}[K\r"), "{told:?}");
+    let summary = "\r\u{1b}[K200 calls: 200 clean, 0 with warnings, 0 refused\r\n";
+    assert!(told.ends_with(summary), "{told:?}");
+    let dumb = seen(command, &directory, &[("TERM", "dumb")]).unwrap();
+    assert!(dumb.starts_with("200 calls: "), "{dumb:?}");
+}
+
+#[test]
+fn a_short_job_says_nothing_on_the_way() {
+    let directory = Directory::new();
+    directory.file(
+        "calls.jsonl",
+        r#"{"id": 1, "schema": {"type": "object"}, "raw": "{}"}"#,
+    );
+    let command = "tool-gateway check --jsonl calls.jsonl > report.jsonl";
+    if let Some(told) = seen(command, &directory, &[]) {
+        assert_eq!(told, "1 call: 1 clean, 0 with warnings, 0 refused\r\n");
+    }
+}
