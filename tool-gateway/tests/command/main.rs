@@ -15,5 +15,6 @@ mod explain;
 mod lines;
 mod stream;
 mod check;
+mod whatever;
 mod terminal;
 mod readme;
