@@ -1,6 +1,6 @@
 //! What holds of coercion whatever the schema and whatever is sent, on random pairs of both.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tests::instances;
 use tests::random::Random;
 use tests::schemas::{self, Kinds, PROPERTIES};
@@ -116,10 +116,28 @@ fn text_and_value_are_read_alike() {
                 tool.read(value.clone(), policy),
             );
             assert_eq!(text.arguments, parsed.arguments, "{policy:?}: {value}\n{schema}");
+            let written: Value = serde_json::from_str(&text.arguments_json).unwrap();
+            assert_eq!(
+                written,
+                Value::Object(text.arguments),
+                "{policy:?}: {value}\n{schema}"
+            );
             assert_eq!(text.warnings, parsed.warnings, "{policy:?}: {value}\n{schema}");
             assert_eq!(text.errors, parsed.errors, "{policy:?}: {value}\n{schema}");
         }
     });
+}
+
+#[test]
+fn numbers_are_written_as_they_were_sent() {
+    let schema =
+        json!({ "type": "object", "properties": { "n": { "type": "number" }, "s": { "type": "string" } } });
+    let sent = r#"{"n":1.50,"s":12345678901234567890123,"other":[123456789012345678901234567890,0.10,1e2]}"#;
+    let request = Tool::new(&schema).read(sent, Policy::Lenient);
+    assert_eq!(
+        request.arguments_json,
+        r#"{"n":1.50,"s":"12345678901234567890123","other":[123456789012345678901234567890,0.10,1e2]}"#
+    );
 }
 
 /// A registry of one dynamic tool.

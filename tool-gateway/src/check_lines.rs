@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use tool_runtime::{Issue, Policy, ToolCall};
 
 use crate::ending::{Ending, Failure};
@@ -64,9 +63,11 @@ impl Check {
             .map_err(|error| Unanswered::of(id, error))?;
         let request = registry.request(ToolCall::new("", NAME, input).with_policy(self.policy));
         self.tally.add(&request);
+        let arguments = RawValue::from_string(request.arguments_json)
+            .map_err(|error| Unanswered::of(id, format!("the arguments cannot be written: {error}")))?;
         Ok(answers.write(&Answer {
             id,
-            arguments: &request.arguments,
+            arguments: &arguments,
             warnings: &request.warnings,
             errors: &request.errors,
         })?)
@@ -119,7 +120,7 @@ struct Sent<'a> {
 #[derive(Serialize)]
 struct Answer<'a> {
     id: &'a RawValue,
-    arguments: &'a Map<String, Value>,
+    arguments: &'a RawValue,
     warnings: &'a [Issue],
     errors: &'a [Issue],
 }

@@ -166,6 +166,9 @@ pub struct ToolCallRequest {
     pub raw_arguments: RawArguments,
     /// The arguments after coercion; unknown ones are kept, refused ones stand as they were sent.
     pub arguments: Map<String, Value>,
+    /// The same as compact JSON text, with every number as it was written: a [`Value`] cannot hold all of them.
+    #[serde(skip)]
+    pub arguments_json: String,
     /// What was changed or ignored; does not stop the call.
     pub warnings: Vec<Issue>,
     /// Why the call cannot be made; empty when it can.

@@ -12,7 +12,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 use tracing::Instrument as _;
 
-use crate::arguments;
+use crate::arguments::{self, Coerced};
 use crate::batch;
 use crate::call::{RawArguments, ToolCall, ToolCallRequest};
 use crate::context::Context;
@@ -303,15 +303,16 @@ impl ToolRegistry {
             policy,
             ..
         } = call;
-        let (arguments, issues) = match self.tools.tool(&name) {
-            Some(tool) => {
-                let coerced = arguments::coerce(&tool.shape, &input, self.tools.policy_of(tool, policy));
-                (coerced.arguments, coerced.issues)
+        let (Coerced { arguments, issues }, arguments_json) = match self.tools.tool(&name) {
+            Some(tool) => arguments::coerce_to_text(&tool.shape, &input, self.tools.policy_of(tool, policy)),
+            None => {
+                let unknown = Issue::error(Code::UnknownTool, "", execute::not_found(&name)).about(&name);
+                let nothing = Coerced {
+                    arguments: Map::new(),
+                    issues: vec![unknown],
+                };
+                (nothing, "{}".to_owned())
             }
-            None => (
-                Map::new(),
-                vec![Issue::error(Code::UnknownTool, "", execute::not_found(&name)).about(&name)],
-            ),
         };
         let (errors, warnings) = issues.into_iter().partition(Issue::is_error);
         ToolCallRequest {
@@ -319,6 +320,7 @@ impl ToolRegistry {
             name,
             raw_arguments: input,
             arguments,
+            arguments_json,
             warnings,
             errors,
         }

@@ -86,6 +86,10 @@ fn arguments_that_came_as_json_are_seen_as_they_were_sent() {
             line("3", r#""arguments": null"#),
             line("4", r#""arguments": [1]"#),
             line("5", r#""arguments": {"path": 123456789012345678901234567890}"#),
+            line(
+                "6",
+                r#""arguments": {"path": "a", "more": [123456789012345678901234567890, 1.50]}"#,
+            ),
         ]
         .concat(),
     );
@@ -99,6 +103,11 @@ fn arguments_that_came_as_json_are_seen_as_they_were_sent() {
     assert_eq!(codes(&records[2]["warnings"]), ["empty_arguments at "]);
     assert_eq!(codes(&records[3]["errors"]), ["arguments_not_object at "]);
     assert_eq!(records[4]["arguments"]["path"], "123456789012345678901234567890");
+    let sixth = ran.text().lines().nth(5).unwrap();
+    assert!(
+        sixth.contains(r#""arguments":{"path":"a","more":[123456789012345678901234567890,1.50]}"#),
+        "{sixth}"
+    );
 }
 
 #[test]

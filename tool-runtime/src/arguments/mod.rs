@@ -103,6 +103,20 @@ pub(crate) fn coerce(shape: &Shape, input: &RawArguments, policy: Policy) -> Coe
     }
 }
 
+/// As [`coerce`], with the arguments as JSON text, too, in which numbers are written as they were sent.
+pub(crate) fn coerce_to_text(shape: &Shape, input: &RawArguments, policy: Policy) -> (Coerced, String) {
+    let Fitted { object, issues } = fit(shape, input, policy, true);
+    let object = Node::Object(object.unwrap_or_default());
+    let mut text = String::new();
+    // Writing to a `String` cannot fail.
+    let _ = object.write(&mut text);
+    let arguments = match &object {
+        Node::Object(members) => members.to_map(),
+        _ => Map::new(),
+    };
+    (Coerced { arguments, issues }, text)
+}
+
 struct Fitted<'a> {
     /// The arguments, if they are an object.
     object: Option<Members<'a>>,
