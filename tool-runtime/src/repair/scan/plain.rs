@@ -5,53 +5,54 @@ const TOPS: u64 = ONES << 7;
 
 /// How many of the first bytes of a string's text stand for themselves.
 pub(crate) fn plain(bytes: &[u8]) -> usize {
-    let (words, _) = bytes.as_chunks::<8>();
-    let mut len = 0;
-    for word in words.iter().take(WORDS) {
-        let special = special(u64::from_le_bytes(*word));
-        if special != 0 {
-            return len + special.trailing_zeros() as usize / 8;
-        }
-        len += 8;
+    let Some((first, behind)) = bytes.split_at_checked(64) else {
+        return by_words(bytes);
+    };
+    let len = by_words(first);
+    if len < first.len() {
+        return len; // as most strings
     }
-    len + if words.len() < WORDS {
-        one_by_one(bytes.get(len..).unwrap_or_default())
-    } else {
-        long(bytes.get(len..).unwrap_or_default())
-    }
-}
-
-/// Most strings end within so many words.
-const WORDS: usize = 8;
-
-/// The same for what is likely to go on for long.
-fn long(bytes: &[u8]) -> usize {
-    let (blocks, _) = bytes.as_chunks::<64>();
+    let (blocks, rest) = behind.as_chunks::<64>();
     // No early end inside a block: that is what lets the compiler look at many bytes in one instruction.
-    let ends = |block: &[u8; 64]| block.iter().fold(false, |ends, byte| ends | is_special(*byte));
-    let len = 64 * blocks.iter().position(ends).unwrap_or(blocks.len());
-    len + one_by_one(bytes.get(len..).unwrap_or_default())
+    let ends = |block: &&[u8; 64]| block.iter().fold(false, |ends, byte| ends | is_special(*byte));
+    let clean = blocks.iter().take_while(|block| !ends(block)).count();
+    let last = blocks.get(clean).map_or(rest, <[u8; 64]>::as_slice);
+    len + 64 * clean + by_words(last)
 }
 
-fn one_by_one(bytes: &[u8]) -> usize {
-    bytes
-        .iter()
-        .position(|byte| is_special(*byte))
-        .unwrap_or(bytes.len())
+fn by_words(bytes: &[u8]) -> usize {
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        if let Some(len) = first_special(*word) {
+            return 8 * index + len;
+        }
+    }
+    match bytes.last_chunk::<8>() {
+        // The bytes of this word that were looked at before are known to be plain.
+        Some(last) => first_special(*last).map_or(bytes.len(), |len| bytes.len() - 8 + len),
+        None => rest
+            .iter()
+            .position(|byte| is_special(*byte))
+            .unwrap_or(rest.len()),
+    }
 }
 
 fn is_special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
-/// The top bit of the first special byte of eight, counted from the lowest; those above it may be wrong.
-fn special(word: u64) -> u64 {
+/// Which of the eight bytes is the first special one.
+#[inline]
+fn first_special(word: [u8; 8]) -> Option<usize> {
+    let word = u64::from_le_bytes(word);
     let equal = |byte: u8| {
         let difference = word ^ (ONES * u64::from(byte));
         difference.wrapping_sub(ONES) & !difference
     };
     let control = word.wrapping_sub(ONES * 0x20) & !word;
-    (equal(b'"') | equal(b'\\') | control) & TOPS
+    // The top bit of each special byte; what was borrowed may set those above the first one, too.
+    let special = (equal(b'"') | equal(b'\\') | control) & TOPS;
+    (special != 0).then_some(special.trailing_zeros() as usize / 8)
 }
 
 #[cfg(test)]
