@@ -69,10 +69,10 @@ impl Skim<'_> {
         let byte = self.solid()?;
         match self.state {
             State::FirstItem if byte == b']' => Some(self.close()),
-            State::Value | State::FirstItem | State::Item => self.value(byte),
+            State::Value | State::FirstItem => self.value(byte),
             State::Closed if self.machine.key => (byte == b':').then(|| self.go(State::Value)),
             State::Closed | State::After => self.after(byte),
-            State::FirstKey | State::Key if byte == b'"' => Some(self.open_string(true)),
+            State::FirstKey if byte == b'"' => Some(self.open_string(true)),
             // An empty object that is the whole text is held.
             State::FirstKey if byte == b'}' && self.machine.stack.depth() > 1 => Some(self.close()),
             _ => None,
@@ -124,8 +124,15 @@ impl Skim<'_> {
     #[inline]
     fn after(&mut self, byte: u8) -> Option<State> {
         match (byte, self.machine.stack.top()?) {
-            (b',', Container::Object) => Some(self.go(State::Key)),
-            (b',', Container::Array) => Some(self.go(State::Item)),
+            (b',', Container::Object) => {
+                self.state = self.go(State::Key);
+                (self.solid()? == b'"').then(|| self.open_string(true))
+            }
+            (b',', Container::Array) => {
+                self.state = self.go(State::Item);
+                let byte = self.solid()?;
+                self.value(byte)
+            }
             (b'}', Container::Object) | (b']', Container::Array) => Some(self.close()),
             _ => None,
         }
