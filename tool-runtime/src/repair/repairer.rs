@@ -329,4 +329,31 @@ mod tests {
             assert_eq!((finished.status, &*whole), (status, text));
         }
     }
+
+    #[test]
+    fn no_more_is_kept_than_the_limits_say() {
+        let limits = Limits {
+            sent: 1000,
+            held: 5000,
+            ..Limits::default()
+        };
+        for (start, more) in [
+            ("[", "\"a\", 17, "),
+            ("[\"", "text "),
+            ("['a', ", "'b', "),
+            ("[1,", " "),
+            ("[", "["),
+        ] {
+            let mut repairer = Repairer::with(limits);
+            let mut passed = repairer.push(start).len();
+            for _ in 0..20_000 {
+                passed += repairer.push(more).len();
+                assert!(repairer.text.capacity() <= 16_384, "{more}");
+            }
+            let finished = repairer.finish();
+            passed += finished.rest.len();
+            assert_eq!(passed, start.len() + 20_000 * more.len(), "{more}");
+            assert!(finished.rest.capacity() <= 5000, "{more}");
+        }
+    }
 }
