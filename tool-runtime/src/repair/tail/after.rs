@@ -184,7 +184,7 @@ fn missing_comma(draft: &mut Draft<'_>, written: usize) -> State {
 /// Whether the last string ends as if its quote had changed places with something: `'a,' 'b': 1`.
 fn ends_in_punctuation(draft: &Draft<'_>) -> bool {
     let last = draft.before(draft.string.end);
-    last.is_none_or(|last| matches!(last, b',' | b':' | b'(' | b'[' | b'{' | b'"' | b'\''))
+    last.is_none_or(|last| matches!(last, b',' | b':' | b'(' | b'[' | b'{' | b'"' | b'\'' | 0..=0x1f))
 }
 
 /// Whether two strings with nothing but a gap between them are one: in a list, more likely a comma is missing.

@@ -107,23 +107,15 @@ impl Doubtful<'_> {
     /// Whether the quote at `at` may open a string of Python with a prefix, or close one that such a string follows:
     /// `u'a, u'b'`, `'a'r'b'`.
     fn is_beside_prefix(&self, at: usize) -> bool {
-        let is_letter = |byte: &u8| matches!(byte.to_ascii_lowercase(), b'u' | b'r' | b'b' | b'f');
-        let bytes = self.text.as_bytes();
-        let behind = bytes.get(at + 1..).unwrap_or_default();
-        let letters = behind.iter().take(3).take_while(|byte| is_letter(byte)).count();
-        let opens = (1..=2).contains(&letters) && matches!(behind.get(letters), Some(b'"' | b'\''));
-        let word = self
-            .backwards(at)
-            .take_while(|before| before.is_alphanumeric() || *before == '_');
-        let mut word = word
-            .take(3)
-            .map(|letter| u8::try_from(letter).unwrap_or_default());
-        let before = match (word.next(), word.next(), word.next()) {
-            (Some(one), None, _) => is_letter(&one),
-            (Some(one), Some(two), None) => is_letter(&one) && is_letter(&two),
-            _ => false,
-        };
-        opens || before
+        let is_prefix = |letter: char| matches!(letter, 'u' | 'U' | 'r' | 'R');
+        let mut behind = self.text.get(at + 1..).unwrap_or_default().chars();
+        let opens = behind.next().is_some_and(is_prefix) && matches!(behind.next(), Some('"' | '\''));
+        let mut before = self.backwards(at);
+        let alone = before.next().is_some_and(is_prefix)
+            && !before
+                .next()
+                .is_some_and(|before| before.is_alphanumeric() || before == '_');
+        opens || alone
     }
 
     /// Whether the quote at `at` stands between two letters, as in `it's`.
@@ -353,7 +345,7 @@ mod tests {
             // A quote was lost before a string with a prefix, or there are two strings.
             r"[u‹b, u'c']",
             r"{u'a': u‹b, u'c', u'd': 1}",
-            r"{'a': ‹b, rb'c'}",
+            r"{'a': ‹b, R'c'}",
             r"{'a': ‹b'u'c'}",
             r#"{"a": ‹say "r" now"}"#,
             // Apostrophes.

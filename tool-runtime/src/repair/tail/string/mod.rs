@@ -110,7 +110,11 @@ fn triple(draft: &mut Draft<'_>, at: usize) -> Result<(), Unmended> {
     draft
         .evidence
         .trust(at, "three quotes in a text with a quote that is not escaped");
-    draft.fix(FixCode::TripleQuotes, at, "three quotes became one");
+    // The first of them may have been passed on.
+    let began = draft.string.began;
+    draft
+        .fixes
+        .add(FixCode::TripleQuotes, began, "three quotes became one");
     if draft.string.key {
         return Err(draft.refuse(at, "a key in three quotes"));
     }
