@@ -34,8 +34,9 @@ fn every_shape_is_answered_and_its_pieces_make_no_difference() {
                 assert!(read_json(&repair(&text).text).is_some(), "{}", shape.name);
             }
         }
-        let text = shape.text(large());
-        alike(&text, || 1 + random.below(1 << 18));
+        // Twice over; once is enough for the clock.
+        let text = shape.text(large() / 10);
+        alike(&text, || 1 + random.below(1 << 16));
     }
 }
 

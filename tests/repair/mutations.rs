@@ -3,8 +3,8 @@
 use tests::random::Random;
 
 /// What a character may be mistaken for.
-const MISTAKEN: [char; 14] = [
-    '{', '}', '[', ']', '(', ')', ',', ':', '"', '\'', ';', '=', '.', ' ',
+const MISTAKEN: [char; 17] = [
+    '{', '}', '[', ']', '(', ')', ',', ':', '"', '\'', ';', '=', '.', ' ', '#', '-', '\\',
 ];
 
 /// So many characters outside of strings (or quotes around them) removed, doubled or changed.

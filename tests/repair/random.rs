@@ -4,15 +4,16 @@ use tests::random::Random;
 
 use crate::judge::Tree;
 
-/// The arguments of one call: an object.
+/// The arguments of one call: an object, or now and then an array, since a string may hold one of these.
 pub fn arguments(random: &mut Random) -> Tree {
-    match random.below(8) {
+    match random.below(9) {
         0 | 1 => todos(random),
         2 => edit(random),
         3 => command(random),
         4 => search(random),
         5 => options(random, 3),
         6 => rows(random),
+        7 => Tree::List((0..random.below(4)).map(|_| value(random, 2)).collect()),
         _ => Tree::Map(entries(random, 4, 2)),
     }
 }

@@ -5,12 +5,13 @@
 use std::fmt::Write as _;
 
 use tests::random::Random;
-use tool_runtime::repair::{Status, repair};
+use tool_runtime::repair::{FixCode, Repaired, Status, repair};
 
 use crate::judge::{Tree, read_json};
 use crate::literal::read_python;
 use crate::mutations::{slipped, with_raw_quotes, without_one};
 use crate::random::{arguments, code, nasty_prose};
+use crate::sloppy::sloppy;
 use crate::written::{Style, json, repr, repr_in_single_quotes};
 
 /// A text, what it said, and what became of it.
@@ -20,6 +21,10 @@ struct Slip {
     after: String,
     /// Whether the slip made a text that means something else to every reader, and is in no way odd.
     undecidable: bool,
+    /// How many there were.
+    slips: usize,
+    /// Whether it was between JSON and Python already, so that no reader of one of them can be asked.
+    sloppy: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +37,7 @@ enum Verdict {
     StillValid,
     /// The slip made a Python literal that says something else, and that came back.
     PythonAgrees,
-    /// Something else came back, and no reader could have known.
+    /// Something else came back, and no reader could have known: it takes fewer slips than what was meant.
     Undecidable,
     Wrong,
 }
@@ -66,11 +71,37 @@ fn judge(slip: &Slip) -> Verdict {
         Verdict::StillValid
     } else if read_python(&slip.after) == says {
         Verdict::PythonAgrees
-    } else if slip.undecidable {
+    } else if slip.undecidable || (slip.slips > 1 || slip.sloppy) && guesses(slip, &repaired) < slip.slips {
         Verdict::Undecidable
     } else {
         Verdict::Wrong
     }
+}
+
+/// How many slips the reading takes that came back: what follows from the grammar of JSON or Python is none.
+fn guesses(slip: &Slip, repaired: &Repaired<'_>) -> usize {
+    let count = |(code, count)| match code {
+        FixCode::SingleQuotes
+        | FixCode::StringPrefix
+        | FixCode::PythonLiteral
+        | FixCode::PythonNumber
+        | FixCode::PythonEscape
+        | FixCode::TripleQuotes
+        | FixCode::ConcatenatedStrings
+        | FixCode::Tuple
+        | FixCode::Parentheses
+        | FixCode::UnquotedKey
+        | FixCode::OddSpace
+        | FixCode::TrailingComma
+        | FixCode::TextBefore
+        | FixCode::TextAfter => 0,
+        // There were some before.
+        FixCode::Comment if slip.sloppy => 0,
+        // Of one string whose quotes were lost, over lines.
+        FixCode::ControlCharacter => 1,
+        _ => count,
+    };
+    repaired.fixes.counts().map(count).sum()
 }
 
 /// Tries `count` slips (a quarter of them unless asked for more) and holds what becomes wrong to `bound`.
@@ -136,10 +167,12 @@ fn structural(slips: usize) -> impl FnMut(&mut Random) -> Option<Slip> {
         let before = written(&meant, random);
         let after = slipped(&before, slips, random);
         Some(Slip {
+            slips,
+            undecidable: false,
             meant,
             before,
             after,
-            undecidable: false,
+            sloppy: false,
         })
     }
 }
@@ -156,7 +189,34 @@ fn two_structural_slips() {
 
 #[test]
 fn three_structural_slips() {
-    hold("3 structural slips", 9000, 9, structural(3));
+    hold("3 structural slips", 9000, 2, structural(3));
+}
+
+/// In a text that was already sloppy; without parentheses, since `(1)` is no tuple and `('a' 'b')` is one string.
+fn in_sloppy_text(slips: usize) -> impl FnMut(&mut Random) -> Option<Slip> {
+    move |random| {
+        let meant = arguments(random);
+        let before = sloppy(&meant, false, random);
+        let after = slipped(&before, slips, random);
+        Some(Slip {
+            slips,
+            undecidable: false,
+            meant,
+            before,
+            after,
+            sloppy: true,
+        })
+    }
+}
+
+#[test]
+fn one_slip_in_sloppy_text() {
+    hold("1 slip in sloppy text", 9000, 0, in_sloppy_text(1));
+}
+
+#[test]
+fn two_slips_in_sloppy_text() {
+    hold("2 slips in sloppy text", 9000, 2, in_sloppy_text(2));
 }
 
 fn raw_quotes(quote: char, values: fn(&mut Random) -> Tree) -> impl FnMut(&mut Random) -> Option<Slip> {
@@ -169,11 +229,29 @@ fn raw_quotes(quote: char, values: fn(&mut Random) -> Tree) -> impl FnMut(&mut R
         };
         let after = with_raw_quotes(&before, quote, random)?;
         Some(Slip {
+            slips: 1,
+            undecidable: is_more_than_one(&meant, quote),
             meant,
             before,
             after,
-            undecidable: false,
+            sloppy: false,
         })
+    }
+}
+
+/// Whether a string in it becomes several where its quotes are not escaped: `', '` is two empty ones.
+fn is_more_than_one(meant: &Tree, quote: char) -> bool {
+    match meant {
+        Tree::Text(units) => {
+            let text = String::from_utf16_lossy(units);
+            read_python(&format!("[{quote}{text}{quote}]")).is_some_and(|read| match read {
+                Tree::List(items) => items.len() > 1,
+                _ => false,
+            })
+        }
+        Tree::List(items) => items.iter().any(|item| is_more_than_one(item, quote)),
+        Tree::Map(entries) => entries.iter().any(|(_, value)| is_more_than_one(value, quote)),
+        _ => false,
     }
 }
 
@@ -207,10 +285,12 @@ fn deleted(
         let before = written(&meant, random);
         let (after, place) = without_one(&before, characters, random)?;
         Some(Slip {
+            slips: 1,
             undecidable: undecidable(&before, place),
             meant,
             before,
             after,
+            sloppy: false,
         })
     }
 }
@@ -261,11 +341,13 @@ fn cut_off_anywhere() {
         let after = before[..end].to_owned();
         assert_ne!(repair(&after).status, Status::Valid, "{after}");
         Some(Slip {
+            slips: 1,
             // Nothing is right.
             meant: Tree::Text(Vec::new()),
             before,
             after,
             undecidable: false,
+            sloppy: false,
         })
     });
 }

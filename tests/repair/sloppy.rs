@@ -1,0 +1,178 @@
+//! Values as a careless writer between JSON and Python puts them down: everything that the repair follows, mixed in
+//! one text.
+
+use std::fmt::Write as _;
+
+use tests::random::Random;
+use tool_runtime::repair::{Status, repair};
+
+use crate::judge::{Tree, read_json};
+use crate::random::arguments;
+
+/// The value, sloppily. No reader of JSON takes it, and there is one way to read it.
+pub fn sloppy(tree: &Tree, parentheses: bool, random: &mut Random) -> String {
+    let mut writer = Writer {
+        text: String::new(),
+        parentheses,
+        random,
+    };
+    writer.value(tree);
+    let Writer { text, random, .. } = writer;
+    match random.below(6) {
+        0 if text.starts_with('{') => format!("```json\n{text}\n```"),
+        1 if text.starts_with('{') => format!("Here is what you asked for:\n\n{text}\n"),
+        2 => format!(" {text}\r\n"),
+        _ => text,
+    }
+}
+
+struct Writer<'a> {
+    text: String,
+    parentheses: bool,
+    random: &'a mut Random,
+}
+
+impl Writer<'_> {
+    fn value(&mut self, tree: &Tree) {
+        match tree {
+            Tree::Null => self
+                .text
+                .push_str(if self.random.one_in(2) { "null" } else { "None" }),
+            Tree::Bool(true) => self
+                .text
+                .push_str(if self.random.one_in(2) { "true" } else { "True" }),
+            Tree::Bool(false) => self
+                .text
+                .push_str(if self.random.one_in(2) { "false" } else { "False" }),
+            Tree::Number(number) => match self.random.below(8) {
+                0 if number == "1000" => self.text.push_str("1_000"),
+                1 if number == "42" => self.text.push_str("0x2A"),
+                2 if !number.starts_with('-') => {
+                    self.text.push('+');
+                    self.text.push_str(number);
+                }
+                _ => self.text.push_str(number),
+            },
+            Tree::Text(units) if self.parentheses && self.random.one_in(10) => {
+                self.text.push('(');
+                self.string(units);
+                self.text.push(')');
+            }
+            Tree::Text(units) => self.string(units),
+            Tree::List(items) => {
+                let tuple = self.parentheses && self.random.one_in(3);
+                self.text.push(if tuple { '(' } else { '[' });
+                for (place, item) in items.iter().enumerate() {
+                    self.gap();
+                    self.value(item);
+                    if place + 1 < items.len() || tuple && items.len() == 1 || self.random.one_in(3) {
+                        self.comma();
+                    }
+                }
+                self.gap();
+                self.text.push(if tuple { ')' } else { ']' });
+            }
+            Tree::Map(entries) => {
+                self.text.push('{');
+                for (place, (name, item)) in entries.iter().enumerate() {
+                    self.gap();
+                    self.key(name);
+                    self.text
+                        .push_str(if self.random.one_in(4) { "\n : " } else { ":" });
+                    self.gap();
+                    self.value(item);
+                    if place + 1 < entries.len() || self.random.one_in(3) {
+                        self.comma();
+                    }
+                }
+                self.gap();
+                self.text.push('}');
+            }
+        }
+    }
+
+    fn comma(&mut self) {
+        self.gap();
+        self.text.push(',');
+        if self.random.one_in(6) {
+            self.text.push_str("  # as agreed\n");
+        }
+    }
+
+    fn gap(&mut self) {
+        let gaps: [&str; 9] = ["", "", "", " ", " ", "\n  ", "\r\n", "\t", "\u{a0}"];
+        self.text.push_str(gaps[self.random.below(gaps.len())]);
+    }
+
+    fn key(&mut self, units: &[u16]) {
+        let name = String::from_utf16_lossy(units);
+        let plain = name.starts_with(|first: char| first.is_ascii_alphabetic())
+            && name
+                .chars()
+                .all(|part| part.is_ascii_alphanumeric() || "_-".contains(part))
+            && !["true", "false", "null", "True", "False", "None"].contains(&&*name);
+        if plain && self.random.one_in(3) {
+            self.text.push_str(&name);
+        } else {
+            self.quoted(units, false);
+        }
+    }
+
+    fn string(&mut self, units: &[u16]) {
+        self.quoted(units, true);
+    }
+
+    /// A string in either kind of quotes, with escapes that both languages know. A value may hold control characters.
+    fn quoted(&mut self, units: &[u16], value: bool) {
+        let quote = if self.random.one_in(2) { '"' } else { '\'' };
+        if quote == '\'' && self.random.one_in(8) {
+            self.text.push('u');
+        }
+        // Behind a comma a line break may be what is left of two quotes.
+        let line_end = [u16::from(b','), u16::from(b'\n')];
+        let raw = value && !units.windows(2).any(|pair| pair == line_end) && self.random.one_in(3);
+        self.text.push(quote);
+        for character in char::decode_utf16(units.iter().copied()) {
+            match character {
+                Ok(same) if same == quote => {
+                    self.text.push('\\');
+                    self.text.push(quote);
+                }
+                Ok('\\') => self.text.push_str("\\\\"),
+                Ok(control @ ('\n' | '\t')) if raw => self.text.push(control),
+                Ok('\n') => self.text.push_str("\\n"),
+                Ok('\t') => self.text.push_str("\\t"),
+                Ok('\r') => self.text.push_str("\\r"),
+                Ok(control) if control < ' ' => {
+                    let _ = write!(self.text, "\\u{:04x}", u32::from(control));
+                }
+                Ok(plain) => self.text.push(plain),
+                Err(half) => {
+                    let _ = write!(self.text, "\\u{:04x}", half.unpaired_surrogate());
+                }
+            }
+        }
+        self.text.push(quote);
+    }
+}
+
+#[test]
+fn what_is_sloppy_and_clear_comes_back_as_it_was_meant() {
+    let mut random = Random::new(3);
+    for _ in 0..3000 {
+        let meant = arguments(&mut random);
+        let text = sloppy(&meant, true, &mut random);
+        let repaired = repair(&text);
+        assert!(
+            matches!(repaired.status, Status::Valid | Status::Repaired),
+            "{text}\n{:?}",
+            repaired.reason
+        );
+        assert_eq!(
+            read_json(&repaired.text),
+            Some(meant),
+            "{text}\n{}",
+            repaired.text
+        );
+    }
+}
