@@ -3,8 +3,9 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use super::call::{Call, Outcome, Piece, Position};
 use super::desk::Desk;
@@ -55,7 +56,7 @@ struct Located<'a> {
 
 impl Anthropic {
     pub(super) fn event(&mut self, event: &Event<'_>, desk: &mut Desk<'_>) {
-        if self.blocks.is_empty() && memmem::find(event.raw(), b"tool_use").is_none() {
+        if self.blocks.is_empty() && !may_call(event.raw()) {
             return desk.send(event.raw());
         }
         let payload = Payload::of(event);
@@ -89,14 +90,8 @@ impl Anthropic {
 
     /// The stream cannot be followed any more: what is held leaves as it came.
     pub(super) fn give_up(&mut self, reason: &str, desk: &mut Desk<'_>) {
-        for mut block in std::mem::take(&mut self.blocks) {
-            if matches!(block.stop, Stop::Left(_)) {
-                block.end(false, None, desk);
-                continue;
-            }
-            let rest = block.call.give_up(reason.to_owned(), desk.ledger);
-            block.send_rest(&rest, desk);
-            block.end(false, None, desk);
+        for block in std::mem::take(&mut self.blocks) {
+            block.give_up(reason, desk);
         }
     }
 
@@ -122,7 +117,10 @@ impl Anthropic {
                 ),
                 stop: Stop::Open,
             });
-            desk.ledger.lost |= self.blocks.len() > desk.ledger.limits.calls;
+            if self.blocks.len() > desk.ledger.limits.calls {
+                self.give_up(&desk.ledger.too_many_calls(), desk);
+                desk.ledger.lost = true;
+            }
         }
         if !event.ended() {
             self.end(desk);
@@ -176,7 +174,13 @@ impl Anthropic {
             return self.end_all(false, event, desk);
         }
         if block.call.deviated() {
-            block.stop = Stop::Kept(event.raw().to_vec());
+            let raw = event.raw();
+            if !desk.ledger.may_hold(raw.len()) {
+                block.give_up(HELD_TOO_MUCH, desk);
+                return desk.send(raw);
+            }
+            desk.ledger.held += raw.len();
+            block.stop = Stop::Kept(raw.to_vec());
             return self.blocks.insert(at, block);
         }
         if let Some(outcome) = block.call.end(false, desk.ledger) {
@@ -195,21 +199,23 @@ impl Anthropic {
         if !event.ended() {
             return self.end_all(false, event, desk);
         }
-        let kept = self
-            .blocks
-            .iter_mut()
-            .rev()
-            .find_map(|block| match &mut block.stop {
-                Stop::Kept(kept) => Some(kept),
-                Stop::Open | Stop::Left(_) => None,
-            });
-        match kept {
-            // One that says nothing more than what follows the last: kept back, but not without limit.
-            Some(kept) if kept.len() + event.raw().len() <= desk.ledger.limits.event => {
-                kept.extend_from_slice(event.raw());
-            }
-            Some(_) => self.end_all(false, event, desk),
-            None => desk.send(event.raw()),
+        let kept = |block: &Block| matches!(block.stop, Stop::Kept(_));
+        let Some(at) = self.blocks.iter().rposition(kept) else {
+            return desk.send(event.raw());
+        };
+        // It says nothing more than what follows the last block, and must not overtake its end.
+        let raw = event.raw();
+        if !desk.ledger.may_hold(raw.len()) {
+            self.give_up(HELD_TOO_MUCH, desk);
+            return desk.send(raw);
+        }
+        if let Some(Block {
+            stop: Stop::Kept(kept),
+            ..
+        }) = self.blocks.get_mut(at)
+        {
+            kept.extend_from_slice(raw);
+            desk.ledger.held += raw.len();
         }
     }
 
@@ -220,9 +226,12 @@ impl Anthropic {
         desk.send(event.raw());
     }
 
-    /// The open block of an index, or the last one when there is none of it.
+    /// The open block of an index; a piece of another index goes on with the only one that is open.
     fn open(&mut self, index: Option<&str>) -> Option<&mut Block> {
-        let at = self.position(index).or_else(|| self.position(None))?;
+        let open = |block: &&Block| matches!(block.stop, Stop::Open);
+        let only = self.blocks.iter().filter(open).count() == 1;
+        let last = || self.position(None).filter(|_| only || index.is_none());
+        let at = self.position(index).or_else(last)?;
         self.blocks.get_mut(at)
     }
 
@@ -236,6 +245,12 @@ impl Anthropic {
 }
 
 impl Block {
+    fn give_up(mut self, reason: &str, desk: &mut Desk<'_>) {
+        let rest = self.call.give_up(reason.to_owned(), desk.ledger);
+        self.send_rest(&rest, desk);
+        self.end(false, None, desk);
+    }
+
     /// Ends the block. What is still held goes into its piece in the present event, or out in front of it; what was
     /// kept back follows.
     fn end(mut self, cut: bool, present: Option<(&mut Vec<Edit>, &Payload<'_>)>, desk: &mut Desk<'_>) {
@@ -257,6 +272,7 @@ impl Block {
             }
         }
         if let Stop::Kept(kept) = stop {
+            desk.ledger.held -= kept.len();
             desk.send(&kept);
         }
     }
@@ -332,4 +348,12 @@ fn error(message: &str, last: &[u8]) -> String {
     format!(
         r#"event: error{end}data: {{"type":"error","error":{{"type":"api_error","message":"{contents}"}}}}{end}{end}"#
     )
+}
+
+const HELD_TOO_MUCH: &str = "more is held than may be until the stream says whether it is complete";
+
+/// Whether an event may begin a call, when none is under way.
+fn may_call(raw: &[u8]) -> bool {
+    static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("tool_use"));
+    CALL.find(raw).is_some()
 }

@@ -1,6 +1,8 @@
 //! Chat Completions: calls are told apart by choice and `index`, and end with their choice's `finish_reason`.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::call::{Call, Outcome, Piece, Position};
 use super::chat_event::{Delta, Located, written};
@@ -34,7 +36,7 @@ impl Chat {
         if self.calls.is_empty() && !may_call(event.raw()) {
             return desk.send(event.raw());
         }
-        if event.data().is_some_and(|data| data.trim_ascii() == b"[DONE]") {
+        if event.raw().len() < SHORT && event.data().is_some_and(|data| data.trim_ascii() == b"[DONE]") {
             self.end(desk);
             return desk.send(event.raw());
         }
@@ -58,6 +60,11 @@ impl Chat {
         event: &Event<'_>,
         desk: &mut Desk<'_>,
     ) {
+        if self.calls.len() > desk.ledger.limits.calls || located.deltas.len() > desk.ledger.limits.calls {
+            self.give_up(&desk.ledger.too_many_calls(), desk);
+            desk.ledger.lost = true;
+            return desk.send(event.raw());
+        }
         if located.error {
             self.end_where(|_| true, true, &mut [], payload, desk);
         }
@@ -71,9 +78,6 @@ impl Chat {
         }
         if !event.ended() {
             self.end_where(|_| true, false, &mut edits, payload, desk);
-        }
-        if self.calls.len() > desk.ledger.limits.calls {
-            desk.ledger.lost = true;
         }
         if !desk.ledger.failed {
             payload.write(&mut edits, desk.out);
@@ -273,9 +277,10 @@ impl Entry {
     }
 }
 
-/// Whether an event may say anything of calls: most do not.
+/// Whether an event may say anything of calls: most do not. One search for both `tool_calls` and `function_call`.
 fn may_call(raw: &[u8]) -> bool {
-    memmem::find(raw, b"tool_calls").is_some() || memmem::find(raw, b"function_call").is_some()
+    static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_call"));
+    CALL.find(raw).is_some()
 }
 
 /// An error as Chat Completions streams report it.
@@ -287,3 +292,6 @@ fn error(message: &str, last: &[u8]) -> String {
         r#"data: {{"error":{{"message":"{contents}","type":"invalid_tool_arguments","param":null,"code":"invalid_tool_arguments"}}}}{end}{end}"#
     )
 }
+
+/// Events above say more than `[DONE]`.
+const SHORT: usize = 128;

@@ -43,7 +43,7 @@ pub(super) struct Ledger {
     pub(super) held: usize,
     /// The stream ended with an error: nothing leaves any more.
     pub(super) failed: bool,
-    /// More calls are under way than are followed.
+    /// The stream cannot be followed any more: all that comes passes.
     pub(super) lost: bool,
     serial: u64,
     /// A text that was decoded, kept for its room.
@@ -69,6 +69,16 @@ impl Ledger {
     pub(super) fn serial(&mut self) -> u64 {
         self.serial += 1;
         self.serial
+    }
+
+    /// Why no more than so many calls are followed.
+    pub(super) fn too_many_calls(&self) -> String {
+        format!("more than {} calls at once", self.limits.calls)
+    }
+
+    /// Whether so many bytes more may be held.
+    pub(super) fn may_hold(&self, bytes: usize) -> bool {
+        self.held + bytes <= self.limits.held
     }
 
     pub(super) fn record(&mut self, record: RepairRecord) {

@@ -118,16 +118,17 @@ impl StreamRepairer {
                     let message = format!("an event of more than {} bytes", desk.ledger.limits.event);
                     self.calls.give_up(&message, &mut desk);
                     desk.send(raw);
-                    self.passing = true;
+                    desk.ledger.lost = true;
                 }
-                Frame::Between(raw) => desk.send(raw),
+                Frame::Between(raw) => {
+                    if !raw.ends_with(b"\n") && !raw.ends_with(b"\r") && raw.starts_with(b":") {
+                        self.calls.end(&mut desk); // the stream ends inside a comment: nothing can follow it
+                    }
+                    desk.send(raw);
+                }
             }
-            if desk.ledger.lost {
-                let message = format!("more than {} calls at once", desk.ledger.limits.calls);
-                self.calls.give_up(&message, &mut desk);
+            if desk.ledger.lost || desk.ledger.failed {
                 self.passing = true;
-            }
-            if self.passing {
                 return desk.send(self.framer.rest());
             }
         }

@@ -1,7 +1,9 @@
 //! Responses: calls are items of the output, and their arguments come up to four times: in pieces, and whole when
 //! the arguments, the item and the response are done. All copies say the same after the repair, too.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::desk::Desk;
 use super::payload::{Edit, Payload};
@@ -29,7 +31,7 @@ impl Responses {
             .entries
             .iter()
             .all(|entry| matches!(entry.stop, Stop::Settled(_)));
-        if quiet && memmem::find(event.raw(), b"function_call").is_none() {
+        if quiet && !may_call(event.raw()) {
             return desk.send(event.raw());
         }
         let payload = Payload::of(event);
@@ -42,6 +44,12 @@ impl Responses {
             }
             return desk.send(event.raw());
         };
+        let limit = desk.ledger.limits.calls;
+        if self.entries.len() > limit || located.output.len() > limit {
+            self.give_up(&desk.ledger.too_many_calls(), desk);
+            desk.ledger.lost = true;
+            return desk.send(event.raw());
+        }
         let present = Present {
             event,
             payload,
@@ -63,7 +71,6 @@ impl Responses {
                 desk.send(event.raw());
             }
         }
-        desk.ledger.lost |= self.entries.len() > desk.ledger.limits.calls;
     }
 
     /// The stream ends: so does every call.
@@ -74,8 +81,7 @@ impl Responses {
     /// The stream cannot be followed any more: what is held leaves as it came.
     pub(super) fn give_up(&mut self, reason: &str, desk: &mut Desk<'_>) {
         for entry in &mut self.entries {
-            let rest = entry.call.give_up(reason.to_owned(), desk.ledger);
-            entry.send_rest(&rest, desk);
+            entry.give_up(reason, desk);
         }
         self.end(desk);
     }
@@ -204,4 +210,10 @@ impl Responses {
         self.entries.push(Entry::new(item, desk));
         self.entries.len() - 1
     }
+}
+
+/// Whether an event may begin a call, when none is under way.
+fn may_call(raw: &[u8]) -> bool {
+    static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("function_call"));
+    CALL.find(raw).is_some()
 }

@@ -90,11 +90,7 @@ impl Entry {
     /// is kept back.
     pub(super) fn keep(&mut self, event: &Event<'_>, desk: &mut Desk<'_>) -> bool {
         match &mut self.stop {
-            Stop::Open if self.call.deviated() => {
-                self.stop = Stop::Kept(vec![event.raw().to_vec()]);
-                true
-            }
-            Stop::Open => {
+            Stop::Open if !self.call.deviated() => {
                 self.stop = match self.call.end(false, desk.ledger) {
                     None => Stop::Settled(None),
                     Some(outcome) => {
@@ -102,18 +98,32 @@ impl Entry {
                         Stop::Left(Box::new(outcome))
                     }
                 };
-                false
+                return false;
             }
-            Stop::Kept(kept) if kept.len() < EVENTS_KEPT => {
-                kept.push(event.raw().to_vec());
+            Stop::Open => self.stop = Stop::Kept(Vec::new()),
+            Stop::Kept(_) => {}
+            Stop::Left(_) | Stop::Settled(_) => return false,
+        }
+        let raw = event.raw();
+        match &mut self.stop {
+            Stop::Kept(kept) if kept.len() < EVENTS_KEPT && desk.ledger.may_hold(raw.len()) => {
+                kept.push(raw.to_vec());
+                desk.ledger.held += raw.len();
                 true
             }
-            Stop::Kept(_) => {
+            _ => {
+                let reason = "more is held than may be until the stream says whether it is complete";
+                self.give_up(reason, desk);
                 self.settle(false, None, desk);
                 false
             }
-            Stop::Left(_) | Stop::Settled(_) => false,
         }
+    }
+
+    /// Stops looking at the arguments: what is held leaves as it came.
+    pub(super) fn give_up(&mut self, reason: &str, desk: &mut Desk<'_>) {
+        let rest = self.call.give_up(reason.to_owned(), desk.ledger);
+        self.send_rest(&rest, desk);
     }
 
     /// It is known whether the arguments were cut off. What is still held goes into its piece in the present event,
@@ -138,6 +148,7 @@ impl Entry {
             Stop::Open => Vec::new(),
             Stop::Kept(kept) => kept,
         };
+        desk.ledger.held -= kept.iter().map(Vec::len).sum::<usize>();
         if let Some(outcome) = self.call.end(cut, desk.ledger) {
             self.stop = Stop::Settled(Some(outcome.status));
             let rest = outcome.rest.clone();
