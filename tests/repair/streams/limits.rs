@@ -135,3 +135,55 @@ fn the_limits_of_the_repair_hold_here_too() {
     assert_as_it_came(&stream, &sent);
     assert_eq!(sent.records[0].status, Status::Refused);
 }
+
+#[test]
+fn an_event_that_names_more_calls_than_are_followed_passes() {
+    let delta = "{\"index\":0,\"function\":{\"name\":\"TodoWrite\",\"arguments\":\"@\"}}";
+    let many = vec![delta; 100_000].join(",");
+    let stream = piece(0, "", "{'a': ")
+        + &format!("data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{many}]}}}}]}}\n\n")
+        + &piece(0, "", "1}");
+    let fixing = FormatFixing::default();
+    let sent = send(
+        Dialect::ChatCompletions,
+        &fixing,
+        StreamLimits::default(),
+        [stream.as_bytes()],
+    );
+    assert_eq!(sent.records.len(), 1);
+    assert!(sent.bytes.ends_with(stream[stream.len() - 1000..].as_bytes()));
+}
+
+#[test]
+fn what_is_kept_back_counts_too() {
+    let block = "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":\
+        {\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"TodoWrite\"}}\n\n\
+        data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"partial_json\":\"{'a': 1}\"}}\n\n\
+        data: {\"type\":\"content_block_stop\",\"index\":0}\n\n";
+    let delta = "data: {\"type\":\"message_delta\",\"delta\":{}}\n\n";
+    let stream = block.to_owned() + &delta.repeat(100);
+    for (held, status) in [
+        (20, Status::Refused),
+        (1000, Status::Refused),
+        (1 << 20, Status::Repaired),
+    ] {
+        let limits = StreamLimits {
+            held,
+            ..StreamLimits::default()
+        };
+        let fixing = FormatFixing::default();
+        let sent = send(Dialect::Anthropic, &fixing, limits, [stream.as_bytes()]);
+        assert_eq!(sent.records[0].status, status, "{held}");
+        let whole = String::from_utf8(sent.bytes).unwrap();
+        assert_eq!(whole.matches("message_delta").count(), 100);
+        let stop = whole.find("content_block_stop").unwrap();
+        assert!(whole.rfind("partial_json").unwrap() < stop && stop < whole.find("message_delta").unwrap());
+        let expected = if status == Status::Refused {
+            "{'a': 1}"
+        } else {
+            r#"{"a": 1}"#
+        };
+        let heard = calls(Dialect::Anthropic, whole.as_bytes());
+        assert_eq!(heard[0].arguments, expected);
+    }
+}

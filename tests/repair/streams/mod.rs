@@ -7,3 +7,4 @@ mod client;
 mod recorded;
 mod random;
 mod limits;
+mod told;

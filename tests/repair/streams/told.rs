@@ -1,0 +1,115 @@
+//! What is told through `tracing`: each call that was not simply JSON, and never its arguments.
+
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+
+use tool_runtime::repair::FormatFixing;
+use tool_runtime::repair::stream::Dialect;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+
+use super::sent::send_whole;
+
+/// Every event: its level, and its fields in one line.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<(Level, String)>>>);
+
+impl<S: Subscriber> Layer<S> for Told {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut line = Line(String::new());
+        event.record(&mut line);
+        self.0.lock().unwrap().push((*event.metadata().level(), line.0));
+    }
+}
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.push_str(&format!("{}={value:?} ", field.name()));
+    }
+}
+
+fn told(fixing: &FormatFixing, arguments: &[&str]) -> Vec<(Level, String)> {
+    let told = Told::default();
+    let subscriber = tracing_subscriber::registry().with(told.clone());
+    let stream: String = arguments
+        .iter()
+        .enumerate()
+        .map(|(at, arguments)| {
+            let arguments = serde_json::to_string(arguments).unwrap();
+            format!(
+                "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":{at},\"id\":\"call_{at}\",\
+                 \"function\":{{\"name\":\"TodoWrite\",\"arguments\":{arguments}}}}}]}}}}]}}\n\n"
+            )
+        })
+        .collect();
+    tracing::subscriber::with_default(subscriber, || {
+        send_whole(Dialect::ChatCompletions, fixing, stream.as_bytes());
+    });
+    let all = told.0.lock().unwrap();
+    all.clone()
+}
+
+const ARGUMENTS: [&str; 4] = [
+    r#"{"secret": 1}"#,
+    "{'secret': None}",
+    "{'secret",
+    "{'secret': secret}",
+];
+
+#[test]
+fn each_call_that_was_not_simply_json_is_told_once() {
+    let told = told(&FormatFixing::default(), &ARGUMENTS);
+    let levels: Vec<Level> = told.iter().map(|(level, _)| *level).collect();
+    assert_eq!(levels, [Level::INFO, Level::WARN, Level::WARN], "{told:?}");
+    for (at, words) in [
+        (1, "were repaired"),
+        (2, "were cut off"),
+        (3, "could not be repaired"),
+    ] {
+        let (_, line) = &told[at - 1];
+        assert!(line.contains(words) && line.contains("TodoWrite"), "{line}");
+        assert!(
+            line.contains(&format!("call_{at}")) && line.contains(&format!("index={at}")),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn with_debug_logging_each_fix_is_told_with_its_place() {
+    let fixing = FormatFixing {
+        debug_logging: true,
+        ..FormatFixing::default()
+    };
+    let told = told(&fixing, &ARGUMENTS);
+    let fixes: Vec<&String> = told
+        .iter()
+        .filter(|(level, _)| *level == Level::DEBUG)
+        .map(|(_, line)| line)
+        .collect();
+    assert_eq!(fixes.len(), 2, "{told:?}");
+    assert!(
+        fixes[0].contains("single_quotes") && fixes[0].contains("offset=1 "),
+        "{}",
+        fixes[0]
+    );
+    assert!(
+        fixes[1].contains("python_literal") && fixes[1].contains("offset=11 "),
+        "{}",
+        fixes[1]
+    );
+}
+
+#[test]
+fn the_arguments_themselves_are_never_told() {
+    let fixing = FormatFixing {
+        debug_logging: true,
+        ..FormatFixing::default()
+    };
+    for (_, line) in told(&fixing, &ARGUMENTS) {
+        assert!(!line.contains("secret"), "{line}");
+    }
+}
