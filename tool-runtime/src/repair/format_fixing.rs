@@ -153,6 +153,32 @@ mod tests {
     }
 
     #[test]
+    fn the_block_is_read_from_a_file_of_configuration() {
+        #[derive(Deserialize)]
+        struct File {
+            format_fixing: FormatFixing,
+        }
+        let file: File = toml::from_str(
+            r#"
+            [format_fixing]
+            enabled = true
+            target_tools = ["TodoWrite"]  # the tools that are repaired
+            strict_validation = true
+            fallback_on_error = true
+            debug_logging = false
+            "#,
+        )
+        .unwrap();
+        assert_eq!(file.format_fixing, FormatFixing::default());
+        let every: File = toml::from_str("[format_fixing]\ntarget_tools = \"*\"").unwrap();
+        assert_eq!(every.format_fixing.target_tools, TargetTools::All);
+        let wrong = toml::from_str::<File>("[format_fixing]\ntarget_tools = \"Edit\"")
+            .err()
+            .unwrap();
+        assert!(wrong.to_string().contains("a list of tool names"), "{wrong}");
+    }
+
+    #[test]
     fn target_tools_are_names_or_every_tool() {
         for every in [json!("*"), json!(["*"]), json!(["Edit", "*"])] {
             let fixing = read(json!({ "target_tools": every })).unwrap();
