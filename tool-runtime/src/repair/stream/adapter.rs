@@ -14,8 +14,8 @@ use super::repairer::StreamRepairer;
 pin_project! {
     /// A stream of bytes whose tool calls are repaired as they pass by: the body of an upstream's answer, say.
     ///
-    /// Errors of the inner stream are passed on where they come, and nothing is ended by them: what is held stays held
-    /// until more bytes come, or the end. Dropped, it drops the inner stream and what is held.
+    /// Errors of the inner stream are passed on where they come. One with nothing behind it
+    /// [breaks the stream off](StreamRepairer::break_off). Dropped, it drops the inner stream and what is held.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -34,6 +34,8 @@ pin_project! {
         inner: S,
         repairer: StreamRepairer,
         out: Vec<u8>,
+        // The last that came was an error.
+        broken: bool,
         ended: bool,
     }
 }
@@ -45,6 +47,7 @@ impl<S> RepairedStream<S> {
             inner,
             repairer,
             out: Vec::new(),
+            broken: false,
             ended: false,
         }
     }
@@ -71,10 +74,20 @@ where
         let mut this = self.project();
         while !*this.ended {
             match ready!(this.inner.as_mut().poll_next(context)) {
-                Some(Ok(bytes)) => this.repairer.push(bytes.as_ref(), this.out),
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                Some(Ok(bytes)) => {
+                    *this.broken = false;
+                    this.repairer.push(bytes.as_ref(), this.out);
+                }
+                Some(Err(error)) => {
+                    *this.broken = true;
+                    return Poll::Ready(Some(Err(error)));
+                }
                 None => {
-                    this.repairer.finish(this.out);
+                    if *this.broken {
+                        this.repairer.break_off(this.out);
+                    } else {
+                        this.repairer.finish(this.out);
+                    }
                     *this.ended = true;
                 }
             }
@@ -169,6 +182,23 @@ mod tests {
         assert_eq!(items[1], Err("slow"));
         assert!(items[0].as_ref().unwrap().contains(r#""arguments":"{""#));
         assert!(items[2].as_ref().unwrap().contains(r#""arguments":"}""#));
+    }
+
+    #[test]
+    fn a_stream_that_breaks_off_ends_no_call() {
+        let python = OPEN.replace("{}", "{'a': 1}");
+        let items = collect(
+            vec![Ok(&python), Ok("data: half"), Err("reset")],
+            FormatFixing::default(),
+        );
+        assert_eq!(items[1], Err("reset"));
+        let rest = items[2].as_ref().unwrap();
+        assert!(
+            rest.contains(r#""arguments":"'a': 1}""#) && rest.ends_with("data: half"),
+            "{rest}"
+        );
+        let items = collect(vec![Ok(&python), Err("slow"), Ok("")], FormatFixing::default());
+        assert!(items[2].as_ref().unwrap().contains(r#"\"a\": 1}"#));
     }
 
     #[test]

@@ -65,7 +65,7 @@ impl Anthropic {
             .and_then(|payload| Some((payload, Located::of(payload.text())?)));
         let Some((payload, located)) = located else {
             if !event.ended() {
-                self.end(desk);
+                self.end(false, desk);
             }
             return desk.send(event.raw());
         };
@@ -81,10 +81,10 @@ impl Anthropic {
         }
     }
 
-    /// The stream ends: so does every call.
-    pub(super) fn end(&mut self, desk: &mut Desk<'_>) {
+    /// The stream ends, or breaks off: so does every call.
+    pub(super) fn end(&mut self, cut: bool, desk: &mut Desk<'_>) {
         for block in std::mem::take(&mut self.blocks) {
-            block.end(false, None, desk);
+            block.end(cut, None, desk);
         }
     }
 
@@ -123,7 +123,7 @@ impl Anthropic {
             }
         }
         if !event.ended() {
-            self.end(desk);
+            self.end(false, desk);
         }
         desk.send(event.raw());
     }
@@ -164,7 +164,7 @@ impl Anthropic {
     fn stop(&mut self, located: &Located<'_>, event: &Event<'_>, desk: &mut Desk<'_>) {
         let Some(at) = self.position(located.index) else {
             if !event.ended() {
-                self.end(desk);
+                self.end(false, desk);
             }
             return desk.send(event.raw());
         };

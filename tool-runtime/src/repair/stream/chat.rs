@@ -37,7 +37,7 @@ impl Chat {
             return desk.send(event.raw());
         }
         if event.raw().len() < SHORT && event.data().is_some_and(|data| data.trim_ascii() == b"[DONE]") {
-            self.end(desk);
+            self.end(false, desk);
             return desk.send(event.raw());
         }
         let payload = Payload::of(event);
@@ -48,7 +48,7 @@ impl Chat {
             return self.located(&located, payload, event, desk);
         }
         if !event.ended() {
-            self.end(desk);
+            self.end(false, desk);
         }
         desk.send(event.raw());
     }
@@ -84,11 +84,11 @@ impl Chat {
         }
     }
 
-    /// The stream ends: so does every call.
-    pub(super) fn end(&mut self, desk: &mut Desk<'_>) {
+    /// The stream ends, or breaks off: so does every call.
+    pub(super) fn end(&mut self, cut: bool, desk: &mut Desk<'_>) {
         self.calls.sort_by_key(|entry| entry.call.serial);
         for entry in std::mem::take(&mut self.calls) {
-            entry.end(false, None, desk);
+            entry.end(cut, None, desk);
         }
     }
 

@@ -42,7 +42,7 @@
 //!
 //! # When a call is complete
 //!
-//! | stream | complete | cut off, so that the arguments leave as they came |
+//! | stream | complete | cut off (or the stream breaks off), so that the arguments leave as they came |
 //! |---|---|---|
 //! | Chat Completions | `finish_reason` of its choice; another id or name on its `index`; `[DONE]` or the end of the stream | `finish_reason` is `length`, `content_filter` or the like; an error |
 //! | Anthropic | the next `content_block_start`; `message_delta` with a `stop_reason`; `message_stop`, the end | `stop_reason` is `max_tokens`, `model_context_window_exceeded` or `refusal`; an error |

@@ -80,11 +80,29 @@ impl StreamRepairer {
         self.framer.finish();
         self.take_frames(out);
         if !self.passing {
-            self.calls.end(&mut Desk {
-                ledger: &mut self.ledger,
-                out,
-            });
+            self.calls.end(
+                false,
+                &mut Desk {
+                    ledger: &mut self.ledger,
+                    out,
+                },
+            );
         }
+        self.passing = true;
+    }
+
+    /// Ends a stream that broke off, with an error of the connection, say: the arguments of calls under way were cut
+    /// off, so that what is held of them leaves as it came.
+    pub fn break_off(&mut self, out: &mut Vec<u8>) {
+        if self.passing {
+            return;
+        }
+        let mut desk = Desk {
+            ledger: &mut self.ledger,
+            out,
+        };
+        self.calls.end(true, &mut desk);
+        desk.send(self.framer.rest());
         self.passing = true;
     }
 
@@ -122,7 +140,7 @@ impl StreamRepairer {
                 }
                 Frame::Between(raw) => {
                     if !raw.ends_with(b"\n") && !raw.ends_with(b"\r") && raw.starts_with(b":") {
-                        self.calls.end(&mut desk); // the stream ends inside a comment: nothing can follow it
+                        self.calls.end(false, &mut desk); // the stream ends inside a comment: nothing can follow it
                     }
                     desk.send(raw);
                 }
@@ -144,11 +162,11 @@ impl Calls {
         }
     }
 
-    fn end(&mut self, desk: &mut Desk<'_>) {
+    fn end(&mut self, cut: bool, desk: &mut Desk<'_>) {
         match self {
-            Self::Chat(calls) => calls.end(desk),
-            Self::Responses(calls) => calls.end(desk),
-            Self::Anthropic(calls) => calls.end(desk),
+            Self::Chat(calls) => calls.end(cut, desk),
+            Self::Responses(calls) => calls.end(cut, desk),
+            Self::Anthropic(calls) => calls.end(cut, desk),
         }
     }
 

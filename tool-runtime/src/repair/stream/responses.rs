@@ -40,7 +40,7 @@ impl Responses {
             .and_then(|payload| Some((payload, Located::of(payload.text())?)));
         let Some((payload, located)) = &located else {
             if !event.ended() {
-                self.end(desk);
+                self.end(false, desk);
             }
             return desk.send(event.raw());
         };
@@ -66,16 +66,16 @@ impl Responses {
             }
             _ => {
                 if !event.ended() {
-                    self.end(desk);
+                    self.end(false, desk);
                 }
                 desk.send(event.raw());
             }
         }
     }
 
-    /// The stream ends: so does every call.
-    pub(super) fn end(&mut self, desk: &mut Desk<'_>) {
-        self.settle_where(|_| true, false, None, desk);
+    /// The stream ends, or breaks off: so does every call.
+    pub(super) fn end(&mut self, cut: bool, desk: &mut Desk<'_>) {
+        self.settle_where(|_| true, cut, None, desk);
     }
 
     /// The stream cannot be followed any more: what is held leaves as it came.
@@ -83,7 +83,7 @@ impl Responses {
         for entry in &mut self.entries {
             entry.give_up(reason, desk);
         }
-        self.end(desk);
+        self.end(false, desk);
     }
 
     /// An item begins, so those that are done are complete.
