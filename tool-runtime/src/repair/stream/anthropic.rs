@@ -136,7 +136,13 @@ impl Anthropic {
         desk: &mut Desk<'_>,
     ) {
         let mut edits = Vec::new();
-        if let Some(span) = &located.partial_json
+        let behind =
+            |block: &Block| matches!(block.stop, Stop::Kept(_)) && located.index == Some(&*block.index);
+        if let Some(at) = self.blocks.iter().position(behind) {
+            self.blocks
+                .remove(at)
+                .give_up("arguments came behind their end", desk);
+        } else if let Some(span) = &located.partial_json
             && let Some(piece) = Piece::of(payload.slice(span))
             && let Some(block) = self.open(located.index)
         {

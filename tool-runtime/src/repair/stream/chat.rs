@@ -174,9 +174,14 @@ impl Chat {
         }
         let last = position(&|_| true).and_then(|at| Some((at, self.calls.get(at)?)));
         if let Some((at, entry)) = last {
-            let goes_on = delta.name.is_none() && (delta.id.is_none() || delta.has_text);
-            let names_nothing = delta.index.is_none() && delta.id.is_none();
-            if goes_on || (names_nothing && !entry.call.begun()) {
+            let same = if delta.index.is_none() && delta.id.is_none() {
+                delta.name.is_none() || !entry.call.begun()
+            } else {
+                // Another index or id, or both: they drift, if there is no other call that could be meant.
+                let only = position(&|other| other.call.serial != entry.call.serial).is_none();
+                only && delta.name.is_none() && (delta.id.is_none() || delta.has_text)
+            };
+            if same {
                 return Found::Same(at);
             }
         }

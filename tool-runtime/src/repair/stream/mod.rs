@@ -54,7 +54,7 @@
 //! # Streams that go their own ways
 //!
 //! - A piece without `index` belongs to the call of its id; without either, to the call that came last. A piece of an
-//!   unknown `index` without id and name goes on with the call that came last.
+//!   unknown `index` without id and name goes on with the only call that is under way; with several, it passes.
 //! - Whether a call is repaired is decided by the name that is known when its first arguments arrive. Pieces of a name
 //!   before that are put together. If the name comes later, the call passes untouched, and is recorded as refused;
 //!   with `"*"` for all tools no name is needed.

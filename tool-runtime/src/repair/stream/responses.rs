@@ -109,16 +109,21 @@ impl Responses {
         let item = &present.located.item;
         let at = self.find_or_begin(item, desk);
         let mut edits = Vec::new();
-        if let Some(entry) = self.entries.get_mut(at)
-            && matches!(entry.stop, Stop::Open)
-        {
-            entry.push(
-                item.delta.as_ref(),
-                present.payload,
-                present.event,
-                &mut edits,
-                desk,
-            );
+        if let Some(entry) = self.entries.get_mut(at) {
+            match &entry.stop {
+                Stop::Open => entry.push(
+                    item.delta.as_ref(),
+                    present.payload,
+                    present.event,
+                    &mut edits,
+                    desk,
+                ),
+                Stop::Kept(_) => {
+                    entry.give_up(BEHIND_THE_END, desk);
+                    entry.settle(false, None, desk);
+                }
+                Stop::Left(_) | Stop::Settled(_) => {}
+            }
         }
         self.send(present, edits, desk);
     }
@@ -211,6 +216,8 @@ impl Responses {
         self.entries.len() - 1
     }
 }
+
+const BEHIND_THE_END: &str = "arguments came behind their end";
 
 /// Whether an event may begin a call, when none is under way.
 fn may_call(raw: &[u8]) -> bool {
