@@ -98,7 +98,8 @@ fn chat_delta(calls: &mut Vec<Call>, choice: u64, delta: &Value) {
         .or(own.len().checked_sub(1));
     let same = at.filter(|at| {
         let call = &own[*at];
-        let known = call.index == index || by_id(call) || (id.is_none() && name.is_none());
+        let drifts = id.is_none() && name.is_none() && (index.is_none() || own.len() == 1);
+        let known = call.index == index || by_id(call) || drifts;
         known && !begins(call)
     });
     if let Some(at) = same {
@@ -150,9 +151,14 @@ fn anthropic(events: &[Value]) -> Vec<Call> {
                 let at = calls
                     .iter()
                     .rposition(|call| !call.stopped && call.index == index);
-                let at = at
-                    .or_else(|| calls.iter().rposition(|call| !call.stopped))
-                    .unwrap_or_else(|| panic!("no block for {event}"));
+                let at = at.or_else(|| calls.iter().rposition(|call| !call.stopped));
+                let at = at.unwrap_or_else(|| {
+                    calls.push(Call {
+                        index,
+                        ..Call::default()
+                    });
+                    calls.len() - 1
+                });
                 calls[at].add(&event["delta"]["partial_json"]);
             }
             "content_block_stop" => {

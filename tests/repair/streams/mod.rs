@@ -6,5 +6,6 @@ mod heard;
 mod client;
 mod recorded;
 mod random;
+mod mutated;
 mod limits;
 mod told;

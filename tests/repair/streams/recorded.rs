@@ -10,16 +10,16 @@ use super::client::{Call, calls};
 use super::heard::{blocks, text};
 use super::sent::{Sent, send, send_whole};
 
-struct Recorded {
-    name: String,
-    dialect: Dialect,
-    fixing: FormatFixing,
-    bytes: Vec<u8>,
+pub struct Recorded {
+    pub name: String,
+    pub dialect: Dialect,
+    pub fixing: FormatFixing,
+    pub bytes: Vec<u8>,
 }
 
 /// Every file of `recorded/`. Its name begins with the dialect; its first line may be a comment with the
 /// configuration.
-fn recorded() -> Vec<Recorded> {
+pub fn recorded() -> Vec<Recorded> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder("recorded"))
         .unwrap()
         .map(|entry| entry.unwrap().path())

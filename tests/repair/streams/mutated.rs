@@ -1,0 +1,128 @@
+//! Recorded streams with events lost, doubled and swapped, and with bytes changed: whatever comes, every cut gives
+//! the same, other tools' calls are untouched, and nothing is lost where nothing was repaired.
+
+use tests::random::Random;
+use tool_runtime::repair::stream::StreamLimits;
+use tool_runtime::repair::{FormatFixing, Status, TargetTools};
+
+use super::client::calls;
+use super::heard::text;
+use super::recorded::{Recorded, recorded};
+use super::sent::{send, send_whole};
+
+#[test]
+fn whatever_comes_every_cut_gives_the_same_and_other_tools_are_untouched() {
+    let mut random = Random::new(3);
+    for stream in recorded() {
+        for round in 0..rounds() {
+            let bytes = mutate(&stream.bytes, &mut random);
+            let whole = send_whole(stream.dialect, &stream.fixing, &bytes);
+            let size = 1 + random.below(40);
+            let pieces = bytes.chunks(size);
+            let sent = send(stream.dialect, &stream.fixing, StreamLimits::default(), pieces);
+            assert!(
+                sent == whole,
+                "{} round {round}, in pieces of {size}",
+                stream.name
+            );
+            let other = FormatFixing {
+                target_tools: TargetTools::named(["Another"]),
+                ..stream.fixing.clone()
+            };
+            let untouched = send_whole(stream.dialect, &other, &bytes);
+            assert!(untouched.bytes == bytes, "{} round {round}", stream.name);
+        }
+    }
+}
+
+#[test]
+fn where_nothing_was_repaired_a_client_hears_what_came() {
+    let mut random = Random::new(4);
+    let mut unrepaired = 0;
+    for stream in recorded() {
+        if !stream.fixing.fallback_on_error {
+            continue;
+        }
+        for round in 0..rounds() {
+            let bytes = shuffle(&refusable(&stream), &mut random);
+            let sent = send_whole(stream.dialect, &stream.fixing, &bytes);
+            if sent
+                .records
+                .iter()
+                .any(|record| record.status == Status::Repaired || record.was_object)
+            {
+                continue;
+            }
+            unrepaired += 1;
+            let (came, heard) = (calls(stream.dialect, &bytes), calls(stream.dialect, &sent.bytes));
+            assert_eq!(came.len(), heard.len());
+            for (came, heard) in came.iter().zip(&heard) {
+                let shown = || {
+                    format!(
+                        "{} round {round}:\n{}\n=>\n{}",
+                        stream.name,
+                        String::from_utf8_lossy(&bytes),
+                        String::from_utf8_lossy(&sent.bytes)
+                    )
+                };
+                assert_eq!(text(&came.arguments), text(&heard.arguments), "{}", shown());
+                assert_eq!(came.copies, heard.copies, "{}", shown());
+            }
+        }
+    }
+    assert!(unrepaired > 100);
+}
+
+fn rounds() -> usize {
+    if std::env::var_os("REPAIR_LONG").is_some() {
+        300
+    } else {
+        4
+    }
+}
+
+/// The same stream with arguments that nobody can repair.
+fn refusable(stream: &Recorded) -> Vec<u8> {
+    String::from_utf8_lossy(&stream.bytes)
+        .replace("'", "@'")
+        .into_bytes()
+}
+
+/// Some events lost, doubled or swapped with the next.
+fn shuffle(stream: &[u8], random: &mut Random) -> Vec<u8> {
+    let stream = String::from_utf8_lossy(stream).into_owned();
+    let mut events: Vec<&str> = stream.split_inclusive("\n\n").collect();
+    for _ in 0..=random.below(3) {
+        let at = random.below(events.len());
+        match random.below(3) {
+            0 => {
+                events.remove(at);
+            }
+            1 => events.insert(at, events[at]),
+            _ if at > 0 => events.swap(at, at - 1),
+            _ => {}
+        }
+        if events.is_empty() {
+            break;
+        }
+    }
+    events.concat().into_bytes()
+}
+
+/// As [`shuffle`], and with some bytes changed.
+fn mutate(stream: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut bytes = shuffle(stream, random);
+    for _ in 0..random.below(4) {
+        let at = random.below(bytes.len().max(1));
+        let byte = *random.pick(b"\"'\\{}[]:,\n\r 0a\xff\x00");
+        match (random.below(3), at < bytes.len()) {
+            (0, true) => bytes[at] = byte,
+            (1, true) => {
+                bytes.remove(at);
+            }
+            (_, true) => bytes.insert(at, byte),
+            _ => {}
+        }
+    }
+    bytes
+}
