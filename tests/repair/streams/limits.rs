@@ -94,7 +94,7 @@ fn the_call_that_is_held_over_the_limit_passes_and_the_others_are_repaired() {
     let stream = [
         piece(0, "\"id\":\"a\",", "{'a'"),
         piece(1, "\"id\":\"b\",", "{'b': '"),
-        piece(1, "", &"x".repeat(100)),
+        piece(1, "", &"x".repeat(2000)),
         piece(1, "", "'}"),
         piece(0, "", ": 1}"),
     ]
@@ -102,13 +102,13 @@ fn the_call_that_is_held_over_the_limit_passes_and_the_others_are_repaired() {
     let sent = sent(
         &stream,
         StreamLimits {
-            held: 100,
+            held: 1500,
             ..StreamLimits::default()
         },
     );
     let heard = calls(Dialect::ChatCompletions, &sent.bytes);
     assert_eq!(heard[0].arguments, r#"{"a": 1}"#);
-    assert_eq!(heard[1].arguments, format!("{{'b': '{}'}}", "x".repeat(100)));
+    assert_eq!(heard[1].arguments, format!("{{'b': '{}'}}", "x".repeat(2000)));
     let status: Vec<Status> = sent.records.iter().map(|record| record.status).collect();
     assert_eq!(status, [Status::Repaired, Status::Refused]);
 }
@@ -117,12 +117,12 @@ fn the_call_that_is_held_over_the_limit_passes_and_the_others_are_repaired() {
 fn the_limits_of_the_repair_hold_here_too() {
     let stream = [
         piece(0, "", "{'a': '"),
-        piece(0, "", &"x".repeat(100)),
+        piece(0, "", &"x".repeat(2000)),
         piece(0, "", "'}"),
     ]
     .concat();
     let arguments = Limits {
-        held: 50,
+        held: 500,
         ..Limits::default()
     };
     let sent = sent(

@@ -155,7 +155,7 @@ impl Anthropic {
                 span: span.clone(),
                 contents: block.call.push(piece, desk),
             });
-            block.call.keep_event(event.raw());
+            block.call.keep_event(event.raw(), desk.ledger);
         }
         if !event.ended() {
             for block in std::mem::take(&mut self.blocks) {
@@ -191,6 +191,7 @@ impl Anthropic {
         }
         if let Some(outcome) = block.call.end(false, desk.ledger) {
             block.send_rest(&outcome.rest, desk);
+            block.call.last = Vec::new();
             block.stop = Stop::Left(Box::new(outcome));
             self.blocks.insert(at, block);
         }

@@ -133,11 +133,13 @@ impl Call {
     }
 
     /// Keeps the event that carried the last piece, while something is held that may have to leave like it.
-    pub(super) fn keep_event(&mut self, raw: &[u8]) {
+    pub(super) fn keep_event(&mut self, raw: &[u8], ledger: &mut Ledger) {
+        ledger.held -= self.last.len();
         self.last.clear();
         if self.holds() {
             self.last.extend_from_slice(raw);
         }
+        ledger.held += self.last.len();
     }
 
     /// Takes the next piece of the arguments. Returns what takes its place between the quotes, unless that is the
@@ -178,6 +180,9 @@ impl Call {
 
     /// Ends the arguments: they are complete, or they were cut off. Calls that are not repaired have no outcome.
     pub(super) fn end(&mut self, cut: bool, ledger: &mut Ledger) -> Option<Outcome> {
+        if !matches!(self.flow, Flow::Ended) {
+            ledger.held -= self.last.len();
+        }
         match std::mem::replace(&mut self.flow, Flow::Ended) {
             Flow::Undecided | Flow::Ended => None,
             Flow::Foreign if ledger.fixing.target_tools.contains(&self.tool) => {

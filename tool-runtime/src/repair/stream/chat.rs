@@ -131,7 +131,7 @@ impl Chat {
                 span: span.clone(),
                 contents,
             });
-            entry.call.keep_event(event.raw());
+            entry.call.keep_event(event.raw(), desk.ledger);
         }
         self.calls.push(entry);
     }

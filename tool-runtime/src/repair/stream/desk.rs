@@ -13,8 +13,8 @@ pub struct StreamLimits {
     /// How many calls may be under way at once (in a Responses stream: be part of it). 256 unless set. With more, the
     /// rest of the stream passes untouched.
     pub calls: usize,
-    /// How many bytes of arguments are held over all calls. 64 MiB unless set. The call that goes over passes as it
-    /// came.
+    /// How many bytes are held over all calls, of arguments and of events that go with them. 64 MiB unless set. The
+    /// call that goes over passes as it came.
     pub held: usize,
     /// The limits of the repair of one call's arguments.
     pub arguments: Limits,
@@ -39,7 +39,7 @@ pub(super) struct Ledger {
     records: Vec<RepairRecord>,
     /// The names of the tools whose calls passed untouched.
     passed_by: Vec<String>,
-    /// Bytes of arguments held, over all calls.
+    /// Bytes that are held, over all calls.
     pub(super) held: usize,
     /// The stream ended with an error: nothing leaves any more.
     pub(super) failed: bool,

@@ -65,7 +65,7 @@ impl Entry {
                 contents: self.call.push(piece, desk),
             });
             self.in_pieces |= self.call.begun();
-            self.call.keep_event(event.raw());
+            self.call.keep_event(event.raw(), desk.ledger);
         }
     }
 
@@ -95,6 +95,7 @@ impl Entry {
                     None => Stop::Settled(None),
                     Some(outcome) => {
                         self.send_rest(&outcome.rest, desk);
+                        self.call.last = Vec::new();
                         Stop::Left(Box::new(outcome))
                     }
                 };
@@ -161,6 +162,7 @@ impl Entry {
                 None => self.send_rest(&rest, desk),
             }
         }
+        self.call.last = Vec::new();
         for raw in kept {
             self.send_kept(&raw, desk);
         }
