@@ -1,6 +1,6 @@
 //! How fast the repair is, beside what else does such work, in one run. The answer is Markdown on stdout.
 //!
-//! `cargo run --release` runs all of it; names of sections (`valid repr chunks attacks`) run only these.
+//! `cargo run --release` runs all of it; names of sections (`valid repr chunks stream attacks`) run only these.
 
 mod clock;
 mod others;
@@ -9,15 +9,17 @@ mod texts;
 mod attacks;
 mod chunks;
 mod repr;
+mod stream;
 mod valid;
 
 /// A section's name, and what runs it.
 type Section = (&'static str, fn());
 
-const SECTIONS: [Section; 4] = [
+const SECTIONS: [Section; 5] = [
     ("valid", valid::run),
     ("repr", repr::run),
     ("chunks", chunks::run),
+    ("stream", stream::run),
     ("attacks", attacks::run),
 ];
 
