@@ -303,16 +303,13 @@ impl ToolRegistry {
             policy,
             ..
         } = call;
-        let (Coerced { arguments, issues }, arguments_json) = match self.tools.tool(&name) {
-            Some(tool) => arguments::coerce_to_text(&tool.shape, &input, self.tools.policy_of(tool, policy)),
-            None => {
-                let unknown = Issue::error(Code::UnknownTool, "", execute::not_found(&name)).about(&name);
-                let nothing = Coerced {
-                    arguments: Map::new(),
-                    issues: vec![unknown],
-                };
-                (nothing, "{}".to_owned())
-            }
+        let (Coerced { arguments, issues }, arguments_json) = if let Some(tool) = self.tools.tool(&name) {
+            arguments::coerce_to_text(&tool.shape, &input, self.tools.policy_of(tool, policy))
+        } else {
+            let unknown = Issue::error(Code::UnknownTool, "", execute::not_found(&name)).about(&name);
+            let arguments = Map::new();
+            let issues = vec![unknown];
+            (Coerced { arguments, issues }, "{}".to_owned())
         };
         let (errors, warnings) = issues.into_iter().partition(Issue::is_error);
         ToolCallRequest {
