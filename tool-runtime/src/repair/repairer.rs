@@ -167,8 +167,13 @@ impl Repairer {
     /// Takes the next piece and returns what may be passed on now: text that no repair will change.
     pub fn push(&mut self, piece: &str) -> &str {
         self.forget();
+        let received = self.dropped + self.text.len() + piece.len();
         self.text.push_str(piece);
-        let received = self.dropped + self.text.len();
+        if let State::Deviated(deviation) = &self.state
+            && too_late(deviation, received, self.limits).is_none()
+        {
+            return ""; // most pieces of a long text that is not JSON
+        }
         if let State::Scanning(scanner) = &mut self.state
             && let Err(deviation) = scanner.scan(piece)
         {
