@@ -34,7 +34,7 @@ pub(super) fn after(draft: &mut Draft<'_>, last: Last) -> Result<State, Unmended
     }
     if gap.space && !pointed && may_miss_comma(draft, inside, last, byte) || (inside, last, byte) == ADJACENT
     {
-        return Ok(missing_comma(draft, written));
+        return missing_comma(draft, written);
     }
     Err(draft.refuse(at, "a comma or a closing bracket belongs here"))
 }
@@ -158,7 +158,7 @@ fn behind_string(draft: &mut Draft<'_>, gap: Gap, inside: Kind, written: usize) 
             return Err(draft.ends());
         };
         if next == b':' && inside == Kind::Object && !draft.string.joined && !ends_in_punctuation(draft) {
-            return Ok(missing_comma(draft, written));
+            return missing_comma(draft, written);
         }
         let goes_on =
             next == b',' || next == inside.closer() || literal::opening(behind.as_bytes()).is_some();
@@ -174,11 +174,20 @@ fn behind_string(draft: &mut Draft<'_>, gap: Gap, inside: Kind, written: usize) 
 }
 
 /// Writes a comma behind the last value.
-fn missing_comma(draft: &mut Draft<'_>, written: usize) -> State {
+fn missing_comma(draft: &mut Draft<'_>, written: usize) -> Result<State, Unmended> {
+    let rest = draft.from(draft.at);
+    if let Some(Ok(opening)) = literal::opening(rest.as_bytes())
+        && let Some(contents) = rest.get(opening.len()..)
+        && contents
+            .trim_start_matches([' ', '\n', '\r', '\t'])
+            .starts_with(',')
+    {
+        return Err(draft.refuse(draft.at, "a comma is missing, and the key begins with one"));
+    }
     draft.evidence.slip();
     draft.fix(FixCode::MissingComma, draft.at, "a comma was inserted");
     draft.out.insert(written, ',');
-    State::Next { comma: None }
+    Ok(State::Next { comma: None })
 }
 
 /// Whether the last string ends as if its quote had changed places with something: `'a,' 'b': 1`.
