@@ -4,6 +4,7 @@
 mod attacks;
 mod chunks;
 mod corpus;
+mod habits;
 mod identity;
 mod judge;
 mod literal;

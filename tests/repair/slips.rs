@@ -1,6 +1,6 @@
 //! The tests that find damage: texts that were right until something slipped. Whatever comes back is what was meant,
 //! or what was sent. `cargo test -p tests --test repair slips -- --nocapture` prints a report; `REPAIR_LONG=1` tries
-//! ten times the figures below, a quarter of which is the default.
+//! ten times the figures below, a quarter of which is the default; `REPAIR_SEED=7` draws others.
 
 use std::fmt::Write as _;
 
@@ -15,16 +15,30 @@ use crate::sloppy::sloppy;
 use crate::written::{Style, json, repr, repr_in_single_quotes};
 
 /// A text, what it said, and what became of it.
-struct Slip {
-    meant: Tree,
+pub struct Slip {
+    pub meant: Tree,
     before: String,
     after: String,
     /// Whether the slip made a text that means something else to every reader, and is in no way odd.
-    undecidable: bool,
+    pub undecidable: bool,
     /// How many there were.
     slips: usize,
     /// Whether it was between JSON and Python already, so that no reader of one of them can be asked.
     sloppy: bool,
+}
+
+impl Slip {
+    /// A single one, which a reader could have seen.
+    pub fn new(meant: Tree, before: String, after: String) -> Self {
+        Self {
+            meant,
+            before,
+            after,
+            undecidable: false,
+            slips: 1,
+            sloppy: false,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,10 +119,11 @@ fn guesses(slip: &Slip, repaired: &Repaired<'_>) -> usize {
 }
 
 /// Tries `count` slips (a quarter of them unless asked for more) and holds what becomes wrong to `bound`.
-fn hold(name: &str, count: usize, bound: usize, mut slip: impl FnMut(&mut Random) -> Option<Slip>) {
+pub fn hold(name: &str, count: usize, bound: usize, mut slip: impl FnMut(&mut Random) -> Option<Slip>) {
     let long = std::env::var_os("REPAIR_LONG").is_some_and(|it| it == "1");
     let count = if long { count * 10 } else { count / 4 };
-    let mut random = Random::new(name.bytes().map(u64::from).sum());
+    let seed = std::env::var("REPAIR_SEED").map_or(0, |seed| seed.parse().expect("a seed is a number"));
+    let mut random = Random::new(name.bytes().map(u64::from).sum::<u64>() ^ seed << 32);
     let mut tally = [0; 6];
     let mut shown = String::new();
     let mut tried = 0;
@@ -150,7 +165,7 @@ fn hold(name: &str, count: usize, bound: usize, mut slip: impl FnMut(&mut Random
 }
 
 /// A right text: JSON in some style, or a repr.
-fn written(meant: &Tree, random: &mut Random) -> String {
+pub fn written(meant: &Tree, random: &mut Random) -> String {
     match random.below(8) {
         0 => repr(meant, true),
         1..=3 => repr(meant, false),
@@ -240,10 +255,10 @@ fn raw_quotes(quote: char, values: fn(&mut Random) -> Tree) -> impl FnMut(&mut R
 }
 
 /// Whether a string in it becomes several where its quotes are not escaped: `', '` is two empty ones.
-fn is_more_than_one(meant: &Tree, quote: char) -> bool {
+pub fn is_more_than_one(meant: &Tree, quote: char) -> bool {
     match meant {
         Tree::Text(units) => {
-            let text = String::from_utf16_lossy(units);
+            let text = String::from_utf16_lossy(units).replace(char::is_control, " ");
             read_python(&format!("[{quote}{text}{quote}]")).is_some_and(|read| match read {
                 Tree::List(items) => items.len() > 1,
                 _ => false,
