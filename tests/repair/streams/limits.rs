@@ -151,7 +151,7 @@ fn an_event_that_names_more_calls_than_are_followed_passes() {
         [stream.as_bytes()],
     );
     assert_eq!(sent.records.len(), 1);
-    assert!(sent.bytes.ends_with(stream[stream.len() - 1000..].as_bytes()));
+    assert!(sent.bytes.ends_with(&stream.as_bytes()[stream.len() - 1000..]));
 }
 
 #[test]
