@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
+use super::super::repairer::Status;
 use super::call::{Call, Outcome, Piece, Position};
 use super::chat_event::{Delta, Located, written};
 use super::desk::Desk;
@@ -17,6 +18,9 @@ use crate::sse::Event;
 pub(super) struct Chat {
     /// In the order in which their last pieces came.
     calls: Vec<Entry>,
+    /// A call ended that was not complete. One behind it that is only told by its name or id may be its continuation,
+    /// in a stream that says them anew with every piece.
+    doubtful: bool,
 }
 
 #[derive(Debug)]
@@ -28,6 +32,8 @@ struct Entry {
     legacy: bool,
     /// Its pieces are told by their id, so that what is sent for it must have one.
     by_id: bool,
+    /// It has no `index`, or one that another call had before.
+    unsure: bool,
     call: Call,
 }
 
@@ -88,7 +94,7 @@ impl Chat {
     pub(super) fn end(&mut self, cut: bool, desk: &mut Desk<'_>) {
         self.calls.sort_by_key(|entry| entry.call.serial);
         for entry in std::mem::take(&mut self.calls) {
-            entry.end(cut, None, desk);
+            entry.end(cut, &mut self.doubtful, None, desk);
         }
     }
 
@@ -97,7 +103,7 @@ impl Chat {
         for mut entry in std::mem::take(&mut self.calls) {
             let rest = entry.call.give_up(reason.to_owned(), desk.ledger);
             entry.send_rest(&rest, desk);
-            entry.end(false, None, desk);
+            entry.end(false, &mut self.doubtful, None, desk);
         }
     }
 
@@ -111,12 +117,21 @@ impl Chat {
     ) {
         let at = match self.find(delta) {
             Found::Same(at) => at,
+            Found::Unclear => {
+                for entry in self.calls.iter_mut().filter(|entry| entry.choice == delta.choice) {
+                    let rest = entry
+                        .call
+                        .give_up("a piece of arguments names no call", desk.ledger);
+                    entry.release(&rest, Some((edits, payload)), desk);
+                }
+                return;
+            }
             Found::New(replaced) => {
                 if let Some(at) = replaced {
                     let old = self.calls.remove(at);
-                    old.end(false, Some((edits, payload)), desk);
+                    old.end(false, &mut self.doubtful, Some((edits, payload)), desk);
                 }
-                self.begin(delta, desk);
+                self.begin(delta, replaced.is_some(), desk);
                 self.calls.len() - 1
             }
         };
@@ -136,12 +151,13 @@ impl Chat {
         self.calls.push(entry);
     }
 
-    fn begin(&mut self, delta: &Delta<'_>, desk: &mut Desk<'_>) {
+    fn begin(&mut self, delta: &Delta<'_>, replaces: bool, desk: &mut Desk<'_>) {
         self.calls.push(Entry {
             choice: delta.choice.to_owned(),
             index: None,
             legacy: delta.legacy,
             by_id: delta.index.is_none(),
+            unsure: replaces || delta.index.is_none(),
             call: Call::new(desk.ledger, None, String::new()),
         });
     }
@@ -181,7 +197,10 @@ impl Chat {
                 let only = position(&|other| other.call.serial != entry.call.serial).is_none();
                 only && delta.name.is_none() && (delta.id.is_none() || delta.has_text)
             };
-            if same {
+            let later = position(&|other| other.call.serial > entry.call.serial).is_some();
+            if same && later {
+                return Found::Unclear; // clients would take the call that began last, or the one that came last
+            } else if same {
                 return Found::Same(at);
             }
         }
@@ -204,13 +223,15 @@ impl Chat {
         let mut ended: Vec<Entry> = ended;
         ended.sort_by_key(|entry| entry.call.serial);
         for entry in ended {
-            entry.end(cut, Some((edits, payload)), desk);
+            entry.end(cut, &mut self.doubtful, Some((edits, payload)), desk);
         }
     }
 }
 
 enum Found {
     Same(usize),
+    /// One of several calls, and nothing says which.
+    Unclear,
     /// A call that was not there yet; it takes the place of that one, which is complete.
     New(Option<usize>),
 }
@@ -246,18 +267,37 @@ impl Entry {
     }
 
     /// Ends the call; what is still held goes into its piece in the present event, or out in front of it.
-    fn end(mut self, cut: bool, present: Option<(&mut [Edit], &Payload<'_>)>, desk: &mut Desk<'_>) {
+    fn end(
+        mut self,
+        cut: bool,
+        doubtful: &mut bool,
+        present: Option<(&mut [Edit], &Payload<'_>)>,
+        desk: &mut Desk<'_>,
+    ) {
+        let mut rest = String::new();
+        if self.unsure && *doubtful && self.call.deviated() {
+            rest = self.call.give_up(
+                "the call before is not complete, and this may be more of it",
+                desk.ledger,
+            );
+        }
         let Some(outcome) = self.call.end(cut, desk.ledger) else {
             return;
         };
-        let rest = outcome.rest.clone();
+        *doubtful |= matches!(outcome.status, Status::Truncated | Status::Refused);
+        rest.push_str(&outcome.rest);
         if let Some(message) = self.record(outcome, desk) {
             return desk.fail(&error(&message, &self.call.last));
         }
+        self.release(&rest, present, desk);
+    }
+
+    /// Lets go of what was held: into the call's piece in the present event, or out in front of it.
+    fn release(&self, rest: &str, present: Option<(&mut [Edit], &Payload<'_>)>, desk: &mut Desk<'_>) {
         let own = |edit: &&mut Edit| edit.call == self.call.serial;
         match present.and_then(|(edits, payload)| Some((edits.iter_mut().rfind(own)?, payload))) {
-            Some((edit, payload)) => edit.append(&rest, payload),
-            None => self.send_rest(&rest, desk),
+            Some((edit, payload)) => edit.append(rest, payload),
+            None => self.send_rest(rest, desk),
         }
     }
 

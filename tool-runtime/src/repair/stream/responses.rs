@@ -86,10 +86,12 @@ impl Responses {
         self.end(false, desk);
     }
 
-    /// An item begins, so those that are done are complete.
+    /// An item begins, so those that are done are complete; and so is one whose id it takes.
     fn added(&mut self, present: Present<'_>, desk: &mut Desk<'_>) {
-        self.settle_where(|entry| !matches!(entry.stop, Stop::Open), false, None, desk);
         let item = &present.located.item;
+        let same = |entry: &Entry| item.id.is_some() && entry.id.as_deref() == item.id.as_deref();
+        let complete = |entry: &Entry| !matches!(entry.stop, Stop::Open) || same(entry);
+        self.settle_where(complete, false, None, desk);
         let mut edits = Vec::new();
         if item.is_call() {
             let mut entry = Entry::new(item, desk);
