@@ -60,8 +60,8 @@ fn the_reader_of_literals_reads_what_python_reads() {
 }
 
 /// The least share of literals that are read; what it is today less a little, so that nobody passes by refusing.
-const LITERALS_READ: f64 = 0.5;
-const SLIPS_READ: f64 = 0.4;
+const LITERALS_READ: f64 = 0.45;
+const SLIPS_READ: f64 = 0.6;
 const READER_READS: f64 = 0.9;
 
 /// The last line of the oracle: how many cases had which outcome, and the shortest that are wrong.
