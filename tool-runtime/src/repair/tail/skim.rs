@@ -2,7 +2,7 @@
 //! left to the states.
 
 use super::draft::Draft;
-use super::frame::{Last, State};
+use super::frame::{Kind, Last, State};
 use super::literal::{Form, Literal};
 use super::string::{note_single_quotes, plain};
 
@@ -33,13 +33,37 @@ pub(super) fn members(draft: &mut Draft<'_>) -> Option<State> {
             draft.at = value_end + 3;
             continue;
         }
-        draft.string = Literal::new(Form::SINGLE, false, draft.base + value);
-        draft.string.end = value_end;
-        draft.string.closed = draft.out.len();
-        draft.out.push('"');
-        draft.at = value_end + 1;
+        close(draft, value, value_end);
         return Some(State::After(Last::String));
     }
+}
+
+/// Reads the strings that begin here, in an array as many as there are. Whether the last of them is to be followed
+/// by something else than a string; otherwise another value begins here, which is to be read by itself.
+pub(super) fn strings(draft: &mut Draft<'_>) -> bool {
+    let bytes = draft.text.as_bytes();
+    let in_array = draft.inside() == Some(Kind::Array);
+    while let Some(end) = string_end(bytes, draft.at) {
+        let at = draft.at;
+        note_single_quotes(draft, at);
+        draft.out.push('"');
+        copy(draft, at + 1, end);
+        if !in_array || !matches!(bytes.get(end + 1..), Some([b',', b' ', b'\'', ..])) {
+            close(draft, at, end);
+            return true;
+        }
+        draft.out.push_str("\", ");
+        draft.at = end + 3;
+    }
+    false
+}
+
+fn close(draft: &mut Draft<'_>, began: usize, end: usize) {
+    draft.string = Literal::new(Form::SINGLE, false, draft.base + began);
+    draft.string.end = end;
+    draft.string.closed = draft.out.len();
+    draft.out.push('"');
+    draft.at = end + 1;
 }
 
 #[inline]

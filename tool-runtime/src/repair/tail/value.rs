@@ -6,6 +6,7 @@ use super::frame::{Frame, Kind, Last, State};
 use super::literal;
 use super::mended::Unmended;
 use super::number::{self, BadNumber};
+use super::skim;
 use super::string::{pair, smart, string};
 
 const LITERALS: [(&str, &str); 6] = [
@@ -19,7 +20,6 @@ const LITERALS: [(&str, &str); 6] = [
 
 /// Reads the value that begins here, a container as far as its opening bracket.
 pub(super) fn value(draft: &mut Draft<'_>) -> Result<State, Unmended> {
-    let at = draft.at;
     let Some(first) = draft.byte() else {
         return Err(draft.ends());
     };
@@ -28,7 +28,9 @@ pub(super) fn value(draft: &mut Draft<'_>) -> Result<State, Unmended> {
         b'[' => open(draft, Kind::Array),
         b'(' => open(draft, Kind::Parentheses),
         b'0'..=b'9' | b'-' | b'+' | b'.' => number(draft),
+        b'\'' if skim::strings(draft) => Ok(behind(draft, Last::String)),
         _ => {
+            let at = draft.at;
             let rest = draft.from(at);
             match literal::opening(rest.as_bytes()) {
                 Some(Ok(opening)) => {
@@ -80,7 +82,12 @@ fn open(draft: &mut Draft<'_>, kind: Kind) -> Result<State, Unmended> {
 
 fn number(draft: &mut Draft<'_>) -> Result<State, Unmended> {
     let at = draft.at;
-    match number::read(draft.from(at)) {
+    let rest = draft.from(at);
+    if let Some(len) = integer(rest.as_bytes()) {
+        draft.copy(len);
+        return Ok(behind(draft, Last::Number));
+    }
+    match number::read(rest) {
         Ok(number) => {
             if number.python {
                 let message = "a number as Python writes it became one as JSON writes it";
@@ -92,6 +99,15 @@ fn number(draft: &mut Draft<'_>) -> Result<State, Unmended> {
         Err(BadNumber::Ends) => Err(draft.ends()),
         Err(BadNumber::Refused(message)) => Err(draft.refuse(at, message)),
     }
+}
+
+/// How long the integer is that `text` begins with, if it is the most usual kind of number and ends beyond doubt.
+fn integer(text: &[u8]) -> Option<usize> {
+    let len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let ends = matches!(text.get(len)?, b',' | b']' | b'}' | b')' | b' ' | b'\n');
+    (ends && (len == 1 || text.first() != Some(&b'0')))
+        .then_some(len)
+        .filter(|len| *len > 0)
 }
 
 fn word(draft: &mut Draft<'_>) -> Result<State, Unmended> {
