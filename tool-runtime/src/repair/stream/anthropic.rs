@@ -75,7 +75,7 @@ impl Anthropic {
             "content_block_stop" => self.stop(&located, event, desk),
             "message_delta" => self.message_delta(&located, event, desk),
             "error" => self.end_all(true, event, desk),
-            "message_start" | "message_stop" => self.end_all(false, event, desk),
+            "message_stop" => self.end_all(false, event, desk),
             _ if !event.ended() => self.end_all(false, event, desk),
             _ => desk.send(event.raw()),
         }
@@ -136,14 +136,19 @@ impl Anthropic {
         desk: &mut Desk<'_>,
     ) {
         let mut edits = Vec::new();
-        let behind =
-            |block: &Block| matches!(block.stop, Stop::Kept(_)) && located.index == Some(&*block.index);
-        if let Some(at) = self.blocks.iter().position(behind) {
-            self.blocks
-                .remove(at)
-                .give_up("arguments came behind their end", desk);
+        let kept = |block: &Block| matches!(block.stop, Stop::Kept(_));
+        let behind = |block: &Block| kept(block) && located.index.is_some_and(|index| block.has(index));
+        let stray = located.partial_json.is_some() && self.open(located.index).is_none();
+        if stray || self.blocks.iter().any(behind) {
+            let (kept, others) = std::mem::take(&mut self.blocks).into_iter().partition(kept);
+            self.blocks = others;
+            let kept: Vec<Block> = kept;
+            for block in kept {
+                block.give_up("arguments came behind their end", desk);
+            }
         } else if let Some(span) = &located.partial_json
             && let Some(piece) = Piece::of(payload.slice(span))
+            && (piece != Piece::Text("") || self.position(located.index).is_some())
             && let Some(block) = self.open(located.index)
         {
             block.changed_index = located
@@ -170,9 +175,9 @@ impl Anthropic {
     fn stop(&mut self, located: &Located<'_>, event: &Event<'_>, desk: &mut Desk<'_>) {
         let Some(at) = self.position(located.index) else {
             if !event.ended() {
-                self.end(false, desk);
+                return self.end_all(false, event, desk);
             }
-            return desk.send(event.raw());
+            return self.send_behind_kept(|block| located.index == Some(&*block.index), event, desk);
         };
         let mut block = self.blocks.remove(at);
         if !event.ended() {
@@ -206,12 +211,16 @@ impl Anthropic {
         if !event.ended() {
             return self.end_all(false, event, desk);
         }
-        let kept = |block: &Block| matches!(block.stop, Stop::Kept(_));
-        let Some(at) = self.blocks.iter().rposition(kept) else {
-            return desk.send(event.raw());
-        };
-        // It says nothing more than what follows the last block, and must not overtake its end.
+        self.send_behind_kept(|_| true, event, desk);
+    }
+
+    /// Sends an event that says nothing more than what is kept back, and must not overtake it.
+    fn send_behind_kept(&mut self, whose: impl Fn(&Block) -> bool, event: &Event<'_>, desk: &mut Desk<'_>) {
         let raw = event.raw();
+        let kept = |block: &Block| matches!(block.stop, Stop::Kept(_)) && whose(block);
+        let Some(at) = self.blocks.iter().rposition(kept) else {
+            return desk.send(raw);
+        };
         if !desk.ledger.may_hold(raw.len()) {
             self.give_up(HELD_TOO_MUCH, desk);
             return desk.send(raw);
@@ -243,15 +252,17 @@ impl Anthropic {
     }
 
     fn position(&self, index: Option<&str>) -> Option<usize> {
-        let of_index =
-            |block: &Block, index| block.index == index || block.changed_index.as_deref() == Some(index);
-        self.blocks.iter().rposition(|block| {
-            matches!(block.stop, Stop::Open) && index.is_none_or(|index| of_index(block, index))
-        })
+        self.blocks
+            .iter()
+            .rposition(|block| matches!(block.stop, Stop::Open) && index.is_none_or(|index| block.has(index)))
     }
 }
 
 impl Block {
+    fn has(&self, index: &str) -> bool {
+        self.index == index || self.changed_index.as_deref() == Some(index)
+    }
+
     fn give_up(mut self, reason: &str, desk: &mut Desk<'_>) {
         let rest = self.call.give_up(reason.to_owned(), desk.ledger);
         self.send_rest(&rest, desk);

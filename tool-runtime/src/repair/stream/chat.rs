@@ -195,7 +195,7 @@ impl Chat {
             } else {
                 // Another index or id, or both: they drift, if there is no other call that could be meant.
                 let only = position(&|other| other.call.serial != entry.call.serial).is_none();
-                only && delta.name.is_none() && (delta.id.is_none() || delta.has_text)
+                only && delta.name.is_none() && delta.has_text
             };
             let later = position(&|other| other.call.serial > entry.call.serial).is_some();
             if same && later {
