@@ -101,7 +101,7 @@ impl Doubtful<'_> {
     /// Whether there is more than punctuation between two quotes: `"a"-"b"` may be two strings.
     fn says_something(&self, opening: usize, closing: usize) -> bool {
         let between = self.text.get(opening + 1..closing).unwrap_or_default();
-        between.contains(|inside: char| inside.is_ascii_alphanumeric() || !inside.is_ascii())
+        between.contains(char::is_alphanumeric)
     }
 
     /// Whether the quote at `at` may open a string of Python with a prefix, or close one that such a string follows:
@@ -342,6 +342,7 @@ mod tests {
             // A comma became something else.
             r#"["a", ‹/"-"b"]"#,
             r#"["a", ‹x/"."b"]"#,
+            "[‹\u{51fa}\"\u{ff0c}\"# x\"]",
             // A quote was lost before a string with a prefix, or there are two strings.
             r"[u‹b, u'c']",
             r"{u'a': u‹b, u'c', u'd': 1}",
