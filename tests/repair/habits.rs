@@ -223,7 +223,7 @@ fn the_text_comes_among_others() {
                 "it's ",
             ];
             let behind = [
-                "", "", "\n```", " Done.", "}", "]", "}}", " {}", ", 1", "</a>", ")", ";", "\"", " it's", ".",
+                "", "", "\n```", " Done.", "}", "]", "}}", " {}", ", 1", "</a>", ")", ";", " it's", ".",
             ];
             Some([*random.pick(&before), text, *random.pick(&behind)].concat())
         }),

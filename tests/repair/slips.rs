@@ -110,7 +110,7 @@ fn guesses(slip: &Slip, repaired: &Repaired<'_>) -> usize {
         | FixCode::TextBefore
         | FixCode::TextAfter => 0,
         // There were some before.
-        FixCode::Comment if slip.sloppy => 0,
+        FixCode::Comment | FixCode::ControlCharacter if slip.sloppy => 0,
         // Of one string whose quotes were lost, over lines.
         FixCode::ControlCharacter => 1,
         _ => count,
@@ -226,7 +226,8 @@ fn in_sloppy_text(slips: usize) -> impl FnMut(&mut Random) -> Option<Slip> {
 
 #[test]
 fn one_slip_in_sloppy_text() {
-    hold("1 slip in sloppy text", 9000, 0, in_sloppy_text(1));
+    // A comma that became `#` before a key without quotes makes a comment of it.
+    hold("1 slip in sloppy text", 9000, 1, in_sloppy_text(1));
 }
 
 #[test]
@@ -259,10 +260,7 @@ pub fn is_more_than_one(meant: &Tree, quote: char) -> bool {
     match meant {
         Tree::Text(units) => {
             let text = String::from_utf16_lossy(units).replace(char::is_control, " ");
-            read_python(&format!("[{quote}{text}{quote}]")).is_some_and(|read| match read {
-                Tree::List(items) => items.len() > 1,
-                _ => false,
-            })
+            text.contains(quote) && read_python(&format!("[{quote}{text}{quote}]")).is_some()
         }
         Tree::List(items) => items.iter().any(|item| is_more_than_one(item, quote)),
         Tree::Map(entries) => entries.iter().any(|(_, value)| is_more_than_one(value, quote)),
@@ -312,12 +310,13 @@ fn deleted(
 
 #[test]
 fn a_backslash_deleted() {
-    // `\\'` became `\'`, which Python knows in both kinds of quotes.
+    // `\\'` became `\'`, which Python knows in both kinds of quotes, or `\\/` became `\/`, which JSON knows.
     let undecidable = |before: &str, place: usize| {
         let before = before.as_bytes();
-        [place, place.saturating_sub(1)]
-            .iter()
-            .any(|from| before[*from..].starts_with(br"\\'"))
+        [place, place.saturating_sub(1)].iter().any(|from| {
+            let from = &before[*from..];
+            from.starts_with(br"\\'") || from.starts_with(br"\\/")
+        })
     };
     hold("one `\\` deleted anywhere", 2180, 0, deleted(b"\\", undecidable));
 }
