@@ -198,9 +198,7 @@ impl Responses {
                 .rposition(|entry| matches!(entry.stop, Stop::Open))
         };
         let nameless = item.id.is_none() && item.output_index.is_none() && item.call_id.is_none();
-        let found = self
-            .find(item)
-            .or_else(|| last().filter(|_| nameless || item.delta.is_some()));
+        let found = self.find(item).or_else(|| last().filter(|_| nameless));
         found.unwrap_or_else(|| self.begin(item, desk))
     }
 
