@@ -151,7 +151,8 @@ fn anthropic(events: &[Value]) -> Vec<Call> {
                 let at = calls
                     .iter()
                     .rposition(|call| !call.stopped && call.index == index);
-                let at = at.or_else(|| calls.iter().rposition(|call| !call.stopped));
+                let known = calls.iter().any(|call| call.index == index);
+                let at = at.or_else(|| calls.iter().rposition(|call| !call.stopped && !known));
                 let at = at.unwrap_or_else(|| {
                     calls.push(Call {
                         index,
