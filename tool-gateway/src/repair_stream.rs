@@ -43,6 +43,9 @@ pub(crate) fn run(
     passage.repairer.finish(&mut passage.out);
     passage.send()?;
     terminal.say(&passed_by(passage.repairer.passed_by()));
+    if passage.repairer.calls() == 0 {
+        terminal.say("no tool call was seen; if there is one, the stream may be of another kind: --sse chat, responses or anthropic\n");
+    }
     read.map(|()| Ending::fine_if(!passage.unmet))
 }
 

@@ -113,10 +113,12 @@ fn what_is_valid_or_no_call_passes_byte_for_byte() {
     let odd: &[u8] = b": ping\r\n\r\ndata: {\"choices\": [ ]}\r\ndata:\r\n\r\nid: \xff\n\ndata: {not json}\n\ndata: unended";
     for dialect in ["chat", "responses", "anthropic"] {
         let ran = run(&["repair", "--sse", dialect], odd);
-        assert_eq!(
-            (ran.status, ran.stdout.as_slice(), ran.stderr.as_str()),
-            (0, odd, ""),
-            "{dialect}"
+        assert_eq!((ran.status, ran.stdout.as_slice()), (0, odd), "{dialect}");
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+        assert!(
+            ran.stderr.starts_with("no tool call was seen; "),
+            "{}",
+            ran.stderr
         );
     }
     let valid = chat("TodoWrite", &["{\"todos\"", ": [] }"], "tool_calls");
@@ -154,6 +156,18 @@ fn names_from_a_stream_are_shown_not_obeyed() {
         assert!(ran.stderr.contains("Todo\\u{1b}[2JWrite"), "{}", ran.stderr);
         assert!(!ran.stderr.contains('\u{1b}'));
     }
+}
+
+#[test]
+fn a_stream_of_another_kind_is_told() {
+    let stream = anthropic("TodoWrite", &PIECES);
+    let ran = run(&["repair", "--sse", "chat"], &stream);
+    assert_eq!((ran.status, ran.text()), (0, stream.as_str()));
+    assert!(
+        ran.stderr.starts_with("no tool call was seen; "),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]

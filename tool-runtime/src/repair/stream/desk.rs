@@ -71,6 +71,11 @@ impl Ledger {
         self.serial
     }
 
+    /// How many calls there were.
+    pub(super) fn calls(&self) -> u64 {
+        self.serial
+    }
+
     /// Why no more than so many calls are followed.
     pub(super) fn too_many_calls(&self) -> String {
         format!("more than {} calls at once", self.limits.calls)

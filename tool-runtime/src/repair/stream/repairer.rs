@@ -118,6 +118,12 @@ impl StreamRepairer {
         self.ledger.passed_by()
     }
 
+    /// How many tool calls were seen so far, of whatever tools. None in a stream that has some: it is of another
+    /// dialect.
+    pub fn calls(&self) -> u64 {
+        self.ledger.calls()
+    }
+
     /// Whether the stream ended with an error that was put in for a call that could not be repaired
     /// ([`fallback_on_error`](FormatFixing::fallback_on_error) is off). Nothing leaves after it.
     pub fn failed(&self) -> bool {
