@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use super::node::Node;
 use super::parse::{Fault, ParseError, parse};
-use crate::issue::{Code, Issue};
-use crate::repair::{FixCode, Fixes, Reason, Status, repair};
+use crate::issue::{Code, Issue, echo};
+use crate::policy::Policy;
+use crate::repair::{FixCode, Fixes, Repaired, Status, repair};
 
 /// What a text became, and what was done to get there.
 pub(crate) struct Read<'a> {
@@ -16,35 +17,112 @@ pub(crate) struct Read<'a> {
 
 /// Why a text is no tree.
 pub(crate) enum Unread {
-    /// It is not JSON as it stands, and no repair of it was certain.
-    NotJson(ParseError, Reason),
-    /// It was cut off.
-    Truncated(Reason),
-    /// It is JSON, repaired or not, that is not read.
+    /// It is JSON, repaired or not, that is not read; or no repair was tried.
     Unreadable(ParseError),
+    /// It is not JSON as it stands, and no repair of it was certain.
+    NotJson {
+        /// The first byte that has no place.
+        offset: usize,
+        /// What has one there.
+        expected: &'static str,
+        obstacle: Obstacle,
+    },
+    /// It was cut off.
+    Truncated(Obstacle),
+}
+
+/// What stands in the way of a repair, and at which byte.
+pub(crate) struct Obstacle {
+    pub(crate) offset: usize,
+    pub(crate) message: Cow<'static, str>,
 }
 
 /// Reads one whole text of at most `levels` levels.
-pub(crate) fn read(text: &str, levels: usize) -> Result<Read<'_>, Unread> {
+pub(crate) fn read(text: &str, levels: usize, policy: Policy) -> Result<Read<'_>, Unread> {
     let error = match parse(text, levels) {
         Ok(node) => return Ok(Read { node, repaired: None }),
         Err(error) => error,
     };
-    if !matches!(error.fault, Fault::Syntax(_)) {
+    let Fault::Syntax(expected) = error.fault else {
+        return Err(Unread::Unreadable(error));
+    };
+    if policy == Policy::Strict {
         return Err(Unread::Unreadable(error));
     }
+    let offset = error.offset;
     let repaired = repair(text);
-    match (repaired.status, repaired.reason) {
-        (Status::Repaired, _) => Ok(Read {
-            node: parse(&repaired.text, levels)
-                .map_err(Unread::Unreadable)?
-                .into_owned(),
-            repaired: Some(told(&repaired.fixes)),
-        }),
-        (Status::Truncated, Some(reason)) => Err(Unread::Truncated(reason)),
-        (_, Some(reason)) => Err(Unread::NotJson(error, reason)),
-        (_, None) => Err(Unread::Unreadable(error)),
+    if repaired.status == Status::Repaired {
+        return match words_in_the_way(text, &repaired.fixes, policy) {
+            Some(obstacle) => Err(Unread::NotJson {
+                offset,
+                expected,
+                obstacle,
+            }),
+            None => Ok(Read {
+                node: parse(&repaired.text, levels)
+                    .map_err(Unread::Unreadable)?
+                    .into_owned(),
+                repaired: Some(told(text, &repaired.fixes)),
+            }),
+        };
     }
+    let Repaired { status, reason, .. } = repaired;
+    Err(
+        match reason.map(|reason| Obstacle {
+            offset: reason.offset,
+            message: reason.message,
+        }) {
+            Some(obstacle) if status == Status::Truncated => Unread::Truncated(obstacle),
+            Some(obstacle) => Unread::NotJson {
+                offset,
+                expected,
+                obstacle,
+            },
+            None => Unread::Unreadable(error),
+        },
+    )
+}
+
+/// Whether words around the object may mean that it is not to be taken as it stands. Whatever they say is lost,
+/// which Lossless does not allow; and an object in the middle of a sentence is talked about, not sent.
+fn words_in_the_way(text: &str, fixes: &Fixes, policy: Policy) -> Option<Obstacle> {
+    let (before, after) = words_around(text);
+    let has = |wanted| fixes.counts().any(|(code, _)| code == wanted);
+    let apart = |words: &str, mark: Option<char>, marks: &[char]| {
+        let may_be_lost = policy != Policy::Lossless || is_fence(words);
+        may_be_lost && mark.is_some_and(|mark| marks.contains(&mark))
+    };
+    let space = [' ', '\t'];
+    // Behind a colon, on a line of its own, in a fence or in tags.
+    let mark = before.trim_end_matches(space).chars().next_back();
+    if has(FixCode::TextBefore) && !apart(before, mark, &[':', '\u{ff1a}', '\n', '\r', '`', '>']) {
+        let message = "there are words before the object; send the object alone".into();
+        return Some(Obstacle { offset: 0, message });
+    }
+    let mark = after.trim_start_matches(space).chars().next();
+    if has(FixCode::TextAfter) && !apart(after, mark, &['\n', '\r', '`', '<']) {
+        let offset = text.len() - after.trim_start().len();
+        let message = "there are words behind the value; send the value alone".into();
+        return Some(Obstacle { offset, message });
+    }
+    None
+}
+
+/// Whether nothing is lost with these words: they are the fence of a block of code.
+fn is_fence(words: &str) -> bool {
+    let marks = words.trim();
+    let language = marks.trim_start_matches('`');
+    marks.len() - language.len() >= 3 && language.chars().all(|letter| letter.is_ascii_alphanumeric())
+}
+
+/// What stands before the first bracket of a repaired text, and behind its last: its words have none.
+fn words_around(text: &str) -> (&str, &str) {
+    let begin = text.find('{').unwrap_or_default();
+    let end = text.rfind(['}', ']']).map_or(text.len(), |last| last + 1);
+    (
+        text.get(..begin).unwrap_or_default(),
+        text.get(end..).unwrap_or_default(),
+    )
 }
 
 /// Reads the list or the object that a string holds: all of it, without a word around it.
@@ -66,7 +144,7 @@ pub(crate) fn read_inner<'a>(text: &Cow<'a, str>, levels: usize) -> Option<Read<
             }
             Some(Read {
                 node: parse(&repaired.text, levels).ok()?.into_owned(),
-                repaired: Some(told(&repaired.fixes)),
+                repaired: Some(told(text, &repaired.fixes)),
             })
         }
         Err(_) => None,
@@ -85,19 +163,25 @@ fn is_beside(code: FixCode) -> bool {
     )
 }
 
-/// One warning for a whole repair: what kinds of changes, how many, and the first of them.
-fn told(fixes: &Fixes) -> Issue {
+/// One warning for a whole repair: what kinds of changes, how many, the first of them, and the words left out.
+fn told(text: &str, fixes: &Fixes) -> Issue {
     let kinds: Vec<String> = fixes
         .counts()
         .map(|(code, count)| format!("{} × {count}", code.as_str()))
         .collect();
-    let first = match fixes.first().first() {
-        Some(fix) => format!("; the first at byte {}: {}", fix.offset, fix.message),
-        None => String::new(),
-    };
+    let mut done = vec![kinds.join(", ")];
+    if let Some(fix) = fixes.first().first() {
+        done.push(format!("the first at byte {}: {}", fix.offset, fix.message));
+    }
+    let (before, after) = words_around(text);
+    for (code, words) in [(FixCode::TextBefore, before), (FixCode::TextAfter, after)] {
+        if fixes.counts().any(|(found, _)| found == code) {
+            done.push(format!("left out: `{}`", echo(words.trim())));
+        }
+    }
     let message = format!(
-        "this was not JSON and was repaired ({}{first}); send JSON",
-        kinds.join(", ")
+        "this was not JSON and was repaired ({}); send JSON",
+        done.join("; ")
     );
     Issue::warning(Code::JsonRepaired, "", message)
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::node::{Members, Node};
-use super::parse::{Fault, ParseError, parse};
+use super::parse::{Fault, ParseError};
 use super::syntax::{self, Read, Unread};
 use super::wording;
 use crate::call::RawArguments;
@@ -35,11 +35,8 @@ fn from_text(text: &str, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), Issue
     if text.trim().is_empty() {
         return Ok(empty());
     }
-    if policy == Policy::Strict {
-        let node = parse(text, depth::MOST).map_err(|error| unreadable(text, &error))?;
-        return from_node(node, policy);
-    }
-    let Read { node, repaired } = syntax::read(text, depth::MOST).map_err(|unread| refused(text, &unread))?;
+    let Read { node, repaired } =
+        syntax::read(text, depth::MOST, policy).map_err(|unread| refused(text, &unread))?;
     let (node, decoded) = from_node(node, policy)?;
     Ok((node, repaired.into_iter().chain(decoded).collect()))
 }
@@ -93,23 +90,26 @@ fn too_deep() -> Issue {
 fn refused(text: &str, unread: &Unread) -> Issue {
     match unread {
         Unread::Unreadable(error) => unreadable(text, error),
-        Unread::Truncated(reason) => {
-            let (line, column) = place(text, reason.offset);
+        Unread::Truncated(obstacle) => {
+            let (line, column) = place(text, obstacle.offset);
             let message = format!(
                 "cut off at line {line} column {column} (byte {}): {}; send the arguments whole",
-                reason.offset, reason.message
+                obstacle.offset, obstacle.message
             );
             Issue::error(Code::JsonParseError, "", message).sent_as(text)
         }
-        Unread::NotJson(error, reason) => {
-            let mut issue = unreadable(text, error);
-            let (line, column) = place(text, reason.offset);
-            issue.message = format!(
-                "{}; no repair is certain: line {line} column {column}: {}",
-                issue.message, reason.message
-            )
-            .into();
-            issue
+        Unread::NotJson {
+            offset,
+            expected,
+            obstacle,
+        } => {
+            let (line, column) = place(text, obstacle.offset);
+            let message = format!(
+                "{}, and it could not be repaired for certain (line {line} column {column}: {}); send valid JSON",
+                not_json(text, *offset, expected),
+                obstacle.message
+            );
+            Issue::error(Code::JsonParseError, "", message).sent_as(text)
         }
     }
 }
@@ -124,18 +124,21 @@ fn unreadable(text: &str, error: &ParseError) -> Issue {
             format!("half of a surrogate pair at line {line} column {column}; send the character itself"),
         ),
         Fault::Syntax(expected) => {
-            let rest = text.get(error.offset..).unwrap_or_default();
-            let found = match rest.lines().next() {
-                Some(line) => format!("found `{}`", echo(line)),
-                None => "the text ends".to_owned(),
-            };
-            let message = format!(
-                "not JSON at line {line} column {column} (byte {}): {expected}, {found}; send valid JSON",
-                error.offset
-            );
+            let message = format!("{}; send valid JSON", not_json(text, error.offset, expected));
             Issue::error(Code::JsonParseError, "", message).sent_as(text)
         }
     }
+}
+
+/// Where a text stops being JSON, and at what.
+fn not_json(text: &str, offset: usize, expected: &str) -> String {
+    let (line, column) = place(text, offset);
+    let rest = text.get(offset..).unwrap_or_default();
+    let found = match rest.lines().next() {
+        Some(line) => format!("found `{}`", echo(line)),
+        None => "the text ends".to_owned(),
+    };
+    format!("not JSON at line {line} column {column} (byte {offset}): {expected}, {found}")
 }
 
 /// The line and the column of a byte, both from 1.
