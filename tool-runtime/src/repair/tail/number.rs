@@ -23,7 +23,8 @@ pub(super) enum BadNumber {
 
 /// Reads the number that `text` begins with, at its sign, its first digit or its point.
 ///
-/// What JSON can spell is kept as it is spelt, `1e400` too: a number is text until someone needs its value.
+/// What JSON can spell is kept as it is spelt. What is infinite in Python is none of the numbers it was written for:
+/// only a text that is JSON without a repair may have it.
 pub(super) fn read(text: &str) -> Result<Number<'_>, BadNumber> {
     let (sign, unsigned) = match text.split_at_checked(1) {
         Some((sign @ ("-" | "+"), unsigned)) => (sign, unsigned),
@@ -111,9 +112,10 @@ fn decimal(text: &str, sign: &str) -> Read {
     }
 
     let source = text.get(..len).unwrap_or_default();
+    let is_float = len > integer;
     let no_digits = integer == 0 || fraction.is_some_and(str::is_empty);
     if sign != "+" && !no_digits && !source.contains('_') {
-        return Ok((len, None));
+        return if is_float { finite(source) } else { Ok(()) }.map(|()| (len, None));
     }
     let mut json = String::from(if sign == "-" { "-" } else { "" });
     json.push_str(or_zero(text.get(..integer)));
@@ -123,10 +125,19 @@ fn decimal(text: &str, sign: &str) -> Read {
     }
     json.push_str(text.get(mantissa..len).unwrap_or_default());
     json.retain(|character| character != '_');
-    if len > integer && !json.parse().is_ok_and(f64::is_finite) {
-        return Err(BadNumber::Refused("a number that is infinite in Python"));
+    if is_float {
+        finite(&json)?;
     }
     Ok((len, Some(json)))
+}
+
+/// Makes sure that a number with a point or an exponent is one that a float can hold.
+fn finite(json: &str) -> Result<(), BadNumber> {
+    if json.parse().is_ok_and(f64::is_finite) {
+        Ok(())
+    } else {
+        Err(BadNumber::Refused("a number that is infinite in Python"))
+    }
 }
 
 fn or_zero(digits: Option<&str>) -> &str {
@@ -183,7 +194,9 @@ mod tests {
     #[test]
     fn what_json_can_spell_is_kept_and_borrowed() {
         let long = "9".repeat(5_000);
-        for text in ["0", "-0", "17", "-0.0", "1e400", "1E+05", "0.10e-7", "0e0", &long] {
+        for text in [
+            "0", "-0", "17", "-0.0", "1e300", "1e-400", "1E+05", "0.10e-7", "0e0", &long,
+        ] {
             for behind in ["", ",", " ", "]", "-1", "\"", "\u{3002}"] {
                 let whole = format!("{text}{behind}");
                 let number = read(&whole).unwrap();
@@ -286,6 +299,8 @@ mod tests {
             "1e+,",
             "1e5e5",
             "1.e,",
+            "1e400",
+            "-1.5E999",
             "+1e400",
             "1_0e400",
             "1.e999",
