@@ -83,8 +83,9 @@ impl Doubtful<'_> {
         }) || self.behind_escaped_space(at);
         let after = self.after(at).is_some_and(|after| {
             matches!(after, '_' | '/' | '<' | '.' | '$' | '#' | '-')
-                || after.is_ascii_alphanumeric()
-                || !after.is_ascii()
+                || after.is_alphanumeric()
+                || after >= PICTURES
+                || OPENING_BRACKETS.contains(after)
         });
         before && after && !self.begins_a_member(at)
     }
@@ -92,8 +93,7 @@ impl Doubtful<'_> {
     /// Whether the quote at `at` looks like a closing one.
     fn closes(&self, at: usize) -> bool {
         let before = self.backwards(at).next();
-        // Behind a comma or an opening bracket it would begin a string, had a comma been lost before.
-        before.is_some_and(|before| !before.is_whitespace() && !matches!(before, ',' | ':' | '[' | '{' | '('))
+        before.is_some_and(|before| !before.is_whitespace() && !MARKS.contains(before))
             && !self.behind_escaped_space(at)
             && self.after(at).is_some_and(|after| !after.is_ascii_alphanumeric())
     }
@@ -216,6 +216,16 @@ impl Doubtful<'_> {
             == 1
     }
 }
+
+/// Marks behind which a string may begin, had another mark been lost. Those of Chinese and Japanese are among them:
+/// some write them in the place of JSON's, `["…"，"…"]`.
+const MARKS: &str = ",:[{(\u{ff0c}\u{3001}\u{ff1b}\u{ff1a}\u{ff3b}\u{ff5b}\u{ff08}\u{3010}";
+
+/// What stands before a title or a quote within a quote.
+const OPENING_BRACKETS: &str = "\u{300a}\u{300c}\u{300e}";
+
+/// Pictures and rare letters; the punctuation of living languages is below.
+const PICTURES: char = '\u{10000}';
 
 #[cfg(test)]
 mod tests {
@@ -356,6 +366,13 @@ mod tests {
             r"{'a': ‹x\n's'}",
             r#"{"a": ‹it"s fine"}"#,
             "{'a': ‹\u{4f60}'\u{597d}'}",
+            // A comma or a colon of another script in the place of one: there are two strings.
+            "[‹\u{4f60}\"\u{ff0c}\"\u{597d}\"]",
+            "[‹\u{4f60}\"\u{3001}\"\u{597d}\"\u{3001}\"\u{5417}\"]",
+            "[‹\u{4f60}\"\u{ff1b}\"\u{597d}\"]",
+            "[‹\u{4f60}\"\u{2014}\"\u{597d}\"]",
+            "[‹\u{4f60}\"\u{597d}\u{ff0c}\"\u{5417}\"]",
+            "{\"a\": ‹\u{4f60}\"\u{ff0c}\"\u{597d}\"\u{ff1a}\"\u{5417}\"}",
         ] {
             assert_eq!(judged(text), None, "{text}");
         }
