@@ -5,7 +5,7 @@ use super::super::fixes::FixCode;
 use super::draft::Draft;
 use super::frame::{Comma, Kind, Last, State};
 use super::gap::{self, Gap, gap};
-use super::inner;
+use super::inner::{self, Undecided};
 use super::key;
 use super::literal::{self, Opening};
 use super::mended::Unmended;
@@ -32,11 +32,10 @@ pub(super) fn after(draft: &mut Draft<'_>, last: Last) -> Result<State, Unmended
     if last == Last::String {
         return behind_string(draft, gap, inside, written);
     }
-    if gap.space && !pointed && may_miss_comma(draft, inside, last, byte) || (inside, last, byte) == ADJACENT
-    {
+    if (inside, last, byte) == ADJACENT || gap.space && !pointed && misses_comma(draft, inside, last, byte)? {
         return missing_comma(draft, written);
     }
-    Err(draft.refuse(at, "a comma or a closing bracket belongs here"))
+    Err(draft.refuse(at, inside.misses_comma()))
 }
 
 /// Reads the closing bracket that fits.
@@ -121,25 +120,13 @@ fn comma(draft: &mut Draft<'_>) -> Result<State, Unmended> {
 const ADJACENT: (Kind, Last, u8) = (Kind::Array, Last::Container(b'}'), b'{');
 
 /// Whether a comma, and nothing else, is missing between a value that is no string and what begins here.
-fn may_miss_comma(draft: &Draft<'_>, inside: Kind, last: Last, byte: u8) -> bool {
+fn misses_comma(draft: &Draft<'_>, inside: Kind, last: Last, byte: u8) -> Result<bool, Unmended> {
     match (inside, last) {
-        (Kind::Object, _) => {
-            let rest = draft.from(draft.at);
-            match literal::opening(rest.as_bytes()) {
-                Some(Ok(opening)) => literal::end(rest.as_bytes(), 0, opening)
-                    .and_then(|end| rest.get(end..))
-                    .is_some_and(key::colon_follows),
-                Some(Err(_)) => false,
-                None => {
-                    let (name, behind) = rest.split_at(key::name(rest));
-                    !name.is_empty() && key::colon_follows(behind)
-                }
-            }
-        }
+        (Kind::Object, _) => key::follows(draft),
         // Never a sign: `[1 -2]` may be a difference.
-        (Kind::Array, Last::Number) => byte.is_ascii_digit(),
-        (Kind::Array, Last::Container(b'}' | b']')) => matches!(byte, b'{' | b'['),
-        _ => false,
+        (Kind::Array, Last::Number) => Ok(byte.is_ascii_digit()),
+        (Kind::Array, Last::Container(b'}' | b']')) => Ok(matches!(byte, b'{' | b'[')),
+        _ => Ok(false),
     }
 }
 
@@ -212,21 +199,38 @@ fn may_join(draft: &Draft<'_>, gap: Gap, inside: Kind, opening: Opening) -> bool
 /// Takes the closing quote of the last string as text, if it can be nothing else.
 fn reread(draft: &mut Draft<'_>, inside: Kind) -> Result<State, Unmended> {
     let (doubt, form) = (draft.string.end, draft.string.form);
-    let refused = "a quote inside the string is not escaped, and where the string ends is not certain";
     if inside == Kind::Parentheses || draft.string.joined || form.triple || form.raw {
-        return Err(draft.refuse(draft.at, "a comma or a closing bracket belongs behind the string"));
+        return Err(draft.refuse(draft.at, inside.misses_comma()));
     }
     let frames = &draft.frames;
     let closers = |level: usize| frames.iter().rev().nth(level).map(|frame| frame.kind.closer());
     let before = draft.sent.unwrap_or_default();
-    let Some(judged) = inner::judge(before, draft.text, form.quote, doubt, &closers) else {
-        return Err(draft.refuse(doubt, refused));
+    let judged = match inner::judge(before, draft.text, form.quote, doubt, &closers) {
+        Ok(judged) => judged,
+        Err(Undecided::Ends) => return Err(draft.ends()),
+        Err(Undecided::Uncertain) => return Err(no_text(draft, inside)),
     };
     draft.evidence.guess(doubt);
     string::reread(draft, &judged.inner)?;
     if draft.string.end == judged.end {
         Ok(State::After(Last::String))
     } else {
-        Err(draft.refuse(doubt, refused))
+        Err(draft.refuse(doubt, UNCERTAIN))
+    }
+}
+
+const UNCERTAIN: &str = "a quote inside the string is not escaped, and where the string ends is not certain";
+
+/// Why a string ends at its closing quote, and yet the text does not go on behind it.
+fn no_text(draft: &Draft<'_>, inside: Kind) -> Unmended {
+    let rest = draft.from(draft.at);
+    match rest.bytes().next() {
+        Some(b':' | b']' | b'}' | b')' | b';') => draft.refuse(draft.at, inside.misses_comma()),
+        _ if literal::opening(rest.as_bytes()).is_some() => {
+            let message =
+                "two strings side by side: a comma between them is missing, or a backslash before a quote";
+            draft.refuse(draft.at, message)
+        }
+        _ => draft.refuse(draft.string.end, UNCERTAIN),
     }
 }

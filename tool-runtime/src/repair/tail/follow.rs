@@ -416,6 +416,7 @@ mod tests {
         for text in [
             "{'a': [True, (1, 0x1F), u'x'], 'k': 'y' 'z', b: r'\\d', 'c': '\\x41\\u00e9\\\n', \"d\": \"\\x41\"}",
             "[\u{201c}a\u{201d}, '''b''', None, 'c',]",
+            "{\"a\": 1 \"b\": true c: 2 'd': 'it's', \"e\": \"x \"y\" z\"}",
             "Here it is: {'a': 1.5e3, # b\n 'c': 2, \"d\": [{}{}]}",
         ] {
             for end in (1..text.len()).filter(|at| text.is_char_boundary(*at)) {

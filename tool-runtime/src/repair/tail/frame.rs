@@ -18,6 +18,15 @@ impl Kind {
             Self::Parentheses => b')',
         }
     }
+
+    /// That something else follows a value in it.
+    pub(super) fn misses_comma(self) -> &'static str {
+        match self {
+            Self::Array => "a comma or `]` belongs here",
+            Self::Object => "a comma or `}` belongs here",
+            Self::Parentheses => "a comma or `)` belongs here",
+        }
+    }
 }
 
 /// A container that is open.

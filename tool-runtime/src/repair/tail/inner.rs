@@ -10,6 +10,15 @@ pub(super) struct Judged {
     pub(super) inner: Vec<usize>,
 }
 
+/// Why it is not known where a string with quotes in its text ends.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Undecided {
+    /// The text ends before that can be told.
+    Ends,
+    /// There is another reading, or none.
+    Uncertain,
+}
+
 /// Judges the quote at `text[doubt]`, behind which nothing goes on, in a string that is a value in an object or an
 /// array.
 ///
@@ -21,7 +30,7 @@ pub(super) fn judge(
     quote: u8,
     doubt: usize,
     closers: &dyn Fn(usize) -> Option<u8>,
-) -> Option<Judged> {
+) -> Result<Judged, Undecided> {
     let bytes = text.as_bytes();
     let string = Doubtful {
         before,
@@ -33,19 +42,21 @@ pub(super) fn judge(
     let (mut pairs, mut apostrophes) = (true, quote == b'\'');
     let mut at = doubt;
     loop {
-        match *bytes.get(at)? {
+        match *bytes.get(at).ok_or(Undecided::Ends)? {
             b'\\' => at += 1,
             byte if byte == quote => {
                 let follower = string.solid(at + 1)?;
-                if matches!(bytes.get(follower)?, b',' | b':' | b'}' | b']')
-                    || bytes.get(follower) == Some(&quote)
-                {
+                let goes_on = bytes.get(follower);
+                if matches!(goes_on, Some(b',' | b':' | b'}' | b']')) || goes_on == Some(&quote) {
                     let even = pairs && inner.len() % 2 == 0;
-                    let closed = !inner.is_empty() && (even || apostrophes) && string.ends_at(follower);
-                    return closed.then_some(Judged { end: at, inner });
+                    if inner.is_empty() || !even && !apostrophes {
+                        return Err(Undecided::Uncertain);
+                    }
+                    string.ends_at(follower)?;
+                    return Ok(Judged { end: at, inner });
                 }
                 if string.is_beside_prefix(at) {
-                    return None;
+                    return Err(Undecided::Uncertain);
                 }
                 pairs &= match inner.last() {
                     Some(opening) if inner.len() % 2 == 1 => {
@@ -55,7 +66,7 @@ pub(super) fn judge(
                 };
                 apostrophes &= string.is_apostrophe(at);
                 if !pairs && !apostrophes {
-                    return None;
+                    return Err(Undecided::Uncertain);
                 }
                 inner.push(at);
             }
@@ -141,55 +152,63 @@ impl Doubtful<'_> {
         behind.get(word.count()) == Some(&self.quote)
     }
 
-    /// Whether what stands behind a quote, at `at`, closes the string beyond doubt: a bracket that fits, behind
-    /// which the text goes on as it must, or the next key of an object. A comma in an array says nothing.
-    fn ends_at(&self, mut at: usize) -> bool {
+    /// Makes sure that what stands behind a quote, at `at`, closes the string beyond doubt: a bracket that fits,
+    /// behind which the text goes on as it must, or the next key of an object. A comma in an array says nothing.
+    fn ends_at(&self, mut at: usize) -> Result<(), Undecided> {
         let bytes = self.text.as_bytes();
         if bytes.get(at) == Some(&b',') {
-            return (self.closers)(0) == Some(b'}') && self.key_at(at + 1).is_some();
+            return match (self.closers)(0) {
+                Some(b'}') => self.key_at(at + 1),
+                _ => Err(Undecided::Uncertain),
+            };
         }
         let mut level = 0;
         while let Some(closer) = (self.closers)(level) {
             match bytes.get(at) {
                 Some(byte) if *byte == closer => level += 1,
-                Some(b',') => return level > 0,
-                _ => return false,
+                Some(b',') if level > 0 => return Ok(()),
+                _ => return Err(Undecided::Uncertain),
             }
             match self.solid(at + 1) {
-                Some(next) => at = next,
-                None => return (self.closers)(level).is_none(),
+                Ok(next) => at = next,
+                Err(ends) => return (self.closers)(level).map_or(Ok(()), |_| Err(ends)),
             }
         }
-        false
+        Err(Undecided::Uncertain)
     }
 
-    /// Reads `"key":`, with white space before it.
-    fn key_at(&self, at: usize) -> Option<()> {
+    /// Makes sure that `"key":` stands at `at`, behind white space or none.
+    fn key_at(&self, at: usize) -> Result<(), Undecided> {
         let bytes = self.text.as_bytes();
         let opening = self.solid(at)?;
-        let quote = *bytes.get(opening)?;
-        if !matches!(quote, b'"' | b'\'') {
-            return None;
-        }
+        let quote = bytes.get(opening).copied();
+        let Some(quote @ (b'"' | b'\'')) = quote else {
+            return Err(Undecided::Uncertain);
+        };
         let mut at = opening + 1;
         loop {
-            match *bytes.get(at)? {
+            match *bytes.get(at).ok_or(Undecided::Ends)? {
                 byte if byte == quote => break,
                 b'\\' => at += 2,
-                0..=0x1F => return None,
+                0..=0x1F => return Err(Undecided::Uncertain),
                 _ => at += 1,
             }
         }
-        (at > opening + 1 && bytes.get(self.solid(at + 1)?) == Some(&b':')).then_some(())
+        if at > opening + 1 && bytes.get(self.solid(at + 1)?) == Some(&b':') {
+            Ok(())
+        } else {
+            Err(Undecided::Uncertain)
+        }
     }
 
     /// Where the white space that begins at `at` ends.
-    fn solid(&self, at: usize) -> Option<usize> {
-        let behind = self.text.as_bytes().get(at..)?;
+    fn solid(&self, at: usize) -> Result<usize, Undecided> {
+        let behind = self.text.as_bytes().get(at..).unwrap_or_default();
         let space = behind
             .iter()
-            .position(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'))?;
-        Some(at + space)
+            .position(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'))
+            .ok_or(Undecided::Ends)?;
+        Ok(at + space)
     }
 
     fn after(&self, at: usize) -> Option<char> {
@@ -233,7 +252,7 @@ mod tests {
 
     /// The quotes that are text and the one that closes, in a text whose string begins at its last `‹`, which stands
     /// for its opening quote, and is in doubt at the first quote behind it.
-    fn judged(text: &str) -> Option<String> {
+    fn judged(text: &str) -> Result<String, Undecided> {
         let start = text.rfind('\u{2039}').unwrap();
         let (sent, rest) = (&text[..start], &text[start + '\u{2039}'.len_utf8()..]);
         let quote = if rest.contains('"') { b'"' } else { b'\'' };
@@ -269,14 +288,14 @@ mod tests {
         let mut read = String::new();
         for (at, character) in whole.char_indices().skip_while(|(at, _)| *at <= opening) {
             if at == end {
-                return Some(read);
+                return Ok(read);
             }
             if inner.contains(&at) {
                 read.push('\\');
             }
             read.push(character);
         }
-        None
+        unreachable!("{whole} has no quote at {end}")
     }
 
     #[test]
@@ -314,8 +333,6 @@ mod tests {
     fn quotes_that_could_be_read_in_another_way_are_not_judged() {
         for text in [
             // The end is not strong.
-            r#"{"a": ‹say "hi" now"#,
-            r#"{"a": ‹say "hi" now","#,
             r#"{"a": ‹say "hi" now", b: 1}"#,
             r#"{"a": ‹say "hi" now", "": 1}"#,
             r#"{"a": ‹say "hi" now",}"#,
@@ -325,7 +342,6 @@ mod tests {
             r#"{"a": ‹say "hi" now"}}"#,
             r#"{"a": ‹say "hi" now"},"#,
             r#"{"a": {"b": ‹say "hi" now"} x}"#,
-            r#"{"a": {"b": ‹say "hi" now"}"#,
             r#"[‹say "hi" now", 1]"#,
             r#"[‹say "hi" now", "b": 1]"#,
             // Odd, or not in turn.
@@ -374,15 +390,36 @@ mod tests {
             "[‹\u{4f60}\"\u{597d}\u{ff0c}\"\u{5417}\"]",
             "{\"a\": ‹\u{4f60}\"\u{ff0c}\"\u{597d}\"\u{ff1a}\"\u{5417}\"}",
         ] {
-            assert_eq!(judged(text), None, "{text}");
+            assert_eq!(judged(text), Err(Undecided::Uncertain), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_ends_before_it_is_certain_is_no_other_text() {
+        for (text, certain) in [
+            (r#"{"a": {"b": ‹say "hi" now" } , "c": 1}"#, " ,"),
+            (r#"{"a": ‹say "hi" and "ho" now" , "c\"" : 1}"#, " :"),
+            (r#"{"a": [‹say "hi" now"]}"#, "}"),
+            (r"{'a': ‹it's what's there', 'b': 1}", "':"),
+        ] {
+            let doubt = text.rfind('\u{2039}').unwrap() + 12;
+            let certain = text.rfind(certain).unwrap() + certain.len();
+            for end in doubt..=text.len() {
+                let ended = judged(&text[..end]);
+                if end < certain {
+                    assert_eq!(ended, Err(Undecided::Ends), "{}", &text[..end]);
+                } else {
+                    assert!(ended.is_ok(), "{}", &text[..end]);
+                }
+            }
         }
     }
 
     #[test]
     fn a_comma_before_the_quote_may_have_been_passed_on_and_forgotten() {
         let closers = |level: usize| (level == 0).then_some(b'}');
-        assert_eq!(judge("", r#""hi" now"}"#, b'"', 0, &closers), None);
-        assert_eq!(judge(" ", r#""hi" now"}"#, b'"', 0, &closers), None);
-        assert!(judge("y ", r#""hi" now"}"#, b'"', 0, &closers).is_some());
+        assert!(judge("", r#""hi" now"}"#, b'"', 0, &closers).is_err());
+        assert!(judge(" ", r#""hi" now"}"#, b'"', 0, &closers).is_err());
+        assert!(judge("y ", r#""hi" now"}"#, b'"', 0, &closers).is_ok());
     }
 }

@@ -50,8 +50,24 @@ pub(super) fn key(draft: &mut Draft<'_>) -> Result<State, Unmended> {
     }
 }
 
+/// Whether a key begins here, and a colon follows it.
+pub(super) fn follows(draft: &Draft<'_>) -> Result<bool, Unmended> {
+    let rest = draft.from(draft.at);
+    let len = match literal::opening(rest.as_bytes()) {
+        Some(Ok(opening)) => literal::end(rest.as_bytes(), 0, opening)
+            .ok_or_else(|| draft.ends_in_string(draft.base + draft.at + opening.prefix))?,
+        Some(Err(_)) => 0,
+        None => name(rest),
+    };
+    let behind = rest.get(len..).unwrap_or_default();
+    if len > 0 && behind.trim_start_matches([' ', '\n', '\r', '\t']).is_empty() {
+        return Err(draft.ends());
+    }
+    Ok(len > 0 && colon_follows(behind))
+}
+
 /// How long the name is that `text` begins with.
-pub(super) fn name(text: &str) -> usize {
+fn name(text: &str) -> usize {
     let mut characters = text.chars();
     let begins = |first: char| first.is_alphabetic() || matches!(first, '_' | '$');
     if !characters.next().is_some_and(begins) {
@@ -62,7 +78,7 @@ pub(super) fn name(text: &str) -> usize {
 }
 
 /// Whether `text` goes on with a colon.
-pub(super) fn colon_follows(text: &str) -> bool {
+fn colon_follows(text: &str) -> bool {
     text.trim_start_matches([' ', '\n', '\r', '\t']).starts_with(':')
 }
 
