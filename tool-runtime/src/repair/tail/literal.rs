@@ -48,6 +48,8 @@ pub(super) struct Literal {
     pub(super) joined: bool,
     /// Whether `\b \f \n \r \t` was seen in it.
     pub(super) short_escape: bool,
+    /// Whether `\\` was seen in it.
+    pub(super) double_backslash: bool,
     /// Whether an escape was seen in it that nobody knows.
     pub(super) unknown_escape: bool,
 }
@@ -62,6 +64,7 @@ impl Literal {
             closed: 0,
             joined: false,
             short_escape: false,
+            double_backslash: false,
             unknown_escape: false,
         }
     }

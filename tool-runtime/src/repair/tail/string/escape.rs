@@ -80,10 +80,15 @@ pub(super) fn json(draft: &mut Draft<'_>) -> Result<(), Unmended> {
         return Err(draft.ends_in_string(draft.string.began));
     };
     match escaped {
-        b'"' | b'\\' | b'/' => draft.copy(2),
+        b'"' | b'/' => draft.copy(2),
+        b'\\' => {
+            draft.string.double_backslash = true;
+            doubt_mixture(draft)?;
+            draft.copy(2);
+        }
         b'b' | b'f' | b'n' | b'r' | b't' => {
             draft.string.short_escape = true;
-            refuse_mixture(draft)?;
+            doubt_mixture(draft)?;
             draft.copy(2);
         }
         b'u' => {
@@ -125,7 +130,7 @@ pub(super) fn json(draft: &mut Draft<'_>) -> Result<(), Unmended> {
         }
         _ => {
             draft.string.unknown_escape = true;
-            refuse_mixture(draft)?;
+            doubt_mixture(draft)?;
             unknown(draft);
         }
     }
@@ -137,9 +142,18 @@ fn needs_python(draft: &mut Draft<'_>, reason: &'static str) {
     draft.evidence.needs_python(at, reason);
 }
 
-/// `C:\data\new`: which of the backslashes are escapes is anyone's guess.
-fn refuse_mixture(draft: &Draft<'_>) -> Result<(), Unmended> {
-    if draft.string.short_escape && draft.string.unknown_escape {
+/// `C:\data\new`, `\\server\share`: which of the backslashes are escapes is anyone's guess, but in Python the second
+/// is certain.
+fn doubt_mixture(draft: &mut Draft<'_>) -> Result<(), Unmended> {
+    if !draft.string.unknown_escape {
+        return Ok(());
+    }
+    if draft.string.double_backslash {
+        let message =
+            "a string with `\\\\` and with an escape that does not exist: perhaps nothing in it is escaped";
+        needs_python(draft, message);
+    }
+    if draft.string.short_escape {
         let message =
             "a string with `\\n` or the like and with an escape that does not exist: perhaps a path";
         return Err(draft.refuse(draft.at, message));

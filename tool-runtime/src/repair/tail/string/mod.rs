@@ -30,6 +30,9 @@ pub(super) fn resume(
 ) -> Result<(), Unmended> {
     draft.string = Literal::new(Form::JSON, key, began);
     draft.string.short_escape = short_escape;
+    // Where it is not kept, it may have been there.
+    let passed_on = draft.sent.and_then(|sent| sent.get(began..));
+    draft.string.double_backslash = passed_on.is_none_or(|contents| contents.contains("\\\\"));
     // `""` was not read as an empty string yet: its second quote was held.
     if began + 1 == draft.base && draft.text.starts_with("\"\"") {
         draft.at = 2;
