@@ -208,7 +208,7 @@ fn reread(draft: &mut Draft<'_>, inside: Kind) -> Result<State, Unmended> {
     let judged = match inner::judge(before, draft.text, form.quote, doubt, &closers) {
         Ok(judged) => judged,
         Err(Undecided::Ends) => return Err(draft.ends()),
-        Err(Undecided::Uncertain) => return Err(no_text(draft, inside)),
+        Err(Undecided::Uncertain) => return Err(ends_there(draft, inside)),
     };
     draft.evidence.guess(doubt);
     string::reread(draft, &judged.inner)?;
@@ -221,16 +221,26 @@ fn reread(draft: &mut Draft<'_>, inside: Kind) -> Result<State, Unmended> {
 
 const UNCERTAIN: &str = "a quote inside the string is not escaped, and where the string ends is not certain";
 
-/// Why a string ends at its closing quote, and yet the text does not go on behind it.
-fn no_text(draft: &Draft<'_>, inside: Kind) -> Unmended {
-    let rest = draft.from(draft.at);
-    match rest.bytes().next() {
-        Some(b':' | b']' | b'}' | b')' | b';') => draft.refuse(draft.at, inside.misses_comma()),
-        _ if literal::opening(rest.as_bytes()).is_some() => {
-            let message =
-                "two strings side by side: a comma between them is missing, or a backslash before a quote";
-            draft.refuse(draft.at, message)
-        }
-        _ => draft.refuse(draft.string.end, UNCERTAIN),
+/// Why the text does not go on behind a string, whose closing quote cannot be taken as text either.
+fn ends_there(draft: &Draft<'_>, inside: Kind) -> Unmended {
+    let (at, quote) = (draft.at, draft.string.end);
+    let rest = draft.from(at);
+    let between = draft.text.get(quote + 1..at).unwrap_or_default();
+    let (string, word) = if between.is_empty() {
+        let closing = [':', ']', '}', ')', ';'];
+        (rest.starts_with(['"', '\'']), !rest.starts_with(closing))
+    } else {
+        let word = rest.starts_with(char::is_alphanumeric) && !between.contains(['\n', '\r']);
+        (literal::opening(rest.as_bytes()).is_some(), word)
+    };
+    if string {
+        draft.refuse(at, SIDE_BY_SIDE)
+    } else if word {
+        draft.refuse(quote, UNCERTAIN)
+    } else {
+        draft.refuse(at, inside.misses_comma())
     }
 }
+
+const SIDE_BY_SIDE: &str =
+    "two strings side by side: a comma between them is missing, or a backslash before a quote";

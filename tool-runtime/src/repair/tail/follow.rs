@@ -412,6 +412,29 @@ mod tests {
     }
 
     #[test]
+    fn what_belongs_behind_a_value_is_said() {
+        let (strings, quote) = ("two strings side by side", "a quote inside the string");
+        for (text, at, words) in [
+            (r#"{"a": "b"]"#, 9, "a comma or `}` belongs here"),
+            (r#"["a": 1]"#, 4, "a comma or `]` belongs here"),
+            (r#"("a"]"#, 4, "a comma or `)` belongs here"),
+            ("{'a': 1 + 2}", 8, "a comma or `}` belongs here"),
+            (r#"{"a": "b" + "c"}"#, 10, "a comma or `}` belongs here"),
+            ("{\"a\": \"b\"\nc: 1}", 10, "a comma or `}` belongs here"),
+            (r#"["a" "b"]"#, 5, strings),
+            (r#"{"a": "b""c"}"#, 9, strings),
+            (r#"{"a": "5" pipe"}"#, 8, quote),
+            (r#"{"a": "x["b"]"}"#, 9, quote),
+        ] {
+            let Err((false, offset, message)) = mended(text) else {
+                panic!("{text} is not refused");
+            };
+            assert_eq!(offset, at, "{text}");
+            assert!(message.starts_with(words), "{text}: {message}");
+        }
+    }
+
+    #[test]
     fn a_text_that_ends_too_early_is_truncated() {
         for text in [
             "{'a': [True, (1, 0x1F), u'x'], 'k': 'y' 'z', b: r'\\d', 'c': '\\x41\\u00e9\\\n', \"d\": \"\\x41\"}",
