@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tool_runtime::repair::FormatFixing;
 use tool_runtime::repair::stream::Dialect;
 use tracing::field::{Field, Visit};
-use tracing::{Event, Level, Subscriber};
+use tracing::{Dispatch, Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use super::sent::send_whole;
@@ -45,7 +45,10 @@ fn told(fixing: &FormatFixing, arguments: &[&str]) -> Vec<(Level, String)> {
             )
         })
         .collect();
-    tracing::subscriber::with_default(subscriber, || {
+    let subscriber = Dispatch::new(subscriber);
+    // As long as there is only one, an event that first happens on another thread is taken for one that nobody wants.
+    let _another = Dispatch::new(tracing_subscriber::registry());
+    tracing::dispatcher::with_default(&subscriber, || {
         send_whole(Dialect::ChatCompletions, fixing, stream.as_bytes());
     });
     let all = told.0.lock().unwrap();
