@@ -7,12 +7,13 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use super::call::{Call, Outcome, Piece, Position};
+use super::call::{Call, Outcome, Position};
 use super::desk::Desk;
 use super::dialect::is_cut_off;
 use super::escapes;
 use super::json::{Cursor, index, said};
 use super::payload::{Edit, Payload, line_end};
+use super::piece::Piece;
 use crate::sse::Event;
 
 /// The calls under way in a stream of Anthropic's Messages.

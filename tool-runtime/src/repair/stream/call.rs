@@ -6,6 +6,7 @@ use super::super::fixes::{Fixes, Reason};
 use super::super::repairer::{Repairer, Status};
 use super::desk::{Desk, Ledger};
 use super::escapes::{self, LoneSurrogate};
+use super::piece::{Piece, encoded};
 use super::record::RepairRecord;
 
 /// One call, whatever the dialect.
@@ -47,34 +48,6 @@ struct Repairing {
     /// How many bytes of the arguments came, and how many of them are held.
     came: usize,
     held: usize,
-}
-
-/// What one event says of the arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
-    /// What stands between the quotes of a string.
-    Text(&'a str),
-    /// The text of an object that stands where the string belongs.
-    Object(&'a str),
-}
-
-impl<'a> Piece<'a> {
-    /// The piece that a value is; `null` and everything else is none.
-    pub(super) fn of(value: &'a str) -> Option<Self> {
-        match value.as_bytes().first()? {
-            b'"' => super::json::contents(value).map(Self::Text),
-            b'{' => Some(Self::Object(value)),
-            _ => None,
-        }
-    }
-
-    /// As it stands between the quotes of a string.
-    fn contents(self) -> String {
-        match self {
-            Self::Text(raw) => raw.to_owned(),
-            Self::Object(raw) => encoded(raw),
-        }
-    }
 }
 
 /// Where a call stands in its stream.
@@ -335,33 +308,6 @@ impl Outcome {
             ..self
         }
     }
-}
-
-/// What takes the place of a copy of arguments that were repaired; `None` when it may stay as it is.
-pub(super) fn repaired_copy(piece: Piece<'_>, ledger: &Ledger) -> Option<String> {
-    let raw = match piece {
-        Piece::Text(raw) => raw,
-        Piece::Object(raw) => return Some(encoded(raw)),
-    };
-    let (mut half, mut text) = (None, String::with_capacity(raw.len()));
-    escapes::decode(raw, &mut half, &mut text).ok()?;
-    if half.is_some() {
-        return None;
-    }
-    let mut repairer = Repairer::with(ledger.limits.arguments).validate(ledger.fixing.strict_validation);
-    let mut contents = encoded(repairer.push(&text));
-    let finished = repairer.finish();
-    if finished.status != Status::Repaired {
-        return None;
-    }
-    escapes::encode(&finished.rest, &mut contents);
-    Some(contents)
-}
-
-fn encoded(text: &str) -> String {
-    let mut contents = String::with_capacity(text.len() + 16);
-    escapes::encode(text, &mut contents);
-    contents
 }
 
 const LONE_SURROGATE: &str = "half a surrogate pair stands alone in the string that carries the arguments";

@@ -5,12 +5,13 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::super::repairer::Status;
-use super::call::{Call, Outcome, Piece, Position};
+use super::call::{Call, Outcome, Position};
 use super::chat_event::{Delta, Located, written};
 use super::desk::Desk;
 use super::dialect::is_cut_off;
 use super::escapes;
 use super::payload::{Edit, Payload, line_end};
+use super::piece::Piece;
 use crate::sse::Event;
 
 /// The calls under way in a Chat Completions stream.

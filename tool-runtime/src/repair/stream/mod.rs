@@ -79,6 +79,7 @@ mod json;
 mod payload;
 mod record;
 mod desk;
+mod piece;
 mod call;
 mod dialect;
 mod chat_event;

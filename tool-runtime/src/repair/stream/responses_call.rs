@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::super::repairer::Status;
-use super::call::{Call, Outcome, Piece, Position, repaired_copy};
+use super::call::{Call, Outcome, Position};
 use super::desk::Desk;
 use super::payload::{Edit, Payload, line_end};
+use super::piece::{Piece, repaired_copy};
 use super::responses_event::{self, Item, Located};
 use crate::sse::Event;
 

@@ -1,0 +1,61 @@
+//! What one event carries of the arguments of a call, and how text is put in its place.
+
+use super::super::repairer::{Repairer, Status};
+use super::desk::Ledger;
+use super::escapes;
+
+/// What one event says of the arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Piece<'a> {
+    /// What stands between the quotes of a string.
+    Text(&'a str),
+    /// The text of an object that stands where the string belongs.
+    Object(&'a str),
+}
+
+impl<'a> Piece<'a> {
+    /// The piece that a value is; `null` and everything else is none.
+    pub(super) fn of(value: &'a str) -> Option<Self> {
+        match value.as_bytes().first()? {
+            b'"' => super::json::contents(value).map(Self::Text),
+            b'{' => Some(Self::Object(value)),
+            _ => None,
+        }
+    }
+
+    /// As it stands between the quotes of a string.
+    pub(super) fn contents(self) -> String {
+        match self {
+            Self::Text(raw) => raw.to_owned(),
+            Self::Object(raw) => encoded(raw),
+        }
+    }
+}
+
+/// What takes the place of a copy of arguments that were repaired; `None` when it may stay as it is.
+pub(super) fn repaired_copy(piece: Piece<'_>, ledger: &Ledger) -> Option<String> {
+    let raw = match piece {
+        Piece::Text(raw) => raw,
+        Piece::Object(raw) => return Some(encoded(raw)),
+    };
+    let (mut half, mut text) = (None, String::with_capacity(raw.len()));
+    escapes::decode(raw, &mut half, &mut text).ok()?;
+    if half.is_some() {
+        return None;
+    }
+    let mut repairer = Repairer::with(ledger.limits.arguments).validate(ledger.fixing.strict_validation);
+    let mut contents = encoded(repairer.push(&text));
+    let finished = repairer.finish();
+    if finished.status != Status::Repaired {
+        return None;
+    }
+    escapes::encode(&finished.rest, &mut contents);
+    Some(contents)
+}
+
+/// A text as it stands between the quotes of a JSON string.
+pub(super) fn encoded(text: &str) -> String {
+    let mut contents = String::with_capacity(text.len() + 16);
+    escapes::encode(text, &mut contents);
+    contents
+}
