@@ -163,6 +163,9 @@ fn a_client_hears_what_the_repair_of_the_whole_arguments_is() {
         {
             continue; // it ended with an error
         }
+        if stream.name.starts_with("chat_more_behind_whole") {
+            continue; // its calls left before all of them had come; what is heard is in the file beside it
+        }
         let (came, heard) = (
             calls(stream.dialect, &stream.bytes),
             calls(stream.dialect, &sent.bytes),

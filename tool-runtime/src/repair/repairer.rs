@@ -102,7 +102,7 @@ pub fn repair_with(text: &str, limits: Limits) -> Repaired<'_> {
 /// text.push_str(&finished.rest);
 /// assert_eq!((finished.status, &*text), (Status::Valid, r#"{"pattern": "*.rs"}"#));
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Repairer {
     limits: Limits,
     validate: bool,
@@ -115,7 +115,7 @@ pub struct Repairer {
     sent: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum State {
     Scanning(Scanner),
     /// Held from here on.

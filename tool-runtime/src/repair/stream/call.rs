@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::fixes::{Fixes, Reason};
-use super::super::repairer::{Repairer, Status};
+use super::super::repairer::{Finished, Repairer, Status};
 use super::desk::{Desk, Ledger};
 use super::escapes::{self, LoneSurrogate};
 use super::piece::{Piece, encoded};
@@ -32,6 +32,8 @@ enum Flow {
     /// Not a tool whose arguments are repaired.
     Foreign,
     Repairing(Box<Repairing>),
+    /// Complete as far as anyone can tell, and all of it left.
+    Settled(Box<Outcome>),
     /// Passes as it comes from here on.
     GivenUp {
         reason: Reason,
@@ -48,6 +50,8 @@ struct Repairing {
     /// How many bytes of the arguments came, and how many of them are held.
     came: usize,
     held: usize,
+    /// Whether they were complete was asked before.
+    asked: bool,
 }
 
 /// Where a call stands in its stream.
@@ -121,6 +125,9 @@ impl Call {
         if matches!(self.flow, Flow::Undecided) && piece != Piece::Text("") {
             self.decide(desk.ledger);
         }
+        if let Flow::Settled(outcome) = &mut self.flow {
+            outcome.go_on(piece);
+        }
         let Flow::Repairing(repairing) = &mut self.flow else {
             return None;
         };
@@ -136,6 +143,29 @@ impl Call {
             }
         }
         contents
+    }
+
+    /// Lets go of what is held if the arguments, as far as they came, end like a whole object or list. Returns what has
+    /// not left yet. Asked of a call once, so that the work stays in proportion.
+    pub(super) fn settle(&mut self, ledger: &mut Ledger) -> Option<String> {
+        let Flow::Repairing(repairing) = &mut self.flow else {
+            return None;
+        };
+        if repairing.held == 0 || repairing.half.is_some() || std::mem::replace(&mut repairing.asked, true) {
+            return None;
+        }
+        let deviated = repairing.repairer.deviated();
+        let finished = repairing.repairer.clone().finish();
+        let closed = finished.rest.trim_ascii_end().ends_with(['}', ']']);
+        let mut outcome = Outcome::of(finished, repairing.came, deviated);
+        let becomes_error = outcome.not_json && !ledger.fixing.fallback_on_error;
+        if !closed || outcome.status == Status::Truncated || becomes_error {
+            return None;
+        }
+        ledger.held -= repairing.held;
+        let rest = std::mem::take(&mut outcome.rest);
+        self.flow = Flow::Settled(Box::new(outcome));
+        Some(rest)
     }
 
     /// Stops looking at the arguments: from here on they pass as they come. Returns what was held.
@@ -167,6 +197,7 @@ impl Call {
                 None
             }
             Flow::GivenUp { reason, not_json } => Some(Outcome::refused(String::new(), reason, not_json)),
+            Flow::Settled(outcome) => Some(*outcome),
             Flow::Repairing(mut repairing) => {
                 ledger.held -= repairing.held;
                 let not_json = repairing.repairer.deviated();
@@ -179,14 +210,7 @@ impl Call {
                 } else {
                     repairing.repairer.finish()
                 };
-                Some(Outcome {
-                    came: repairing.came,
-                    rest: encoded(&finished.rest),
-                    not_json: not_json && finished.status != Status::Repaired,
-                    status: finished.status,
-                    fixes: finished.fixes,
-                    reason: finished.reason,
-                })
+                Some(Outcome::of(finished, repairing.came, not_json))
             }
         }
     }
@@ -240,6 +264,7 @@ impl Call {
             half: None,
             came: 0,
             held: 0,
+            asked: false,
         }));
     }
 
@@ -287,6 +312,27 @@ impl Repairing {
 }
 
 impl Outcome {
+    fn of(finished: Finished, came: usize, not_json: bool) -> Self {
+        Self {
+            came,
+            rest: encoded(&finished.rest),
+            not_json: not_json && finished.status != Status::Repaired,
+            status: finished.status,
+            fixes: finished.fixes,
+            reason: finished.reason,
+        }
+    }
+
+    /// More came for arguments that were complete: unless it is nothing but white space, they are no JSON any more.
+    fn go_on(&mut self, piece: Piece<'_>) {
+        let (mut half, mut text) = (None, String::new());
+        let blank = matches!(piece, Piece::Text(raw) if escapes::decode(raw, &mut half, &mut text).is_ok());
+        let more = !blank || half.is_some() || !text.trim_ascii().is_empty();
+        if more && self.status != Status::Refused {
+            *self = Self::refused(String::new(), Reason::new(self.came, BEHIND_THE_WHOLE), true);
+        }
+    }
+
     fn refused(rest: String, reason: Reason, not_json: bool) -> Self {
         Self {
             rest,
@@ -310,4 +356,5 @@ impl Outcome {
     }
 }
 
+const BEHIND_THE_WHOLE: &str = "more came when the arguments were complete and another call had begun";
 const LONE_SURROGATE: &str = "half a surrogate pair stands alone in the string that carries the arguments";

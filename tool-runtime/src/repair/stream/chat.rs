@@ -116,7 +116,9 @@ impl Chat {
         edits: &mut Vec<Edit>,
         desk: &mut Desk<'_>,
     ) {
-        let at = match self.find(delta) {
+        let found = self.find(delta);
+        self.settle_last(&found, delta, edits, payload, desk);
+        let at = match found {
             Found::Same(at) => at,
             Found::Unclear => {
                 for entry in self.calls.iter_mut().filter(|entry| entry.choice == delta.choice) {
@@ -150,6 +152,26 @@ impl Chat {
             entry.call.keep_event(event.raw(), desk.ledger);
         }
         self.calls.push(entry);
+    }
+
+    /// When a piece of another call comes, clients take the one before for done: if it is, all of it must be there.
+    fn settle_last(
+        &mut self,
+        found: &Found,
+        delta: &Delta<'_>,
+        edits: &mut [Edit],
+        payload: &Payload<'_>,
+        desk: &mut Desk<'_>,
+    ) {
+        let own = |entry: &Entry| entry.choice == delta.choice && entry.legacy == delta.legacy;
+        let last = self.calls.iter().rposition(own);
+        let same = matches!(found, Found::Same(at) if last == Some(*at)) || matches!(found, Found::Unclear);
+        if let Some(entry) = last.and_then(|at| self.calls.get_mut(at))
+            && !(same || entry.unsure || delta.index.is_none())
+            && let Some(rest) = entry.call.settle(desk.ledger)
+        {
+            entry.release(&rest, Some((edits, payload)), desk);
+        }
     }
 
     fn begin(&mut self, delta: &Delta<'_>, replaces: bool, desk: &mut Desk<'_>) {

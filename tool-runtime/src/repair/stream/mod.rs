@@ -51,6 +51,10 @@
 //! Where the stream says only afterwards whether a call was cut off (Anthropic, Responses), the end of a call that is
 //! not JSON is kept back until it does; pings and comments overtake it.
 //!
+//! In Chat Completions, clients take a call for done when a piece of another one comes, and some execute it then. So
+//! arguments that end like a whole object or list at that time leave as if the call were complete. Should more come
+//! for it nevertheless, that passes behind them: together they are no JSON, and the record says so.
+//!
 //! # Streams that go their own ways
 //!
 //! - A piece without `index` belongs to the call of its id; without either, to the call that began last, if
