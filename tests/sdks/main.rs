@@ -1,0 +1,96 @@
+//! Repaired streams, read by the official SDKs of OpenAI and Anthropic, in Python and in JavaScript: they hear what the
+//! repair makes of the arguments, and nothing that they could read before breaks them.
+//!
+//! `SDK_PYTHON` names an interpreter with the packages of `requirements.txt` (else `python3` is tried), `SDK_NODE` a
+//! folder with the `node_modules` of `package.json`; `.ci/run programs` makes both under `target/sdks`. Ignored,
+//! loudly, where they are missing; with `REPAIR_TESTS=required` in the environment that is a failure.
+//! `REPAIR_LONG=1` reads ten times as many streams.
+
+mod calls;
+mod made;
+mod sdk;
+mod heard;
+
+use tests::random::Random;
+use tool_runtime::repair::stream::Dialect;
+
+use crate::calls::Kind;
+use crate::heard::holds;
+use crate::made::{Made, Plan};
+use crate::sdk::Sdk;
+
+#[test]
+fn python_reads_what_the_repair_makes() {
+    if let Some(sdk) = Sdk::python() {
+        reads_what_the_repair_makes(&sdk);
+    }
+}
+
+#[test]
+fn javascript_reads_what_the_repair_makes() {
+    if let Some(sdk) = Sdk::javascript() {
+        reads_what_the_repair_makes(&sdk);
+    }
+}
+
+fn reads_what_the_repair_makes(sdk: &Sdk) {
+    let mut streams = every_plan();
+    let mut random = Random::new(31);
+    let long = std::env::var_os("REPAIR_LONG").is_some_and(|said| said != "0");
+    for _ in 0..if long { 600 } else { 60 } {
+        let dialect = *random.pick(&DIALECTS);
+        let plan = Plan::any(&mut random);
+        streams.push(Made::new(dialect, &plan, &mut random));
+    }
+    let sent: Vec<(Dialect, &str)> = streams
+        .iter()
+        .flat_map(|made| [(made.dialect, &*made.came), (made.dialect, &*made.repaired)])
+        .collect();
+    let readings = sdk.read(&sent);
+    let mut faults = Vec::new();
+    for (made, readings) in streams.iter().zip(readings.chunks(2)) {
+        for (before, after) in readings[0].iter().zip(&readings[1]) {
+            if let Err(fault) = holds(made, before, after) {
+                faults.push((made, fault, before, after));
+            }
+        }
+    }
+    faults.sort_by_key(|(made, ..)| made.came.len());
+    let told: Vec<&String> = faults.iter().take(20).map(|(_, fault, ..)| fault).collect();
+    if let Some((made, _, before, after)) = faults.first() {
+        panic!(
+            "{} readings are wrong: {told:#?}\nThe first is of {:?}:\nbefore: {before:?}\nafter: {after:?}\n{}\n=>\n{}",
+            faults.len(),
+            made.plan,
+            made.came,
+            made.repaired
+        );
+    }
+}
+
+/// Every kind of arguments in every dialect: alone, behind and in front of another call, and mixed with it.
+fn every_plan() -> Vec<Made> {
+    let mut random = Random::new(30);
+    let mut streams = Vec::new();
+    for dialect in DIALECTS {
+        for kind in Kind::ALL {
+            let plans: &[(&[Kind], bool)] = &[
+                (&[kind], false),
+                (&[Kind::Json, kind], false),
+                (&[kind, Kind::Python], false),
+                (&[kind, Kind::Python, kind], true),
+            ];
+            for (kinds, mixed) in plans {
+                let plan = Plan::of(kinds, *mixed, true);
+                streams.push(Made::new(dialect, &plan, &mut random));
+            }
+            for kinds in [&[kind][..], &[kind, Kind::Python]] {
+                let plan = Plan::of(kinds, false, false);
+                streams.push(Made::new(dialect, &plan, &mut random));
+            }
+        }
+    }
+    streams
+}
+
+const DIALECTS: [Dialect; 3] = [Dialect::ChatCompletions, Dialect::Responses, Dialect::Anthropic];
