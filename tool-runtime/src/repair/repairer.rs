@@ -25,6 +25,7 @@ pub enum Status {
 
 /// A text after its repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "the text that was given is unchanged; the result is in `text`"]
 #[non_exhaustive]
 pub struct Repaired<'a> {
     /// The result; what came, borrowed, unless the status is [`Repaired`](Status::Repaired).
@@ -48,11 +49,13 @@ pub struct Repaired<'a> {
 /// let valid = repair(r#"{"pattern": "*.rs"}"#);
 /// assert_eq!((valid.status, &*valid.text), (Status::Valid, r#"{"pattern": "*.rs"}"#));
 /// ```
+#[must_use = "the text that was given is unchanged; the result is returned"]
 pub fn repair(text: &str) -> Repaired<'_> {
     repair_with(text, Limits::default())
 }
 
 /// As [`repair`], with other limits.
+#[must_use = "the text that was given is unchanged; the result is returned"]
 pub fn repair_with(text: &str, limits: Limits) -> Repaired<'_> {
     let mut scanner = Scanner::new(limits);
     let unchanged = |status, reason| Repaired {
@@ -126,6 +129,7 @@ enum State {
 
 /// The end of a text that came in pieces.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "`rest` is the end of the text, and is lost otherwise"]
 #[non_exhaustive]
 pub struct Finished {
     /// What has not been passed on yet.
@@ -165,6 +169,7 @@ impl Repairer {
     }
 
     /// Takes the next piece and returns what may be passed on now: text that no repair will change.
+    #[must_use = "what may be passed on is lost otherwise"]
     pub fn push(&mut self, piece: &str) -> &str {
         self.forget();
         let received = self.dropped + self.text.len() + piece.len();
@@ -201,6 +206,7 @@ impl Repairer {
     }
 
     /// Ends the text: what is still held is repaired, or comes back as it was.
+    #[must_use = "`rest` is the end of the text, and is lost otherwise"]
     pub fn finish(self) -> Finished {
         let (status, reason) = match &self.state {
             State::Scanning(scanner) => match scanner.finish() {
@@ -230,6 +236,7 @@ impl Repairer {
 
     /// Ends a text that was cut off (`finish_reason: "length"`): whatever it looks like, it is truncated, and what
     /// is held comes back as it was.
+    #[must_use = "`rest` is the end of the text, and is lost otherwise"]
     pub fn cut_off(self) -> Finished {
         let end = self.dropped + self.text.len();
         self.unchanged(

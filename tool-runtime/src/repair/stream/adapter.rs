@@ -53,6 +53,7 @@ impl<S> RepairedStream<S> {
     }
 
     /// As [`StreamRepairer::take_records`].
+    #[must_use = "the records are given out once"]
     pub fn take_records(self: Pin<&mut Self>) -> Vec<RepairRecord> {
         self.project().repairer.take_records()
     }

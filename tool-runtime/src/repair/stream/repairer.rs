@@ -108,6 +108,7 @@ impl StreamRepairer {
 
     /// What became of the calls that ended since the last time, if their arguments were not simply JSON. A few
     /// thousand wait to be taken; those above are only told through `tracing`.
+    #[must_use = "the records are given out once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
         self.ledger.take_records()
     }
