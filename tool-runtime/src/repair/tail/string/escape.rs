@@ -95,13 +95,7 @@ pub(super) fn json(draft: &mut Draft<'_>) -> Result<(), Unmended> {
             hex(draft, 4)?;
             draft.copy(6);
         }
-        b'\'' => {
-            if draft.before(at) == Some(b'\'') || draft.byte_at(at + 2) == Some(b'\'') {
-                needs_python(draft, "`\\'` beside another quote, as shells write it");
-            }
-            draft.fix(FixCode::PythonEscape, at, "`\\'` became `'`");
-            draft.replace(2, "'");
-        }
+        b'\'' => apostrophe(draft),
         b'x' => {
             let value = hex(draft, 2)?;
             needs_python(draft, "`\\x\u{2026}` in a text that has nothing else of Python");
@@ -135,6 +129,16 @@ pub(super) fn json(draft: &mut Draft<'_>) -> Result<(), Unmended> {
         }
     }
     Ok(())
+}
+
+/// `\'`, which JSON does not escape.
+fn apostrophe(draft: &mut Draft<'_>) {
+    let at = draft.at;
+    if draft.before(at) == Some(b'\'') || draft.byte_at(at + 2) == Some(b'\'') {
+        needs_python(draft, "`\\'` beside another quote, as shells write it");
+    }
+    draft.fix(FixCode::PythonEscape, at, "`\\'` became `'`");
+    draft.replace(2, "'");
 }
 
 fn needs_python(draft: &mut Draft<'_>, reason: &'static str) {
