@@ -21,6 +21,7 @@
 //! ```
 
 use std::borrow::Cow;
+use std::fmt;
 use std::ops::Range;
 
 use memchr::memchr2;
@@ -250,10 +251,19 @@ impl Default for Framer {
 }
 
 /// One event. Its fields are read when they are asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Event<'a> {
     raw: &'a [u8],
     ended: bool,
+}
+
+impl fmt::Debug for Event<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Event")
+            .field("raw", &String::from_utf8_lossy(self.raw))
+            .field("ended", &self.ended)
+            .finish()
+    }
 }
 
 impl<'a> Event<'a> {
@@ -391,6 +401,17 @@ mod tests {
         framer.finish();
         take(&mut framer);
         all
+    }
+
+    #[test]
+    fn an_event_is_shown_as_text() {
+        let mut framer = Framer::new();
+        framer.push(b"data: \xE5\x86\x99\xFF\n\n");
+        let Some(Frame::Event(event)) = framer.next_frame() else {
+            panic!("one event");
+        };
+        let shown = "Event { raw: \"data: 写\u{fffd}\\n\\n\", ended: true }";
+        assert_eq!(format!("{event:?}"), shown);
     }
 
     fn bytes(text: &[u8]) -> Vec<&[u8]> {

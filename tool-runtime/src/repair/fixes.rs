@@ -1,6 +1,7 @@
 //! What a repair changed, and why it changed nothing.
 
 use std::borrow::Cow;
+use std::{error, fmt, slice};
 
 use serde::Serialize;
 
@@ -27,8 +28,12 @@ pub struct Fix {
 ///
 /// let literal = &fixes.first()[1];
 /// assert_eq!((literal.code.as_str(), literal.offset), ("python_literal", 9));
+///
+/// for fix in &fixes {
+///     println!("byte {}: {}: {}", fix.offset, fix.code, fix.message);
+/// }
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Fixes {
     first: Vec<Fix>,
     /// In the order of [`FixCode::ALL`].
@@ -42,6 +47,11 @@ impl Fixes {
     /// The first 64, in the order in which they were made.
     pub fn first(&self) -> &[Fix] {
         &self.first
+    }
+
+    /// As [`first`](Self::first), one by one.
+    pub fn iter(&self) -> slice::Iter<'_, Fix> {
+        self.first.iter()
     }
 
     /// How many there were of each kind, all of them counted.
@@ -75,7 +85,42 @@ impl Fixes {
     }
 }
 
+impl<'a> IntoIterator for &'a Fixes {
+    type Item = &'a Fix;
+    type IntoIter = slice::Iter<'a, Fix>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for Fixes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fixes")
+            .field("first", &self.first)
+            .field("counts", &Counts(self))
+            .finish()
+    }
+}
+
+/// The kinds that there were, each with its number.
+struct Counts<'a>(&'a Fixes);
+
+impl fmt::Debug for Counts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = self.0.counts().map(|(code, count)| (code.as_str(), count));
+        f.debug_map().entries(counts).finish()
+    }
+}
+
 /// Why a text came back as it was.
+///
+/// ```
+/// use tool_runtime::repair::repair;
+///
+/// let reason = repair("[1, @]").reason.unwrap();
+/// assert_eq!(reason.to_string(), format!("byte 4: {}", reason.message));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Reason {
@@ -93,6 +138,14 @@ impl Reason {
         }
     }
 }
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "byte {}: {}", self.offset, self.message)
+    }
+}
+
+impl error::Error for Reason {}
 
 /// Declares [`FixCode`] with the text of each code beside its meaning.
 macro_rules! codes {
@@ -176,5 +229,62 @@ codes! {
 impl Serialize for FixCode {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
+    }
+}
+
+impl fmt::Display for FixCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixes() -> Fixes {
+        let mut fixes = Fixes::default();
+        fixes.add(FixCode::Tuple, 1, "a tuple became an array");
+        for place in 0..Fixes::KEPT {
+            fixes.add(FixCode::PythonLiteral, 10 + place, "`True` became `true`");
+        }
+        fixes
+    }
+
+    #[test]
+    fn codes_are_written_as_they_are_serialized() {
+        for code in FixCode::ALL {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.to_string());
+        }
+        assert_eq!(format!("{:>8}", FixCode::Tuple), "   tuple");
+    }
+
+    #[test]
+    fn fixes_are_gone_through_as_far_as_they_are_kept() {
+        let fixes = fixes();
+        let offsets: Vec<usize> = (&fixes).into_iter().map(|fix| fix.offset).collect();
+        assert_eq!((offsets.len(), &offsets[..2]), (Fixes::KEPT, &[1, 10][..]));
+        assert!(fixes.iter().eq(fixes.first()));
+    }
+
+    #[test]
+    fn fixes_are_shown_with_the_kinds_that_there_were() {
+        let shown = format!("{:?}", fixes());
+        let (first, counts) = shown.split_once(", counts: ").unwrap();
+        assert!(
+            first.starts_with("Fixes { first: [Fix { code: Tuple, offset: 1, "),
+            "{first}"
+        );
+        assert_eq!(counts, r#"{"python_literal": 64, "tuple": 1} }"#);
+        assert_eq!(
+            format!("{:?}", Fixes::default()),
+            "Fixes { first: [], counts: {} }"
+        );
+    }
+
+    #[test]
+    fn a_reason_is_an_error_with_its_place() {
+        let reason: Box<dyn error::Error> = Box::new(Reason::new(12, "a value belongs here"));
+        assert_eq!(reason.to_string(), "byte 12: a value belongs here");
     }
 }

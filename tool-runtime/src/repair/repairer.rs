@@ -2,6 +2,7 @@
 //! once, at the end. The whole-text call is the same two in a row.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use super::fixes::{Fixes, Reason};
 use super::limits::Limits;
@@ -9,8 +10,13 @@ use super::scan::{Deviation, Scanner};
 use super::tail::{self, Mended, Unmended};
 
 /// What a text turned out to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
+///
+/// ```
+/// use tool_runtime::repair::repair;
+///
+/// assert_eq!(repair("{'a': 1}").status.to_string(), "repaired");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
     /// JSON; nothing was changed.
@@ -21,6 +27,30 @@ pub enum Status {
     Truncated,
     /// It could not be followed without guessing. Nothing was changed.
     Refused,
+}
+
+impl Status {
+    /// The status as it is written everywhere: `valid`, `repaired`, `truncated`, `refused`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Repaired => "repaired",
+            Self::Truncated => "truncated",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl serde::Serialize for Status {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
 }
 
 /// A text after its repair.
@@ -339,6 +369,19 @@ mod tests {
             let finished = repairer.finish();
             whole.push_str(&finished.rest);
             assert_eq!((finished.status, &*whole), (status, text));
+        }
+    }
+
+    #[test]
+    fn a_status_is_written_as_it_is_serialized() {
+        for (status, text) in [
+            (Status::Valid, "valid"),
+            (Status::Repaired, "repaired"),
+            (Status::Truncated, "truncated"),
+            (Status::Refused, "refused"),
+        ] {
+            assert_eq!(serde_json::to_value(status).unwrap(), text);
+            assert_eq!((status.as_str(), status.to_string().as_str()), (text, text));
         }
     }
 
