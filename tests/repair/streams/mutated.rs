@@ -2,7 +2,7 @@
 //! the same, other tools' calls are untouched, and nothing is lost where nothing was repaired.
 
 use tests::random::Random;
-use tool_runtime::repair::stream::StreamLimits;
+use tool_runtime::repair::stream::{RepairRecord, StreamLimits};
 use tool_runtime::repair::{FormatFixing, Status, TargetTools};
 
 use super::client::calls;
@@ -53,7 +53,7 @@ fn where_nothing_was_repaired_a_client_hears_what_came() {
             if sent
                 .records
                 .iter()
-                .any(|record| record.status == Status::Repaired || record.was_object)
+                .any(|record| record.status == Status::Repaired || record.was_object || left_early(record))
             {
                 continue;
             }
@@ -74,6 +74,12 @@ fn where_nothing_was_repaired_a_client_hears_what_came() {
         }
     }
     assert!(unrepaired > 100);
+}
+
+/// Its call was taken for whole and left, maybe repaired, before the rest of it came.
+fn left_early(record: &RepairRecord) -> bool {
+    let reason = record.reason.as_ref();
+    reason.is_some_and(|reason| reason.message.starts_with("more came"))
 }
 
 fn rounds() -> usize {

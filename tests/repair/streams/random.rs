@@ -101,7 +101,7 @@ fn chat_expectations(made: &[Made], stream: &str) -> Vec<String> {
                 expectations[before] = whole + &made[before].arguments[came[before].len()..];
             }
         }
-        came[at] += delta["function"]["arguments"].as_str().unwrap();
+        came[at] += &text(delta["function"]["arguments"].as_str().unwrap()).unwrap();
     }
     expectations
 }
