@@ -183,7 +183,8 @@ Lines (--jsonl):
 Streams (--sse):
   A recorded response in, the same with its calls repaired out, each event as soon as it may leave; `curl -N` can
   be piped through. Calls of other tools than the targets, and all that is no tool call, pass byte for byte.
-  Standard error has a line for each call that was not simply JSON. Exit status 1 if any was refused or truncated.
+  Standard error has a line for each call that was not simply JSON. Exit status 1 if any was refused or truncated,
+  or if the rest of the stream passed untouched: behind an event of more than 16 MiB or 256 calls at once.
 
 Examples:
   echo \"{'done': True}\" | tool-gateway repair

@@ -43,7 +43,11 @@ pub(crate) fn run(
     passage.repairer.finish(&mut passage.out);
     passage.send()?;
     terminal.say(&passed_by(passage.repairer.passed_by()));
-    if passage.repairer.calls() == 0 {
+    if let Some(reason) = passage.repairer.gave_up() {
+        let untouched = terminal.palette.bad("the rest of the stream passed untouched");
+        terminal.say(&format!("{untouched}: {reason}\n"));
+        passage.unmet = true;
+    } else if passage.repairer.calls() == 0 {
         terminal.say("no tool call was seen; if there is one, the stream may be of another kind: --sse chat, responses or anthropic\n");
     }
     read.map(|()| Ending::fine_if(!passage.unmet))

@@ -67,6 +67,7 @@ fn behind_an_event_over_the_limit_everything_passes() {
             .message
             .contains("500 bytes")
     );
+    assert_eq!(sent.gave_up.as_deref(), Some("an event of more than 500 bytes"));
 }
 
 #[test]
@@ -87,6 +88,7 @@ fn with_more_calls_than_are_followed_everything_passes() {
     assert_as_it_came(&stream, &sent);
     assert_eq!(sent.records.len(), 5);
     assert!(sent.records.iter().all(|record| record.status == Status::Refused));
+    assert_eq!(sent.gave_up.as_deref(), Some("more than 4 calls at once"));
 }
 
 #[test]
@@ -107,6 +109,7 @@ fn the_call_that_is_held_over_the_limit_passes_and_the_others_are_repaired() {
         },
     );
     let heard = calls(Dialect::ChatCompletions, &sent.bytes);
+    assert_eq!(sent.gave_up, None);
     assert_eq!(heard[0].arguments, r#"{"a": 1}"#);
     assert_eq!(heard[1].arguments, format!("{{'b': '{}'}}", "x".repeat(2000)));
     let status: Vec<Status> = sent.records.iter().map(|record| record.status).collect();
@@ -151,6 +154,7 @@ fn an_event_that_names_more_calls_than_are_followed_passes() {
         [stream.as_bytes()],
     );
     assert_eq!(sent.records.len(), 1);
+    assert_eq!(sent.gave_up.as_deref(), Some("more than 256 calls at once"));
     assert!(sent.bytes.ends_with(&stream.as_bytes()[stream.len() - 1000..]));
 }
 
@@ -185,5 +189,40 @@ fn what_is_kept_back_counts_too() {
         };
         let heard = calls(Dialect::Anthropic, whole.as_bytes());
         assert_eq!(heard[0].arguments, expected);
+    }
+}
+
+#[test]
+fn every_dialect_says_that_it_gave_up() {
+    let block = |at| {
+        format!(
+            "data: {{\"type\":\"content_block_start\",\"index\":{at},\"content_block\":\
+             {{\"type\":\"tool_use\",\"id\":\"toolu_{at}\",\"name\":\"TodoWrite\"}}}}\n\n"
+        )
+    };
+    let item = |at| {
+        format!(
+            "data: {{\"type\":\"response.output_item.added\",\"output_index\":{at},\"item\":\
+             {{\"type\":\"function_call\",\"id\":\"fc_{at}\",\"call_id\":\"call_{at}\",\
+             \"name\":\"TodoWrite\",\"arguments\":\"\"}}}}\n\n"
+        )
+    };
+    let call = |at| piece(at, &format!("\"id\":\"call_{at}\","), "{");
+    let limits = StreamLimits {
+        calls: 4,
+        ..StreamLimits::default()
+    };
+    let fixing = FormatFixing::default();
+    for (dialect, stream) in [
+        (Dialect::ChatCompletions, (0..6).map(call).collect::<String>()),
+        (Dialect::Responses, (0..6).map(item).collect()),
+        (Dialect::Anthropic, (0..6).map(block).collect()),
+    ] {
+        let sent = send(dialect, &fixing, limits, [stream.as_bytes()]);
+        assert_eq!(
+            sent.gave_up.as_deref(),
+            Some("more than 4 calls at once"),
+            "{dialect}"
+        );
     }
 }

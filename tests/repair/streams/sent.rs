@@ -9,6 +9,7 @@ pub struct Sent {
     pub bytes: Vec<u8>,
     pub records: Vec<RepairRecord>,
     pub passed_by: Vec<String>,
+    pub gave_up: Option<String>,
 }
 
 pub fn send<'a>(
@@ -27,6 +28,7 @@ pub fn send<'a>(
         bytes,
         records: repairer.take_records(),
         passed_by: repairer.passed_by().to_vec(),
+        gave_up: repairer.gave_up().map(str::to_owned),
     }
 }
 

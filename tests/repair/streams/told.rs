@@ -4,12 +4,12 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
 use tool_runtime::repair::FormatFixing;
-use tool_runtime::repair::stream::Dialect;
+use tool_runtime::repair::stream::{Dialect, StreamLimits};
 use tracing::field::{Field, Visit};
 use tracing::{Dispatch, Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-use super::sent::send_whole;
+use super::sent::send;
 
 /// Every event: its level, and its fields in one line.
 #[derive(Clone, Default)]
@@ -49,7 +49,11 @@ fn told(fixing: &FormatFixing, arguments: &[&str]) -> Vec<(Level, String)> {
     // As long as there is only one, an event that first happens on another thread is taken for one that nobody wants.
     let _another = Dispatch::new(tracing_subscriber::registry());
     tracing::dispatcher::with_default(&subscriber, || {
-        send_whole(Dialect::ChatCompletions, fixing, stream.as_bytes());
+        let limits = StreamLimits {
+            calls: 4,
+            ..StreamLimits::default()
+        };
+        send(Dialect::ChatCompletions, fixing, limits, [stream.as_bytes()]);
     });
     let all = told.0.lock().unwrap();
     all.clone()
@@ -115,4 +119,16 @@ fn the_arguments_themselves_are_never_told() {
     for (_, line) in told(&fixing, &ARGUMENTS) {
         assert!(!line.contains("secret"), "{line}");
     }
+}
+
+#[test]
+fn giving_up_on_the_rest_of_a_stream_is_told_once() {
+    let told = told(&FormatFixing::default(), &[r#"{"a": 1"#; 8]);
+    let given_up: Vec<&(Level, String)> = told
+        .iter()
+        .filter(|(_, line)| line.contains("the rest of a stream passes untouched"))
+        .collect();
+    assert_eq!(given_up.len(), 1, "{told:?}");
+    assert_eq!(given_up[0].0, Level::WARN);
+    assert!(given_up[0].1.contains("more than 4 calls at once"), "{told:?}");
 }

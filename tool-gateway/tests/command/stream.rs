@@ -171,6 +171,23 @@ fn a_stream_of_another_kind_is_told() {
 }
 
 #[test]
+fn giving_up_on_the_rest_of_a_stream_is_told() {
+    let big = format!("data: {}\n\n", "x".repeat(16 << 20));
+    let call = |at: usize| json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [{ "index": at, "id": format!("call_{at}"), "function": { "name": "TodoWrite", "arguments": "{}" } }] } }] });
+    let calls: Vec<Value> = (0..258).map(call).collect();
+    for (stream, reason) in [
+        (big, "an event of more than 16777216 bytes"),
+        (events(&calls), "more than 256 calls at once"),
+    ] {
+        let behind = chat("TodoWrite", &PIECES, "tool_calls");
+        let ran = run(&["repair", "--sse", "chat"], stream + &behind);
+        assert_eq!((ran.status, ran.text().ends_with(&behind)), (1, true));
+        let told = format!("the rest of the stream passed untouched: {reason}\n");
+        assert!(ran.stderr.ends_with(&told), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn half_a_call_stays_half_and_counts() {
     let stream = chat("TodoWrite", &PIECES[..2], "length");
     let ran = run(&["repair", "--sse", "chat"], &stream);

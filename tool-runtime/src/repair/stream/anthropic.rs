@@ -119,8 +119,9 @@ impl Anthropic {
                 stop: Stop::Open,
             });
             if self.blocks.len() > desk.ledger.limits.calls {
-                self.give_up(&desk.ledger.too_many_calls(), desk);
-                desk.ledger.lost = true;
+                let reason = desk.ledger.too_many_calls();
+                self.give_up(&reason, desk);
+                desk.ledger.lose(reason);
             }
         }
         if !event.ended() {

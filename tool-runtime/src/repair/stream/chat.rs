@@ -68,8 +68,9 @@ impl Chat {
         desk: &mut Desk<'_>,
     ) {
         if self.calls.len() > desk.ledger.limits.calls || located.deltas.len() > desk.ledger.limits.calls {
-            self.give_up(&desk.ledger.too_many_calls(), desk);
-            desk.ledger.lost = true;
+            let reason = desk.ledger.too_many_calls();
+            self.give_up(&reason, desk);
+            desk.ledger.lose(reason);
             return desk.send(event.raw());
         }
         if located.error {

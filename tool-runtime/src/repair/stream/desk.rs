@@ -4,7 +4,8 @@ use super::super::format_fixing::FormatFixing;
 use super::super::limits::Limits;
 use super::record::RepairRecord;
 
-/// How much a [`StreamRepairer`](super::StreamRepairer) keeps. What goes over a limit passes as it came.
+/// How much a [`StreamRepairer`](super::StreamRepairer) keeps. What goes over a limit passes as it came;
+/// [`gave_up`](super::StreamRepairer::gave_up) says when that is all the rest of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamLimits {
     /// The size of one event. 16 MiB unless set. After an event above, the rest of the stream passes untouched, since
@@ -43,8 +44,8 @@ pub(super) struct Ledger {
     pub(super) held: usize,
     /// The stream ended with an error: nothing leaves any more.
     pub(super) failed: bool,
-    /// The stream cannot be followed any more: all that comes passes.
-    pub(super) lost: bool,
+    /// Why the stream cannot be followed any more, if so: all that comes passes.
+    lost: Option<String>,
     serial: u64,
     /// A text that was decoded, kept for its room.
     pub(super) scratch: String,
@@ -59,7 +60,7 @@ impl Ledger {
             passed_by: Vec::new(),
             held: 0,
             failed: false,
-            lost: false,
+            lost: None,
             serial: 0,
             scratch: String::new(),
         }
@@ -79,6 +80,19 @@ impl Ledger {
     /// Why no more than so many calls are followed.
     pub(super) fn too_many_calls(&self) -> String {
         format!("more than {} calls at once", self.limits.calls)
+    }
+
+    /// Gives up on the rest of the stream, unless that has ended with an error.
+    pub(super) fn lose(&mut self, reason: String) {
+        if !self.failed && self.lost.is_none() {
+            tracing::warn!(reason, "the rest of a stream passes untouched");
+            self.lost = Some(reason);
+        }
+    }
+
+    /// Why the rest of the stream passes untouched.
+    pub(super) fn lost(&self) -> Option<&str> {
+        self.lost.as_deref()
     }
 
     /// Whether so many bytes more may be held.

@@ -77,6 +77,9 @@
 //! which tool, never the arguments. With `fallback_on_error` off, a call that stays no JSON becomes an error in the
 //! stream's own form, and with it the stream ends. Arguments that were JSON as far as they came and were only cut off
 //! are no such error: the stream itself says that they are.
+//!
+//! An event above [`StreamLimits::event`], or more calls than [`StreamLimits::calls`]: the rest of the stream passes
+//! untouched, [`StreamRepairer::gave_up`] says why, and `tracing` has a warning.
 
 mod escapes;
 mod json;

@@ -125,6 +125,22 @@ impl StreamRepairer {
         self.ledger.calls()
     }
 
+    /// Why the rest of the stream passes untouched, once it does: an event or the number of calls went over the
+    /// [limits](StreamLimits). Calls that were under way are told as refused; those behind are not known.
+    ///
+    /// ```
+    /// use tool_runtime::repair::FormatFixing;
+    /// use tool_runtime::repair::stream::{Dialect, StreamLimits, StreamRepairer};
+    ///
+    /// let limits = StreamLimits { event: 1000, ..StreamLimits::default() };
+    /// let mut repairer = StreamRepairer::with(Dialect::ChatCompletions, FormatFixing::default(), limits);
+    /// repairer.push(format!("data: {}\n\n", "x".repeat(2000)).as_bytes(), &mut Vec::new());
+    /// assert_eq!(repairer.gave_up(), Some("an event of more than 1000 bytes"));
+    /// ```
+    pub fn gave_up(&self) -> Option<&str> {
+        self.ledger.lost()
+    }
+
     /// Whether the stream ended with an error that was put in for a call that could not be repaired
     /// ([`fallback_on_error`](FormatFixing::fallback_on_error) is off). Nothing leaves after it.
     pub fn failed(&self) -> bool {
@@ -143,7 +159,7 @@ impl StreamRepairer {
                     let message = format!("an event of more than {} bytes", desk.ledger.limits.event);
                     self.calls.give_up(&message, &mut desk);
                     desk.send(raw);
-                    desk.ledger.lost = true;
+                    desk.ledger.lose(message);
                 }
                 Frame::Between(raw) => {
                     if !raw.ends_with(b"\n") && !raw.ends_with(b"\r") && raw.starts_with(b":") {
@@ -152,7 +168,7 @@ impl StreamRepairer {
                     desk.send(raw);
                 }
             }
-            if desk.ledger.lost || desk.ledger.failed {
+            if desk.ledger.lost().is_some() || desk.ledger.failed {
                 self.passing = true;
                 return desk.send(self.framer.rest());
             }

@@ -46,8 +46,9 @@ impl Responses {
         };
         let limit = desk.ledger.limits.calls;
         if self.entries.len() > limit || located.output.len() > limit {
-            self.give_up(&desk.ledger.too_many_calls(), desk);
-            desk.ledger.lost = true;
+            let reason = desk.ledger.too_many_calls();
+            self.give_up(&reason, desk);
+            desk.ledger.lose(reason);
             return desk.send(event.raw());
         }
         let present = Present {
