@@ -65,7 +65,7 @@ pub(crate) struct RepairOptions {
 #[derive(Debug, Args)]
 pub(crate) struct StreamOptions {
     /// Whose arguments are repaired; '*' for every tool [default: `TodoWrite`]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "sse")]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = tool_name, requires = "sse")]
     pub(crate) target_tools: Vec<String>,
     /// Do not check that what was repaired is JSON
     #[arg(long, requires = "sse")]
@@ -76,6 +76,16 @@ pub(crate) struct StreamOptions {
     /// Say on standard error what each fix was
     #[arg(long, requires = "sse")]
     pub(crate) debug_logging: bool,
+}
+
+/// A name of `--target-tools`, without the white space around it.
+fn tool_name(name: &str) -> Result<String, &'static str> {
+    match name.trim() {
+        "" => Err(
+            "a name is empty; write names with commas between them, as in TodoWrite,Edit, or '*' for every tool",
+        ),
+        name => Ok(name.to_owned()),
+    }
 }
 
 /// Whose stream it is.

@@ -138,7 +138,7 @@ fn other_tools_pass_untouched_and_it_says_so() {
         ran.stderr,
         "calls of other tools passed untouched: Edit; to repair them, too: --target-tools '*', or their names\n"
     );
-    for targets in ["*", "Edit", "TodoWrite,Edit"] {
+    for targets in ["*", "Edit", "TodoWrite,Edit", " TodoWrite , Edit ", " *"] {
         let ran = run(&["repair", "--sse", "chat", "--target-tools", targets], &stream);
         assert_eq!(
             (ran.status, arguments(ran.text()).as_str()),

@@ -78,6 +78,22 @@ fn wrong_usage_says_what_to_write() {
             &["check", "--policy", "lossy"],
             "similar value exists: 'lossless'",
         ),
+        (
+            &["repair", "--sse", "chat", "--target-tools", ""],
+            "a name is empty; write names with commas between them, as in TodoWrite,Edit, or '*'",
+        ),
+        (
+            &["repair", "--sse", "chat", "--target-tools", "TodoWrite,,Edit"],
+            "a name is empty; ",
+        ),
+        (
+            &["repair", "--sse", "chat", "--target-tools= "],
+            "a name is empty; ",
+        ),
+        (
+            &["repair", "--sse", "chat", "--target-tools="],
+            "'--target-tools <NAMES>'",
+        ),
         (&["check", "--deny"], "[possible values: errors, warnings]"),
     ] {
         let ran = run(arguments, "");
