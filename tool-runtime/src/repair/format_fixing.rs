@@ -47,6 +47,24 @@ impl Default for FormatFixing {
     }
 }
 
+impl FormatFixing {
+    /// The defaults, but for every tool: the arguments of any call are repaired, whatever its name.
+    ///
+    /// ```
+    /// use tool_runtime::repair::{FormatFixing, TargetTools};
+    ///
+    /// let fixing = FormatFixing::for_every_tool();
+    /// assert!(fixing.target_tools.contains("Edit") && fixing.target_tools.contains("TodoWrite"));
+    /// assert_eq!(fixing, FormatFixing { target_tools: TargetTools::All, ..FormatFixing::default() });
+    /// ```
+    pub fn for_every_tool() -> Self {
+        Self {
+            target_tools: TargetTools::All,
+            ..Self::default()
+        }
+    }
+}
+
 /// The tools whose arguments are repaired: a list of names, or `"*"` for every tool.
 ///
 /// Read from a list of names, from a list that holds `"*"`, or from `"*"` alone; written as a list.
