@@ -2,7 +2,9 @@
 
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read, StdoutLock, Write as _};
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use crate::ending::Failure;
@@ -150,14 +152,21 @@ struct ErrorRecord<'a> {
 
 /// Reads a line as a record; `wanted` is what to send instead.
 pub(crate) fn record<'a, T: Deserialize<'a>>(line: &'a str, wanted: &str) -> Result<T, Unanswered> {
+    let unread = |error: &serde_json::Error| {
+        let no_json = match error.classify() {
+            Category::Syntax | Category::Eof => "the line is not JSON: ",
+            Category::Data | Category::Io => "",
+        };
+        Unanswered::unread(format!("{no_json}{}; send {wanted}", in_words(error)))
+    };
     // serde would take an array for a record, too.
     if !line.trim_start().starts_with('{') {
-        return Err(Unanswered::unread(format!(
-            "the line is no object; send {wanted}"
-        )));
+        return Err(match serde_json::from_str::<IgnoredAny>(line) {
+            Ok(_) => Unanswered::unread(format!("the line is no object; send {wanted}")),
+            Err(error) => unread(&error),
+        });
     }
-    serde_json::from_str(line)
-        .map_err(|error| Unanswered::unread(format!("{}; send {wanted}", in_words(&error))))
+    serde_json::from_str(line).map_err(|error| unread(&error))
 }
 
 /// What is wrong with a line; serde's own words call every line the first.

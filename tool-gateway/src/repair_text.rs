@@ -2,6 +2,8 @@
 
 use std::io::{self, Write as _};
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use tool_runtime::repair::{Status, repair};
 
 use crate::ending::{Ending, Failure};
@@ -34,6 +36,7 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Ending,
     };
     if let Some(reason) = &repaired.reason {
         terminal.say(&explainer.reason(repaired.status, reason));
+        terminal.say(other_form(text));
     } else if options.explain {
         terminal.say(&explainer.fixes(repaired.status, &repaired.fixes));
     }
@@ -41,6 +44,24 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Ending,
         repaired.status,
         Status::Valid | Status::Repaired
     )))
+}
+
+/// What to write where a text that cannot be repaired is no single text at all.
+fn other_form(text: &str) -> &'static str {
+    #[derive(Deserialize)]
+    struct Record {
+        #[serde(rename = "text")]
+        _text: IgnoredAny,
+    }
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let first = text.lines().next().unwrap_or_default();
+    if first.starts_with("data:") || first.starts_with("event:") {
+        "this looks like a stream: --sse chat, responses or anthropic\n"
+    } else if first.starts_with('{') && serde_json::from_str::<Record>(first).is_ok() {
+        "this looks like JSON lines: --jsonl\n"
+    } else {
+        ""
+    }
 }
 
 fn write(bytes: &[u8]) -> Result<(), Failure> {

@@ -55,6 +55,8 @@ pub(crate) fn not_text(bytes: &[u8], place: usize) -> String {
     let found = bytes.get(place).copied().unwrap_or_default();
     let advice = if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         "it looks like UTF-16; convert it, for example with `iconv -f UTF-16 -t UTF-8`"
+    } else if bytes.contains(&0) {
+        "this looks like a binary file; send text in UTF-8"
     } else {
         "convert it, for example with `iconv -f GB18030 -t UTF-8`, if that is what it is"
     };

@@ -181,6 +181,11 @@ fn no_calls() -> Vec<(String, Value, &'static str)> {
             "`schema` cannot be read: recursion limit exceeded",
         ),
         ("\"x\"\n".to_owned(), json!(null), "the line is no object; send {"),
+        (
+            "broken {\n".to_owned(),
+            json!(null),
+            "the line is not JSON: expected value at column 1; send {",
+        ),
     ]
 }
 
@@ -210,7 +215,7 @@ fn a_line_that_is_no_call_is_answered_in_its_place() {
     assert_eq!(records.last().unwrap()["errors"], json!([]));
     assert_eq!(
         ran.stderr,
-        "1 call: 1 clean, 0 with warnings, 0 refused\n9 lines could not be read\n"
+        "1 call: 1 clean, 0 with warnings, 0 refused\n10 lines could not be read\n"
     );
 }
 

@@ -109,13 +109,32 @@ fn more_fixes_than_are_listed_are_counted() {
 
 #[test]
 fn a_line_that_is_no_record_is_answered_in_its_place() {
-    let lines: [(&[u8], Value, &str); 11] = [
+    let lines: [(&[u8], Value, &str); 14] = [
         (
             b"nonsense",
             json!(null),
-            "the line is no object; send {\"id\": …, \"text\"",
+            "the line is not JSON: expected ident at column 2; send {\"id\": …, \"text\"",
         ),
-        (b"{\"id\": 1, \"text\"", json!(null), "EOF while parsing"),
+        (
+            b"broken {",
+            json!(null),
+            "the line is not JSON: expected value at column 1; send {",
+        ),
+        (
+            b"[1, }",
+            json!(null),
+            "the line is not JSON: expected value at column 5; send {",
+        ),
+        (
+            b"\x7fELF\x00\xff",
+            json!(null),
+            "byte 5 (0xFF) is not UTF-8; this looks like a binary file",
+        ),
+        (
+            b"{\"id\": 1, \"text\"",
+            json!(null),
+            "the line is not JSON: EOF while parsing",
+        ),
         (b"[1, \"{}\"]", json!(null), "the line is no object"),
         (
             b"{\"id\": 1, \"text\": \"a\", \"text\": \"b\"}",

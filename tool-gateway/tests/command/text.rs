@@ -83,6 +83,34 @@ fn what_would_be_a_guess_is_refused_with_its_place() {
 }
 
 #[test]
+fn what_is_in_another_form_says_so() {
+    let stream = "this looks like a stream: --sse chat, responses or anthropic\n";
+    let lines = "this looks like JSON lines: --jsonl\n";
+    for (text, wanted) in [
+        ("data: [DONE]\n\n", Some(stream)),
+        ("event: ping\ndata: @\n\n", Some(stream)),
+        ("\u{feff}\ndata: {\"a\": @}\n\n", Some(stream)),
+        (
+            "{\"id\": 1, \"text\": \"{'a': 1}\"}\n{\"id\": 2, \"text\": \"{}\"}\n",
+            Some(lines),
+        ),
+        ("{\"text\": 1}\n@", Some(lines)),
+        ("{\"id\": 1}\n{\"id\": 2}\n", None),
+        ("the data: [DONE]\n", None),
+        ("{\"text\": \n@}", None),
+    ] {
+        let ran = run(&["repair"], text);
+        assert_eq!((ran.status, ran.text()), (1, text));
+        match wanted {
+            Some(wanted) => assert!(ran.stderr.ends_with(wanted), "{}", ran.stderr),
+            None => assert!(!ran.stderr.contains("this looks"), "{}", ran.stderr),
+        }
+    }
+    let valid = run(&["repair"], "{\"text\": \"{'a': 1}\"}\n");
+    assert_eq!((valid.status, valid.stderr.as_str()), (0, ""));
+}
+
+#[test]
 fn what_is_no_text_goes_out_unchanged_and_is_said() {
     for (bytes, wanted) in [
         (
@@ -90,6 +118,10 @@ fn what_is_no_text_goes_out_unchanged_and_is_said() {
             "stdin: byte 7 (0xFF) is not UTF-8; convert it",
         ),
         (b"\xff\xfe{\0}\0", "it looks like UTF-16"),
+        (
+            b"\x7fELF\x02\x00\xff",
+            "byte 6 (0xFF) is not UTF-8; this looks like a binary file",
+        ),
         (b"{\"a\": \"\xe5\x86", "byte 7 (0xE5) is not UTF-8"),
     ] {
         let ran = run(&["repair"], bytes);
