@@ -18,7 +18,8 @@
 //! * **Nothing is guessed.** A text is followed token by token as JSON and Python define them, in any mixture. Where
 //!   neither has a continuation, a few slips are mended that can be read in one way only. Everything else comes back
 //!   as it was, with the [`Reason`].
-//! * **Text stays text.** Numbers keep their digits; objects keep their order, and the keys that they have twice.
+//! * **Text stays text.** Numbers of JSON keep their digits; Python's (`0x1F`, `5.`) become what JSON writes. Objects
+//!   keep their order, and the keys that they have twice.
 //! * **What was cut off is never completed.** Half a call must not be executed.
 //! * **What was repaired is JSON.** The result is read once more; if it is not, the original comes back.
 //! * **Time is linear and memory bounded**, whatever comes. Nothing recurses, nothing panics.

@@ -121,7 +121,8 @@ pub fn repair_with(text: &str, limits: Limits) -> Repaired<'_> {
 ///
 /// What [`push`](Self::push) and [`finish`](Self::finish) return, put together, is what [`repair`] returns of the
 /// whole text, whatever the pieces; and what was returned is never taken back. The [module](super) says what
-/// is held until when. Kept are up to [`Limits::sent`] and [`Limits::held`] bytes, whatever comes.
+/// is held until when; [`finish`](Self::finish) is required, or what is held is lost. Kept are up to [`Limits::sent`]
+/// and [`Limits::held`] bytes, whatever comes.
 ///
 /// ```
 /// use tool_runtime::repair::{Repairer, Status};
@@ -191,7 +192,6 @@ impl Repairer {
     }
 
     /// Whether the result of a repair is read once more, and is refused if it is not JSON; on unless switched off.
-    ///
     #[must_use]
     pub fn validate(mut self, validate: bool) -> Self {
         self.validate = validate;

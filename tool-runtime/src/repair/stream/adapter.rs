@@ -15,7 +15,8 @@ pin_project! {
     /// A stream of bytes whose tool calls are repaired as they pass by: the body of an upstream's answer, say.
     ///
     /// Errors of the inner stream are passed on where they come. One with nothing behind it
-    /// [breaks the stream off](StreamRepairer::break_off). Dropped, it drops the inner stream and what is held.
+    /// [breaks the stream off](StreamRepairer::break_off). At the end of the inner stream what is held leaves, by
+    /// itself: poll until there is no more. Dropped before that, it drops the inner stream and what is held.
     ///
     /// ```
     /// use std::convert::Infallible;

@@ -11,6 +11,9 @@ use crate::sse::{Event, Frame, Framer};
 
 /// Repairs the tool calls of one stream of server-sent events, whatever the pieces it comes in.
 ///
+/// At the end of the stream [`finish`](Self::finish) it, or [`break_off`](Self::break_off): what is held then is lost
+/// otherwise. What is pushed behind that passes as it comes.
+///
 /// ```
 /// use tool_runtime::repair::FormatFixing;
 /// use tool_runtime::repair::stream::{Dialect, StreamRepairer};
@@ -73,6 +76,7 @@ impl StreamRepairer {
     }
 
     /// Ends the stream: appends to `out` all that is left. Calls that are under way end with it.
+    /// What is pushed afterwards passes as it comes.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         if self.passing {
             return;
@@ -106,8 +110,8 @@ impl StreamRepairer {
         self.passing = true;
     }
 
-    /// What became of the calls that ended since the last time, if their arguments were not simply JSON. A few
-    /// thousand wait to be taken; those above are only told through `tracing`.
+    /// What became of the calls that ended since the last time, if their arguments were not simply JSON. Up to
+    /// 4,096 wait to be taken; those above are only told through `tracing`.
     #[must_use = "the records are given out once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
         self.ledger.take_records()
@@ -198,6 +202,26 @@ impl Calls {
             Self::Chat(calls) => calls.give_up(message, desk),
             Self::Responses(calls) => calls.give_up(message, desk),
             Self::Anthropic(calls) => calls.give_up(message, desk),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_pushed_behind_the_end_passes_as_it_comes() {
+        let late = b"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":\
+            {\"name\":\"TodoWrite\",\"arguments\":\"{'a'\"}}]}}]}\n\n";
+        let ends: [fn(&mut StreamRepairer, &mut Vec<u8>); 2] =
+            [StreamRepairer::finish, StreamRepairer::break_off];
+        for end in ends {
+            let mut repairer = StreamRepairer::new(Dialect::ChatCompletions, FormatFixing::for_every_tool());
+            let mut out = Vec::new();
+            end(&mut repairer, &mut out);
+            repairer.push(late, &mut out);
+            assert_eq!(out, late);
         }
     }
 }
