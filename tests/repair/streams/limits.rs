@@ -1,6 +1,6 @@
 //! Streams that ask for more than is kept: what goes over a limit passes as it came.
 
-use tool_runtime::repair::stream::{Dialect, StreamLimits};
+use tool_runtime::repair::stream::{Dialect, StreamLimits, StreamRepairer};
 use tool_runtime::repair::{FormatFixing, Limits, Status};
 
 use super::client::calls;
@@ -225,4 +225,23 @@ fn every_dialect_says_that_it_gave_up() {
             "{dialect}"
         );
     }
+}
+
+#[test]
+fn a_name_without_end_is_kept_in_part() {
+    let mut repairer = StreamRepairer::new(Dialect::ChatCompletions, FormatFixing::for_every_tool());
+    let mut out = Vec::new();
+    for count in 0..100 {
+        let function = format!("{{\"name\":\"{count}{}\"}}", "x".repeat(1000));
+        let event = format!(
+            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{{\"index\":0,\"function\":{function}}}]}}}}]}}\n\n"
+        );
+        repairer.push(event.as_bytes(), &mut out);
+    }
+    let arguments = "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{'a': 1}\"}}]}}]}\n\n";
+    repairer.push(arguments.as_bytes(), &mut out);
+    repairer.finish(&mut out);
+    let records = repairer.take_records();
+    assert_eq!(records[0].status, Status::Repaired);
+    assert!(records[0].tool.len() < 6000, "{} bytes", records[0].tool.len());
 }

@@ -89,7 +89,8 @@ impl Call {
 
     /// Learns the name, or a further part of it as long as there are no arguments.
     pub(super) fn name(&mut self, name: &str) {
-        if self.tool.is_empty() || (!self.begun() && self.tool != name) {
+        let grows = self.tool.is_empty() || (!self.begun() && self.tool != name);
+        if grows && self.tool.len() < LONGEST_NAME {
             self.tool.push_str(name);
         }
     }
@@ -358,3 +359,5 @@ impl Outcome {
 
 const BEHIND_THE_WHOLE: &str = "more came when the arguments were complete and another call had begun";
 const LONE_SURROGATE: &str = "half a surrogate pair stands alone in the string that carries the arguments";
+/// No tool has a longer one (the APIs allow 64 bytes or 128); a stream may send pieces of one without end.
+const LONGEST_NAME: usize = 4096;
