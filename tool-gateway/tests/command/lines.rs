@@ -107,77 +107,79 @@ fn more_fixes_than_are_listed_are_counted() {
     assert_eq!(records[0]["fix_counts"], json!({ "python_literal": 100 }));
 }
 
+/// Lines that are no records: the id and the error that they are answered with.
+const NO_RECORDS: [(&[u8], Option<u32>, &str); 14] = [
+    (
+        b"nonsense",
+        None,
+        "the line is not JSON: expected ident at column 2; send {\"id\": …, \"text\"",
+    ),
+    (
+        b"broken {",
+        None,
+        "the line is not JSON: expected value at column 1; send {",
+    ),
+    (
+        b"[1, }",
+        None,
+        "the line is not JSON: expected value at column 5; send {",
+    ),
+    (
+        b"\x7fELF\x00\xff",
+        None,
+        "byte 5 (0xFF) is not UTF-8; this looks like a binary file",
+    ),
+    (
+        b"{\"id\": 1, \"text\"",
+        None,
+        "the line is not JSON: EOF while parsing",
+    ),
+    (b"[1, \"{}\"]", None, "the line is no object"),
+    (
+        b"{\"id\": 1, \"text\": \"a\", \"text\": \"b\"}",
+        None,
+        "duplicate field `text`",
+    ),
+    (b"{\"id\": 1} {}", None, "trailing characters"),
+    (b"{\"id\": 1}", Some(1), "there is no `text`; send {\"id\""),
+    (b"{\"id\": 1, \"text\": null}", Some(1), "`text` is no string"),
+    (
+        b"{\"id\": 1, \"text\": {\"a\": 1}}",
+        Some(1),
+        "`text` is no string; send the text as a JSON string",
+    ),
+    (
+        b"{\"id\": 1, \"text\": \"\\ud800\"}",
+        Some(1),
+        "`text` has half of a surrogate pair at column",
+    ),
+    (
+        b"{\"id\": 1, \"text\": \"\\udc00 x\"}",
+        Some(1),
+        "`text` has half of a surrogate pair at column",
+    ),
+    (
+        b"{\"id\": 1, \"text\": \"\xff\"}",
+        None,
+        "byte 19 (0xFF) is not UTF-8",
+    ),
+];
+
 #[test]
 fn a_line_that_is_no_record_is_answered_in_its_place() {
-    let lines: [(&[u8], Value, &str); 14] = [
-        (
-            b"nonsense",
-            json!(null),
-            "the line is not JSON: expected ident at column 2; send {\"id\": …, \"text\"",
-        ),
-        (
-            b"broken {",
-            json!(null),
-            "the line is not JSON: expected value at column 1; send {",
-        ),
-        (
-            b"[1, }",
-            json!(null),
-            "the line is not JSON: expected value at column 5; send {",
-        ),
-        (
-            b"\x7fELF\x00\xff",
-            json!(null),
-            "byte 5 (0xFF) is not UTF-8; this looks like a binary file",
-        ),
-        (
-            b"{\"id\": 1, \"text\"",
-            json!(null),
-            "the line is not JSON: EOF while parsing",
-        ),
-        (b"[1, \"{}\"]", json!(null), "the line is no object"),
-        (
-            b"{\"id\": 1, \"text\": \"a\", \"text\": \"b\"}",
-            json!(null),
-            "duplicate field `text`",
-        ),
-        (b"{\"id\": 1} {}", json!(null), "trailing characters"),
-        (b"{\"id\": 1}", json!(1), "there is no `text`; send {\"id\""),
-        (b"{\"id\": 1, \"text\": null}", json!(1), "`text` is no string"),
-        (
-            b"{\"id\": 1, \"text\": {\"a\": 1}}",
-            json!(1),
-            "`text` is no string; send the text as a JSON string",
-        ),
-        (
-            b"{\"id\": 1, \"text\": \"\\ud800\"}",
-            json!(1),
-            "`text` has half of a surrogate pair at column",
-        ),
-        (
-            b"{\"id\": 1, \"text\": \"\\udc00 x\"}",
-            json!(1),
-            "`text` has half of a surrogate pair at column",
-        ),
-        (
-            b"{\"id\": 1, \"text\": \"\xff\"}",
-            json!(null),
-            "byte 19 (0xFF) is not UTF-8",
-        ),
-    ];
     let mut input = Vec::new();
-    for (line, ..) in &lines {
+    for (line, ..) in &NO_RECORDS {
         input.extend_from_slice(line);
         input.extend_from_slice(b"\n{\"id\": \"next\", \"text\": \"{}\"}\n");
     }
     let (status, records) = repair(input);
-    assert_eq!((status, records.len()), (1, 2 * lines.len()));
-    for (place, (line, id, wanted)) in lines.iter().enumerate() {
+    assert_eq!((status, records.len()), (1, 2 * NO_RECORDS.len()));
+    for (place, (line, id, wanted)) in NO_RECORDS.iter().enumerate() {
         let (record, next) = (&records[2 * place], &records[2 * place + 1]);
         let line = String::from_utf8_lossy(line);
         assert_eq!(
             (&record["id"], &record["line"]),
-            (id, &json!(2 * place + 1)),
+            (&json!(id), &json!(2 * place + 1)),
             "{line}"
         );
         let error = record["error"].as_str().unwrap();
