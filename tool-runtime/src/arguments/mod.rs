@@ -103,7 +103,7 @@ pub(crate) fn coerce(shape: &Shape, input: &RawArguments, policy: Policy) -> Coe
     }
 }
 
-/// As [`coerce`], with the arguments as JSON text, too, in which numbers are written as they were sent.
+/// As [`coerce()`], with the arguments as JSON text, too, in which numbers are written as they were sent.
 pub(crate) fn coerce_to_text(shape: &Shape, input: &RawArguments, policy: Policy) -> (Coerced, String) {
     let Fitted { object, issues } = fit(shape, input, policy, true);
     let object = Node::Object(object.unwrap_or_default());
