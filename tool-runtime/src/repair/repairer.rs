@@ -318,15 +318,19 @@ fn settle(
         return Err(Unmended::Refused(reason));
     }
     let mended = tail::mend(rest, sent, deviation, limits)?;
-    if validate {
-        let mut scanner = Scanner::resumed(limits, deviation);
-        let checked = scanner.scan(&mended.text).map_err(|wrong| wrong.found);
-        if let Err(found) = checked.and_then(|()| scanner.finish().map_err(|reason| reason.offset)) {
-            let message = format!("the repair was no JSON at byte {found} of its result");
-            return Err(Unmended::Refused(Reason::new(deviation.found, message)));
-        }
+    if validate && let Err(found) = goes_on_as_json(&mended.text, deviation, limits) {
+        let message = format!("the repair was no JSON at byte {found} of its result");
+        return Err(Unmended::Refused(Reason::new(deviation.found, message)));
     }
     Ok(mended)
+}
+
+/// Whether JSON goes on, and ends, with this text in the place of the rest; otherwise where it does not. No repair is
+/// known that needs to be asked: this is what keeps one with a mistake in it from being sent.
+fn goes_on_as_json(text: &str, deviation: &Deviation, limits: Limits) -> Result<(), usize> {
+    let mut scanner = Scanner::resumed(limits, deviation);
+    scanner.scan(text).map_err(|wrong| wrong.found)?;
+    scanner.finish().map_err(|reason| reason.offset)
 }
 
 /// Why a text can not be repaired any more, if a limit was met on the way or since.
@@ -343,6 +347,17 @@ fn too_late(deviation: &Deviation, received: usize, limits: Limits) -> Option<Re
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_repair_with_a_mistake_in_it_would_be_noticed() {
+        let limits = Limits::default();
+        let deviation = Scanner::new(limits).scan("[{'a': 1}]").unwrap_err();
+        assert_eq!(deviation.at, 2);
+        assert_eq!(goes_on_as_json(r#""a": 1}]"#, &deviation, limits), Ok(()));
+        assert_eq!(goes_on_as_json(r#""a": 1]"#, &deviation, limits), Err(8));
+        assert_eq!(goes_on_as_json(r#""a": 01}]"#, &deviation, limits), Err(8));
+        assert_eq!(goes_on_as_json(r#""a": 1}"#, &deviation, limits), Err(9));
+    }
 
     #[test]
     fn the_scanner_tells_valid_from_cut_off_and_from_something_else() {
