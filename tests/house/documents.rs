@@ -80,34 +80,33 @@ fn the_readme_names_every_example() {
 
 #[test]
 fn the_rules_of_coercion_name_every_code() {
-    let rules = text("docs/coercion.md");
-    let unnamed = |code: &&Code| !rules.contains(&format!("`{code}`"));
-    let missing: Vec<&str> = Code::ALL
-        .iter()
-        .filter(unnamed)
-        .map(|code| code.as_str())
-        .collect();
+    let codes = Code::ALL.iter().map(|code| code.as_str());
+    let missing = not_in("docs/coercion.md", codes, |code| format!("`{code}`"));
     assert!(
         missing.is_empty(),
-        "docs/coercion.md says when each code arises; it does not name: {}",
-        missing.join(", "),
+        "docs/coercion.md says when each code arises; it does not name: {missing}",
     );
 }
 
 #[test]
 fn the_reference_of_the_repair_names_every_code() {
-    let reference = text("tool-gateway/README.md");
-    let unnamed = |code: &&FixCode| !reference.contains(&format!("\n| `{}` | ", code.as_str()));
-    let missing: Vec<&str> = FixCode::ALL
-        .iter()
-        .filter(unnamed)
-        .map(|code| code.as_str())
-        .collect();
+    let codes = FixCode::ALL.iter().map(|code| code.as_str());
+    let missing = not_in("tool-gateway/README.md", codes, |code| format!("\n| `{code}` | "));
     assert!(
         missing.is_empty(),
-        "tool-gateway/README.md has a row for each code of a repair; it has none for: {}",
-        missing.join(", "),
+        "tool-gateway/README.md has a row for each code of a repair; it has none for: {missing}",
     );
+}
+
+/// The codes that a document does not hold in the form that it writes them in.
+fn not_in(
+    document: &str,
+    codes: impl Iterator<Item = &'static str>,
+    written: impl Fn(&str) -> String,
+) -> String {
+    let held = text(document);
+    let missing: Vec<&str> = codes.filter(|code| !held.contains(&written(code))).collect();
+    missing.join(", ")
 }
 
 /// The words of a list of keys in the macro's source.

@@ -176,10 +176,24 @@ pub fn written(meant: &Tree, random: &mut Random) -> String {
     }
 }
 
+/// Slips in a right text.
 fn structural(slips: usize) -> impl FnMut(&mut Random) -> Option<Slip> {
+    slipping(slips, false, written)
+}
+
+/// Slips in a text that was already sloppy; without parentheses, since `(1)` is no tuple and `('a' 'b')` is one string.
+fn in_sloppy_text(slips: usize) -> impl FnMut(&mut Random) -> Option<Slip> {
+    slipping(slips, true, |meant, random| self::sloppy(meant, false, random))
+}
+
+fn slipping(
+    slips: usize,
+    is_sloppy: bool,
+    write: fn(&Tree, &mut Random) -> String,
+) -> impl FnMut(&mut Random) -> Option<Slip> {
     move |random| {
         let meant = arguments(random);
-        let before = written(&meant, random);
+        let before = write(&meant, random);
         let after = slipped(&before, slips, random);
         Some(Slip {
             slips,
@@ -187,7 +201,7 @@ fn structural(slips: usize) -> impl FnMut(&mut Random) -> Option<Slip> {
             meant,
             before,
             after,
-            sloppy: false,
+            sloppy: is_sloppy,
         })
     }
 }
@@ -205,23 +219,6 @@ fn two_structural_slips() {
 #[test]
 fn three_structural_slips() {
     hold("3 structural slips", 9000, 2, structural(3));
-}
-
-/// In a text that was already sloppy; without parentheses, since `(1)` is no tuple and `('a' 'b')` is one string.
-fn in_sloppy_text(slips: usize) -> impl FnMut(&mut Random) -> Option<Slip> {
-    move |random| {
-        let meant = arguments(random);
-        let before = sloppy(&meant, false, random);
-        let after = slipped(&before, slips, random);
-        Some(Slip {
-            slips,
-            undecidable: false,
-            meant,
-            before,
-            after,
-            sloppy: true,
-        })
-    }
 }
 
 #[test]
