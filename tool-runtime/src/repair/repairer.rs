@@ -357,6 +357,7 @@ mod tests {
         assert_eq!(goes_on_as_json(r#""a": 1]"#, &deviation, limits), Err(8));
         assert_eq!(goes_on_as_json(r#""a": 01}]"#, &deviation, limits), Err(8));
         assert_eq!(goes_on_as_json(r#""a": 1}"#, &deviation, limits), Err(9));
+        assert_eq!(goes_on_as_json(r#""a": 1}] x"#, &deviation, limits), Err(11));
     }
 
     #[test]
