@@ -147,6 +147,8 @@ pub struct Repairer {
     dropped: usize,
     /// How many bytes were passed on.
     sent: usize,
+    /// How many more bytes are only to be kept: nothing is passed on, and no limit is met before.
+    room: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -188,6 +190,7 @@ impl Repairer {
             text: String::new(),
             dropped: 0,
             sent: 0,
+            room: 0,
         }
     }
 
@@ -200,20 +203,28 @@ impl Repairer {
 
     /// Takes the next piece and returns what may be passed on now: text that no repair will change.
     #[must_use = "what may be passed on is lost otherwise"]
+    #[inline]
     pub fn push(&mut self, piece: &str) -> &str {
+        // Most pieces of a long text that is not JSON.
+        if let Some(room) = self.room.checked_sub(piece.len()) {
+            self.room = room;
+            self.text.push_str(piece);
+            return "";
+        }
+        self.take(piece)
+    }
+
+    fn take(&mut self, piece: &str) -> &str {
         self.forget();
         let received = self.dropped + self.text.len() + piece.len();
         self.text.push_str(piece);
-        if let State::Deviated(deviation) = &self.state
-            && too_late(deviation, received, self.limits).is_none()
-        {
-            return ""; // most pieces of a long text that is not JSON
-        }
         if let State::Scanning(scanner) = &mut self.state
             && let Err(deviation) = scanner.scan(piece)
         {
             self.state = State::Deviated(deviation);
+            self.text.reserve(USUAL); // a small call is kept without growing six times
         }
+        self.room = 0;
         let safe = match &self.state {
             State::Scanning(scanner) => scanner.safe(),
             State::Deviated(deviation) => match too_late(deviation, received, self.limits) {
@@ -221,7 +232,13 @@ impl Repairer {
                     self.state = State::GivenUp(reason);
                     received
                 }
-                None => deviation.at,
+                None => {
+                    // Only once `forget` has nothing left to drop.
+                    if deviation.at <= self.limits.sent || deviation.at == self.dropped {
+                        self.room = self.limits.held - (received - deviation.at);
+                    }
+                    deviation.at
+                }
             },
             State::GivenUp(_) => received,
         };
@@ -295,10 +312,13 @@ impl Repairer {
             self.dropped = self.sent;
         }
         if given_up {
-            self.text.shrink_to(1024);
+            self.text.shrink_to(USUAL);
         }
     }
 }
+
+/// As many bytes as most calls have.
+const USUAL: usize = 1024;
 
 impl Default for Repairer {
     fn default() -> Self {
