@@ -1,11 +1,8 @@
 //! The parameters of a tool together: a tuple of [`Param`]s that reads a tuple of values.
 
-use std::fmt;
-use std::marker::PhantomData;
-
 use schemars::{Schema, SchemaGenerator};
 use serde::Deserializer;
-use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::Error;
 use serde_json::{Map, Value};
 
 use crate::host::Host;
@@ -22,13 +19,6 @@ pub trait Params: Send + Sync + 'static {
     /// What there is to say about each, for the definition and for the checks at registration.
     fn specs(&self) -> Vec<ParamSpec>;
 
-    /// Reads all values from one JSON object in one pass, strictly; absent ones take their default.
-    fn stream<'de, De: Deserializer<'de>>(
-        &self,
-        object: De,
-        host: &Host<'_>,
-    ) -> Result<Self::Values, De::Error>;
-
     /// Reads each value from where its name leads; absent ones take their default. Every value that its type
     /// refuses is told with the name of its parameter, and then there are no values.
     fn pick<'de, From: Lookup<'de>>(
@@ -44,8 +34,8 @@ pub trait Lookup<'de> {
     /// A member's value.
     type Value: Deserializer<'de>;
 
-    /// The value of the member of that name.
-    fn value(&self, name: &str) -> Option<Self::Value>;
+    /// The value of the member of that name, which is likely in that place among those that are declared.
+    fn value(&self, name: &str, place: usize) -> Option<Self::Value>;
 }
 
 /// A declared parameter: a [`Param`].
@@ -128,64 +118,23 @@ impl<T: Parameter> Param<T> {
     fn pick<'de, From: Lookup<'de>>(
         &self,
         object: &From,
+        place: usize,
         host: &Host<'_>,
         refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
     ) -> Option<T> {
-        let sent = object.value(self.name).filter(|_| T::FROM_MODEL);
-        let value = sent
-            .map(T::read)
-            .transpose()
-            .and_then(|value| self.settle(value, host));
-        value.map_err(|error| refuse(self.name, error)).ok()
-    }
-
-    /// The value that was read, or what stands for one that was not.
-    fn settle<E: Error>(&self, read: Option<T>, host: &Host<'_>) -> Result<T, E> {
-        let value = if T::FROM_MODEL {
-            read.or_else(|| self.absent())
-        } else {
+        let value = if !T::FROM_MODEL {
             T::supply(host)
+        } else if let Some(sent) = object.value(self.name, place) {
+            return T::read(sent).map_err(|error| refuse(self.name, error)).ok();
+        } else {
+            self.absent()
         };
-        value.ok_or_else(|| E::missing_field(self.name))
+        if value.is_none() {
+            refuse(self.name, Error::missing_field(self.name));
+        }
+        value
     }
 }
-
-/// Finds the position of a key among the names of the model's parameters.
-struct Position<'a>(&'a [Option<&'static str>]);
-
-impl<'de> DeserializeSeed<'de> for Position<'_> {
-    type Value = Option<usize>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<usize>, D::Error> {
-        deserializer.deserialize_identifier(self)
-    }
-}
-
-impl Visitor<'_> for Position<'_> {
-    type Value = Option<usize>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name of a parameter")
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<Option<usize>, E> {
-        Ok(self.0.iter().position(|known| *known == Some(name)))
-    }
-}
-
-/// Reads the value of one parameter.
-struct Read<T>(PhantomData<T>);
-
-impl<'de, T: Parameter> DeserializeSeed<'de> for Read<T> {
-    type Value = T;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
-        T::read(deserializer)
-    }
-}
-
-/// Reads all values of a tuple of parameters.
-struct Reader<'a, 'h, P>(&'a P, &'a Host<'h>);
 
 /// Implements [`Params`] for one tuple; its arguments are the type and the place of each element.
 macro_rules! params {
@@ -197,10 +146,6 @@ macro_rules! params {
                 vec![$(self.$place.param().spec()),*]
             }
 
-            fn stream<'de, De: Deserializer<'de>>(&self, object: De, host: &Host<'_>) -> Result<Self::Values, De::Error> {
-                object.deserialize_map(Reader(self, host))
-            }
-
             #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple")]
             fn pick<'de, From: Lookup<'de>>(
                 &self,
@@ -209,31 +154,8 @@ macro_rules! params {
                 refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
             ) -> Option<Self::Values> {
                 // All are read before any is judged: the model learns all its mistakes at once.
-                let values = ($(self.$place.param().pick(object, host, refuse),)*);
+                let values = ($(self.$place.param().pick(object, $place, host, refuse),)*);
                 Some(($(values.$place?,)*))
-            }
-        }
-
-        impl<'de, $($type: Field),*> Visitor<'de> for Reader<'_, '_, ($($type,)*)> {
-            type Value = ($($type::Value,)*);
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object with the tool's arguments")
-            }
-
-            #[allow(unused_mut, unused_variables, clippy::unused_unit, reason = "the empty tuple")]
-            fn visit_map<Access: MapAccess<'de>>(self, mut map: Access) -> Result<Self::Value, Access::Error> {
-                let names = [$($type::Value::FROM_MODEL.then_some(self.0.$place.param().name)),*];
-                let mut values = ($(None::<$type::Value>,)*);
-                while let Some(position) = map.next_key_seed(Position(&names))? {
-                    match position {
-                        $(Some($place) => values.$place = Some(map.next_value_seed(Read(PhantomData::<$type::Value>))?),)*
-                        _ => {
-                            map.next_value::<IgnoredAny>()?;
-                        }
-                    }
-                }
-                Ok(($(self.0.$place.param().settle(values.$place, self.1)?,)*))
             }
         }
     };

@@ -155,7 +155,7 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
 }
 
 /// The name by which `serde_json::value::RawValue` asks for JSON text; private to it and stable for years.
-const RAW: &str = "$serde_json::private::RawValue";
+pub(super) const RAW: &str = "$serde_json::private::RawValue";
 
 impl<'de> IntoDeserializer<'de, Refusal> for &'de Node<'_> {
     type Deserializer = Self;

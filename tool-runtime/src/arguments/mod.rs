@@ -1,6 +1,5 @@
 //! Arguments against a schema: coerced, checked, read into typed values.
 
-mod exact;
 mod node;
 mod parse;
 mod syntax;
@@ -20,6 +19,8 @@ mod choose;
 mod refusal;
 mod map_key;
 mod feed;
+mod member;
+mod exact;
 
 use serde_json::{Map, Value};
 
@@ -33,6 +34,8 @@ use crate::schema::pointer;
 use crate::schema::shape::FormId;
 use around::Around;
 use coerce::Coercer;
+use exact::Conforming;
+use member::Member;
 use node::{Members, Node};
 use refusal::Refusal;
 use report::Path;
@@ -53,8 +56,19 @@ pub(crate) fn read<P: Params>(
     policy: Policy,
     host: &Host<'_>,
 ) -> Reading<P::Values> {
-    if let RawArguments::Text(text) = input
-        && let Some(values) = exact::read(params, shape, text, host)
+    let mut members = exact::Members::default();
+    let tree;
+    let sent = match exact::look(shape, input, &mut members) {
+        Some(Conforming::ByMembers) => Some(Sent::Members(&members)),
+        Some(Conforming::AsTree) => {
+            tree = as_sent(input);
+            tree.as_ref().map(Sent::Tree)
+        }
+        None => None,
+    };
+    // What a type has to say against it, it says again of the tree, where its words are heard.
+    if let Some(sent) = sent
+        && let Some(values) = params.pick(&sent, host, &mut |_, _| ())
     {
         return Reading {
             values: Some(values),
@@ -67,9 +81,18 @@ pub(crate) fn read<P: Params>(
     };
     // The types are asked even when the schema has said no: the model learns all its mistakes at once.
     let mut refused = Vec::new();
-    let values = params.pick(&Object(&object), host, &mut |name, refusal: Refusal| {
+    let values = params.pick(&Sent::Tree(&object), host, &mut |name, refusal| {
         refused.push(invalid(&object, name, &refusal));
     });
+    add(&mut issues, refused, shape);
+    Reading {
+        values: values.filter(|_| !issues.iter().any(Issue::is_error)),
+        issues,
+    }
+}
+
+/// Adds what types refused to what the schema did, where it is not about the same values.
+fn add(issues: &mut Vec<Issue>, mut refused: Vec<Issue>, shape: &Shape) {
     let is_new = |issue: &Issue| {
         !issues
             .iter()
@@ -80,9 +103,16 @@ pub(crate) fn read<P: Params>(
         issues.extend(refused);
         issues.sort_by_cached_key(|issue| shape.rank(&issue.path));
     }
-    Reading {
-        values: values.filter(|_| !issues.iter().any(Issue::is_error)),
-        issues,
+}
+
+/// The members of a value that conforms.
+fn as_sent(input: &RawArguments) -> Option<Members<'_>> {
+    match input {
+        RawArguments::Value(value) => match Node::from_value(value) {
+            Node::Object(members) => Some(members),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -96,6 +126,12 @@ pub(crate) struct Coerced {
 
 /// Coerces the arguments of a tool that is known by its schema.
 pub(crate) fn coerce(shape: &Shape, input: &RawArguments, policy: Policy) -> Coerced {
+    if let Some(arguments) = exact::map(shape, input) {
+        return Coerced {
+            arguments,
+            issues: Vec::new(),
+        };
+    }
     let Fitted { object, issues } = fit(shape, input, policy, true);
     Coerced {
         arguments: object.map(|object| object.to_map()).unwrap_or_default(),
@@ -145,14 +181,20 @@ fn fit<'a>(shape: &Shape, input: &'a RawArguments, policy: Policy, keeps_unknown
     }
 }
 
-/// A coerced object, whose members parameters look up.
-struct Object<'n, 'a>(&'n Members<'a>);
+/// The arguments, as parameters look them up.
+enum Sent<'a> {
+    Members(&'a exact::Members<'a>),
+    Tree(&'a Members<'a>),
+}
 
-impl<'n, 'a> Lookup<'n> for Object<'n, 'a> {
-    type Value = &'n Node<'a>;
+impl<'a> Lookup<'a> for Sent<'a> {
+    type Value = Member<'a>;
 
-    fn value(&self, name: &str) -> Option<&'n Node<'a>> {
-        self.0.get(name)
+    fn value(&self, name: &str, place: usize) -> Option<Member<'a>> {
+        match self {
+            Self::Members(members) => members.get(name, place),
+            Self::Tree(members) => members.get(name).map(Member::Tree),
+        }
     }
 }
 

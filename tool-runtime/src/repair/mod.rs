@@ -129,3 +129,4 @@ pub use fixes::{Fix, FixCode, Fixes, Reason};
 pub use format_fixing::{FormatFixing, TargetTools};
 pub use limits::Limits;
 pub use repairer::{Finished, Repaired, Repairer, Status, repair, repair_with};
+pub(crate) use scan::plain;

@@ -227,19 +227,18 @@ impl Repairer {
         self.room = 0;
         let safe = match &self.state {
             State::Scanning(scanner) => scanner.safe(),
-            State::Deviated(deviation) => match too_late(deviation, received, self.limits) {
-                Some(reason) => {
+            State::Deviated(deviation) => {
+                if let Some(reason) = too_late(deviation, received, self.limits) {
                     self.state = State::GivenUp(reason);
                     received
-                }
-                None => {
+                } else {
                     // Only once `forget` has nothing left to drop.
                     if deviation.at <= self.limits.sent || deviation.at == self.dropped {
                         self.room = self.limits.held - (received - deviation.at);
                     }
                     deviation.at
                 }
-            },
+            }
             State::GivenUp(_) => received,
         };
         let from = self.sent - self.dropped;

@@ -11,6 +11,7 @@ use super::compiler::{Compiler, Flat};
 use super::shape::{Form, FormId, Kind, List, Object, Parts, Plain, Property, Rest, Shape, fold};
 use super::types::Types;
 use super::{limits, marks, settle};
+use crate::repair::plain;
 
 /// A shape, and what of its schema it does not enforce.
 #[derive(Debug, Clone)]
@@ -210,6 +211,7 @@ impl Compiler<'_> {
         for (name, schema) in named(keywords, "properties") {
             object.properties.push(Property {
                 name: name.as_str().into(),
+                is_written_as_is: plain(name.as_bytes()) == name.len(),
                 folded: fold(name),
                 form: self.request(schema)?,
                 required: required.contains(&name.as_str()),

@@ -238,6 +238,8 @@ pub(crate) struct Object {
     pub(crate) is_free: bool,
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
+    /// One bit for each of the first 128 properties that is required.
+    pub(crate) required: u128,
     /// From name to position, when there are too many for a linear search.
     pub(super) by_name: HashMap<Box<str>, usize>,
 }
@@ -246,6 +248,8 @@ pub(crate) struct Object {
 #[derive(Debug, Clone)]
 pub(crate) struct Property {
     pub(crate) name: Box<str>,
+    /// Whether JSON writes the name as it is, without an escape.
+    pub(crate) is_written_as_is: bool,
     /// The name without case, `_` and `-` (see [`fold`]).
     pub(crate) folded: Box<str>,
     pub(crate) form: FormId,
@@ -282,7 +286,15 @@ impl Object {
         self.by_name.get(name).copied()
     }
 
+    /// Makes what is looked up of what is known.
     pub(super) fn index(&mut self) {
+        let bits = (0..u128::BITS).map(|place| 1_u128 << place);
+        let required = self
+            .properties
+            .iter()
+            .zip(bits)
+            .filter(|(property, _)| property.required);
+        self.required = required.fold(0, |all, (_, bit)| all | bit);
         if self.properties.len() > LINEAR {
             let names = self.properties.iter().enumerate();
             self.by_name = names

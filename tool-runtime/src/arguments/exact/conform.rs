@@ -1,6 +1,6 @@
 //! Whether a scalar conforms, quickly: a yes is final, a no only says that somebody has to look closer.
 
-use crate::schema::shape::{Bound, Form, Kind, NumberLimits, Plain, TextLimits};
+use crate::schema::shape::{Bound, Form, Kind, List, NumberLimits, Plain, TextLimits};
 use crate::schema::types::Types;
 
 /// Whether a string conforms.
@@ -15,6 +15,11 @@ pub(super) fn text(form: &Form, text: &str) -> bool {
             } => meets(limits, text),
             _ => true,
         })
+}
+
+/// Whether more than the type of a string is said.
+pub(super) fn limits_text(form: &Form) -> bool {
+    plain(form).is_none_or(|plain| plain.values.is_some() || plain.text.is_some())
 }
 
 /// Whether an integer conforms.
@@ -33,13 +38,13 @@ pub(super) fn integer(form: &Form, value: impl TryInto<i128>) -> bool {
 }
 
 /// Whether a number with a fraction or an exponent conforms.
-pub(super) fn float(form: &Form, value: f64) -> bool {
+pub(super) fn float(form: &Form, value: impl FnOnce() -> f64) -> bool {
     form.types.has(Types::NUMBER)
         && plain(form).is_some_and(|plain| match plain {
             Plain { values: Some(_), .. } => false,
             Plain {
                 number: Some(limits), ..
-            } => is_clearly_within(limits, value),
+            } => is_clearly_within(limits, value()),
             _ => true,
         })
 }
@@ -56,6 +61,19 @@ pub(super) fn null(form: &Form) -> bool {
 
 fn has_no_values(form: &Form) -> bool {
     plain(form).is_some_and(|plain| plain.values.is_none())
+}
+
+/// The limits for arrays; `None` when telling takes more than a look at each item.
+pub(super) fn list(form: &Form) -> Option<&List> {
+    let plain = plain(form).filter(|_| form.types.has(Types::ARRAY))?;
+    let list = plain.list.as_ref().unwrap_or(List::unlimited());
+    (plain.values.is_none() && !list.unique).then_some(list)
+}
+
+/// Whether so many items conform.
+pub(super) fn count(list: &List, count: usize) -> bool {
+    let count = count as u64;
+    list.min.is_none_or(|min| min <= count) && list.max.is_none_or(|max| count <= max)
 }
 
 /// The limits of a form; `None` when telling takes more than a look.

@@ -1,35 +1,38 @@
 //! The keys of one object on the fast path: known, not seen before, and complete in the end.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::conform;
-use super::place::Place;
-use crate::schema::shape::{Object, Rest};
+use crate::schema::shape::{Form, FormId, Object, Rest};
 use crate::schema::types::Types;
 
 /// What is known about the keys so far.
-pub(super) struct Keys<'s, 'de> {
-    place: Place<'s>,
+pub(super) struct Keys<'s, 't> {
+    /// The arguments as a whole: there, a key that is not declared is always worth a word.
+    is_root: bool,
     object: Option<&'s Object>,
     /// One bit for each declared property that came.
     seen: u128,
     /// Where the next property is expected: models mostly write in declared order.
     expected: usize,
-    others: Others<'de>,
+    others: Others<'t>,
 }
 
-/// A key that lives as long as the text, or only until the next one is read.
+/// Whose value stands behind a key.
 #[derive(Clone, Copy)]
-pub(super) enum Next<'de, 'k> {
-    Lasting(&'de str),
-    Passing(&'k str),
+pub(super) enum Owner {
+    /// The declared property in that place.
+    Property(usize, FormId),
+    /// No property; the value has this form.
+    Other(FormId),
+    /// No property, and nothing is said about the value.
+    Anybody,
 }
 
-impl<'s, 'de> Keys<'s, 'de> {
+impl<'s, 't> Keys<'s, 't> {
     /// `None` when telling takes more than a look at each key.
-    pub(super) fn new(place: Place<'s>) -> Option<Self> {
-        let plain = conform::plain(place.form).filter(|_| place.form.types.has(Types::OBJECT))?;
+    pub(super) fn new(form: &'s Form, is_root: bool) -> Option<Self> {
+        let plain = conform::plain(form).filter(|_| form.types.has(Types::OBJECT))?;
         if plain.values.is_some() {
             return None;
         }
@@ -38,7 +41,7 @@ impl<'s, 'de> Keys<'s, 'de> {
             object.properties.len() <= MOST && object.patterns.is_empty() && object.also_required.is_empty()
         };
         object.is_none_or(is_simple).then(|| Self {
-            place,
+            is_root,
             object,
             seen: 0,
             expected: 0,
@@ -46,78 +49,91 @@ impl<'s, 'de> Keys<'s, 'de> {
         })
     }
 
-    /// Where the value of a key stands; `None` when the key should not be there.
-    pub(super) fn next(&mut self, key: Next<'de, '_>) -> Option<Place<'s>> {
-        let name = match key {
-            Next::Lasting(name) | Next::Passing(name) => name,
-        };
-        if name.starts_with(NO_KEY) {
-            return None;
-        }
+    /// The name that most likely comes next.
+    pub(super) fn expected(&self) -> Option<&'s str> {
+        let property = self.object?.properties.get(self.expected)?;
+        property.is_written_as_is.then_some(&property.name)
+    }
+
+    /// Takes the expected one.
+    pub(super) fn take_expected(&mut self) -> Option<Owner> {
+        self.take(self.object?, self.expected)
+    }
+
+    /// Whose value stands behind a key; `None` when the key should not be there.
+    pub(super) fn next(&mut self, key: &'t str) -> Option<Owner> {
         let Some(object) = self.object else {
-            return (!self.place.is_root && self.others.insert(key)).then(|| self.place.anything());
+            return (!self.is_root && self.others.insert(key)).then_some(Owner::Anybody);
         };
-        if let Some(position) = object.position(name, self.expected) {
-            let bit = 1 << position;
-            let is_first = self.seen & bit == 0;
-            self.seen |= bit;
-            self.expected = position + 1;
-            return object
-                .properties
-                .get(position)
-                .filter(|_| is_first)
-                .map(|property| self.place.at(property.form));
+        if let Some(place) = object.position(key, self.expected) {
+            return self.take(object, place);
         }
-        let value = match object.rest {
-            Rest::Unsaid if object.is_free && !self.place.is_root => self.place.anything(),
+        let owner = match object.rest {
+            Rest::Unsaid if object.is_free && !self.is_root => Owner::Anybody,
             Rest::Unsaid | Rest::Denied => return None,
-            Rest::Any => self.place.anything(),
-            Rest::Of(form) => self.place.at(form),
+            Rest::Any => Owner::Anybody,
+            Rest::Of(form) => Owner::Other(form),
         };
-        self.others.insert(key).then_some(value)
+        self.others.insert(key).then_some(owner)
+    }
+
+    fn take(&mut self, object: &'s Object, place: usize) -> Option<Owner> {
+        let bit = 1 << place;
+        let is_first = self.seen & bit == 0;
+        self.seen |= bit;
+        self.expected = place + 1;
+        let property = object.properties.get(place).filter(|_| is_first)?;
+        Some(Owner::Property(place, property.form))
     }
 
     /// Whether everything that is required came, and neither too few nor too many.
     pub(super) fn are_complete(&self) -> bool {
         let Some(object) = self.object else { return true };
+        if object.required & !self.seen != 0 {
+            return false;
+        }
+        if object.min.is_none() && object.max.is_none() {
+            return true;
+        }
         let count = u64::from(self.seen.count_ones()) + self.others.len();
-        let came = |position: usize| self.seen & (1 << position) != 0;
-        let mut properties = object.properties.iter().enumerate();
-        properties.all(|(position, property)| !property.required || came(position))
-            && object.min.is_none_or(|min| min <= count)
-            && object.max.is_none_or(|max| count <= max)
+        object.min.is_none_or(|min| min <= count) && object.max.is_none_or(|max| count <= max)
     }
 }
 
 /// The keys that no property has: each may come once.
 #[derive(Default)]
-struct Others<'de> {
-    few: Vec<Cow<'de, str>>,
-    many: HashSet<Cow<'de, str>>,
+struct Others<'t> {
+    few: Vec<&'t str>,
+    /// All of them, once they are many.
+    many: Option<HashSet<&'t str>>,
 }
 
-impl<'de> Others<'de> {
-    /// Whether the key is new.
-    fn insert(&mut self, key: Next<'de, '_>) -> bool {
-        let key = match key {
-            Next::Lasting(key) => Cow::Borrowed(key),
-            Next::Passing(key) => Cow::Owned(key.to_owned()),
-        };
-        if self.few.len() < FEW && self.many.is_empty() {
-            let is_new = !self.few.contains(&key);
-            self.few.push(key);
-            return is_new;
+impl<'t> Others<'t> {
+    /// Whether the key is new, and one that `serde_json` may read.
+    fn insert(&mut self, key: &'t str) -> bool {
+        // Where a key is to be a `bool`, serde_json 1.0.154 cuts off its first byte and takes the rest for UTF-8.
+        if key.starts_with(NO_KEY) || !key.starts_with(|first: char| first.is_ascii()) {
+            return false;
         }
-        self.many.extend(self.few.drain(..));
-        self.many.insert(key)
+        if let Some(many) = &mut self.many {
+            return many.insert(key);
+        }
+        if self.few.contains(&key) {
+            return false;
+        }
+        self.few.push(key);
+        if self.few.len() > FEW {
+            self.many = Some(self.few.iter().copied().collect());
+        }
+        true
     }
 
     fn len(&self) -> u64 {
-        (self.few.len() + self.many.len()) as u64
+        self.many.as_ref().map_or(self.few.len(), HashSet::len) as u64
     }
 }
 
-/// `serde_json` shows raw text, and exact numbers, as an object with such a key: nothing in them would be checked.
+/// `serde_json` takes an object with such a key for raw text, or for an exact number.
 const NO_KEY: &str = "$serde_json::private::";
 
 /// As many properties as `seen` has bits.

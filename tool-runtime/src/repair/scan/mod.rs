@@ -9,6 +9,7 @@ mod skim;
 use machine::{Machine, State};
 
 pub(super) use deviation::{Deviation, Place};
+pub(crate) use plain::plain;
 
 use super::fixes::Reason;
 use super::limits::Limits;

@@ -1,0 +1,163 @@
+//! JSON text, token by token, strictly: what is not plainly one is left to the tree.
+
+use crate::repair::plain;
+
+/// A text and how far it was read.
+#[derive(Clone, Copy)]
+pub(super) struct Text<'t> {
+    text: &'t str,
+    pub(super) at: usize,
+}
+
+/// A string literal.
+#[derive(Clone, Copy)]
+pub(super) struct Literal<'t> {
+    /// With its quotes.
+    pub(super) json: &'t str,
+    /// What stands between them.
+    pub(super) inside: &'t str,
+    /// Whether that is the string; otherwise there are escapes in it.
+    pub(super) is_plain: bool,
+}
+
+/// A number, as far as its form tells.
+#[derive(Clone, Copy)]
+pub(super) struct Number<'t> {
+    pub(super) text: &'t str,
+    /// It has neither a point nor an exponent.
+    pub(super) is_whole: bool,
+}
+
+impl<'t> Text<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    #[inline]
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    #[inline]
+    pub(super) fn space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    /// The next byte, whatever it is.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<u8> {
+        let byte = self.peek()?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    /// Goes on if the next byte is that one.
+    #[inline]
+    pub(super) fn skip(&mut self, byte: u8) -> Option<()> {
+        (self.next()? == byte).then_some(())
+    }
+
+    /// Goes on if these bytes are next.
+    pub(super) fn word(&mut self, word: &[u8]) -> Option<()> {
+        self.rest().starts_with(word).then(|| self.at += word.len())
+    }
+
+    /// Goes on if a string literal is next that is this name as it stands; there is nothing to escape in the name.
+    #[inline]
+    pub(super) fn is_name(&mut self, name: &str) -> bool {
+        let end = self.at + 1 + name.len();
+        let bytes = self.text.as_bytes();
+        let is_it = bytes.get(self.at) == Some(&b'"')
+            && bytes.get(end) == Some(&b'"')
+            && bytes.get(self.at + 1..end) == Some(name.as_bytes());
+        if is_it {
+            self.at = end + 1;
+        }
+        is_it
+    }
+
+    pub(super) fn literal(&mut self) -> Option<Literal<'t>> {
+        let start = self.at;
+        self.skip(b'"')?;
+        let (mut is_plain, mut has_code_points) = (true, false);
+        loop {
+            self.at += plain(self.rest());
+            match self.next()? {
+                b'"' => break,
+                b'\\' => {
+                    is_plain = false;
+                    match self.next()? {
+                        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {}
+                        b'u' => has_code_points = true,
+                        _ => return None,
+                    }
+                }
+                _ => return None,
+            }
+        }
+        let json = self.since(start)?;
+        // They may be no hexadecimal digits, or half of a pair.
+        if has_code_points && serde_json::from_str::<String>(json).is_err() {
+            return None;
+        }
+        let inside = self.text.get(start + 1..self.at - 1)?;
+        Some(Literal {
+            json,
+            inside,
+            is_plain,
+        })
+    }
+
+    pub(super) fn number(&mut self) -> Option<Number<'t>> {
+        let start = self.at;
+        if self.peek()? == b'-' {
+            self.at += 1;
+        }
+        let first = self.at;
+        let digits = self.digits()?;
+        if digits > 1 && self.text.as_bytes().get(first) == Some(&b'0') {
+            return None;
+        }
+        let mut is_whole = true;
+        if self.peek() == Some(b'.') {
+            is_whole = false;
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            is_whole = false;
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Some(Number {
+            text: self.since(start)?,
+            is_whole,
+        })
+    }
+
+    /// What was read from there on.
+    pub(super) fn since(&self, start: usize) -> Option<&'t str> {
+        self.text.get(start..self.at)
+    }
+
+    fn digits(&mut self) -> Option<usize> {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        (self.at > start).then_some(self.at - start)
+    }
+
+    fn rest(&self) -> &'t [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
+    }
+}

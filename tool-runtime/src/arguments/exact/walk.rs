@@ -1,0 +1,262 @@
+//! Text against a shape: whether all of it conforms to the letter, and what came for each parameter.
+
+use super::conform;
+use super::floats;
+use super::keys::{Keys, Owner};
+use super::text::{Literal, Number, Text};
+use crate::arguments::member::Member;
+use crate::depth;
+use crate::schema::shape::{Alternatives, Form, FormId, Kind, List, Rest, Shape, Tag};
+use crate::schema::types::Types;
+
+/// Looks at the arguments as a whole; `keep` is told what came for the declared property in each place.
+pub(super) fn arguments<'t>(
+    shape: &Shape,
+    text: &'t str,
+    keep: &mut dyn FnMut(usize, Member<'t>),
+) -> Option<()> {
+    let mut walk = Walk {
+        shape,
+        text: Text::new(text),
+        levels: depth::MOST,
+        work: text.len().saturating_mul(WORK_PER_BYTE),
+    };
+    walk.text.space();
+    if walk.text.peek()? != b'{' {
+        return None;
+    }
+    walk.object(shape.form(FormId::ROOT), true, keep)?;
+    walk.text.space();
+    (walk.text.at == walk.text.len()).then_some(())
+}
+
+/// How often a byte may be looked at again for the sake of a union.
+const WORK_PER_BYTE: usize = 8;
+
+struct Walk<'s, 't> {
+    shape: &'s Shape,
+    text: Text<'t>,
+    /// How many more may be opened.
+    levels: usize,
+    /// How many bytes may still be looked at again.
+    work: usize,
+}
+
+impl<'s, 't> Walk<'s, 't> {
+    fn value(&mut self, form: &'s Form) -> Option<Member<'t>> {
+        if let Kind::Alternatives(alternatives) = &form.kind {
+            return self.alternatives(alternatives);
+        }
+        match self.text.peek()? {
+            b'"' => {
+                let literal = self.text.literal()?;
+                string(form, literal)
+            }
+            b'{' => self.whole(|walk| walk.object(form, false, &mut |_, _| ())),
+            b'[' => self.whole(|walk| walk.list(form)),
+            b't' => self.word(b"true", Member::Bool(true), conform::boolean(form)),
+            b'f' => self.word(b"false", Member::Bool(false), conform::boolean(form)),
+            b'n' => self.word(b"null", Member::Null, conform::null(form)),
+            _ => {
+                let number = self.text.number()?;
+                self::number(form, number)
+            }
+        }
+    }
+
+    fn word(&mut self, word: &[u8], member: Member<'t>, conforms: bool) -> Option<Member<'t>> {
+        self.text.word(word).filter(|()| conforms)?;
+        Some(member)
+    }
+
+    /// A value with parts of its own, as its type will read it.
+    fn whole(&mut self, walk: impl FnOnce(&mut Self) -> Option<()>) -> Option<Member<'t>> {
+        let start = self.text.at;
+        self.levels = self.levels.checked_sub(1)?;
+        walk(self)?;
+        self.levels += 1;
+        self.text.since(start).map(Member::Json)
+    }
+
+    fn object(
+        &mut self,
+        form: &'s Form,
+        is_root: bool,
+        keep: &mut dyn FnMut(usize, Member<'t>),
+    ) -> Option<()> {
+        let mut keys = Keys::new(form, is_root)?;
+        self.text.skip(b'{')?;
+        self.text.space();
+        if self.text.peek()? == b'}' {
+            self.text.at += 1;
+            return keys.are_complete().then_some(());
+        }
+        loop {
+            let owner = self.key(&mut keys)?;
+            self.text.space();
+            self.text.skip(b':')?;
+            self.text.space();
+            match owner {
+                Owner::Property(place, form) => keep(place, self.value(self.shape.form(form))?),
+                Owner::Other(form) => {
+                    self.value(self.shape.form(form))?;
+                }
+                Owner::Anybody => {
+                    self.value(&Form::ANY)?;
+                }
+            }
+            self.text.space();
+            match self.text.next()? {
+                b',' => self.text.space(),
+                b'}' => return keys.are_complete().then_some(()),
+                _ => return None,
+            }
+        }
+    }
+
+    fn key(&mut self, keys: &mut Keys<'s, 't>) -> Option<Owner> {
+        if let Some(name) = keys.expected()
+            && self.text.is_name(name)
+        {
+            return keys.take_expected();
+        }
+        let Literal { inside, is_plain, .. } = self.text.literal()?;
+        keys.next(inside).filter(|_| is_plain)
+    }
+
+    fn list(&mut self, form: &'s Form) -> Option<()> {
+        let list = conform::list(form)?;
+        let mut count = 0;
+        self.text.skip(b'[')?;
+        self.text.space();
+        if self.text.peek()? == b']' {
+            self.text.at += 1;
+            return conform::count(list, count).then_some(());
+        }
+        loop {
+            self.value(item(self.shape, list, count)?)?;
+            count += 1;
+            self.text.space();
+            match self.text.next()? {
+                b',' => self.text.space(),
+                b']' => return conform::count(list, count).then_some(()),
+                _ => return None,
+            }
+        }
+    }
+
+    /// Whatever the tree would take as it was sent: `null`, what the tag names, the first that conforms.
+    fn alternatives(&mut self, alternatives: &'s Alternatives) -> Option<Member<'t>> {
+        match (self.text.peek()?, &alternatives.tag) {
+            (b'n', _) if alternatives.null => self.word(b"null", Member::Null, true),
+            (b'{', Some(tag)) => {
+                let form = self.tagged(tag)?;
+                self.value(self.shape.form(form))
+            }
+            _ => self.first(alternatives),
+        }
+    }
+
+    fn first(&mut self, alternatives: &'s Alternatives) -> Option<Member<'t>> {
+        let mut taken = None;
+        for form in &alternatives.forms {
+            let mut trial = Self { ..*self };
+            let found = trial.value(self.shape.form(*form));
+            self.look_back(&trial)?;
+            match found {
+                Some(_) if taken.is_some() => return None,
+                Some(member) => taken = Some((trial.text, member)),
+                None => {}
+            }
+            if taken.is_some() && !alternatives.exclusive {
+                break;
+            }
+        }
+        let (text, member) = taken?;
+        self.text = text;
+        Some(member)
+    }
+
+    /// The form that an object's tag names.
+    fn tagged(&mut self, tag: &Tag) -> Option<FormId> {
+        let mut ahead = Self { ..*self };
+        ahead.text.skip(b'{')?;
+        ahead.text.space();
+        let found = match tag {
+            Tag::Key(keys) => named(keys, ahead.text.literal()?),
+            Tag::Property { name, values, .. } => named(values, ahead.member(name)?),
+        };
+        self.look_back(&ahead)?;
+        found
+    }
+
+    /// What another walk looked at is looked at again; `None` when that happened too often.
+    fn look_back(&mut self, other: &Self) -> Option<()> {
+        let again = other.text.at - self.text.at + 1;
+        self.work = other.work.saturating_sub(again);
+        (self.work > 0).then_some(())
+    }
+
+    /// The string that stands behind a key, in an object that was just opened.
+    fn member(&mut self, name: &str) -> Option<Literal<'t>> {
+        loop {
+            let Literal { inside, is_plain, .. } = self.text.literal()?;
+            let is_it = is_plain && inside == name;
+            self.text.space();
+            self.text.skip(b':')?;
+            self.text.space();
+            if is_it {
+                return self.text.literal();
+            }
+            self.value(&Form::ANY)?;
+            self.text.space();
+            self.text.skip(b',')?;
+            self.text.space();
+        }
+    }
+}
+
+/// The form of the item in that place; `None` when there is none to be.
+pub(super) fn item<'s>(shape: &'s Shape, list: &List, place: usize) -> Option<&'s Form> {
+    match (list.item(place), list.rest) {
+        (Some(form), _) => Some(shape.form(form)),
+        (None, Rest::Unsaid | Rest::Any) => Some(&Form::ANY),
+        (None, _) => None,
+    }
+}
+
+fn named(forms: &[(Box<str>, FormId)], literal: Literal<'_>) -> Option<FormId> {
+    let mut forms = forms.iter().filter(|_| literal.is_plain);
+    forms
+        .find(|(name, _)| **name == *literal.inside)
+        .map(|(_, form)| *form)
+}
+
+fn string<'t>(form: &Form, literal: Literal<'t>) -> Option<Member<'t>> {
+    if literal.is_plain {
+        return conform::text(form, literal.inside).then_some(Member::Text(literal.inside));
+    }
+    if conform::limits_text(form) {
+        let text: String = serde_json::from_str(literal.json).ok()?;
+        conform::text(form, &text)
+    } else {
+        form.types.has(Types::STRING)
+    }
+    .then_some(Member::Json(literal.json))
+}
+
+fn number<'t>(form: &Form, number: Number<'t>) -> Option<Member<'t>> {
+    let Number { text, is_whole } = number;
+    if !is_whole || text == "-0" {
+        let conforms = floats::is_exact(text) && conform::float(form, || text.parse().unwrap_or(f64::NAN));
+        return conforms.then_some(Member::Json(text));
+    }
+    if let Ok(value) = text.parse::<u64>() {
+        return conform::integer(form, value).then_some(Member::Unsigned(value));
+    }
+    if let Ok(value) = text.parse::<i64>() {
+        return conform::integer(form, value).then_some(Member::Signed(value));
+    }
+    let value = text.parse::<i128>().ok()?;
+    conform::integer(form, value).then_some(Member::Json(text))
+}
