@@ -180,7 +180,7 @@ async fn read_by(
     /// Anything.
     them: Vec<ReadBy>,
 ) -> &'static str {
-    them[0].0
+    them.first().map_or("nobody", |one| one.0)
 }
 
 #[test]
