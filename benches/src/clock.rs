@@ -60,37 +60,42 @@ fn often_enough(contender: &mut Contender<'_>) -> u64 {
 
 impl Timed {
     pub fn median(&self) -> f64 {
-        quantile(self.0.clone(), 0.5)
+        self.quantile(0.5)
     }
 
     /// Megabytes a second, and in brackets those of the slower and the faster quarter of the rounds.
     pub fn rate(&self, bytes: usize) -> String {
-        let rate = |share| bytes as f64 * 1e3 / quantile(self.0.clone(), share);
-        format!(
-            "{} ({}–{})",
-            short(rate(0.5)),
-            short(rate(0.75)),
-            short(rate(0.25))
-        )
+        let rate = |share| bytes as f64 * 1e3 / self.quantile(share);
+        spread([rate(0.5), rate(0.75), rate(0.25)])
+    }
+
+    /// The median, and in brackets the lower and the upper quartile.
+    #[allow(dead_code, reason = "shown by `benches/peers`, which shares this file")]
+    pub fn spread(&self) -> String {
+        spread([0.5, 0.25, 0.75].map(|share| self.quantile(share)))
     }
 
     /// How many times as fast as another: the median of what the rounds say.
     pub fn times_as_fast_as(&self, other: &Self) -> f64 {
-        quantile(
-            self.0
-                .iter()
-                .zip(&other.0)
-                .map(|(own, other)| other / own)
-                .collect(),
-            0.5,
-        )
+        other.over(self).median()
+    }
+
+    /// The ratios to another's, round by round.
+    pub fn over(&self, other: &Self) -> Self {
+        Self(self.0.iter().zip(&other.0).map(|(own, other)| own / other).collect())
+    }
+
+    fn quantile(&self, share: f64) -> f64 {
+        let mut figures = self.0.clone();
+        figures.sort_by(f64::total_cmp);
+        let place = (figures.len() - 1) as f64 * share;
+        figures[place.round() as usize]
     }
 }
 
-fn quantile(mut figures: Vec<f64>, share: f64) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    let place = (figures.len() - 1) as f64 * share;
-    figures[place.round() as usize]
+/// A median, and in brackets the quartiles.
+fn spread([median, from, to]: [f64; 3]) -> String {
+    format!("{} ({}–{})", short(median), short(from), short(to))
 }
 
 fn nanoseconds(duration: Duration) -> f64 {

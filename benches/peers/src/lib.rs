@@ -1,0 +1,13 @@
+//! The same tools behind this runtime, behind its peers, and behind nothing: what the programs here measure.
+
+#[allow(dead_code, reason = "shared with the other benches, which need other parts of it")]
+#[path = "../../src/clock.rs"]
+pub mod clock;
+pub mod allocations;
+pub mod row;
+pub mod task;
+pub mod floors;
+pub mod ours;
+#[cfg(feature = "others")]
+pub mod others;
+pub mod rows;

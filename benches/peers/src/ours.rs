@@ -1,0 +1,68 @@
+//! This runtime, with everything on: coercion, unknown keys, a constraint, isolation, a real `ToolResult`.
+
+use std::hint::black_box;
+
+use serde_json::Value;
+use tool_runtime::{ToolDefinition, ToolRegistry, tool};
+
+use crate::row::{Row, again, each_with};
+use crate::task::{JSON, answer};
+
+/// Search files in the project.
+#[tool]
+pub async fn search_files(
+    /// Glob pattern.
+    pattern: String,
+    /// Whether case matters.
+    #[arg(default = true)]
+    case_sensitive: bool,
+    /// The most results to return.
+    #[arg(default = 100, range = 1..=10_000)]
+    max_results: i64,
+) -> String {
+    answer(&pattern, case_sensitive, max_results)
+}
+
+/// A registry of `search_files` and `others` more.
+pub fn registry(others: usize) -> ToolRegistry {
+    let mut registry = ToolRegistry::new();
+    for number in 0..others {
+        let schema = serde_json::json!({
+            "type": "object",
+            "properties": { "pattern": { "type": "string" }, "max_results": { "type": "integer" } },
+        });
+        let other = ToolDefinition::new(format!("other_{number}"), "Another tool.", schema);
+        registry
+            .register_dynamic(other, async |_, _| "".to_owned())
+            .expect("a tool of another name");
+    }
+    registry.register::<search_files>().expect("a tool");
+    registry
+}
+
+pub fn everything_on(others: usize) -> Row {
+    let value: Value = serde_json::from_str(JSON).unwrap();
+    let by_text = registry(others);
+    let by_value = registry(others);
+    Row {
+        name: "tool-runtime, everything on",
+        from_text: again(async move || {
+            let result = by_text
+                .execute_tool("toolu_01", black_box("search_files"), black_box(JSON))
+                .await;
+            assert!(!result.is_error);
+            result
+        }),
+        from_value: each_with(
+            move || value.clone(),
+            async move |value: Value| {
+                let result = by_value
+                    .execute_tool("toolu_01", black_box("search_files"), value)
+                    .await;
+                assert!(!result.is_error);
+                result
+            },
+        ),
+        conversions: ["", ""],
+    }
+}

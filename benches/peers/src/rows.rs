@@ -1,0 +1,26 @@
+//! All ways of calling the tool, in the order in which they are shown.
+
+use crate::row::Row;
+use crate::{floors, ours};
+
+/// Tools beside the one that is called.
+pub const OTHERS: usize = 9;
+
+pub fn all() -> Vec<Row> {
+    let rows = [
+        floors::direct(),
+        floors::behind_a_map(OTHERS),
+        ours::everything_on(OTHERS),
+    ];
+    rows.into_iter().chain(peers()).collect()
+}
+
+#[cfg(feature = "others")]
+fn peers() -> Vec<Row> {
+    crate::others::rows()
+}
+
+#[cfg(not(feature = "others"))]
+fn peers() -> Vec<Row> {
+    Vec::new()
+}
