@@ -1,6 +1,9 @@
 //! The same tools behind this runtime, behind its peers, and behind nothing: what the programs here measure.
 
-#[allow(dead_code, reason = "shared with the other benches, which need other parts of it")]
+#[allow(
+    dead_code,
+    reason = "shared with the other benches, which need other parts of it"
+)]
 #[path = "../../src/clock.rs"]
 pub mod clock;
 pub mod allocations;

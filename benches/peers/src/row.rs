@@ -23,7 +23,10 @@ pub struct Row {
 
 /// A runtime for one row: one thread, nothing enabled that the tool does not need.
 pub fn runtime() -> Runtime {
-    Builder::new_current_thread().enable_all().build().expect("a runtime")
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
 }
 
 /// Does the work with the same borrowed input, over and over.

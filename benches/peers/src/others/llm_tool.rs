@@ -1,0 +1,83 @@
+//! llm-tool, as it comes and without its search for control tokens in what a tool answers.
+
+use std::hint::black_box;
+
+use llm_tool::{OutputSanitization, ToolContext, ToolRegistry, llm_tool};
+use serde_json::Value;
+
+use crate::row::{Row, again, each_with};
+use crate::task::{JSON, answer};
+
+/// Search files in the project.
+#[llm_tool]
+pub async fn search_files(
+    /// Glob pattern.
+    pattern: String,
+    /// Whether case matters.
+    case_sensitive: Option<bool>,
+    /// The most results to return.
+    max_results: Option<i64>,
+) -> String {
+    answer(
+        &pattern,
+        case_sensitive.unwrap_or(true),
+        max_results.unwrap_or(100),
+    )
+}
+
+mod unsanitized {
+    use super::{answer, llm_tool};
+
+    /// Search files in the project.
+    #[llm_tool(sanitization = "none")]
+    pub async fn search_files(
+        /// Glob pattern.
+        pattern: String,
+        /// Whether case matters.
+        case_sensitive: Option<bool>,
+        /// The most results to return.
+        max_results: Option<i64>,
+    ) -> String {
+        answer(
+            &pattern,
+            case_sensitive.unwrap_or(true),
+            max_results.unwrap_or(100),
+        )
+    }
+}
+
+pub fn as_it_comes() -> Row {
+    row("llm-tool 0.10.5", || ToolRegistry::new().with_tool(SearchFiles))
+}
+
+pub fn unsanitized() -> Row {
+    row("llm-tool 0.10.5, sanitizing off", || {
+        ToolRegistry::new()
+            .with_output_floor(OutputSanitization::None)
+            .with_tool(unsanitized::SearchFiles)
+    })
+}
+
+fn row(name: &'static str, registry: fn() -> ToolRegistry) -> Row {
+    let value: Value = serde_json::from_str(JSON).unwrap();
+    let (by_text, by_value) = (registry(), registry());
+    let [for_text, for_value] = [ToolContext::new(), ToolContext::new()];
+    Row {
+        name,
+        from_text: again(async move || {
+            let name = black_box("search_files");
+            by_text
+                .dispatch_str(name, black_box(JSON), &for_text)
+                .await
+                .unwrap()
+        }),
+        from_value: each_with(
+            move || value.clone(),
+            async move |value| {
+                let name = black_box("search_files");
+                by_value.dispatch(name, value, &for_value).await.unwrap()
+            },
+        ),
+        conversions: ["", ""],
+    }
+}

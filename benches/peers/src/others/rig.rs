@@ -1,0 +1,51 @@
+//! rig: its `ToolSet` takes arguments as text that it may keep.
+
+use std::convert::Infallible;
+use std::hint::black_box;
+
+use rig_agent::tool::registry::ToolSet;
+use rig_core::tool::ToolContext;
+use serde_json::Value;
+
+use crate::row::{Row, again, each_with};
+use crate::task::{JSON, answer};
+
+/// Search files in the project.
+#[rig_core::rig_tool]
+pub async fn search_files(
+    /// Glob pattern.
+    pattern: String,
+    /// Whether case matters.
+    case_sensitive: Option<bool>,
+    /// The most results to return.
+    max_results: Option<i64>,
+) -> Result<String, Infallible> {
+    Ok(answer(
+        &pattern,
+        case_sensitive.unwrap_or(true),
+        max_results.unwrap_or(100),
+    ))
+}
+
+pub fn row() -> Row {
+    let value: Value = serde_json::from_str(JSON).unwrap();
+    let [by_text, by_value] = [(); 2].map(|()| ToolSet::from_tools(vec![SearchFiles]));
+    let [mut for_text, mut for_value] = [(); 2].map(|()| ToolContext::new());
+    Row {
+        name: "rig-agent 0.44.0",
+        from_text: again(async move || {
+            let name = black_box("search_files");
+            by_text
+                .execute(name, black_box(JSON).to_owned(), &mut for_text)
+                .await
+        }),
+        from_value: each_with(
+            move || value.clone(),
+            async move |value| {
+                let name = black_box("search_files");
+                by_value.execute(name, value.to_string(), &mut for_value).await
+            },
+        ),
+        conversions: ["text copied", "value written as text"],
+    }
+}

@@ -1,0 +1,71 @@
+//! swiftide: it has no registry of its own for calls by hand; its agent looks tools up by name, and so does this.
+
+use std::collections::HashMap;
+use std::hint::black_box;
+
+use serde_json::Value;
+use swiftide::chat_completion::{Tool, ToolCall, ToolOutput, errors::ToolError};
+use swiftide::traits::AgentContext;
+
+use crate::row::{Row, again, each_with};
+use crate::task::{JSON, answer};
+
+#[swiftide::tool(
+    description = "Search files in the project.",
+    param(name = "pattern", description = "Glob pattern."),
+    param(name = "case_sensitive", description = "Whether case matters."),
+    param(name = "max_results", description = "The most results to return.")
+)]
+pub async fn search_files(
+    _context: &dyn AgentContext,
+    pattern: String,
+    case_sensitive: Option<bool>,
+    max_results: Option<i64>,
+) -> Result<ToolOutput, ToolError> {
+    let answer = answer(
+        &pattern,
+        case_sensitive.unwrap_or(true),
+        max_results.unwrap_or(100),
+    );
+    Ok(ToolOutput::Text(answer))
+}
+
+pub fn tools() -> HashMap<String, Box<dyn Tool>> {
+    HashMap::from([("search_files".to_owned(), search_files())])
+}
+
+pub fn call(arguments: String) -> ToolCall {
+    let mut call = ToolCall::builder();
+    call.id("toolu_01").name("search_files").args(arguments);
+    call.build().unwrap()
+}
+
+pub fn row() -> Row {
+    let value: Value = serde_json::from_str(JSON).unwrap();
+    let (by_text, by_value) = (tools(), tools());
+    Row {
+        name: "swiftide 0.32.1",
+        from_text: again(async move || {
+            let call = call(black_box(JSON).to_owned());
+            by_text
+                .get(call.name())
+                .unwrap()
+                .invoke(&(), &call)
+                .await
+                .unwrap()
+        }),
+        from_value: each_with(
+            move || value.clone(),
+            async move |value: Value| {
+                let call = call(value.to_string());
+                by_value
+                    .get(call.name())
+                    .unwrap()
+                    .invoke(&(), &call)
+                    .await
+                    .unwrap()
+            },
+        ),
+        conversions: ["text copied into a `ToolCall`", "value written as text into one"],
+    }
+}
