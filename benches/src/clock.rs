@@ -82,7 +82,13 @@ impl Timed {
 
     /// The ratios to another's, round by round.
     pub fn over(&self, other: &Self) -> Self {
-        Self(self.0.iter().zip(&other.0).map(|(own, other)| own / other).collect())
+        Self(
+            self.0
+                .iter()
+                .zip(&other.0)
+                .map(|(own, other)| own / other)
+                .collect(),
+        )
     }
 
     fn quantile(&self, share: f64) -> f64 {

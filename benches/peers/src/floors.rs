@@ -7,7 +7,7 @@ use std::pin::Pin;
 use serde::Deserialize;
 use serde_json::{Error, Value};
 
-use crate::row::{Row, again, each_with};
+use crate::row::{BATCH, Row, again, each_with};
 use crate::task::{JSON, answer, hundred, yes};
 
 /// The arguments of `search_files`.
@@ -24,7 +24,7 @@ pub async fn search_files(pattern: String, case_sensitive: bool, max_results: i6
     answer(&pattern, case_sensitive, max_results)
 }
 
-type Answer<'a> = Pin<Box<dyn Future<Output = Result<String, Error>> + Send + 'a>>;
+pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<String, Error>> + Send + 'a>>;
 
 /// A tool, called through a pointer, as every registry has to.
 pub trait Handler: Send + Sync {
@@ -64,6 +64,7 @@ pub fn direct() -> Row {
         name: "floor: `from_str::<Args>`, direct call",
         from_text: again(async || call(serde_json::from_str(black_box(JSON)).unwrap()).await),
         from_value: each_with(
+            BATCH,
             move || value.clone(),
             async |value| call(serde_json::from_value(value).unwrap()).await,
         ),
@@ -83,6 +84,7 @@ pub fn behind_a_map(others: usize) -> Row {
             handler.from_text(black_box(JSON)).await.unwrap()
         }),
         from_value: each_with(
+            BATCH,
             move || value.clone(),
             async move |value| {
                 let handler = by_value.get(black_box("search_files")).unwrap();

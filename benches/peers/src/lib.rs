@@ -14,3 +14,4 @@ pub mod ours;
 #[cfg(feature = "others")]
 pub mod others;
 pub mod rows;
+pub mod shapes;

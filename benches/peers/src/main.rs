@@ -2,12 +2,19 @@
 //!
 //! `cargo run --release` runs all of it; names of sections run only these.
 
+mod arguments;
 mod calls;
+mod turns;
 
 /// A section's name, and what runs it.
 type Section = (&'static str, fn());
 
-const SECTIONS: [Section; 2] = [("calls", calls::run), ("allocations", allocations)];
+const SECTIONS: [Section; 4] = [
+    ("calls", calls::run),
+    ("turns", turns::run),
+    ("arguments", arguments::run),
+    ("allocations", allocations),
+];
 
 fn main() {
     let chosen: Vec<String> = std::env::args().skip(1).collect();

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use serde_json::Value;
 use tool_runtime::{ToolDefinition, ToolRegistry, tool};
 
-use crate::row::{Row, again, each_with};
+use crate::row::{BATCH, Row, again, each_with};
 use crate::task::{JSON, answer};
 
 /// Search files in the project.
@@ -54,6 +54,7 @@ pub fn everything_on(others: usize) -> Row {
             result
         }),
         from_value: each_with(
+            BATCH,
             move || value.clone(),
             async move |value: Value| {
                 let result = by_value

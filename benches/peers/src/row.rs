@@ -9,8 +9,8 @@ use tokio::runtime::{Builder, Runtime};
 use crate::allocations;
 use crate::clock::Contender;
 
-/// How many inputs are made before the clock runs.
-const BATCH: u64 = 64;
+/// How many inputs of a call are made before the clock runs, if they are small.
+pub const BATCH: u64 = 64;
 
 /// One way of calling the tool.
 pub struct Row {
@@ -43,8 +43,9 @@ pub fn again<T>(mut once: impl AsyncFnMut() -> T + 'static) -> Contender<'static
     })
 }
 
-/// Does the work with an input that it uses up. The inputs are made while the clock stands still.
+/// Does the work with an input that it uses up. The inputs are made while the clock stands still, a `batch` at a time.
 pub fn each_with<I, T>(
+    batch: u64,
     make: impl Fn() -> I + 'static,
     mut once: impl AsyncFnMut(I) -> T + 'static,
 ) -> Contender<'static> {
@@ -55,7 +56,7 @@ pub fn each_with<I, T>(
             let mut inputs = Vec::new();
             let mut left = times;
             while left > 0 {
-                let now = left.min(BATCH);
+                let now = left.min(batch);
                 left -= now;
                 inputs.extend((0..now).map(|_| make()));
                 let meter = Meter::start();

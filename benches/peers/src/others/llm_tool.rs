@@ -5,7 +5,7 @@ use std::hint::black_box;
 use llm_tool::{OutputSanitization, ToolContext, ToolRegistry, llm_tool};
 use serde_json::Value;
 
-use crate::row::{Row, again, each_with};
+use crate::row::{BATCH, Row, again, each_with};
 use crate::task::{JSON, answer};
 
 /// Search files in the project.
@@ -72,6 +72,7 @@ fn row(name: &'static str, registry: fn() -> ToolRegistry) -> Row {
                 .unwrap()
         }),
         from_value: each_with(
+            BATCH,
             move || value.clone(),
             async move |value| {
                 let name = black_box("search_files");

@@ -7,7 +7,7 @@ use rig_agent::tool::registry::ToolSet;
 use rig_core::tool::ToolContext;
 use serde_json::Value;
 
-use crate::row::{Row, again, each_with};
+use crate::row::{BATCH, Row, again, each_with};
 use crate::task::{JSON, answer};
 
 /// Search files in the project.
@@ -40,6 +40,7 @@ pub fn row() -> Row {
                 .await
         }),
         from_value: each_with(
+            BATCH,
             move || value.clone(),
             async move |value| {
                 let name = black_box("search_files");

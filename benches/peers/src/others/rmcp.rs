@@ -9,7 +9,7 @@ use rmcp::service::{Peer, RequestContext, RoleServer, RunningService, serve_dire
 use rmcp::{ServerHandler, tool, tool_router};
 use serde_json::{Map, Value};
 
-use crate::row::{Row, again, each_with, runtime};
+use crate::row::{BATCH, Row, again, each_with, runtime};
 use crate::task::{JSON, answer, hundred, yes};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -74,7 +74,11 @@ pub fn row() -> Row {
     Row {
         name: "rmcp 3.9.0",
         from_text: again(async move || by_text.call(serde_json::from_str(black_box(JSON)).unwrap()).await),
-        from_value: each_with(move || map.clone(), async move |map| by_value.call(map).await),
+        from_value: each_with(
+            BATCH,
+            move || map.clone(),
+            async move |map| by_value.call(map).await,
+        ),
         conversions: [
             "text parsed into a `Map`, the context of a request made",
             "the context of a request made",

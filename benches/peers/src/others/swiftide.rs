@@ -7,7 +7,7 @@ use serde_json::Value;
 use swiftide::chat_completion::{Tool, ToolCall, ToolOutput, errors::ToolError};
 use swiftide::traits::AgentContext;
 
-use crate::row::{Row, again, each_with};
+use crate::row::{BATCH, Row, again, each_with};
 use crate::task::{JSON, answer};
 
 #[swiftide::tool(
@@ -55,6 +55,7 @@ pub fn row() -> Row {
                 .unwrap()
         }),
         from_value: each_with(
+            BATCH,
             move || value.clone(),
             async move |value: Value| {
                 let call = call(value.to_string());

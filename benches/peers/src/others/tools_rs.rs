@@ -5,7 +5,7 @@ use std::hint::black_box;
 use serde_json::Value;
 use tools_rs::{FunctionCall, collect_tools, tool};
 
-use crate::row::{Row, again, each_with};
+use crate::row::{BATCH, Row, again, each_with};
 use crate::task::{JSON, answer};
 
 /// Search files in the project.
@@ -37,6 +37,7 @@ pub fn row() -> Row {
             by_text.call(call(arguments)).await.unwrap()
         }),
         from_value: each_with(
+            BATCH,
             move || value.clone(),
             async move |value| by_value.call(call(value)).await.unwrap(),
         ),
