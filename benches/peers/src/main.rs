@@ -4,16 +4,18 @@
 
 mod arguments;
 mod calls;
+mod size;
 mod turns;
 
 /// A section's name, and what runs it.
 type Section = (&'static str, fn());
 
-const SECTIONS: [Section; 4] = [
+const SECTIONS: [Section; 5] = [
     ("calls", calls::run),
     ("turns", turns::run),
     ("arguments", arguments::run),
     ("allocations", allocations),
+    ("size", size::run),
 ];
 
 fn main() {
