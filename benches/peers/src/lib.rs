@@ -15,3 +15,4 @@ pub mod ours;
 pub mod others;
 pub mod rows;
 pub mod shapes;
+pub mod ten;

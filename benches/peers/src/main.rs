@@ -4,17 +4,19 @@
 
 mod arguments;
 mod calls;
+mod definitions;
 mod size;
 mod turns;
 
 /// A section's name, and what runs it.
 type Section = (&'static str, fn());
 
-const SECTIONS: [Section; 5] = [
+const SECTIONS: [Section; 6] = [
     ("calls", calls::run),
     ("turns", turns::run),
     ("arguments", arguments::run),
     ("allocations", allocations),
+    ("definitions", definitions::run),
     ("size", size::run),
 ];
 
