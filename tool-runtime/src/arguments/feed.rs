@@ -328,10 +328,11 @@ impl<'de> VariantAccess<'de> for Content<'de, '_> {
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, HashMap};
+    use std::fmt;
     use std::num::NonZeroU8;
 
     use serde::Deserialize;
-    use serde::de::DeserializeOwned;
+    use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
     use serde_json::value::RawValue;
 
     use crate::arguments::parse::parse;
@@ -378,8 +379,31 @@ mod tests {
     #[derive(Debug, PartialEq, Deserialize)]
     struct Wrapper(Option<i32>);
 
+    /// A map of one entry whose key is a number.
+    #[derive(Debug, PartialEq)]
+    struct FloatKey(f64, u8);
+
+    impl<'de> Deserialize<'de> for FloatKey {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct One;
+            impl<'de> Visitor<'de> for One {
+                type Value = FloatKey;
+
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("a map")
+                }
+
+                fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FloatKey, A::Error> {
+                    let (key, value) = map.next_entry()?.unwrap_or_default();
+                    Ok(FloatKey(key, value))
+                }
+            }
+            deserializer.deserialize_map(One)
+        }
+    }
+
     /// Everything that `serde_json` reads, it reads to the same value.
-    fn agree<T: DeserializeOwned + PartialEq + std::fmt::Debug>(texts: &[&str]) {
+    fn agree<T: DeserializeOwned + PartialEq + fmt::Debug>(texts: &[&str]) {
         for text in texts {
             let node = parse(text, depth::MOST).unwrap();
             let ours = T::deserialize(&node).map_err(|refusal| refusal.to_string());
@@ -427,8 +451,25 @@ mod tests {
         agree::<Wrapper>(&["null", "3", "\"3\""]);
         agree::<(u8, String)>(&["[1,\"a\"]", "[1]", "[1,\"a\",2]"]);
         agree::<[i16; 2]>(&["[1,2]", "[1,40000]"]);
-        agree::<HashMap<i64, bool>>(&["{\"-4\":true}", "{\"x\":true}"]);
+        agree::<HashMap<i64, bool>>(&[
+            "{\"-4\":true}",
+            "{\"x\":true}",
+            "{\"07\":true}",
+            "{\"-0\":true}",
+            "{\"+7\":true}",
+            "{\"1.0\":true}",
+        ]);
         agree::<HashMap<bool, u8>>(&["{\"true\":1}", "{\"1\":1}"]);
+        agree::<FloatKey>(&[
+            "{\"1.5\":1}",
+            "{\"-2\":1}",
+            "{\"inf\":1}",
+            "{\"NaN\":1}",
+            "{\".5\":1}",
+            "{\"05\":1}",
+            "{\"1e400\":1}",
+            "{\"1 \":1}",
+        ]);
         agree::<u128>(&["340282366920938463463374607431768211455", "-1", "\"1\""]);
         agree::<i128>(&["-170141183460469231731687303715884105728", "1"]);
         agree::<(f32, f64, ())>(&["[1,2.5,null]", "[1e3,-0,null]"]);

@@ -1,23 +1,52 @@
 //! Keys of objects as serde reads them.
 
+use std::str::FromStr;
+
 use serde::de::value::StrDeserializer;
 use serde::de::{Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
+use super::node::Node;
+use super::parse::parse;
 use super::refusal::Refusal;
 
 /// A key: text that may have to be a number or a boolean, as in a map with integer keys.
 pub(crate) struct Key<'de>(pub(crate) &'de str);
 
 macro_rules! parsed_keys {
-    ($($method:ident $visit:ident,)*) => {
+    ($($method:ident $visit:ident $parse:expr,)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-            match self.0.parse() {
-                Ok(value) => visitor.$visit(value),
-                Err(_) => visitor.visit_borrowed_str(self.0),
+            match $parse(self.0) {
+                Some(value) => visitor.$visit(value),
+                None => visitor.visit_borrowed_str(self.0),
             }
         })*
     };
+}
+
+/// An integer in its own spelling: with `7` and `07` in one map, one would take the other's place.
+fn integer<T: FromStr + ToString>(key: &str) -> Option<T> {
+    key.parse().ok().filter(|value: &T| value.to_string() == key)
+}
+
+/// A number as JSON writes it; Rust reads `inf` as well.
+fn float(key: &str) -> Option<f64> {
+    let Ok(Node::Number(number)) = parse(key, 0) else {
+        return None;
+    };
+    let is_alone = number.text.len() == key.len() && number.is_finite();
+    number.text.parse().ok().filter(|_| is_alone)
+}
+
+fn single(key: &str) -> Option<f32> {
+    let is_finite = float(key).is_some();
+    key.parse()
+        .ok()
+        .filter(|value: &f32| is_finite && value.is_finite())
+}
+
+fn boolean(key: &str) -> Option<bool> {
+    key.parse().ok()
 }
 
 impl<'de> Deserializer<'de> for Key<'de> {
@@ -28,10 +57,11 @@ impl<'de> Deserializer<'de> for Key<'de> {
     }
 
     parsed_keys! {
-        deserialize_i8 visit_i8, deserialize_i16 visit_i16, deserialize_i32 visit_i32, deserialize_i64 visit_i64,
-        deserialize_i128 visit_i128, deserialize_u8 visit_u8, deserialize_u16 visit_u16, deserialize_u32 visit_u32,
-        deserialize_u64 visit_u64, deserialize_u128 visit_u128, deserialize_f32 visit_f32, deserialize_f64 visit_f64,
-        deserialize_bool visit_bool,
+        deserialize_i8 visit_i8 integer, deserialize_i16 visit_i16 integer, deserialize_i32 visit_i32 integer,
+        deserialize_i64 visit_i64 integer, deserialize_i128 visit_i128 integer,
+        deserialize_u8 visit_u8 integer, deserialize_u16 visit_u16 integer, deserialize_u32 visit_u32 integer,
+        deserialize_u64 visit_u64 integer, deserialize_u128 visit_u128 integer,
+        deserialize_f32 visit_f32 single, deserialize_f64 visit_f64 float, deserialize_bool visit_bool boolean,
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
