@@ -48,10 +48,17 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
                     _ => Err(Refusal::invalid_length(items.len(), &"fewer items")),
                 }
             }
-            Node::Object(members) => visitor.visit_map(Entries {
-                entries: members.entries.iter(),
-                current: None,
-            }),
+            Node::Object(members) => {
+                let mut left = Entries {
+                    entries: members.entries.iter(),
+                    current: None,
+                };
+                let value = visitor.visit_map(&mut left)?;
+                match left.entries.len() {
+                    0 => Ok(value),
+                    _ => Err(Refusal::invalid_length(members.entries.len(), &"fewer entries")),
+                }
+            }
         }
     }
 
@@ -234,7 +241,7 @@ struct Entries<'de, 'a> {
     current: Option<&'de (Cow<'a, str>, Node<'a>)>,
 }
 
-impl<'de> MapAccess<'de> for Entries<'de, '_> {
+impl<'de> MapAccess<'de> for &mut Entries<'de, '_> {
     type Error = Refusal;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Refusal> {
@@ -469,6 +476,7 @@ mod tests {
             "{\"05\":1}",
             "{\"1e400\":1}",
             "{\"1 \":1}",
+            "{\"1\":1,\"2\":2}",
         ]);
         agree::<u128>(&["340282366920938463463374607431768211455", "-1", "\"1\""]);
         agree::<i128>(&["-170141183460469231731687303715884105728", "1"]);
