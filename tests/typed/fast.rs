@@ -1,0 +1,123 @@
+//! The fast path: what it takes, the tree makes the same of, in silence.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use tests::random::Random;
+use tool_runtime::{Policy, RawArguments};
+
+use crate::probe::{Probe, Read};
+use crate::{arguments, texts, types, with_unknown};
+
+/// Types that may be left to the tree, always: enums with data, what several keys of an object decide together, keys
+/// of maps that are numbers, sets, raw text and bytes.
+const OFTEN_SLOW: [&str; 21] = [
+    "a_result",
+    "a_set",
+    "adjacent",
+    "adjacent_closed",
+    "booleans_by_byte",
+    "by_wide_integer",
+    "everything",
+    "expression",
+    "external",
+    "flat_enum",
+    "flat_key",
+    "flat_untagged",
+    "internal",
+    "internal_closed",
+    "one_or_many",
+    "partly",
+    "raw_text",
+    "scalar",
+    "strings_by_integer",
+    "text_as_bytes",
+    "untagged",
+];
+
+#[test]
+fn what_the_fast_path_takes_the_tree_makes_the_same_of() {
+    let mut random = Random::new(11);
+    let mut differences = Vec::new();
+    let mut seen: BTreeMap<&str, Seen> = BTreeMap::new();
+    for probe in types::probes() {
+        for round in 0..texts() {
+            // Half as they should be, half with something in them that should not be there.
+            let text = arguments(&mut random, &probe, if round % 2 == 0 { 0 } else { 8 });
+            let seen = seen.entry(probe.name).or_default();
+            let value: Option<RawArguments> = serde_json::from_str::<Value>(&text).ok().map(Into::into);
+            for input in value.into_iter().chain([text.into()]) {
+                for policy in [Policy::Lenient, Policy::Strict] {
+                    let read = probe.read(input.clone(), policy);
+                    if matches!(input, RawArguments::Text(_)) {
+                        seen.count(&read);
+                    }
+                    differences.extend(difference(&probe, &input, policy, &read));
+                }
+            }
+        }
+    }
+    let shown = &differences[..differences.len().min(20)];
+    assert!(
+        differences.is_empty(),
+        "{}:\n{}",
+        differences.len(),
+        shown.join("\n")
+    );
+    let slow: Vec<_> = seen
+        .iter()
+        .filter(|(name, seen)| seen.fast == 0 && !OFTEN_SLOW.contains(name))
+        .collect();
+    assert!(slow.is_empty(), "never read without a tree: {slow:?}");
+    let all = seen.values().fold(Seen::default(), |all, one| Seen {
+        fast: all.fast + one.fast,
+        silent: all.silent + one.silent,
+        told: all.told + one.told,
+    });
+    assert!(
+        all.fast * 2 > all.silent && all.told * 5 > all.silent,
+        "{all:?}: {seen:?}"
+    );
+}
+
+/// How many texts were read in each way.
+#[derive(Debug, Default)]
+struct Seen {
+    fast: usize,
+    /// Read with nothing to tell, the fast ones included.
+    silent: usize,
+    /// Refused, or read with something to tell.
+    told: usize,
+}
+
+impl Seen {
+    fn count(&mut self, read: &Read) {
+        let is_silent = read.warnings.is_empty() && read.errors.is_empty();
+        self.fast += usize::from(read.is_fast);
+        self.silent += usize::from(is_silent);
+        self.told += usize::from(!is_silent);
+    }
+}
+
+/// What the tree makes of a text otherwise than the fast path did.
+fn difference(probe: &Probe, input: &RawArguments, policy: Policy, fast: &Read) -> Option<String> {
+    if !fast.is_fast {
+        return None;
+    }
+    let slow = probe.read(with_unknown(input), policy);
+    assert!(
+        !slow.is_fast,
+        "{input:?} with an unknown key was read without a tree"
+    );
+    let agree = fast.warnings.is_empty()
+        && fast.errors.is_empty()
+        && slow.value == fast.value
+        && slow.errors.is_empty()
+        && slow.warnings == ["unknown_parameter at /unknown"];
+    (!agree).then(|| {
+        format!(
+            "{}, {policy:?}: {input:?}\n   fast {fast:?}\n   tree {slow:?}",
+            probe.name
+        )
+    })
+}

@@ -1,0 +1,132 @@
+//! Strict reading and serde alone: the same values, but for what the rules decide otherwise on purpose.
+
+use std::collections::BTreeMap;
+
+use jsonschema::Validator;
+use serde_json::Value;
+use tests::random::Random;
+use tool_runtime::Policy;
+
+use crate::probe::{Probe, Read};
+use crate::spelt::{self, Integers, Rules};
+use crate::{arguments, texts, types};
+
+#[test]
+fn strict_reads_what_serde_reads() {
+    let mut random = Random::new(12);
+    let mut differences = Vec::new();
+    let mut seen: BTreeMap<Verdict, usize> = BTreeMap::new();
+    for probe in types::probes() {
+        let oracle = jsonschema::validator_for(&probe.schema).expect("the schema is valid");
+        for round in 0..texts() {
+            let text = arguments(&mut random, &probe, if round % 2 == 0 { 0 } else { 12 });
+            if !spelt::is_exact(&text) || is_beyond_serde(&probe, &text) {
+                continue;
+            }
+            let read = probe.read(text.as_str(), Policy::Strict);
+            let verdict = compare(&probe, &oracle, &text, &read);
+            *seen.entry(verdict).or_default() += 1;
+            if verdict == Verdict::Differ {
+                let plain = probe.plain(&text);
+                differences.push(format!(
+                    "{}: {text}\n   strict {read:?}\n   serde {plain:?}",
+                    probe.name
+                ));
+            }
+        }
+    }
+    let shown = &differences[..differences.len().min(20)];
+    assert!(differences.is_empty(), "{seen:?}:\n{}", shown.join("\n"));
+    let count = |verdict| seen.get(&verdict).copied().unwrap_or(0);
+    assert!(count(Verdict::Same) > count(Verdict::BothRefuse), "{seen:?}");
+    assert!(count(Verdict::BothRefuse) > texts(), "{seen:?}");
+}
+
+/// What serde cannot be asked, and what it answers in another way for a reason.
+fn is_beyond_serde(probe: &Probe, text: &str) -> bool {
+    match probe.name {
+        // `serde_json` 1.0.154 makes a `&str` that is not UTF-8: of a key that should be a boolean, it leaves out the
+        // first byte.
+        "by_boolean" => !text.is_ascii(),
+        // Of a string with escapes `serde_json` has only a copy to lend, which does not last. The tree lends its own.
+        "borrowing" | "borrowings" | "borrowing_struct" => text.contains('\\'),
+        // Asks for a string and takes a number: `serde_json` goes by what was asked for, the tree by what is there.
+        "hinted" => true,
+        _ => false,
+    }
+}
+
+/// How the two compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Verdict {
+    /// Both read it, to the same value.
+    Same,
+    BothRefuse,
+    /// Serde takes what the schema does not allow.
+    AgainstTheSchema,
+    /// Strict takes what serde would take in another spelling.
+    Respelt,
+    /// Strict takes null for what may be absent; serde does where it is absent.
+    NullIsAbsent,
+    /// An integer beyond 64 bits.
+    Wide,
+    /// A blank text where none is allowed, which no keyword says.
+    Blank,
+    Differ,
+}
+
+fn compare(probe: &Probe, oracle: &Validator, text: &str, strict: &Read) -> Verdict {
+    let plain = probe.plain(text);
+    let Some(value) = &strict.value else {
+        let conforms = || serde_json::from_str::<Value>(text).is_ok_and(|it| oracle.is_valid(&it));
+        return match plain {
+            Err(_) => Verdict::BothRefuse,
+            Ok(_) if !conforms() => Verdict::AgainstTheSchema,
+            Ok(_) if strict.errors == ["constraint_violated at /title"] => Verdict::Blank,
+            Ok(_)
+                if strict
+                    .errors
+                    .iter()
+                    .all(|it| it.starts_with("integer_out_of_range")) =>
+            {
+                Verdict::Wide
+            }
+            Ok(_) => Verdict::Differ,
+        };
+    };
+    let unknown = strict
+        .warnings
+        .iter()
+        .filter_map(|it| it.strip_prefix("unknown_"));
+    let unknown: Vec<&str> = unknown.filter_map(|it| Some(it.split_once(" at ")?.1)).collect();
+    let reads = |drops_nulls| {
+        [Integers::AsSent, Integers::Zero, Integers::All]
+            .into_iter()
+            .any(|integers| {
+                let rules = Rules {
+                    integers,
+                    drops_nulls,
+                    without: &unknown,
+                };
+                let again = rules.applied(text).and_then(|again| probe.plain(&again).ok());
+                again.is_some_and(|again| unsigned(&again) == unsigned(value))
+            })
+    };
+    if plain.as_ref() == Ok(value) {
+        Verdict::Same
+    } else if reads(false) {
+        Verdict::Respelt
+    } else if reads(true) {
+        Verdict::NullIsAbsent
+    } else {
+        Verdict::Differ
+    }
+}
+
+/// A value as it is shown, its zeros without a sign: `-0` may stand where a float is wanted and where an integer is.
+fn unsigned(shown: &str) -> String {
+    let zeros = ["-0.0,", "-0.0)", "-0.0]", "-0.0 ", "-0.0}"];
+    zeros
+        .iter()
+        .fold(format!("{shown} "), |shown, zero| shown.replace(zero, &zero[1..]))
+}
