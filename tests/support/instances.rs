@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Number, Value, json};
 
-use crate::random::Random;
-use crate::schemas::PROPERTIES;
+use super::random::Random;
+use super::schemas::PROPERTIES;
 
 /// Keys that no schema declares; the first fits the pattern of `patternProperties`.
 const KEYS: [&str; 3] = ["n_1", "key-one", "Other"];

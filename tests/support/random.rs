@@ -2,18 +2,36 @@
 
 /// `SplitMix64`: small, seeded by a constant, good enough to pick test cases.
 #[derive(Debug, Clone)]
-pub struct Random(u64);
+pub struct Random {
+    state: u64,
+    /// What is drawn first.
+    choices: std::vec::IntoIter<u8>,
+}
 
 impl Random {
     /// The same seed, the same numbers.
     pub fn new(seed: u64) -> Self {
-        Self(seed)
+        Self {
+            state: seed,
+            choices: Vec::new().into_iter(),
+        }
+    }
+
+    /// These numbers first: whoever chooses them chooses what is made of them.
+    pub fn of(choices: &[u8]) -> Self {
+        Self {
+            state: 0,
+            choices: choices.to_vec().into_iter(),
+        }
     }
 
     /// Any number.
     pub fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
+        if let Some(choice) = self.choices.next() {
+            return choice.into();
+        }
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::random::Random;
+use super::random::Random;
 
 /// Names of declared properties. No two differ in case, `_` or `-` alone, and none is a key of a map.
 pub const PROPERTIES: [&str; 5] = ["alpha", "beta_two", "gamma", "delta", "epsilon"];

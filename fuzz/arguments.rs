@@ -1,0 +1,219 @@
+//! What holds of the arguments of every call: of an annotated function's, and of a tool's whose schema came as JSON.
+
+use std::time::{Duration, Instant};
+
+use tool_runtime::issue::Code;
+use tool_runtime::serde_json::{self, Value};
+use tool_runtime::{
+    Issue, Policy, RawArguments, ToolCall, ToolCallRequest, ToolDefinition, ToolOutcome, ToolRegistry,
+};
+
+use crate::everything;
+use crate::support::instances;
+use crate::support::random::Random;
+use crate::support::schemas::{self, Kinds};
+
+const POLICIES: [Policy; 3] = [Policy::Lenient, Policy::Lossless, Policy::Strict];
+
+/// Far more than any input of these sizes needs; what takes more than linear time takes much more.
+const LONGEST: Duration = Duration::from_secs(5);
+
+thread_local! {
+    static TYPED: ToolRegistry = everything::typed();
+    static DYNAMIC: ToolRegistry = everything::dynamic();
+    static RUNTIME: tokio::runtime::Runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+}
+
+/// A text for a tool with everything. The first byte chooses the policy.
+pub fn typed(input: &[u8]) {
+    let Some((choice, text)) = input.split_first() else {
+        return;
+    };
+    let text = &*String::from_utf8_lossy(text);
+    let policy = POLICIES[usize::from(*choice) % 3];
+    TYPED.with(|typed| {
+        let request = read(typed, "everything", text.into(), policy);
+        let outcome = told_alike(typed, &request, text.into(), policy);
+        if !request.errors.is_empty() {
+            return;
+        }
+        let value = outcome.result.text();
+        let by_tree = call(typed, "everything", RawArguments::Bytes(text.into()), policy);
+        assert_eq!(by_tree.result.text(), value, "by way of a tree");
+        assert_eq!(by_tree.warnings, outcome.warnings, "by way of a tree");
+        for again in [
+            request.arguments_json.as_str().into(),
+            Value::Object(request.arguments.clone()).into(),
+        ] {
+            let again = call(typed, "everything", again, policy);
+            assert_eq!(again.result.text(), value, "what was coerced, read again");
+            assert!(
+                again.warnings.iter().all(is_unknown),
+                "again: {:?}",
+                again.warnings
+            );
+        }
+    });
+    DYNAMIC.with(|dynamic| {
+        let told = TYPED.with(|typed| read(typed, "everything", text.into(), policy));
+        let known = read(dynamic, "everything", text.into(), policy);
+        // A schema does not show the defaults and what is strict.
+        let by_marks = |issue: &Issue| {
+            matches!(issue.code, Code::NullTreatedAsMissing | Code::NullNotAllowed)
+                || issue.path.starts_with("/pair")
+        };
+        if ![&told, &known]
+            .iter()
+            .any(|it| it.warnings.iter().chain(&it.errors).any(by_marks))
+        {
+            assert_eq!(told.arguments_json, known.arguments_json, "typed and dynamic");
+            assert_eq!(told.warnings, known.warnings, "typed and dynamic");
+            assert_eq!(told.errors, known.errors, "typed and dynamic");
+        }
+    });
+}
+
+/// A schema and arguments, both chosen by the bytes.
+pub fn dynamic(input: &[u8]) {
+    let mut random = Random::of(input);
+    let kinds = Kinds {
+        unions: random.one_in(2),
+    };
+    let mut schema = schemas::tool(&mut random, kinds);
+    if random.one_in(4) {
+        schema = schemas::in_draft_07(&schema);
+    }
+    let registry = registered(&schema).unwrap_or_else(|refused| panic!("{refused}: {schema}"));
+    let fitting = instances::fitting(&mut random, &schema, &schema, 6);
+    for value in [instances::sloppy(&mut random, &fitting), fitting] {
+        let text = value.to_string();
+        let read = POLICIES.map(|policy| held(&registry, &text, policy));
+        for (policy, read) in POLICIES.into_iter().zip(&read) {
+            let from_value = self::read(&registry, "tool", value.clone().into(), policy);
+            assert_eq!(
+                from_value.arguments, read.arguments,
+                "{policy:?}: {text} as a value\n{schema}"
+            );
+            assert_eq!(
+                from_value.warnings, read.warnings,
+                "{policy:?}: {text} as a value\n{schema}"
+            );
+            assert_eq!(
+                from_value.errors, read.errors,
+                "{policy:?}: {text} as a value\n{schema}"
+            );
+        }
+        let [lenient, lossless, _] = read;
+        if !kinds.unions && lossless.errors.is_empty() {
+            assert!(
+                lenient.errors.is_empty(),
+                "{text}: {:?}\n{schema}",
+                lenient.errors
+            );
+            assert_eq!(lossless.arguments, lenient.arguments, "{text}\n{schema}");
+        }
+    }
+}
+
+/// Any JSON as a schema, and any text as arguments for it, behind a NUL.
+pub fn schemas(input: &[u8]) {
+    let (schema, text) = halves(input);
+    let Ok(schema) = serde_json::from_str::<Value>(&schema) else {
+        return;
+    };
+    match registered(&schema) {
+        Err(refused) => assert!(!refused.is_empty() && !refused.contains('\n'), "{refused:?}"),
+        Ok(registry) => {
+            for policy in POLICIES {
+                for text in [&*text, "{}"] {
+                    held(&registry, text, policy);
+                }
+            }
+        }
+    }
+}
+
+/// Both sides of the first NUL.
+fn halves(input: &[u8]) -> (String, String) {
+    let text = String::from_utf8_lossy(input);
+    match text.split_once('\0') {
+        Some((one, other)) => (one.to_owned(), other.to_owned()),
+        None => (text.into_owned(), String::new()),
+    }
+}
+
+fn registered(schema: &Value) -> Result<ToolRegistry, String> {
+    let mut registry = ToolRegistry::new();
+    let definition = ToolDefinition::new("tool", "Takes what its schema says.", schema.clone());
+    let added = registry.register_dynamic(definition, async |arguments: Value, _| arguments);
+    let refused = added.err().map(|refused| refused.to_string());
+    refused.map_or(Ok(registry), Err)
+}
+
+/// A text is read alike by every way in, and what came of it is read as it is.
+fn held(registry: &ToolRegistry, text: &str, policy: Policy) -> ToolCallRequest {
+    let once = read(registry, "tool", text.into(), policy);
+    told_alike(registry, &once, text.into(), policy);
+    let json = &once.arguments_json;
+    assert!(serde_json::from_str::<Value>(json).is_ok(), "no JSON: {json}");
+    if once.errors.is_empty() {
+        let twice = read(registry, "tool", json.as_str().into(), policy);
+        assert_eq!(twice.arguments_json, *json, "{policy:?}: {text}, twice");
+        assert!(
+            twice.errors.is_empty(),
+            "{policy:?}: {text}, twice: {:?}",
+            twice.errors
+        );
+        assert!(
+            twice.warnings.iter().all(is_unknown),
+            "{policy:?}: {text}, twice: {:?}",
+            twice.warnings
+        );
+    }
+    once
+}
+
+fn read(registry: &ToolRegistry, name: &str, input: RawArguments, policy: Policy) -> ToolCallRequest {
+    let began = Instant::now();
+    let request = registry.request(ToolCall::new("id", name, input).with_policy(policy));
+    assert!(began.elapsed() < LONGEST, "{:?}", began.elapsed());
+    for issue in request.warnings.iter().chain(&request.errors) {
+        let shown = issue.to_string();
+        assert!(!shown.contains(char::is_control), "more than a line: {shown:?}");
+        assert!(
+            issue.path.is_empty() || issue.path.starts_with('/'),
+            "no pointer: {shown}"
+        );
+    }
+    request
+}
+
+fn call(registry: &ToolRegistry, name: &str, input: RawArguments, policy: Policy) -> ToolOutcome {
+    let call = ToolCall::new("id", name, input).with_policy(policy);
+    RUNTIME.with(|runtime| runtime.block_on(registry.call(call)))
+}
+
+/// A call tells what a look at it told, and fails when that was an error.
+fn told_alike(
+    registry: &ToolRegistry,
+    request: &ToolCallRequest,
+    input: RawArguments,
+    policy: Policy,
+) -> ToolOutcome {
+    let outcome = call(registry, &request.name, input, policy);
+    assert_eq!(outcome.warnings, request.warnings, "{:?}", request.raw_arguments);
+    assert_eq!(outcome.errors, request.errors, "{:?}", request.raw_arguments);
+    assert_eq!(
+        outcome.result.is_error,
+        !request.errors.is_empty(),
+        "{:?}",
+        outcome.result
+    );
+    outcome
+}
+
+/// What nobody declared is told of every time.
+fn is_unknown(issue: &Issue) -> bool {
+    matches!(issue.code, Code::UnknownParameter | Code::UnknownProperty)
+}

@@ -1,0 +1,63 @@
+//! What holds of every definition in the words of every API: a strict form is in the published subset, or there is none.
+
+use tool_runtime::format::openai::{chat, responses};
+use tool_runtime::format::{anthropic, mcp};
+use tool_runtime::serde_json::{self, Value};
+use tool_runtime::{ToolDefinition, ToolRegistry};
+
+use crate::subset;
+
+/// Any JSON as a schema, and any text as a description, behind a NUL.
+pub fn definitions(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let (schema, description) = text.split_once('\0').unwrap_or((&text, ""));
+    let Ok(schema) = serde_json::from_str::<Value>(schema) else {
+        return;
+    };
+    let definition = ToolDefinition::new("tool", description, schema.clone());
+    assert_eq!(anthropic::tool(&definition)["input_schema"], schema);
+    assert_eq!(chat::tool(&definition)["function"]["parameters"], schema);
+    assert_eq!(responses::tool(&definition)["parameters"], schema);
+    let listed = mcp::tool(&definition);
+    assert_eq!(listed["inputSchema"], schema);
+    if let Ok(read) = mcp::definition(&listed) {
+        assert_eq!(mcp::tool(&read), listed, "read back");
+    }
+    let strict = chat::strict_tool(&definition);
+    let also = responses::strict_tool(&definition);
+    assert_eq!(strict.is_ok(), also.is_ok(), "{schema}");
+    if let (Ok(strict), Ok(also)) = (strict, also) {
+        let parameters = &strict.tool["function"]["parameters"];
+        assert_eq!(*parameters, also.tool["parameters"], "{schema}");
+        assert_eq!(
+            subset::violations(parameters),
+            [""; 0],
+            "of {schema}\nas {parameters}"
+        );
+        is_enforceable(&schema, parameters);
+    }
+    if let Ok(strict) = anthropic::strict_tool(&definition) {
+        let parameters = &strict.tool["input_schema"];
+        assert_eq!(
+            subset::anthropic_violations(parameters),
+            [""; 0],
+            "of {schema}\nas {parameters}"
+        );
+        is_enforceable(&schema, parameters);
+    }
+}
+
+/// What was a sound schema still is.
+fn is_enforceable(schema: &Value, strict: &Value) {
+    if refusal(schema).is_none() {
+        assert_eq!(refusal(strict), None, "{strict}\nof {schema}");
+    }
+}
+
+/// Why no tool may have such a schema.
+fn refusal(schema: &Value) -> Option<String> {
+    let mut registry = ToolRegistry::new();
+    let definition = ToolDefinition::new("tool", "Described.", schema.clone());
+    let added = registry.register_dynamic(definition, async |arguments: Value, _| arguments);
+    added.err().map(|refused| refused.to_string())
+}

@@ -1,0 +1,15 @@
+//! Any JSON as a schema, and any text as arguments for it.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../arguments.rs"]
+#[allow(dead_code, reason = "each target has its own")]
+mod arguments;
+#[path = "../everything.rs"]
+mod everything;
+#[path = "../../tests/support/lib.rs"]
+mod support;
+
+fuzz_target!(|input: &[u8]| arguments::schemas(input));
