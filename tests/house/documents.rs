@@ -111,10 +111,10 @@ fn not_in(
 
 /// The words of a list of keys in the macro's source.
 fn keys_in_source(list: &str) -> BTreeSet<String> {
-    let source = text("tool-macros/src/attr.rs");
+    let source = text("tool-macros/src/keys.rs");
     let (_, rest) = source
         .split_once(&format!("const {list}: &[&str] = &["))
-        .unwrap_or_else(|| panic!("tool-macros/src/attr.rs has no `{list}`"));
+        .unwrap_or_else(|| panic!("tool-macros/src/keys.rs has no `{list}`"));
     let (words, _) = rest.split_once(']').unwrap();
     words.split('"').skip(1).step_by(2).map(str::to_owned).collect()
 }
@@ -163,7 +163,7 @@ fn the_tables_of_keys_name_those_that_the_macro_takes() {
         assert_eq!(
             keys_in_table(document, heading),
             keys_in_source(list),
-            "the table after {heading:?} in {document} (left) and `{list}` in tool-macros/src/attr.rs (right)",
+            "the table after {heading:?} in {document} (left) and `{list}` in tool-macros/src/keys.rs (right)",
         );
     }
 }

@@ -1,14 +1,15 @@
 //! A tool as its annotation describes it, with the tokens that it came from.
 
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt as _;
-use syn::{Attribute, FnArg, LitStr, Pat, PatType, Receiver, Type, parse_quote};
+use syn::{Attribute, FnArg, LitStr, Pat, PatType, Receiver, ReturnType, Type, parse_quote};
 
 use crate::attr::{ArgAttr, ToolAttr};
 use crate::doc::{self, Text};
 use crate::errors::Errors;
 use crate::rename::RenameRule;
 use crate::signature::{self, Function};
+use crate::types;
 
 /// Where a tool stands.
 #[derive(Clone, Copy, PartialEq)]
@@ -52,11 +53,8 @@ impl ToolFn {
         for input in &mut function.sig.inputs {
             let before = errors.count();
             let mut own = signature::clean(input);
-            for attr in own.iter().filter(|attr| is_conditional(attr)) {
-                errors.over(
-                    attr.path(),
-                    "a parameter of a tool cannot depend on `cfg`; write the function twice, each with its own `#[cfg(..)]`",
-                );
+            for attr in &own {
+                misplaced(attr, errors);
             }
             let arg = ArgAttr::take(&mut own, errors);
             match input {
@@ -77,6 +75,19 @@ impl ToolFn {
             receiver,
             params,
         }
+    }
+}
+
+impl ToolFn {
+    /// `self`, or `Self` in the signature: either tells that this is a method.
+    pub(crate) fn receiver_or_own_type(&self) -> Option<Span> {
+        let receiver = self.receiver.as_ref().map(|this| this.self_token.span);
+        let params = self.params.iter().map(|param| &param.ty);
+        let returned = match &self.function.sig.output {
+            ReturnType::Type(_, ty) => Some(&**ty),
+            ReturnType::Default => None,
+        };
+        receiver.or_else(|| params.chain(returned).find_map(types::own_type))
     }
 }
 
@@ -119,6 +130,24 @@ fn permission() -> Attribute {
     parse_quote!(#[allow(clippy::unused_async, reason = "a tool is `async`")])
 }
 
-fn is_conditional(attr: &Attribute) -> bool {
-    attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr")
+/// What people write on a parameter who know another crate, or what cannot be there.
+fn misplaced(attr: &Attribute, errors: &Errors) {
+    let Some(path) = attr.path().segments.last().map(|last| &last.ident) else {
+        return;
+    };
+    match path.to_string().as_str() {
+        "doc" | "arg" => {}
+        "cfg" | "cfg_attr" => errors.at(
+            path.span(),
+            "a parameter of a tool cannot depend on `cfg`; write the function twice, each with its own `#[cfg(..)]`",
+        ),
+        "serde" | "schemars" => errors.at(
+            path.span(),
+            format_args!("a parameter is no field, `#[{path}(..)]` says nothing here; write `#[arg(..)]`"),
+        ),
+        _ => errors.at(
+            path.span(),
+            format_args!("a parameter of a tool has no `#[{path}]`; did you mean `#[arg(..)]`?"),
+        ),
+    }
 }

@@ -8,7 +8,7 @@ use syn::{Attribute, Expr, ExprArray, ExprRange, LitStr, Meta, Path, token};
 
 use crate::doc::Text;
 use crate::errors::Errors;
-use crate::keys::{self, Entry};
+use crate::keys::{self, ARG_KEYS, Entry, TOOL_KEYS};
 use crate::rename::RenameRule;
 
 /// A value with the key that introduced it.
@@ -41,21 +41,6 @@ pub(crate) struct ToolAttr {
     pub(crate) krate: Option<Path>,
 }
 
-const TOOL_KEYS: &[&str] = &[
-    "name",
-    "description",
-    "rename_all",
-    "strict",
-    "title",
-    "read_only",
-    "destructive",
-    "idempotent",
-    "timeout",
-    "errors",
-    "input_examples",
-    "crate",
-];
-
 impl ToolAttr {
     pub(crate) fn parse(tokens: TokenStream, errors: &Errors) -> Self {
         let mut attr = Self::default();
@@ -86,15 +71,15 @@ impl ToolAttr {
     fn read(&mut self, input: ParseStream<'_>, errors: &Errors) {
         keys::each(input, "tool", TOOL_KEYS, errors, |key, entry| {
             match key {
-                "name" => self.name = Some(entry.literal()?),
+                "name" => self.name = Some(entry.literal("\"..\"")?),
                 "description" => {
                     self.description = Some(Text::Refused);
                     self.description = Some(entry.text()?);
                 }
-                "rename_all" => self.rename_all = Some(RenameRule::parse(&entry.literal()?)?),
+                "rename_all" => self.rename_all = Some(RenameRule::parse(&entry.literal("\"camelCase\"")?)?),
                 "strict" => self.strict = entry.flag()?,
                 "title" => self.title = Some(entry.text()?),
-                "timeout" => self.timeout = Some(duration(&entry.literal()?)?),
+                "timeout" => self.timeout = Some(duration(&entry.literal("\"30s\"")?)?),
                 "errors" => self.errors = Some(path(entry, "path::to::function")?),
                 "input_examples" => self.input_examples = examples(entry)?,
                 "crate" => self.krate = Some(path(entry, "path::to::tool_runtime")?),
@@ -119,20 +104,6 @@ pub(crate) struct ArgAttr {
     pub(crate) strict: Option<Span>,
     pub(crate) case_sensitive: Option<Span>,
 }
-
-const ARG_KEYS: &[&str] = &[
-    "name",
-    "description",
-    "default",
-    "range",
-    "length",
-    "pattern",
-    "values",
-    "not_blank",
-    "example",
-    "strict",
-    "case_sensitive",
-];
 
 impl ArgAttr {
     /// From a parameter's attributes, of which it takes its own away.
@@ -165,7 +136,7 @@ impl ArgAttr {
         keys::each(input, "arg", ARG_KEYS, errors, |key, entry| {
             let flag = || Ok::<_, syn::Error>(entry.flag()?.then(|| entry.span()));
             match key {
-                "name" => self.name = Some(entry.literal()?),
+                "name" => self.name = Some(entry.literal("\"..\"")?),
                 "description" => {
                     self.description = Some(Text::Refused);
                     self.description = Some(entry.text()?);
@@ -239,22 +210,49 @@ fn examples(entry: &Entry<'_>) -> syn::Result<Vec<TokenStream>> {
     let list;
     syn::bracketed!(list in input);
     let mut examples = Vec::new();
-    while !list.is_empty() {
-        let tokens: TokenTree = list.parse()?;
-        match tokens {
+    let mut tokens = list.parse::<TokenStream>()?.into_iter();
+    while let Some(token) = tokens.next() {
+        match token {
             TokenTree::Group(object) if object.delimiter() == Delimiter::Brace => {
+                complete(object.stream())?;
                 examples.push(object.stream());
             }
-            other => {
-                list.parse::<TokenStream>()?;
-                return Err(expected(other.span()));
-            }
+            other => return Err(expected(other.span())),
         }
-        if !list.is_empty() {
-            let _: syn::Token![,] = list.parse()?;
+        match tokens.next() {
+            Some(TokenTree::Punct(comma)) if comma.as_char() == ',' => {}
+            None => {}
+            Some(other) => return Err(syn::Error::new(other.span(), "expected `,` between two examples")),
         }
     }
     Ok(examples)
+}
+
+/// No key of an object is without its value: of those `json!` would complain within its own file.
+fn complete(object: TokenStream) -> syn::Result<()> {
+    let mut colon = None;
+    for token in object.into_iter().map(Some).chain([None]) {
+        let ends = match &token {
+            Some(TokenTree::Punct(punct)) => punct.as_char() == ',',
+            Some(_) => false,
+            None => true,
+        };
+        match (token, colon) {
+            (_, Some(colon)) if ends => {
+                return Err(syn::Error::new(
+                    colon,
+                    "a value is missing here; write `\"key\": value`",
+                ));
+            }
+            (Some(TokenTree::Group(group)), _) if group.delimiter() == Delimiter::Brace => {
+                complete(group.stream())?;
+                colon = None;
+            }
+            (Some(TokenTree::Punct(punct)), None) if punct.as_char() == ':' => colon = Some(punct.span()),
+            _ => colon = None,
+        }
+    }
+    Ok(())
 }
 
 /// `"500ms"`, `"30s"`, `"2m"`, `"1h"`.

@@ -6,22 +6,25 @@ use std::collections::HashSet;
 use std::fmt::Display;
 
 use proc_macro2::Span;
-use syn::{GenericArgument, LitStr, PathArguments, ReceiverKind, ReturnType, Safety, Type};
+use syn::{GenericParam, LitStr, ReceiverKind, ReturnType, Safety};
 
 use crate::ast::{Place, ToolFn};
 use crate::errors::Errors;
-use crate::limits;
 use crate::signature::is_tool;
+use crate::{limits, types};
 
 pub(crate) fn check(tool: &ToolFn, errors: &Errors) {
     description(tool, errors);
     attributes(tool, errors);
     qualifiers(tool, errors);
-    receiver(tool, errors);
+    generics(tool, errors);
+    returned(tool, errors);
+    place(tool, errors);
+    hidden(tool, errors);
     name(&tool.name, errors);
     for param in &tool.params {
         name(&param.name, errors);
-        owned(&param.ty, errors);
+        types::of_parameter(&param.ty, errors);
         limits::check(&param.arg, errors);
     }
     number_of_params(tool, errors);
@@ -77,44 +80,98 @@ fn qualifiers(tool: &ToolFn, errors: &Errors) {
         refuse(variadic.dots.spans[0], &"variadic; take a `Vec<T>`");
     }
     if sig.asyncness.is_none() && sig.constness.is_none() {
+        let advice = match &sig.output {
+            ReturnType::Type(_, ty) if types::is_future(ty) => "return what the future yields",
+            _ => "if the body blocks, move it into `spawn_blocking`",
+        };
         errors.at(
             sig.fn_token.span,
-            "a tool is an `async fn`; write `async` before `fn`, and if the body blocks, move it into `spawn_blocking`",
+            format_args!("a tool is an `async fn`; write `async` before `fn`, and {advice}"),
         );
     }
-    if let Some(generic) = sig.generics.params.first() {
-        errors.over(
-            generic,
+}
+
+fn generics(tool: &ToolFn, errors: &Errors) {
+    let generics = &tool.function.sig.generics;
+    if let Some(generic) = generics.params.first() {
+        errors.at(
+            name_of(generic),
             "a tool cannot be generic, its definition is made once; write the types that it takes",
         );
-    } else if let Some(clause) = &sig.generics.where_clause {
+    } else if let Some(clause) = &generics.where_clause {
         errors.at(
             clause.where_token.span,
             "a tool cannot be generic, its definition is made once; remove the `where`",
         );
     }
-    if !tool.function.has_body() {
-        errors.at(tool.function.body.span(), "a tool needs a body: `{ .. }`");
-    }
-    if let ReturnType::Type(_, ty) = &sig.output {
-        returned(ty, tool.place, errors);
+}
+
+pub(crate) fn name_of(generic: &GenericParam) -> Span {
+    match generic {
+        GenericParam::Lifetime(lifetime) => lifetime.lifetime.span(),
+        GenericParam::Type(ty) => ty.ident.span(),
+        GenericParam::Const(constant) => constant.ident.span(),
     }
 }
 
-fn receiver(tool: &ToolFn, errors: &Errors) {
+fn returned(tool: &ToolFn, errors: &Errors) {
+    let sig = &tool.function.sig;
+    if let ReturnType::Type(_, ty) = &sig.output
+        && sig.asyncness.is_some()
+    {
+        types::of_result(ty, tool.place == Place::Method, errors);
+    }
+}
+
+/// What tells that the function stands elsewhere than its attribute says: `self`, `Self`, and no body.
+fn place(tool: &ToolFn, errors: &Errors) {
+    if tool.place == Place::Free
+        && let Some(span) = tool.receiver_or_own_type()
+    {
+        let message = if tool.function.has_body() {
+            "a method needs `#[tools]` on its `impl` block to be a tool; what a macro call inside of the block writes comes too late"
+        } else {
+            "a trait has no tools; put `#[tools]` on a type's own `impl` block and `#[tool]` on its methods"
+        };
+        errors.at(span, message);
+        return;
+    }
+    if !tool.function.has_body() {
+        errors.at(tool.function.body.span(), "a tool needs a body: `{ .. }`");
+    }
     let Some(receiver) = &tool.receiver else { return };
-    let message = match (tool.place, &receiver.kind) {
-        (Place::Method, ReceiverKind::Reference(_, _, None)) => return,
-        (Place::Free, _) => {
-            "`self` in a tool needs `#[tools]` on the `impl` block, and `#[tool]` on the method"
-        }
-        (Place::Method, ReceiverKind::Reference(..)) => {
+    let message = match &receiver.kind {
+        ReceiverKind::Reference(_, None, None) => return,
+        ReceiverKind::Reference(_, _, Some(_)) => {
             "calls run side by side, so a tool takes `&self`; keep what it changes in a `Mutex`"
         }
-        (Place::Method, _) => "calls share the value, so a tool takes `&self`",
+        _ => "calls share the value, so a tool takes `&self`",
     };
     errors.over(receiver.self_token, message);
 }
+
+/// A tool's name is that of a type, too, and one of Rust's own would then mean the tool.
+pub(crate) fn hides_a_type(tool: &ToolFn) -> bool {
+    let ident = &tool.function.sig.ident;
+    tool.place == Place::Free && PRIMITIVES.iter().any(|primitive| ident == primitive)
+}
+
+fn hidden(tool: &ToolFn, errors: &Errors) {
+    let ident = &tool.function.sig.ident;
+    if hides_a_type(tool) {
+        errors.at(
+            ident.span(),
+            format_args!(
+                "a tool is a type, too, and `{ident}` would hide Rust's own; call the function otherwise, and write `name = \"{ident}\"` if the model should see that"
+            ),
+        );
+    }
+}
+
+const PRIMITIVES: [&str; 17] = [
+    "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "str", "u8", "u16", "u32",
+    "u64", "u128", "usize",
+];
 
 fn number_of_params(tool: &ToolFn, errors: &Errors) {
     if let Some(param) = tool.params.get(16) {
@@ -158,91 +215,4 @@ fn name(name: &LitStr, errors: &Errors) {
             "`{value}` is no name for a model: {reason}; give it a `name` of 1 to 64 of a-z, A-Z, 0-9, `_` and `-`"
         ),
     );
-}
-
-/// Nothing in a parameter's type is borrowed or left open. This is syntax: no trait could see it.
-pub(crate) fn owned(ty: &Type, errors: &Errors) {
-    match ty {
-        Type::Reference(reference) => {
-            let instead = match &*reference.elem {
-                Type::Path(path) if path.path.is_ident("str") => "take a `String`",
-                Type::Slice(_) => "take a `Vec<T>`",
-                _ => "take it by value",
-            };
-            errors.at(
-                reference.and_token.span,
-                format_args!("a parameter of a tool cannot borrow, nobody keeps the value; {instead}"),
-            );
-        }
-        Type::ImplTrait(open) => errors.at(
-            open.impl_token.span,
-            "a parameter of a tool cannot be `impl Trait`, its schema would be unknown; write the type",
-        ),
-        _ => inner_types(ty, &mut |ty| owned(ty, errors)),
-    }
-    if let Type::Path(path) = ty {
-        for lifetime in lifetimes(path).filter(|lifetime| lifetime.ident != "static") {
-            errors.at(
-                lifetime.span(),
-                "a parameter of a tool cannot borrow, nobody keeps the value; write an owned type",
-            );
-        }
-    }
-}
-
-/// A returned value outlives the call; what it borrows would not.
-fn returned(ty: &Type, place: Place, errors: &Errors) {
-    match ty {
-        Type::Reference(reference) => {
-            let lifetime = reference.lifetime.as_ref();
-            if lifetime.is_some_and(|lifetime| lifetime.ident == "static") {
-                return;
-            }
-            match place {
-                // A missing lifetime, with good advice.
-                Place::Free => errors.leave_to_rustc(),
-                Place::Method => errors.at(
-                    reference.and_token.span,
-                    "a tool cannot return what it borrowed; return an owned value, as `String` for `&str`",
-                ),
-            }
-        }
-        _ => inner_types(ty, &mut |ty| returned(ty, place, errors)),
-    }
-}
-
-fn inner_types(ty: &Type, visit: &mut dyn FnMut(&Type)) {
-    match ty {
-        Type::Array(array) => visit(&array.elem),
-        Type::Slice(slice) => visit(&slice.elem),
-        Type::Paren(paren) => visit(&paren.elem),
-        Type::Group(group) => visit(&group.elem),
-        Type::Tuple(tuple) => tuple.elems.iter().for_each(visit),
-        Type::Path(path) => {
-            for argument in arguments(path) {
-                if let GenericArgument::Type(ty) = argument {
-                    visit(ty);
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-fn arguments(path: &syn::TypePath) -> impl Iterator<Item = &GenericArgument> {
-    path.path
-        .segments
-        .iter()
-        .filter_map(|segment| match &segment.arguments {
-            PathArguments::AngleBracketed(arguments) => Some(&arguments.args),
-            _ => None,
-        })
-        .flatten()
-}
-
-fn lifetimes(path: &syn::TypePath) -> impl Iterator<Item = &syn::Lifetime> {
-    arguments(path).filter_map(|argument| match argument {
-        GenericArgument::Lifetime(lifetime) => Some(lifetime),
-        _ => None,
-    })
 }

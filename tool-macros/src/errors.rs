@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fmt::Display;
 
 use proc_macro2::{Span, TokenStream};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 
 pub(crate) struct Errors(RefCell<Option<Collected>>);
 
@@ -16,7 +16,10 @@ struct Collected {
 
 /// What stands in the way of an expansion.
 #[derive(Debug)]
-pub(crate) struct Refused(TokenStream);
+pub(crate) struct Refused {
+    messages: TokenStream,
+    left_to_rustc: bool,
+}
 
 impl Errors {
     pub(crate) fn new() -> Self {
@@ -45,6 +48,14 @@ impl Errors {
             .map_or(0, |collected| collected.messages.len())
     }
 
+    /// Whether nothing is wrong so far.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0
+            .borrow()
+            .as_ref()
+            .is_none_or(|collected| collected.messages.is_empty() && !collected.left_to_rustc)
+    }
+
     /// For mistakes that the compiler itself reports in the function that is emitted.
     pub(crate) fn leave_to_rustc(&self) {
         if let Some(collected) = &mut *self.0.borrow_mut() {
@@ -57,13 +68,26 @@ impl Errors {
         if collected.messages.is_empty() && !collected.left_to_rustc {
             return Ok(());
         }
-        Err(Refused(
-            collected
+        Err(Refused {
+            messages: collected
                 .messages
                 .iter()
                 .map(syn::Error::to_compile_error)
                 .collect(),
-        ))
+            left_to_rustc: collected.left_to_rustc,
+        })
+    }
+}
+
+impl Refused {
+    /// A statement for the stub: should rustc have had nothing to say, this keeps the build from passing.
+    pub(crate) fn net(&self) -> TokenStream {
+        if !self.left_to_rustc {
+            return TokenStream::new();
+        }
+        quote! {
+            const { ::core::panic!("a tool that its macro could not read was expected to be refused by the compiler") };
+        }
     }
 }
 
@@ -78,6 +102,6 @@ impl Drop for Errors {
 
 impl ToTokens for Refused {
     fn to_tokens(&self, tokens: &mut TokenStream) {
-        tokens.extend(self.0.clone());
+        self.messages.to_tokens(tokens);
     }
 }

@@ -1,6 +1,6 @@
 //! From a checked tool to what stands in its place: the function, a struct of its name, and `Tool` for that.
 
-use proc_macro2::{Ident, Literal, Span, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Expr, ExprRange, RangeLimits, ReturnType};
@@ -8,6 +8,7 @@ use syn::{Expr, ExprRange, RangeLimits, ReturnType};
 use crate::ast::{Param, Place, ToolFn};
 use crate::attr::Keyed;
 use crate::crate_path::Runtime;
+use crate::types;
 
 pub(crate) fn expand(tool: &ToolFn) -> TokenStream {
     let function = &tool.function;
@@ -31,18 +32,31 @@ pub(crate) fn implementation(tool: &ToolFn, rt: &Runtime, body: &TokenStream) ->
     let ident = &tool.function.sig.ident;
     let import = rt.import();
     let rt = rt.at(Span::mixed_site());
+    let declare = quote! {
+        fn declare() -> #rt::DeclaredTool {
+            #body
+        }
+    };
+    let implementation = implement(&quote!(#rt::Tool), ident, ident.span(), declare);
     quote! {
         #(#cfgs)*
         const _: () = {
             #import
 
-            #[automatically_derived]
-            impl #rt::Tool for #ident {
-                fn declare() -> #rt::DeclaredTool {
-                    #body
-                }
-            }
+            #implementation
         };
+    }
+}
+
+/// `impl .. for ..`; that there are two of them is shown at `span`, not under the attribute.
+pub(crate) fn implement(of: &TokenStream, ty: &impl ToTokens, span: Span, body: TokenStream) -> TokenStream {
+    let span = Span::mixed_site().located_at(span);
+    let word = Ident::new("impl", span);
+    let mut body = Group::new(Delimiter::Brace, body);
+    body.set_span(span);
+    quote! {
+        #[automatically_derived]
+        #word #of for #ty #body
     }
 }
 
@@ -51,11 +65,15 @@ pub(crate) fn structure(tool: &ToolFn) -> TokenStream {
     let cfgs = tool.function.cfgs();
     let vis = &tool.function.vis;
     let ident = &tool.function.sig.ident;
+    // Who has that name twice sees it there, not under the attribute.
+    let span = Span::mixed_site().located_at(ident.span());
+    let word = Ident::new("struct", span);
+    let braces = quote_spanned!(span=> {});
     quote! {
         #(#cfgs)*
         /// The tool made from the function of the same name.
         #[allow(non_camel_case_types, missing_debug_implementations)]
-        #vis struct #ident {}
+        #vis #word #ident #braces
     }
 }
 
@@ -90,7 +108,7 @@ pub(crate) fn declared(tool: &ToolFn, rt: &Runtime) -> TokenStream {
 }
 
 /// A line for each parameter. Its type is named nowhere else, so a bad one is reported once, under itself.
-fn param(param: &Param, rt: &Runtime) -> TokenStream {
+pub(crate) fn param(param: &Param, rt: &Runtime) -> TokenStream {
     let mut line = supplied(param, rt);
     if let Some(Keyed { key, value }) = &param.arg.default {
         let value = fit(value, rt);
@@ -101,10 +119,10 @@ fn param(param: &Param, rt: &Runtime) -> TokenStream {
 }
 
 /// Its name, its description, and by its type who supplies it.
-pub(crate) fn supplied(param: &Param, rt: &Runtime) -> TokenStream {
+fn supplied(param: &Param, rt: &Runtime) -> TokenStream {
     let name = &param.name;
     let ty = &param.ty;
-    let span = ty.span();
+    let span = types::name_of(ty);
     let spanned = rt.at(span);
     if let Some(description) = &param.description {
         quote_spanned!(span=> #spanned::Param::<#ty>::of(#name, #description))
@@ -214,7 +232,7 @@ fn run(tool: &ToolFn, rt: &Runtime) -> TokenStream {
     let ident = &sig.ident;
     let returned = match &sig.output {
         ReturnType::Default => ident.span(),
-        ReturnType::Type(_, ty) => ty.span(),
+        ReturnType::Type(_, ty) => types::name_of(ty),
     };
     let function = match tool.place {
         Place::Free => quote!(#ident),
@@ -222,17 +240,21 @@ fn run(tool: &ToolFn, rt: &Runtime) -> TokenStream {
     };
     let this = tool.receiver.iter().map(|_| {
         let this = this(tool);
-        quote!(&#this)
+        quote_spanned!(this.span()=> &#this)
     });
     let arguments = tool
         .params
         .iter()
         .map(|param| binding(&param.ident).into_token_stream());
     let arguments = this.chain(arguments);
-    let rt = rt.at(returned);
-    let called = quote!(#function(#(#arguments),*).await);
-    let answer = quote_spanned!(returned=> #rt::Output(#called).respond());
+    let answer = answer(&quote!(#function(#(#arguments),*).await), returned, rt);
     quote_spanned!(ident.span()=> async move { #answer })
+}
+
+/// Answers with a returned value; what is wrong with its type is shown at `span`.
+pub(crate) fn answer(value: &TokenStream, span: Span, rt: &Runtime) -> TokenStream {
+    let rt = rt.at(span);
+    quote_spanned!(span=> #rt::Output(#value).respond())
 }
 
 /// A parameter's name, out of reach of everything that the user wrote.
@@ -248,5 +270,9 @@ fn this(tool: &ToolFn) -> Ident {
     while tool.params.iter().any(|param| param.ident == name) {
         name.push('_');
     }
-    Ident::new(&name, Span::mixed_site())
+    // What it is borrowed for too long is shown at the function's name.
+    Ident::new(
+        &name,
+        Span::mixed_site().located_at(tool.function.sig.ident.span()),
+    )
 }

@@ -1,6 +1,6 @@
 //! The `impl` block under `#[tools]`: its tools, and the rest as it was.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Generics, Token, Type, WhereClause, braced, token};
@@ -70,7 +70,12 @@ impl Parse for Item {
         let mut other = TokenStream::new();
         while !input.is_empty() {
             let token: TokenTree = input.parse()?;
-            let last = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ';');
+            let last = match &token {
+                TokenTree::Punct(punct) => punct.as_char() == ';',
+                // The rest of it, should there be more, is read as another item and written after it.
+                TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+                _ => false,
+            };
             token.to_tokens(&mut other);
             if last {
                 break;
@@ -115,4 +120,18 @@ impl ToTokens for Item {
             Self::Other(attrs, other) => tokens.extend(quote!(#(#attrs)* #other)),
         }
     }
+}
+
+/// The macro that an item calls.
+pub(crate) fn called(item: &TokenStream) -> Option<Ident> {
+    let mut called = None;
+    for token in item.clone() {
+        match token {
+            TokenTree::Ident(ident) => called = Some(ident),
+            TokenTree::Punct(punct) if punct.as_char() == ':' => {}
+            TokenTree::Punct(punct) if punct.as_char() == '!' => return called,
+            _ => return None,
+        }
+    }
+    None
 }

@@ -3,11 +3,47 @@
 use proc_macro2::{Span, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::parse::ParseStream;
+use syn::spanned::Spanned as _;
 use syn::{Expr, Ident, Lit, LitBool, LitStr, Token};
 
 use crate::doc::Text;
 use crate::errors::Errors;
 use crate::suggest;
+
+pub(crate) const TOOL_KEYS: &[&str] = &[
+    "name",
+    "description",
+    "rename_all",
+    "strict",
+    "title",
+    "read_only",
+    "destructive",
+    "idempotent",
+    "timeout",
+    "errors",
+    "input_examples",
+    "crate",
+];
+
+pub(crate) const ARG_KEYS: &[&str] = &[
+    "name",
+    "description",
+    "default",
+    "range",
+    "length",
+    "pattern",
+    "values",
+    "not_blank",
+    "example",
+    "strict",
+    "case_sensitive",
+];
+
+/// Each attribute, its keys, and where it stands.
+const KEYS: [(&str, &[&str], &str); 2] = [
+    ("tool", TOOL_KEYS, "the function"),
+    ("arg", ARG_KEYS, "a parameter"),
+];
 
 /// A key with what follows it.
 pub(crate) struct Entry<'a> {
@@ -25,7 +61,7 @@ pub(crate) fn each(
 ) {
     let mut seen: Vec<&str> = Vec::new();
     while !input.is_empty() {
-        let result = key(input, of).and_then(|key| match known.iter().find(|word| key == **word) {
+        let result = key(input, of, known).and_then(|key| match known.iter().find(|word| key == **word) {
             None => Err(unknown(&key, of, known)),
             Some(word) if seen.contains(word) => {
                 Err(syn::Error::new(key.span(), format!("`{word}` is given twice")))
@@ -46,17 +82,37 @@ pub(crate) fn each(
     }
 }
 
-fn key(input: ParseStream<'_>, of: &str) -> syn::Result<Ident> {
+fn key(input: ParseStream<'_>, of: &str, known: &[&str]) -> syn::Result<Ident> {
     let span = input.span();
-    Ident::parse_any(input).map_err(|_| syn::Error::new(span, format!("expected a key of `#[{of}(..)]`")))
+    Ident::parse_any(input).map_err(|_| {
+        let message = match input.parse::<LitStr>() {
+            Ok(text) if known.contains(&"description") => {
+                let text = text.token();
+                format!("a text needs its key; write `description = {text}` or `name = {text}`")
+            }
+            _ => format!("expected a key of `#[{of}(..)]`; it has `{}`", known.join("`, `")),
+        };
+        syn::Error::new(span, message)
+    })
 }
 
 fn unknown(key: &Ident, of: &str, known: &[&str]) -> syn::Error {
-    let message = match suggest::meant(&key.to_string(), known) {
-        Some(word) => format!("`#[{of}]` has no `{key}`; did you mean `{word}`?"),
-        None => format!("`#[{of}]` has no `{key}`; it has `{}`", known.join("`, `")),
+    let written = key.to_string();
+    let message = match (suggest::meant(&written, known), elsewhere(&written, of)) {
+        (_, Some(elsewhere)) => format!("`#[{of}]` has no `{key}`; {elsewhere}"),
+        (Some(word), None) => format!("`#[{of}]` has no `{key}`; did you mean `{word}`?"),
+        (None, None) => format!("`#[{of}]` has no `{key}`; it has `{}`", known.join("`, `")),
     };
     syn::Error::new(key.span(), message)
+}
+
+/// Where a key belongs that another attribute has.
+fn elsewhere(key: &str, of: &str) -> Option<String> {
+    let has = |(attribute, keys, place): &(&str, &[&str], &str)| {
+        (*attribute != of && keys.contains(&key))
+            .then(|| format!("it belongs on {place}, into `#[{attribute}(..)]`"))
+    };
+    KEYS.iter().find_map(has)
 }
 
 fn end_of_entry(entry: &Entry<'_>) -> syn::Result<()> {
@@ -95,9 +151,8 @@ impl Entry<'_> {
         })
     }
 
-    /// `key = ".."`.
-    pub(crate) fn literal(&self) -> syn::Result<LitStr> {
-        let form = "\"..\"";
+    /// `key = ".."`; `form` shows what such a text looks like.
+    pub(crate) fn literal(&self, form: &str) -> syn::Result<LitStr> {
         self.equals(form)?;
         let span = self.input.span();
         self.input
@@ -119,6 +174,13 @@ impl Entry<'_> {
                     format!("expected a text; write `{} = \"..\"`", self.key),
                 )),
             },
+            Expr::Macro(call) if call.mac.path.is_ident("format") => Err(syn::Error::new(
+                call.mac.path.span(),
+                format!(
+                    "the {} is fixed when this is compiled; write `concat!(..)` or a constant",
+                    self.key
+                ),
+            )),
             computed => Ok(Text::Computed(quote::quote!(#computed))),
         }
     }
@@ -126,7 +188,13 @@ impl Entry<'_> {
     /// `key = <form>`, any expression.
     pub(crate) fn expr(&self, form: &str) -> syn::Result<Expr> {
         self.equals(form)?;
-        self.input.parse()
+        let expr: syn::Result<Expr> = self.input.parse();
+        expr.map_err(|error| {
+            syn::Error::new(
+                error.span(),
+                format!("expected a value here; write `{} = {form}`", self.key),
+            )
+        })
     }
 
     /// Takes the `=`, and makes sure that something follows.

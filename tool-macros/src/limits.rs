@@ -1,60 +1,101 @@
-//! A literal default against the limits beside it; other expressions are checked at registration.
-
-use std::fmt::Display;
+//! Literal values against the limits beside them; other expressions are checked at registration.
 
 use quote::ToTokens;
 use syn::{Expr, ExprRange, Lit, RangeLimits, UnOp};
 
-use crate::attr::ArgAttr;
+use crate::attr::{ArgAttr, Keyed};
 use crate::errors::Errors;
 
 pub(crate) fn check(arg: &ArgAttr, errors: &Errors) {
-    let limits = [("range", &arg.range), ("length", &arg.length)];
-    for (key, range) in limits {
+    if let Some(length) = &arg.length
+        && [&length.value.start, &length.value.end]
+            .into_iter()
+            .flatten()
+            .any(|end| is_no_length(end, errors))
+    {
+        return;
+    }
+    let limits = [
+        ("range", &arg.range, f64::NEG_INFINITY),
+        ("length", &arg.length, 0.0),
+    ];
+    for (key, range, least) in limits {
         if let Some(range) = range
             .as_ref()
-            .filter(|range| Limits::of(&range.value).are_empty())
+            .filter(|range| Limits::of(&range.value).are_empty(least))
         {
             errors.over(&range.value, format_args!("no value is in this `{key}`"));
             return;
         }
     }
-    let Some(default) = &arg.default else { return };
-    let Some(literal) = Literal::of(&default.value) else {
-        return;
+    if let Some(values) = &arg.values {
+        for (place, value) in values.value.elems.iter().enumerate() {
+            within(arg, "this value", value, errors);
+            let literal = Literal::of(value);
+            let earlier = values.value.elems.iter().take(place).map(Literal::of);
+            if literal.is_some() && earlier.into_iter().any(|earlier| earlier == literal) {
+                errors.over(value, "this value is already among the `values`");
+            }
+        }
+    }
+    for (name, value) in [("the default", &arg.default), ("the example", &arg.example)] {
+        if let Some(Keyed { value, .. }) = value {
+            within(arg, name, value, errors);
+            among(arg, name, value, errors);
+        }
+    }
+}
+
+/// A length is counted, so it is neither negative nor a fraction.
+fn is_no_length(end: &Expr, errors: &Errors) -> bool {
+    let wrong = match Literal::of(end) {
+        Some(Literal::Number(number)) => number < 0.0 || number.fract() != 0.0,
+        Some(_) => true,
+        None => false,
     };
-    let refuse = |limit: &dyn Display| {
-        errors.over(
-            &default.value,
-            format_args!("the default is outside of its own {limit}"),
-        );
+    if wrong {
+        errors.over(end, "a length is counted: 0, 1, 2 ..");
+    }
+    wrong
+}
+
+/// A literal value against the limits beside it.
+fn within(arg: &ArgAttr, name: &str, value: &Expr, errors: &Errors) {
+    let Some(literal) = Literal::of(value) else { return };
+    let outside = |key, range: &ExprRange| {
+        let range = written(key, range);
+        errors.over(value, format_args!("{name} is outside of its own {range}"));
     };
     if let Some(range) = &arg.range
         && literal
             .number()
             .is_some_and(|number| !Limits::of(&range.value).hold(number))
     {
-        refuse(&written("range", &range.value));
+        outside("range", &range.value);
     }
     if let (Some(length), Literal::Text(text)) = (&arg.length, &literal) {
-        #[allow(clippy::cast_precision_loss, reason = "no default is that long")]
+        #[allow(clippy::cast_precision_loss, reason = "no literal is that long")]
         if !Limits::of(&length.value).hold(text.chars().count() as f64) {
-            refuse(&written("length", &length.value));
+            outside("length", &length.value);
         }
     }
     if let (Some(_), Literal::Text(text)) = (&arg.not_blank, &literal)
         && text.trim().is_empty()
     {
         errors.over(
-            &default.value,
-            "the default is blank, and `not_blank` refuses that",
+            value,
+            format_args!("{name} is blank, and `not_blank` refuses that"),
         );
     }
-    if let Some(values) = &arg.values {
-        let known: Option<Vec<Literal>> = values.value.elems.iter().map(Literal::of).collect();
-        if known.is_some_and(|known| !known.contains(&literal)) {
-            refuse(&"`values`");
-        }
+}
+
+fn among(arg: &ArgAttr, name: &str, value: &Expr, errors: &Errors) {
+    let (Some(values), Some(literal)) = (&arg.values, Literal::of(value)) else {
+        return;
+    };
+    let known: Option<Vec<Literal>> = values.value.elems.iter().map(Literal::of).collect();
+    if known.is_some_and(|known| !known.contains(&literal)) {
+        errors.over(value, format_args!("{name} is outside of its own `values`"));
     }
 }
 
@@ -125,9 +166,10 @@ impl Limits {
                 .is_none_or(|most| number < most || (self.most_included && number <= most))
     }
 
-    fn are_empty(&self) -> bool {
-        match (self.least, self.most) {
-            (Some(least), Some(most)) => most < least || (most <= least && !self.most_included),
+    /// `least`: what no value is below anyway.
+    fn are_empty(&self, least: f64) -> bool {
+        match (self.least.unwrap_or(least), self.most) {
+            (least, Some(most)) => most < least || (most <= least && !self.most_included),
             _ => false,
         }
     }

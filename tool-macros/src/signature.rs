@@ -48,26 +48,63 @@ impl Function {
 }
 
 pub(crate) fn is_tool(attr: &Attribute) -> bool {
-    attr.path()
-        .segments
-        .last()
-        .is_some_and(|last| last.ident == "tool")
+    is(attr, "tool")
+}
+
+pub(crate) fn is_tools(attr: &Attribute) -> bool {
+    is(attr, "tools")
+}
+
+fn is(attr: &Attribute, name: &str) -> bool {
+    attr.path().segments.last().is_some_and(|last| last.ident == name)
+}
+
+/// Whether the parameters of a function that is no tool say what only a tool's can; that is taken away.
+pub(crate) fn describes(sig: &mut Signature) -> bool {
+    let mut described = false;
+    for input in &mut sig.inputs {
+        attrs_of(input).retain(|attr| {
+            let ours = attr.path().is_ident("doc") || attr.path().is_ident("arg");
+            described |= ours;
+            !ours
+        });
+    }
+    described
 }
 
 /// Takes the attributes away that only this crate understands, and with them what rustc allows on no parameter.
 pub(crate) fn clean(input: &mut FnArg) -> Vec<Attribute> {
-    let attrs = match input {
-        FnArg::Receiver(receiver) => &mut receiver.attrs,
-        FnArg::Typed(typed) => &mut typed.attrs,
-    };
-    attrs
+    attrs_of(input)
         .extract_if(.., |attr| {
-            ["doc", "arg", "cfg", "cfg_attr"]
-                .iter()
-                .any(|ours| attr.path().is_ident(ours))
+            is_tool(attr) || OF_PARAMETERS.iter().any(|ours| attr.path().is_ident(ours))
         })
         .collect()
 }
+
+fn attrs_of(input: &mut FnArg) -> &mut Vec<Attribute> {
+    match input {
+        FnArg::Receiver(receiver) => &mut receiver.attrs,
+        FnArg::Typed(typed) => &mut typed.attrs,
+    }
+}
+
+/// Ours; what rustc allows on no parameter; and what is written by mistake for ours.
+const OF_PARAMETERS: [&str; 14] = [
+    "arg",
+    "doc",
+    "cfg",
+    "cfg_attr",
+    "args",
+    "argument",
+    "default",
+    "description",
+    "field",
+    "param",
+    "parameter",
+    "schemars",
+    "serde",
+    "tools",
+];
 
 impl ToTokens for Function {
     fn to_tokens(&self, tokens: &mut TokenStream) {

@@ -24,6 +24,18 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("examples", "input_examples"),
     ("examples", "example"),
     ("error", "errors"),
+    ("krate", "crate"),
+    ("path", "crate"),
+    ("runtime", "crate"),
+    ("is_read_only", "read_only"),
+    ("readonly_hint", "read_only"),
+    ("read_only_hint", "read_only"),
+    ("destructive_hint", "destructive"),
+    ("idempotent_hint", "idempotent"),
+    ("default_value", "default"),
+    ("choices", "values"),
+    ("options", "values"),
+    ("allowed", "values"),
 ];
 
 /// The known word that was most likely meant.
@@ -33,6 +45,11 @@ pub(crate) fn meant<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
         .filter(|(from, _)| from.eq_ignore_ascii_case(written))
         .find_map(|(_, to)| known.iter().find(|word| *word == to));
     if let Some(word) = synonym {
+        return Some(word);
+    }
+    // A word begun, as an editor shows it, or one that goes on.
+    let begun = |word: &&&str| written.len() >= 3 && word.starts_with(written);
+    if let Some(word) = known.iter().find(begun) {
         return Some(word);
     }
     let (distance, word) = known
@@ -81,6 +98,8 @@ mod tests {
         assert_eq!(meant("readOnly", &known), Some("read_only"));
         assert_eq!(meant("desc", &known), Some("description"));
         assert_eq!(meant("Name", &known), Some("name"));
+        assert_eq!(meant("descr", &known), Some("description"));
+        assert_eq!(meant("de", &known), None);
         assert_eq!(meant("zebra", &known), None);
     }
 }

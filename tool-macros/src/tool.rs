@@ -5,17 +5,17 @@ use quote::quote;
 
 use crate::ast::{Place, ToolFn};
 use crate::attr::ToolAttr;
+use crate::bare::{self, Kind, bare};
 use crate::check::check;
 use crate::errors::Errors;
 use crate::expand::expand;
 use crate::fallback::fallback;
-use crate::item;
 use crate::signature::Function;
 
 pub(crate) fn tool(attr: TokenStream, item: &TokenStream) -> TokenStream {
     let function = match syn::parse2::<Function>(item.clone()) {
         Ok(function) => function,
-        Err(error) => return no_function(item, &error),
+        Err(error) => return no_function(attr, item, &error),
     };
     let errors = Errors::new();
     let attr = ToolAttr::parse(attr, &errors);
@@ -27,31 +27,32 @@ pub(crate) fn tool(attr: TokenStream, item: &TokenStream) -> TokenStream {
     }
 }
 
-/// Something else than a function: it stays as it is.
-fn no_function(item: &TokenStream, error: &syn::Error) -> TokenStream {
-    let error = match item::keyword(item) {
-        Some(keyword) if keyword == "impl" => syn::Error::new(
+/// Something else than a function, or half of one: it stays as it is.
+fn no_function(attr: TokenStream, item: &TokenStream, error: &syn::Error) -> TokenStream {
+    let error = match bare::kind(item) {
+        Kind::Function(function) => return half_typed(attr, *function),
+        Kind::Other(keyword) if keyword == "impl" => syn::Error::new(
             keyword.span(),
             "`#[tool]` belongs on the methods; write `#[tools]` on the `impl` block",
         ),
-        Some(keyword) if OTHERS.iter().any(|other| keyword == other) => {
+        Kind::Other(keyword) => {
             syn::Error::new(keyword.span(), "a tool is an `async fn`; put `#[tool]` on one")
         }
-        _ => error.clone(),
+        Kind::Unknown => error.clone(),
     };
+    let item = bare(item.clone());
     let error = error.to_compile_error();
     quote!(#item #error)
 }
 
-/// What begins an item that is no function.
-const OTHERS: [&str; 9] = [
-    "enum",
-    "macro_rules",
-    "mod",
-    "static",
-    "struct",
-    "trait",
-    "type",
-    "union",
-    "use",
-];
+/// The function as far as it goes; rustc, too, finds it half-typed, and has said so.
+fn half_typed(attr: TokenStream, function: Function) -> TokenStream {
+    let errors = Errors::new();
+    errors.leave_to_rustc();
+    let attr = ToolAttr::parse(attr, &errors);
+    let tool = ToolFn::read(Place::Free, function, attr, &errors);
+    match errors.finish() {
+        Ok(()) => expand(&tool),
+        Err(refused) => fallback(&tool, &refused),
+    }
+}

@@ -12,6 +12,7 @@ const _: () = {
     #[automatically_derived]
     impl __rt::Tool for delete {
         fn declare() -> __rt::DeclaredTool {
+            let _ = |returned: std::io::Result<()>| __rt::Output(returned).respond();
             loop {}
         }
     }
