@@ -151,25 +151,23 @@ impl<'s> Coercer<'s> {
         around: Around,
         exclusive: bool,
     ) -> Choice {
+        // What is tried exactly for the sake of a strict call has to be one only as well.
+        let is_strict = around.rigor == Rigor::Strict || (around.rigor == Rigor::Exact && around.denies);
+        if exclusive && is_strict {
+            match self.valid(node, trials, at, around).as_slice() {
+                [] => {}
+                [only] => return Choice::Fits(*only),
+                _ => return Choice::Several,
+            }
+        }
         let exact = Around {
             rigor: Rigor::Exact,
             ..around
         };
-        // What is tried exactly for the sake of a strict call has to be one only as well.
-        let is_strict = around.rigor == Rigor::Strict || (around.rigor == Rigor::Exact && around.denies);
-        let mut conforming = None;
         for trial in trials {
             if self.weight(node, *trial, at, exact) == Tally::default() {
-                match conforming.replace(*trial) {
-                    Some(_) => return Choice::Several,
-                    // JSON Schema's `oneOf` is broken by a second one; leniently the first is meant.
-                    None if !exclusive || !is_strict => return Choice::Fits(*trial),
-                    None => {}
-                }
+                return Choice::Fits(*trial);
             }
-        }
-        if let Some(only) = conforming {
-            return Choice::Fits(only);
         }
         let tallies: Vec<_> = trials
             .iter()
@@ -204,6 +202,17 @@ impl<'s> Coercer<'s> {
         } else {
             Choice::Several
         }
+    }
+
+    /// The first two that JSON Schema takes the value for: a second one breaks its `oneOf`, where leniently the first
+    /// is meant.
+    fn valid(&mut self, node: &Node<'_>, trials: &[Trial], at: &Path<'_>, around: Around) -> Vec<Trial> {
+        let strict = Around {
+            rigor: Rigor::Strict,
+            ..around
+        };
+        let takes = |trial: &&Trial| self.weight(node, **trial, at, strict).errors == 0;
+        trials.iter().filter(takes).take(2).copied().collect()
     }
 
     /// Whether a trial makes trials of its own.

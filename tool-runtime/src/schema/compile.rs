@@ -1,9 +1,11 @@
 //! JSON Schema → [`Shape`]: 2020-12 and draft-07 alike.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use serde_json::{Map, Value};
+use regex_lite::Regex;
+use serde_json::{Map, Value, json};
 
 use super::alternatives::{self, Union};
 use super::check::{SchemaError, Unenforced, check, is_annotation};
@@ -201,6 +203,7 @@ impl Compiler<'_> {
             Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),
         };
+        let patterns = limits::key_patterns(keywords);
         let mut object = Object {
             rest: self.rest(keywords.get("additionalProperties"))?,
             is_free: !words.into_iter().any(|word| keywords.contains_key(word)),
@@ -208,14 +211,16 @@ impl Compiler<'_> {
             max: limits::counted(keywords, "maxProperties"),
             ..Object::default()
         };
-        for (name, schema) in named(keywords, "properties") {
+        for (name, schema) in limits::named(keywords, "properties") {
+            let has_default = schema.get("default").is_some();
+            let schema = with_patterns(name, schema, &patterns);
             object.properties.push(Property {
                 name: name.as_str().into(),
                 is_written_as_is: plain(name.as_bytes()) == name.len(),
                 folded: fold(name),
-                form: self.request(schema)?,
+                form: self.request(&schema)?,
                 required: required.contains(&name.as_str()),
-                has_default: schema.get("default").is_some(),
+                has_default,
             });
         }
         object.index();
@@ -227,11 +232,11 @@ impl Compiler<'_> {
             .collect();
         object.also_required.sort();
         object.also_required.dedup();
-        for (pattern, schema) in named(keywords, "patternProperties") {
-            match regex_lite::Regex::new(pattern) {
-                Ok(regex) => object.patterns.push((regex, self.request(schema)?)),
+        for (regex, schema) in patterns {
+            match regex {
+                Some(regex) => object.patterns.push((regex, self.request(schema)?)),
                 // Not understood, so any key may match it: better too lenient than to refuse what fits.
-                Err(_) => object.rest = Rest::Any,
+                None => object.rest = Rest::Any,
             }
         }
         let says = !object.is_free
@@ -254,15 +259,22 @@ impl Compiler<'_> {
     }
 }
 
-fn named<'k>(
-    keywords: &'k Map<String, Value>,
-    keyword: &str,
-) -> impl Iterator<Item = (&'k String, &'k Value)> {
-    keywords
-        .get(keyword)
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
+/// What a declared property has to be: what `patternProperties` say of its name as well.
+fn with_patterns<'k>(
+    name: &str,
+    schema: &'k Value,
+    patterns: &[(Option<Regex>, &'k Value)],
+) -> Cow<'k, Value> {
+    let matches = |regex: &Option<Regex>| regex.as_ref().is_some_and(|regex| regex.is_match(name));
+    let also = patterns
+        .iter()
+        .filter(|(regex, _)| matches(regex))
+        .map(|(_, schema)| *schema);
+    let all: Vec<&Value> = std::iter::once(schema).chain(also).collect();
+    match all.as_slice() {
+        [_] => Cow::Borrowed(schema),
+        all => Cow::Owned(json!({ "allOf": all })),
+    }
 }
 
 fn declared_types(keywords: &Map<String, Value>) -> Types {

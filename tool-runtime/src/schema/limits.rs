@@ -136,6 +136,26 @@ pub(super) fn flag(keywords: &Map<String, Value>, keyword: &str) -> bool {
     keywords.get(keyword).and_then(Value::as_bool).unwrap_or(false)
 }
 
+/// `patternProperties`; `None` for a pattern that is not understood.
+pub(super) fn key_patterns(keywords: &Map<String, Value>) -> Vec<(Option<Regex>, &Value)> {
+    let patterns = named(keywords, "patternProperties");
+    patterns
+        .map(|(pattern, schema)| (Regex::new(pattern).ok(), schema))
+        .collect()
+}
+
+/// Schemas by name.
+pub(super) fn named<'k>(
+    keywords: &'k Map<String, Value>,
+    keyword: &str,
+) -> impl Iterator<Item = (&'k String, &'k Value)> {
+    keywords
+        .get(keyword)
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+}
+
 /// A limit that counts something.
 pub(super) fn count(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {

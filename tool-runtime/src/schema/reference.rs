@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::subschemas;
+
 /// Where a reference leads.
 pub(super) enum Target<'s> {
     /// To this schema, at this JSON Pointer.
@@ -44,19 +46,9 @@ fn anchored<'s>(root: &'s Value, name: &str) -> Option<(&'s Value, String)> {
         if value.get("$anchor").and_then(Value::as_str).or(id) == Some(name) {
             return Some((value, at));
         }
-        match value {
-            Value::Object(entries) => {
-                let entries = entries
-                    .iter()
-                    .map(|(key, entry)| (entry, super::pointer::join(&at, key)));
-                open.extend(entries);
-            }
-            Value::Array(items) => {
-                let items = items.iter().enumerate();
-                open.extend(items.map(|(place, item)| (item, super::pointer::join(&at, &place.to_string()))));
-            }
-            _ => {}
-        }
+        // A constant may look like a schema with a name, and is none.
+        let inside = subschemas::children(value).into_iter();
+        open.extend(inside.map(|(steps, schema)| (schema, at.clone() + &steps)));
     }
     None
 }
