@@ -1,0 +1,256 @@
+//! What of the official suite is not asked, and why: keywords that are not enforced, and differences that are meant.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+/// Keywords that are not enforced. Registration warns of each of them, once for each place.
+const KEYWORDS: [(&str, &str); 15] = [
+    ("not", "what a value must not be cannot be coerced towards"),
+    ("if", "a condition decides about what coercion may still change"),
+    ("then", "see `if`"),
+    ("else", "see `if`"),
+    ("contains", "not wanted by tools"),
+    ("minContains", "see `contains`"),
+    ("maxContains", "see `contains`"),
+    ("propertyNames", "keys of maps are limited by `patternProperties`"),
+    ("dependentRequired", "a condition, see `if`"),
+    ("dependentSchemas", "a condition, see `if`"),
+    ("dependencies", "draft-07's word for the two before"),
+    ("unevaluatedItems", "depends on what other keywords saw"),
+    ("unevaluatedProperties", "depends on what other keywords saw"),
+    (
+        "$dynamicRef",
+        "means another schema at every place it is used from",
+    ),
+    ("$dynamicAnchor", "see `$dynamicRef`"),
+];
+
+/// Files of `optional` whose subject is enforced here. The others are about formats and contents (annotations here),
+/// drafts mixed in one schema, and keywords from above.
+pub const OPTIONAL: [&str; 5] = [
+    "bignum",
+    "float-overflow",
+    "non-bmp-regex",
+    "ecmascript-regex",
+    "unknownKeyword",
+];
+
+/// Cases that are answered otherwise, by the end of their file's name, the beginning of their group's, and their own
+/// (`""`: the whole group).
+const DIFFERENCES: [(&str, &str, &str, Why); 29] = [
+    ("/refRemote", "", "", Why::Remote),
+    (
+        "/dynamicRef",
+        "$ref to $dynamicRef finds detached",
+        "",
+        Why::Remote,
+    ),
+    ("/defs", "validate definition against metaschema", "", Why::Remote),
+    (
+        "/definitions",
+        "validate definition against metaschema",
+        "",
+        Why::Remote,
+    ),
+    ("/ref", "remote ref, containing refs itself", "", Why::Remote),
+    (
+        "2020-12/anchor",
+        "Location-independent identifier with absolute URI",
+        "",
+        Why::Identified,
+    ),
+    (
+        "2020-12/anchor",
+        "Location-independent identifier with base URI change",
+        "",
+        Why::Identified,
+    ),
+    (
+        "2020-12/anchor",
+        "same $anchor with different base uri",
+        "",
+        Why::Identified,
+    ),
+    (
+        "/ref",
+        "Recursive references between schemas",
+        "",
+        Why::Identified,
+    ),
+    ("/ref", "refs with relative uris and defs", "", Why::Identified),
+    (
+        "/ref",
+        "relative refs with absolute uris and defs",
+        "",
+        Why::Identified,
+    ),
+    ("/ref", "order of evaluation: $id and $ref", "", Why::Identified),
+    (
+        "/ref",
+        "order of evaluation: $id and $anchor and $ref",
+        "",
+        Why::Identified,
+    ),
+    ("/ref", "URN ref with nested pointer ref", "", Why::Identified),
+    ("/ref", "ref with absolute-path-reference", "", Why::Identified),
+    ("/ref", "$ref prevents a sibling $id", "", Why::Identified),
+    (
+        "/ref",
+        "Location-independent identifier with base URI change",
+        "",
+        Why::Identified,
+    ),
+    (
+        "draft7/ref",
+        "ref overrides any sibling keywords",
+        "ref valid, maxItems ignored",
+        Why::Shown,
+    ),
+    (
+        "/vocabulary",
+        "schema that uses custom metaschema",
+        "",
+        Why::Shown,
+    ),
+    (
+        "/optional/bignum",
+        "integer",
+        "a bignum is an integer",
+        Why::SixtyFourBits,
+    ),
+    (
+        "/optional/bignum",
+        "integer",
+        "a negative bignum is an integer",
+        Why::SixtyFourBits,
+    ),
+    (
+        "/optional/float-overflow",
+        "all integers are multiples of 0.5",
+        "",
+        Why::SixtyFourBits,
+    ),
+    (
+        "/optional/ecmascript-regex",
+        "ECMA 262 regex escapes control codes with \\c and upper",
+        "",
+        Why::NotUnderstood,
+    ),
+    (
+        "/optional/ecmascript-regex",
+        "ECMA 262 regex escapes control codes with \\c and lower",
+        "",
+        Why::NotUnderstood,
+    ),
+    (
+        "/optional/ecmascript-regex",
+        "patterns always use unicode semantics with pattern",
+        "",
+        Why::NotUnderstood,
+    ),
+    (
+        "/optional/ecmascript-regex",
+        "pattern with non-ASCII digits",
+        "",
+        Why::NotUnderstood,
+    ),
+    (
+        "/optional/ecmascript-regex",
+        "patternProperties with non-ASCII digits",
+        "",
+        Why::NotUnderstood,
+    ),
+    (
+        "/optional/ecmascript-regex",
+        "ECMA 262 \\s matches whitespace",
+        "",
+        Why::OnlyAscii,
+    ),
+    (
+        "/optional/ecmascript-regex",
+        "ECMA 262 \\S matches everything but whitespace",
+        "",
+        Why::OnlyAscii,
+    ),
+];
+
+/// Why an answer is another one.
+#[derive(Debug, Clone, Copy)]
+enum Why {
+    /// The schema refers to another document. That is refused at registration, and nothing is fetched.
+    Remote,
+    /// References lead by pointer, by anchor and by the schema's own `$id`, not by an `$id` inside it.
+    Identified,
+    /// What a model is shown is enforced: also beside a draft-07 `$ref`, also when another document says otherwise.
+    Shown,
+    /// Integers have 64 bits.
+    SixtyFourBits,
+    /// The pattern is not understood. Registration warns of it.
+    NotUnderstood,
+    /// `\s` is the white space of ASCII.
+    OnlyAscii,
+}
+
+/// The rows above, and which of them were needed.
+#[derive(Debug, Default)]
+pub struct Exclusions {
+    used: BTreeSet<usize>,
+    keywords: BTreeSet<&'static str>,
+}
+
+impl Exclusions {
+    /// Whether a schema says something that is not enforced.
+    pub fn has_keyword(&mut self, schema: &Value) -> bool {
+        let mut found = BTreeSet::new();
+        keywords(schema, &mut found);
+        let is_excluded = !found.is_empty();
+        self.keywords.append(&mut found);
+        is_excluded
+    }
+
+    /// Whether a case is among the differences; a group's with `""` for a case.
+    pub fn names(&mut self, file: &str, group: &str, case: &str) -> bool {
+        let row = DIFFERENCES.iter().position(|(its_file, its_group, its_case, _)| {
+            file.ends_with(its_file)
+                && group.starts_with(its_group)
+                && (its_case.is_empty() || *its_case == case)
+        });
+        self.used.extend(row);
+        row.is_some()
+    }
+
+    /// Rows that nothing needs (any more).
+    pub fn unused(&self) -> BTreeSet<String> {
+        let rows = DIFFERENCES
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| !self.used.contains(place));
+        let keywords = KEYWORDS
+            .iter()
+            .filter(|(keyword, _)| !self.keywords.contains(keyword));
+        rows.map(|(_, row)| format!("{row:?}"))
+            .chain(keywords.map(|row| format!("{row:?}")))
+            .collect()
+    }
+}
+
+/// The keywords of the first table that a schema has anywhere.
+fn keywords(schema: &Value, found: &mut BTreeSet<&'static str>) {
+    for (keyword, value) in schema.as_object().into_iter().flatten() {
+        found.extend(
+            KEYWORDS
+                .iter()
+                .map(|(known, _)| *known)
+                .filter(|known| known == keyword),
+        );
+        match (keyword.as_str(), value) {
+            ("const" | "enum" | "default" | "examples", _) => {}
+            ("properties" | "patternProperties" | "$defs" | "definitions", Value::Object(named)) => {
+                named.values().for_each(|schema| keywords(schema, found));
+            }
+            (_, Value::Array(schemas)) => schemas.iter().for_each(|schema| keywords(schema, found)),
+            (_, schema) => keywords(schema, found),
+        }
+    }
+}
