@@ -96,6 +96,21 @@ fn schemas_that_double_are_refused_or_shared() {
     register(&mut registry, &parts, &levels(14, ten, object)).expect("the tool is sound");
 }
 
+/// What two schemas say of a property of theirs: both again, and so on.
+#[test]
+fn schemas_that_extend_each_other_are_compiled() {
+    let both = |one: &str, other: &str| json!({ "allOf": [{ "$ref": one }, { "$ref": other }] });
+    let (left, right) = ("#/$defs/Left", "#/$defs/Right");
+    let definitions = json!({
+        "Left": { "type": "object", "properties": { "a": both(left, right), "n": { "minimum": 1 } } },
+        "Right": { "type": "object", "properties": { "a": both(right, left), "n": { "maximum": 2 } } },
+    });
+    let text = r#"{"x":{"a":{"a":{"n":1,"a":{"n":3}}},"n":0}}"#;
+    let (errors, _) = told(&both(left, right), &definitions, text);
+    let places: Vec<_> = errors.iter().map(|error| error.path.as_str()).collect();
+    assert_eq!(places, ["/x/a/a/a/n", "/x/n"]);
+}
+
 #[test]
 fn unions_on_every_level_do_not_overflow_the_stack() {
     for keyword in ["anyOf", "oneOf"] {

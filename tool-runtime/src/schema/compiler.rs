@@ -59,7 +59,7 @@ impl Compiler<'_> {
         {
             return self.enqueue(schema);
         }
-        let text = schema.to_string();
+        let text = text(schema);
         if let Some(known) = self.by_text.get(&text) {
             return Ok(*known);
         }
@@ -139,6 +139,14 @@ impl Compiler<'_> {
         }
         Ok(flat)
     }
+}
+
+/// What is the same for schemas that say the same, in whatever order `allOf` lists it.
+fn text(schema: &Value) -> String {
+    let mut parts: Vec<String> = merge::parts(schema).into_iter().map(Value::to_string).collect();
+    parts.sort_unstable();
+    parts.dedup();
+    parts.join("\n")
 }
 
 /// The reference of a schema that says nothing else.

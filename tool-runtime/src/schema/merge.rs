@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::check::is_annotation;
 use super::decimal::Decimal;
@@ -106,12 +106,36 @@ fn combine_named(left: &Value, right: &Value) -> Option<Value> {
     let mut combined = left.as_object()?.clone();
     for (name, schema) in right.as_object()? {
         let both = match combined.get(name) {
-            Some(other) if other != schema => serde_json::json!({ "allOf": [other, schema] }),
+            Some(other) if other != schema => all_of(other, schema),
             _ => schema.clone(),
         };
         combined.insert(name.clone(), both);
     }
     Some(Value::Object(combined))
+}
+
+/// `allOf` of two schemas, each part once: where a schema leads back to itself, the parts are the same ones again, and
+/// the compilation ends.
+fn all_of(left: &Value, right: &Value) -> Value {
+    let mut parts = parts(left);
+    let more = self::parts(right).into_iter();
+    for part in more {
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    json!({ "allOf": parts })
+}
+
+/// The parts of a schema that is nothing but an `allOf`.
+pub(super) fn parts(schema: &Value) -> Vec<&Value> {
+    match schema
+        .as_object()
+        .map(|keywords| (keywords.len(), keywords.get("allOf")))
+    {
+        Some((1, Some(Value::Array(all)))) => all.iter().flat_map(parts).collect(),
+        _ => vec![schema],
+    }
 }
 
 #[cfg(test)]
@@ -136,6 +160,19 @@ mod tests {
         let right = json!({ "properties": { "a": { "type": "string" } } });
         let expected =
             json!({ "properties": { "a": { "allOf": [{ "minLength": 1 }, { "type": "string" }] } } });
+        assert_eq!(both(&left, &right), Some(expected));
+    }
+
+    #[test]
+    fn what_has_to_be_three_is_listed_flat_and_once() {
+        let (a, b, c) = (
+            json!({ "minLength": 1 }),
+            json!({ "maxLength": 5 }),
+            json!({ "$ref": "#" }),
+        );
+        let left = json!({ "properties": { "x": { "allOf": [a, { "allOf": [b] }] } } });
+        let right = json!({ "properties": { "x": { "allOf": [b, c] } } });
+        let expected = json!({ "properties": { "x": { "allOf": [a, b, c] } } });
         assert_eq!(both(&left, &right), Some(expected));
     }
 
