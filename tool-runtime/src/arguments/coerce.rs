@@ -31,6 +31,8 @@ pub(crate) struct Coercer<'s> {
     pub(super) most_work: usize,
     /// How much of the stack is used by what stands at no other place than its parent.
     pub(super) steps: usize,
+    /// Whether the parts of a conjunction are being asked if they agree.
+    agreeing: bool,
 }
 
 /// More steps than honest arguments need: with [`depth::MOST`] levels between, they take less than 2 MiB of stack.
@@ -52,6 +54,7 @@ impl<'s> Coercer<'s> {
             memo: Memo::default(),
             most_work: size.saturating_mul(WORK_PER_VALUE).saturating_add(MOST_WORK),
             steps: 0,
+            agreeing: false,
         }
     }
 
@@ -271,8 +274,8 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    /// All of several: each sees what the ones before made of the value.
-    fn parts<'a>(
+    /// All of several: each sees what the ones before made of the value, and in the end all have to agree.
+    pub(super) fn parts<'a>(
         &mut self,
         node: &Node<'a>,
         parts: &[FormId],
@@ -288,11 +291,40 @@ impl<'s> Coercer<'s> {
             };
             current = changed.or(current);
         }
+        if let Some(taken) = &current
+            && self.report.tally.errors == mark.tally.errors
+            && !self.apart(|this| this.agree(taken, parts, at, around))
+        {
+            self.report.rewind(mark);
+            self.report.refuse(at, || {
+                let shown = wording::shown(node);
+                let message = format!(
+                    "{shown} is read in one way here and in another there; send what needs no reading"
+                );
+                wording::refused(Code::AmbiguousValue, node, message)
+            });
+            return None;
+        }
         // What two parts both say is said once.
         let mut said = std::collections::HashSet::new();
         self.report
             .retain(mark, |issue| said.insert((issue.path.clone(), issue.code)));
         current
+    }
+
+    /// Whether all parts take a value as it is. Not asked again of the parts inside: that would double with each level.
+    fn agree(&mut self, node: &Node<'_>, parts: &[FormId], at: &Path<'_>, around: Around) -> bool {
+        if std::mem::replace(&mut self.agreeing, true) {
+            return true;
+        }
+        let mut changes = false;
+        let found = self.tally(|this| {
+            changes = parts
+                .iter()
+                .any(|part| this.fit(node, *part, at, around).is_some());
+        });
+        self.agreeing = false;
+        !changes && found.is_none_or(|found| found.errors == 0)
     }
 
     /// Runs something on nodes that will not live as long as those the memo knows.

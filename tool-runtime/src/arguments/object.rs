@@ -10,7 +10,7 @@ use super::report::Path;
 use super::rules::Rigor;
 use super::wording;
 use crate::issue::{Code, Issue};
-use crate::schema::shape::{Kind, Object, Property, Rest, fold};
+use crate::schema::shape::{FormId, Kind, Object, Property, Rest, fold};
 use crate::schema::types::Types;
 
 /// What becomes of a member.
@@ -214,7 +214,8 @@ impl<'s> Coercer<'s> {
             }
             Rest::Any => self.free(node, &at),
             Rest::Unsaid if object.is_free && !top => self.free(node, &at),
-            _ if self.is_known(key, around) => {}
+            // To JSON Schema `false` denies what another part of a conjunction knows, too; leniently that is no mistake.
+            rest if !(rest == Rest::Denied && around.denies) && self.is_known(key, around) => {}
             rest => {
                 self.free(node, &at);
                 let code = if top {
@@ -247,19 +248,16 @@ impl<'s> Coercer<'s> {
         at: &Path<'_>,
         around: Around,
     ) -> Option<Slot<'a>> {
-        let mut matching = object
+        let matching = object
             .patterns
             .iter()
             .filter(|(pattern, _)| pattern.is_match(key));
-        let (_, first) = matching.next()?;
-        let mut changed = self.fit(node, *first, at, around.entry());
-        for (_, form) in matching {
-            let again = match &changed {
-                Some(node) => self.apart(|this| this.fit(node, *form, at, around.entry())),
-                None => self.fit(node, *form, at, around.entry()),
-            };
-            changed = again.or(changed);
-        }
+        let forms: Vec<FormId> = matching.map(|(_, form)| *form).collect();
+        let changed = match forms.as_slice() {
+            [] => return None,
+            [only] => self.fit(node, *only, at, around.entry()),
+            all => self.parts(node, all, at, around.entry()),
+        };
         Some(changed.map_or(Slot::AsSent, Slot::Changed))
     }
 
