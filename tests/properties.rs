@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use tests::instances;
 use tests::random::Random;
-use tests::schemas::{self, Kinds, PROPERTIES};
+use tests::schemas::{self, Kinds};
+use tests::values::PROPERTIES;
 use tool_runtime::issue::Code;
 use tool_runtime::{Policy, RawArguments, ToolCall, ToolCallRequest, ToolDefinition, ToolRegistry};
 

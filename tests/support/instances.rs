@@ -1,12 +1,9 @@
 //! Random values: some that fit a schema, some that nearly do, some that do not.
 
-use serde_json::{Map, Number, Value, json};
+use serde_json::{Map, Value, json};
 
 use super::random::Random;
-use super::schemas::PROPERTIES;
-
-/// Keys that no schema declares; the first fits the pattern of `patternProperties`.
-const KEYS: [&str; 3] = ["n_1", "key-one", "Other"];
+use super::values::{KEYS, any, number, odd, text};
 
 /// A value that fits, as far as looking at one keyword at a time can tell.
 pub fn fitting(random: &mut Random, schema: &Value, root: &Value, depth: usize) -> Value {
@@ -15,10 +12,13 @@ pub fn fitting(random: &mut Random, schema: &Value, root: &Value, depth: usize) 
     }
     let mut again = |schema: &Value, random: &mut Random| fitting(random, schema, root, depth - 1);
     if let Some(target) = schema["$ref"].as_str() {
-        let target = root
-            .pointer(target.trim_start_matches('#'))
-            .unwrap_or(&Value::Null);
-        return again(target, random);
+        let found = match target.trim_start_matches('#') {
+            "here" => root
+                .pointer("/$defs/anchored")
+                .or(root.pointer("/definitions/anchored")),
+            pointer => root.pointer(pointer),
+        };
+        return again(found.unwrap_or(&Value::Null), random);
     }
     if let Some(constant) = schema.get("const") {
         return constant.clone();
@@ -50,7 +50,7 @@ pub fn fitting(random: &mut Random, schema: &Value, root: &Value, depth: usize) 
         _ => return any(random, 2),
     };
     match kind {
-        "integer" => json!(random.between(-6, 9)),
+        "integer" => json!(within(random, schema)),
         "number" => number(random),
         "string" => text(random),
         "boolean" => json!(random.one_in(2)),
@@ -58,52 +58,6 @@ pub fn fitting(random: &mut Random, schema: &Value, root: &Value, depth: usize) 
         "object" => object(random, schema, &mut again),
         _ => Value::Null,
     }
-}
-
-/// Any value at all.
-pub fn any(random: &mut Random, depth: usize) -> Value {
-    match random.below(if depth == 0 { 6 } else { 8 }) {
-        0 => json!(random.between(-6, 9)),
-        1 => number(random),
-        2 | 3 => text(random),
-        4 => json!(random.one_in(2)),
-        5 => Value::Null,
-        6 => (0..random.below(3)).map(|_| any(random, depth - 1)).collect(),
-        _ => {
-            let keys = [PROPERTIES[0], PROPERTIES[2], KEYS[0], KEYS[2]];
-            let keys = keys.into_iter().filter(|_| random.one_in(2)).collect::<Vec<_>>();
-            keys.into_iter()
-                .map(|key| (key.to_owned(), any(random, depth - 1)))
-                .collect()
-        }
-    }
-}
-
-/// A number with a fraction: one without is an integer, and whether it keeps its point is a question of its own.
-fn number(random: &mut Random) -> Value {
-    let quarters = f64::from(i32::try_from(random.between(-8, 12)).unwrap_or_default()) / 4.0;
-    match Number::from_f64(quarters) {
-        Some(number) if quarters.fract() != 0.0 => Value::Number(number),
-        _ => json!(random.between(-2, 3)),
-    }
-}
-
-fn text(random: &mut Random) -> Value {
-    json!(random.pick(&[
-        "",
-        "a",
-        "be",
-        "cab",
-        "ünï",
-        "123",
-        "7",
-        "true",
-        "red",
-        "blue",
-        "null",
-        "[1]",
-        "long text"
-    ]))
 }
 
 fn array(random: &mut Random, schema: &Value, again: &mut dyn FnMut(&Value, &mut Random) -> Value) -> Value {
@@ -132,15 +86,114 @@ fn object(random: &mut Random, schema: &Value, again: &mut dyn FnMut(&Value, &mu
     if schema["additionalProperties"] != false && random.one_in(3) || schema["minProperties"].is_u64() {
         for key in KEYS {
             if random.one_in(2) {
-                let fits = match key {
-                    "n_1" if schema["patternProperties"].is_object() => &schema["patternProperties"]["^n_"],
-                    _ => &schema["additionalProperties"],
-                };
+                let patterns = schema["patternProperties"].as_object();
+                let fits = patterns
+                    .into_iter()
+                    .flatten()
+                    .find(|(pattern, _)| matches(pattern, key));
+                let fits = fits.map_or(&schema["additionalProperties"], |(_, schema)| schema);
                 fields.insert(key.to_owned(), again(fits, random));
             }
         }
     }
     Value::Object(fields)
+}
+
+/// An integer that keeps the limits, where there is one.
+fn within(random: &mut Random, schema: &Value) -> i64 {
+    let limit = |keyword: &str, inward: i64| {
+        let number = schema[keyword].as_f64()?;
+        #[allow(clippy::cast_possible_truncation, reason = "the generator draws small ones")]
+        Some(number as i64 + inward)
+    };
+    let least = [limit("minimum", 0), limit("exclusiveMinimum", 1)]
+        .into_iter()
+        .flatten()
+        .max();
+    let most = [limit("maximum", 0), limit("exclusiveMaximum", -1)]
+        .into_iter()
+        .flatten()
+        .min();
+    let least = least.unwrap_or(-6);
+    random.between(least, most.unwrap_or(9).max(least))
+}
+
+/// Whether a key is one that the patterns of the generator mean.
+fn matches(pattern: &str, key: &str) -> bool {
+    match pattern {
+        "^n_" => key.starts_with("n_"),
+        "e$" => key.ends_with('e'),
+        "^[A-Z]" => key.starts_with(|letter: char| letter.is_ascii_uppercase()),
+        _ => true,
+    }
+}
+
+/// The value with one change somewhere in it.
+pub fn nearly(random: &mut Random, value: &Value) -> Value {
+    let mut changed = value.clone();
+    let mut place = &mut changed;
+    // Into a part, most of the time.
+    loop {
+        let parts = match place {
+            Value::Array(items) => items.len(),
+            Value::Object(fields) => fields.len(),
+            _ => 0,
+        };
+        if parts == 0 || random.one_in(4) {
+            break;
+        }
+        let chosen = random.below(parts);
+        place = match place {
+            Value::Array(items) => &mut items[chosen],
+            Value::Object(fields) => fields.values_mut().nth(chosen).unwrap(),
+            _ => unreachable!("it has parts"),
+        };
+    }
+    *place = altered(random, place.take());
+    changed
+}
+
+fn altered(random: &mut Random, value: Value) -> Value {
+    if random.one_in(6) {
+        return any(random, 1);
+    }
+    match value {
+        Value::Number(_) if random.one_in(5) => odd(random),
+        Value::Number(number) => match (random.below(4), number.as_i64(), number.as_f64()) {
+            (0, Some(integer), _) => json!(integer.saturating_add(1)),
+            (1, Some(integer), _) => json!(integer.saturating_sub(1)),
+            (2, _, Some(float)) => json!(float),
+            (_, _, Some(float)) => json!(float + 0.5),
+            _ => Value::Number(number),
+        },
+        Value::String(mut text) => {
+            match random.below(3) {
+                0 => drop(text.pop()),
+                1 => text.push('é'),
+                _ => text.insert(0, '1'),
+            }
+            Value::String(text)
+        }
+        Value::Array(mut items) => {
+            match (random.below(4), items.len()) {
+                (0, 1..) => drop(items.pop()),
+                (1, 1..) => items.push(items[0].clone()),
+                (2, 2..) => items.swap(0, 1),
+                _ => items.push(any(random, 1)),
+            }
+            Value::Array(items)
+        }
+        Value::Object(mut fields) => {
+            let first = fields.keys().next().cloned().filter(|_| random.one_in(2));
+            match first {
+                Some(key) => drop(fields.shift_remove(&key)),
+                None => drop(fields.insert((*random.pick(&KEYS)).to_owned(), any(random, 1))),
+            }
+            Value::Object(fields)
+        }
+        Value::Bool(is) => Value::Bool(!is),
+        Value::Null => json!({}),
+    }
 }
 
 /// A value as a careless model might write it: here and there a scalar in quotes, a list without its brackets, an

@@ -3,15 +3,16 @@
 use serde_json::{Map, Value, json};
 
 use super::random::Random;
-
-/// Names of declared properties. No two differ in case, `_` or `-` alone, and none is a key of a map.
-pub const PROPERTIES: [&str; 5] = ["alpha", "beta_two", "gamma", "delta", "epsilon"];
+use super::values::{self, PROPERTIES};
 
 /// Values of enums and constants.
 const VALUES: [&str; 4] = ["red", "green", "7", "true"];
 
 /// Regular expressions that every dialect reads alike.
-const PATTERNS: [&str; 5] = ["^[a-z]+$", "a", "^.{2,3}$", "^[0-9]+$", "b|e"];
+const PATTERNS: [&str; 6] = ["^[a-z]+$", "a", "^.{2,3}$", "^[0-9]+$", "b|e", "^(re|bl)"];
+
+/// Patterns of keys: some fit a declared name, some a key that is not, one fits everything.
+const KEY_PATTERNS: [&str; 4] = ["^n_", "e$", "^[A-Z]", ""];
 
 /// What is drawn.
 #[derive(Debug, Clone, Copy)]
@@ -20,10 +21,16 @@ pub struct Kinds {
     pub unions: bool,
 }
 
-/// The schema of a tool's arguments: an object, with a definition that recurs.
+/// The schema of a tool's arguments: an object, with definitions that recur.
 pub fn tool(random: &mut Random, kinds: Kinds) -> Value {
     let mut schema = object(random, kinds, 3);
     schema["type"] = json!("object");
+    let tree = json!({ "$ref": "#/$defs/tree" });
+    let twig = if kinds.unions {
+        json!({ (*random.pick(&["anyOf", "oneOf"])): [tree, { "type": "string" }, { "type": "null" }] })
+    } else {
+        tree
+    };
     schema["$defs"] = json!({
         "node": {
             "type": "object",
@@ -31,9 +38,33 @@ pub fn tool(random: &mut Random, kinds: Kinds) -> Value {
             "required": ["gamma"],
         },
         "small": { "type": "integer", "maximum": 5 },
+        "tree": {
+            "type": "object",
+            "properties": {
+                "alpha": { "type": "array", "items": { "$ref": "#/$defs/tree" }, "maxItems": 2 },
+                "beta_two": { "$ref": "#/$defs/twig" },
+            },
+            "additionalProperties": random.one_in(2),
+        },
+        "twig": twig,
+        "list": array(random, kinds, 1),
+        "bag": object(random, kinds, 1),
+        "anchored": { "$anchor": "here", "type": "object", "properties": { "epsilon": self::schema(random, kinds, 1) } },
     });
     schema
 }
+
+/// Where references lead.
+const TARGETS: [&str; 8] = [
+    "#/$defs/node",
+    "#/$defs/small",
+    "#/$defs/small",
+    "#/$defs/tree",
+    "#/$defs/list",
+    "#/$defs/bag",
+    "#here",
+    "#",
+];
 
 /// The same in the words of draft-07: MCP servers send both.
 pub fn in_draft_07(schema: &Value) -> Value {
@@ -43,91 +74,134 @@ pub fn in_draft_07(schema: &Value) -> Value {
 }
 
 fn older(schema: &Value) -> Value {
-    match schema {
-        Value::Object(fields) => {
-            let is_tuple = fields.contains_key("prefixItems");
-            let fields = fields.iter().map(|(key, value)| {
-                let key = match key.as_str() {
-                    "$defs" => "definitions",
-                    "prefixItems" => "items",
-                    "items" if is_tuple => "additionalItems",
-                    other => other,
-                };
-                let value = match value {
-                    Value::String(target) if key == "$ref" => {
-                        json!(target.replace("#/$defs/", "#/definitions/"))
-                    }
-                    other => older(other),
-                };
-                (key.to_owned(), value)
-            });
-            fields.collect()
-        }
-        Value::Array(items) => items.iter().map(older).collect(),
-        scalar => scalar.clone(),
+    let fields = match schema {
+        Value::Object(fields) => fields,
+        Value::Array(items) => return items.iter().map(older).collect(),
+        scalar => return scalar.clone(),
+    };
+    let is_tuple = fields.contains_key("prefixItems");
+    let mut renamed = Map::new();
+    for (key, value) in fields {
+        let (key, value) = match (key.as_str(), value) {
+            ("$defs", schemas) => ("definitions", older(schemas)),
+            ("prefixItems", schemas) => ("items", older(schemas)),
+            ("items", schema) if is_tuple => ("additionalItems", older(schema)),
+            ("$anchor", Value::String(name)) => ("$id", json!(format!("#{name}"))),
+            // What stands beside a `$ref` counted for nothing then.
+            ("$ref", Value::String(target)) if fields.len() > 1 => {
+                let target = target.replace("#/$defs/", "#/definitions/");
+                ("allOf", json!([{ "$ref": target }]))
+            }
+            ("$ref", Value::String(target)) => ("$ref", json!(target.replace("#/$defs/", "#/definitions/"))),
+            (key @ ("enum" | "const" | "default"), values) => (key, values.clone()),
+            (key, other) => (key, older(other)),
+        };
+        renamed.insert(key.to_owned(), value);
     }
+    Value::Object(renamed)
 }
 
-fn schema(random: &mut Random, kinds: Kinds, depth: usize) -> Value {
-    let last = if depth == 0 { 7 } else { 14 };
-    match random.below(last) {
+/// A schema of anything.
+pub fn schema(random: &mut Random, kinds: Kinds, depth: usize) -> Value {
+    let last = if depth == 0 { 8 } else { 16 };
+    let mut schema = match random.below(last) {
         0 => integer(random),
         1 => number(random),
         2 => string(random),
         3 => json!({ "type": "boolean" }),
         4 => options(random),
-        5 if random.one_in(2) => json!({ "type": "null" }),
         5 => random
-            .pick(&[json!({}), json!(true), json!({ "description": "anything" })])
+            .pick(&[
+                json!({ "type": "null" }),
+                json!({}),
+                json!(true),
+                json!({ "description": "anything" }),
+                json!({ "format": "email", "title": "no type" }),
+            ])
             .clone(),
-        6 => json!({ "$ref": random.pick(&["#/$defs/node", "#/$defs/small"]) }),
-        7 | 8 => array(random, kinds, depth - 1),
-        9 | 10 => object(random, kinds, depth - 1),
-        11 if random.one_in(3) => untyped(random),
-        11 => all_of(random),
+        6 | 7 => reference(random),
+        8 | 9 => array(random, kinds, depth - 1),
+        10 | 11 => object(random, kinds, depth - 1),
+        12 if random.one_in(3) => untyped(random),
+        12 => all_of(random, kinds, depth - 1),
         _ if kinds.unions => union(random, kinds, depth - 1),
         _ => string(random),
+    };
+    if random.one_in(12)
+        && let Some(keywords) = schema.as_object_mut()
+        && !keywords.contains_key("$ref")
+    {
+        keywords.insert("default".to_owned(), values::any(random, 1));
     }
+    schema
 }
 
-fn integer(random: &mut Random) -> Value {
+fn reference(random: &mut Random) -> Value {
+    let target = random.pick(&TARGETS);
+    if random.one_in(5) {
+        return json!({ "$ref": target, "description": "with something beside it" });
+    }
+    if *target == "#/$defs/small" && random.one_in(3) {
+        return json!({ "$ref": target, "minimum": random.between(-3, 3) });
+    }
+    json!({ "$ref": target })
+}
+
+pub(crate) fn integer(random: &mut Random) -> Value {
     let mut schema = json!({ "type": "integer" });
     let least = random.between(-5, 5);
     let most = least + random.between(0, 6);
-    limits(random, &mut schema, json!(least), json!(most));
+    limits(random, &mut schema, &json!(least), &json!(most));
     if random.one_in(4) {
-        schema["multipleOf"] = json!(random.between(1, 3));
+        schema["multipleOf"] = random
+            .pick(&[json!(1), json!(2), json!(3), json!(0.5), json!(2.0)])
+            .clone();
+    }
+    if random.one_in(6) {
+        schema["format"] = json!(random.pick(&["int32", "uint8", "int64"]));
     }
     schema
 }
 
 fn number(random: &mut Random) -> Value {
     let mut schema = json!({ "type": "number" });
-    limits(random, &mut schema, json!(-1.5), json!(2.5));
+    limits(random, &mut schema, &json!(-1.5), &json!(2.5));
     if random.one_in(5) {
-        schema["multipleOf"] = json!(0.5);
+        schema["multipleOf"] = random
+            .pick(&[json!(0.5), json!(0.25), json!(2), json!(1e-7)])
+            .clone();
+    }
+    if random.one_in(8) {
+        schema["format"] = json!("double");
     }
     schema
 }
 
-fn limits(random: &mut Random, schema: &mut Value, least: Value, most: Value) {
-    match random.below(4) {
-        0 => schema["minimum"] = least,
-        1 => schema["exclusiveMinimum"] = least,
-        _ => {}
-    }
-    match random.below(4) {
-        0 => schema["maximum"] = most,
-        1 => schema["exclusiveMaximum"] = most,
-        _ => {}
+fn limits(random: &mut Random, schema: &mut Value, least: &Value, most: &Value) {
+    for (inclusive, exclusive, limit) in [
+        ("minimum", "exclusiveMinimum", least),
+        ("maximum", "exclusiveMaximum", most),
+    ] {
+        match random.below(9) {
+            0 | 1 => schema[inclusive] = limit.clone(),
+            2 | 3 => schema[exclusive] = limit.clone(),
+            4 => {
+                schema[inclusive] = limit.clone();
+                schema[exclusive] = limit.clone();
+            }
+            _ => {}
+        }
     }
 }
 
-fn string(random: &mut Random) -> Value {
+pub(crate) fn string(random: &mut Random) -> Value {
     let mut schema = json!({ "type": "string" });
     sizes(random, &mut schema, "minLength", "maxLength");
     if random.one_in(4) {
         schema["pattern"] = json!(random.pick(&PATTERNS));
+    }
+    if random.one_in(8) {
+        schema["format"] = json!(random.pick(&["date-time", "uri", "unheard-of"]));
     }
     schema
 }
@@ -140,15 +214,23 @@ fn sizes(random: &mut Random, schema: &mut Value, least: &str, most: &str) {
     if random.one_in(4) {
         schema[most] = json!(least_size + random.between(0, 2));
     }
+    if random.one_in(40) {
+        schema[most] = json!(2.0);
+    }
 }
 
 fn options(random: &mut Random) -> Value {
-    match random.below(5) {
+    match random.below(7) {
         0 => json!({ "type": "string", "enum": [random.pick(&VALUES), "blue"] }),
         1 => json!({ "type": "integer", "enum": [1, 2, random.between(3, 9)] }),
         2 => json!({ "enum": ["red", 7, true, null, 1.5] }),
-        3 => {
-            json!({ "const": random.pick(&[json!("red"), json!(7), json!(true), json!([1, "a"]), json!({ "alpha": 1 })]) })
+        3 => json!({ "const": values::any(random, 2) }),
+        4 => {
+            let values: Vec<_> = (0..=random.below(3)).map(|_| values::any(random, 2)).collect();
+            json!({ "enum": values })
+        }
+        5 => {
+            json!({ "type": ["number", "array", "object"], "enum": [values::any(random, 1), 2.0, [1, 2.0], { "alpha": 1 }] })
         }
         _ => json!({ "type": "string", "const": random.pick(&VALUES) }),
     }
@@ -159,36 +241,46 @@ fn array(random: &mut Random, kinds: Kinds, depth: usize) -> Value {
     if !random.one_in(6) {
         schema["items"] = self::schema(random, kinds, depth);
     }
-    if random.one_in(5) {
-        let prefix: Vec<_> = (0..=random.below(2))
+    if random.one_in(4) {
+        let prefix: Vec<_> = (0..=random.below(3))
             .map(|_| self::schema(random, kinds, depth))
             .collect();
         schema["prefixItems"] = json!(prefix);
-        if random.one_in(2) {
-            schema["items"] = json!(false);
+        match random.below(3) {
+            0 => schema["items"] = json!(false),
+            1 => schema["items"] = self::schema(random, kinds, depth),
+            _ => {}
         }
     }
     sizes(random, &mut schema, "minItems", "maxItems");
-    if random.one_in(5) {
+    if random.one_in(4) {
         schema["uniqueItems"] = json!(true);
     }
     schema
 }
 
-fn object(random: &mut Random, kinds: Kinds, depth: usize) -> Value {
+pub(crate) fn object(random: &mut Random, kinds: Kinds, depth: usize) -> Value {
     let mut schema = json!({ "type": "object" });
     let mut names = Vec::new();
     if !random.one_in(5) {
         let mut properties = Map::new();
         for name in PROPERTIES {
             if random.one_in(2) {
-                properties.insert(name.to_owned(), self::schema(random, kinds, depth));
+                let property = if random.one_in(30) {
+                    json!(false)
+                } else {
+                    self::schema(random, kinds, depth)
+                };
+                properties.insert(name.to_owned(), property);
                 names.push(name);
             }
         }
         schema["properties"] = Value::Object(properties);
     }
-    let required: Vec<_> = names.iter().filter(|_| random.one_in(2)).collect();
+    let mut required: Vec<_> = names.into_iter().filter(|_| random.one_in(2)).collect();
+    if random.one_in(15) {
+        required.push(*random.pick(&["size", "n_1"]));
+    }
     if !required.is_empty() {
         schema["required"] = json!(required);
     }
@@ -198,12 +290,17 @@ fn object(random: &mut Random, kinds: Kinds, depth: usize) -> Value {
         2 => schema["additionalProperties"] = self::schema(random, kinds, depth),
         _ => {}
     }
-    if random.one_in(5) {
-        schema["patternProperties"] = json!({ "^n_": self::schema(random, kinds, depth) });
+    if random.one_in(4) {
+        let patterns = (0..=random.below(2)).map(|_| {
+            let pattern = (*random.pick(&KEY_PATTERNS)).to_owned();
+            (pattern, self::schema(random, kinds, depth))
+        });
+        schema["patternProperties"] = Value::Object(patterns.collect());
     }
     sizes(random, &mut schema, "minProperties", "maxProperties");
     if kinds.unions && random.one_in(8) {
-        schema["anyOf"] = json!([{ "required": ["alpha"] }, { "required": ["gamma"] }]);
+        let keyword = *random.pick(&["anyOf", "oneOf"]);
+        schema[keyword] = json!([{ "required": ["alpha"] }, { "required": ["gamma"] }]);
     }
     schema
 }
@@ -215,14 +312,19 @@ fn untyped(random: &mut Random) -> Value {
         json!({ "exclusiveMaximum": 2.5, "minLength": 2 }),
         json!({ "pattern": "^[a-z]+$", "maxItems": 1 }),
         json!({ "minProperties": 1, "multipleOf": 2 }),
+        json!({ "uniqueItems": true, "maxLength": 2 }),
+        json!({ "items": { "type": "integer" }, "minimum": 0 }),
+        json!({ "prefixItems": [{ "type": "integer" }, {}], "items": false }),
+        json!({ "additionalProperties": { "type": "string" }, "maxProperties": 2 }),
+        json!({ "patternProperties": { "^n_": { "type": "integer" } }, "additionalProperties": false }),
         json!({ "properties": { "alpha": { "type": "integer" } }, "required": ["alpha"] }),
     ];
     random.pick(&schemas).clone()
 }
 
-/// The same type from two sides.
-fn all_of(random: &mut Random) -> Value {
-    match random.below(5) {
+/// The same value from two sides.
+fn all_of(random: &mut Random, kinds: Kinds, depth: usize) -> Value {
+    match random.below(9) {
         0 => json!({ "allOf": [integer(random), { "minimum": -2 }] }),
         1 => {
             json!({ "type": "string", "allOf": [{ "minLength": 1 }, { "pattern": random.pick(&PATTERNS) }] })
@@ -234,6 +336,17 @@ fn all_of(random: &mut Random) -> Value {
             "additionalProperties": false,
             "allOf": [{ "properties": { "alpha": integer(random) }, "required": ["alpha"] }],
         }),
+        4 => json!({ "allOf": [object(random, kinds, depth), { "$ref": "#/$defs/bag" }] }),
+        5 => {
+            json!({ "allOf": [array(random, kinds, depth), { "uniqueItems": true }, { "$ref": "#/$defs/list" }] })
+        }
+        6 => {
+            let parts: Vec<_> = (0..=random.below(2))
+                .map(|_| self::schema(random, kinds, depth))
+                .collect();
+            json!({ "allOf": parts })
+        }
+        7 => json!({ "allOf": [untyped(random), untyped(random)] }),
         _ => json!({
             "allOf": [
                 { "type": "object", "properties": { "alpha": integer(random) }, "required": ["alpha"] },
@@ -244,21 +357,32 @@ fn all_of(random: &mut Random) -> Value {
 }
 
 fn union(random: &mut Random, kinds: Kinds, depth: usize) -> Value {
-    let keyword = random.pick(&["anyOf", "oneOf"]);
-    match random.below(5) {
+    let keyword = *random.pick(&["anyOf", "oneOf"]);
+    match random.below(8) {
         0 => {
             json!({ "type": random.pick(&[["integer", "null"], ["string", "boolean"], ["array", "number"]]) })
         }
-        1 => json!({ keyword.to_string(): [self::schema(random, kinds, depth), { "type": "null" }] }),
-        2 => json!({ keyword.to_string(): [
+        1 => json!({ keyword: [self::schema(random, kinds, depth), { "type": "null" }] }),
+        2 => json!({ keyword: [
             { "type": "object", "properties": { "delta": { "const": "red" }, "alpha": integer(random) }, "required": ["delta", "alpha"] },
             { "type": "object", "properties": { "delta": { "const": "green" }, "beta_two": string(random) }, "required": ["delta"] },
         ] }),
+        3 => json!({ keyword: [
+            { "type": "object", "properties": { "alpha": self::schema(random, kinds, depth) }, "required": ["alpha"] },
+            { "type": "object", "properties": { "gamma": string(random) }, "required": ["gamma"], "additionalProperties": random.one_in(2) },
+            { "enum": ["red", "green"] },
+        ] }),
+        4 => json!({ "type": "object", "properties": { "epsilon": { "type": "boolean" } }, keyword: [
+            object(random, kinds, depth), untyped(random),
+        ] }),
+        5 => {
+            json!({ "oneOf": [untyped(random), self::schema(random, kinds, depth)], "anyOf": [integer(random), {}] })
+        }
         _ => {
             let branches: Vec<_> = (0..2 + random.below(2))
                 .map(|_| self::schema(random, kinds, depth))
                 .collect();
-            json!({ keyword.to_string(): branches })
+            json!({ keyword: branches })
         }
     }
 }

@@ -1,0 +1,170 @@
+//! Holds `Policy::Strict` to an independent implementation of JSON Schema: both accept the same values.
+//!
+//! Where the rules differ from plain validation on purpose, the difference is a row of `rows.rs`, and nothing else is
+//! excused. `PROPERTIES_LONG=1` compares more than a million pairs.
+
+mod rows;
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use tests::random::Random;
+use tests::schemas::{self, Kinds};
+use tests::{instances, values};
+use tool_runtime::{Policy, ToolCall, ToolDefinition, ToolRegistry};
+
+use crate::rows::{Row, rows};
+
+const SCHEMAS: usize = 2_200;
+const SCHEMAS_LONG: usize = 75_000;
+
+/// Values per schema.
+const INSTANCES: usize = 16;
+
+/// How many differences are shown.
+const SHOWN: usize = 20;
+
+#[test]
+fn strict_is_json_schema() {
+    let long = std::env::var_os("PROPERTIES_LONG").is_some_and(|said| said != "0");
+    let schemas = if long { SCHEMAS_LONG } else { SCHEMAS };
+    let rows = rows();
+    let mut random = Random::new(2);
+    let mut found = Found::default();
+    for _ in 0..schemas {
+        let mut schema = schemas::tool(&mut random, Kinds { unions: true });
+        if random.one_in(4) {
+            schema = schemas::in_draft_07(&schema);
+        }
+        let pair = Pair::new(&schema);
+        for _ in 0..INSTANCES {
+            found.compare(&pair, &instance(&mut random, &schema), &rows);
+        }
+    }
+    let Found {
+        compared,
+        valid,
+        excused,
+        differ,
+        report,
+    } = found;
+    println!("{compared} pairs compared, {valid} of them valid, {excused} differences excused");
+    assert!(differ == 0, "{differ} of {compared} differ:\n{report}");
+    assert!(
+        valid > compared / 4 && valid < compared * 3 / 4,
+        "{valid} of {compared} are valid"
+    );
+    assert!(excused < compared / 50, "{excused} of {compared} are excused");
+}
+
+/// An object that fits, nearly does, is written carelessly, or has anything in it.
+fn instance(random: &mut Random, schema: &Value) -> Value {
+    let fitting = instances::fitting(random, schema, schema, 6);
+    let other = match random.below(10) {
+        5 | 6 => instances::nearly(random, &fitting),
+        7 | 8 => instances::sloppy(random, &fitting),
+        9 => values::any(random, 3),
+        _ => return fitting,
+    };
+    if other.is_object() { other } else { fitting }
+}
+
+#[test]
+fn the_stated_differences_are_there_and_no_others() {
+    for row in rows() {
+        let Row {
+            name,
+            schema,
+            instance,
+            ours,
+            theirs,
+            excuses,
+            why,
+        } = row;
+        let pair = Pair::new(&schema);
+        assert_eq!(pair.ours(&instance).is_ok(), ours, "ours: {name} ({why})");
+        assert_eq!(pair.theirs(&instance), theirs, "theirs: {name}");
+        assert!(ours != theirs, "{name}: no difference");
+        assert!(excuses(&schema, &instance), "{name}: not excused by its own row");
+        let plain = json!({ "type": "object", "properties": { "alpha": { "$ref": "#" } } });
+        assert!(
+            !excuses(&plain, &json!({ "alpha": {}, "Other": "a" })),
+            "{name}: excuses everything"
+        );
+    }
+}
+
+/// The two implementations, with one schema.
+struct Pair<'s> {
+    schema: &'s Value,
+    registry: ToolRegistry,
+    oracle: jsonschema::Validator,
+}
+
+impl<'s> Pair<'s> {
+    fn new(schema: &'s Value) -> Self {
+        let mut registry = ToolRegistry::new().with_policy(Policy::Strict);
+        let definition = ToolDefinition::new("tool", "Takes what its schema says.", schema.clone());
+        registry
+            .register_dynamic(definition, async |arguments: Value, _| arguments)
+            .unwrap_or_else(|e| panic!("{e}: {schema}"));
+        // Formats are annotations here, as they are in 2020-12; the oracle would check them in draft-07.
+        let options = jsonschema::options().should_validate_formats(false);
+        let oracle = options.build(schema).unwrap_or_else(|e| panic!("{e}: {schema}"));
+        Self {
+            schema,
+            registry,
+            oracle,
+        }
+    }
+
+    fn ours(&self, instance: &Value) -> Result<(), Vec<String>> {
+        let call = ToolCall::new("id", "tool", instance.clone());
+        let errors = self.registry.request(call).errors;
+        if errors.is_empty() {
+            return Ok(());
+        }
+        Err(errors.iter().map(ToString::to_string).collect())
+    }
+
+    fn theirs(&self, instance: &Value) -> bool {
+        self.oracle.is_valid(instance)
+    }
+}
+
+#[derive(Default)]
+struct Found {
+    compared: usize,
+    valid: usize,
+    excused: usize,
+    differ: usize,
+    report: String,
+}
+
+impl Found {
+    fn compare(&mut self, pair: &Pair<'_>, instance: &Value, rows: &[Row]) {
+        let (ours, theirs) = (pair.ours(instance), pair.theirs(instance));
+        self.compared += 1;
+        self.valid += usize::from(theirs);
+        if ours.is_ok() == theirs {
+            return;
+        }
+        if rows.iter().any(|row| (row.excuses)(pair.schema, instance)) {
+            self.excused += 1;
+            return;
+        }
+        self.differ += 1;
+        if self.differ <= SHOWN {
+            let wrong = if theirs {
+                "refused, and is valid"
+            } else {
+                "accepted, and is invalid"
+            };
+            let _ = writeln!(
+                self.report,
+                "{wrong}: {instance}\n   schema: {}\n   {ours:?}\n",
+                pair.schema
+            );
+        }
+    }
+}
