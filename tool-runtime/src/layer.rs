@@ -87,7 +87,11 @@ impl Stack {
         };
         let mut outcome = match ended {
             Ok(Ok(outcome)) => outcome,
-            Ok(Err(error)) => execute::failed(id.clone(), Failure::Layer, &error.to_string()),
+            // The error's code is the layer's, too, and it ends here.
+            Ok(Err(error)) => match isolate::call(move || error.to_string()) {
+                Ok(text) => execute::failed(id.clone(), Failure::Layer, &text),
+                Err(failure) => execute::failed(id.clone(), failure, explain(failure)),
+            },
             Err(failure) => execute::failed(id.clone(), failure, explain(failure)),
         };
         // Whatever a layer answers, the answer belongs to this call.
