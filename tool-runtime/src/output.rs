@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::depth;
+use crate::message::Block;
 use crate::result::{Blocks, Content, ToolOutput};
 
 /// What a `#[tool]` may return (or the `Ok` of the `Result` that it returns).
@@ -39,7 +40,7 @@ impl<T: Serialize + 'static> IntoOutput for T {
             && depth::is_deeper_than(MOST_LEVELS, value)
         {
             depth::dismantle(value.take());
-            return ToolOutput::error("the tool's result is nested too deeply to be written as JSON");
+            return too_deep();
         }
         match serde_json::to_string(&self) {
             Ok(json) => ToolOutput::text(json),
@@ -67,17 +68,36 @@ fn verbatim(value: &dyn Any) -> Option<Cow<'static, str>> {
 
 impl IntoOutput for ToolOutput {
     fn into_output(self) -> ToolOutput {
-        self
+        match self.content {
+            Content::Blocks(blocks) => blocks_output(blocks, self.is_error),
+            Content::Text(_) => self,
+        }
     }
 }
 
 impl IntoOutput for Blocks {
     fn into_output(self) -> ToolOutput {
-        ToolOutput {
-            content: Content::Blocks(self.0),
-            is_error: false,
-        }
+        blocks_output(self.0, false)
     }
+}
+
+/// Blocks go out as they are, unless whoever writes or drops them would overflow the stack.
+fn blocks_output(blocks: Vec<Block>, is_error: bool) -> ToolOutput {
+    let mut values = blocks.iter().flat_map(|block| block.0.values());
+    if !values.any(|value| depth::is_deeper_than(MOST_LEVELS, value)) {
+        return ToolOutput {
+            content: Content::Blocks(blocks),
+            is_error,
+        };
+    }
+    for block in blocks {
+        depth::dismantle(Value::Object(block.0));
+    }
+    too_deep()
+}
+
+fn too_deep() -> ToolOutput {
+    ToolOutput::error("the tool's result is nested too deeply to be written as JSON")
 }
 
 /// A failure with a code, for tools whose callers tell failures apart: renders as `code: message`.
