@@ -36,7 +36,8 @@ pub(crate) struct Ended<T> {
 
 /// Runs `future` until it ends, panics, is past its deadline or is cancelled.
 ///
-/// Needs tokio's timer only when there is a deadline or a token.
+/// Needs tokio's timer only when there is a deadline or a token. Where it is missing, or goes away with its runtime,
+/// nobody can watch the time: the call ends as cancelled, and the host is told why.
 pub(crate) async fn run<T>(future: Boxed<T>, stop: Stop<'_>) -> Ended<T> {
     let Stop {
         deadline,
@@ -45,9 +46,9 @@ pub(crate) async fn run<T>(future: Boxed<T>, stop: Stop<'_>) -> Ended<T> {
         grace,
     } = stop;
     let mut body = Body(Some(future));
-    let mut late = deadline.map(|deadline| Box::pin(sleep_until(deadline.into())));
+    let mut late = deadline.map(|deadline| Timer::new(|| sleep_until(deadline.into())));
     let mut cancelled = token.map(|token| Box::pin(token.cancelled()));
-    let mut left: Option<Pin<Box<Sleep>>> = None;
+    let mut left: Option<Timer> = None;
     let mut stopped = None;
     poll_fn(|waking| {
         if let Poll::Ready(output) = body.poll(waking) {
@@ -56,23 +57,31 @@ pub(crate) async fn run<T>(future: Boxed<T>, stop: Stop<'_>) -> Ended<T> {
             return Poll::Ready(Ended { output, stopped });
         }
         if stopped.is_none() {
-            if is_over(late.as_mut(), waking) {
-                stopped = Some(Failure::TimedOut);
-            } else if is_over(cancelled.as_mut(), waking) {
-                stopped = Some(Failure::Cancelled);
+            let mut has_grace = !grace.is_zero();
+            match late.as_mut().map(|late| late.poll(waking)) {
+                Some(Poll::Ready(Ok(()))) => stopped = Some(Failure::TimedOut),
+                Some(Poll::Ready(Err(NoTimer))) => {
+                    stopped = Some(Failure::Cancelled);
+                    has_grace = false;
+                }
+                _ if is_over(cancelled.as_mut(), waking) => stopped = Some(Failure::Cancelled),
+                _ => {}
             }
             if stopped.is_some() {
-                left = Some(Box::pin(sleep(grace)));
+                left = has_grace.then(|| Timer::new(|| sleep(grace)));
                 // Whoever listens is woken by this, and polled again above.
                 drop(tell.take());
             }
         }
-        match stopped {
-            Some(failure) if grace.is_zero() || is_over(left.as_mut(), waking) => Poll::Ready(Ended {
+        let Some(failure) = stopped else {
+            return Poll::Pending;
+        };
+        match left.as_mut().map(|left| left.poll(waking)) {
+            Some(Poll::Pending) => Poll::Pending,
+            Some(Poll::Ready(_)) | None => Poll::Ready(Ended {
                 output: Err(failure),
                 stopped,
             }),
-            _ => Poll::Pending,
         }
     })
     .await
@@ -85,6 +94,44 @@ pub(crate) fn call<T>(function: impl FnOnce() -> T) -> Result<T, Failure> {
 
 fn is_over<F: Future + ?Sized>(future: Option<&mut Pin<Box<F>>>, waking: &mut Waking<'_>) -> bool {
     future.is_some_and(|future| future.as_mut().poll(waking).is_ready())
+}
+
+/// Tokio's timer, which panics where there is none, or none any more.
+struct Timer(Option<Pin<Box<Sleep>>>);
+
+impl Timer {
+    fn new(sleep: impl FnOnce() -> Sleep) -> Self {
+        Self(
+            catch_unwind(AssertUnwindSafe(sleep))
+                .map(Box::pin)
+                .map_err(unwatched)
+                .ok(),
+        )
+    }
+
+    fn poll(&mut self, waking: &mut Waking<'_>) -> Poll<Result<(), NoTimer>> {
+        let Some(sleep) = &mut self.0 else {
+            return Poll::Ready(Err(NoTimer));
+        };
+        let polled = catch_unwind(AssertUnwindSafe(|| sleep.as_mut().poll(waking)));
+        polled.map_or_else(
+            |payload| Poll::Ready(Err(unwatched(payload))),
+            |polled| polled.map(Ok),
+        )
+    }
+}
+
+/// There is nothing that could watch the time.
+#[derive(Debug)]
+struct NoTimer;
+
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "what `catch_unwind` hands over ends here"
+)]
+fn unwatched(payload: Box<dyn Any + Send>) -> NoTimer {
+    tracing::error!(panic = text_of(&*payload), "the time of a call cannot be watched");
+    NoTimer
 }
 
 pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -121,15 +168,18 @@ impl<T> Drop for Body<T> {
 
 /// Tells the host what the panic said; the model only hears that there was one.
 fn panicked(payload: Box<dyn Any + Send>) -> Failure {
-    let message = payload
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| payload.downcast_ref::<&'static str>().copied())
-        .unwrap_or("no message");
-    tracing::error!(panic = message, "a tool panicked");
+    tracing::error!(panic = text_of(&*payload), "a tool panicked");
     // A payload may panic when it is dropped; then it is leaked, which is the lesser evil.
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);
     }
     Failure::Panicked
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> &str {
+    payload
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| payload.downcast_ref::<&'static str>().copied())
+        .unwrap_or("no message")
 }
