@@ -80,7 +80,7 @@ pub enum OffloadError {
     #[error(transparent)]
     InvalidComponent(#[from] InvalidComponent),
     /// The pointer is text, and this directory has none.
-    #[error("the output directory {} has no absolute path that is text", output_dir.display())]
+    #[error("the output directory {} has no absolute path that is text; give it as an absolute one", output_dir.display())]
     OutputDir {
         /// The directory.
         output_dir: PathBuf,

@@ -5,12 +5,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tool_runtime::result::Content;
-use tool_runtime::{ToolCall, ToolOutcome, ToolResult};
+use tool_runtime::{Context as CallContext, ToolCall, ToolOutcome, ToolResult};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::function::{OffloadError, OffloadOptions, put};
 use super::local::LocalWriter;
+use super::patience::Patience;
 use super::writer::{FileWriter, Writer};
 
 /// A layer that offloads each result whose content has at least [`threshold`](Self::with_threshold) characters:
@@ -20,7 +21,9 @@ use super::writer::{FileWriter, Writer};
 /// Files lie in the directory of the call's session ([`Context::session`](tool_runtime::Context::session)); the
 /// `session_id` of the options is for calls without one.
 ///
-/// When a content cannot be written, the result goes back as it was, and a warning goes to [`tracing`].
+/// When a content cannot be written, the result goes back as it was, and a warning goes to [`tracing`]: also when the
+/// writer panics, and when it has no answer by the call's deadline or its cancellation. Without either it has all the
+/// time that it takes.
 ///
 /// **One file for each id**: a file is named by its `tool_use_id`, so a second result with the same id in the same
 /// session overwrites the first, to which an earlier message may still point (seed 001 wants it so). Ids of the
@@ -66,7 +69,7 @@ impl OffloadLayer {
     }
 
     /// Replaces the content of a result that is too long.
-    async fn shorten(&self, result: &mut ToolResult, session: Option<String>) -> Result<(), OffloadError> {
+    async fn shorten(&self, result: &mut ToolResult, around: CallContext) -> Result<(), OffloadError> {
         let content = match &result.content {
             Content::Text(text) => Cow::Borrowed(text.as_str()),
             // Blocks are JSON already: writing them cannot fail.
@@ -76,10 +79,14 @@ impl OffloadLayer {
             return Ok(());
         }
         let mut options = self.options.clone();
-        if let Some(session) = session {
-            options.session_id = session;
+        if let Some(session) = around.session() {
+            session.clone_into(&mut options.session_id);
         }
-        let pointer = put(&content, &result.tool_use_id, &options, &self.writer).await?;
+        let writer = Patience {
+            writer: self.writer.clone(),
+            context: around,
+        };
+        let pointer = put(&content, &result.tool_use_id, &options, &writer).await?;
         result.content = Content::Text(pointer.text);
         Ok(())
     }
@@ -118,11 +125,11 @@ where
 
     fn call(&mut self, call: ToolCall) -> Self::Future {
         let layer = self.layer.clone();
-        let session = call.context.session().map(str::to_owned);
+        let around = call.context.clone();
         let answer = self.inner.call(call);
         Box::pin(async move {
             let mut outcome = answer.await?;
-            if let Err(error) = layer.shorten(&mut outcome.result, session).await {
+            if let Err(error) = layer.shorten(&mut outcome.result, around).await {
                 tracing::warn!(
                     gen_ai.tool.call.id = %outcome.result.tool_use_id,
                     error = %error,

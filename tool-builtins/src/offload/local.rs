@@ -5,10 +5,13 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tokio::runtime::Handle;
+
 use super::writer::{FileWriter, Writing};
 
 /// Writes local files: first a temporary one beside the place, then a rename. A reader sees the old content or the
-/// new one, never a part, also when two processes write the same file. Needs a tokio runtime.
+/// new one, never a part, also when two processes write the same file. Needs a tokio runtime; without one, or when it
+/// is shut down before the write began, that is the error.
 ///
 /// The content is not forced onto the disk (`fsync`): after a power failure a file may be gone.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,8 +22,15 @@ impl FileWriter for LocalWriter {
         let (file, content) = (file.to_owned(), content.to_owned());
         Box::pin(async move {
             // In one piece on another thread: a caller who stops waiting does not leave a half-written file.
-            tokio::task::spawn_blocking(move || replace(&file, content.as_bytes())).await??;
-            Ok(())
+            let write = move || replace(&file, content.as_bytes());
+            let runtime = Handle::try_current().map_err(|_| "there is no tokio runtime to write on")?;
+            match runtime.spawn_blocking(write).await {
+                Ok(written) => Ok(written?),
+                Err(ended) if ended.is_cancelled() => {
+                    Err("the tokio runtime was shut down before the write began".into())
+                }
+                Err(panicked) => Err(panicked.into()),
+            }
         })
     }
 }

@@ -35,6 +35,7 @@ mod function;
 mod memory;
 mod local;
 mod convenience;
+mod patience;
 mod layer;
 
 pub use convenience::offload_to_files;

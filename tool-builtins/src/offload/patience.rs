@@ -1,0 +1,72 @@
+//! Waits for a store, but no longer than the call has time, and survives its panic.
+
+use std::any::Any;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use tool_runtime::Context;
+
+use super::writer::{FileWriter, WriteError, Writer, Writing};
+
+/// A writer that always answers when the call has an end: a result that cannot be stored can then still go back.
+#[derive(Debug)]
+pub(super) struct Patience {
+    pub(super) writer: Writer,
+    pub(super) context: Context,
+}
+
+impl FileWriter for Patience {
+    fn write<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a> {
+        Box::pin(async move {
+            let mut writing = caught(|| self.writer.write(file, content))?;
+            let mut ended = pin!(self.ended());
+            poll_fn(|waking| {
+                let polled = caught(|| match writing.as_mut().poll(waking) {
+                    Poll::Pending => ended.as_mut().poll(waking).map(|()| Err(TOO_LATE.into())),
+                    written @ Poll::Ready(_) => written,
+                });
+                polled.unwrap_or_else(|panicked| Poll::Ready(Err(panicked)))
+            })
+            .await
+        })
+    }
+}
+
+impl Patience {
+    /// Waits until the call is over, and a little longer.
+    async fn ended(&self) {
+        let token = self.context.cancellation();
+        match self.context.deadline() {
+            Some(deadline) => {
+                let _ = tokio::time::timeout_at(deadline.into(), token.cancelled()).await;
+            }
+            None => token.cancelled().await,
+        }
+        tokio::time::sleep(REST).await;
+    }
+}
+
+fn caught<T>(function: impl FnOnce() -> T) -> Result<T, WriteError> {
+    catch_unwind(AssertUnwindSafe(function)).map_err(|payload| {
+        let text = text_of(&*payload);
+        format!("the store panicked: {text}").into()
+    })
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> &str {
+    payload
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| payload.downcast_ref::<&'static str>().copied())
+        .unwrap_or("no message")
+}
+
+const TOO_LATE: &str = "the store had no answer when the call had to end";
+
+/// A tool that is told to stop has 50 ms, the layers have 100 before they are dropped: what a tool said at its last
+/// moment still finds a store that is quick.
+const REST: Duration = Duration::from_millis(40);
