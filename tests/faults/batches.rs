@@ -1,0 +1,95 @@
+//! The calls of one turn when there are very many, or two that cannot be told apart.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::Barrier;
+use tool_builtins::offload::{MemoryWriter, OffloadLayer, OffloadOptions};
+use tool_runtime::ToolCall;
+
+use crate::calls::brewing;
+use crate::rows::{learnt_from, row};
+
+/// Never more than 8 inside, and each time 8: they wait for one another. Neither a task nor a future exists for the
+/// calls that wait.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_ten_thousand() {
+    let row = row("batches::of_ten_thousand");
+    let gauge = || AtomicUsize::new(0);
+    let watched = Arc::new((gauge(), gauge(), gauge(), Barrier::new(8)));
+    let watching = Arc::clone(&watched);
+    let registry = brewing(move |arguments, _| {
+        let watched = Arc::clone(&watching);
+        async move {
+            let (inside, most, tasks, eight) = &*watched;
+            tasks.fetch_max(Handle::current().metrics().num_alive_tasks(), Ordering::SeqCst);
+            most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            eight.wait().await;
+            inside.fetch_sub(1, Ordering::SeqCst);
+            arguments["cup"].clone()
+        }
+    });
+    let calls = (0..10_000).map(|n| {
+        let id = format!("{}_{n}", row.id());
+        ToolCall::new(id, "brew", format!(r#"{{ "cup": {n} }}"#))
+    });
+    let registry = registry.with_max_concurrency(8);
+    // Fewer at a time would wait for ever.
+    let batch = tokio::time::timeout(Duration::from_secs(60), registry.execute_all(calls));
+    let outcomes = batch.await.unwrap();
+    assert_eq!(outcomes.len(), 10_000);
+    for (n, outcome) in outcomes.iter().enumerate() {
+        assert_eq!(outcome.result.tool_use_id, format!("{}_{n}", row.id()));
+        assert_eq!(outcome.result.text(), Some(n.to_string().as_str()));
+        row.host_learns(learnt_from(outcome));
+    }
+    assert_eq!(watched.1.load(Ordering::SeqCst), 8);
+    // Those that run, and those that ended and were not yet noticed.
+    let tasks = watched.2.load(Ordering::SeqCst);
+    assert!(tasks <= 16, "{tasks} tasks");
+    row.model_reads::<&str>([]);
+}
+
+/// The registry cannot know which of them is meant: each is run and answered, in their order.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_one_id_twice() {
+    let row = row("batches::with_one_id_twice");
+    let registry = brewing(async |arguments, _| arguments["cup"].clone());
+    let outcomes = registry
+        .execute_all([1, 2].map(|cup| ToolCall::new(row.id(), "brew", format!(r#"{{ "cup": {cup} }}"#))))
+        .await;
+    row.model_reads(outcomes.iter().map(|outcome| outcome.result.text().unwrap()));
+    for outcome in &outcomes {
+        assert_eq!(outcome.result.tool_use_id, row.id());
+        row.host_learns(learnt_from(outcome));
+    }
+}
+
+/// Seed 001: the second overwrites the first, to which the first's pointer then leads.
+#[tokio::test]
+async fn with_one_id_twice_offloaded() {
+    let row = row("batches::with_one_id_twice_offloaded");
+    let memory = MemoryWriter::new();
+    let layer = OffloadLayer::new(OffloadOptions::new("s", "/DIR"))
+        .with_threshold(1)
+        .with_writer(memory.clone());
+    let registry = brewing(async |arguments, _| arguments["cup"].clone())
+        .layer(layer)
+        .with_max_concurrency(1);
+    let outcomes = registry
+        .execute_all([1, 2].map(|cup| ToolCall::new(row.id(), "brew", format!(r#"{{ "cup": {cup} }}"#))))
+        .await;
+    let pointers = outcomes.iter().map(|outcome| outcome.result.text().unwrap());
+    let directory = std::path::absolute("/DIR").unwrap();
+    let short = |text: &str| {
+        text.replace(directory.to_str().unwrap(), "DIR")
+            .replace(&row.id(), "ID")
+    };
+    row.model_reads(pointers.map(|text| short(text).replace('\\', "/")));
+    assert_eq!(memory.files().into_values().collect::<Vec<_>>(), ["2"]);
+    for outcome in &outcomes {
+        row.host_learns(learnt_from(outcome));
+    }
+}

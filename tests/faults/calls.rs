@@ -1,0 +1,60 @@
+//! A registry with one tool, `brew`, calls of it, and what several suites do beside them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+use tool_runtime::{Answer, Context, ToolCall, ToolDefinition, ToolRegistry};
+
+use crate::rows::Row;
+
+/// A registry whose only tool does what `handler` does.
+pub fn brewing<F, R>(handler: F) -> ToolRegistry
+where
+    F: Fn(Value, Context) -> R + Send + Sync + 'static,
+    R: Future<Output: Answer> + Send + 'static,
+{
+    let mut registry = ToolRegistry::new();
+    let schema = json!({ "type": "object", "properties": { "cup": { "type": "integer" } } });
+    registry
+        .register_dynamic(ToolDefinition::new("brew", "Make coffee.", schema), handler)
+        .unwrap();
+    registry
+}
+
+/// A call of `brew` with the id of a row.
+pub fn call_of(row: &Row) -> ToolCall {
+    ToolCall::new(row.id(), "brew", "{}")
+}
+
+/// Does `again` over and over on a thread of its own while `work` is done. On a runtime with several threads.
+pub fn meanwhile<T>(mut again: impl FnMut() + Send, work: impl Future<Output = T>) -> T {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                again();
+            }
+        });
+        // Also when the work panics: else the thread would never end.
+        let _end = Ended(&done);
+        tokio::task::block_in_place(|| Handle::current().block_on(work))
+    })
+}
+
+struct Ended<'a>(&'a AtomicBool);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Whatever is dropped with this panics.
+pub struct PanicsInDrop;
+
+impl Drop for PanicsInDrop {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "spilt");
+    }
+}

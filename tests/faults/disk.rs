@@ -1,0 +1,243 @@
+//! Offloading to real disks that refuse in earnest: the kernel says no, to root as well.
+//!
+//! What a process may write is limited for the whole process, and a disk is mounted for it alone: such a story is
+//! told by a process of its own. A disk of a few KiB takes the right to mount one; where there is none, the two tests that
+//! want it say so, loudly, and with `FAULT_TESTS=required` in the environment that is a failure.
+
+use std::error::Error as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tool_builtins::offload::{OffloadLayer, OffloadOptions, offload_to_files};
+use tool_runtime::message::Message;
+use tool_runtime::{ToolCall, ToolOutcome, ToolRegistry};
+
+use crate::calls::{brewing, call_of, meanwhile};
+use crate::heard;
+use crate::processes::{self, directory, everything_in};
+use crate::rows::{Row, row};
+
+/// More than the small disks hold.
+fn content() -> String {
+    "coffee, ".repeat(8 << 10)
+}
+
+pub fn offloading_to(directory: &Path) -> ToolRegistry {
+    let layer = OffloadLayer::new(OffloadOptions::new("s", directory)).with_threshold(1);
+    brewing(async |_, _| content()).layer(layer)
+}
+
+async fn offloaded(row: &Row, directory: &Path) -> ToolOutcome {
+    offloading_to(directory).call(call_of(row)).await
+}
+
+fn file_of(row: &Row, directory: &Path) -> PathBuf {
+    directory.join("s").join(format!("{}.md", row.id()))
+}
+
+/// The result is back as it was, and below the directory is nothing but directories.
+async fn is_refused(row: &Row, directory: &Path) {
+    let outcome = offloaded(row, directory).await;
+    row.is_told_beside_the_whole(directory, &outcome, &content());
+}
+
+/// The model gets a pointer to a file that has it all, beside which nothing lies.
+async fn is_written(row: &Row, directory: &Path) {
+    row.is_told_in(directory, &offloaded(row, directory).await);
+    assert_eq!(fs::read_to_string(file_of(row, directory)).unwrap(), content());
+    let beside: Vec<_> = fs::read_dir(directory.join("s")).unwrap().collect();
+    assert_eq!(beside.len(), 1, "{beside:?}");
+}
+
+/// No file may grow beyond a few KiB (`ulimit -f` counts blocks), and the signal that says so is ignored: `write`
+/// fails after its first part.
+#[tokio::test]
+async fn full_for_this_process() {
+    const NAME: &str = "disk::full_for_this_process";
+    let row = row(NAME);
+    if let Some(directory) = processes::told_to() {
+        is_refused(&row, &directory).await;
+        let block = json!({ "type": "tool_result", "tool_use_id": "toolu_1", "content": content() });
+        let message: Message = serde_json::from_value(json!({ "role": "user", "content": [block] })).unwrap();
+        let by_hand = offload_to_files(message, OffloadOptions::new("s", &directory)).await;
+        let by_hand = by_hand.unwrap_err();
+        let source = by_hand
+            .source()
+            .and_then(|source| source.downcast_ref::<io::Error>());
+        assert_eq!(source.map(io::Error::kind), Some(io::ErrorKind::FileTooLarge));
+        assert_eq!(everything_in(&directory), [directory.join("s")]);
+    } else {
+        let limited = "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\"";
+        assert_eq!(processes::tell(NAME, &["sh", "-c", limited]), Ok(()));
+    }
+}
+
+/// The same of a file system that has 32 KiB in all.
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn full() {
+    const NAME: &str = "disk::full";
+    let row = row(NAME);
+    if let Some(directory) = processes::told_to() {
+        is_refused(&row, &directory).await;
+        assert_eq!(everything_in(&directory), [directory.join("s")]);
+        // The disk is as empty as before: what was written of the content is gone again.
+        fs::write(directory.join("rest"), "x".repeat(16 << 10)).unwrap();
+    } else {
+        on_a_small_disk(NAME, "");
+    }
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn takes_no_files() {
+    let row = row("disk::takes_no_files");
+    is_refused(&row, Path::new("/proc/self")).await;
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn read_only() {
+    const NAME: &str = "disk::read_only";
+    let row = row(NAME);
+    if let Some(directory) = processes::told_to() {
+        is_refused(&row, &directory).await;
+        assert!(everything_in(&directory).is_empty());
+    } else {
+        on_a_small_disk(NAME, ",ro");
+    }
+}
+
+/// Tells a story in a mount namespace with a disk of its own, which is gone with it.
+#[cfg(target_os = "linux")]
+fn on_a_small_disk(test: &str, options: &str) {
+    let mount = format!(
+        "mount -t tmpfs -o size=32k{options} tmpfs \"${}\"",
+        processes::STORY
+    );
+    let told = format!("{mount} && exec \"$0\" \"$@\"");
+    let tried = format!("{mount} || exit 77");
+    let ways: [&[&str]; 3] = [
+        &["unshare", "--mount"],
+        &["unshare", "--map-root-user", "--mount"],
+        &[
+            "sudo",
+            "--non-interactive",
+            "--preserve-env",
+            "unshare",
+            "--mount",
+        ],
+    ];
+    for way in ways {
+        let run = |shell: &str| processes::tell(test, &[way, &["sh", "-c", shell]].concat());
+        if run(&tried).is_ok() {
+            assert_eq!(run(&told), Ok(()));
+            return;
+        }
+    }
+    let ignored = format!("\nIGNORED: {test}, for want of the right to mount a small disk\n");
+    assert!(
+        std::env::var_os("FAULT_TESTS").is_none_or(|said| said != "required"),
+        "{ignored}"
+    );
+    // Straight to stderr: the harness hides what a passing test prints.
+    io::stderr().write_all(ignored.as_bytes()).unwrap();
+}
+
+#[tokio::test]
+async fn has_a_file_for_a_directory() {
+    let row = row("disk::has_a_file_for_a_directory");
+    let directory = directory(&row);
+    fs::write(directory.join("s"), "in the way").unwrap();
+    is_refused(&row, &directory).await;
+    assert_eq!(fs::read(directory.join("s")).unwrap(), b"in the way");
+}
+
+#[tokio::test]
+async fn has_a_directory_for_a_file() {
+    let row = row("disk::has_a_directory_for_a_file");
+    let directory = directory(&row);
+    fs::create_dir_all(file_of(&row, &directory).join("in the way")).unwrap();
+    let before = everything_in(&directory);
+    is_refused(&row, &directory).await;
+    assert_eq!(
+        everything_in(&directory),
+        before,
+        "neither a part nor a temporary file"
+    );
+}
+
+#[tokio::test]
+async fn has_the_file_already() {
+    let row = row("disk::has_the_file_already");
+    let directory = directory(&row);
+    fs::create_dir(directory.join("s")).unwrap();
+    fs::write(file_of(&row, &directory), "x".repeat(1 << 20)).unwrap();
+    is_written(&row, &directory).await;
+}
+
+/// The link is replaced, not followed: what it leads to is somebody else's.
+#[tokio::test]
+async fn has_a_link_for_a_file() {
+    let row = row("disk::has_a_link_for_a_file");
+    let directory = directory(&row);
+    fs::create_dir(directory.join("s")).unwrap();
+    fs::write(directory.join("theirs"), "theirs").unwrap();
+    symlink(directory.join("theirs"), file_of(&row, &directory)).unwrap();
+    is_written(&row, &directory).await;
+    assert_eq!(fs::read(directory.join("theirs")).unwrap(), b"theirs");
+}
+
+#[tokio::test]
+async fn has_no_directory_yet() {
+    let row = row("disk::has_no_directory_yet");
+    let directory = directory(&row);
+    fs::remove_dir(&directory).unwrap();
+    is_written(&row, &directory).await;
+}
+
+/// Somebody tidies up while contents are written. Each call either has its file, whole at the time, or its result.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn loses_its_directory_meanwhile() {
+    let row = row("disk::loses_its_directory_meanwhile");
+    let directory = directory(&row);
+    let registry = offloading_to(&directory);
+    let tidy_up = || {
+        let _ = fs::remove_dir_all(directory.join("s"));
+    };
+    let calls = async {
+        for n in 0..300 {
+            let id = format!("{}_{n}", row.id());
+            let outcome = registry.call(ToolCall::new(&id, "brew", "{}")).await;
+            assert!(!outcome.result.is_error && outcome.failure.is_none());
+            let text = outcome.result.text().unwrap();
+            let is_offloaded = text.starts_with("[Tool result offloaded to file: ");
+            assert!(is_offloaded || text == content(), "neither: {text:.300}");
+            let warned = heard::of(&id).events;
+            assert_eq!(warned.len(), usize::from(!is_offloaded), "{warned:?}");
+        }
+    };
+    meanwhile(tidy_up, calls);
+    row.model_reads::<&str>([]);
+    row.host_learns::<&str>([]);
+}
+
+/// A relative directory is below the current one, which may be gone.
+#[tokio::test]
+async fn has_no_current_directory() {
+    const NAME: &str = "disk::has_no_current_directory";
+    let row = row(NAME);
+    if processes::told_to().is_some() {
+        let outcome = offloaded(&row, Path::new(".offload")).await;
+        row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, &content());
+    } else {
+        let gone = format!(
+            "cd \"${}\" && rmdir \"$PWD\" && exec \"$0\" \"$@\"",
+            processes::STORY
+        );
+        assert_eq!(processes::tell(NAME, &["sh", "-c", &gone]), Ok(()));
+    }
+}

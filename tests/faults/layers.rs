@@ -1,0 +1,137 @@
+//! Faults of layers: theirs to make, the call's to answer.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context as Waking, Poll};
+use std::time::Duration;
+
+use tool_runtime::layer::{BoxError, ToolService};
+use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolRegistry};
+use tower_layer::layer_fn;
+use tower_service::Service;
+
+use crate::calls::{PanicsInDrop, brewing, call_of};
+use crate::rows::row;
+
+/// What a layer does to a call.
+type Way = fn(ToolService, ToolCall) -> Answering;
+type Answering = Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>>;
+
+#[derive(Clone)]
+struct Around {
+    inner: ToolService,
+    way: Way,
+    ready: fn() -> Poll<Result<(), BoxError>>,
+}
+
+impl Service<ToolCall> for Around {
+    type Response = ToolOutcome;
+    type Error = BoxError;
+    type Future = Answering;
+
+    fn poll_ready(&mut self, _: &mut Waking<'_>) -> Poll<Result<(), BoxError>> {
+        (self.ready)()
+    }
+
+    fn call(&mut self, call: ToolCall) -> Answering {
+        (self.way)(self.inner.clone(), call)
+    }
+}
+
+fn around(way: Way) -> ToolRegistry {
+    let ready = || Poll::Ready(Ok(()));
+    brewing(async |_, _| "coffee").layer(layer_fn(move |inner| Around { inner, way, ready }))
+}
+
+#[tokio::test]
+async fn panics_before_the_tool() {
+    let row = row("layers::panics_before_the_tool");
+    let registry = around(|_, call| panic!("no {} today", call.name));
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn panics_after_the_tool() {
+    let row = row("layers::panics_after_the_tool");
+    let registry = around(|mut inner, call| {
+        Box::pin(async move {
+            inner.call(call).await?;
+            panic!("the cup broke")
+        })
+    });
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn panics_when_asked_if_it_is_ready() {
+    let row = row("layers::panics_when_asked_if_it_is_ready");
+    let way: Way = |mut inner, call| inner.call(call);
+    let ready = || panic!("never ready");
+    let registry = brewing(async |_, _| "coffee").layer(layer_fn(move |inner| Around { inner, way, ready }));
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn panics_in_drop() {
+    let row = row("layers::panics_in_drop");
+    let registry = around(|mut inner, call| {
+        Box::pin(async move {
+            let _cup = PanicsInDrop;
+            inner.call(call).await
+        })
+    });
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn answers_with_an_error() {
+    let row = row("layers::answers_with_an_error");
+    let registry =
+        around(|_, _| Box::pin(async { Err("coffee needs the user's consent; ask for it".into()) }));
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+/// An error that cannot be shown.
+#[derive(Debug)]
+struct Unspeakable;
+
+impl fmt::Display for Unspeakable {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("cannot be shown")
+    }
+}
+
+impl std::error::Error for Unspeakable {}
+
+#[tokio::test]
+async fn answers_with_an_error_that_panics() {
+    let row = row("layers::answers_with_an_error_that_panics");
+    let registry = around(|_, _| Box::pin(async { Err(Unspeakable.into()) }));
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn makes_up_a_call() {
+    let row = row("layers::makes_up_a_call");
+    let registry = around(|mut inner, _| inner.call(ToolCall::new("other", "brew", "{}")));
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn hangs_past_the_deadline() {
+    let row = row("layers::hangs_past_the_deadline");
+    let context = Context::new().with_timeout(Duration::from_secs(3600));
+    let registry = around(|_, _| Box::pin(std::future::pending()));
+    row.is_told_by(&registry.call(call_of(&row).with_context(context)).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn hangs_and_is_cancelled() {
+    let row = row("layers::hangs_and_is_cancelled");
+    let token = CancellationToken::new();
+    let registry = around(|_, _| Box::pin(std::future::pending()));
+    let call = call_of(&row).with_context(Context::new().with_cancellation(token.clone()));
+    let (outcome, ()) = tokio::join!(registry.call(call), async { token.cancel() });
+    row.is_told_by(&outcome);
+}

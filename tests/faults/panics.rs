@@ -1,0 +1,224 @@
+//! Panics, wherever the user's code may have them.
+
+use std::fmt;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use tool_runtime::{CancellationToken, Context, Issue, ToolCall, ToolRegistry, tool};
+
+use crate::calls::{PanicsInDrop, brewing, call_of};
+use crate::heard;
+use crate::rows::row;
+
+#[tokio::test]
+async fn with_a_str() {
+    let row = row("panics::with_a_str");
+    let registry = brewing(async |_, _| -> String { panic!("the key is 1234") });
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn with_a_string() {
+    let row = row("panics::with_a_string");
+    let registry = brewing(async |arguments, _| -> String { panic!("no room for {arguments}") });
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn without_a_text() {
+    let row = row("panics::without_a_text");
+    let registry = brewing(async |_, _| -> String { std::panic::panic_any(1234) });
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn with_what_panics_in_drop() {
+    let row = row("panics::with_what_panics_in_drop");
+    let registry = brewing(async |_, _| -> String { std::panic::panic_any(PanicsInDrop) });
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn before_there_is_a_future() {
+    let row = row("panics::before_there_is_a_future");
+    let registry = brewing(|_, _| -> std::future::Ready<String> { panic!("no water") });
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn in_the_drop_of_a_local() {
+    let row = row("panics::in_the_drop_of_a_local");
+    let registry = brewing(async |_, _| {
+        let _cup = PanicsInDrop;
+        tokio::task::yield_now().await;
+        "never read"
+    });
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_dropped_at_its_deadline() {
+    let row = row("panics::when_dropped_at_its_deadline");
+    let context = Context::new().with_timeout(Duration::from_secs(3600));
+    let outcome = holding_a_cup().call(call_of(&row).with_context(context)).await;
+    row.is_told_by(&outcome);
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_dropped_by_cancellation() {
+    let row = row("panics::when_dropped_by_cancellation");
+    let token = CancellationToken::new();
+    let registry = holding_a_cup();
+    let call = call_of(&row).with_context(Context::new().with_cancellation(token.clone()));
+    let (outcome, ()) = tokio::join!(registry.call(call), async { token.cancel() });
+    row.is_told_by(&outcome);
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_dropped_with_its_caller() {
+    let row = row("panics::when_dropped_with_its_caller");
+    let registry = holding_a_cup();
+    let call = registry.call(call_of(&row));
+    tokio::time::timeout(Duration::from_secs(1), call)
+        .await
+        .unwrap_err();
+    row.model_reads::<&str>([]);
+    row.host_learns(heard::of(&row.id()).events);
+}
+
+/// Hangs, and panics when it is dropped.
+fn holding_a_cup() -> ToolRegistry {
+    brewing(async |_, _| {
+        let _cup = PanicsInDrop;
+        std::future::pending::<String>().await
+    })
+}
+
+/// Whatever is asked of it panics.
+#[derive(JsonSchema)]
+struct Broken {}
+
+impl<'de> Deserialize<'de> for Broken {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(deserializer)?;
+        panic!("cannot be read")
+    }
+}
+
+impl Serialize for Broken {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        panic!("cannot be written")
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("cannot be shown")
+    }
+}
+
+/// Make coffee of what cannot be read.
+#[tool(name = "brew")]
+async fn of_broken(
+    /// What to make it of.
+    beans: Broken,
+) -> String {
+    let Broken {} = beans;
+    "never made".to_owned()
+}
+
+#[tokio::test]
+async fn in_the_deserialize_of_an_argument() {
+    let row = row("panics::in_the_deserialize_of_an_argument");
+    let mut registry = ToolRegistry::new();
+    registry.register::<of_broken>().unwrap();
+    let call = ToolCall::new(row.id(), "brew", r#"{ "beans": {} }"#);
+    row.is_told_by(&registry.call(call).await);
+}
+
+/// Make what cannot be written.
+#[tool(name = "brew")]
+async fn into_broken() -> Broken {
+    Broken {}
+}
+
+#[tokio::test]
+async fn in_the_serialize_of_its_result() {
+    let row = row("panics::in_the_serialize_of_its_result");
+    let mut registry = ToolRegistry::new();
+    registry.register::<into_broken>().unwrap();
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn in_the_display_of_its_error() {
+    let row = row("panics::in_the_display_of_its_error");
+    let registry = brewing(async |_, _| Err::<String, _>(Broken {}));
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+/// Served, then spilt.
+#[derive(Serialize)]
+struct Cup {
+    #[serde(skip)]
+    _content: PanicsInDrop,
+}
+
+#[tokio::test]
+async fn in_the_drop_of_its_result() {
+    let row = row("panics::in_the_drop_of_its_result");
+    let registry = brewing(async |_, _| {
+        Ok::<_, String>(Cup {
+            _content: PanicsInDrop,
+        })
+    });
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+/// Make coffee, and never say what was wrong.
+#[tool(name = "brew", errors = no_words)]
+async fn wordless(
+    /// How many.
+    cups: u8,
+) -> u8 {
+    cups
+}
+
+fn no_words(errors: &[Issue]) -> String {
+    panic!("no words for {} errors", errors.len())
+}
+
+#[tokio::test]
+async fn in_its_wording() {
+    let row = row("panics::in_its_wording");
+    let mut registry = ToolRegistry::new();
+    registry.register::<wordless>().unwrap();
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+/// The next call of the same tool, and the other calls of its turn, hear nothing of it.
+#[tokio::test]
+async fn beside_other_calls() {
+    let row = row("panics::beside_other_calls");
+    let registry = brewing(async |arguments, _| match arguments["cup"].as_u64() {
+        Some(1) => panic!("one cup too many"),
+        _ => "coffee",
+    });
+    let cups = ["0", "1", "2"];
+    let calls = cups.map(|cup| {
+        let id = if cup == "1" { row.id() } else { cup.to_owned() };
+        ToolCall::new(id, "brew", format!(r#"{{ "cup": {cup} }}"#))
+    });
+    let [before, panicked, after] = registry.execute_all(calls).await.try_into().unwrap();
+    for outcome in [
+        before,
+        after,
+        registry.call(ToolCall::new("3", "brew", "{}")).await,
+    ] {
+        assert_eq!(outcome.result.text(), Some("coffee"));
+        assert_eq!(outcome.failure, None);
+    }
+    row.is_told_by(&panicked);
+}

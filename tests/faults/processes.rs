@@ -1,0 +1,187 @@
+//! What takes a process of its own: limits, ends, and two that write the same.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tool_builtins::offload::{OffloadOptions, offload_to_files};
+use tool_runtime::message::Message;
+
+use crate::calls::{brewing, call_of};
+use crate::disk::offloading_to;
+use crate::rows::{Row, row};
+
+/// The directory of the story that a process tells; without it, it starts the processes.
+pub const STORY: &str = "FAULT_STORY";
+
+/// Where this process tells its story, if it was started to tell one.
+pub fn told_to() -> Option<PathBuf> {
+    std::env::var_os(STORY).map(PathBuf::from)
+}
+
+/// Runs a test of this suite again below `command`, in a directory of its own. What it said if it failed.
+pub fn tell(test: &str, command: &[&str]) -> Result<(), String> {
+    let directory = directory_of(test);
+    let mut below = Command::new(command[0]);
+    below
+        .args(&command[1..])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--quiet", "--nocapture"]);
+    let told = below.env(STORY, &directory).output();
+    let _ = fs::remove_dir_all(&directory);
+    match told {
+        Ok(told) if told.status.success() => Ok(()),
+        Ok(told) => Err([told.stdout, told.stderr]
+            .map(|said| String::from_utf8_lossy(&said).into_owned())
+            .join("\n")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// An empty directory for a row.
+pub fn directory(row: &Row) -> PathBuf {
+    directory_of(&row.id())
+}
+
+fn directory_of(name: &str) -> PathBuf {
+    let name = name.replace(':', "_");
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults").join(name);
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+/// Every file and directory below, sorted.
+pub fn everything_in(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.is_symlink() {
+            found.extend(everything_in(&path));
+        }
+        found.push(path);
+    }
+    found.sort();
+    found
+}
+
+/// A panic while a panic unwinds is the end of a process: Rust knows no third way.
+#[tokio::test]
+async fn panics_while_it_panics() {
+    const NAME: &str = "processes::panics_while_it_panics";
+    let row = row(NAME);
+    if told_to().is_some() {
+        let registry = brewing(async |_, _| -> String {
+            let _first = PanicsAlways;
+            panic!("the first")
+        });
+        let outcome = registry.call(call_of(&row)).await;
+        unreachable!("{outcome:?}");
+    }
+    let said = tell(NAME, &["env"]).unwrap_err();
+    assert!(
+        said.contains("the first") && said.contains("the second"),
+        "{said}"
+    );
+    assert!(!said.contains("test result"), "the process is at its end: {said}");
+    row.model_reads::<&str>([]);
+    row.host_learns::<&str>([]);
+}
+
+struct PanicsAlways;
+
+impl Drop for PanicsAlways {
+    fn drop(&mut self) {
+        panic!("the second");
+    }
+}
+
+const ROUNDS: usize = 200;
+
+fn content(letter: &str) -> String {
+    letter.repeat(50_000)
+}
+
+fn message(content: &str) -> Message {
+    let block = serde_json::json!({ "type": "tool_result", "tool_use_id": "toolu_1", "content": content });
+    serde_json::from_value(serde_json::json!({ "role": "user", "content": [block] })).unwrap()
+}
+
+/// Writes the same id over and over, in a process of its own.
+async fn write(letter: &str, directory: &Path, rounds: usize) {
+    for _ in 0..rounds {
+        offload_to_files(message(&content(letter)), OffloadOptions::new("s", directory))
+            .await
+            .unwrap();
+    }
+}
+
+fn writing(test: &str, letter: &str, directory: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--quiet"])
+        .env(STORY, directory)
+        .env("LETTER", letter)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Whoever reads sees what one of them wrote, whole.
+#[tokio::test]
+async fn write_one_id() {
+    const NAME: &str = "processes::write_one_id";
+    if let Some(directory) = told_to() {
+        return write(&std::env::var("LETTER").unwrap(), &directory, ROUNDS).await;
+    }
+    let row = row(NAME);
+    let directory = directory(&row);
+    let file = directory.join("s").join("toolu_1.md");
+    let whole = [content("a"), content("b")];
+    let mut writers = ["a", "b"].map(|letter| writing(NAME, letter, &directory));
+    let mut read = 0;
+    while writers
+        .iter_mut()
+        .any(|writer| writer.try_wait().unwrap().is_none())
+    {
+        if let Ok(text) = fs::read_to_string(&file) {
+            assert!(whole.contains(&text), "a mix of {} bytes", text.len());
+            read += 1;
+        }
+    }
+    for mut writer in writers {
+        assert!(writer.wait().unwrap().success());
+    }
+    assert!(read > 0, "nothing was read");
+    assert_eq!(everything_in(&directory), [directory.join("s"), file]);
+    row.is_told_in(&directory, &offloading_to(&directory).call(call_of(&row)).await);
+}
+
+/// What is killed amid a write leaves a temporary file at worst: the content is whole, or there is none.
+#[tokio::test]
+async fn is_killed_amid_a_write() {
+    const NAME: &str = "processes::is_killed_amid_a_write";
+    if let Some(directory) = told_to() {
+        return write("a", &directory, usize::MAX).await;
+    }
+    let row = row(NAME);
+    let directory = directory(&row);
+    let file = directory.join("s").join("toolu_1.md");
+    for _ in 0..8 {
+        let _ = fs::remove_file(&file);
+        let mut writer = writing(NAME, "a", &directory);
+        while !file.exists() {
+            assert!(writer.try_wait().unwrap().is_none(), "it ended by itself");
+            std::thread::yield_now();
+        }
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        assert!(fs::read_to_string(&file).unwrap() == content("a"));
+    }
+    for left in fs::read_dir(directory.join("s")).unwrap() {
+        let name = left.unwrap().file_name().into_string().unwrap();
+        let is_temporary = name.starts_with(".offload-") && name.ends_with(".tmp");
+        assert!(name == "toolu_1.md" || is_temporary, "{name}");
+    }
+    row.model_reads::<&str>([]);
+    row.host_learns::<&str>([]);
+}

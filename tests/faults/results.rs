@@ -1,0 +1,75 @@
+//! Answers that cannot go back, or can hardly.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+use tool_builtins::offload::{MemoryWriter, OffloadLayer, OffloadOptions};
+use tool_runtime::message::Block;
+use tool_runtime::{Blocks, ToolRegistry, tool};
+
+use crate::calls::{brewing, call_of};
+use crate::rows::row;
+
+#[tokio::test]
+async fn an_error_of_its_own() {
+    let row = row("results::an_error_of_its_own");
+    let registry = brewing(async |_, _| Err::<String, _>("no beans; call `buy` first"));
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+/// Make coffee, and count it in a way that JSON has no word for.
+#[tool(name = "brew")]
+async fn uncountable() -> BTreeMap<(u8, u8), u8> {
+    BTreeMap::from([((1, 2), 3)])
+}
+
+#[tokio::test]
+async fn that_is_no_json() {
+    let row = row("results::that_is_no_json");
+    let mut registry = ToolRegistry::new();
+    registry.register::<uncountable>().unwrap();
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn as_deep_as_a_stack() {
+    let row = row("results::as_deep_as_a_stack");
+    let registry = brewing(async |_, _| deep());
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn blocks_as_deep_as_a_stack() {
+    let row = row("results::blocks_as_deep_as_a_stack");
+    let registry = brewing(async |_, _| {
+        let mut block = Block::text("deep");
+        block.0.insert("more".to_owned(), deep());
+        Blocks(vec![block])
+    });
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+/// Deeper than any stack of these tests, were each level a frame.
+fn deep() -> Value {
+    (0..200_000).fold(Value::Null, |inner, _| Value::Array(vec![inner]))
+}
+
+#[tokio::test]
+async fn of_ten_megabytes() {
+    let row = row("results::of_ten_megabytes");
+    let registry = brewing(async |_, _| "x".repeat(10 << 20));
+    let outcome = registry.call(call_of(&row)).await;
+    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, &"x".repeat(10 << 20));
+}
+
+#[tokio::test]
+async fn of_ten_megabytes_offloaded() {
+    let row = row("results::of_ten_megabytes_offloaded");
+    let memory = MemoryWriter::new();
+    let layer = OffloadLayer::new(OffloadOptions::new("s", "/DIR")).with_writer(memory.clone());
+    let registry = brewing(async |_, _| "x".repeat(10 << 20)).layer(layer);
+    row.is_told_in(Path::new("/DIR"), &registry.call(call_of(&row)).await);
+    let [(_, content)] = memory.files().into_iter().collect::<Vec<_>>().try_into().unwrap();
+    assert!(content == "x".repeat(10 << 20));
+}

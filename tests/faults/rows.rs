@@ -1,0 +1,211 @@
+//! The rows of `docs/faults.md`: each has its test, each test has its row, and both say the same.
+//!
+//! A row's two columns in the middle hold, as code, the exact texts: all that the model reads (behind `is_error`, if
+//! it is one), and what the host learns (the kind of the failure, then the events). Whatever is not code is prose.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use tool_runtime::ToolOutcome;
+
+use crate::heard;
+
+const DOCUMENT: &str = include_str!("../../docs/faults.md");
+
+/// One row, as its test wants it.
+#[derive(Debug)]
+pub struct Row {
+    test: String,
+    model: Vec<String>,
+    host: Vec<String>,
+}
+
+/// The row of a test, which is named as `module::function`.
+pub fn row(test: &str) -> Row {
+    heard::listen();
+    rows()
+        .find(|row| row.test == test)
+        .unwrap_or_else(|| panic!("docs/faults.md has no row for `{test}`"))
+}
+
+impl Row {
+    /// The id of the call that is made for this row.
+    pub fn id(&self) -> String {
+        format!("toolu_{}", self.test.replace("::", "_"))
+    }
+
+    /// Both columns are what this outcome says.
+    pub fn is_told_by(&self, outcome: &ToolOutcome) {
+        self.model_reads(read_in(outcome));
+        self.host_learns(learnt_from(outcome));
+    }
+
+    /// The same with `DIR` and `ID` for what is another on each run, or long.
+    pub fn is_told_in(&self, directory: &Path, outcome: &ToolOutcome) {
+        let directory = std::path::absolute(directory).unwrap();
+        let short = |texts: Vec<String>| {
+            let directory = directory.to_str().unwrap();
+            let shorten = |text: String| {
+                let text = text.replace(directory, "DIR").replace(&self.id(), "ID");
+                text.replace('\\', "/") // of paths, on Windows
+            };
+            texts.into_iter().map(shorten).collect::<Vec<_>>()
+        };
+        self.model_reads(short(read_in(outcome)));
+        self.host_learns(short(learnt_from(outcome)));
+    }
+
+    /// The same for a result that is too long for a table: the model reads all of it, as if nothing had happened.
+    pub fn is_told_beside_the_whole(&self, directory: &Path, outcome: &ToolOutcome, content: &str) {
+        assert!(
+            outcome.result.text() == Some(content),
+            "the result is not whole: {:.300}",
+            outcome.result.text().unwrap_or_default()
+        );
+        let mut without = outcome.clone();
+        without.result.content = String::new().into();
+        self.is_told_in(directory, &without);
+    }
+
+    /// The code in the model's column.
+    pub fn model_reads<T: Into<String>>(&self, texts: impl IntoIterator<Item = T>) {
+        let texts: Vec<String> = texts.into_iter().map(Into::into).collect();
+        assert_eq!(
+            texts, self.model,
+            "what the model reads (left), and what docs/faults.md says"
+        );
+    }
+
+    /// The code in the host's column.
+    pub fn host_learns<T: Into<String>>(&self, texts: impl IntoIterator<Item = T>) {
+        let texts: Vec<String> = texts.into_iter().map(Into::into).collect();
+        assert_eq!(
+            texts, self.host,
+            "what the host learns (left), and what docs/faults.md says"
+        );
+    }
+}
+
+fn read_in(outcome: &ToolOutcome) -> Vec<String> {
+    let is_error = outcome.result.is_error.then(|| "is_error".to_owned());
+    let text = outcome.result.text().filter(|text| !text.is_empty());
+    let text = text.map(|text| text.replace('\n', " ⏎ "));
+    is_error.into_iter().chain(text).collect()
+}
+
+/// The failure, and the events below the call's span; the span's own `error.type` agrees with the failure.
+pub fn learnt_from(outcome: &ToolOutcome) -> Vec<String> {
+    let heard = heard::of(&outcome.result.tool_use_id);
+    let error_type = outcome.failure.map(|failure| failure.as_str().to_owned());
+    assert_eq!(heard.error_type, error_type, "the span's `error.type`");
+    let failure = outcome.failure.map(|failure| format!("{failure:?}"));
+    failure.into_iter().chain(heard.events).collect()
+}
+
+fn rows() -> impl Iterator<Item = Row> {
+    let lines = DOCUMENT.lines().filter(|line| line.starts_with("| "));
+    lines.filter(|line| !line.ends_with("| test |")).map(|line| {
+        let cells: Vec<&str> = line.trim_matches(['|', ' ']).split(" | ").collect();
+        let [_, model, host, test] = cells[..] else {
+            panic!("four columns are a row of docs/faults.md: {line}")
+        };
+        Row {
+            test: code_in(test).remove(0),
+            model: code_in(model),
+            host: code_in(host),
+        }
+    })
+}
+
+/// The code spans of a cell, between one backtick or two.
+fn code_in(cell: &str) -> Vec<String> {
+    let mut spans = Vec::new();
+    let mut rest = cell;
+    while let Some(begin) = rest.find('`') {
+        let fence = if rest[begin..].starts_with("``") {
+            "``"
+        } else {
+            "`"
+        };
+        let inside = &rest[begin + fence.len()..];
+        let end = inside
+            .find(fence)
+            .unwrap_or_else(|| panic!("code without an end: {cell}"));
+        let span = &inside[..end];
+        // One space beside a backtick at the edge belongs to the fence.
+        let bare = span.strip_prefix(' ').and_then(|span| span.strip_suffix(' '));
+        spans.push(bare.unwrap_or(span).to_owned());
+        rest = &inside[end + fence.len()..];
+    }
+    spans
+}
+
+#[test]
+fn each_row_has_one_test_and_each_test_a_row() {
+    let rows = once_each(rows().map(|row| row.test));
+    let tests = once_each(tests().map(|(name, _)| name));
+    let without_test: Vec<_> = rows.difference(&tests).collect();
+    let without_row: Vec<_> = tests.difference(&rows).collect();
+    assert!(
+        without_test.is_empty() && without_row.is_empty(),
+        "rows without a test {without_test:#?}, tests without a row {without_row:#?}",
+    );
+    assert_eq!(
+        rows.len(),
+        ROWS,
+        "a row that goes takes its test along, and would not be missed"
+    );
+}
+
+/// How many rows there are.
+const ROWS: usize = 93;
+
+#[test]
+fn each_test_holds_its_row() {
+    for (name, source) in tests() {
+        assert!(
+            source.contains(&format!("\"{name}\"")),
+            "`{name}` does not look at its row"
+        );
+    }
+}
+
+/// Every test beside this file: its name, and the source of the file that it is in.
+fn tests() -> impl Iterator<Item = (String, String)> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("faults");
+    fs::read_dir(directory).unwrap().flat_map(|file| {
+        let path = file.unwrap().path();
+        let module = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let source = fs::read_to_string(&path).unwrap();
+        let names = if module == "rows" {
+            Vec::new()
+        } else {
+            names_in(&source)
+        };
+        names
+            .into_iter()
+            .map(move |name| (format!("{module}::{name}"), source.clone()))
+    })
+}
+
+/// The functions that stand below a `#[test]` or a `#[tokio::test..]`.
+fn names_in(source: &str) -> Vec<String> {
+    let mut lines = source.lines();
+    std::iter::from_fn(|| {
+        lines.find(|line| *line == "#[test]" || line.starts_with("#[tokio::test"))?;
+        let signature = lines.find(|line| line.contains("fn "))?;
+        let (_, name) = signature.split_once("fn ")?;
+        Some(name.split('(').next()?.to_owned())
+    })
+    .collect()
+}
+
+fn once_each(names: impl Iterator<Item = String>) -> BTreeSet<String> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        assert!(!seen.contains(&name), "`{name}` is there twice");
+        seen.insert(name);
+    }
+    seen
+}

@@ -1,0 +1,119 @@
+//! The host goes away in the middle, or was never quite there.
+
+use std::path::Path;
+use std::sync::mpsc;
+use std::task::{Context as Waking, Poll, Waker};
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tool_builtins::offload::{OffloadLayer, OffloadOptions};
+use tool_runtime::{Context, ToolCall, ToolOutcome, ToolRegistry};
+
+use crate::calls::{brewing, call_of};
+use crate::rows::{Row, learnt_from, row};
+
+fn runtime() -> Runtime {
+    Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_time()
+        .build()
+        .unwrap()
+}
+
+/// Hangs, and says when it begins to.
+fn hanging() -> (ToolRegistry, mpsc::Receiver<()>) {
+    let (begin, begun) = mpsc::channel();
+    let registry = brewing(move |_, _| {
+        let _ = begin.send(());
+        std::future::pending::<String>()
+    });
+    (registry, begun)
+}
+
+#[test]
+fn amid_the_calls_of_a_turn() {
+    let row = row("shutdown::amid_the_calls_of_a_turn");
+    let (registry, begun) = hanging();
+    let runtime = runtime();
+    let handle = runtime.handle().clone();
+    let calls: Vec<_> = (0..20)
+        .map(|n| ToolCall::new(format!("{}_{n}", row.id()), "brew", "{}"))
+        .collect();
+    let batch = std::thread::spawn(move || handle.block_on(registry.execute_all(calls)));
+    for _ in 0..8 {
+        begun.recv().unwrap();
+    }
+    runtime.shutdown_background();
+    let outcomes = batch.join().unwrap();
+    assert_eq!(outcomes.len(), 20);
+    for (n, outcome) in outcomes.iter().enumerate() {
+        assert_eq!(outcome.result.tool_use_id, format!("{}_{n}", row.id()));
+        assert!(outcome.result.is_error);
+        row.model_reads(["is_error", outcome.result.text().unwrap()]);
+        row.host_learns(outcome.failure.map(|failure| format!("{failure:?}")));
+    }
+}
+
+#[test]
+fn amid_a_call_with_a_deadline() {
+    let row = row("shutdown::amid_a_call_with_a_deadline");
+    let (registry, begun) = hanging();
+    let runtime = runtime();
+    let handle = runtime.handle().clone();
+    let context = Context::new().with_timeout(Duration::from_secs(3600));
+    let call = call_of(&row).with_context(context);
+    let calling = std::thread::spawn(move || handle.block_on(registry.call(call)));
+    begun.recv().unwrap();
+    runtime.shutdown_background();
+    is_told_beside_tokios_words(&row, &calling.join().unwrap());
+}
+
+/// A deadline that nobody can watch is not passed over in silence, and takes nobody else down.
+#[test]
+fn without_a_timer() {
+    let row = row("shutdown::without_a_timer");
+    let (registry, _begun) = hanging();
+    let context = Context::new().with_timeout(Duration::from_secs(3600));
+    let call = call_of(&row).with_context(context);
+    let runtime = Builder::new_current_thread().build().unwrap();
+    is_told_beside_tokios_words(&row, &runtime.block_on(registry.call(call)));
+}
+
+/// What tokio says about its timer is not ours to promise.
+fn is_told_beside_tokios_words(row: &Row, outcome: &ToolOutcome) {
+    row.model_reads(["is_error", outcome.result.text().unwrap()]);
+    row.host_learns(
+        learnt_from(outcome)
+            .iter()
+            .map(|told| told.split("; panic=").next().unwrap()),
+    );
+}
+
+fn offloading() -> ToolRegistry {
+    // Never made.
+    let options = OffloadOptions::new("s", "/DIR");
+    brewing(async |_, _| CONTENT).layer(OffloadLayer::new(options).with_threshold(1))
+}
+
+const CONTENT: &str = "all that was brewed";
+
+#[test]
+fn before_a_content_is_written() {
+    let row = row("shutdown::before_a_content_is_written");
+    let runtime = runtime();
+    let handle = runtime.handle().clone();
+    runtime.shutdown_background();
+    let outcome = handle.block_on(offloading().call(call_of(&row)));
+    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+}
+
+#[test]
+fn without_a_runtime_to_write_on() {
+    let row = row("shutdown::without_a_runtime_to_write_on");
+    let registry = offloading();
+    let mut call = std::pin::pin!(registry.call(call_of(&row)));
+    let Poll::Ready(outcome) = call.as_mut().poll(&mut Waking::from_waker(Waker::noop())) else {
+        panic!("not ready")
+    };
+    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+}

@@ -1,0 +1,157 @@
+//! What tools share, and what they leave behind.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tool_builtins::todo::{TodoStore, todo_read};
+use tool_runtime::{CancellationToken, State, ToolCall, ToolRegistry, tool};
+
+use crate::calls::call_of;
+use crate::rows::row;
+
+/// How often coffee was made.
+#[derive(Default)]
+struct Brewed(Mutex<u32>);
+
+/// Make coffee, and spoil the count.
+#[tool]
+async fn spoil(brewed: State<Brewed>) {
+    let _count = brewed.0.lock().unwrap();
+    panic!("with the lock held");
+}
+
+/// Count, and trust the lock.
+#[tool(name = "brew")]
+async fn trusting(brewed: State<Brewed>) -> u32 {
+    *brewed
+        .0
+        .lock()
+        .unwrap_or_else(|_| panic!("the count is poisoned"))
+}
+
+/// Count, whoever panicked.
+#[tool(name = "brew")]
+async fn forgiving(brewed: State<Brewed>) -> u32 {
+    *brewed.0.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Count, or say why not.
+#[tool(name = "brew")]
+async fn telling(brewed: State<Brewed>) -> Result<u32, &'static str> {
+    let count = brewed
+        .0
+        .lock()
+        .map_err(|_| "the count is out of order; go on without")?;
+    Ok(*count)
+}
+
+/// A registry whose count is poisoned by a call.
+async fn poisoned() -> ToolRegistry {
+    let mut registry = ToolRegistry::new().with_state(Brewed::default());
+    registry.register::<spoil>().unwrap();
+    registry.execute_tool("spoil", "spoil", "{}").await;
+    assert!(registry.state::<Brewed>().unwrap().0.is_poisoned());
+    registry
+}
+
+#[tokio::test]
+async fn a_poisoned_lock_trusted() {
+    let row = row("state::a_poisoned_lock_trusted");
+    let mut registry = poisoned().await;
+    registry.register::<trusting>().unwrap();
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn a_poisoned_lock_forgiven() {
+    let row = row("state::a_poisoned_lock_forgiven");
+    let mut registry = poisoned().await;
+    registry.register::<forgiving>().unwrap();
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn a_poisoned_lock_told() {
+    let row = row("state::a_poisoned_lock_told");
+    let mut registry = poisoned().await;
+    registry.register::<telling>().unwrap();
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+/// The model is never shown a tool that could not run.
+#[test]
+fn that_nobody_gave() {
+    let row = row("state::that_nobody_gave");
+    let mut registry = ToolRegistry::new();
+    let error = registry.register::<todo_read>().unwrap_err();
+    assert!(registry.tool_definitions().is_empty());
+    row.model_reads::<&str>([]);
+    row.host_learns([error.to_string()]);
+    let mut registry = ToolRegistry::new().with_state(TodoStore::default());
+    registry.register::<todo_read>().unwrap();
+}
+
+/// What a task that was left behind did.
+#[derive(Default)]
+struct Left {
+    told: AtomicUsize,
+    done: AtomicUsize,
+}
+
+/// Leave a machine on.
+#[tool(name = "brew")]
+async fn leave(left: State<Arc<Left>>, token: CancellationToken) -> &'static str {
+    tokio::spawn(async move {
+        token.cancelled().await;
+        left.told.fetch_add(1, Ordering::SeqCst);
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        left.done.fetch_add(1, Ordering::SeqCst);
+    });
+    "on its way"
+}
+
+/// It is told that the call is over, goes on as long as it likes, and keeps the state alive.
+#[tokio::test]
+async fn a_task_left_behind() {
+    let row = row("state::a_task_left_behind");
+    let left = Arc::new(Left::default());
+    let alive = Arc::downgrade(&left);
+    let mut registry = ToolRegistry::new().with_state(Arc::clone(&left));
+    registry.register::<leave>().unwrap();
+    drop(left);
+    row.is_told_by(&registry.call(call_of(&row)).await);
+    drop(registry);
+    let left = alive.upgrade().expect("the task holds it");
+    while left.done.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(left.told.load(Ordering::SeqCst), 1);
+}
+
+/// Leave a machine on that breaks.
+#[tool(name = "brew")]
+async fn leave_broken(left: State<Left>) -> &'static str {
+    tokio::spawn(async move {
+        left.told.fetch_add(1, Ordering::SeqCst);
+        panic!("nobody was there");
+    });
+    "on its way"
+}
+
+/// Only who kept its handle would hear of it; the registry did not start it.
+#[tokio::test]
+async fn a_task_left_behind_that_panics() {
+    let row = row("state::a_task_left_behind_that_panics");
+    let mut registry = ToolRegistry::new().with_state(Left::default());
+    registry.register::<leave_broken>().unwrap();
+    let outcome = registry.call(call_of(&row)).await;
+    let left = registry.state::<Left>().unwrap();
+    while left.told.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    row.is_told_by(&outcome);
+    let again = registry.call(ToolCall::new("again", "brew", "{}")).await;
+    assert!(!again.result.is_error);
+}

@@ -1,0 +1,132 @@
+//! Stores that fail, whatever they are: a long result is never lost for it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::json;
+use tool_builtins::offload::{
+    FileWriter, MemoryWriter, OffloadLayer, OffloadOptions, Writer, Writing, offload,
+};
+use tool_runtime::{CancellationToken, Context, ToolCall, ToolRegistry};
+
+use crate::calls::{brewing, call_of};
+use crate::heard;
+use crate::rows::row;
+
+/// `/DIR` is never made: nothing here writes to a disk.
+fn options() -> OffloadOptions {
+    OffloadOptions::new("s", "/DIR")
+}
+
+fn offloading_to(writer: impl FileWriter) -> ToolRegistry {
+    brewing(async |_, _| CONTENT).layer(OffloadLayer::new(options()).with_threshold(1).with_writer(writer))
+}
+
+const CONTENT: &str = "all that was brewed";
+
+struct Fails;
+
+impl FileWriter for Fails {
+    fn write<'a>(&'a self, _: &'a Path, _: &'a str) -> Writing<'a> {
+        Box::pin(async { Err("the store is closed".into()) })
+    }
+}
+
+/// Panics when asked for a future, or in it.
+struct Panics {
+    at_once: bool,
+}
+
+impl FileWriter for Panics {
+    fn write<'a>(&'a self, _: &'a Path, _: &'a str) -> Writing<'a> {
+        assert!(!self.at_once, "the store broke");
+        Box::pin(async { panic!("the store broke") })
+    }
+}
+
+struct Hangs;
+
+impl FileWriter for Hangs {
+    fn write<'a>(&'a self, _: &'a Path, _: &'a str) -> Writing<'a> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn fails() {
+    let row = row("stores::fails");
+    let outcome = offloading_to(Fails).call(call_of(&row)).await;
+    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+}
+
+#[tokio::test]
+async fn fails_the_tool() {
+    let row = row("stores::fails_the_tool");
+    let mut registry = ToolRegistry::new()
+        .with_state(options())
+        .with_state(Writer::new(Fails));
+    registry.register::<offload>().unwrap();
+    let block = json!({ "type": "tool_result", "tool_use_id": "toolu_1", "content": CONTENT });
+    let input = json!({ "message": { "role": "user", "content": [block] } });
+    let outcome = registry.call(ToolCall::new(row.id(), "offload", input)).await;
+    row.is_told_in(Path::new("/DIR"), &outcome);
+}
+
+#[tokio::test]
+async fn panics() {
+    let row = row("stores::panics");
+    let outcome = offloading_to(Panics { at_once: false }).call(call_of(&row)).await;
+    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+}
+
+#[tokio::test]
+async fn panics_at_once() {
+    let row = row("stores::panics_at_once");
+    let outcome = offloading_to(Panics { at_once: true }).call(call_of(&row)).await;
+    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn hangs_past_the_deadline() {
+    let row = row("stores::hangs_past_the_deadline");
+    let context = Context::new().with_timeout(Duration::from_secs(3600));
+    let outcome = offloading_to(Hangs)
+        .call(call_of(&row).with_context(context))
+        .await;
+    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn hangs_and_is_cancelled() {
+    let row = row("stores::hangs_and_is_cancelled");
+    let token = CancellationToken::new();
+    let registry = offloading_to(Hangs);
+    let call = call_of(&row).with_context(Context::new().with_cancellation(token.clone()));
+    let (outcome, ()) = tokio::join!(registry.call(call), async { token.cancel() });
+    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn hangs_and_nobody_minds() {
+    let row = row("stores::hangs_and_nobody_minds");
+    let registry = offloading_to(Hangs);
+    let call = registry.call(call_of(&row));
+    tokio::time::timeout(Duration::from_secs(3600), call)
+        .await
+        .unwrap_err();
+    row.model_reads::<&str>([]);
+    row.host_learns(heard::of(&row.id()).events);
+}
+
+/// A session id that would lead elsewhere: the same for a `tool_use_id`.
+#[tokio::test]
+async fn asked_for_another_place() {
+    let row = row("stores::asked_for_another_place");
+    let memory = MemoryWriter::new();
+    let context = Context::new().with_session("../../etc");
+    let outcome = offloading_to(memory.clone())
+        .call(call_of(&row).with_context(context))
+        .await;
+    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+    assert!(memory.files().is_empty());
+}

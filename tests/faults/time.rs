@@ -1,0 +1,239 @@
+//! Hanging, deadlines, cancellation. Where nothing blocks, tokio's clock stands still and leaps: an hour is no time.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use tool_runtime::{CancellationToken, Context, ToolCall, ToolRegistry, tool};
+
+use crate::calls::{brewing, call_of};
+use crate::heard;
+use crate::rows::row;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn hanging() -> ToolRegistry {
+    brewing(async |_, _| std::future::pending::<String>().await)
+}
+
+#[tokio::test(start_paused = true)]
+async fn hangs_past_the_deadline() {
+    let row = row("time::hangs_past_the_deadline");
+    let context = Context::new().with_timeout(HOUR);
+    row.is_told_by(&hanging().call(call_of(&row).with_context(context)).await);
+}
+
+/// Make coffee, for ever.
+#[tool(name = "brew", timeout = "1h")]
+async fn slow() {
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn hangs_past_its_own_timeout() {
+    let row = row("time::hangs_past_its_own_timeout");
+    let mut registry = ToolRegistry::new();
+    registry.register::<slow>().unwrap();
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn hangs_and_nobody_minds() {
+    let row = row("time::hangs_and_nobody_minds");
+    let registry = hanging();
+    let call = registry.call(call_of(&row));
+    tokio::time::timeout(HOUR * 24 * 365, call).await.unwrap_err();
+    row.model_reads::<&str>([]);
+    row.host_learns(heard::of(&row.id()).events);
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_when_told_of_the_deadline() {
+    let row = row("time::answers_when_told_of_the_deadline");
+    let context = Context::new().with_timeout(HOUR);
+    row.is_told_by(&listening().call(call_of(&row).with_context(context)).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_when_cancelled() {
+    let row = row("time::answers_when_cancelled");
+    let token = CancellationToken::new();
+    let registry = listening();
+    let call = call_of(&row).with_context(Context::new().with_cancellation(token.clone()));
+    let (outcome, ()) = tokio::join!(registry.call(call), async { token.cancel() });
+    row.is_told_by(&outcome);
+}
+
+/// Stops when it is told to, and says how far it came.
+fn listening() -> ToolRegistry {
+    brewing(async |_, context: Context| {
+        context.cancellation().cancelled().await;
+        "half a cup; call again for the rest"
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn is_told_and_does_not_stop() {
+    let row = row("time::is_told_and_does_not_stop");
+    let heard = Arc::new(AtomicBool::new(false));
+    let heeded = Arc::clone(&heard);
+    let registry = brewing(move |_, context: Context| {
+        let heeded = Arc::clone(&heeded);
+        async move {
+            context.cancellation().cancelled().await;
+            heeded.store(true, Ordering::SeqCst);
+            std::future::pending::<String>().await
+        }
+    });
+    let context = Context::new().with_timeout(HOUR);
+    row.is_told_by(&registry.call(call_of(&row).with_context(context)).await);
+    assert!(heard.load(Ordering::SeqCst), "it had its 50 ms");
+}
+
+#[tokio::test]
+async fn deadline_before_the_start() {
+    let row = row("time::deadline_before_the_start");
+    let registry = brewing(async |_, _| -> String { panic!("it ran") });
+    let context = Context::new().with_deadline(Instant::now());
+    row.is_told_by(&registry.call(call_of(&row).with_context(context)).await);
+}
+
+#[tokio::test]
+async fn cancelled_before_the_start() {
+    let row = row("time::cancelled_before_the_start");
+    let registry = brewing(async |_, _| -> String { panic!("it ran") });
+    let token = CancellationToken::new();
+    token.cancel();
+    let context = Context::new().with_cancellation(token);
+    row.is_told_by(&registry.call(call_of(&row).with_context(context)).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelled_meanwhile() {
+    let row = row("time::cancelled_meanwhile");
+    let token = CancellationToken::new();
+    let registry = hanging();
+    let call = call_of(&row).with_context(Context::new().with_cancellation(token.clone()));
+    let (outcome, ()) = tokio::join!(registry.call(call), async { token.cancel() });
+    row.is_told_by(&outcome);
+}
+
+#[tokio::test]
+async fn cancelled_afterwards() {
+    let row = row("time::cancelled_afterwards");
+    let token = CancellationToken::new();
+    let registry = brewing(async |_, _| "coffee");
+    let call = call_of(&row).with_context(Context::new().with_cancellation(token.clone()));
+    let outcome = registry.call(call).await;
+    token.cancel();
+    row.is_told_by(&outcome);
+}
+
+/// What it held is released, and its own token says that nobody waits.
+#[tokio::test(start_paused = true)]
+async fn the_caller_goes_away() {
+    let row = row("time::the_caller_goes_away");
+    let held = Arc::new(());
+    let tokens = Arc::new(Mutex::new(Vec::new()));
+    let (hold, keep) = (Arc::clone(&held), Arc::clone(&tokens));
+    let registry = brewing(move |_, context: Context| {
+        keep.lock().unwrap().push(context.cancellation());
+        let held = Arc::clone(&hold);
+        async move {
+            std::future::pending::<()>().await;
+            drop(held);
+        }
+    });
+    let call = registry.call(call_of(&row));
+    tokio::time::timeout(HOUR, call).await.unwrap_err();
+    assert_eq!(Arc::strong_count(&held), 2, "the test's and the handler's own");
+    assert!(tokens.lock().unwrap()[0].is_cancelled());
+    row.model_reads::<&str>([]);
+    row.host_learns(heard::of(&row.id()).events);
+}
+
+/// A thread that is blocked cannot be taken back. The other threads go on, and the answer comes when it is free.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn blocks_its_thread() {
+    let row = row("time::blocks_its_thread");
+    let (release, released) = mpsc::channel::<()>();
+    let (begin, begun) = mpsc::channel();
+    let released = Mutex::new(released);
+    let registry = brewing(move |arguments, _| {
+        if arguments["cup"] == 1 {
+            begin.send(()).unwrap();
+            let _ = released.lock().unwrap().recv();
+        }
+        async { "coffee" }
+    });
+    let token = CancellationToken::new();
+    let context = Context::new().with_cancellation(token.clone());
+    let blocked = ToolCall::new(row.id(), "brew", r#"{ "cup": 1 }"#).with_context(context);
+    let blocking = registry.clone();
+    let blocked = tokio::spawn(async move { blocking.call(blocked).await });
+    begun.recv().unwrap();
+    token.cancel();
+    let others = (2..12).map(|n| ToolCall::new(format!("{}_{n}", row.id()), "brew", "{}"));
+    let others = registry.execute_all(others).await;
+    let went_on = !blocked.is_finished();
+    // Before anything is asserted: the runtime would wait for its thread for ever.
+    release.send(()).unwrap();
+    assert!(went_on, "nothing ends it");
+    assert!(
+        others
+            .iter()
+            .all(|outcome| outcome.result.text() == Some("coffee"))
+    );
+    row.is_told_by(&blocked.await.unwrap());
+}
+
+/// Make coffee, and let nobody in meanwhile.
+#[tool(name = "brew", timeout = "200ms")]
+async fn blocking() -> &'static str {
+    std::thread::sleep(Duration::from_millis(250));
+    "coffee"
+}
+
+/// Nobody could tell it to stop, so its answer counts; the duration says that it was late.
+#[tokio::test]
+async fn blocks_past_its_timeout() {
+    let row = row("time::blocks_past_its_timeout");
+    let mut registry = ToolRegistry::new();
+    registry.register::<blocking>().unwrap();
+    let outcome = registry.call(call_of(&row)).await;
+    assert!(outcome.duration > Duration::from_millis(200));
+    row.is_told_by(&outcome);
+}
+
+/// What waits for a thread that blocks is answered in time; the thread itself goes on.
+#[tokio::test(start_paused = true)]
+async fn waits_for_a_blocking_thread() {
+    let row = row("time::waits_for_a_blocking_thread");
+    let (release, released) = mpsc::channel::<()>();
+    let released = Arc::new(Mutex::new(released));
+    let (begin, begun) = mpsc::channel();
+    let ended = Arc::new(AtomicBool::new(false));
+    let end = Arc::clone(&ended);
+    let registry = brewing(move |_, _| {
+        let (begin, released, end) = (begin.clone(), Arc::clone(&released), Arc::clone(&end));
+        let blocking = tokio::task::spawn_blocking(move || {
+            begin.send(()).unwrap();
+            let _ = released.lock().unwrap().recv();
+            end.store(true, Ordering::SeqCst);
+        });
+        async move { blocking.await.map(|()| "coffee") }
+    });
+    let call = call_of(&row).with_context(Context::new().with_timeout(HOUR));
+    let (outcome, ()) = tokio::join!(registry.call(call), async {
+        begun.recv().unwrap();
+        // While a thread blocks, the clock does not leap by itself: once to the deadline, once more for the 50 ms.
+        for _ in 0..4 {
+            tokio::time::advance(HOUR).await;
+        }
+    });
+    let went_on = !ended.load(Ordering::SeqCst);
+    // Before anything is asserted: the runtime would wait for its thread for ever.
+    release.send(()).unwrap();
+    assert!(went_on);
+    row.is_told_by(&outcome);
+}
