@@ -5,23 +5,30 @@ use peers::ten::{self, Definition};
 
 pub fn run() {
     println!("## Definitions\n");
+    println!("Bytes of `name`, `description` and `input_schema` of the same ten tools, as compact JSON;");
     println!(
-        "Bytes of `name`, `description` and `input_schema` of the same ten tools, as compact JSON; and how much of"
+        "how much of what was written for the model is in them; and their bytes if the rest was, too.\n"
     );
-    println!("what was written for the model is in them.\n");
-    println!("| crate | bytes | descriptions | values of enums | limits |");
-    println!("|---|---|---|---|---|");
-    let mut all = vec![("tool-runtime", ten::ours::definitions())];
+    println!("| crate | bytes | descriptions | values of enums | limits | bytes with the rest |");
+    println!("|---|---|---|---|---|---|");
+    let mut all = vec![
+        ("tool-runtime", ten::ours::definitions(false)),
+        ("tool-runtime, defaults shown", ten::ours::definitions(true)),
+    ];
     all.extend(peers());
     for (name, definitions) in all {
         assert_eq!(definitions.len(), 10, "{name}");
         let text = serde_json::to_string(&definitions).expect("JSON");
         let [descriptions, values, limits] =
             [&DESCRIPTIONS[..], &VALUES, &LIMITS].map(|all| share(&text, all));
-        println!(
-            "| {name} | {} | {descriptions} | {values} | {limits} |",
-            text.len()
-        );
+        let missing = |all: &'static [&str]| all.iter().filter(|it| !text.contains(**it));
+        let described: usize = missing(&DESCRIPTIONS)
+            .map(|it| r#","description":"""#.len() + it.len())
+            .sum();
+        let limited: usize = missing(&LIMITS).map(|it| ",".len() + it.len()).sum();
+        let bytes = text.len();
+        let with_the_rest = bytes + described + limited;
+        println!("| {name} | {bytes} | {descriptions} | {values} | {limits} | {with_the_rest} |");
         if std::env::var_os("SHOW").is_some() {
             eprintln!("{name}: {text}");
         }

@@ -3,6 +3,7 @@
 //! `cargo run --release` runs all of it; names of sections run only these.
 
 mod arguments;
+mod behaviour;
 mod calls;
 mod definitions;
 mod size;
@@ -11,12 +12,13 @@ mod turns;
 /// A section's name, and what runs it.
 type Section = (&'static str, fn());
 
-const SECTIONS: [Section; 6] = [
+const SECTIONS: [Section; 7] = [
     ("calls", calls::run),
     ("turns", turns::run),
     ("arguments", arguments::run),
     ("allocations", allocations),
     ("definitions", definitions::run),
+    ("behaviour", behaviour::run),
     ("size", size::run),
 ];
 

@@ -3,9 +3,9 @@
 use std::hint::black_box;
 
 use serde_json::Value;
-use tool_runtime::{ToolDefinition, ToolRegistry, tool};
+use tool_runtime::{ToolCall, ToolDefinition, ToolRegistry, tool};
 
-use crate::row::{BATCH, Row, again, each_with};
+use crate::row::{BATCH, Row, again, each_with, runtime};
 use crate::task::{JSON, answer};
 
 /// Search files in the project.
@@ -66,4 +66,25 @@ pub fn everything_on(others: usize) -> Row {
         ),
         conversions: ["", ""],
     }
+}
+
+/// Panic.
+#[tool]
+async fn explode() -> String {
+    panic!("as it was told to")
+}
+
+/// What a call is answered.
+pub fn ask(name: &str, text: &str) -> String {
+    let mut registry = registry(0);
+    registry.register::<explode>().expect("a tool of another name");
+    let answer = registry.call(ToolCall::new("toolu_01", name, text));
+    let answer = runtime().block_on(answer);
+    format!("{:?}, warnings: {:?}", answer.result, answer.warnings)
+}
+
+/// What comes of a second tool of the same name.
+pub fn register_twice() -> String {
+    let error = registry(0).register::<search_files>().err();
+    error.map_or_else(String::new, |it| it.to_string())
 }

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use llm_tool::{OutputSanitization, ToolContext, ToolRegistry, llm_tool};
 use serde_json::Value;
 
-use crate::row::{BATCH, Row, again, each_with};
+use crate::row::{BATCH, Row, again, each_with, runtime};
 use crate::task::{JSON, answer};
 
 /// Search files in the project.
@@ -81,4 +81,31 @@ fn row(name: &'static str, registry: fn() -> ToolRegistry) -> Row {
         ),
         conversions: ["", ""],
     }
+}
+
+/// Panic.
+#[llm_tool]
+async fn explode() -> String {
+    // With `panic!` alone it does not compile.
+    assert!(black_box(false), "as it was told to");
+    String::new()
+}
+
+/// What a call is answered.
+pub fn ask(name: &str, text: &str) -> String {
+    let registry = ToolRegistry::new().with_tool(SearchFiles).with_tool(Explode);
+    let context = ToolContext::new();
+    let answer = registry.dispatch_str(name, text, &context);
+    format!(
+        "{:?}",
+        runtime().block_on(answer).map(|output| output.into_content())
+    )
+}
+
+/// What comes of a second tool of the same name.
+pub fn register_twice() -> String {
+    let registry = ToolRegistry::new()
+        .with_tool(SearchFiles)
+        .with_tool(unsanitized::SearchFiles);
+    format!("no error; 2 tools became {}", registry.definitions().len())
 }

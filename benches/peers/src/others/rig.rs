@@ -7,7 +7,7 @@ use rig_agent::tool::registry::ToolSet;
 use rig_core::tool::ToolContext;
 use serde_json::Value;
 
-use crate::row::{BATCH, Row, again, each_with};
+use crate::row::{BATCH, Row, again, each_with, runtime};
 use crate::task::{JSON, answer};
 
 /// Search files in the project.
@@ -49,4 +49,25 @@ pub fn row() -> Row {
         ),
         conversions: ["text copied", "value written as text"],
     }
+}
+
+/// Panic.
+#[rig_core::rig_tool]
+async fn explode() -> Result<String, Infallible> {
+    panic!("as it was told to")
+}
+
+/// What a call is answered.
+pub fn ask(name: &str, text: &str) -> String {
+    let mut tools = ToolSet::from_tools(vec![SearchFiles]);
+    tools.add_tool(Explode);
+    let mut context = ToolContext::new();
+    let answer = tools.execute(name, text.to_owned(), &mut context);
+    format!("{:?}", runtime().block_on(answer))
+}
+
+/// What comes of a second tool of the same name.
+pub fn register_twice() -> String {
+    let tools = ToolSet::from_tools(vec![SearchFiles, SearchFiles]);
+    format!("no error, a warning in the log; 2 tools became {}", tools.len())
 }

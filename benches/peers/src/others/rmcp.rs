@@ -21,6 +21,7 @@ pub struct Args {
     case_sensitive: bool,
     /// The most results to return.
     #[serde(default = "hundred")]
+    #[schemars(range(min = 1, max = 10_000))]
     max_results: i64,
 }
 
@@ -33,6 +34,12 @@ impl Files {
     #[tool]
     pub async fn search_files(&self, Parameters(args): Parameters<Args>) -> String {
         answer(&args.pattern, args.case_sensitive, args.max_results)
+    }
+
+    /// Panic.
+    #[tool]
+    async fn explode(&self) -> String {
+        panic!("as it was told to")
     }
 }
 
@@ -59,10 +66,18 @@ impl Served {
     }
 
     pub async fn call(&self, arguments: Map<String, Value>) -> CallToolResponse {
-        let request = CallToolRequestParams::new(black_box("search_files")).with_arguments(arguments);
+        self.call_tool("search_files", arguments).await.unwrap()
+    }
+
+    async fn call_tool(
+        &self,
+        name: &'static str,
+        arguments: Map<String, Value>,
+    ) -> Result<CallToolResponse, rmcp::ErrorData> {
+        let request = CallToolRequestParams::new(black_box(name)).with_arguments(arguments);
         let context = RequestContext::new(NumberOrString::Number(1), self.peer.clone());
         let call = ToolCallContext::new(&Files, request, context);
-        self.router.call(call).await.unwrap()
+        self.router.call(call).await
     }
 }
 
@@ -84,4 +99,19 @@ pub fn row() -> Row {
             "the context of a request made",
         ],
     }
+}
+
+/// What a call is answered; reading the text is the transport's business.
+pub fn ask(name: &'static str, text: &str) -> String {
+    let Ok(arguments) = serde_json::from_str(text) else {
+        return "the transport parses the text".to_owned();
+    };
+    let answer = runtime().block_on(Served::new().call_tool(name, arguments));
+    format!("{answer:?}")
+}
+
+/// What comes of a second tool of the same name.
+pub fn register_twice() -> String {
+    let router = Files::tool_router() + Files::tool_router();
+    format!("no error; 4 tools became {}", router.list_all().len())
 }

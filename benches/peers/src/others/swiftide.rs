@@ -7,7 +7,7 @@ use serde_json::Value;
 use swiftide::chat_completion::{Tool, ToolCall, ToolOutput, errors::ToolError};
 use swiftide::traits::AgentContext;
 
-use crate::row::{BATCH, Row, again, each_with};
+use crate::row::{BATCH, Row, again, each_with, runtime};
 use crate::task::{JSON, answer};
 
 #[swiftide::tool(
@@ -69,4 +69,22 @@ pub fn row() -> Row {
         ),
         conversions: ["text copied into a `ToolCall`", "value written as text into one"],
     }
+}
+
+#[swiftide::tool(description = "Panic.")]
+async fn explode(_context: &dyn AgentContext) -> Result<ToolOutput, ToolError> {
+    panic!("as it was told to")
+}
+
+/// What a call is answered. Tools are looked up by its agent, here as that does it.
+pub fn ask(name: &str, text: &str) -> String {
+    let mut tools = tools();
+    tools.insert("explode".to_owned(), explode());
+    let Some(tool) = tools.get(name) else {
+        return "its agent's business".to_owned();
+    };
+    format!(
+        "{:?}",
+        runtime().block_on(tool.invoke(&(), &call(text.to_owned())))
+    )
 }

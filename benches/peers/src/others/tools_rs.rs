@@ -3,9 +3,9 @@
 use std::hint::black_box;
 
 use serde_json::Value;
-use tools_rs::{FunctionCall, collect_tools, tool};
+use tools_rs::{FunctionCall, ToolCollection, collect_tools, tool};
 
-use crate::row::{BATCH, Row, again, each_with};
+use crate::row::{BATCH, Row, again, each_with, runtime};
 use crate::task::{JSON, answer};
 
 /// Search files in the project.
@@ -43,4 +43,36 @@ pub fn row() -> Row {
         ),
         conversions: ["text parsed into a `Value`", ""],
     }
+}
+
+/// Panic.
+#[tool]
+async fn explode() -> String {
+    panic!("as it was told to")
+}
+
+/// What a call is answered; reading the text is the user's business.
+pub fn ask(name: &str, text: &str) -> String {
+    let Ok(arguments) = serde_json::from_str(text) else {
+        return "the user parses the text".to_owned();
+    };
+    let mut call = call(arguments);
+    call.name = name.to_owned();
+    format!("{:?}", runtime().block_on(collect_tools().call(call)))
+}
+
+/// What comes of a second tool of the same name, registered by hand; of two annotated ones, the last one linked stays.
+pub fn register_twice() -> String {
+    let mut tools: ToolCollection = ToolCollection::new();
+    let mut register = || {
+        tools
+            .register(
+                "add",
+                "Add.",
+                |pair: (i64, i64)| async move { pair.0 + pair.1 },
+                (),
+            )
+            .err()
+    };
+    format!("{:?}, {:?}", register(), register())
 }

@@ -121,8 +121,8 @@ async fn create_event(
 #[tool]
 async fn current_time() {}
 
-pub fn definitions() -> Vec<Definition> {
-    let mut registry = ToolRegistry::new();
+pub fn definitions(with_defaults: bool) -> Vec<Definition> {
+    let mut registry = ToolRegistry::new().with_defaults_in_schemas(with_defaults);
     let tools = tool_set![
         search_files,
         read_file,

@@ -7,13 +7,6 @@ use super::types::{Edit, Person, Status, Task, Unit};
 use serde_json::{Value, json};
 use tools_rs::{ToolSchema, collect_tools, tool};
 
-/// Search files in the project.
-#[tool]
-async fn search_files(pattern: String, case_sensitive: Option<bool>, max_results: Option<i64>) -> String {
-    let _ = (pattern, case_sensitive, max_results);
-    String::new()
-}
-
 /// Read a file.
 #[tool]
 async fn read_file(path: String, offset: Option<u64>, limit: Option<u64>) -> String {
@@ -129,7 +122,7 @@ const NAMES: [&str; 10] = [
     "current_time",
 ];
 
-/// Its registry is the whole program's; these are the ten of it.
+/// Its registry is the whole program's, `search_files` is already in it, and a second one would silently replace it.
 pub fn definitions() -> Vec<Definition> {
     let Value::Array(all) = collect_tools().json().expect("JSON") else {
         unreachable!("a list of tools");

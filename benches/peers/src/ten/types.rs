@@ -72,7 +72,7 @@ pub struct Person {
 }
 
 /// What a model has to be told, beside the names.
-pub const DESCRIPTIONS: [&str; 45] = [
+pub const DESCRIPTIONS: [&str; 46] = [
     "Search files in the project.",
     "Glob pattern.",
     "Whether case matters.",
@@ -115,6 +115,7 @@ pub const DESCRIPTIONS: [&str; 45] = [
     "What the event is called.",
     "When it begins.",
     "Who is invited.",
+    "The person's name.",
     "The person's address.",
     "Whether it goes without this person.",
     "Tell the time.",
@@ -132,5 +133,5 @@ pub const VALUES: [&str; 8] = [
     "\"delete\"",
 ];
 
-/// The limits of a number.
-pub const LIMITS: [&str; 2] = ["\"minimum\":1", "\"maximum\":10000"];
+/// The limits of numbers: of what is said of one, and of what fits the type of another.
+pub const LIMITS: [&str; 3] = ["\"minimum\":1", "\"maximum\":10000", "\"maximum\":255"];
