@@ -63,7 +63,8 @@ pub fn ask(name: &str, text: &str) -> String {
     tools.add_tool(Explode);
     let mut context = ToolContext::new();
     let answer = tools.execute(name, text.to_owned(), &mut context);
-    format!("{:?}", runtime().block_on(answer))
+    let answer = runtime().block_on(answer);
+    format!("{answer:?}, for the model: {}", answer.output().render())
 }
 
 /// What comes of a second tool of the same name.

@@ -150,7 +150,7 @@ pub struct Args№ {
 
 const SWIFTIDE: Contestant = Contestant {
     name: "swiftide",
-    dependencies: "swiftide = \"=0.32.1\"\nanyhow = \"1\"\nasync-trait = \"0.1\"\nserde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\n",
+    dependencies: "swiftide = \"=0.32.1\"\n",
     before: "use swiftide::chat_completion::Tool;\n#[allow(unused_imports)]\n\
              use swiftide::{chat_completion::{ToolOutput, errors::ToolError}, traits::AgentContext};",
     tool: r#"
@@ -179,8 +179,7 @@ pub async fn search_№(
 
 const RIG: Contestant = Contestant {
     name: "rig-agent",
-    dependencies: "rig-agent = \"=0.44.0\"\nrig-core = { version = \"=0.44.0\", features = [\"derive\"] }\nschemars = \"1\"\n\
-                   serde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\n",
+    dependencies: "rig-agent = \"=0.44.0\"\nrig-core = { version = \"=0.44.0\", features = [\"derive\"] }\n",
     before: "use rig_agent::tool::registry::ToolSet;",
     tool: r#"
 /// Search files of kind №.

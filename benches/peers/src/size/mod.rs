@@ -1,6 +1,6 @@
 //! What the annotation costs before anything runs: crates, compile time, code.
 //!
-//! `SIZE_OF="tool-runtime tools-rs"` measures only these.
+//! `SIZE_OF="tool-runtime tools-rs"` measures only these; `SIZE_OF=sample` the code of larger tools alone.
 
 mod contestants;
 mod sample;
@@ -19,19 +19,21 @@ pub fn run() {
             .as_deref()
             .is_none_or(|all| all.split(' ').any(|it| it == name))
     };
-    println!("## Compile time\n");
-    println!(
-        "Seconds of processor time, one job, without incremental compilation, dependencies at their default"
-    );
-    println!("features; the {TOOLS} tools are added to a program whose dependencies are compiled.\n");
-    println!(
-        "| crate | crates in the tree | cold debug build | {TOOLS} tools: `cargo check` | `cargo build` |"
-    );
-    println!("|---|---|---|---|---|");
-    for contestant in contestants::all().iter().filter(|it| is_chosen(it.name)) {
-        measure(contestant);
+    let all = contestants::all();
+    let chosen: Vec<_> = all.iter().filter(|it| is_chosen(it.name)).collect();
+    if !chosen.is_empty() {
+        println!("## Compile time\n");
+        println!(
+            "Seconds of processor time, one job, without incremental compilation, dependencies at their default"
+        );
+        println!("features; the {TOOLS} tools are added to a program whose dependencies are compiled.\n");
+        println!(
+            "| crate | crates in the tree | cold debug build | {TOOLS} tools: `cargo check` | `cargo build` |"
+        );
+        println!("|---|---|---|---|---|");
+        chosen.into_iter().for_each(measure);
+        println!();
     }
-    println!();
     if is_chosen("sample") {
         sample::run();
     }
