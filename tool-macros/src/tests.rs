@@ -9,6 +9,8 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Attribute, Item, Meta};
 
+use crate::keys::{ARG_KEYS, TOOL_KEYS};
+
 #[test]
 fn expansions_are_as_reviewed() {
     let mut cases = 0;
@@ -27,7 +29,23 @@ fn expansions_are_as_reviewed() {
         );
         cases += 1;
     }
-    assert!(cases >= 10);
+    assert!(cases >= 20);
+}
+
+/// Each key of an attribute, in a case that has no mistakes.
+#[test]
+fn every_key_is_expanded_somewhere() {
+    let cases = cases_in("tests/expansion").filter(|path| !path.to_string_lossy().contains("mistakes"));
+    let sources: String = cases.map(|path| fs::read_to_string(path).unwrap()).collect();
+    let written: Vec<&str> = sources
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .collect();
+    for key in TOOL_KEYS.iter().chain(ARG_KEYS) {
+        assert!(
+            written.contains(key),
+            "no file in tests/expansion has the key `{key}`"
+        );
+    }
 }
 
 #[test]
@@ -101,6 +119,7 @@ fn expand(mut item: Item) -> TokenStream {
     let attrs = match &mut item {
         Item::Fn(item) => &mut item.attrs,
         Item::Impl(item) => &mut item.attrs,
+        Item::Struct(item) => &mut item.attrs,
         _ => return item.into_token_stream(),
     };
     let Some(place) = attrs.iter().position(is_ours) else {

@@ -1,0 +1,70 @@
+/// Start a job.
+#[allow(clippy::unused_async, reason = "a tool is `async`")]
+async fn start(
+    tries: NonZeroU8,
+    offset: f32,
+    branch: String,
+    folders: Vec<String>,
+    seconds: Option<u64>,
+    level: Level,
+    id: Uuid,
+    weights: BTreeMap<String, i64>,
+) {}
+/// The tool made from the function of the same name.
+#[allow(non_camel_case_types, missing_debug_implementations)]
+struct start {}
+const _: () = {
+    use ::tool_runtime::__private as __rt;
+    use __rt::Respond as _;
+    #[automatically_derived]
+    impl __rt::Tool for start {
+        fn declare() -> __rt::DeclaredTool {
+            let params = (
+                __rt::Param::<
+                    NonZeroU8,
+                >::of("tries", "A number, of whatever integer type.")
+                    .default(|| __rt::Fits::fit(3)),
+                __rt::Param::<f32>::of("offset", "A negative number.")
+                    .default(|| __rt::Fits::fit(-1.5)),
+                __rt::Param::<String>::of("branch", "A text.")
+                    .default(|| __rt::Fits::fit("main")),
+                __rt::Param::<Vec<String>>::of("folders", "A list.")
+                    .default(|| __rt::Fits::fit(["src", "tests"])),
+                __rt::Param::<Option<u64>>::of("seconds", "Inside of an option.")
+                    .default(|| __rt::Fits::fit(60)),
+                __rt::Param::<Level>::of("level", "A variant.")
+                    .default(|| __rt::Fits::fit(Level::Info))
+                    .example(__rt::Fits::fit(Level::Debug)),
+                __rt::Param::<Uuid>::of("id", "Made anew for each call.")
+                    .default(|| __rt::Fits::fit(Uuid::new_v4())),
+                __rt::Param::<BTreeMap<String, i64>>::of("weights", "Several steps.")
+                    .default(|| __rt::Fits::fit({
+                        let mut map = BTreeMap::new();
+                        map.insert("a".to_owned(), 1);
+                        map
+                    })),
+            );
+            let declaration = __rt::Declaration::new("start", "Start a job.", &params);
+            __rt::DeclaredTool::function(
+                declaration,
+                params,
+                |(tries, offset, branch, folders, seconds, level, id, weights)| async move {
+                    __rt::Output(
+                            start(
+                                    tries,
+                                    offset,
+                                    branch,
+                                    folders,
+                                    seconds,
+                                    level,
+                                    id,
+                                    weights,
+                                )
+                                .await,
+                        )
+                        .respond()
+                },
+            )
+        }
+    }
+};
