@@ -1,4 +1,5 @@
 #![doc = "[coercion]: crate::coercion"] // the first definition of a link counts: not the README's path in the repository
+#![doc = "[guide]: crate::guide"]
 #![doc = include_str!("../README.md")]
 
 // Floors, bottom up: a file imports only from those above it in this list.
@@ -38,6 +39,8 @@ mod batch;
 mod registry;
 pub mod testing;
 pub mod coercion;
+#[cfg(doc)] // prose and its tests: whoever compiles the crate does not even read it
+pub mod guide;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;

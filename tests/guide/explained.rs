@@ -1,0 +1,73 @@
+//! The tables of the chapter explain an expansion from its first word to its last: when the macro writes something else,
+//! the row that is out of date is named, and so is the code that no row explains.
+
+use crate::text;
+
+const CHAPTER: &str = "tool-runtime/src/guide/_12_expansion.rs";
+
+#[test]
+fn every_line_of_a_function_is_explained() {
+    let snapshot = text("tool-macros/tests/expansion/two_parameters.expanded.rs");
+    let left = unexplained(&snapshot, &rows("| a function's expansion |"));
+    let silent: Vec<&String> = left
+        .iter()
+        .filter(|code| code.contains(char::is_alphanumeric))
+        .collect();
+    assert!(
+        silent.is_empty(),
+        "no row in {CHAPTER} explains this part of the expansion: {silent:#?}"
+    );
+}
+
+/// Of a family only what is different.
+#[test]
+fn what_is_said_of_methods_is_there() {
+    let snapshot = text("tool-macros/tests/expansion/methods.expanded.rs");
+    unexplained(&snapshot, &rows("| a family's expansion |"));
+}
+
+/// What stands between the explained pieces, which are there in their order.
+fn unexplained(snapshot: &str, rows: &[String]) -> Vec<String> {
+    let mut rest = bare(snapshot);
+    let mut left = Vec::new();
+    for row in rows {
+        let piece = bare(row.trim_end_matches(','));
+        let place = rest.find(&piece).unwrap_or_else(|| {
+            panic!("{CHAPTER} explains `{row}`, which the expansion does not have (there, or at all); change the row")
+        });
+        left.push(rest[..place].to_owned());
+        rest = rest[place + piece.len()..].to_owned();
+    }
+    left.push(rest);
+    left
+}
+
+/// White space and the commas behind a last item depend on how long a line is.
+fn bare(code: &str) -> String {
+    let code: String = code.split_whitespace().collect();
+    code.replace(",)", ")").replace(",}", "}")
+}
+
+/// The code in the first column of the table with that heading.
+fn rows(heading: &str) -> Vec<String> {
+    let chapter = text(CHAPTER);
+    let (_, table) = chapter
+        .split_once(heading)
+        .unwrap_or_else(|| panic!("{CHAPTER} has no table `{heading}`"));
+    let rows: Vec<String> = table
+        .lines()
+        .skip(2)
+        .map_while(|line| line.strip_prefix("//! | "))
+        .map(code)
+        .collect();
+    assert!(!rows.is_empty());
+    rows
+}
+
+/// The code span that a row begins with: between two backticks or, where it has some itself, between two pairs.
+fn code(row: &str) -> String {
+    let fence = if row.starts_with("``") { "``" } else { "`" };
+    let code = row.strip_prefix(fence).and_then(|row| row.split_once(fence));
+    let (code, _) = code.unwrap_or_else(|| panic!("a row begins with code: {row}"));
+    code.replace("\\|", "|")
+}

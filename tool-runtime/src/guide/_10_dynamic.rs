@@ -1,0 +1,82 @@
+//! Dynamic tools: a schema that is known at run time only gets the same leniency and the same checks.
+//!
+//! The tools of an MCP server, of a file, of a client's request have no function to put `#[tool]` on. They have a
+//! definition; you give it a handler, and from there on they are tools like the others: coercion, errors, isolation,
+//! layers, batches.
+//!
+//! ```
+//! use tool_runtime::format::mcp;
+//! use tool_runtime::serde_json::{Value, json};
+//! use tool_runtime::{Context, Policy, ToolCall, ToolRegistry};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // What another library's server answers to `tools/list`.
+//! let listed = json!({
+//!     "name": "order_from_afar",
+//!     "description": "Order a book from another library.",
+//!     "inputSchema": {
+//!         "type": "object",
+//!         "properties": {
+//!             "title": { "type": "string" },
+//!             "days": { "type": "integer", "minimum": 1, "maximum": 60 }
+//!         },
+//!         "required": ["title"]
+//!     }
+//! });
+//!
+//! let mut registry = ToolRegistry::new();
+//! registry.register_dynamic(mcp::definition(&listed)?, async |arguments: Value, call: Context| {
+//!     // Here the server would be asked. The arguments fit its schema already.
+//!     let reader = call.session().unwrap_or("a guest");
+//!     Ok::<_, String>(format!("{arguments} for {reader}"))
+//! })?;
+//!
+//! let call = ToolCall::new("toolu_01", "order_from_afar", r#"{ "Title": "Ulysses", "days": "30", "gift": true }"#)
+//!     .with_context(Context::new().with_session("Ada"));
+//! let outcome = registry.call(call.clone()).await;
+//! // An unknown argument is kept: what it means is for the other side to say.
+//! assert_eq!(outcome.result.text(), Some(r#"{"title":"Ulysses","days":30,"gift":true} for Ada"#));
+//! assert_eq!(outcome.warnings.len(), 3);
+//!
+//! // What the schema forbids never gets there.
+//! let result = registry.execute_tool("toolu_02", "order_from_afar", r#"{ "days": 90 }"#).await;
+//! assert_eq!(
+//!     result.text(),
+//!     Some(
+//!         "`order_from_afar` was not called, its arguments need correction:\n\
+//!          - missing_required:title at /title: required and not sent; send a string\n\
+//!          - constraint_violated at /days: 90 is not allowed; send a number from 1 to 60"
+//!     ),
+//! );
+//!
+//! // A server that wants to judge for itself is sent what came, if it is what the schema says.
+//! registry.set_policy("order_from_afar", Policy::Strict)?;
+//! assert!(registry.call(call).await.result.is_error);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Two differences from annotated functions: unknown arguments reach the handler, and defaults in the schema do not. It
+//! reads what is absent as it likes.
+//!
+//! A schema that is none, or that points to another document, is refused when it is registered, with the place. One
+//! with a keyword that cannot be enforced is taken, with a warning in the log.
+//!
+//! ```
+//! use tool_runtime::serde_json::{Value, json};
+//! use tool_runtime::{Context, ToolDefinition, ToolRegistry};
+//!
+//! let wrong = ToolDefinition::new("lend", "Lend a book.", json!({
+//!     "type": "object",
+//!     "properties": { "weeks": { "type": "intger" } }
+//! }));
+//! let error = ToolRegistry::new()
+//!     .register_dynamic(wrong, async |_: Value, _: Context| "never called")
+//!     .unwrap_err();
+//! assert!(error.to_string().starts_with(
+//!     "the schema of `lend` is invalid at `/properties/weeks/type`: `\"intger\"` does not belong here; write one of"
+//! ));
+//! ```
+//!
+//! Next: [how to test all of this](super::_11_testing).

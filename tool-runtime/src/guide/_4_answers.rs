@@ -1,0 +1,124 @@
+//! Answers: what a function returns becomes text, and whatever happens to it, there is a `tool_result`.
+//!
+//! # Success
+//!
+//! A text goes out as it is, everything else that is `Serialize` as compact JSON: few tokens, and models read it well.
+//!
+//! ```
+//! use tool_runtime::message::Block;
+//! use tool_runtime::serde::Serialize;
+//! use tool_runtime::{Blocks, testing, tool};
+//!
+//! /// Tell the motto of the library.
+//! #[tool]
+//! async fn motto() -> &'static str {
+//!     "quiet, please"
+//! }
+//!
+//! #[derive(Serialize)]
+//! #[serde(crate = "tool_runtime::serde")]
+//! struct Shelf {
+//!     room: u8,
+//!     letter: char,
+//! }
+//!
+//! /// Tell where novels stand.
+//! #[tool]
+//! async fn novels() -> Vec<Shelf> {
+//!     vec![Shelf { room: 2, letter: 'C' }]
+//! }
+//!
+//! /// Show the cover of the book of the month.
+//! #[tool]
+//! async fn cover() -> Blocks {
+//!     Blocks(vec![Block::text("Moby-Dick"), Block::image("image/png", "iVBORw0KGgo=")])
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! testing::run::<motto>("{}").await.assert_text("quiet, please");
+//! testing::run::<novels>("{}").await.assert_text(r#"[{"room":2,"letter":"C"}]"#);
+//! assert_eq!(testing::run::<cover>("{}").await.result.text(), None); // content blocks: a text and an image
+//! # }
+//! ```
+//!
+//! # Failure
+//!
+//! Return a `Result`. The error is text for the model, so let it say what to do instead.
+//! [`ToolError`](crate::ToolError) is a code and a message; anything that is `Display` will do.
+//!
+//! ```
+//! use tool_runtime::{ToolError, testing, tool};
+//!
+//! /// Lend a book.
+//! #[tool]
+//! async fn lend(
+//!     /// The title.
+//!     title: String,
+//! ) -> Result<String, ToolError> {
+//!     match title.as_str() {
+//!         "Moby-Dick" => Err(ToolError::new("lent", "somebody has it until Monday; offer to reserve it")),
+//!         _ => Ok(format!("{title} is yours for four weeks")),
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! testing::run::<lend>(r#"{ "title": "Ulysses" }"#).await
+//!     .assert_text("Ulysses is yours for four weeks");
+//! testing::run::<lend>(r#"{ "title": "Moby-Dick" }"#).await
+//!     .assert_error("lent: somebody has it until Monday; offer to reserve it");
+//! # }
+//! ```
+//!
+//! # Everything else
+//!
+//! A model that gets no answer to a call is lost, and so is one whose turn ends because a function panicked. So every
+//! call is answered, and none takes another down. The model reads `content`; the host sees which [`Failure`] it was.
+//!
+//! [`Failure`]: crate::result::Failure
+//!
+//! ```
+//! use tool_runtime::result::Failure;
+//! use tool_runtime::{ToolCall, ToolRegistry, tool, tool_set};
+//!
+//! /// Count the books of a shelf.
+//! #[tool]
+//! async fn count(
+//!     /// Which, from 0.
+//!     shelf: usize,
+//! ) -> u32 {
+//!     [120, 75][shelf] // there are two
+//! }
+//!
+//! /// Wait for a book to come back.
+//! #[tool(timeout = "20ms")]
+//! async fn wait() {
+//!     std::future::pending().await
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let mut registry = ToolRegistry::new();
+//! registry.register_all(tool_set![count, wait])?;
+//!
+//! for (name, input, failure, told) in [
+//!     ("count", r#"{ "shelf": 0 }"#, None, "120"),
+//!     ("count", r#"{ "shelf": 2 }"#, Some(Failure::Panicked), "the tool `count` failed inside; .."),
+//!     ("count", r#"{ "row": 2 }"#, Some(Failure::InvalidArguments), "`count` was not called, its arguments .."),
+//!     ("wait", "{}", Some(Failure::TimedOut), "the tool `wait` took too long and was stopped; .."),
+//!     ("sing", "{}", Some(Failure::NotFound), "Tool 'sing' not found"),
+//! ] {
+//!     let outcome = registry.call(ToolCall::new("toolu_01", name, input)).await;
+//!     assert_eq!(outcome.failure, failure);
+//!     assert_eq!(outcome.result.tool_use_id, "toolu_01");
+//!     assert_eq!(outcome.result.is_error, failure.is_some());
+//!     assert!(outcome.result.text().unwrap().starts_with(told.trim_end_matches("..")));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What the panic said is in the host's log and not in the answer: it may hold what the model must not see.
+//!
+//! Next: [what a tool needs and the model does not supply](super::_5_host).

@@ -1,0 +1,148 @@
+//! The host: state, sessions, deadlines and cancellation reach a tool without the model hearing of them.
+//!
+//! By its type a parameter is the model's or the host's. The host's are three, and none of them is in the definition:
+//!
+//! | type | is | from |
+//! |---|---|---|
+//! | [`State<T>`](crate::State) | what tools share: a store, a client, a pool | [`with_state`](crate::ToolRegistry::with_state) |
+//! | [`Context`](crate::Context) | what belongs to this call: session, deadline, whatever you put in | [`with_context`](crate::ToolCall::with_context) |
+//! | [`CancellationToken`](crate::CancellationToken) | whether anybody still waits for the answer | the call |
+//!
+//! # State
+//!
+//! ```
+//! use std::collections::BTreeSet;
+//! use std::sync::Mutex;
+//! use tool_runtime::serde_json::json;
+//! use tool_runtime::{Context, State, ToolCall, ToolRegistry, tool};
+//!
+//! /// Books that are out, each with the reader who has it.
+//! #[derive(Default)]
+//! struct Loans(Mutex<BTreeSet<(String, String)>>);
+//!
+//! /// Lend a book to the reader at the desk.
+//! #[tool]
+//! async fn lend(
+//!     /// The title.
+//!     title: String,
+//!     loans: State<Loans>,
+//!     call: Context,
+//! ) -> Result<String, &'static str> {
+//!     // Who is at the desk is the host's to say. A model could claim to be anybody.
+//!     let reader = call.session().ok_or("nobody is at the desk")?;
+//!     loans.0.lock().unwrap().insert((title, reader.to_owned()));
+//!     Ok(format!("lent to {reader}"))
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let mut registry = ToolRegistry::new().with_state(Loans::default());
+//! registry.register::<lend>()?;
+//! // The model knows of the title alone.
+//! assert_eq!(registry.tool_definitions()[0].input_schema["required"], json!(["title"]));
+//! assert_eq!(registry.tool_definitions()[0].input_schema["properties"].as_object().unwrap().len(), 1);
+//!
+//! let call = ToolCall::new("toolu_01", "lend", r#"{ "title": "Ulysses" }"#)
+//!     .with_context(Context::new().with_session("Ada"));
+//! assert_eq!(registry.call(call).await.result.text(), Some("lent to Ada"));
+//!
+//! // What the tools share, for the host.
+//! let loans = registry.state::<Loans>().unwrap();
+//! assert!(loans.0.lock().unwrap().contains(&("Ulysses".to_owned(), "Ada".to_owned())));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A registry without the state refuses the tool when it is registered, not when it is called:
+//!
+//! ```
+//! # use std::sync::Mutex;
+//! # use tool_runtime::{State, ToolRegistry, tool};
+//! # #[derive(Default)]
+//! # struct Loans(Mutex<Vec<String>>);
+//! # /// Lend a book to the reader at the desk.
+//! # #[tool]
+//! # async fn lend(
+//! #     /// The title.
+//! #     title: String,
+//! #     loans: State<Loans>,
+//! # ) {
+//! #     loans.0.lock().unwrap().push(title);
+//! # }
+//! let error = ToolRegistry::new().register::<lend>().unwrap_err().to_string();
+//! assert!(error.starts_with("`lend` takes `loans: State<"));
+//! assert!(error.ends_with("and the registry has none; call `.with_state(..)` before you register it"));
+//! ```
+//!
+//! # Time
+//!
+//! A call ends at the earlier of two moments: the tool's own `#[tool(timeout = "30s")]`, counted from its start, and
+//! the deadline of its context, which is the host's. A future that is not polled any more stops at its next `.await`,
+//! and what it owns is dropped.
+//!
+//! ```
+//! use std::time::Duration;
+//! use tool_runtime::result::Failure;
+//! use tool_runtime::{Context, ToolCall, ToolRegistry, tool};
+//!
+//! /// Ask another library.
+//! #[tool]
+//! async fn ask_another_library() {
+//!     tokio::time::sleep(Duration::from_secs(3600)).await;
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let mut registry = ToolRegistry::new();
+//! registry.register::<ask_another_library>()?;
+//!
+//! let call = ToolCall::new("toolu_01", "ask_another_library", "{}")
+//!     .with_context(Context::new().with_timeout(Duration::from_millis(20)));
+//! assert_eq!(registry.call(call).await.failure, Some(Failure::TimedOut));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Cancellation
+//!
+//! The user presses Escape. A tool that holds nothing is dropped and need not care. One that has to tidy up takes the
+//! token: it is told, has 50 ms to answer, and then is dropped like the others.
+//!
+//! ```
+//! use tool_runtime::result::Failure;
+//! use tool_runtime::{CancellationToken, Context, ToolCall, ToolRegistry, tool};
+//!
+//! /// Scan a book.
+//! #[tool]
+//! async fn scan(cancel: CancellationToken) -> &'static str {
+//!     tokio::select! {
+//!         () = all_pages() => "scanned",
+//!         () = cancel.cancelled() => "stopped; the pages that were scanned are kept",
+//!     }
+//! }
+//! # async fn all_pages() { std::future::pending().await }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let mut registry = ToolRegistry::new();
+//! registry.register::<scan>()?;
+//!
+//! let escape = CancellationToken::new();
+//! let call = ToolCall::new("toolu_01", "scan", "{}")
+//!     .with_context(Context::new().with_cancellation(escape.clone()));
+//! let (outcome, ()) = tokio::join!(registry.call(call), async {
+//!     tokio::task::yield_now().await;
+//!     escape.cancel();
+//! });
+//! assert_eq!(outcome.failure, Some(Failure::Cancelled));
+//! assert_eq!(outcome.result.text(), Some("stopped; the pages that were scanned are kept"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # By hand
+//!
+//! Nothing here needs a registry. In a test the function is called with values that you make:
+//! `lend("Ulysses".to_owned(), State::new(Loans::default()), Context::new().with_session("Ada")).await`.
+//!
+//! Next: [tools that belong together](super::_6_family).
