@@ -4,7 +4,7 @@ extern crate std;
 #[prelude_import]
 use std::prelude::rust_2024::*;
 use std::fmt;
-use tool_runtime::tool;
+use tool_runtime::{IntoTools, tool, tool_set};
 /// Look up the forecast for a city.
 #[allow(clippy::unused_async, reason = "a tool is `async`")]
 pub async fn get_weather(
@@ -60,5 +60,11 @@ async fn forecast(city: &str, days: u8) -> Result<String, WeatherError> {
             ::alloc::fmt::format(format_args!("{0}: rain for {1} days", city, days))
         }),
     )
+}
+/// What this module offers.
+pub fn tools() -> impl IntoTools {
+    ::tool_runtime::__private::Vec::<
+        ::tool_runtime::__private::DeclaredTool,
+    >::from([<get_weather as ::tool_runtime::__private::Tool>::declare()])
 }
 fn main() {}

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tool_runtime::tool;
+use tool_runtime::{IntoTools, tool, tool_set};
 
 /// Look up the forecast for a city.
 #[tool]
@@ -26,6 +26,11 @@ impl fmt::Display for WeatherError {
 
 async fn forecast(city: &str, days: u8) -> Result<String, WeatherError> {
     Ok(format!("{city}: rain for {days} days"))
+}
+
+/// What this module offers.
+pub fn tools() -> impl IntoTools {
+    tool_set![get_weather]
 }
 
 fn main() {}

@@ -82,6 +82,17 @@ impl<'de> Deserialize<'de> for ToolCall {
 }
 
 /// Arguments as they came: text that should be JSON, a JSON value, or bytes that should be text.
+///
+/// Nobody has to build one: whatever a model's API hands over becomes one.
+///
+/// ```
+/// use tool_runtime::{RawArguments, serde_json::json};
+///
+/// assert_eq!(RawArguments::from("{}"), RawArguments::Text("{}".to_owned()));
+/// assert_eq!(RawArguments::from(json!({})), RawArguments::Value(json!({})));
+/// assert_eq!(RawArguments::from(b"{}".as_slice()), RawArguments::Text("{}".to_owned()));
+/// assert_eq!(RawArguments::from(vec![0xFF]), RawArguments::Bytes(vec![0xFF])); // no UTF-8: refused when it is read
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum RawArguments {
@@ -152,9 +163,11 @@ impl From<&[u8]> for RawArguments {
     }
 }
 
-/// A call whose arguments were read and not yet acted upon (seed 002's `ToolCallRequest`).
+/// A call whose arguments were read and not yet acted upon: what
+/// [`ToolRegistry::request`](crate::ToolRegistry::request) answers.
 ///
 /// What a permission dialog shows, what a gateway passes on: the coerced arguments, unknown ones included.
+// Seed 002 has it by this name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ToolCallRequest {

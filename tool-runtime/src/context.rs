@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a tool may know about the call it serves. Not the `tool_use_id`: seed 000, F-006 keeps that from handlers.
+/// What a tool may know about the call it serves. Not the `tool_use_id`: functions never see it.
 ///
 /// A parameter of this type is supplied by the host and is not in the definition. Cheap to clone, and easy to
 /// build in a test:

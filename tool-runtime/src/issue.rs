@@ -1,7 +1,7 @@
 //! What was wrong with an argument, or what was changed in it: one record for both.
 //!
-//! Every leniency leaves an [`Issue`]; every refusal is one. The codes are API (seed 002 names the first of
-//! them); `docs/coercion.md` says when each arises.
+//! Every leniency leaves an [`Issue`]; every refusal is one. The codes are API;
+//! [`coercion`](crate::coercion) says when each arises.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -142,7 +142,7 @@ macro_rules! codes {
 }
 
 codes! {
-    /// Empty text or `null` was read as `{}` (seed 002: the input is always an object).
+    /// Empty text or `null` was read as `{}` (the input is always an object).
     EmptyArguments = "empty_arguments",
     /// A string held the JSON that was wanted, and was decoded once.
     JsonStringDecoded = "json_string_decoded",

@@ -55,16 +55,24 @@ macro_rules! tool_set {
     };
 }
 
+// Where they are defined as well; here they are found by whoever looks at the crate's first page.
+#[doc(inline)]
 pub use call::{RawArguments, ToolCall, ToolCallRequest};
+#[doc(inline)]
 pub use context::{CancellationToken, Context};
+#[doc(inline)]
 pub use definition::ToolDefinition;
+#[doc(inline)]
 pub use issue::Issue;
 pub use output::{Answer, IntoOutput, ToolError};
+#[doc(inline)]
 pub use policy::Policy;
 pub use registered::RegisteredTool;
 pub use registry::ToolRegistry;
 pub use registry_error::RegistryError;
+#[doc(inline)]
 pub use result::{Blocks, ToolOutcome, ToolOutput, ToolResult};
+#[doc(inline)]
 pub use state::State;
 pub use tool::{IntoTools, Tool, ToolSet};
 #[doc = include_str!("docs/tool.md")]

@@ -9,10 +9,34 @@
 ///
 /// Set for a [registry](crate::ToolRegistry::with_policy), for one of its
 /// [tools](crate::ToolRegistry::set_policy) or for a [call](crate::ToolCall::with_policy); the narrowest one counts.
+///
+/// ```
+/// use tool_runtime::{Policy, ToolCall, ToolRegistry, tool};
+///
+/// /// Wait.
+/// #[tool]
+/// async fn wait(
+///     /// How long.
+///     seconds: u32,
+/// ) -> u32 {
+///     seconds
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// let mut registry = ToolRegistry::new().with_policy(Policy::Strict);
+/// registry.register::<wait>()?;
+/// let call = ToolCall::new("toolu_01", "wait", r#"{ "seconds": 3.14 }"#);
+/// assert!(registry.call(call.clone()).await.result.is_error);
+/// assert!(registry.call(call.clone().with_policy(Policy::Lossless)).await.result.is_error);
+/// assert_eq!(registry.call(call.with_policy(Policy::Lenient)).await.result.text(), Some("3"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Policy {
-    /// Everything that can be understood is, with a warning for each change (seed 002's rules).
+    /// Everything that can be understood is, with a warning for each change.
     #[default]
     Lenient,
     /// As `Lenient`, but what would lose information is an error.

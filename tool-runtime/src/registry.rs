@@ -29,9 +29,8 @@ use crate::state::State;
 use crate::tool::{IntoTools, Tool};
 use crate::tools::Tools;
 
-/// The tools that a model may call, and the way to call them (seed 000, F-007).
-///
-/// Cheap to clone: a clone shares everything until one of the two is changed.
+#[doc = include_str!("docs/registry.md")]
+// Seed 000, F-007.
 #[derive(Clone, Debug, Default)]
 pub struct ToolRegistry {
     tools: Arc<Tools>,
@@ -81,8 +80,8 @@ impl ToolRegistry {
         self
     }
 
-    /// Shows the defaults of parameters to the model too; off by default (seed 002: the schema does not pass
-    /// defaults on). Counts for the tools that are registered afterwards.
+    /// Shows the defaults of parameters to the model too; off by default. Counts for the tools that are
+    /// registered afterwards.
     #[must_use]
     pub fn with_defaults_in_schemas(mut self, shown: bool) -> Self {
         self.tools_mut().shows_defaults = shown;

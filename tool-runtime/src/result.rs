@@ -8,9 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::issue::Issue;
 use crate::message::Block;
 
-/// The answer to one `tool_use`, exactly as the Messages API takes it (seed 000, F-004).
+/// The answer to one `tool_use`, exactly as the Messages API takes it.
 ///
-/// `is_error` is written only when it is `true`; `tool_use_id` is right even when nothing else is (F-005).
+/// `is_error` is written only when it is `true`; `tool_use_id` is right even when nothing else is.
 ///
 /// ```
 /// use tool_runtime::{ToolOutput, ToolResult};
@@ -33,7 +33,7 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// Joins what a function returned with the id of the call (seed 000, F-006: functions never see the id).
+    /// Joins what a function returned with the id of the call; functions never see the id.
     pub fn new(tool_use_id: impl Into<String>, output: ToolOutput) -> Self {
         Self {
             tool_use_id: tool_use_id.into(),
@@ -143,9 +143,26 @@ impl<'de> Deserialize<'de> for Content {
     }
 }
 
-/// What a handler answers, without the id of the call (seed 000, F-006: `ToolHandlerResult`).
+/// What a function answers, without the id of the call.
 ///
-/// A function that decides at run time whether it failed returns this; all others return a `Result`.
+/// One that decides at run time whether it failed returns this; all others return a `Result`, or what they have.
+///
+/// ```
+/// use tool_runtime::{ToolOutput, testing, tool};
+///
+/// /// Run the tests.
+/// #[tool]
+/// async fn run_tests() -> ToolOutput {
+///     let (log, passed) = ("1 of 3 tests failed", false);
+///     if passed { ToolOutput::text(log) } else { ToolOutput::error(log) }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// testing::run::<run_tests>("{}").await.assert_error("1 of 3 tests failed");
+/// # }
+/// ```
+// Seed 000, F-006: `ToolHandlerResult`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolOutput {
@@ -187,6 +204,35 @@ impl ToolOutput {
 pub struct Blocks(pub Vec<Block>);
 
 /// Everything about one call that was made: the answer for the model, and what only the host wants to know.
+///
+/// ```
+/// use tool_runtime::result::Failure;
+/// use tool_runtime::{ToolCall, ToolRegistry, tool};
+///
+/// /// Double a number.
+/// #[tool]
+/// async fn double(
+///     /// The number.
+///     of: u8,
+/// ) -> u8 {
+///     of * 2
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// let mut registry = ToolRegistry::new();
+/// registry.register::<double>()?;
+///
+/// let outcome = registry.call(ToolCall::new("toolu_01", "double", r#"{ "of": "21" }"#)).await;
+/// assert_eq!((outcome.result.text(), outcome.failure), (Some("42"), None));
+/// assert_eq!(outcome.warnings[0].path, "/of");
+///
+/// let outcome = registry.call(ToolCall::new("toolu_02", "double", "{}")).await;
+/// assert_eq!(outcome.failure, Some(Failure::InvalidArguments));
+/// assert_eq!(outcome.errors[0].code.as_str(), "missing_required");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolOutcome {

@@ -118,8 +118,8 @@
 //! ```
 //!
 //! This is all of what it prints for a program with `get_weather` in it. The tool is letter for letter what you have
-//! read above. The rest is not ours: the prelude in the first lines, and further down what `derive(Debug)` and
-//! `format!` have become.
+//! read above. The rest is not ours: the prelude in the first lines, and further down what `derive(Debug)`,
+//! `format!` and `tool_set!` have become.
 //!
 #![doc = "```text"]
 #![doc = include_str!("expansion/cargo_expand.txt")]
