@@ -76,7 +76,20 @@ fn no_parameters() -> Value {
     serde_json::json!({ "type": "object", "properties": {} })
 }
 
-/// What a tool says about its behaviour (MCP's annotations). Hints: nothing enforces them.
+/// What a tool says about its behaviour (MCP's annotations). Hints: nothing enforces them, but a layer can go by them.
+///
+/// ```
+/// use tool_runtime::{ToolRegistry, tool};
+///
+/// /// Read a file.
+/// #[tool(read_only, title = "Read")]
+/// async fn read() {}
+///
+/// let mut registry = ToolRegistry::new();
+/// let hints = &registry.register::<read>().unwrap().tool_definitions()[0].hints;
+/// assert_eq!((hints.read_only, hints.destructive), (Some(true), None));
+/// assert_eq!(hints.title.as_deref(), Some("Read"));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hints {

@@ -121,6 +121,13 @@ pub enum Severity {
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
         /// The kinds of findings. Their texts are API: they stand in logs, in metrics and in what models read.
+        ///
+        /// ```
+        /// use tool_runtime::issue::Code;
+        ///
+        /// assert_eq!(Code::MissingRequired.as_str(), "missing_required");
+        /// assert!(Code::ALL.contains(&Code::MissingRequired));
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Code {

@@ -1,4 +1,27 @@
 //! `tower` around every call: permission, offload, limits, timeouts are layers.
+//!
+//! ```
+//! use std::time::Duration;
+//! use tool_runtime::{ToolRegistry, tool};
+//! use tower::timeout::TimeoutLayer;
+//!
+//! /// Read a web page.
+//! #[tool]
+//! async fn fetch() {
+//!     tokio::time::sleep(Duration::from_secs(60)).await;
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let mut registry = ToolRegistry::new().layer(TimeoutLayer::new(Duration::from_millis(20)));
+//! registry.register::<fetch>()?;
+//! let result = registry.execute_tool("toolu_01", "fetch", "{}").await;
+//! assert_eq!(result.text(), Some("request timed out")); // tower's words; `#[tool(timeout = ..)]` has better ones
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [The guide](crate::guide::_7_around_calls) has a permission, offloading and a layer of one's own.
 
 use std::convert::Infallible;
 use std::fmt;

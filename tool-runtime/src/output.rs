@@ -20,6 +20,21 @@ use crate::result::{Blocks, Content, ToolOutput};
 /// | any other [`Serialize`] | compact JSON text |
 /// | [`Blocks`] | content blocks |
 /// | [`ToolOutput`] | itself |
+///
+/// ```
+/// use tool_runtime::{testing, tool};
+///
+/// /// Tell the three largest cities.
+/// #[tool]
+/// async fn largest() -> Vec<(&'static str, f32)> {
+///     vec![("Tokyo", 37.0), ("Delhi", 34.7), ("Shanghai", 30.5)]
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// testing::run::<largest>("{}").await.assert_text(r#"[["Tokyo",37.0],["Delhi",34.7],["Shanghai",30.5]]"#);
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be what a tool returns",
     label = "not `Serialize`",

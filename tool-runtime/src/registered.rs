@@ -19,7 +19,23 @@ use crate::schema::{self, Shape, marks};
 use crate::state::States;
 use crate::tool::{DeclaredTool, Handler};
 
-/// A tool in a registry.
+/// A tool in a registry, as [`get_tool`](crate::ToolRegistry::get_tool) finds it.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_runtime::{Policy, ToolRegistry, tool};
+///
+/// /// Ring a bell.
+/// #[tool(timeout = "2s")]
+/// async fn ring() {}
+///
+/// let mut registry = ToolRegistry::new();
+/// registry.register::<ring>().unwrap().set_policy("ring", Policy::Strict).unwrap();
+/// let ring = registry.get_tool("ring").unwrap();
+/// assert_eq!(ring.definition().description, "Ring a bell.");
+/// assert_eq!((ring.timeout(), ring.policy()), (Some(Duration::from_secs(2)), Some(Policy::Strict)));
+/// assert!(registry.get_tool("sing").is_none());
+/// ```
 #[derive(Clone)]
 pub struct RegisteredTool {
     pub(crate) name: ToolName,

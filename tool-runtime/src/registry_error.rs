@@ -3,6 +3,20 @@
 use crate::definition::InvalidName;
 
 /// Why a tool was not registered. The registry is as it was before.
+///
+/// ```
+/// use tool_runtime::{RegistryError, ToolRegistry, tool};
+///
+/// /// Ring a bell.
+/// #[tool]
+/// async fn ring() {}
+///
+/// let mut registry = ToolRegistry::new();
+/// registry.register::<ring>().unwrap();
+/// let error = registry.register::<ring>().unwrap_err();
+/// assert_eq!(error.to_string(), "a tool named `ring` is already registered; give one of the two another `name`");
+/// assert!(matches!(error, RegistryError::Duplicate { tool } if tool == "ring"));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {

@@ -62,6 +62,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for State<T> {
 }
 
 /// The values of a registry, by their types.
+#[doc(hidden)] // nobody can hold one
 #[derive(Clone, Default)]
 pub struct States(Vec<(TypeId, &'static str, Arc<dyn Any + Send + Sync>)>);
 

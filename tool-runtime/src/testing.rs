@@ -40,6 +40,32 @@ use crate::tool::Tool;
 
 /// Calls an annotated function that needs no state, in a registry of its own.
 ///
+/// ```
+/// use tool_runtime::{testing, tool};
+///
+/// /// Divide a number by another.
+/// #[tool]
+/// async fn divide(
+///     /// What is divided.
+///     number: i64,
+///     /// By what.
+///     by: i64,
+/// ) -> Result<i64, &'static str> {
+///     number.checked_div(by).ok_or("there is no result; send another `by`")
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// testing::run::<divide>(r#"{ "number": 6, "by": 2 }"#).await.assert_silent().assert_text("3");
+/// testing::run::<divide>(r#"{ "number": "6", "by": 2 }"#).await
+///     .assert_warnings(["string_literal_converted_to_integer at /number"]);
+/// testing::run::<divide>(r#"{ "number": "six" }"#).await
+///     .assert_refused(["unsupported_integer_literal at /number", "missing_required at /by"]);
+/// testing::run::<divide>(r#"{ "number": 6, "by": 0 }"#).await
+///     .assert_error("there is no result; send another `by`");
+/// # }
+/// ```
+///
 /// # Panics
 ///
 /// When the tool cannot be registered.
@@ -54,7 +80,7 @@ pub fn run<T: Tool>(input: impl Into<RawArguments>) -> impl Future<Output = Chec
     async move { run_in(&registry, name, input).await }
 }
 
-/// Calls a tool of a registry.
+/// Calls a tool of a registry, through its layers.
 pub async fn run_in(registry: &ToolRegistry, name: &str, input: impl Into<RawArguments>) -> Checked {
     Checked(registry.call(ToolCall::new("toolu_test", name, input)).await)
 }

@@ -20,6 +20,25 @@ use crate::result::ToolOutput;
 use crate::schema::Shape;
 
 /// An annotated function. `#[tool]` implements it for the struct of the function's name; nobody else should.
+///
+/// What the macro writes is explained [line by line](crate::guide::_12_expansion).
+///
+/// ```
+/// use tool_runtime::{RegistryError, Tool, ToolRegistry, tool};
+///
+/// /// Ring a bell.
+/// #[tool]
+/// async fn ring() {}
+///
+/// /// Whatever the tool.
+/// fn with<T: Tool>(mut registry: ToolRegistry) -> Result<ToolRegistry, RegistryError> {
+///     registry.register::<T>()?;
+///     Ok(registry)
+/// }
+///
+/// let registry = with::<ring>(ToolRegistry::new()).unwrap();
+/// assert!(registry.get_tool("ring").is_some());
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool",
     label = "expected the name of a function with `#[tool]`",
@@ -30,7 +49,7 @@ pub trait Tool: 'static {
     fn declare() -> DeclaredTool;
 }
 
-/// A type with a family of tools: what `#[tools]` implements for the type of its `impl` block.
+/// A type with a family of tools: what [`#[tools]`](macro@crate::tools) implements for the type of its `impl` block.
 pub trait ToolSet: 'static {
     /// The tools, each with a share in `self`.
     fn tools(self: Arc<Self>) -> Vec<DeclaredTool>;
@@ -38,6 +57,8 @@ pub trait ToolSet: 'static {
 
 /// What [`ToolRegistry::register_all`](crate::ToolRegistry::register_all) takes: a [`ToolSet`], an `Arc` of one, or
 /// the list that [`tool_set!`](crate::tool_set) makes.
+///
+/// A module returns it to offer tools without naming them: `pub fn tools() -> impl IntoTools`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no set of tools",
     label = "expected a value with tools, or `tool_set![..]`",

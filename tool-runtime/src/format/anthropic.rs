@@ -43,6 +43,27 @@ pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict>
 
 /// The calls in a model's message, in their order: its `tool_use` blocks.
 ///
+/// ```
+/// use tool_runtime::format::anthropic;
+/// use tool_runtime::serde_json::{from_value, json, to_value};
+/// use tool_runtime::{ToolOutput, ToolResult};
+///
+/// let message = from_value(json!({ "role": "assistant", "content": [
+///     { "type": "text", "text": "Let me look." },
+///     { "type": "tool_use", "id": "toolu_01", "name": "now", "input": {} },
+/// ] })).unwrap();
+/// let calls = anthropic::calls(&message).unwrap();
+/// assert_eq!((calls.len(), calls[0].name.as_str()), (1, "now"));
+///
+/// let answer = ToolResult::new(&calls[0].id, ToolOutput::text("noon"));
+/// assert_eq!(
+///     to_value(anthropic::results([&answer])).unwrap(),
+///     json!({ "role": "user", "content": [
+///         { "type": "tool_result", "tool_use_id": "toolu_01", "content": "noon" },
+///     ] }),
+/// );
+/// ```
+///
 /// # Errors
 ///
 /// When a block has no `id` or no `name`.

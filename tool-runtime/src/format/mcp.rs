@@ -55,6 +55,22 @@ pub fn tool(definition: &ToolDefinition) -> Value {
 /// The definition of a tool that an MCP server lists, for
 /// [`register_dynamic`](crate::ToolRegistry::register_dynamic).
 ///
+/// ```
+/// use tool_runtime::{format::mcp, serde_json::json};
+///
+/// let listed = json!({
+///     "name": "now",
+///     "title": "Clock",
+///     "inputSchema": { "type": "object" },
+///     "annotations": { "readOnlyHint": true },
+/// });
+/// let definition = mcp::definition(&listed).unwrap();
+/// assert_eq!((definition.name.as_str(), definition.hints.read_only), ("now", Some(true)));
+///
+/// let error = mcp::definition(&json!({ "name": "now" })).unwrap_err();
+/// assert!(error.to_string().contains("`inputSchema`"), "{error}");
+/// ```
+///
 /// # Errors
 ///
 /// When it has no `name` or no `inputSchema`.
@@ -84,6 +100,17 @@ pub fn definition(tool: &Value) -> Result<ToolDefinition, FormatError> {
 }
 
 /// The call in the `params` of `tools/call`. Its id is the request's, for MCP has no other.
+///
+/// ```
+/// use tool_runtime::{ToolOutput, ToolResult, format::mcp, serde_json::json};
+///
+/// let call = mcp::call("7", &json!({ "name": "now", "arguments": {} })).unwrap();
+/// let answer = ToolResult::new(&call.id, ToolOutput::error("the clock has stopped"));
+/// assert_eq!(
+///     mcp::result(&answer).unwrap(),
+///     json!({ "content": [{ "type": "text", "text": "the clock has stopped" }], "isError": true }),
+/// );
+/// ```
 ///
 /// # Errors
 ///

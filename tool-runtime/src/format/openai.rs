@@ -77,6 +77,22 @@ pub mod chat {
 
     /// The calls in a model's message, in their order: its `tool_calls`.
     ///
+    /// ```
+    /// use tool_runtime::{ToolOutput, ToolResult, format::openai::chat, serde_json::json};
+    ///
+    /// let message = json!({ "role": "assistant", "tool_calls": [
+    ///     { "id": "call_1", "type": "function", "function": { "name": "now", "arguments": "{}" } },
+    /// ] });
+    /// let calls = chat::calls(&message).unwrap();
+    /// assert_eq!(calls[0].name, "now");
+    ///
+    /// let answer = ToolResult::new(&calls[0].id, ToolOutput::text("noon"));
+    /// assert_eq!(
+    ///     chat::result(&answer).unwrap(),
+    ///     json!({ "role": "tool", "tool_call_id": "call_1", "content": "noon" }),
+    /// );
+    /// ```
+    ///
     /// # Errors
     ///
     /// When one is no function call with an `id` and a `name`.
@@ -174,6 +190,22 @@ pub mod responses {
     }
 
     /// The calls in a response, in their order: the `function_call` items of its `output`.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolOutput, ToolResult, format::openai::responses, serde_json::json};
+    ///
+    /// let response = json!({ "output": [
+    ///     { "type": "function_call", "call_id": "call_1", "name": "now", "arguments": "{}" },
+    /// ] });
+    /// let calls = responses::calls(&response).unwrap();
+    /// assert_eq!(calls[0].name, "now");
+    ///
+    /// let answer = ToolResult::new(&calls[0].id, ToolOutput::text("noon"));
+    /// assert_eq!(
+    ///     responses::result(&answer).unwrap(),
+    ///     json!({ "type": "function_call_output", "call_id": "call_1", "output": "noon" }),
+    /// );
+    /// ```
     ///
     /// # Errors
     ///
