@@ -167,6 +167,23 @@ impl From<&[u8]> for RawArguments {
 /// [`ToolRegistry::request`](crate::ToolRegistry::request) answers.
 ///
 /// What a permission dialog shows, what a gateway passes on: the coerced arguments, unknown ones included.
+///
+/// ```
+/// use tool_runtime::{ToolCall, ToolRegistry, tool};
+///
+/// /// Send money.
+/// #[tool]
+/// async fn send_money(
+///     /// How much, in euros.
+///     euros: u32,
+/// ) {}
+///
+/// let mut registry = ToolRegistry::new();
+/// registry.register::<send_money>().unwrap();
+/// let request = registry.request(ToolCall::new("toolu_01", "send_money", r#"{ "euros": "5", "to": "Bo" }"#));
+/// assert_eq!(request.arguments_json, r#"{"euros":5,"to":"Bo"}"#);
+/// assert_eq!((request.warnings.len(), request.errors.len()), (2, 0));
+/// ```
 // Seed 002 has it by this name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 /// What a tool may know about the call it serves. Not the `tool_use_id`: functions never see it.
 ///
-/// A parameter of this type is supplied by the host and is not in the definition. Cheap to clone, and easy to
-/// build in a test:
+/// A parameter of this type is supplied by the host and is not in the definition: the host gives it to the call,
+/// [`ToolCall::with_context`](crate::ToolCall::with_context). Cheap to clone, and easy to build in a test:
 ///
 /// ```
 /// use std::time::Duration;
@@ -122,18 +122,28 @@ impl fmt::Debug for Context {
 }
 
 /// Says that nobody waits for the answer any more. A tool that takes one as a parameter and awaits
-/// [`cancelled`](Self::cancelled) can tidy up; one that does not is dropped.
+/// [`cancelled`](Self::cancelled) has 50 ms to tidy up and answer; one that does not is dropped.
 ///
 /// ```
-/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-/// # runtime.block_on(async {
-/// use tool_runtime::CancellationToken;
+/// use tool_runtime::{CancellationToken, tool};
 ///
+/// /// Copy a large file.
+/// #[tool]
+/// async fn copy(cancel: CancellationToken) -> &'static str {
+///     tokio::select! {
+///         () = copy_all() => "copied",
+///         () = cancel.cancelled() => "stopped, and the half copy is removed",
+///     }
+/// }
+/// # async fn copy_all() { std::future::pending().await }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
 /// let token = CancellationToken::new();
 /// let child = token.child();
 /// token.cancel();
-/// child.cancelled().await;
-/// # });
+/// assert_eq!(copy(child).await, "stopped, and the half copy is removed");
+/// # }
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct CancellationToken(tokio_util::sync::CancellationToken);

@@ -216,7 +216,8 @@ impl<T> Respond for Output<T> {
 /// What the handler of a dynamic tool may answer: a `Result` of anything that a `#[tool]` may return, or one of the
 /// types that stand for a result themselves.
 ///
-/// A list of types and not every [`Serialize`], because that would be E0119 beside `Result`.
+/// A list of types and not every [`Serialize`], since Rust would not have that beside `Result`.
+/// [`register_dynamic`](crate::ToolRegistry::register_dynamic) has an example.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be what a dynamic tool's handler answers",
     note = "return a `Result`, a `String`, a `serde_json::Value`, `Blocks`, `ToolOutput` or `()`"
