@@ -44,7 +44,7 @@
 //! | `{ forecast(&city, days.unwrap_or(1)).await }` | The body is not even parsed. |
 //! | `/// The tool made from the function of the same name.` | For people who meet the type in your documentation. |
 //! | `#[allow(non_camel_case_types, missing_debug_implementations)]` | It has the name of a function, and nobody ever holds a value of it. |
-//! | `pub struct get_weather {}` | The tool as a type, for `register::<get_weather>()`. Types and functions do not share their names, so both fit; it is as visible as the function. With `{}`, since without it would be a value as well, and there is a function of that name. |
+//! | `pub struct get_weather {}` | The tool as a type, for `register::<get_weather>()`. Types and functions do not share their names, so both fit; it is as visible as the function. With `{}`: as a unit struct it would be a value as well, and there is a function of that name. |
 //! | `const _: () = {` | A place without a name. What is used inside of it cannot clash with anything of yours. |
 //! | `use ::tool_runtime::__private as __rt;` | The only line that says where the runtime is; `crate = path` changes it. Everything below says `__rt`, so a `Vec` or a `Result` of your own is not in the way. |
 //! | `use __rt::Respond as _;` | Lets `respond()` below be found. |
@@ -118,8 +118,8 @@
 //! ```
 //!
 //! This is all of what it prints for a program with `get_weather` in it. The tool is letter for letter what you have
-//! read above. The rest is not ours: the prelude in the first lines, and further down what `derive(Debug)`,
-//! `format!` and `tool_set!` have become.
+//! read above. The rest is not ours: the prelude in the first lines, and further down what `derive(Debug)`, `format!`
+//! and `tool_set!` have become.
 //!
 #![doc = "```text"]
 #![doc = include_str!("expansion/cargo_expand.txt")]

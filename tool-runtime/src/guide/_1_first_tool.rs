@@ -1,8 +1,8 @@
 //! A first tool: written, shown to a model, called, answered.
 //!
 //! A language model can do one thing, write text. To let it act, you tell it which *tools* there are; it answers with
-//! the wish to call one; you call it and tell the model what came out. Everything between the wish and the function is
-//! what this crate does.
+//! the wish to call one; you call it and tell the model what came out. Everything between the wish and the function,
+//! and back, is what this crate does.
 //!
 //! # Write a function
 //!
@@ -32,7 +32,7 @@
 //! ```
 //!
 //! The two comments are not for people alone: they are what the model reads. It chooses a tool by its description and
-//! fills in the arguments by theirs, so a tool without one does not compile.
+//! fills in the arguments by theirs, so a tool or an argument without one does not compile.
 //!
 //! `#[tool]` leaves the function as it is, and puts an empty struct of the same name beside it; types and functions do
 //! not share their names in Rust. `find_books(..)` is the function, `register::<find_books>()` takes the struct.

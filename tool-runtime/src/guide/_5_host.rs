@@ -49,6 +49,10 @@
 //! // What the tools share, for the host.
 //! let loans = registry.state::<Loans>().unwrap();
 //! assert!(loans.0.lock().unwrap().contains(&("Ulysses".to_owned(), "Ada".to_owned())));
+//!
+//! // By hand, as in a test: the function needs no registry, only values.
+//! let desk = Context::new().with_session("Bo");
+//! assert_eq!(lend("Emma".to_owned(), State::new(Loans::default()), desk).await, Ok("lent to Bo".to_owned()));
 //! # Ok(())
 //! # }
 //! ```
@@ -77,8 +81,8 @@
 //! # Time
 //!
 //! A call ends at the earlier of two moments: the tool's own `#[tool(timeout = "30s")]`, counted from its start, and
-//! the deadline of its context, which is the host's. A future that is not polled any more stops at its next `.await`,
-//! and what it owns is dropped.
+//! the deadline of its context, which is the host's. The function is left at the `.await` where it waits, and what it
+//! owns is dropped. One that never awaits cannot be stopped; work that blocks belongs in `spawn_blocking`.
 //!
 //! ```
 //! use std::time::Duration;
@@ -139,10 +143,5 @@
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! # By hand
-//!
-//! Nothing here needs a registry. In a test the function is called with values that you make:
-//! `lend("Ulysses".to_owned(), State::new(Loans::default()), Context::new().with_session("Ada")).await`.
 //!
 //! Next: [tools that belong together](super::_6_family).

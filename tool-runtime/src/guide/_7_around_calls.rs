@@ -91,7 +91,8 @@
 //! # Long results
 //!
 //! What a tool returns stays in the conversation, and is paid for with every further turn. `OffloadLayer` of
-//! `tool-builtins` moves what is long into a file and leaves a pointer; the model reads the file when it wants to.
+//! `tool-builtins` moves what is long into a file and leaves a pointer; a model that has a tool to read files reads it
+//! when it wants to.
 //!
 //! ```
 //! use tool_builtins::offload::{MemoryWriter, OffloadLayer, OffloadOptions};
