@@ -1,7 +1,9 @@
-//! The guide's last chapter says what the macro writes: here the macro and the compiler are asked whether that is so.
+//! The guide: its chapters hang together, and what the last one says the macro writes, the macro and the compiler are
+//! asked about.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod chapters;
 mod compiler;
 mod explained;
 

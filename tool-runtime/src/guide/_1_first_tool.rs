@@ -6,6 +6,12 @@
 //!
 //! # Write a function
 //!
+//! ```toml
+//! [dependencies]
+//! tool-runtime = { path = "../tool-runtime/tool-runtime" } # a clone beside your crate: not on crates.io yet
+//! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
+//! ```
+//!
 //! ```
 //! use tool_runtime::{ToolRegistry, tool};
 //!

@@ -6,6 +6,11 @@
 //!
 //! [`tower`]: https://docs.rs/tower
 //!
+//! ```toml
+//! tower = { version = "0.5", features = ["filter", "util"] }
+//! tool-builtins = { path = "../tool-runtime/tool-builtins" } # for long results
+//! ```
+//!
 //! # Permission
 //!
 //! A filter sees each call before the tool does. What it refuses is answered with its words: the model reads why, and
