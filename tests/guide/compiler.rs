@@ -4,10 +4,11 @@
 //! The words around it are those of one compiler, the one of the compile-fail suite (`tool-runtime/tests/ui.rs`); with
 //! another this is ignored, and says so. `UPDATE_GOLDEN=1 cargo test -p tests --test guide` writes the file anew.
 
+use std::cmp::Reverse;
 use std::env;
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{file, text};
@@ -45,30 +46,39 @@ fn cargo_expand_shows_what_the_macro_writes() {
 /// What `cargo expand` does, without cargo: the libraries are those that this test was built with.
 fn expand() -> String {
     let libraries = env::current_exe().unwrap().parent().unwrap().to_owned();
-    let output = Command::new(rustc())
-        .env("RUSTC_BOOTSTRAP", "1") // on a stable compiler, as `cargo expand` does it
-        .args(["-Zunpretty=expanded", "--edition=2024"])
-        .arg(format!("-Ldependency={}", libraries.display()))
-        .arg(format!("--extern=tool_runtime={}", newest(&libraries).display()))
-        .arg(file(PROGRAM))
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    let expanded = String::from_utf8(output.stdout).unwrap();
-    prettyplease::unparse(&syn::parse_file(&expanded).unwrap())
+    let mut said = format!("no tool_runtime in {}", libraries.display());
+    for runtime in builds(&libraries) {
+        let output = Command::new(rustc())
+            .env("RUSTC_BOOTSTRAP", "1") // on a stable compiler, as `cargo expand` does it
+            .args(["-Zunpretty=expanded", "--edition=2024"])
+            .arg(format!("-Ldependency={}", libraries.display()))
+            .arg(format!("--extern=tool_runtime={}", runtime.display()))
+            .arg(file(PROGRAM))
+            .output()
+            .unwrap();
+        if output.status.success() {
+            let expanded = String::from_utf8(output.stdout).unwrap();
+            return prettyplease::unparse(&syn::parse_file(&expanded).unwrap());
+        }
+        said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if !said.contains("E0514") {
+            break; // anything else than a build by another compiler
+        }
+    }
+    panic!("{said}");
 }
 
-/// The runtime as it is now: builds with other features lie beside it, none of them newer than the source.
-fn newest(libraries: &PathBuf) -> PathBuf {
-    let candidates = fs::read_dir(libraries).unwrap().map(|file| file.unwrap().path());
-    candidates
+/// The builds of the runtime, the newest first: it is of the source as it is now, whatever its features.
+fn builds(libraries: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(libraries).unwrap().map(|file| file.unwrap().path());
+    let mut builds: Vec<PathBuf> = files
         .filter(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             name.starts_with("libtool_runtime-") && name.ends_with(".rlib")
         })
-        .max_by_key(|path| path.metadata().unwrap().modified().unwrap())
-        .unwrap_or_else(|| panic!("no tool_runtime in {}", libraries.display()))
+        .collect();
+    builds.sort_by_key(|path| Reverse(path.metadata().unwrap().modified().unwrap()));
+    builds
 }
 
 fn is_expected_compiler() -> bool {
