@@ -4,6 +4,15 @@
 //! the wish to call one; you call it and tell the model what came out. Everything between the wish and the function,
 //! and back, is what this crate does.
 //!
+//! ```text
+//! you            ── a question, and what tools there are ──►  the model
+//! the model      ── a call: a name and arguments ──────────►  the registry
+//! the registry   ── values ────────────────────────────────►  your function
+//! your function  ── what it returned ──────────────────────►  the registry
+//! the registry   ── a result ──────────────────────────────►  the model
+//! the model      ── another call, or its answer ───────────►  you
+//! ```
+//!
 //! # Write a function
 //!
 //! ```toml
