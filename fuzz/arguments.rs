@@ -55,23 +55,33 @@ pub fn typed(input: &[u8]) {
             );
         }
     });
-    DYNAMIC.with(|dynamic| {
-        let told = TYPED.with(|typed| read(typed, "everything", text.into(), policy));
-        let known = read(dynamic, "everything", text.into(), policy);
-        // A schema does not show the defaults and what is strict.
-        let by_marks = |issue: &Issue| {
-            matches!(issue.code, Code::NullTreatedAsMissing | Code::NullNotAllowed)
-                || issue.path.starts_with("/pair")
-        };
-        if ![&told, &known]
-            .iter()
-            .any(|it| it.warnings.iter().chain(&it.errors).any(by_marks))
-        {
-            assert_eq!(told.arguments_json, known.arguments_json, "typed and dynamic");
-            assert_eq!(told.warnings, known.warnings, "typed and dynamic");
-            assert_eq!(told.errors, known.errors, "typed and dynamic");
-        }
-    });
+    let told = TYPED.with(|typed| read(typed, "everything", text.into(), policy));
+    let known = DYNAMIC.with(|dynamic| read(dynamic, "everything", text.into(), policy));
+    if [&told, &known].into_iter().all(is_by_the_schema) {
+        assert_eq!(told.arguments_json, known.arguments_json, "typed and dynamic");
+        assert_eq!(told.warnings, known.warnings, "typed and dynamic");
+        assert_eq!(told.errors, known.errors, "typed and dynamic");
+    }
+}
+
+/// Whether the schema that is shown decided everything: it shows neither defaults nor what is strict, nor that `i64` is
+/// narrower than 64 bits of either sign.
+fn is_by_the_schema(request: &ToolCallRequest) -> bool {
+    let by_marks = |issue: &Issue| {
+        matches!(issue.code, Code::NullTreatedAsMissing | Code::NullNotAllowed)
+            || issue.path.starts_with("/pair")
+    };
+    let is_wide = request.arguments.values().any(has_wide_number);
+    !is_wide && !request.warnings.iter().chain(&request.errors).any(by_marks)
+}
+
+fn has_wide_number(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.as_f64().is_none_or(|float| float.abs() > 9.2e18),
+        Value::Array(items) => items.iter().any(has_wide_number),
+        Value::Object(members) => members.values().any(has_wide_number),
+        _ => false,
+    }
 }
 
 /// A schema and arguments, both chosen by the bytes.

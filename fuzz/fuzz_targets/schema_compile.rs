@@ -10,6 +10,7 @@ mod arguments;
 #[path = "../everything.rs"]
 mod everything;
 #[path = "../../tests/support/lib.rs"]
+#[allow(dead_code, reason = "the tests have more use for it")]
 mod support;
 
 fuzz_target!(|input: &[u8]| arguments::schemas(input));
