@@ -76,6 +76,10 @@ fn an_invalid_schema_is_refused_with_its_place() {
             "/properties/a/type",
         ),
         (
+            json!({ "type": "object", "properties": { "a\nb": { "type": "strnig" } } }),
+            "/properties/a\nb/type",
+        ),
+        (
             json!({ "type": "object", "properties": { "a": { "$ref": "https://example.com/a.json" } } }),
             "/properties/a/$ref",
         ),
@@ -94,6 +98,7 @@ fn an_invalid_schema_is_refused_with_its_place() {
             panic!("{schema}: {error:?}")
         };
         assert_eq!((tool.as_str(), path.as_str()), ("t", place), "{error}");
+        assert_eq!(error.to_string().lines().count(), 1, "{error}");
     }
 }
 

@@ -100,7 +100,7 @@ impl fmt::Display for Issue {
             write!(f, ":{subject}")?;
         }
         if !self.path.is_empty() {
-            write!(f, " at {}", cut(&self.path, PATH_LIMIT))?;
+            write!(f, " at {}", place(&self.path))?;
         }
         write!(f, ": {}", self.message)
     }
@@ -243,6 +243,11 @@ impl Serialize for Code {
 /// [`ECHO_LIMIT`] characters.
 pub(crate) fn echo(text: &str) -> Cow<'_, str> {
     cut(text, ECHO_LIMIT)
+}
+
+/// The same of a JSON Pointer: keys come from outside, too.
+pub(crate) fn place(path: &str) -> Cow<'_, str> {
+    cut(path, PATH_LIMIT)
 }
 
 /// The same with another limit. Control characters are escaped: a line break would forge a line of its own.

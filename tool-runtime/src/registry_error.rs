@@ -1,6 +1,7 @@
 //! [`RegistryError`]: why a tool was not registered.
 
 use crate::definition::InvalidName;
+use crate::issue::place;
 
 /// Why a tool was not registered. The registry is as it was before.
 ///
@@ -85,6 +86,6 @@ fn at(path: &str) -> String {
     if path.is_empty() {
         String::new()
     } else {
-        format!(" at `{path}`")
+        format!(" at `{}`", place(path))
     }
 }

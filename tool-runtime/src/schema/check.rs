@@ -9,11 +9,11 @@ use super::reference::{self, Target};
 use super::types::NAMES;
 use super::{limits, marks, pointer};
 use crate::depth;
-use crate::issue::echo;
+use crate::issue::{echo, place};
 
 /// Why a schema cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the schema is invalid at `{path}`: {reason}")]
+#[error("the schema is invalid at `{}`: {reason}", place(path))]
 pub(crate) struct SchemaError {
     /// Where, as a JSON Pointer into the schema.
     pub path: String,
@@ -32,7 +32,7 @@ impl SchemaError {
 
 /// A keyword or a pattern that is not enforced.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}, at `{path}` of the schema")]
+#[error("{reason}, at `{}` of the schema", place(path))]
 pub(crate) struct Unenforced {
     /// Where, as a JSON Pointer into the schema.
     pub path: String,
