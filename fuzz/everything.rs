@@ -40,7 +40,7 @@ async fn everything(
     is_on: bool,
     /// A small number within limits.
     #[arg(range = 1..=100)]
-    level: Option<u8>,
+    level: Option<i64>,
     /// A short text.
     #[arg(length = 1..=3, pattern = "^[a-z]+$")]
     short: Option<String>,
