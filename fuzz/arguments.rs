@@ -68,8 +68,10 @@ pub fn typed(input: &[u8]) {
 /// narrower than 64 bits of either sign.
 fn is_by_the_schema(request: &ToolCallRequest) -> bool {
     let by_marks = |issue: &Issue| {
-        matches!(issue.code, Code::NullTreatedAsMissing | Code::NullNotAllowed)
-            || issue.path.starts_with("/pair")
+        matches!(
+            issue.code,
+            Code::NullTreatedAsMissing | Code::NullNotAllowed | Code::IntegerOutOfRange
+        ) || issue.path.starts_with("/pair")
     };
     let is_wide = request.arguments.values().any(has_wide_number);
     !is_wide && !request.warnings.iter().chain(&request.errors).any(by_marks)
