@@ -148,17 +148,17 @@ async fn wrong_pattern(
     until
 }
 
+const MANY: u8 = 11;
+
 /// Wait a while.
 #[tool]
 async fn wrong_parameter_example(
     /// How long.
-    #[arg(range = 1..=10, example = 50)]
+    #[arg(range = 1..=10, example = MANY)]
     seconds: u8,
 ) -> u8 {
     seconds
 }
-
-const MANY: u8 = 11;
 
 /// Wait a while.
 #[tool]
@@ -206,7 +206,7 @@ fn what_does_not_fit_together_is_refused_and_nothing_is_registered() {
             "`wants_state` takes `_limits: State<alloc::vec::Vec<u8>>`, and the registry has none; \
              call `.with_state(..)` before you register it",
             "the parameter `seconds` of `wrong_parameter_example` is refused: its example is wrong: \
-             constraint_violated at /seconds: 50 is not allowed; send a number from 1 to 10",
+             constraint_violated at /seconds: 11 is not allowed; send a number from 1 to 10",
         ],
     );
     let refused = registry.register::<wrong_pattern>().unwrap_err().to_string();
