@@ -121,6 +121,21 @@ fn what_cannot_be_said_is_refused_with_its_place() {
             "the root is `anyOf`",
         ),
         (json!({ "type": "string" }), "", "the root is no object"),
+        (
+            json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+            "",
+            "its keys are free",
+        ),
+        (
+            json!({ "type": "object", "patternProperties": { "^a": { "type": "string" } } }),
+            "",
+            "its keys are free",
+        ),
+        (
+            json!({ "type": "object", "required": ["a"] }),
+            "",
+            "it requires \"a\" and does not say what that is",
+        ),
         (of(json!({})), "/properties/a", "anything is allowed"),
         (of(json!(true)), "/properties/a", "anything is allowed"),
         (

@@ -91,13 +91,15 @@ impl<'a> Conversion<'a> {
         if self.root.get("type").and_then(Value::as_str) != Some("object") {
             return Err(Refusal::new("", "the root is no object"));
         }
-        let mut schema = match self.root.get("properties") {
-            // An object without properties is a map with free keys, but not as the root: a tool without parameters.
-            None => {
-                json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false })
-            }
-            Some(_) => self.node(self.root, "", 0)?,
-        };
+        // An object without properties is a map with free keys, but not as the root: a tool without parameters, unless
+        // it says what else it takes.
+        let mut root = self.root.clone();
+        if let Value::Object(keywords) = &mut root
+            && !keywords.contains_key("properties")
+        {
+            keywords.insert("properties".to_owned(), json!({}));
+        }
+        let mut schema = self.node(&root, "", 0)?;
         let definitions = self.definitions()?;
         if !definitions.is_empty() {
             insert(&mut schema, "$defs", definitions.into());
