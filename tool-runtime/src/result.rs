@@ -90,6 +90,16 @@ impl<'de> Deserialize<'de> for ToolResult {
 }
 
 /// The content of a result: a string, or content blocks (text, images, documents …).
+///
+/// ```
+/// use tool_runtime::message::Block;
+/// use tool_runtime::result::Content;
+/// use tool_runtime::serde_json::{json, to_value};
+///
+/// assert_eq!(Content::from("noon").as_text(), Some("noon"));
+/// let blocks = Content::Blocks(vec![Block::text("noon")]);
+/// assert_eq!(to_value(blocks).unwrap(), json!([{ "type": "text", "text": "noon" }]));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     /// What data always becomes: a function's text verbatim, everything else as compact JSON.

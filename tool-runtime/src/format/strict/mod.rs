@@ -8,6 +8,28 @@
 //!
 //! Anthropic's (<https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>)
 //! leaves optional properties optional and knows the format `uri`; it has no limits of numbers and no recursion.
+//!
+//! ```
+//! use tool_runtime::{ToolDefinition, format::anthropic, serde_json::json};
+//!
+//! let wait = ToolDefinition::new("wait", "Wait.", json!({
+//!     "type": "object",
+//!     "properties": { "seconds": { "type": "integer", "maximum": 60, "description": "How long." } },
+//!     "required": ["seconds"],
+//! }));
+//! let strict = anthropic::strict_tool(&wait).unwrap();
+//! assert_eq!(strict.tool["strict"], true);
+//! assert_eq!(strict.tool["input_schema"]["additionalProperties"], false);
+//! // The API has no limits of numbers: the model reads it, and the registry enforces it.
+//! assert_eq!(strict.notes.len(), 1);
+//!
+//! let labels = json!({ "type": "object", "properties": { "labels": { "type": "object" } } });
+//! let error = anthropic::strict_tool(&ToolDefinition::new("set_labels", "Label it.", labels)).unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "`set_labels` has no strict form: at `/properties/labels` its keys are free; use a list of key and value",
+//! );
+//! ```
 
 mod subset;
 mod words;
