@@ -113,7 +113,7 @@ impl<'de> Deserialize<'de> for Reader {
         let reader = std::any::type_name::<D>();
         bool::deserialize(deserializer)?;
         match (
-            reader.contains("arguments::exact::"),
+            reader.contains("arguments::conformed::"),
             reader.contains("arguments::node::"),
         ) {
             (true, false) => Ok(Self(FAST)),

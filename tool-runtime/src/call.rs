@@ -104,6 +104,91 @@ pub enum RawArguments {
     Bytes(Vec<u8>),
 }
 
+/// The same, borrowed: what reads the arguments.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Input<'a> {
+    Text(&'a str),
+    Value(&'a Value),
+    Bytes(&'a [u8]),
+}
+
+impl RawArguments {
+    pub(crate) fn as_input(&self) -> Input<'_> {
+        match self {
+            Self::Text(text) => Input::Text(text),
+            Self::Value(value) => Input::Value(value),
+            Self::Bytes(bytes) => Input::Bytes(bytes),
+        }
+    }
+}
+
+/// Arguments for a call that is made at once: borrowed, where they were given so.
+///
+/// What [`execute_tool`](crate::ToolRegistry::execute_tool) takes: text, a [`Value`], bytes, [`RawArguments`], or a
+/// reference to any of them.
+///
+/// ```
+/// use tool_runtime::{Arguments, serde_json::json};
+///
+/// let text = String::from(r#"{"a": 1}"#);
+/// let borrowed = Arguments::from(&text);
+/// let given = Arguments::from(json!({ "a": 1 }));
+/// assert!(format!("{borrowed:?} {given:?}").contains("Borrowed"));
+/// ```
+#[derive(Debug)]
+pub struct Arguments<'a>(Kept<'a>);
+
+#[derive(Debug)]
+enum Kept<'a> {
+    Borrowed(Input<'a>),
+    Owned(RawArguments),
+}
+
+impl Arguments<'_> {
+    pub(crate) fn as_input(&self) -> Input<'_> {
+        match &self.0 {
+            Kept::Borrowed(input) => *input,
+            Kept::Owned(raw) => raw.as_input(),
+        }
+    }
+
+    pub(crate) fn into_raw(self) -> RawArguments {
+        match self.0 {
+            Kept::Borrowed(Input::Text(text)) => text.into(),
+            Kept::Borrowed(Input::Value(value)) => RawArguments::Value(value.clone()),
+            Kept::Borrowed(Input::Bytes(bytes)) => bytes.into(),
+            Kept::Owned(raw) => raw,
+        }
+    }
+}
+
+macro_rules! arguments {
+    (borrowed $($type:ty, |$given:ident| $input:expr;)*) => {
+        $(impl<'a> From<&'a $type> for Arguments<'a> {
+            fn from($given: &'a $type) -> Self {
+                Self(Kept::Borrowed($input))
+            }
+        })*
+    };
+    (owned $($type:ty)*) => {
+        $(impl From<$type> for Arguments<'_> {
+            fn from(given: $type) -> Self {
+                Self(Kept::Owned(given.into()))
+            }
+        })*
+    };
+}
+
+arguments! {
+    borrowed
+    str, |text| Input::Text(text);
+    String, |text| Input::Text(text);
+    Value, |value| Input::Value(value);
+    [u8], |bytes| Input::Bytes(bytes);
+    RawArguments, |raw| raw.as_input();
+}
+arguments!(owned String Value Vec<u8> RawArguments);
+
 /// Text as a string, a value as itself, bytes as what can be read of them.
 impl Serialize for RawArguments {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,108 +1,201 @@
 //! One call from its arrival to its outcome, alone: whatever a tool does, it takes nothing else down.
 
 use std::fmt::Write as _;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context as Waking, Poll};
 use std::time::{Duration, Instant};
 
-use tracing::Span;
 use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
 
-use crate::call::ToolCall;
-use crate::context::{CancellationToken, Context};
+use crate::call::{Input, ToolCall};
+use crate::context::{CancelOnDrop, CancellationToken, Context};
 use crate::host::Host;
 use crate::isolate;
 use crate::issue::{Code, Issue, echo};
+use crate::policy::Policy;
 use crate::registered::RegisteredTool;
 use crate::result::{Content, Failure, ToolOutcome, ToolOutput, ToolResult};
-use crate::tool::{Call, Handled, Started};
+use crate::tool::{Call, Handled};
 use crate::tools::Tools;
 
+/// A call that is made: what the tool needs is borrowed, the id goes into the answer.
+#[derive(Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) id: String,
+    pub(crate) name: &'a str,
+    pub(crate) input: Input<'a>,
+    pub(crate) context: &'a Context,
+    pub(crate) policy: Option<Policy>,
+}
+
+impl<'a> Request<'a> {
+    /// Takes the id out of the call.
+    pub(crate) fn of(call: &'a mut ToolCall) -> Self {
+        Self {
+            id: std::mem::take(&mut call.id),
+            name: &call.name,
+            input: call.input.as_input(),
+            context: &call.context,
+            policy: call.policy,
+        }
+    }
+}
+
 /// Named as OpenTelemetry's `GenAI` conventions say; neither arguments nor results are in it.
-pub(crate) fn span(call: &ToolCall) -> Span {
+pub(crate) fn span(name: &str, id: &str) -> Span {
     tracing::info_span!(
         "execute_tool",
-        otel.name = %format_args!("execute_tool {}", call.name),
+        otel.name = %format_args!("execute_tool {name}"),
         gen_ai.operation.name = "execute_tool",
-        gen_ai.tool.name = %call.name,
-        gen_ai.tool.call.id = %call.id,
+        gen_ai.tool.name = %name,
+        gen_ai.tool.call.id = %id,
         gen_ai.tool.r#type = "function",
         error.r#type = Empty,
     )
 }
 
+/// Runs a call within a span that learns how it ended.
+pub(crate) async fn within(span: Span, run: impl Future<Output = ToolOutcome>) -> ToolOutcome {
+    let outcome = run.instrument(span.clone()).await;
+    if let Some(failure) = outcome.failure {
+        span.record("error.type", failure.as_str());
+    }
+    outcome
+}
+
+/// As [`run`], within a span of its own where anybody looks at that.
+pub(crate) async fn watched(tools: &Tools, request: Request<'_>) -> ToolOutcome {
+    let span = span(request.name, &request.id);
+    if span.is_disabled() {
+        return run(tools, request).await;
+    }
+    Box::pin(within(span, run(tools, request))).await
+}
+
 /// Finds the tool, reads the arguments, runs the function.
-pub(crate) async fn run(tools: &Tools, call: ToolCall) -> ToolOutcome {
-    let ToolCall {
+pub(crate) async fn run(tools: &Tools, request: Request<'_>) -> ToolOutcome {
+    match start(tools, request) {
+        Ok(running) => running.await,
+        Err(ended) => *ended,
+    }
+}
+
+/// Finds the tool, reads the arguments, starts the function; or knows the outcome already.
+pub(crate) fn start<'a>(tools: &'a Tools, request: Request<'a>) -> Result<Running<'a>, Box<ToolOutcome>> {
+    let Request {
         id,
         name,
         input,
         context,
         policy,
-        ..
-    } = call;
-    let Some(tool) = tools.tool(&name) else {
-        return failed(id, Failure::NotFound, &not_found(&name));
+    } = request;
+    let Some(tool) = tools.tool(name) else {
+        return Err(Box::new(failed(id, Failure::NotFound, &not_found(name))));
     };
+    let ended = |id, failure| Box::new(failed(id, failure, &explain_failure(tool, failure)));
     if context.canceller().is_some_and(CancellationToken::is_cancelled) {
-        return failed(id, Failure::Cancelled, &explain_failure(tool, Failure::Cancelled));
+        return Err(ended(id, Failure::Cancelled));
     }
-    let deadline = deadline(&context, tool.timeout);
+    let deadline = deadline(context, tool.timeout);
     if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-        return failed(id, Failure::TimedOut, &explain_failure(tool, Failure::TimedOut));
+        return Err(ended(id, Failure::TimedOut));
     }
-    let policy = tools.policy_of(tool, policy);
-    let handled = isolate::call(|| {
-        (tool.handler)(Call {
-            shape: &tool.shape,
-            input,
-            policy,
-            host: Host::new(&tools.states, &context),
-        })
-    });
-    let started = match handled {
-        Ok(Handled::Started(started)) => started,
-        Ok(Handled::Refused(issues)) => return refused(id, tool, issues),
-        Err(failure) => return failed(id, failure, &explain_failure(tool, failure)),
+    let call = Call {
+        shape: &tool.shape,
+        input,
+        policy: tools.policy_of(tool, policy),
+        host: Host::new(&tools.states, context),
     };
-    let mut outcome = finish(id, tool, started, deadline, &context).await;
-    report(tool, &outcome.warnings);
-    if tools.warnings_in_results {
-        append(&mut outcome.result, &outcome.warnings);
-    }
-    outcome
+    let started = match isolate::call(|| (tool.handler)(call)) {
+        Ok(Handled::Started(started)) => started,
+        Ok(Handled::Refused(issues)) => return Err(Box::new(refused(id, tool, issues))),
+        Err(failure) => return Err(ended(id, failure)),
+    };
+    Ok(Running {
+        tools,
+        tool,
+        id,
+        warnings: started.warnings,
+        way: Way::of(started.future, context, deadline, started.guard),
+    })
 }
 
-/// Runs a function that was started, to its end or to whatever ends it.
-async fn finish(
+/// A function that was started, on its way to the outcome.
+pub(crate) struct Running<'a> {
+    tools: &'a Tools,
+    tool: &'a RegisteredTool,
     id: String,
-    tool: &RegisteredTool,
-    started: Started,
-    deadline: Option<Instant>,
-    context: &Context,
-) -> ToolOutcome {
-    let Started {
-        future,
-        warnings,
-        guard,
-    } = started;
-    // Who does not listen has nothing to tidy up by himself.
-    let grace = if guard.is_some() {
-        isolate::GRACE
-    } else {
-        Duration::ZERO
-    };
-    let stop = isolate::Stop {
-        deadline,
-        token: context.canceller(),
-        tell: guard,
-        grace,
-    };
-    let ended = isolate::run(future, stop).await;
-    let mut outcome = match ended.output {
-        Ok(output) => finished(id, output),
-        Err(failure) => failed(id, failure, &explain_failure(tool, failure)),
-    };
-    outcome.failure = ended.stopped.or(outcome.failure);
-    outcome.warnings = warnings;
+    warnings: Vec<Issue>,
+    way: Way<'a>,
+}
+
+/// How far a function may go.
+enum Way<'a> {
+    /// Nothing ends it before it ends by itself. The guard tells whoever listens when nobody waits any more.
+    ToTheEnd(
+        isolate::Body<ToolOutput>,
+        #[expect(dead_code, reason = "its drop counts")] Option<CancelOnDrop>,
+    ),
+    /// To its deadline, or until it is cancelled.
+    ToAStop(Pin<Box<dyn Future<Output = isolate::Ended<ToolOutput>> + Send + 'a>>),
+}
+
+impl<'a> Way<'a> {
+    fn of(
+        future: isolate::Boxed<ToolOutput>,
+        context: &'a Context,
+        deadline: Option<Instant>,
+        guard: Option<CancelOnDrop>,
+    ) -> Self {
+        if deadline.is_none() && context.canceller().is_none() {
+            return Self::ToTheEnd(isolate::Body::new(future), guard);
+        }
+        let stop = isolate::Stop {
+            deadline,
+            token: context.canceller(),
+            // Who does not listen has nothing to tidy up by himself.
+            grace: guard.as_ref().map_or(Duration::ZERO, |_| isolate::GRACE),
+            tell: guard,
+        };
+        Self::ToAStop(Box::pin(isolate::run(future, stop)))
+    }
+}
+
+impl Future for Running<'_> {
+    type Output = ToolOutcome;
+
+    fn poll(mut self: Pin<&mut Self>, waking: &mut Waking<'_>) -> Poll<ToolOutcome> {
+        let Poll::Ready(ended) = (match &mut self.way {
+            Way::ToTheEnd(body, _) => body.poll(waking).map(isolate::Ended::by_itself),
+            Way::ToAStop(future) => future.as_mut().poll(waking),
+        }) else {
+            return Poll::Pending;
+        };
+        let id = std::mem::take(&mut self.id);
+        let mut outcome = match ended.output {
+            Ok(output) => finished(id, output),
+            Err(failure) => failed(id, failure, &explain_failure(self.tool, failure)),
+        };
+        if ended.stopped.is_some() {
+            outcome.failure = ended.stopped;
+        }
+        if !self.warnings.is_empty() {
+            let warnings = std::mem::take(&mut self.warnings);
+            report(self.tool, &warnings);
+            if self.tools.warnings_in_results {
+                append(&mut outcome.result, &warnings);
+            }
+            outcome.warnings = warnings;
+        }
+        Poll::Ready(outcome)
+    }
+}
+
+fn finished(id: String, output: ToolOutput) -> ToolOutcome {
+    let mut outcome = ToolOutcome::new(ToolResult::new(id, output));
+    outcome.failure = outcome.result.is_error.then_some(Failure::Failed);
     outcome
 }
 
@@ -110,12 +203,6 @@ async fn finish(
 fn deadline(context: &Context, timeout: Option<Duration>) -> Option<Instant> {
     let own = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     [context.deadline(), own].into_iter().flatten().min()
-}
-
-fn finished(id: String, output: ToolOutput) -> ToolOutcome {
-    let mut outcome = ToolOutcome::new(ToolResult::new(id, output));
-    outcome.failure = outcome.result.is_error.then_some(Failure::Failed);
-    outcome
 }
 
 /// A failure with a text for the model; also what a batch and the layers answer with.

@@ -34,6 +34,16 @@ pub(crate) struct Ended<T> {
     pub(crate) stopped: Option<Failure>,
 }
 
+impl<T> Ended<T> {
+    /// As nobody told it to stop.
+    pub(crate) fn by_itself(output: Result<T, Failure>) -> Self {
+        Self {
+            output,
+            stopped: None,
+        }
+    }
+}
+
 /// Runs `future` until it ends, panics, is past its deadline or is cancelled.
 ///
 /// Needs tokio's timer only when there is a deadline or a token. Where it is missing, or goes away with its runtime,
@@ -45,7 +55,7 @@ pub(crate) async fn run<T>(future: Boxed<T>, stop: Stop<'_>) -> Ended<T> {
         mut tell,
         grace,
     } = stop;
-    let mut body = Body(Some(future));
+    let mut body = Body::new(future);
     let mut late = deadline.map(|deadline| Timer::new(|| sleep_until(deadline.into())));
     let mut cancelled = token.map(|token| Box::pin(token.cancelled()));
     let mut left: Option<Timer> = None;
@@ -137,10 +147,14 @@ fn unwatched(payload: Box<dyn Any + Send>) -> NoTimer {
 pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// A future that is polled, and also dropped, behind [`call`].
-struct Body<T>(Option<Boxed<T>>);
+pub(crate) struct Body<T>(Option<Boxed<T>>);
 
 impl<T> Body<T> {
-    fn poll(&mut self, waking: &mut Waking<'_>) -> Poll<Result<T, Failure>> {
+    pub(crate) fn new(future: Boxed<T>) -> Self {
+        Self(Some(future))
+    }
+
+    pub(crate) fn poll(&mut self, waking: &mut Waking<'_>) -> Poll<Result<T, Failure>> {
         let Some(future) = &mut self.0 else {
             return Poll::Pending;
         };
@@ -162,7 +176,9 @@ impl<T> Body<T> {
 
 impl<T> Drop for Body<T> {
     fn drop(&mut self) {
-        let _ = self.end();
+        if self.0.is_some() {
+            let _ = self.end();
+        }
     }
 }
 

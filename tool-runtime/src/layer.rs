@@ -34,7 +34,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::call::ToolCall;
-use crate::execute;
+use crate::execute::{self, Request};
 use crate::isolate;
 use crate::result::{Failure, ToolOutcome};
 use crate::tools::Tools;
@@ -89,10 +89,14 @@ impl Stack {
         self.0 = Some(ToolService(Arc::new(Layered(layer.layer(inner)))));
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Runs a call through the layers; without any, straight away.
     pub(crate) async fn run(&self, tools: &Arc<Tools>, mut call: ToolCall) -> ToolOutcome {
         let Some(service) = &self.0 else {
-            return execute::run(tools, call).await;
+            return execute::run(tools, Request::of(&mut call)).await;
         };
         let (id, context) = (call.id.clone(), call.context.clone());
         call.scope = Some(Arc::clone(tools) as _);
@@ -142,13 +146,14 @@ struct Innermost;
 
 impl Erased for Innermost {
     fn call(&self, call: ToolCall) -> Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>> {
+        let mut call = call;
         Box::pin(async move {
             let tools = call
                 .scope
                 .clone()
                 .and_then(|scope| scope.downcast::<Tools>().ok());
             match tools {
-                Some(tools) => Ok(execute::run(&tools, call).await),
+                Some(tools) => Ok(execute::run(&tools, Request::of(&mut call)).await),
                 None => Err(
                     "a layer passed on a call of its own making; it must pass on the one it was given".into(),
                 ),

@@ -57,7 +57,7 @@ macro_rules! tool_set {
 
 // Where they are defined as well; here they are found by whoever looks at the crate's first page.
 #[doc(inline)]
-pub use call::{RawArguments, ToolCall, ToolCallRequest};
+pub use call::{Arguments, RawArguments, ToolCall, ToolCallRequest};
 #[doc(inline)]
 pub use context::{CancellationToken, Context};
 #[doc(inline)]

@@ -48,7 +48,7 @@ pub trait IntoOutput {
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + 'static> IntoOutput for T {
     fn into_output(mut self) -> ToolOutput {
-        if let Some(text) = verbatim(&self) {
+        if let Some(text) = verbatim(&mut self) {
             return ToolOutput::text(text);
         }
         if let Some(value) = (&mut self as &mut dyn Any).downcast_mut::<Value>()
@@ -68,15 +68,15 @@ impl<T: Serialize + 'static> IntoOutput for T {
 const MOST_LEVELS: usize = 512;
 
 /// Text goes out as it is, not as a JSON string.
-fn verbatim(value: &dyn Any) -> Option<Cow<'static, str>> {
-    if let Some(text) = value.downcast_ref::<String>() {
-        return Some(Cow::Owned(text.clone()));
+fn verbatim(value: &mut dyn Any) -> Option<Cow<'static, str>> {
+    if let Some(text) = value.downcast_mut::<String>() {
+        return Some(Cow::Owned(std::mem::take(text)));
     }
     if let Some(text) = value.downcast_ref::<&'static str>() {
         return Some(Cow::Borrowed(text));
     }
-    if let Some(text) = value.downcast_ref::<Cow<'static, str>>() {
-        return Some(text.clone());
+    if let Some(text) = value.downcast_mut::<Cow<'static, str>>() {
+        return Some(std::mem::take(text));
     }
     value.is::<()>().then_some(Cow::Borrowed(""))
 }

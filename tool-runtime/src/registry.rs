@@ -10,14 +10,13 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 use tower_layer::Layer;
 use tower_service::Service;
-use tracing::Instrument as _;
 
 use crate::arguments::{self, Coerced};
 use crate::batch;
-use crate::call::{RawArguments, ToolCall, ToolCallRequest};
+use crate::call::{Arguments, ToolCall, ToolCallRequest};
 use crate::context::Context;
 use crate::definition::ToolDefinition;
-use crate::execute;
+use crate::execute::{self, Request};
 use crate::issue::{Code, Issue};
 use crate::layer::{Answered, BoxError, Stack, ToolService};
 use crate::output::Answer;
@@ -262,20 +261,44 @@ impl ToolRegistry {
     pub async fn execute_tool(
         &self,
         tool_use_id: impl Into<String>,
-        name: impl Into<String>,
-        input: impl Into<RawArguments>,
+        name: impl AsRef<str>,
+        input: impl Into<Arguments<'_>>,
     ) -> ToolResult {
-        self.call(ToolCall::new(tool_use_id, name, input)).await.result
+        let (id, name, input) = (tool_use_id.into(), name.as_ref(), input.into());
+        if !self.stack.is_empty() {
+            // Layers take calls that own everything. In a box, or every other call would be as large.
+            let call = ToolCall::new(id, name, input.into_raw());
+            return Box::pin(self.call(call)).await.result;
+        }
+        let context = Context::new();
+        let span = execute::span(name, &id);
+        let request = Request {
+            id,
+            name,
+            input: input.as_input(),
+            context: &context,
+            policy: None,
+        };
+        if !span.is_disabled() {
+            return Box::pin(execute::within(span, execute::run(&self.tools, request)))
+                .await
+                .result;
+        }
+        match execute::start(&self.tools, request) {
+            Ok(running) => running.await.result,
+            Err(ended) => ended.result,
+        }
     }
 
     /// Runs a call and tells everything about it.
-    pub async fn call(&self, call: ToolCall) -> ToolOutcome {
+    pub async fn call(&self, mut call: ToolCall) -> ToolOutcome {
         let arrived = Instant::now();
-        let span = execute::span(&call);
-        let mut outcome = self.stack.run(&self.tools, call).instrument(span.clone()).await;
-        if let Some(failure) = outcome.failure {
-            span.record("error.type", failure.as_str());
-        }
+        let mut outcome = if self.stack.is_empty() {
+            execute::watched(&self.tools, Request::of(&mut call)).await
+        } else {
+            let span = execute::span(&call.name, &call.id);
+            execute::within(span, self.stack.run(&self.tools, call)).await
+        };
         outcome.duration = arrived.elapsed();
         outcome
     }
@@ -303,7 +326,7 @@ impl ToolRegistry {
             ..
         } = call;
         let (Coerced { arguments, issues }, arguments_json) = if let Some(tool) = self.tools.tool(&name) {
-            arguments::coerce_to_text(&tool.shape, &input, self.tools.policy_of(tool, policy))
+            arguments::coerce_to_text(&tool.shape, input.as_input(), self.tools.policy_of(tool, policy))
         } else {
             let unknown = Issue::error(Code::UnknownTool, "", execute::not_found(&name)).about(&name);
             let arguments = Map::new();

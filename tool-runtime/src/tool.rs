@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::arguments;
-use crate::call::RawArguments;
+use crate::call::Input;
 use crate::context::{CancelOnDrop, CancellationToken, Context};
 use crate::declaration::Declaration;
 use crate::host::Host;
@@ -149,7 +149,7 @@ impl fmt::Debug for DeclaredTool {
 #[derive(Debug)]
 pub struct Call<'a> {
     pub(crate) shape: &'a Shape,
-    pub(crate) input: RawArguments,
+    pub(crate) input: Input<'a>,
     pub(crate) policy: Policy,
     pub(crate) host: Host<'a>,
 }
@@ -162,7 +162,7 @@ impl Call<'_> {
         F: FnOnce(P::Values) -> R,
         R: Future<Output = ToolOutput> + Send + 'static,
     {
-        let reading = arguments::read(params, self.shape, &self.input, self.policy, &self.host);
+        let reading = arguments::read(params, self.shape, self.input, self.policy, &self.host);
         let Some(values) = reading.values else {
             return Handled::Refused(reading.issues);
         };
@@ -181,7 +181,7 @@ impl Call<'_> {
         F: FnOnce(Value, Context) -> R,
         R: Future<Output: Answer> + Send + 'static,
     {
-        let coerced = arguments::coerce(self.shape, &self.input, self.policy);
+        let coerced = arguments::coerce(self.shape, self.input, self.policy);
         if coerced.issues.iter().any(Issue::is_error) {
             return Handled::Refused(coerced.issues);
         }

@@ -1,6 +1,7 @@
 //! The tools of a registry and what every call needs of them.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use crate::definition::ToolName;
@@ -13,7 +14,7 @@ use crate::state::States;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tools {
     in_order: Vec<Arc<RegisteredTool>>,
-    by_name: HashMap<ToolName, usize>,
+    by_name: HashMap<ToolName, usize, BuildHasherDefault<NameHasher>>,
     pub(crate) states: States,
     pub(crate) policy: Policy,
     pub(crate) warnings_in_results: bool,
@@ -74,5 +75,27 @@ impl Tools {
             .enumerate()
             .map(|(place, tool)| (tool.name.clone(), place));
         self.by_name = places.collect();
+    }
+}
+
+/// FNV-1a: quick for names, which are short. What a model sends is only looked up, it cannot crowd the table.
+#[derive(Clone, Debug)]
+struct NameHasher(u64);
+
+impl Default for NameHasher {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for NameHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }

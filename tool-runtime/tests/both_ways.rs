@@ -196,7 +196,7 @@ fn exact_text_is_read_without_a_tree() {
         let result = wait(registry.execute_tool("1", "read_by", input.clone()));
         let reader = result.text().unwrap();
         assert_eq!(
-            reader.contains("serde_json::"),
+            reader.contains("arguments::conformed::"),
             is_streamed,
             "{input:?} by {reader}"
         );

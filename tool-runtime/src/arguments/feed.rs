@@ -249,9 +249,9 @@ impl<'de> MapAccess<'de> for &mut Entries<'de, '_> {
         let Some((key, _)) = self.current else {
             return Ok(None);
         };
-        seed.deserialize(Key(key))
+        seed.deserialize(Key::new(key))
             .map(Some)
-            .map_err(|refusal| refusal.within(key))
+            .map_err(|refusal: Refusal| refusal.within(key))
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Refusal> {

@@ -1,24 +1,36 @@
 //! Keys of objects as serde reads them.
 
+use std::marker::PhantomData;
 use std::str::FromStr;
 
 use serde::de::value::StrDeserializer;
-use serde::de::{Deserializer, Visitor};
+use serde::de::{Deserializer, Error, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::node::Node;
 use super::parse::parse;
-use super::refusal::Refusal;
 
 /// A key: text that may have to be a number or a boolean, as in a map with integer keys.
-pub(crate) struct Key<'de>(pub(crate) &'de str);
+pub(crate) struct Key<'de, E> {
+    text: &'de str,
+    error: PhantomData<E>,
+}
+
+impl<'de, E> Key<'de, E> {
+    pub(crate) fn new(text: &'de str) -> Self {
+        Self {
+            text,
+            error: PhantomData,
+        }
+    }
+}
 
 macro_rules! parsed_keys {
     ($($method:ident $visit:ident $parse:expr,)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-            match $parse(self.0) {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+            match $parse(self.text) {
                 Some(value) => visitor.$visit(value),
-                None => visitor.visit_borrowed_str(self.0),
+                None => visitor.visit_borrowed_str(self.text),
             }
         })*
     };
@@ -49,11 +61,11 @@ fn boolean(key: &str) -> Option<bool> {
     key.parse().ok()
 }
 
-impl<'de> Deserializer<'de> for Key<'de> {
-    type Error = Refusal;
+impl<'de, E: Error> Deserializer<'de> for Key<'de, E> {
+    type Error = E;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        visitor.visit_borrowed_str(self.0)
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        visitor.visit_borrowed_str(self.text)
     }
 
     parsed_keys! {
@@ -64,15 +76,11 @@ impl<'de> Deserializer<'de> for Key<'de> {
         deserialize_f32 visit_f32 single, deserialize_f64 visit_f64 float, deserialize_bool visit_bool boolean,
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Refusal> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, E> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -81,15 +89,15 @@ impl<'de> Deserializer<'de> for Key<'de> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
-        visitor.visit_enum(StrDeserializer::<Refusal>::new(self.0))
+    ) -> Result<V::Value, E> {
+        visitor.visit_enum(StrDeserializer::<E>::new(self.text))
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        visitor.visit_borrowed_bytes(self.0.as_bytes())
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        visitor.visit_borrowed_bytes(self.text.as_bytes())
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
         self.deserialize_bytes(visitor)
     }
 

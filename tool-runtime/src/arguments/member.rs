@@ -4,6 +4,7 @@
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{Deserializer, Error, Visitor};
 
+use super::conformed::Conformed;
 use super::feed::RAW;
 use super::node::Node;
 use super::refusal::Refusal;
@@ -25,12 +26,9 @@ pub(crate) enum Member<'a> {
 
 /// Reads from JSON text. Nobody hears what a type says of it: the tree is asked then.
 macro_rules! from_json {
-    ($json:ident.$method:ident($($argument:expr),*)) => {{
-        let mut json = serde_json::Deserializer::from_str($json);
-        let value = json.$method($($argument),*).map_err(|_| unheard())?;
-        json.end().map_err(|_| unheard())?;
-        Ok(value)
-    }};
+    ($json:ident.$method:ident($($argument:expr),*)) => {
+        Conformed::new($json).$method($($argument),*).map_err(|_| unheard())
+    };
 }
 
 /// Where the value has parts, or the type wants something special, what it came in is asked.

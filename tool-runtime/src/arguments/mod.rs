@@ -19,12 +19,13 @@ mod choose;
 mod refusal;
 mod map_key;
 mod feed;
+mod conformed;
 mod member;
 mod exact;
 
 use serde_json::{Map, Value};
 
-use crate::call::RawArguments;
+use crate::call::Input;
 use crate::host::Host;
 use crate::issue::{Code, Issue, cut};
 use crate::params::{Lookup, Params};
@@ -52,7 +53,7 @@ pub(crate) struct Reading<V> {
 pub(crate) fn read<P: Params>(
     params: &P,
     shape: &Shape,
-    input: &RawArguments,
+    input: Input<'_>,
     policy: Policy,
     host: &Host<'_>,
 ) -> Reading<P::Values> {
@@ -106,9 +107,9 @@ fn add(issues: &mut Vec<Issue>, mut refused: Vec<Issue>, shape: &Shape) {
 }
 
 /// The members of a value that conforms.
-fn as_sent(input: &RawArguments) -> Option<Members<'_>> {
+fn as_sent(input: Input<'_>) -> Option<Members<'_>> {
     match input {
-        RawArguments::Value(value) => match Node::from_value(value) {
+        Input::Value(value) => match Node::from_value(value) {
             Node::Object(members) => Some(members),
             _ => None,
         },
@@ -125,7 +126,7 @@ pub(crate) struct Coerced {
 }
 
 /// Coerces the arguments of a tool that is known by its schema.
-pub(crate) fn coerce(shape: &Shape, input: &RawArguments, policy: Policy) -> Coerced {
+pub(crate) fn coerce(shape: &Shape, input: Input<'_>, policy: Policy) -> Coerced {
     if let Some(arguments) = exact::map(shape, input) {
         return Coerced {
             arguments,
@@ -140,7 +141,7 @@ pub(crate) fn coerce(shape: &Shape, input: &RawArguments, policy: Policy) -> Coe
 }
 
 /// As [`coerce()`], with the arguments as JSON text, too, in which numbers are written as they were sent.
-pub(crate) fn coerce_to_text(shape: &Shape, input: &RawArguments, policy: Policy) -> (Coerced, String) {
+pub(crate) fn coerce_to_text(shape: &Shape, input: Input<'_>, policy: Policy) -> (Coerced, String) {
     let Fitted { object, issues } = fit(shape, input, policy, true);
     let object = Node::Object(object.unwrap_or_default());
     let mut text = String::new();
@@ -159,7 +160,7 @@ struct Fitted<'a> {
     issues: Vec<Issue>,
 }
 
-fn fit<'a>(shape: &Shape, input: &'a RawArguments, policy: Policy, keeps_unknown: bool) -> Fitted<'a> {
+fn fit<'a>(shape: &Shape, input: Input<'a>, policy: Policy, keeps_unknown: bool) -> Fitted<'a> {
     let (sent, issues) = match whole::object(input, policy) {
         Ok(read) => read,
         Err(refused) => {

@@ -23,11 +23,15 @@ fn lenient(schema: &Value, sent: &str) -> (Value, Vec<String>) {
 /// Coerces all arguments; codes with a `!` are errors.
 fn all(policy: Policy, schema: &Value, sent: &str) -> (Value, Vec<String>) {
     let shape = Shape::compile(schema).unwrap().shape;
-    let coerced = coerce(&shape, &RawArguments::from(sent), policy);
+    let coerced = coerce(&shape, RawArguments::from(sent).as_input(), policy);
     let refused = coerced.issues.iter().any(crate::Issue::is_error);
     let arguments = Value::Object(coerced.arguments);
     if !refused {
-        let again = coerce(&shape, &RawArguments::from(arguments.to_string()), policy);
+        let again = coerce(
+            &shape,
+            RawArguments::from(arguments.to_string()).as_input(),
+            policy,
+        );
         assert_eq!(Value::Object(again.arguments), arguments, "coerced twice");
         let silent = |issue: &crate::Issue| issue.code.as_str().starts_with("unknown_");
         assert!(

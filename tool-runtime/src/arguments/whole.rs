@@ -6,16 +6,16 @@ use super::node::{Members, Node};
 use super::parse::{Fault, ParseError};
 use super::syntax::{self, Read, Unread};
 use super::wording;
-use crate::call::RawArguments;
+use crate::call::Input;
 use crate::depth;
 use crate::issue::{Code, Issue, echo};
 use crate::policy::Policy;
 
 /// The arguments as an object, with what was done to get there.
-pub(crate) fn object(input: &RawArguments, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), Issue> {
+pub(crate) fn object(input: Input<'_>, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), Issue> {
     match input {
-        RawArguments::Text(text) => from_text(text, policy),
-        RawArguments::Bytes(bytes) => match std::str::from_utf8(bytes) {
+        Input::Text(text) => from_text(text, policy),
+        Input::Bytes(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => from_text(text, policy),
             Err(error) => Err(Issue::error(
                 Code::JsonParseError,
@@ -26,8 +26,8 @@ pub(crate) fn object(input: &RawArguments, policy: Policy) -> Result<(Node<'_>, 
                 ),
             )),
         },
-        RawArguments::Value(value) if depth::is_too_deep(value) => Err(too_deep()),
-        RawArguments::Value(value) => from_node(Node::from_value(value), policy),
+        Input::Value(value) if depth::is_too_deep(value) => Err(too_deep()),
+        Input::Value(value) => from_node(Node::from_value(value), policy),
     }
 }
 

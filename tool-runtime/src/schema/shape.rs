@@ -238,8 +238,8 @@ pub(crate) struct Object {
     pub(crate) is_free: bool,
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
-    /// One bit for each of the first 128 properties that is required.
-    pub(crate) required: u128,
+    /// One bit for each of the first 64 properties that is required.
+    pub(crate) required: u64,
     /// From name to position, when there are too many for a linear search.
     pub(super) by_name: HashMap<Box<str>, usize>,
 }
@@ -288,7 +288,7 @@ impl Object {
 
     /// Makes what is looked up of what is known.
     pub(super) fn index(&mut self) {
-        let bits = (0..u128::BITS).map(|place| 1_u128 << place);
+        let bits = (0..u64::BITS).map(|place| 1_u64 << place);
         let required = self
             .properties
             .iter()

@@ -92,15 +92,12 @@ fn meets(limits: &TextLimits, text: &str) -> bool {
         patterns,
         not_blank,
     } = limits;
-    // A text has at least as many bytes as characters, so most lengths are settled without counting.
-    let length = if min.is_some() || max.is_some() {
-        text.chars().count() as u64
-    } else {
-        0
-    };
-    min.is_none_or(|min| min <= length)
-        && max.is_none_or(|max| length <= max)
-        && !(*not_blank && text.trim().is_empty())
+    // A character has one to four bytes, so most lengths are settled without counting.
+    let bytes = text.len() as u64;
+    let length = || text.chars().count() as u64;
+    min.is_none_or(|min| min.saturating_mul(4) <= bytes || min <= length())
+        && max.is_none_or(|max| bytes <= max || length() <= max)
+        && !(*not_blank && text.trim_start().is_empty())
         && patterns.iter().all(|pattern| pattern.is_match(text))
 }
 

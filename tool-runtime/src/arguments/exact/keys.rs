@@ -12,7 +12,7 @@ pub(super) struct Keys<'s, 't> {
     is_root: bool,
     object: Option<&'s Object>,
     /// One bit for each declared property that came.
-    seen: u128,
+    seen: u64,
     /// Where the next property is expected: models mostly write in declared order.
     expected: usize,
     others: Others<'t>,
@@ -109,10 +109,9 @@ struct Others<'t> {
 }
 
 impl<'t> Others<'t> {
-    /// Whether the key is new, and one that `serde_json` may read.
+    /// Whether the key is new, and nothing but a key.
     fn insert(&mut self, key: &'t str) -> bool {
-        // Where a key is to be a `bool`, serde_json 1.0.154 cuts off its first byte and takes the rest for UTF-8.
-        if key.starts_with(NO_KEY) || !key.starts_with(|first: char| first.is_ascii()) {
+        if key.starts_with(NO_KEY) {
             return false;
         }
         if let Some(many) = &mut self.many {
@@ -137,7 +136,7 @@ impl<'t> Others<'t> {
 const NO_KEY: &str = "$serde_json::private::";
 
 /// As many properties as `seen` has bits.
-const MOST: usize = 128;
+const MOST: usize = 64;
 
 /// Up to this many keys are compared one by one.
 const FEW: usize = 16;

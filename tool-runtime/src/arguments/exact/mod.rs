@@ -1,23 +1,23 @@
 //! The fast path: arguments that are exactly as the schema says go to their types without a tree.
 //!
-//! They are looked at once, against the [`Shape`], by code that knows no type; then each type reads its own part, by
-//! way of `serde_json` where it has parts of its own. Nothing is coerced and nothing is reported: at the first
+//! They are looked at once, against the [`Shape`], by code that knows no type; then each type reads its own part. Nothing is coerced and nothing is reported: at the first
 //! surprise the whole reading is given up, and the tree tells what is the matter. So a yes of these files must be one
 //! that the tree would give too, with the same value and without an issue (`tests/coercion` holds the two together).
 //! A no may be given freely.
 
 mod conform;
-mod floats;
 mod keys;
 mod text;
 mod walk;
 mod value;
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use self::value::Came;
+use super::conformed::Conformed;
 use super::member::Member;
-use crate::call::RawArguments;
+use crate::call::Input;
 use crate::schema::Shape;
 use crate::schema::shape::{FormId, Object, Property};
 
@@ -31,17 +31,13 @@ pub(super) enum Conforming {
 }
 
 /// Looks at the arguments; `None` when somebody has to look closer.
-pub(super) fn look<'a>(
-    shape: &'a Shape,
-    input: &'a RawArguments,
-    members: &mut Members<'a>,
-) -> Option<Conforming> {
+pub(super) fn look<'a>(shape: &'a Shape, input: Input<'a>, members: &mut Members<'a>) -> Option<Conforming> {
     members.properties = parameters(shape)?;
     match input {
-        RawArguments::Text(text) => {
+        Input::Text(text) => {
             walk::arguments(shape, text, &mut |place, member| members.set(place, member))?;
         }
-        RawArguments::Value(value) => {
+        Input::Value(value) => {
             let mut has_parts = false;
             value::arguments(shape, value, &mut |place, member| match member {
                 Came::Scalar(member) => members.set(place, member),
@@ -51,23 +47,23 @@ pub(super) fn look<'a>(
                 return Some(Conforming::AsTree);
             }
         }
-        RawArguments::Bytes(_) => return None,
+        Input::Bytes(_) => return None,
     }
     Some(Conforming::ByMembers)
 }
 
 /// The arguments as a map, if they conform to the letter.
-pub(super) fn map(shape: &Shape, input: &RawArguments) -> Option<Map<String, Value>> {
+pub(super) fn map(shape: &Shape, input: Input<'_>) -> Option<Map<String, Value>> {
     match input {
-        RawArguments::Text(text) => {
+        Input::Text(text) => {
             walk::arguments(shape, text, &mut |_, _| ())?;
-            serde_json::from_str(text).ok()
+            Map::deserialize(&mut Conformed::new(text)).ok()
         }
-        RawArguments::Value(value) => {
+        Input::Value(value) => {
             value::arguments(shape, value, &mut |_, _| ())?;
             value.as_object().cloned()
         }
-        RawArguments::Bytes(_) => None,
+        Input::Bytes(_) => None,
     }
 }
 

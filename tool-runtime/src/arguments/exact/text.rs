@@ -12,9 +12,7 @@ pub(super) struct Text<'t> {
 /// A string literal.
 #[derive(Clone, Copy)]
 pub(super) struct Literal<'t> {
-    /// With its quotes.
-    pub(super) json: &'t str,
-    /// What stands between them.
+    /// What stands between the quotes.
     pub(super) inside: &'t str,
     /// Whether that is the string; otherwise there are escapes in it.
     pub(super) is_plain: bool,
@@ -83,35 +81,46 @@ impl<'t> Text<'t> {
     }
 
     pub(super) fn literal(&mut self) -> Option<Literal<'t>> {
-        let start = self.at;
+        let start = self.at + 1;
         self.skip(b'"')?;
-        let (mut is_plain, mut has_code_points) = (true, false);
+        self.at += plain(self.rest());
+        if self.peek()? == b'"' {
+            let inside = self.since(start)?;
+            self.at += 1;
+            return Some(Literal {
+                inside,
+                is_plain: true,
+            });
+        }
+        self.escaped(start)
+    }
+
+    /// The rest of a string in which there are escapes.
+    #[cold]
+    fn escaped(&mut self, start: usize) -> Option<Literal<'t>> {
+        let mut has_code_points = false;
         loop {
-            self.at += plain(self.rest());
             match self.next()? {
                 b'"' => break,
-                b'\\' => {
-                    is_plain = false;
-                    match self.next()? {
-                        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {}
-                        b'u' => has_code_points = true,
-                        _ => return None,
-                    }
-                }
+                b'\\' => match self.next()? {
+                    b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {}
+                    b'u' => has_code_points = true,
+                    _ => return None,
+                },
                 _ => return None,
             }
+            self.at += plain(self.rest());
         }
-        let json = self.since(start)?;
+        let literal = Literal {
+            inside: self.text.get(start..self.at - 1)?,
+            is_plain: false,
+        };
         // They may be no hexadecimal digits, or half of a pair.
+        let json = self.text.get(start - 1..self.at)?;
         if has_code_points && serde_json::from_str::<String>(json).is_err() {
             return None;
         }
-        let inside = self.text.get(start + 1..self.at - 1)?;
-        Some(Literal {
-            json,
-            inside,
-            is_plain,
-        })
+        Some(literal)
     }
 
     pub(super) fn number(&mut self) -> Option<Number<'t>> {

@@ -1,7 +1,6 @@
 //! Text against a shape: whether all of it conforms to the letter, and what came for each parameter.
 
 use super::conform;
-use super::floats;
 use super::keys::{Keys, Owner};
 use super::text::{Literal, Number, Text};
 use crate::arguments::member::Member;
@@ -49,8 +48,13 @@ impl<'s, 't> Walk<'s, 't> {
         }
         match self.text.peek()? {
             b'"' => {
-                let literal = self.text.literal()?;
-                string(form, literal)
+                let start = self.text.at;
+                let Literal { inside, is_plain } = self.text.literal()?;
+                if is_plain {
+                    conform::text(form, inside).then_some(Member::Text(inside))
+                } else {
+                    escaped(form, self.text.since(start)?)
+                }
             }
             b'{' => self.whole(|walk| walk.object(form, false, &mut |_, _| ())),
             b'[' => self.whole(|walk| walk.list(form)),
@@ -120,7 +124,7 @@ impl<'s, 't> Walk<'s, 't> {
         {
             return keys.take_expected();
         }
-        let Literal { inside, is_plain, .. } = self.text.literal()?;
+        let Literal { inside, is_plain } = self.text.literal()?;
         keys.next(inside).filter(|_| is_plain)
     }
 
@@ -200,7 +204,7 @@ impl<'s, 't> Walk<'s, 't> {
     /// The string that stands behind a key, in an object that was just opened.
     fn member(&mut self, name: &str) -> Option<Literal<'t>> {
         loop {
-            let Literal { inside, is_plain, .. } = self.text.literal()?;
+            let Literal { inside, is_plain } = self.text.literal()?;
             let is_it = is_plain && inside == name;
             self.text.space();
             self.text.skip(b':')?;
@@ -232,24 +236,25 @@ fn named(forms: &[(Box<str>, FormId)], literal: Literal<'_>) -> Option<FormId> {
         .map(|(_, form)| *form)
 }
 
-fn string<'t>(form: &Form, literal: Literal<'t>) -> Option<Member<'t>> {
-    if literal.is_plain {
-        return conform::text(form, literal.inside).then_some(Member::Text(literal.inside));
-    }
-    if conform::limits_text(form) {
-        let text: String = serde_json::from_str(literal.json).ok()?;
+/// A string with escapes, in its quotes.
+#[cold]
+fn escaped<'t>(form: &Form, json: &'t str) -> Option<Member<'t>> {
+    let conforms = if conform::limits_text(form) {
+        let text: String = serde_json::from_str(json).ok()?;
         conform::text(form, &text)
     } else {
         form.types.has(Types::STRING)
-    }
-    .then_some(Member::Json(literal.json))
+    };
+    conforms.then_some(Member::Json(json))
 }
 
 fn number<'t>(form: &Form, number: Number<'t>) -> Option<Member<'t>> {
     let Number { text, is_whole } = number;
     if !is_whole || text == "-0" {
-        let conforms = floats::is_exact(text) && conform::float(form, || text.parse().unwrap_or(f64::NAN));
-        return conforms.then_some(Member::Json(text));
+        let value = || text.parse().unwrap_or(f64::NAN);
+        // The largest float has 309 digits.
+        let is_finite = text.len() < 300 && !text.contains(['e', 'E']) || value().is_finite();
+        return (is_finite && conform::float(form, value)).then_some(Member::Json(text));
     }
     if let Ok(value) = text.parse::<u64>() {
         return conform::integer(form, value).then_some(Member::Unsigned(value));
