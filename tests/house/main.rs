@@ -3,6 +3,7 @@
 mod architecture;
 mod documents;
 mod floors;
+mod locks;
 mod manifests;
 mod sizes;
 mod sources;

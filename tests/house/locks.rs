@@ -1,0 +1,69 @@
+//! Where state is shared by hand. All else is tokio's, or nobody's.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{TokenStream, TokenTree};
+
+use crate::sources::{CRATES, Module, shown};
+
+/// The files with synchronisation of their own, and what it is. Each is one step under one lock, or one atomic step.
+const KNOWN: [(&str, &[&str]); 4] = [
+    ("tool-builtins/src/offload/local.rs", &["AtomicU64"]),
+    ("tool-builtins/src/offload/memory.rs", &["Mutex", "MutexGuard"]),
+    ("tool-builtins/src/todo.rs", &["Mutex", "MutexGuard"]),
+    ("tool-gateway/src/heard.rs", &["Mutex"]),
+];
+
+#[test]
+fn own_synchronisation_is_known() {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for name in CRATES {
+        Module::of_crate(name).walk(&mut Vec::new(), &mut |_, module| {
+            let mut words = BTreeSet::new();
+            collect(&module.tokens, &mut words);
+            if !words.is_empty() {
+                found.insert(shown(&module.file), words);
+            }
+        });
+    }
+    let known = KNOWN.map(|(file, words)| {
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        (file.to_owned(), words)
+    });
+    assert_eq!(
+        found,
+        known.into(),
+        "what shares state by hand (left), and what is known to (right). If it takes more than one step, check \
+         every order of them with a model checker (`loom`, `shuttle`), then add it to `KNOWN`",
+    );
+}
+
+fn collect(tokens: &TokenStream, found: &mut BTreeSet<String>) {
+    for token in tokens.clone() {
+        match token {
+            TokenTree::Group(group) => collect(&group.stream(), found),
+            TokenTree::Ident(word) => {
+                let word = word.to_string();
+                if SHARING.contains(&word.as_str()) || (word.starts_with("Atomic") && word != "Atomic") {
+                    found.insert(word);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What is made once and never changed (`LazyLock`) is not shared state.
+const SHARING: [&str; 11] = [
+    "Mutex",
+    "MutexGuard",
+    "RwLock",
+    "Condvar",
+    "Barrier",
+    "UnsafeCell",
+    "Notify",
+    "Semaphore",
+    "mpsc",
+    "oneshot",
+    "watch",
+];
