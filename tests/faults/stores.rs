@@ -9,7 +9,7 @@ use tool_builtins::offload::{
 };
 use tool_runtime::{CancellationToken, Context, ToolCall, ToolRegistry};
 
-use crate::calls::{brewing, call_of};
+use crate::calls::{PanicsInDrop, brewing, call_of};
 use crate::heard;
 use crate::rows::row;
 
@@ -41,6 +41,18 @@ impl FileWriter for Panics {
     fn write<'a>(&'a self, _: &'a Path, _: &'a str) -> Writing<'a> {
         assert!(!self.at_once, "the store broke");
         Box::pin(async { panic!("the store broke") })
+    }
+}
+
+/// Panics when it is dropped before its end, which never comes.
+struct PanicsInVain;
+
+impl FileWriter for PanicsInVain {
+    fn write<'a>(&'a self, _: &'a Path, _: &'a str) -> Writing<'a> {
+        Box::pin(async {
+            let _cup = PanicsInDrop;
+            std::future::pending().await
+        })
     }
 }
 
@@ -116,6 +128,16 @@ async fn hangs_and_nobody_minds() {
         .unwrap_err();
     row.model_reads::<&str>([]);
     row.host_learns(heard::of(&row.id()).events);
+}
+
+#[tokio::test(start_paused = true)]
+async fn panics_when_given_up() {
+    let row = row("stores::panics_when_given_up");
+    let context = Context::new().with_timeout(Duration::from_secs(3600));
+    let outcome = offloading_to(PanicsInVain)
+        .call(call_of(&row).with_context(context))
+        .await;
+    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
 }
 
 /// A session id that would lead elsewhere: the same for a `tool_use_id`.

@@ -24,14 +24,16 @@ impl FileWriter for Patience {
         Box::pin(async move {
             let mut writing = caught(|| self.writer.write(file, content))?;
             let mut ended = pin!(self.ended());
-            poll_fn(|waking| {
+            let written = poll_fn(|waking| {
                 let polled = caught(|| match writing.as_mut().poll(waking) {
                     Poll::Pending => ended.as_mut().poll(waking).map(|()| Err(TOO_LATE.into())),
                     written @ Poll::Ready(_) => written,
                 });
                 polled.unwrap_or_else(|panicked| Poll::Ready(Err(panicked)))
             })
-            .await
+            .await;
+            // What is given up may panic as well, and what is written stays written.
+            caught(|| drop(writing)).and(written)
         })
     }
 }
