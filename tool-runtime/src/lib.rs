@@ -1,5 +1,6 @@
 #![doc = "[coercion]: crate::coercion"] // the first definition of a link counts: not the README's path in the repository
 #![doc = "[guide]: crate::guide"]
+#![doc = "[faults]: crate::faults"]
 #![doc = include_str!("../README.md")]
 
 // Floors, bottom up: a file imports only from those above it in this list.
@@ -39,6 +40,7 @@ mod batch;
 mod registry;
 pub mod testing;
 pub mod coercion;
+pub mod faults;
 #[cfg(doc)] // prose and its tests: whoever compiles the crate does not even read it
 pub mod guide;
 #[doc(hidden)]

@@ -272,7 +272,8 @@ impl ToolOutcome {
 }
 
 /// What went wrong with a call. The answer is the function's own with [`Failed`](Self::Failed), and where it still gave
-/// one after it was told to stop ([`TimedOut`](Self::TimedOut), [`Cancelled`](Self::Cancelled)).
+/// one after it was told to stop ([`TimedOut`](Self::TimedOut), [`Cancelled`](Self::Cancelled)). [`faults`](crate::faults) has
+/// every case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Failure {

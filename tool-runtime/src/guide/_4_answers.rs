@@ -120,6 +120,6 @@
 //! ```
 //!
 //! What the panic said is in the host's log and not in the answer: it may hold what the model must not see.
-//! `docs/faults.md` in the repository tells, fault by fault, what the model reads and what the host learns.
+//! [The faults, one by one](crate::faults): what the model reads and what the host learns.
 //!
 //! Next: [what a tool needs and the model does not supply](super::_5_host).
