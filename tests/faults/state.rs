@@ -2,7 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use tokio::sync::Notify;
+use tokio::time::timeout;
 use tool_builtins::todo::{TodoStore, todo_read};
 use tool_runtime::{CancellationToken, State, ToolCall, ToolRegistry, tool};
 
@@ -91,11 +94,14 @@ fn that_nobody_gave() {
     registry.register::<todo_read>().unwrap();
 }
 
+/// No time, where tokio's clock stands still and everybody waits.
+const HOUR: Duration = Duration::from_secs(3600);
+
 /// What a task that was left behind did.
 #[derive(Default)]
 struct Left {
     told: AtomicUsize,
-    done: AtomicUsize,
+    done: Notify,
 }
 
 /// Leave a machine on.
@@ -107,13 +113,13 @@ async fn leave(left: State<Arc<Left>>, token: CancellationToken) -> &'static str
         for _ in 0..10 {
             tokio::task::yield_now().await;
         }
-        left.done.fetch_add(1, Ordering::SeqCst);
+        left.done.notify_one();
     });
     "on its way"
 }
 
 /// It is told that the call is over, goes on as long as it likes, and keeps the state alive.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_task_left_behind() {
     let row = row("state::a_task_left_behind");
     let left = Arc::new(Left::default());
@@ -124,9 +130,7 @@ async fn a_task_left_behind() {
     row.is_told_by(&registry.call(call_of(&row)).await);
     drop(registry);
     let left = alive.upgrade().expect("the task holds it");
-    while left.done.load(Ordering::SeqCst) == 0 {
-        tokio::task::yield_now().await;
-    }
+    timeout(HOUR, left.done.notified()).await.unwrap();
     assert_eq!(left.told.load(Ordering::SeqCst), 1);
 }
 
@@ -134,23 +138,21 @@ async fn a_task_left_behind() {
 #[tool(name = "brew")]
 async fn leave_broken(left: State<Left>) -> &'static str {
     tokio::spawn(async move {
-        left.told.fetch_add(1, Ordering::SeqCst);
+        left.done.notify_one();
         panic!("nobody was there");
     });
     "on its way"
 }
 
 /// Only who kept its handle would hear of it; the registry did not start it.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_task_left_behind_that_panics() {
     let row = row("state::a_task_left_behind_that_panics");
     let mut registry = ToolRegistry::new().with_state(Left::default());
     registry.register::<leave_broken>().unwrap();
     let outcome = registry.call(call_of(&row)).await;
     let left = registry.state::<Left>().unwrap();
-    while left.told.load(Ordering::SeqCst) == 0 {
-        tokio::task::yield_now().await;
-    }
+    timeout(HOUR, left.done.notified()).await.unwrap();
     row.is_told_by(&outcome);
     let again = registry.call(ToolCall::new("again", "brew", "{}")).await;
     assert!(!again.result.is_error);
