@@ -66,7 +66,7 @@ async fn one_calls_panic_leaves_the_others_alone() {
     assert_eq!(errors, [false, true, false, true]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn dropping_the_batch_ends_its_calls() {
     let gauge: Arc<Gauge> = Arc::default();
     let registry = sleeper(&gauge);

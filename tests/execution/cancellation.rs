@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use tokio::time::Instant as Paused;
 use tool_runtime::result::Failure;
 use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolRegistry, tool};
 
@@ -18,7 +19,7 @@ async fn cancelled_after(delay: Duration, name: &str) -> (ToolOutcome, Duration)
     let registry = registry();
     let running = tokio::spawn(async move { registry.call(call).await });
     tokio::time::sleep(delay).await;
-    let cancelled = Instant::now();
+    let cancelled = Paused::now();
     token.cancel();
     let outcome = running.await.unwrap();
     assert_eq!(outcome.result.tool_use_id, "toolu_1");
@@ -27,7 +28,7 @@ async fn cancelled_after(delay: Duration, name: &str) -> (ToolOutcome, Duration)
 
 const SOON: Duration = Duration::from_millis(30);
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_tool_that_awaits_its_token_answers_by_itself() {
     let (outcome, took) = cancelled_after(SOON, "polite").await;
     assert_eq!(outcome.result.text(), Some("tidied up"));
@@ -35,7 +36,7 @@ async fn a_tool_that_awaits_its_token_answers_by_itself() {
     assert!(took < Duration::from_millis(50), "{took:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_tool_that_does_not_is_dropped() {
     let (outcome, took) = cancelled_after(SOON, "hang").await;
     assert_eq!(outcome.failure, Some(Failure::Cancelled));
