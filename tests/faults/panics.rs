@@ -1,6 +1,7 @@
 //! Panics, wherever the user's code may have them.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -184,6 +185,33 @@ async fn wordless(
     cups: u8,
 ) -> u8 {
     cups
+}
+
+/// Make coffee, as long as there is water for it.
+#[tool(name = "brew")]
+async fn of_water(
+    /// How much of it.
+    #[arg(default = water())]
+    water: u8,
+) -> u8 {
+    water
+}
+
+fn water() -> u8 {
+    assert!(!IS_EMPTY.load(Ordering::SeqCst), "no water left");
+    1
+}
+
+/// After the registration, which looks at the default, too.
+static IS_EMPTY: AtomicBool = AtomicBool::new(false);
+
+#[tokio::test]
+async fn in_a_default() {
+    let row = row("panics::in_a_default");
+    let mut registry = ToolRegistry::new();
+    registry.register::<of_water>().unwrap();
+    IS_EMPTY.store(true, Ordering::SeqCst);
+    row.is_told_by(&registry.call(call_of(&row)).await);
 }
 
 fn no_words(errors: &[Issue]) -> String {

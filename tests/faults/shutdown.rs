@@ -1,9 +1,10 @@
 //! The host goes away in the middle, or was never quite there.
 
+use std::fs;
 use std::path::Path;
 use std::sync::mpsc;
 use std::task::{Context as Waking, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
 use tool_builtins::offload::{OffloadLayer, OffloadOptions};
@@ -105,6 +106,45 @@ fn before_a_content_is_written() {
     runtime.shutdown_background();
     let outcome = handle.block_on(offloading().call(call_of(&row)));
     row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+}
+
+/// What a thread has begun it ends, as long as the process lives; what waits is never begun.
+#[test]
+fn amid_writes() {
+    let row = row("shutdown::amid_writes");
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("faults")
+        .join(row.id());
+    let _ = fs::remove_dir_all(&directory);
+    let layer = OffloadLayer::new(OffloadOptions::new("s", &directory));
+    let content = "coffee, ".repeat(100_000);
+    let answer = content.clone();
+    let registry = brewing(move |_, _| std::future::ready(answer.clone())).layer(layer);
+    let runtime = runtime();
+    for n in 0..50 {
+        let (registry, call) = (registry.clone(), ToolCall::new(n.to_string(), "brew", "{}"));
+        runtime.spawn(async move { registry.call(call).await });
+    }
+    let names = || -> Vec<String> {
+        let files = fs::read_dir(directory.join("s")).into_iter().flatten();
+        files
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect()
+    };
+    while names().is_empty() {
+        std::thread::yield_now();
+    }
+    runtime.shutdown_background();
+    let end = Instant::now() + Duration::from_secs(60);
+    while names().iter().any(|name| !name.ends_with(".md")) {
+        assert!(Instant::now() < end, "a temporary file is left: {:?}", names());
+        std::thread::yield_now();
+    }
+    for name in names() {
+        assert!(fs::read_to_string(directory.join("s").join(name)).unwrap() == content);
+    }
+    row.model_reads::<&str>([]);
+    row.host_learns::<&str>([]);
 }
 
 #[test]
