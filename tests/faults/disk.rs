@@ -6,7 +6,9 @@
 
 use std::error::Error as _;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
+#[cfg(target_os = "linux")]
+use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
