@@ -5,43 +5,50 @@
 /// `Into` would not do: `100.into()` is no `u32`.
 #[diagnostic::on_unimplemented(
     message = "a `{Self}` does not fit a parameter of type `{T}`",
-    label = "expected `{T}`"
+    label = "expected `{T}`",
+    note = "write a value of that type: `1.0` for a float, `\"..\"` for a text, `Name::Variant` for an enum, `[a, b]` for a list"
 )]
 pub trait Fits<T> {
     /// Converts.
     fn fit(self) -> T;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T> Fits<T> for T {
     fn fit(self) -> T {
         self
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T> Fits<Option<T>> for T {
     fn fit(self) -> Option<T> {
         Some(self)
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Fits<String> for &str {
     fn fit(self) -> String {
         self.to_owned()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Fits<Option<String>> for &str {
     fn fit(self) -> Option<String> {
         Some(self.to_owned())
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T, V: Fits<T>, const N: usize> Fits<Vec<T>> for [V; N] {
     fn fit(self) -> Vec<T> {
         self.map(Fits::fit).into()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T, V: Fits<T>, const N: usize> Fits<Option<Vec<T>>> for [V; N] {
     fn fit(self) -> Option<Vec<T>> {
         Some(self.fit())

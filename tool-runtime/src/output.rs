@@ -81,6 +81,7 @@ fn verbatim(value: &mut dyn Any) -> Option<Cow<'static, str>> {
     value.is::<()>().then_some(Cow::Borrowed(""))
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoOutput for ToolOutput {
     fn into_output(self) -> ToolOutput {
         match self.content {
@@ -90,6 +91,7 @@ impl IntoOutput for ToolOutput {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoOutput for Blocks {
     fn into_output(self) -> ToolOutput {
         blocks_output(self.0, false)

@@ -90,7 +90,8 @@ impl FromHost<Param<Self>> for CancellationToken {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a state: calls run side by side and share it",
     label = "not `Send`, `Sync` and `'static`",
-    note = "keep what changes in a `std::sync::Mutex` or an atomic instead of a `Cell` or `RefCell`, and `Arc` instead of `Rc`"
+    note = "keep what changes in a `std::sync::Mutex` or an atomic instead of a `Cell` or `RefCell`, and `Arc` instead of `Rc`",
+    note = "a state without a size of its own goes into a box: `State<Box<dyn Trait + Send + Sync>>`"
 )]
 pub trait Sharable<P>: Sized {
     /// The identity: `P` is the [`Param`] of a [`State<Self>`].
