@@ -8,7 +8,7 @@ use syn::{Attribute, Expr, ExprArray, ExprRange, LitStr, Meta, Path, token};
 
 use crate::doc::Text;
 use crate::errors::Errors;
-use crate::keys::{self, ARG_KEYS, Entry, TOOL_KEYS};
+use crate::keys::{self, ARG_KEYS, Entry, TOOL_KEYS, ungrouped};
 use crate::rename::RenameRule;
 
 /// A value with the key that introduced it.
@@ -179,7 +179,7 @@ fn path(entry: &Entry<'_>, form: &str) -> syn::Result<Path> {
 }
 
 fn range(entry: &Entry<'_>) -> syn::Result<ExprRange> {
-    match entry.expr("a..=b")? {
+    match entry.expr("a..=b").map(ungrouped)? {
         Expr::Range(range) if range.start.is_some() || range.end.is_some() => Ok(range),
         other => Err(syn::Error::new_spanned(
             other,
@@ -189,7 +189,7 @@ fn range(entry: &Entry<'_>) -> syn::Result<ExprRange> {
 }
 
 fn array(entry: &Entry<'_>) -> syn::Result<ExprArray> {
-    match entry.expr("[a, b]")? {
+    match entry.expr("[a, b]").map(ungrouped)? {
         Expr::Array(array) if !array.elems.is_empty() => Ok(array),
         other => Err(syn::Error::new_spanned(
             other,
@@ -222,7 +222,13 @@ fn examples(entry: &Entry<'_>) -> syn::Result<Vec<TokenStream>> {
         match tokens.next() {
             Some(TokenTree::Punct(comma)) if comma.as_char() == ',' => {}
             None => {}
-            Some(other) => return Err(syn::Error::new(other.span(), "expected `,` between two examples")),
+            Some(other) => {
+                let place = match &other {
+                    TokenTree::Group(group) => group.span_open(),
+                    other => other.span(),
+                };
+                return Err(syn::Error::new(place, "expected `,` between two examples"));
+            }
         }
     }
     Ok(examples)

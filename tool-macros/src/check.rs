@@ -187,7 +187,10 @@ fn names_differ(tool: &ToolFn, errors: &Errors) {
     let mut names = HashSet::new();
     for param in &tool.params {
         if !idents.insert(&param.ident) {
-            errors.leave_to_rustc();
+            // Unless a macro wrote one of them: then they are two to the compiler.
+            errors.leave_to_rustc(
+                "two parameters of this tool have one name, so the model could not tell them apart",
+            );
         } else if !names.insert(param.name.value()) {
             errors.at(
                 param.name.span(),
@@ -205,7 +208,7 @@ fn name(name: &LitStr, errors: &Errors) {
         .find(|c| !matches!(c, 'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-'))
     {
         Some(c) => format!("{c:?} is not allowed"),
-        None if value.is_empty() => "there is nothing left of it".to_owned(),
+        None if value.is_empty() => "it is empty".to_owned(),
         None if value.len() > 64 => format!("it has {} characters", value.len()),
         None => return,
     };

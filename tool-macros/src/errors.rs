@@ -11,14 +11,14 @@ pub(crate) struct Errors(RefCell<Option<Collected>>);
 #[derive(Default)]
 struct Collected {
     messages: Vec<syn::Error>,
-    left_to_rustc: bool,
+    left_to_rustc: Option<&'static str>,
 }
 
 /// What stands in the way of an expansion.
 #[derive(Debug)]
 pub(crate) struct Refused {
     messages: TokenStream,
-    left_to_rustc: bool,
+    left_to_rustc: Option<&'static str>,
 }
 
 impl Errors {
@@ -53,19 +53,20 @@ impl Errors {
         self.0
             .borrow()
             .as_ref()
-            .is_none_or(|collected| collected.messages.is_empty() && !collected.left_to_rustc)
+            .is_none_or(|collected| collected.messages.is_empty() && collected.left_to_rustc.is_none())
     }
 
-    /// For mistakes that the compiler itself reports in the function that is emitted.
-    pub(crate) fn leave_to_rustc(&self) {
+    /// For mistakes that the compiler itself reports in the function that is emitted. Should it not, `message` keeps
+    /// the build from passing.
+    pub(crate) fn leave_to_rustc(&self, message: &'static str) {
         if let Some(collected) = &mut *self.0.borrow_mut() {
-            collected.left_to_rustc = true;
+            collected.left_to_rustc = Some(message);
         }
     }
 
     pub(crate) fn finish(self) -> Result<(), Refused> {
         let collected = self.0.borrow_mut().take().unwrap_or_default();
-        if collected.messages.is_empty() && !collected.left_to_rustc {
+        if collected.messages.is_empty() && collected.left_to_rustc.is_none() {
             return Ok(());
         }
         Err(Refused {
@@ -80,14 +81,10 @@ impl Errors {
 }
 
 impl Refused {
-    /// A statement for the stub: should rustc have had nothing to say, this keeps the build from passing.
-    pub(crate) fn net(&self) -> TokenStream {
-        if !self.left_to_rustc {
-            return TokenStream::new();
-        }
-        quote! {
-            const { ::core::panic!("a tool that its macro could not read was expected to be refused by the compiler") };
-        }
+    /// A statement for the stub, which is evaluated only where there was no other error.
+    pub(crate) fn net(&self) -> Option<TokenStream> {
+        let message = self.left_to_rustc?;
+        Some(quote!(const { ::core::panic!(#message) };))
     }
 }
 

@@ -37,9 +37,11 @@ pub(crate) fn implementation(tool: &ToolFn, rt: &Runtime, body: &TokenStream) ->
             #body
         }
     };
+    let permission = permission([tool]);
     let implementation = implement(&quote!(#rt::Tool), ident, ident.span(), declare);
     quote! {
         #(#cfgs)*
+        #permission
         const _: () = {
             #import
 
@@ -58,6 +60,18 @@ pub(crate) fn implement(of: &TokenStream, ty: &impl ToTokens, span: Span, body: 
         #[automatically_derived]
         #word #of for #ty #body
     }
+}
+
+/// To call what is deprecated: whoever else does so is told.
+pub(crate) fn permission<'a>(tools: impl IntoIterator<Item = &'a ToolFn>) -> Option<TokenStream> {
+    let is_deprecated = |tool: &ToolFn| {
+        let mut attrs = tool.function.attrs.iter();
+        attrs.any(|attr| attr.path().is_ident("deprecated"))
+    };
+    tools
+        .into_iter()
+        .any(is_deprecated)
+        .then(|| quote!(#[allow(deprecated)]))
 }
 
 /// The type of the tool's name: types and functions do not share their names.
@@ -259,6 +273,10 @@ pub(crate) fn answer(value: &TokenStream, span: Span, rt: &Runtime) -> TokenStre
 
 /// A parameter's name, out of reach of everything that the user wrote.
 fn binding(param: &Ident) -> Ident {
+    if param == "gen" {
+        // A word of this crate's edition, which may not be the user's.
+        return Ident::new_raw("gen", Span::mixed_site());
+    }
     let mut binding = param.clone();
     binding.set_span(Span::mixed_site());
     binding

@@ -9,6 +9,9 @@ use syn::{Attribute, FnArg, Ident, ReturnType, Signature, Token, parse_quote};
 
 use crate::signature::Function;
 
+/// What is said should rustc, against all expectation, have nothing to say.
+pub(crate) const HALF_TYPED: &str = "this tool's signature cannot be read";
+
 /// The function that an item begins to be.
 pub(crate) fn read(item: &TokenStream) -> Option<Function> {
     let function = |input: ParseStream<'_>| {
@@ -83,13 +86,17 @@ fn params(input: ParseStream<'_>) -> syn::Result<(Punctuated<FnArg, Token![,]>, 
     while !input.is_empty() {
         let ahead = input.fork();
         match ahead.parse::<FnArg>() {
-            Ok(param) if ahead.is_empty() || ahead.peek(Token![,]) => {
+            Ok(param) if ahead.is_empty() || ahead.peek(Token![,]) || begins(&ahead) => {
                 syn::parse::discouraged::Speculative::advance_to(input, &ahead);
+                are_whole &= !begins(input);
                 params.push(param);
             }
             _ => {
                 are_whole = false;
-                input.call(Attribute::parse_outer)?;
+                if input.call(Attribute::parse_outer).is_err() || input.peek(Token![#]) {
+                    // Not even that is whole.
+                    let _: Option<Token![#]> = input.parse()?;
+                }
                 if let Some(name) = skip(input) {
                     params.push(parse_quote!(#name: impl ::core::marker::Sized));
                 }
@@ -100,12 +107,17 @@ fn params(input: ParseStream<'_>) -> syn::Result<(Punctuated<FnArg, Token![,]>, 
     Ok((params, are_whole))
 }
 
+/// Another parameter, where a comma was forgotten.
+fn begins(input: ParseStream<'_>) -> bool {
+    input.peek(Token![#]) || (input.peek(Ident) && input.peek2(Token![:]) && !input.peek2(Token![::]))
+}
+
 /// Goes to the next comma between parameters; the first word that may be a name is one.
 fn skip(input: ParseStream<'_>) -> Option<Ident> {
     let mut name = None;
     let mut depth = 0_usize;
     let mut is_there = false;
-    while !input.is_empty() && (depth > 0 || !input.peek(Token![,])) {
+    while !input.is_empty() && !input.peek(Token![#]) && (depth > 0 || !input.peek(Token![,])) {
         is_there = true;
         let _: Option<Token![->]> = input.parse().ok()?;
         if name.is_none() {

@@ -163,11 +163,12 @@ impl Entry<'_> {
     /// `key = ".."`, or an expression for a text.
     pub(crate) fn text(&self) -> syn::Result<Text> {
         let expr = self.expr("\"..\"")?;
-        match &expr {
+        match &ungrouped(expr) {
             Expr::Lit(lit) => match &lit.lit {
-                Lit::Str(text) if text.value().trim().is_empty() => {
-                    Err(syn::Error::new(text.span(), format!("the {} is empty", self.key)))
-                }
+                Lit::Str(text) if text.value().trim().is_empty() => Err(syn::Error::new(
+                    text.span(),
+                    format!("the {0} is empty; write one, or remove `{0}`", self.key),
+                )),
                 Lit::Str(text) => Ok(Text::Known(text.clone())),
                 other => Err(syn::Error::new(
                     other.span(),
@@ -211,5 +212,13 @@ impl Entry<'_> {
 
     pub(crate) fn input(&self) -> ParseStream<'_> {
         self.input
+    }
+}
+
+/// What a macro of the user's passed on as an `expr`.
+pub(crate) fn ungrouped(expr: Expr) -> Expr {
+    match expr {
+        Expr::Group(group) => ungrouped(*group.expr),
+        other => other,
     }
 }

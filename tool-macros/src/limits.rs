@@ -24,7 +24,15 @@ pub(crate) fn check(arg: &ArgAttr, errors: &Errors) {
             .as_ref()
             .filter(|range| Limits::of(&range.value).are_empty(least))
         {
-            errors.over(&range.value, format_args!("no value is in this `{key}`"));
+            let instead = if range.value.start.is_some() && !Limits::of(&range.value).meet() {
+                "write the lower end first"
+            } else {
+                "`..` leaves the end out, `..=` takes it in"
+            };
+            errors.over(
+                &range.value,
+                format_args!("no value is in this `{key}`; {instead}"),
+            );
             return;
         }
     }
@@ -34,7 +42,7 @@ pub(crate) fn check(arg: &ArgAttr, errors: &Errors) {
             let literal = Literal::of(value);
             let earlier = values.value.elems.iter().take(place).map(Literal::of);
             if literal.is_some() && earlier.into_iter().any(|earlier| earlier == literal) {
-                errors.over(value, "this value is already among the `values`");
+                errors.over(value, "this value is already among the `values`; write it once");
             }
         }
     }
@@ -54,7 +62,7 @@ fn is_no_length(end: &Expr, errors: &Errors) -> bool {
         None => false,
     };
     if wrong {
-        errors.over(end, "a length is counted: 0, 1, 2 ..");
+        errors.over(end, "a length is counted; write a whole number, 0 or more");
     }
     wrong
 }
@@ -164,6 +172,11 @@ impl Limits {
             && self
                 .most
                 .is_none_or(|most| number < most || (self.most_included && number <= most))
+    }
+
+    /// Whether both ends are one value.
+    fn meet(&self) -> bool {
+        self.least.is_some() && self.least == self.most
     }
 
     /// `least`: what no value is below anyway.

@@ -96,6 +96,80 @@ fn a_function_under_a_half_typed_attribute_stays() {
     }
 }
 
+/// Whatever is typed so far of a signature: the function, the type of its name, and what can be read stay.
+#[test]
+fn a_function_with_a_half_typed_signature_stays() {
+    let params =
+        "/// A.\n first: Vec<(u8, String)>, #[arg(default = 1)] second: fn(u8) -> u8, mut third: [u8; 2]";
+    let output = "-> Result<Vec<u8>, String> where u8: Copy";
+    let params_cut = params
+        .char_indices()
+        .map(|(end, _)| format!("pub async fn act({}) {output} {{}}", &params[..end]));
+    let output_cut = output
+        .char_indices()
+        .map(|(end, _)| format!("/// Acts.\npub async fn act({params}) {} {{}}", &output[..end]));
+    let others = [
+        "async fn act {}",
+        "async fn act(a: u8)",
+        "fn async act(a: u8) {}",
+        "async fn act(a: u8 b: u8) {}",
+        "async unsafe fn act(a, b: ) -> {}",
+    ];
+    let mut half = 0;
+    for text in params_cut.chain(output_cut).chain(others.map(str::to_owned)) {
+        let Ok(item) = text.parse::<TokenStream>() else {
+            continue;
+        };
+        if !text.contains("fn act") {
+            continue;
+        }
+        half += usize::from(syn::parse2::<syn::ItemFn>(item.clone()).is_err());
+        let expanded = crate::tool::tool(TokenStream::new(), &item);
+        let file: syn::File = syn::parse2(expanded).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let is_act = |item: &Item| matches!(item, Item::Fn(item) if item.sig.ident == "act");
+        assert!(file.items.iter().any(is_act), "{text}");
+        let is_type = |item: &Item| matches!(item, Item::Struct(item) if item.ident == "act");
+        assert!(file.items.iter().any(is_type), "{text}");
+    }
+    assert!(half > 60, "only {half}");
+}
+
+/// What is read of it, too: callers are not told of parameters that are there.
+#[test]
+fn a_half_typed_signature_keeps_its_parameters() {
+    for (text, most) in [
+        (
+            "async fn act(a: u8, b) {}",
+            "a : u8 , b : impl :: core :: marker :: Sized",
+        ),
+        (
+            "async fn act(a: , b: u8) {}",
+            "a : impl :: core :: marker :: Sized , b : u8",
+        ),
+        ("async fn act(a: u8 b: u8) {}", "a : u8 , b : u8"),
+        (
+            "async fn act(a: Vec<u8, b: u8) {}",
+            "a : impl :: core :: marker :: Sized",
+        ),
+        (
+            "async fn act(a: HashMap<u8, u8> c, b: u8) {}",
+            "a : impl :: core :: marker :: Sized , b : u8",
+        ),
+        (
+            "async fn act(/// A.\n a: Vec< /// B.\n b: u8) {}",
+            "a : impl :: core :: marker :: Sized , b : u8",
+        ),
+    ] {
+        let item = text.parse().unwrap();
+        let function = crate::half::read(&item).unwrap();
+        let mut params = function.sig.inputs;
+        params
+            .iter_mut()
+            .for_each(|param| drop(crate::signature::clean(param)));
+        assert_eq!(params.to_token_stream().to_string(), most, "{text}");
+    }
+}
+
 fn cases_in(folder: &str) -> impl Iterator<Item = PathBuf> {
     let is_case = |path: &PathBuf| {
         let name = path.to_string_lossy();

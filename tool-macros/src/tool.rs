@@ -10,6 +10,7 @@ use crate::check::check;
 use crate::errors::Errors;
 use crate::expand::expand;
 use crate::fallback::fallback;
+use crate::half::HALF_TYPED;
 use crate::signature::Function;
 
 pub(crate) fn tool(attr: TokenStream, item: &TokenStream) -> TokenStream {
@@ -48,9 +49,11 @@ fn no_function(attr: TokenStream, item: &TokenStream, error: &syn::Error) -> Tok
 /// The function as far as it goes; rustc, too, finds it half-typed, and has said so.
 fn half_typed(attr: TokenStream, function: Function) -> TokenStream {
     let errors = Errors::new();
-    errors.leave_to_rustc();
+    errors.leave_to_rustc(HALF_TYPED);
     let attr = ToolAttr::parse(attr, &errors);
-    let tool = ToolFn::read(Place::Free, function, attr, &errors);
+    let mut tool = ToolFn::read(Place::Free, function, attr, &errors);
+    // Who types has not come to the descriptions yet.
+    tool.params.iter_mut().for_each(|param| param.is_sound = false);
     match errors.finish() {
         Ok(()) => expand(&tool),
         Err(refused) => fallback(&tool, &refused),

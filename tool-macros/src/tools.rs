@@ -12,8 +12,9 @@ use crate::bare::{self, Kind, bare};
 use crate::check::{check, name_of};
 use crate::crate_path::Runtime;
 use crate::errors::{Errors, Refused};
-use crate::expand::{declared, implement};
+use crate::expand::{declared, implement, permission};
 use crate::fallback::{compiling, judged};
+use crate::half::HALF_TYPED;
 use crate::impl_block::{self, ImplBlock, Item};
 use crate::signature::{self, Function, is_tool, is_tools};
 use crate::types;
@@ -64,7 +65,7 @@ fn method(function: &mut Function, errors: &Errors) -> Option<ToolFn> {
             errors.at(
                 ident.span(),
                 format_args!(
-                    "only a tool describes its parameters; write `#[tool]` above `{ident}`, or remove that"
+                    "only a tool describes its parameters; write `#[tool]` above `{ident}`, or remove what is said of them"
                 ),
             );
         }
@@ -85,7 +86,7 @@ fn no_method(item: &mut Item, errors: &Errors) {
     };
     for attr in attrs.extract_if(.., |attr| is_tool(attr)) {
         if half_typed.is_some() {
-            errors.leave_to_rustc();
+            errors.leave_to_rustc(HALF_TYPED);
         } else {
             errors.over(attr.path(), "a tool is an `async fn`; put `#[tool]` on one");
         }
@@ -155,7 +156,7 @@ fn expand(block: &ImplBlock, tools: &[ToolFn], krate: Option<&Path>) -> TokenStr
         quote!(#(#cfgs)* { #declared })
     });
     let list = quote!(#(#list),*);
-    let set = set(block, rt, |rt| quote!(#rt::Vec::from([#list])));
+    let set = set(block, tools, rt, |rt| quote!(#rt::Vec::from([#list])));
     quote!(#block #set)
 }
 
@@ -180,12 +181,18 @@ fn fallback(mut block: ImplBlock, tools: &[ToolFn], krate: Option<&Path>, refuse
     });
     let net = refused.net();
     let judged = quote!(#(#judged)* #net);
-    let set = set(&block, runtime, |rt| quote!(#judged #rt::Vec::new()));
+    let set = set(&block, tools, runtime, |rt| quote!(#judged #rt::Vec::new()));
     quote!(#block #set #refused)
 }
 
-fn set(block: &ImplBlock, rt: &Runtime, list: impl FnOnce(Ident) -> TokenStream) -> TokenStream {
+fn set(
+    block: &ImplBlock,
+    tools: &[ToolFn],
+    rt: &Runtime,
+    list: impl FnOnce(Ident) -> TokenStream,
+) -> TokenStream {
     let cfgs = block.cfgs();
+    let permission = permission(tools);
     let ty = &block.ty;
     let import = rt.import();
     let rt = rt.at(Span::mixed_site());
@@ -198,6 +205,7 @@ fn set(block: &ImplBlock, rt: &Runtime, list: impl FnOnce(Ident) -> TokenStream)
     let implementation = implement(&quote!(#rt::ToolSet), ty, types::name_of(ty), tools);
     quote! {
         #(#cfgs)*
+        #permission
         const _: () = {
             #import
 

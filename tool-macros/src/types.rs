@@ -98,7 +98,7 @@ fn borrowed(span: Span, is_method: bool, errors: &Errors) {
         );
     } else {
         // A missing lifetime, with good advice.
-        errors.leave_to_rustc();
+        errors.leave_to_rustc("what this tool returns is borrowed from nowhere");
     }
 }
 
