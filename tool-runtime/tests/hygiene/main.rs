@@ -14,6 +14,11 @@
 )]
 #![forbid(unsafe_code)]
 
+mod generated;
+mod kinds;
+mod names;
+mod places;
+
 use tool_runtime::{ToolRegistry, tool_set};
 
 /// A prelude of somebody's own.
@@ -44,6 +49,20 @@ mod shadowed {
         fn answer(self) {}
     }
     pub(crate) mod std {}
+    pub(crate) mod core {}
+    pub(crate) mod alloc {}
+    pub(crate) mod tool_runtime {}
+    pub(crate) mod serde {}
+    pub(crate) trait Default {}
+    pub(crate) trait Clone {}
+    pub(crate) trait Fn {}
+    pub(crate) trait Into {}
+    pub(crate) trait Future {}
+    pub(crate) trait Iterator {}
+    pub(crate) struct State;
+    pub(crate) struct Context;
+    pub(crate) struct Param;
+    pub(crate) struct Declaration;
     macro_rules! concat {
         () => {};
     }
@@ -102,69 +121,6 @@ mod bare {
     }
 }
 
-/// Names that the output uses itself.
-mod names {
-    #![allow(dead_code, non_snake_case, reason = "the names are the point")]
-    #![allow(
-        clippy::used_underscore_binding,
-        clippy::too_many_arguments,
-        reason = "so are these"
-    )]
-
-    use tool_runtime::tool;
-
-    pub(crate) const PARAMS: u8 = 7;
-
-    macro_rules! takes_everything {
-        ($($name:ident)*) => {$(
-            /// Take everything.
-            #[tool]
-            pub(crate) async fn $name(
-                /// A.
-                args: u8,
-                /// B.
-                rt: u8,
-                /// C.
-                call: u8,
-                /// D.
-                state: u8,
-                /// E.
-                r#type: u8,
-                /// F.
-                params: u8,
-                /// G.
-                declaration: u8,
-                /// H.
-                __rt: u8,
-                /// I.
-                this: u8,
-                /// J.
-                $name: [u8; PARAMS as usize - 6],
-                /// K.
-                mut it: u8,
-            ) -> u8 {
-                it += args + rt + call + state + r#type + params + declaration + __rt + this;
-                it + $name.iter().sum::<u8>()
-            }
-        )*};
-    }
-
-    takes_everything!(tool registry run declare function method Param Output);
-
-    /// Raw.
-    #[tool]
-    pub(crate) async fn r#match() {}
-
-    /// The alias itself.
-    #[tool]
-    pub(crate) async fn __rt(
-        /// And within.
-        __rt: u8,
-    ) -> u8 {
-        __rt
-    }
-}
-
 /// Another name for the crate, and one that is re-exported.
 mod elsewhere {
     pub(crate) mod agent {
@@ -194,31 +150,6 @@ mod elsewhere {
     }
 }
 
-/// Visibilities, deprecation, conditions.
-mod kinds {
-    use tool_runtime::tool;
-
-    /// Private.
-    #[tool]
-    async fn private() {}
-
-    /// For the module above.
-    #[tool]
-    #[must_use]
-    pub(super) async fn above() -> u8 {
-        1
-    }
-
-    /// Not here.
-    #[tool]
-    #[cfg(any())]
-    pub(crate) async fn elsewhere() -> Missing {}
-
-    pub(crate) fn all() -> impl tool_runtime::IntoTools {
-        tool_runtime::tool_set![private, above]
-    }
-}
-
 #[test]
 fn all_of_them_are_tools() -> Result<(), tool_runtime::RegistryError> {
     /// Within a function.
@@ -243,25 +174,14 @@ fn all_of_them_are_tools() -> Result<(), tool_runtime::RegistryError> {
 
     let mut registry = ToolRegistry::new();
     registry.register_all(tool_set![within, bare::add, elsewhere::one])?;
-    registry.register_all(kinds::all())?;
     registry.register_all(elsewhere::Ways)?;
     registry.register::<shadowed::answer>()?;
-    registry.register::<names::tool>()?;
-    registry.register::<names::Param>()?;
-    registry.register::<names::r#match>()?;
-    registry.register::<names::__rt>()?;
     let definitions = registry.tool_definitions();
     let names: Vec<_> = definitions
         .iter()
         .map(|definition| definition.name.as_str())
         .collect();
-    assert_eq!(
-        names,
-        [
-            "within", "add", "one", "private", "above", "another", "answer", "tool", "Param", "match",
-            "__rt",
-        ],
-    );
+    assert_eq!(names, ["within", "add", "one", "another", "answer"],);
     ToolRegistry::new().register_all(shadowed::Family)?;
     Ok(())
 }

@@ -1,0 +1,136 @@
+//! Where tools may stand: in functions, methods, closures, constants; under every visibility; with texts from elsewhere.
+
+use tool_runtime::{IntoTools, ToolRegistry, tool, tool_set, tools};
+
+#[doc = include_str!("about.md")]
+#[tool]
+async fn from_a_file(
+    #[doc = concat!(" Which ", "file.")]
+    #[doc = include_str!("about.md")]
+    file: String,
+) -> String {
+    file
+}
+
+/// A text of the crate's own.
+const ABOUT: &str = "From a constant.";
+
+#[tool(description = ABOUT)]
+async fn from_a_constant(#[arg(description = ABOUT)] number: u8) -> u8 {
+    number
+}
+
+mod deep {
+    pub(crate) mod down {
+        use tool_runtime::tool;
+
+        /// As far as two floors up.
+        #[tool]
+        pub(in crate::places) async fn restricted() {}
+
+        /// As far as the file above.
+        #[tool]
+        pub(super) async fn above() {}
+
+        /// In the whole crate.
+        #[tool]
+        pub(crate) async fn public() {}
+    }
+
+    pub(crate) fn all() -> impl tool_runtime::IntoTools {
+        tool_runtime::tool_set![down::above, down::restricted, down::public]
+    }
+}
+
+/// Whatever the type, the tool inside is one and the same.
+fn within_a_generic<T: Default + ToString>() -> (String, impl IntoTools) {
+    /// Within a generic function.
+    #[tool]
+    async fn in_a_generic(
+        /// A number.
+        number: u8,
+    ) -> u8 {
+        number
+    }
+
+    (T::default().to_string(), tool_set![in_a_generic])
+}
+
+struct Place<T>(T);
+
+impl<T: Copy + Into<u64>> Place<T> {
+    fn tools(&self) -> (u64, impl IntoTools + use<T>) {
+        /// Within a method of a generic type.
+        #[tool]
+        async fn in_a_method() {}
+
+        let inner = || {
+            /// Within a closure.
+            #[tool]
+            async fn in_a_closure() {}
+
+            tool_set![in_a_closure, in_a_method]
+        };
+        (self.0.into(), inner())
+    }
+}
+
+/// A concrete one of a generic type may have a family.
+struct Numbers<T>(Vec<T>);
+
+#[tools]
+impl Numbers<u8> {
+    /// Add them all.
+    #[tool]
+    async fn sum(
+        &self,
+        /// And this.
+        #[arg(default = Self::NOTHING)]
+        more: u8,
+    ) -> u8 {
+        self.0.iter().sum::<u8>() + more
+    }
+
+    const NOTHING: u8 = 0;
+}
+
+#[tokio::test]
+async fn all_of_them_are_tools() -> Result<(), tool_runtime::RegistryError> {
+    let mut registry = ToolRegistry::new();
+    registry
+        .register::<from_a_file>()?
+        .register::<from_a_constant>()?;
+    registry.register_all(deep::all())?;
+    let (zero, generic) = within_a_generic::<u8>();
+    assert_eq!(zero, "0");
+    registry.register_all(generic)?;
+    let (seven, methods) = Place(7_u8).tools();
+    assert_eq!(seven, 7);
+    registry.register_all(methods)?;
+    registry.register_all(Numbers(vec![1, 2]))?;
+    assert_eq!(registry.tool_definitions().len(), 9);
+    tool_runtime::testing::run_in(&registry, "sum", r#"{"more": 4}"#)
+        .await
+        .assert_text("7");
+    tool_runtime::testing::run_in(&registry, "in_a_generic", r#"{"number": 4}"#)
+        .await
+        .assert_text("4");
+    Ok(())
+}
+
+#[test]
+fn texts_from_elsewhere_reach_the_model() {
+    let mut registry = ToolRegistry::new();
+    assert!(registry.register::<from_a_file>().is_ok());
+    assert!(registry.register::<from_a_constant>().is_ok());
+    let definitions = registry.tool_definitions();
+    let about = include_str!("about.md").trim();
+    assert_eq!(
+        definitions.first().map(|tool| tool.description.trim()),
+        Some(about)
+    );
+    let schema = definitions.first().map(|tool| tool.input_schema.clone());
+    let of_file = schema.and_then(|schema| schema.pointer("/properties/file/description").cloned());
+    assert_eq!(of_file, Some(format!("Which file.\n{about}").into()));
+    assert_eq!(definitions.get(1).map(|tool| &*tool.description), Some(ABOUT));
+}
