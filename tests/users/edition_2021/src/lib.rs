@@ -1,0 +1,52 @@
+//! A user of the edition before: `gen` is a name, patterns and macros are that edition's.
+
+#![deny(warnings)]
+
+use tool_runtime::{tool, tools, State};
+
+/// Make numbers.
+#[tool(name = "generate")]
+pub async fn gen(
+    /// How many.
+    #[arg(default = 3, range = 0..=10)]
+    gen: u8,
+    /// From where.
+    from: Option<u8>,
+    step: State<u8>,
+) -> Vec<u8> {
+    (0..gen).map(|place| from.unwrap_or(0) + place * *step).collect()
+}
+
+pub struct Numbers;
+
+#[tools]
+impl Numbers {
+    /// Choose one.
+    #[tool]
+    pub async fn choose(
+        &self,
+        /// Of these.
+        #[arg(length = 1..)]
+        of: Vec<u8>,
+    ) -> Result<u8, String> {
+        let Some(first) = of.first() else {
+            return Err("there is none".to_owned());
+        };
+        Ok(*first)
+    }
+}
+
+#[cfg(test)]
+#[tokio::test]
+async fn they_are_tools() {
+    use tool_runtime::testing::run_in;
+    use tool_runtime::ToolRegistry;
+
+    let mut registry = ToolRegistry::new().with_state(2_u8);
+    registry.register::<gen>().unwrap();
+    registry.register_all(Numbers).unwrap();
+    run_in(&registry, "generate", "{}").await.assert_text("[0,2,4]");
+    run_in(&registry, "choose", r#"{"of": [7]}"#)
+        .await
+        .assert_text("7");
+}

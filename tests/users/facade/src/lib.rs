@@ -1,0 +1,26 @@
+//! A framework that brings the runtime along, under a name of its own.
+
+#![deny(warnings)]
+
+pub use tool_runtime as tools;
+
+pub mod prelude {
+    pub use tool_runtime::{ToolRegistry, tool, tools};
+}
+
+/// A macro of the framework that makes a tool, wherever it is called.
+#[macro_export]
+macro_rules! constant {
+    ($name:ident, $about:literal, $type:ty, $value:expr) => {
+        #[doc = $about]
+        #[$crate::tools::tool(crate = $crate::tools)]
+        pub async fn $name(
+            /// What to multiply it with.
+            #[arg(default = 1)]
+            times: $type,
+        ) -> $type {
+            let constant: $type = $value;
+            constant * times
+        }
+    };
+}
