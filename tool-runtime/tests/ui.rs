@@ -9,7 +9,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The compiler whose words the expectations hold.
@@ -41,38 +41,96 @@ fn one_mistake_gives_one_message() {
     let mut cases = 0;
     for path in expectations() {
         let name = path.display().to_string();
-        let text = fs::read_to_string(&path).unwrap();
-        let messages = text
-            .lines()
-            .filter(|line| line.starts_with("error") || line.starts_with("warning"))
-            .count();
+        let messages = messages(&path).len();
         assert_eq!(messages > 1, name.contains("several_"), "{messages} in {name}");
         assert!(path.with_extension("rs").exists(), "{name} has no case");
         cases += 1;
     }
-    assert!(cases >= 100, "only {cases} cases");
+    assert!(cases >= 250, "only {cases} cases");
 }
 
-/// An error under the whole attribute points at nothing.
+/// Every case has its expectation; without one, `trybuild` would only be told to write it.
 #[test]
-fn no_message_points_at_a_whole_attribute() {
+fn every_case_has_its_expectation() {
+    for path in files("rs") {
+        assert!(path.with_extension("stderr").exists(), "{}", path.display());
+    }
+}
+
+/// An error under a whole attribute or a whole function points at nothing.
+#[test]
+fn carets_stand_under_the_guilty_token() {
     for path in expectations() {
-        let text = fs::read_to_string(&path).unwrap();
-        for attribute in ["#[tool]", "#[tools]"] {
-            let whole = "^".repeat(attribute.len());
-            let lines: Vec<&str> = text.lines().collect();
-            let pointed = lines
-                .windows(2)
-                .any(|pair| pair[0].ends_with(attribute) && pair[1].contains(&whole));
-            assert!(!pointed, "{}", path.display());
+        let name = path.display().to_string();
+        for message in messages(&path) {
+            let pointed = pointed_at(&message).unwrap_or_else(|| panic!("{name} points nowhere:\n{message}"));
+            assert!(!pointed.contains("#["), "{name}: a whole attribute: {pointed}");
+            let is_function = pointed.contains("fn ") && pointed.contains('(');
+            assert!(!is_function, "{name}: a whole function: {pointed}");
+            let words = pointed.split_whitespace().count();
+            assert!(words <= 6, "{name}: {pointed}");
         }
     }
 }
 
+/// Our own words are in the style of rustc's.
+#[test]
+fn messages_read_like_the_compilers() {
+    let mut ours = 0;
+    for path in expectations() {
+        for message in messages(&path) {
+            let first = message.lines().next().unwrap_or_default();
+            // Those of rustc have a code.
+            let Some(text) = first.strip_prefix("error: ") else {
+                continue;
+            };
+            assert!(!text.starts_with(char::is_uppercase), "{text}");
+            assert!(!text.ends_with('.'), "{text}");
+            ours += 1;
+        }
+    }
+    assert!(ours >= 150, "only {ours}");
+}
+
+/// The part of the source that an error's first carets stand under.
+fn pointed_at(message: &str) -> Option<String> {
+    let mut source = "";
+    for line in message.lines() {
+        if line.trim_start().starts_with(|c: char| c.is_ascii_digit()) {
+            source = line;
+        } else if let Some(start) = line.find('^') {
+            let length = line[start..].chars().take_while(|c| *c == '^').count();
+            let start = line[..start].chars().count();
+            return Some(source.chars().skip(start).take(length).collect());
+        }
+    }
+    None
+}
+
+/// The messages of one expectation, each with its notes.
+fn messages(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap();
+    let mut messages: Vec<String> = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("error") || line.starts_with("warning") {
+            messages.push(String::new());
+        }
+        if let Some(message) = messages.last_mut() {
+            message.push_str(line);
+            message.push('\n');
+        }
+    }
+    messages
+}
+
 fn expectations() -> impl Iterator<Item = PathBuf> {
+    files("stderr")
+}
+
+fn files(extension: &str) -> impl Iterator<Item = PathBuf> {
     fs::read_dir("tests/ui")
         .unwrap()
         .flat_map(|topic| fs::read_dir(topic.unwrap().path()).unwrap())
         .map(|file| file.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "stderr"))
+        .filter(move |path| path.extension().is_some_and(|found| found == extension))
 }

@@ -1,0 +1,7 @@
+use tool_runtime::tool;
+
+/// Acts.
+#[tool(input_examples = [{ "a": }])]
+async fn act() {}
+
+fn main() {}

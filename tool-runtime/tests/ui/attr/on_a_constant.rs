@@ -1,0 +1,6 @@
+use tool_runtime::tool;
+
+#[tool]
+const A: u8 = 5;
+
+fn main() {}

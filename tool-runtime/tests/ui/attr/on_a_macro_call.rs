@@ -1,0 +1,6 @@
+use tool_runtime::tool;
+
+#[tool]
+thread_local! {}
+
+fn main() {}

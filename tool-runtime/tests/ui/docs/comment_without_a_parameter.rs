@@ -1,0 +1,12 @@
+#![allow(unused)]
+
+use tool_runtime::tool;
+
+/// Acts.
+#[tool]
+async fn act(
+    a: u8,
+    /// A.
+) {}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use tool_runtime::tool;
+
+#[tool(description = format!("a {}", 5))]
+async fn act() {}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use tool_runtime::tool;
+
+#[tool(description = MISSING)]
+async fn act() {}
+
+fn main() {}

@@ -1,0 +1,7 @@
+use tool_runtime::tool;
+
+#[doc(hidden)]
+#[tool]
+async fn act() {}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use tool_runtime::tool;
+
+#[tool]
+async fn act() {
+    //! Acts.
+}
+
+fn main() {}

@@ -1,0 +1,22 @@
+#![allow(unused)]
+
+use tool_runtime::tools;
+
+struct Store;
+
+#[tools]
+impl Store {
+    /// A.
+    #[tool]
+    async fn a(&self) {}
+
+    /// B.
+    async fn b(
+        &self,
+        /// A.
+        x: u8,
+    ) {
+    }
+}
+
+fn main() {}

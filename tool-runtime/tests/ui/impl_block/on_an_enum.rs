@@ -1,0 +1,6 @@
+use tool_runtime::tools;
+
+#[tools]
+enum Store {}
+
+fn main() {}

@@ -1,0 +1,23 @@
+use tool_runtime::tools;
+
+struct Store;
+
+#[tools]
+impl Store {
+    #[tool]
+    async fn act(&self) -> Store {
+        Store
+    }
+
+    /// Does.
+    #[tool]
+    async fn does(
+        &self,
+        /// How many.
+        #[arg(range = 1..=5)]
+        _name: String,
+    ) {
+    }
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+#![allow(unused)]
+
+use tool_runtime::tool;
+
+/// Acts.
+#[tool]
+async fn act(
+    /// A.
+    a: std::rc::Rc<String>,
+) {
+}
+
+fn main() {}

@@ -1,0 +1,12 @@
+use tool_runtime::tool;
+
+struct A;
+struct B;
+
+/// Acts.
+#[tool]
+async fn act() -> Result<A, B> {
+    Ok(A)
+}
+
+fn main() {}

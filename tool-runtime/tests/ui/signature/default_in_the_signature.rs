@@ -1,0 +1,17 @@
+#![allow(unused)]
+
+use tool_runtime::{ToolRegistry, tool};
+
+/// Acts.
+#[tool]
+async fn act(
+    /// A.
+    a: u8 = 5) -> u32 {
+    1
+}
+pub async fn uses() -> u32 {
+    ToolRegistry::new().register::<act>().ok();
+    act(1).await
+}
+
+fn main() {}
