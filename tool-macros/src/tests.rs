@@ -170,6 +170,21 @@ fn a_half_typed_signature_keeps_its_parameters() {
     }
 }
 
+/// Two parameters of one name, of which a macro wrote one, are two to the compiler: it would build the stub.
+#[test]
+fn a_stub_without_a_message_is_never_built() {
+    for (text, has_net) in [
+        ("/// Acts.\nasync fn act(a: u8, a: u8) {}", true),
+        ("/// Acts.\nasync fn act(a) {}", true),
+        ("/// Acts.\nasync fn act() -> &u8 {}", true),
+        ("/// Acts.\nasync fn act(a: &u8) {}", false),
+    ] {
+        let expanded = crate::tool::tool(TokenStream::new(), &text.parse().unwrap()).to_string();
+        assert_eq!(expanded.contains("const { :: core :: panic !"), has_net, "{expanded}");
+        assert_eq!(expanded.contains("compile_error"), !has_net, "{expanded}");
+    }
+}
+
 fn cases_in(folder: &str) -> impl Iterator<Item = PathBuf> {
     let is_case = |path: &PathBuf| {
         let name = path.to_string_lossy();

@@ -14,6 +14,7 @@ pub async fn compile(#[allow(unused_variables)] name: String) -> Answer {
 #[allow(non_camel_case_types, missing_debug_implementations)]
 pub struct compile {}
 #[cfg(all(feature = "compiler", not(windows)))]
+#[allow(deprecated)]
 const _: () = {
     use ::tool_runtime::__private as __rt;
     use __rt::Respond as _;
