@@ -42,7 +42,8 @@ use crate::schema::Shape;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool",
     label = "expected the name of a function with `#[tool]`",
-    note = "put `#[tool]` on the function and register it by its name: `registry.register::<{Self}>()`"
+    note = "put `#[tool]` on the function and register it by its name: `registry.register::<{Self}>()`",
+    note = "a value of a type with `#[tools]` goes into `registry.register_all(..)`"
 )]
 pub trait Tool: 'static {
     /// The tool: what the model is told, and the function behind it.
