@@ -180,7 +180,11 @@ fn a_stub_without_a_message_is_never_built() {
         ("/// Acts.\nasync fn act(a: &u8) {}", false),
     ] {
         let expanded = crate::tool::tool(TokenStream::new(), &text.parse().unwrap()).to_string();
-        assert_eq!(expanded.contains("const { :: core :: panic !"), has_net, "{expanded}");
+        assert_eq!(
+            expanded.contains("const { :: core :: panic !"),
+            has_net,
+            "{expanded}"
+        );
         assert_eq!(expanded.contains("compile_error"), !has_net, "{expanded}");
     }
 }
