@@ -163,13 +163,20 @@ impl<'s, 't> Walk<'s, 't> {
 
     fn first(&mut self, alternatives: &'s Alternatives) -> Option<Member<'t>> {
         let mut taken = None;
+        let types = self.types()?;
         for form in &alternatives.forms {
+            let form = self.shape.form(*form);
+            if !form.types.overlaps(types) {
+                continue;
+            }
             let mut trial = Self { ..*self };
-            let found = trial.value(self.shape.form(*form));
+            let found = trial.value(form);
             self.look_back(&trial)?;
             match found {
                 Some(_) if taken.is_some() => return None,
                 Some(member) => taken = Some((trial.text, member)),
+                // A no is not final, and of these none but one may conform.
+                None if alternatives.exclusive => return None,
                 None => {}
             }
             if taken.is_some() && !alternatives.exclusive {
@@ -179,6 +186,18 @@ impl<'s, 't> Walk<'s, 't> {
         let (text, member) = taken?;
         self.text = text;
         Some(member)
+    }
+
+    /// The types that the value to come may have, by its first byte.
+    fn types(&self) -> Option<Types> {
+        Some(match self.text.peek()? {
+            b'"' => Types::STRING,
+            b'{' => Types::OBJECT,
+            b'[' => Types::ARRAY,
+            b't' | b'f' => Types::BOOLEAN,
+            b'n' => Types::NULL,
+            _ => Types::NUMBER,
+        })
     }
 
     /// The form that an object's tag names.
