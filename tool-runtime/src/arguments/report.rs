@@ -79,6 +79,8 @@ pub(crate) struct Mark {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Tally {
     pub(crate) errors: usize,
+    /// Those of the warnings that `Lossless` has as errors: what it takes, `Lenient` takes in the same way.
+    pub(crate) losses: usize,
     pub(crate) warnings: usize,
     /// Those of the warnings that tell of something not taken.
     pub(crate) overlooked: usize,
@@ -132,6 +134,11 @@ impl Report {
             let size = self.keep(at, make);
             self.room.warnings = self.room.warnings.saturating_sub(size);
         }
+    }
+
+    /// Notes that the finding to come tells of a loss.
+    pub(crate) fn lose(&mut self) {
+        self.tally.losses += 1;
     }
 
     /// Adds a finding about a key that is not taken.

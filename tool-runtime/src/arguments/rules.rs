@@ -43,6 +43,17 @@ pub(crate) enum Ruling<'a> {
     Refused(Code),
 }
 
+/// Whether a change loses something, so that `Lossless` refuses it.
+pub(crate) fn loses(sent: &Node<'_>, code: Code) -> bool {
+    match sent {
+        Node::Number(number) => {
+            code == Code::FractionalNumberTruncatedToInteger
+                || (code == Code::NumberCoercedToString && number.approximate)
+        }
+        _ => false,
+    }
+}
+
 /// An integer is wanted.
 pub(crate) fn integer<'a>(sent: &Node<'a>, width: Option<Width>, rigor: Rigor) -> Ruling<'a> {
     match sent {

@@ -49,6 +49,9 @@ impl<'s> Coercer<'s> {
                 return None;
             }
         };
+        if code.is_some_and(|code| rules::loses(node, code)) {
+            self.report.lose();
+        }
         let changed = match Self::spelled(changed.as_ref().unwrap_or(node), plain, around.rigor) {
             Ok(None) => changed,
             Ok(Some(declared)) => {
