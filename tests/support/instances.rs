@@ -5,6 +5,18 @@ use serde_json::{Map, Value, json};
 use super::random::Random;
 use super::values::{KEYS, any, number, odd, text};
 
+/// An object that fits, nearly does, is written carelessly, or has anything in it.
+pub fn object(random: &mut Random, schema: &Value) -> Value {
+    let fitting = fitting(random, schema, schema, 6);
+    let other = match random.below(10) {
+        5 | 6 => nearly(random, &fitting),
+        7 | 8 => sloppy(random, &fitting),
+        9 => any(random, 3),
+        _ => return fitting,
+    };
+    if other.is_object() { other } else { fitting }
+}
+
 /// A value that fits, as far as looking at one keyword at a time can tell.
 pub fn fitting(random: &mut Random, schema: &Value, root: &Value, depth: usize) -> Value {
     if depth == 0 {
@@ -55,7 +67,7 @@ pub fn fitting(random: &mut Random, schema: &Value, root: &Value, depth: usize) 
         "string" => text(random),
         "boolean" => json!(random.one_in(2)),
         "array" => array(random, schema, &mut again),
-        "object" => object(random, schema, &mut again),
+        "object" => members(random, schema, &mut again),
         _ => Value::Null,
     }
 }
@@ -75,7 +87,11 @@ fn array(random: &mut Random, schema: &Value, again: &mut dyn FnMut(&Value, &mut
     items.collect()
 }
 
-fn object(random: &mut Random, schema: &Value, again: &mut dyn FnMut(&Value, &mut Random) -> Value) -> Value {
+fn members(
+    random: &mut Random,
+    schema: &Value,
+    again: &mut dyn FnMut(&Value, &mut Random) -> Value,
+) -> Value {
     let mut fields = Map::new();
     let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
