@@ -305,10 +305,7 @@ impl<'s> Coercer<'s> {
             });
             return None;
         }
-        // What two parts both say is said once.
-        let mut said = std::collections::HashSet::new();
-        self.report
-            .retain(mark, |issue| said.insert((issue.path.clone(), issue.code)));
+        self.report.say_once(mark);
         current
     }
 

@@ -1,5 +1,7 @@
 //! What coercion finds on its way, and where it is: nothing is rendered before there is something to say.
 
+use std::collections::HashSet;
+
 use crate::issue::Issue;
 use crate::schema::pointer;
 
@@ -125,6 +127,19 @@ impl Report {
             found.retain(keeps);
             self.issues.append(&mut found);
         }
+    }
+
+    /// What two parts of a conjunction both found since is said once; and what one refuses, the other need not warn of.
+    pub(crate) fn say_once(&mut self, mark: Mark) {
+        let mut refused = HashSet::new();
+        for issue in self.since(mark).iter().filter(|issue| issue.is_error()) {
+            refused.insert((issue.path.clone(), issue.code));
+        }
+        let mut said = HashSet::new();
+        self.retain(mark, |issue| {
+            let finding = (issue.path.clone(), issue.code);
+            (issue.is_error() || !refused.contains(&finding)) && said.insert(finding)
+        });
     }
 
     /// Adds a finding; `make` is called when somebody will read it.
