@@ -1,13 +1,14 @@
 //! Arguments that no model should send and one will: each has a clear answer, keeps its id, and is quick.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tests::clock::Clock;
 use tool_runtime::{RawArguments, ToolCall, ToolDefinition, ToolOutcome, ToolRegistry, tool};
 
-/// Linear time, in a debug build on a busy machine; what is quadratic takes hours.
+/// Linear time of the processor, in a debug build; what is quadratic takes hours.
 const QUICK: Duration = Duration::from_secs(15);
 
 const ID: &str = "toolu_01";
@@ -70,9 +71,9 @@ fn call_both(input: &(impl Into<RawArguments> + Clone)) -> [ToolOutcome; 2] {
         .build()
         .expect("a runtime");
     ["typed", "dynamic"].map(|name| {
-        let arrived = Instant::now();
+        let arrived = Clock::start();
         let outcome = runtime.block_on(registry.call(ToolCall::new(ID, name, input.clone())));
-        assert!(arrived.elapsed() < QUICK, "{name} took {:?}", arrived.elapsed());
+        assert!(arrived.worked() < QUICK, "{name} took {:?}", arrived.worked());
         assert_eq!(outcome.result.tool_use_id, ID);
         assert_eq!(outcome.result.is_error, outcome.failure.is_some());
         let text = outcome.result.text().unwrap_or_default();

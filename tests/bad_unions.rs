@@ -1,29 +1,30 @@
 //! Schemas that multiply, and arguments made for them: a clear answer, in little time, stack and memory.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use tests::clock::Clock;
 use tool_runtime::{Issue, ToolCall, ToolDefinition, ToolRegistry};
 
-/// Linear time, in a debug build on a busy machine.
+/// Linear time, in a debug build; of the processor, since the machine may be busy.
 const QUICK: Duration = Duration::from_secs(15);
 
 /// The errors and warnings about the only argument `x`.
 fn told(schema: &Value, definitions: &Value, text: &str) -> (Vec<Issue>, Vec<Issue>) {
     let mut registry = ToolRegistry::new();
     register(&mut registry, schema, definitions).expect("the tool is sound");
-    let started = Instant::now();
+    let started = Clock::start();
     let request = registry.request(ToolCall::new("id", "tool", text));
-    assert!(started.elapsed() < QUICK, "{:?}", started.elapsed());
+    assert!(started.worked() < QUICK, "{:?}", started.worked());
     (request.errors, request.warnings)
 }
 
 fn register(registry: &mut ToolRegistry, schema: &Value, definitions: &Value) -> Result<(), String> {
     let schema = json!({ "type": "object", "properties": { "x": schema }, "$defs": definitions });
     let tool = ToolDefinition::new("tool", "Takes what its schema says.", schema);
-    let started = Instant::now();
+    let started = Clock::start();
     let registered = registry.register_dynamic(tool, async |arguments: Value, _| arguments);
-    assert!(started.elapsed() < QUICK, "{:?}", started.elapsed());
+    assert!(started.worked() < QUICK, "{:?}", started.worked());
     registered.map(|_| ()).map_err(|error| error.to_string())
 }
 

@@ -1,5 +1,6 @@
 //! What several test suites share.
 
+pub mod clock;
 pub mod random;
 pub mod values;
 pub mod schemas;

@@ -1,0 +1,198 @@
+//! What no input may do, whatever the schema: panic, overflow a small stack, or cost more than its size.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tests::clock::Clock;
+use tests::instances;
+use tests::random::Random;
+use tests::schemas::{self, Kinds};
+use tests::values;
+use tool_runtime::{Policy, RawArguments, ToolCall, ToolCallRequest, ToolDefinition, ToolRegistry};
+
+const POLICIES: [Policy; 3] = [Policy::Lenient, Policy::Lossless, Policy::Strict];
+
+/// Schemas, each with a few values and texts.
+const SCHEMAS: usize = 250;
+const SCHEMAS_LONG: usize = 20_000;
+
+/// A tool whose arguments recur in every way there is.
+fn recurring() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "plain": { "$ref": "#/$defs/Plain" },
+            "union": { "$ref": "#/$defs/Union" },
+            "parts": { "$ref": "#/$defs/Parts" },
+            "lists": { "$ref": "#/$defs/Lists" },
+            "any": {},
+        },
+        "$defs": {
+            "Plain": { "type": "object", "properties": { "a": { "$ref": "#/$defs/Plain" } } },
+            "Union": { "anyOf": [
+                { "type": "object", "properties": { "a": { "$ref": "#/$defs/Union" } } },
+                { "type": "integer" },
+                { "type": "boolean" },
+            ] },
+            "Parts": { "allOf": [
+                { "type": "object", "properties": { "a": { "$ref": "#/$defs/Parts" } }, "additionalProperties": { "type": "string" } },
+                { "type": "object", "patternProperties": { "^b": { "type": "integer" } } },
+            ] },
+            "Lists": { "type": "array", "items": { "$ref": "#/$defs/Lists" } },
+        },
+    })
+}
+
+fn tool(schema: &Value) -> ToolRegistry {
+    let mut registry = ToolRegistry::new();
+    let definition = ToolDefinition::new("tool", "Takes what its schema says.", schema.clone());
+    registry
+        .register_dynamic(definition, async |arguments: Value, _| arguments)
+        .unwrap_or_else(|e| panic!("{e}: {schema}"));
+    registry
+}
+
+fn read(registry: &ToolRegistry, input: impl Into<RawArguments>, policy: Policy) -> ToolCallRequest {
+    registry.request(ToolCall::new("id", "tool", input).with_policy(policy))
+}
+
+/// On a thread with so much of a stack.
+fn on_a_stack_of(kilobytes: usize, run: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(kilobytes << 10).spawn(run);
+    if let Err(panic) = thread.expect("a thread").join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+#[test]
+fn whatever_comes_has_an_answer() {
+    let long = std::env::var_os("PROPERTIES_LONG").is_some_and(|said| said != "0");
+    on_a_stack_of(512, move || {
+        let mut random = Random::new(9);
+        for _ in 0..if long { SCHEMAS_LONG } else { SCHEMAS } {
+            let schema = schemas::tool(&mut random, Kinds { unions: true });
+            let registry = tool(&schema);
+            for value in [
+                instances::object(&mut random, &schema),
+                values::any(&mut random, 6),
+                quoted(&mut random, &schema),
+            ] {
+                let text = garbled(&mut random, &value.to_string());
+                for policy in POLICIES {
+                    read(&registry, value.clone(), policy);
+                    read(&registry, value.to_string(), policy);
+                    read(&registry, text.clone(), policy);
+                }
+            }
+        }
+    });
+}
+
+/// A value whose parts are texts of JSON that hold texts of JSON.
+fn quoted(random: &mut Random, schema: &Value) -> Value {
+    let fitting = instances::object(random, schema);
+    let fields = fitting.as_object().into_iter().flatten();
+    let parts = fields.map(|(name, part)| (name.clone(), json!(json!(part.to_string()).to_string())));
+    Value::Object(parts.collect())
+}
+
+/// The text with a byte less, more or other somewhere.
+fn garbled(random: &mut Random, text: &str) -> Vec<u8> {
+    let mut bytes = text.as_bytes().to_vec();
+    let place = random.below(bytes.len());
+    match random.below(3) {
+        0 => drop(bytes.remove(place)),
+        1 => bytes.insert(place, *random.pick(b"{}[]\",:\\e-\xff\0")),
+        _ => bytes[place] = *random.pick(b"{}[]\",:\\e-\xff\0"),
+    }
+    bytes
+}
+
+/// What is as deep as is allowed, and deeper, in every way of recurring: the stack of a thread as it usually is, and
+/// where nothing is tried in several ways, a quarter of it.
+#[test]
+fn what_recurs_does_not_overflow_the_stack() {
+    for (kilobytes, keys) in [(512, &["plain", "lists", "any"][..]), (2048, &["union", "parts"])] {
+        on_a_stack_of(kilobytes, move || {
+            let registry = tool(&recurring());
+            for key in keys {
+                for levels in [100, 126, 127, 128, 129, 1_000] {
+                    let (open, close) = if *key == "lists" {
+                        ("[", "]")
+                    } else {
+                        ("{\"a\":", "}")
+                    };
+                    for leaf in ["{}", "[]", "\"1\"", "7", "\"{}\"", "null"] {
+                        let text = format!(
+                            "{{\"{key}\":{}{leaf}{}}}",
+                            open.repeat(levels),
+                            close.repeat(levels)
+                        );
+                        for policy in POLICIES {
+                            let request = read(&registry, text.clone(), policy);
+                            assert!(levels < 129 || !request.errors.is_empty(), "{key}: {levels}");
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Twice the arguments must not cost more than twice the work, with a generous allowance: what is quadratic costs four
+/// times as much, and eight sizes on 65,000 times.
+#[test]
+fn twice_the_size_is_twice_the_work() {
+    let registry = tool(&recurring());
+    let shapes: [(&str, fn(usize) -> String); 8] = [
+        ("values that fit", |size| items(size, "{}")),
+        ("values that do not", |size| items(size, "true")),
+        ("numbers for anything", |size| {
+            format!("{{\"any\":[{}1]}}", "1.50,".repeat(size))
+        }),
+        ("unknown keys", |size| keyed("", size, "1")),
+        ("keys of a conjunction", |size| keyed("parts", size, "1")),
+        ("keys of a union's alternative", |size| keyed("union", size, "1")),
+        ("a text for an object", |size| {
+            format!("{{\"plain\":\"{}\"}}", "{".repeat(size))
+        }),
+        ("texts in texts", |size| {
+            json!({ "parts": json!({ "x": json!([1]).to_string().repeat(size) }).to_string() }).to_string()
+        }),
+    ];
+    for (name, shape) in shapes {
+        for policy in POLICIES {
+            let work = |size: usize| {
+                let text = shape(size);
+                let clock = Clock::start();
+                read(&registry, text, policy);
+                clock.worked()
+            };
+            let (small, large) = (work(SIZE).max(work(SIZE)), work(SIZE * 8));
+            // What cannot be measured is no more than this.
+            let allowed = small.max(Duration::from_millis(10)) * 8 * 4;
+            assert!(
+                large < allowed,
+                "{name}, {policy:?}: {small:?}, eight times as much {large:?}"
+            );
+        }
+    }
+}
+
+/// Of the smaller arguments, in parts.
+const SIZE: usize = 2_000;
+
+fn items(count: usize, item: &str) -> String {
+    format!("{{\"lists\":[{}{item}]}}", format!("{item},").repeat(count))
+}
+
+/// An object of so many keys, behind a key or by itself.
+fn keyed(key: &str, count: usize, value: &str) -> String {
+    let fields: Map<_, _> = (0..count)
+        .map(|place| (format!("b{place}"), json!(value)))
+        .collect();
+    if key.is_empty() {
+        return Value::Object(fields).to_string();
+    }
+    json!({ key: fields }).to_string()
+}
