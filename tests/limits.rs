@@ -144,7 +144,7 @@ fn what_recurs_does_not_overflow_the_stack() {
 #[test]
 fn twice_the_size_is_twice_the_work() {
     let registry = tool(&recurring());
-    let shapes: [(&str, fn(usize) -> String); 8] = [
+    let shapes: [(&str, Shape); 8] = [
         ("values that fit", |size| items(size, "{}")),
         ("values that do not", |size| items(size, "true")),
         ("numbers for anything", |size| {
@@ -178,6 +178,9 @@ fn twice_the_size_is_twice_the_work() {
         }
     }
 }
+
+/// Arguments of a size.
+type Shape = fn(usize) -> String;
 
 /// Of the smaller arguments, in parts.
 const SIZE: usize = 2_000;

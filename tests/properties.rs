@@ -91,7 +91,7 @@ fn lossless_is_a_part_of_lenient() {
         }
         let lenient = tool.read(value.clone(), Policy::Lenient);
         seen += 1;
-        changed += usize::from(lossless.arguments_json != value.to_string());
+        changed += usize::from(Value::Object(lossless.arguments) != value);
         assert!(
             lenient.errors.is_empty(),
             "{value}: {:?}\n{schema}",
@@ -139,6 +139,10 @@ fn a_stricter_policy_accepts_less_and_the_same() {
 fn text_and_value_are_read_alike() {
     each(6, Kinds { unions: true }, |random, schema, tool| {
         let value = instances::object(random, schema);
+        // The text of such a number is gone, which is reason for `Lossless` to refuse it where a string is wanted.
+        if has_large_float(&value) {
+            return;
+        }
         for policy in POLICIES {
             let (text, parsed) = (
                 tool.read(value.to_string(), policy),
@@ -214,6 +218,20 @@ fn has_null_property(value: &Value) -> bool {
         _ => false,
     }
 }
+
+/// Whether there is a float whose digits may not be all of those that were written.
+fn has_large_float(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.values().any(has_large_float),
+        Value::Array(items) => items.iter().any(has_large_float),
+        Value::Number(number) => {
+            number.is_f64() && number.as_f64().is_some_and(|it| it.abs() >= TWO_TO_THE_53)
+        }
+        _ => false,
+    }
+}
+
+const TWO_TO_THE_53: f64 = 9_007_199_254_740_992.0;
 
 fn is_respelled(value: &Value) -> bool {
     let folded = |name: &str| name.replace(['_', '-'], "").to_lowercase();

@@ -8,6 +8,7 @@
 )]
 
 #[path = "../../tests/support/clock.rs"]
+#[allow(unreachable_pub, reason = "the other suites have it from a library")]
 mod clock;
 
 use std::collections::BTreeMap;
