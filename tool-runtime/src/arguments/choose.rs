@@ -169,21 +169,26 @@ impl<'s> Coercer<'s> {
                 return Choice::Fits(*trial);
             }
         }
-        let tallies: Vec<_> = trials
+        let weights: Vec<_> = trials
             .iter()
-            .map(|trial| (self.weight(node, *trial, at, around), *trial))
+            .map(|trial| {
+                let tally = self.weight(node, *trial, at, around);
+                // An object that is taken as one, with keys too many, is not wrapped into a list instead.
+                let wraps = is_composite(node) && !self.takes(*trial, node);
+                ((tally.errors, tally.losses, wraps, tally), *trial)
+            })
             .collect();
-        let Some((best, first)) = tallies.iter().min_by_key(|(tally, _)| *tally) else {
+        let Some((best, first)) = weights.iter().min_by_key(|(weight, _)| *weight) else {
             return Choice::Several;
         };
-        if best.errors > 0 {
-            let distance = |(tally, trial): &&(Tally, Trial)| (!self.takes(*trial, node), *tally);
-            let closest = tallies.iter().min_by_key(distance);
+        if best.0 > 0 {
+            let distance = |((.., tally), trial): &&(Weight, Trial)| (!self.takes(*trial, node), *tally);
+            let closest = weights.iter().min_by_key(distance);
             return Choice::None(closest.map_or(*first, |(_, trial)| *trial));
         }
-        let mut equal = tallies
+        let mut equal = weights
             .iter()
-            .filter(|(tally, _)| tally == best)
+            .filter(|(weight, _)| weight == best)
             .map(|(_, trial)| *trial);
         let first = equal.next().unwrap_or(*first);
         let rest: Vec<Trial> = equal.collect();
@@ -304,6 +309,9 @@ impl<'s> Coercer<'s> {
         result
     }
 }
+
+/// How well an alternative takes a value, the less the better: what it refuses, loses, wraps, and all that it says.
+type Weight = (usize, usize, bool, Tally);
 
 /// What a choice takes of the stack.
 const STEPS: usize = 2;
