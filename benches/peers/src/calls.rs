@@ -15,9 +15,9 @@ pub fn run() {
     println!("| called through | from `&str` | × the map's | from `Value` | × the map's |");
     println!("|---|---|---|---|---|");
     let rows = rows::all();
-    let names: Vec<_> = rows.iter().map(|row| row.name).collect();
+    let names: Vec<_> = rows.iter().map(|row| (row.name, row.conversions)).collect();
     let timed = timed(rows);
-    for (name, [text, value]) in names.iter().zip(&timed) {
+    for ((name, _), [text, value]) in names.iter().zip(&timed) {
         let [floor_text, floor_value] = &timed[FLOOR];
         println!(
             "| {name} | {} | {} | {} | {} |",
@@ -26,6 +26,11 @@ pub fn run() {
             value.spread(),
             value.over(floor_value).spread(),
         );
+    }
+    println!("\nWith what a user has to do for it, which is counted:\n");
+    for (name, [text, value]) in names.into_iter().filter(|(_, it)| *it != ["", ""]) {
+        let value = if value.is_empty() { "nothing" } else { value };
+        println!("- {name}, from `&str`: {text}; from `Value`: {value}");
     }
     println!();
     registered();

@@ -26,7 +26,7 @@ pub fn run() {
         (
             "`dig`, which computes for some 50 µs",
             "dig",
-            r#"{"depth":20000}"#,
+            r#"{"depth":40000}"#,
         ),
     ] {
         let mut contenders = vec![
@@ -35,8 +35,13 @@ pub fn run() {
             ours(runtime(), name, text),
             ours(two_cores(), name, text),
         ];
+        let mut names = vec![("map", ""), ("tool-runtime", "≥ 1.8")];
+        if name == "dig" {
+            contenders.extend([threads(1), threads(2)]);
+            names.push(("nothing: plain threads, what the machine has to give", ""));
+        }
         let timed = side_by_side(&mut contenders, ROUNDS);
-        for (through, pair, goal) in [("map", &timed[..2], ""), ("tool-runtime", &timed[2..], "≥ 1.8")] {
+        for ((through, goal), pair) in names.into_iter().zip(timed.chunks(2)) {
             let [one, two] = [&pair[0], &pair[1]];
             let times = one.over(two).spread();
             let [one, two] = [one, two].map(|it| format!("{:.0}", it.median() / 1e3));
@@ -44,6 +49,28 @@ pub fn run() {
         }
     }
     println!();
+}
+
+/// The work of `dig` alone, divided among threads.
+fn threads(count: usize) -> Contender<'static> {
+    let share = move || {
+        (0..CALLS / count)
+            .map(|_| deep(40_000))
+            .fold(0, u64::wrapping_add)
+    };
+    Box::new(move |times| {
+        let began = Instant::now();
+        for _ in 0..times {
+            std::thread::scope(|scope| {
+                let others: Vec<_> = (1..count).map(|_| scope.spawn(share)).collect();
+                black_box(share());
+                for other in others {
+                    black_box(other.join().unwrap());
+                }
+            });
+        }
+        began.elapsed()
+    })
 }
 
 fn two_cores() -> Runtime {
