@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::hint::black_box;
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
+use cpu_time::ProcessTime;
 use peers::clock::{Contender, side_by_side};
 use peers::floors::{self, Handler};
 use peers::task::JSON;
@@ -18,9 +19,15 @@ const ROUNDS: usize = 41;
 
 pub fn run() {
     println!("## {CALLS} calls side by side\n");
-    println!("µs on the wall for all of them; how many times as fast two cores are as one.\n");
-    println!("| calls of | through | one core | two cores | times as fast | goal |");
-    println!("|---|---|---|---|---|---|");
+    println!(
+        "µs on the wall for all of them, and how many times as fast two cores are as one: to be had only where"
+    );
+    println!(
+        "nobody else uses them. Everywhere: the processor time on two cores, × that on one. At 1, nothing but the"
+    );
+    println!("machine keeps two cores from being twice as fast.\n");
+    println!("| calls of | through | one core | two cores | times as fast | goal | processor time |");
+    println!("|---|---|---|---|---|---|---|");
     for (what, name, text) in [
         ("`search_files`, which does next to nothing", "search_files", JSON),
         (
@@ -29,37 +36,63 @@ pub fn run() {
             r#"{"depth":40000}"#,
         ),
     ] {
-        let mut contenders = vec![
-            map(runtime(), name, text),
-            map(two_cores(), name, text),
-            ours(runtime(), name, text),
-            ours(two_cores(), name, text),
+        let [wall, processor] = [WALL, PROCESSOR].map(|clock| {
+            let mut contenders = vec![
+                map(runtime(), clock, name, text),
+                map(two_cores(), clock, name, text),
+                ours(runtime(), clock, name, text),
+                ours(two_cores(), clock, name, text),
+            ];
+            if name == "dig" {
+                contenders.extend([threads(1, clock), threads(2, clock)]);
+            }
+            side_by_side(&mut contenders, ROUNDS)
+        });
+        let names = [
+            ("map", ""),
+            ("tool-runtime", "≥ 1.8"),
+            ("nothing: plain threads", ""),
         ];
-        let mut names = vec![("map", ""), ("tool-runtime", "≥ 1.8")];
-        if name == "dig" {
-            contenders.extend([threads(1), threads(2)]);
-            names.push(("nothing: plain threads, what the machine has to give", ""));
-        }
-        let timed = side_by_side(&mut contenders, ROUNDS);
-        for ((through, goal), pair) in names.into_iter().zip(timed.chunks(2)) {
-            let [one, two] = [&pair[0], &pair[1]];
-            let times = one.over(two).spread();
-            let [one, two] = [one, two].map(|it| format!("{:.0}", it.median() / 1e3));
-            println!("| {what} | {through} | {one} | {two} | {times} | {goal} |");
+        for ((through, goal), (wall, processor)) in
+            names.into_iter().zip(wall.chunks(2).zip(processor.chunks(2)))
+        {
+            let times = wall[0].over(&wall[1]).spread();
+            let more = processor[1].over(&processor[0]).spread();
+            let [one, two] = [&wall[0], &wall[1]].map(|it| format!("{:.0}", it.median() / 1e3));
+            println!("| {what} | {through} | {one} | {two} | {times} | {goal} | {more} |");
         }
     }
     println!();
 }
 
+/// Time since some moment.
+type Clock = fn() -> Duration;
+
+const WALL: Clock = || {
+    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    BEGAN.elapsed()
+};
+
+/// Of all threads.
+const PROCESSOR: Clock = || ProcessTime::now().as_duration();
+
+fn two_cores() -> Runtime {
+    Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
 /// The work of `dig` alone, divided among threads.
-fn threads(count: usize) -> Contender<'static> {
+fn threads(count: usize, clock: Clock) -> Contender<'static> {
     let share = move || {
         (0..CALLS / count)
             .map(|_| deep(40_000))
             .fold(0, u64::wrapping_add)
     };
     Box::new(move |times| {
-        let began = Instant::now();
+        let began = clock();
         for _ in 0..times {
             std::thread::scope(|scope| {
                 let others: Vec<_> = (1..count).map(|_| scope.spawn(share)).collect();
@@ -69,16 +102,8 @@ fn threads(count: usize) -> Contender<'static> {
                 }
             });
         }
-        began.elapsed()
+        clock() - began
     })
-}
-
-fn two_cores() -> Runtime {
-    Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .expect("a runtime")
 }
 
 /// Compute something.
@@ -113,11 +138,11 @@ impl Handler for Dig {
 }
 
 /// The floor: a task for each call.
-fn map(runtime: Runtime, name: &'static str, text: &'static str) -> Contender<'static> {
+fn map(runtime: Runtime, clock: Clock, name: &'static str, text: &'static str) -> Contender<'static> {
     let mut handlers = floors::handlers(9);
     handlers.insert("dig".to_owned(), Box::new(Dig));
     let handlers: Arc<HashMap<_, _>> = Arc::new(handlers);
-    turns(runtime, move || {
+    turns(runtime, clock, move || {
         let handlers = handlers.clone();
         async move {
             let mut running = JoinSet::new();
@@ -135,10 +160,10 @@ fn map(runtime: Runtime, name: &'static str, text: &'static str) -> Contender<'s
     })
 }
 
-fn ours(runtime: Runtime, name: &'static str, text: &'static str) -> Contender<'static> {
+fn ours(runtime: Runtime, clock: Clock, name: &'static str, text: &'static str) -> Contender<'static> {
     let mut registry: ToolRegistry = ours::registry(9).with_max_concurrency(CALLS);
     registry.register::<dig>().expect("a tool of another name");
-    turns(runtime, move || {
+    turns(runtime, clock, move || {
         let registry = registry.clone();
         async move {
             let calls = (0..CALLS).map(|_| ToolCall::new("toolu_01", name, text));
@@ -147,19 +172,23 @@ fn ours(runtime: Runtime, name: &'static str, text: &'static str) -> Contender<'
     })
 }
 
-/// Runs turns on the runtime's own threads, by the clock on the wall: it is what two cores are for.
-fn turns<F>(runtime: Runtime, turn: impl Fn() -> F + Clone + Send + 'static) -> Contender<'static>
+/// Runs turns on the runtime's own threads.
+fn turns<F>(
+    runtime: Runtime,
+    clock: Clock,
+    turn: impl Fn() -> F + Clone + Send + 'static,
+) -> Contender<'static>
 where
     F: Future<Output: Send> + Send + 'static,
 {
     Box::new(move |times| {
         let turn = turn.clone();
         let all = runtime.spawn(async move {
-            let began = Instant::now();
+            let began = clock();
             for _ in 0..times {
                 black_box(turn().await);
             }
-            began.elapsed()
+            clock() - began
         });
         runtime.block_on(all).unwrap()
     })
