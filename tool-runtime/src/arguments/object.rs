@@ -101,8 +101,9 @@ impl<'s> Coercer<'s> {
             let Some((key, _)) = members.entries.get(place) else {
                 continue;
             };
-            if object.patterns.iter().any(|(pattern, _)| pattern.is_match(key)) || self.is_known(key, around)
-            {
+            let is_required = object.also_required.iter().any(|name| **name == **key);
+            let has_pattern = || object.patterns.iter().any(|(pattern, _)| pattern.is_match(key));
+            if is_required || has_pattern() || self.is_known(key, around) {
                 continue;
             }
             let folded = fold(key);

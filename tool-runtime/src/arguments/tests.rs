@@ -262,6 +262,13 @@ fn names_are_recognised() {
         told(r#"{"pattern":"a","maxResults":1,"max-results":2}"#).1,
         ["unknown_parameter /maxResults", "unknown_parameter /max-results"]
     );
+    // A name that is required is right as it is, declared or not.
+    let schema = json!({ "type": "object", "properties": { "X": { "type": "integer" } }, "required": ["x"] });
+    let kept = all(Policy::Lenient, &schema, r#"{"x":"2"}"#);
+    assert_eq!(
+        kept,
+        (json!({ "x": "2" }), vec!["unknown_parameter /x".to_owned()])
+    );
     assert_eq!(
         told(r#"{"pattern":"a","pattern":"b"}"#),
         (
