@@ -3,6 +3,7 @@
 //!
 //! `PROPERTIES_LONG=1` tries thirty times as many texts.
 
+mod drawn;
 mod fast;
 mod plain;
 mod probe;
@@ -24,6 +25,14 @@ fn texts() -> usize {
     let long = std::env::var_os("PROPERTIES_LONG").is_some_and(|it| it == "1");
     if long { 3_000 } else { 100 }
 }
+
+/// Random types; `PROPERTIES_LONG=1` draws many more.
+fn drawn_types() -> usize {
+    4 * texts()
+}
+
+/// Texts for each of them.
+const TEXTS: usize = 20;
 
 /// Arguments for a probe; one value in so many is not as it should be.
 fn arguments(random: &mut Random, probe: &Probe, spoils: usize) -> String {

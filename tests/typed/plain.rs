@@ -9,7 +9,7 @@ use tool_runtime::Policy;
 
 use crate::probe::{Probe, Read};
 use crate::spelt::{self, Integers, Rules};
-use crate::{arguments, texts, types};
+use crate::{TEXTS, arguments, drawn, drawn_types, texts, types};
 
 #[test]
 fn strict_reads_what_serde_reads() {
@@ -40,6 +40,34 @@ fn strict_reads_what_serde_reads() {
     let count = |verdict| seen.get(&verdict).copied().unwrap_or(0);
     assert!(count(Verdict::Same) > count(Verdict::BothRefuse), "{seen:?}");
     assert!(count(Verdict::BothRefuse) > texts(), "{seen:?}");
+}
+
+#[test]
+fn the_same_of_random_types() {
+    let mut random = Random::new(14);
+    let mut differences = Vec::new();
+    let mut seen: BTreeMap<Verdict, usize> = BTreeMap::new();
+    for _ in 0..drawn_types() {
+        let (probe, form) = drawn::probe(&mut random);
+        let oracle = jsonschema::validator_for(&probe.schema).expect("the schema is valid");
+        for round in 0..TEXTS {
+            let text = arguments(&mut random, &probe, if round % 2 == 0 { 0 } else { 12 });
+            if !spelt::is_exact(&text) {
+                continue;
+            }
+            let read = probe.read(text.as_str(), Policy::Strict);
+            let verdict = compare(&probe, &oracle, &text, &read);
+            *seen.entry(verdict).or_default() += 1;
+            if verdict == Verdict::Differ {
+                let plain = probe.plain(&text);
+                differences.push(format!(
+                    "{text}\n   strict {read:?}\n   serde {plain:?}\n   of {form:?}"
+                ));
+            }
+        }
+    }
+    let shown = &differences[..differences.len().min(20)];
+    assert!(differences.is_empty(), "{seen:?}:\n{}", shown.join("\n"));
 }
 
 /// What serde cannot be asked, and what it answers in another way for a reason.

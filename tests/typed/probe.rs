@@ -63,6 +63,13 @@ impl Probe {
         let outcome = RUNTIME.with(|runtime| runtime.block_on(self.registry.call(call)));
         let answer = outcome.result.text().filter(|_| !outcome.result.is_error);
         let value = answer.and_then(|answer| answer.split_once(' '));
+        assert_eq!(
+            value.is_none(),
+            !outcome.errors.is_empty(),
+            "{}: {:?}",
+            self.name,
+            outcome.result
+        );
         Read {
             value: value.map(|(_, value)| value.to_owned()),
             is_fast: value.is_some_and(|(reader, _)| reader == FAST),
@@ -87,7 +94,7 @@ thread_local! {
 struct Arguments<T> {
     it: T,
     #[serde(rename = "reader")]
-    _reader: bool,
+    _reader: [bool; 1],
 }
 
 fn listed(outcome: &ToolOutcome, errors: bool) -> Vec<String> {
@@ -102,7 +109,7 @@ fn listed(outcome: &ToolOutcome, errors: bool) -> Vec<String> {
     listed.collect()
 }
 
-/// Tells which of the two ways of reading it came along.
+/// Tells which of the two ways of reading it came along: a list, since there is one way for scalars.
 pub struct Reader(&'static str);
 
 /// What stands for the way without a tree.
@@ -110,16 +117,25 @@ const FAST: &str = "fast";
 
 impl<'de> Deserialize<'de> for Reader {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let reader = std::any::type_name::<D>();
-        bool::deserialize(deserializer)?;
-        match (
+        let [Item(reader)] = <[Item; 1]>::deserialize(deserializer)?;
+        let (by_text, by_tree) = (
             reader.contains("arguments::conformed::"),
             reader.contains("arguments::node::"),
-        ) {
+        );
+        match (by_text, by_tree) {
             (true, false) => Ok(Self(FAST)),
             (false, true) => Ok(Self("tree")),
-            _ => panic!("neither the fast path nor the tree: {reader}"),
+            _ => panic!("neither straight from the text nor by the tree: {reader}"),
         }
+    }
+}
+
+/// Who reads it.
+struct Item(&'static str);
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        bool::deserialize(deserializer).map(|_| Self(std::any::type_name::<D>()))
     }
 }
 
@@ -133,7 +149,7 @@ impl JsonSchema for Reader {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        bool::json_schema(generator)
+        <[bool; 1]>::json_schema(generator)
     }
 }
 

@@ -27,6 +27,13 @@ pub struct Rules<'a> {
 }
 
 impl Rules<'_> {
+    /// Nothing, but what no two writers agree on.
+    pub const NONE: Self = Self {
+        integers: Integers::AsSent,
+        drops_nulls: false,
+        without: &[],
+    };
+
     /// The same JSON, of a key that comes twice only the last.
     pub fn applied(self, text: &str) -> Option<String> {
         self.at("", text)
@@ -65,8 +72,7 @@ impl Rules<'_> {
         let mut written: Vec<(String, String)> = Vec::new();
         for (key, value) in members {
             let path = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
-            let is_null = value.get() == "null";
-            if self.drops_nulls && is_null || self.without.contains(&path.as_str()) {
+            if self.without.contains(&path.as_str()) {
                 continue;
             }
             let value = self.at(&path, value.get())?;
@@ -77,6 +83,7 @@ impl Rules<'_> {
         }
         let written: Option<Vec<String>> = written
             .iter()
+            .filter(|(_, value)| !(self.drops_nulls && value == "null"))
             .map(|(key, value)| Some(format!("{}:{value}", serde_json::to_string(key).ok()?)))
             .collect();
         Some(format!("{{{}}}", written?.join(",")))

@@ -10,10 +10,18 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
-/// Text of any JSON.
-#[derive(Debug, serde::Deserialize)]
+use crate::spelt::Rules;
+
+/// Text of any JSON. It comes as it was sent, or as a tree writes it, without space.
+#[derive(serde::Deserialize)]
 #[serde(transparent)]
 pub struct Raw(Box<RawValue>);
+
+impl fmt::Debug for Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&Rules::NONE.applied(self.0.get()).unwrap_or_default())
+    }
+}
 
 /// A string that has to be a piece of the text.
 #[derive(Debug)]

@@ -57,7 +57,7 @@ struct Many {
     eighth: Option<External>,
     ninth: Option<Tree>,
     #[serde(rename = "reader")]
-    _reader: bool,
+    _reader: [bool; 1],
     last: Option<Value>,
 }
 
@@ -118,7 +118,7 @@ struct Limited {
     title: Option<String>,
     strict: Option<Vec<i32>>,
     #[serde(rename = "reader")]
-    _reader: bool,
+    _reader: [bool; 1],
 }
 
 fn half() -> f32 {
@@ -137,7 +137,7 @@ async fn reader_alone(
 #[derive(Deserialize)]
 struct Alone {
     #[serde(rename = "reader")]
-    _reader: bool,
+    _reader: [bool; 1],
 }
 
 pub fn probes() -> Vec<Probe> {
