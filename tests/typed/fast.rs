@@ -98,6 +98,31 @@ fn the_same_of_random_types() {
     );
 }
 
+/// `serde_json` 1.0.154 cuts the first byte off a key that should be a boolean.
+#[test]
+fn keys_that_would_be_cut_in_a_letter_are_left_to_the_tree() {
+    let probes = types::probes();
+    let probe = |name| {
+        probes
+            .iter()
+            .find(|probe| probe.name == name)
+            .expect("it is there")
+    };
+    for (key, is_fast) in [("a", true), ("aé", true), ("é", false), ("🦀", false)] {
+        let text = format!(r#"{{"it":{{"{key}":1.5}},"reader":[true]}}"#);
+        for name in ["floats_by_name", "a_value"] {
+            assert_eq!(
+                probe(name).read(text.as_str(), Policy::Lenient).is_fast,
+                is_fast,
+                "{name}: {key}"
+            );
+        }
+        let text = format!(r#"{{"it":{{"by_boolean":{{"{key}":1}},"by_number":{{}}}},"reader":[true]}}"#);
+        let refused = probe("switches").read(text.as_str(), Policy::Lenient).errors;
+        assert_eq!(refused, [format!("invalid_value at /it/by_boolean/{key}")]);
+    }
+}
+
 /// What differs, from text as from a value, however lenient.
 fn in_all_ways(probe: &Probe, text: String, seen: &mut Seen) -> Vec<String> {
     let mut differences = Vec::new();
