@@ -1,7 +1,7 @@
 //! Rust types of every form, each as a parameter: what is read straight from the text is what the tree makes of it, and
 //! what is read strictly is what serde alone reads.
 //!
-//! `PROPERTIES_LONG=1` tries thirty times as many texts.
+//! `PROPERTIES_LONG=1` tries fifty times as many texts.
 
 mod drawn;
 mod fast;
@@ -23,12 +23,12 @@ use texts::Writer;
 /// Texts per type; `PROPERTIES_LONG=1` tries many more.
 fn texts() -> usize {
     let long = std::env::var_os("PROPERTIES_LONG").is_some_and(|it| it == "1");
-    if long { 3_000 } else { 100 }
+    if long { 3_000 } else { 60 }
 }
 
 /// Random types; `PROPERTIES_LONG=1` draws many more.
 fn drawn_types() -> usize {
-    4 * texts()
+    3 * texts()
 }
 
 /// Texts for each of them.

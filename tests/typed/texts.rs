@@ -108,7 +108,7 @@ impl<'a> Writer<'a> {
 
     fn number(&mut self, schema: &Map<String, Value>) -> String {
         let bound = |keyword: &str| schema.get(keyword).map(Value::to_string);
-        match self.random.below(8) {
+        match self.random.below(9) {
             0 => bound("minimum").unwrap_or_else(|| "0".to_owned()),
             1 => bound("maximum").unwrap_or_else(|| "-1".to_owned()),
             2 => (*self.random.pick(&NUMBERS)).to_owned(),
@@ -122,6 +122,12 @@ impl<'a> Writer<'a> {
                 self.random.between(-99, 99),
                 self.random.between(-30, 30)
             ),
+            // As many digits as a float holds, and one more or less.
+            6 => {
+                let digits = 1_000_000_000_000_000 + self.random.draw() % 99_000_000_000_000_000;
+                let (whole, fraction) = (digits / 1_000_000, digits % 1_000_000);
+                format!("{whole}.{fraction:06}e{}", self.random.between(-24, 24))
+            }
             _ => format!("{}.{}", self.random.below(4), self.random.below(100)),
         }
     }

@@ -198,6 +198,15 @@ impl TryFrom<String> for Short {
     }
 }
 
+/// A map whose schema says less than its keys are.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Switches {
+    #[schemars(with = "BTreeMap<String, u8>")]
+    by_boolean: BTreeMap<bool, u8>,
+    #[schemars(with = "BTreeMap<String, u8>")]
+    by_number: BTreeMap<i32, u8>,
+}
+
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Everything {
     point: Point,
@@ -237,6 +246,7 @@ probes! {
     limited: Limited;
     from_another: From16;
     tried: Short;
+    switches: Switches;
     everything: Everything;
     much: Vec<Everything>;
 }
