@@ -5,7 +5,7 @@
 pub struct Random {
     state: u64,
     /// What is drawn first.
-    choices: std::vec::IntoIter<u8>,
+    choices: std::collections::VecDeque<u8>,
 }
 
 impl Random {
@@ -13,7 +13,7 @@ impl Random {
     pub fn new(seed: u64) -> Self {
         Self {
             state: seed,
-            choices: Vec::new().into_iter(),
+            choices: [].into(),
         }
     }
 
@@ -27,7 +27,7 @@ impl Random {
 
     /// Any number.
     pub fn draw(&mut self) -> u64 {
-        if let Some(choice) = self.choices.next() {
+        if let Some(choice) = self.choices.pop_front() {
             return choice.into();
         }
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
