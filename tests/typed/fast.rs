@@ -98,9 +98,9 @@ fn the_same_of_random_types() {
     );
 }
 
-/// `serde_json` 1.0.154 cuts the first byte off a key that should be a boolean.
+/// `serde_json` 1.0.154 cuts the first byte off a key that should be a boolean, be the rest UTF-8 or not.
 #[test]
-fn keys_that_would_be_cut_in_a_letter_are_left_to_the_tree() {
+fn keys_that_are_no_booleans_are_refused_whole() {
     let probes = types::probes();
     let probe = |name| {
         probes
@@ -108,12 +108,11 @@ fn keys_that_would_be_cut_in_a_letter_are_left_to_the_tree() {
             .find(|probe| probe.name == name)
             .expect("it is there")
     };
-    for (key, is_fast) in [("a", true), ("aé", true), ("é", false), ("🦀", false)] {
+    for key in ["a", "aé", "é", "🦀"] {
         let text = format!(r#"{{"it":{{"{key}":1.5}},"reader":[true]}}"#);
         for name in ["floats_by_name", "a_value"] {
-            assert_eq!(
+            assert!(
                 probe(name).read(text.as_str(), Policy::Lenient).is_fast,
-                is_fast,
                 "{name}: {key}"
             );
         }

@@ -63,8 +63,7 @@ impl<'s, 't> Keys<'s, 't> {
     /// Whose value stands behind a key; `None` when the key should not be there.
     pub(super) fn next(&mut self, key: &'t str) -> Option<Owner> {
         let Some(object) = self.object else {
-            let may_be = !self.is_root && is_safe(key) && self.others.insert(key);
-            return may_be.then_some(Owner::Anybody);
+            return (!self.is_root && self.others.insert(key)).then_some(Owner::Anybody);
         };
         if let Some(place) = object.position(key, self.expected) {
             return self.take(object, place);
@@ -75,7 +74,7 @@ impl<'s, 't> Keys<'s, 't> {
             Rest::Any => Owner::Anybody,
             Rest::Of(form) => Owner::Other(form),
         };
-        (is_safe(key) && self.others.insert(key)).then_some(owner)
+        self.others.insert(key).then_some(owner)
     }
 
     fn take(&mut self, object: &'s Object, place: usize) -> Option<Owner> {
@@ -99,12 +98,6 @@ impl<'s, 't> Keys<'s, 't> {
         let count = u64::from(self.seen.count_ones()) + self.others.len();
         object.min.is_none_or(|min| min <= count) && object.max.is_none_or(|max| count <= max)
     }
-}
-
-/// Whether `serde_json` may be asked for the key as whatever type. As a boolean, it would cut the first byte off (1.0.154
-/// does) and make text of the rest, be it UTF-8 or not.
-fn is_safe(key: &str) -> bool {
-    key.bytes().next().is_none_or(|first| first.is_ascii())
 }
 
 /// The keys that no property has: each may come once.
