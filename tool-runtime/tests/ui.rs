@@ -3,6 +3,9 @@
 //! The texts are those of one compiler, [`COMPILER`]; with another, the comparison is ignored, and says so. With
 //! `UI_TESTS=required` in the environment it fails instead: where that compiler is there on purpose.
 //!
+//! A future that is not `Send` is reported in rustc's own words (`return/not_send.rs`, `return/guard_over_an_await.rs`): they name the
+//! value and the `await`. A text of ours, `on_unimplemented` at a trait that stands for `Send`, would take their place.
+//!
 //! `TRYBUILD=overwrite cargo test -p tool-runtime --test ui` writes the expectations anew.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
