@@ -21,7 +21,7 @@ impl Random {
     pub fn of(choices: &[u8]) -> Self {
         Self {
             state: 0,
-            choices: Vec::from(choices).into_iter(),
+            choices: Vec::from(choices).into(),
         }
     }
 
