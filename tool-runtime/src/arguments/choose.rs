@@ -195,18 +195,29 @@ impl<'s> Coercer<'s> {
         if rest.is_empty() {
             return Choice::Fits(first);
         }
-        // Ways that lead to the same value are one way; keys that are left out in the end are no part of it.
-        let keeps = std::mem::replace(&mut self.keeps_unknown, true);
-        let reading = self.reading(node, first, at, around);
-        let same = rest
-            .into_iter()
-            .all(|other| self.reading(node, other, at, around) == reading);
-        self.keeps_unknown = keeps;
-        if same {
+        if self.all_lead_to_one(node, first, &rest, at, around) {
             Choice::Fits(first)
         } else {
             Choice::Several
         }
+    }
+
+    /// Ways that lead to the same value are one way; keys that are left out in the end are no part of it.
+    fn all_lead_to_one(
+        &mut self,
+        node: &Node<'_>,
+        first: Trial,
+        rest: &[Trial],
+        at: &Path<'_>,
+        around: Around,
+    ) -> bool {
+        let keeps = std::mem::replace(&mut self.keeps_unknown, true);
+        let reading = self.reading(node, first, at, around);
+        let same = rest
+            .iter()
+            .all(|other| self.reading(node, *other, at, around) == reading);
+        self.keeps_unknown = keeps;
+        same
     }
 
     /// The first two that JSON Schema takes the value for: a second one breaks its `oneOf`, where leniently the first
