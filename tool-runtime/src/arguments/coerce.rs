@@ -316,9 +316,10 @@ impl<'s> Coercer<'s> {
         }
         let mut changes = false;
         let found = self.tally(|this| {
-            changes = parts
-                .iter()
-                .any(|part| this.fit(node, *part, at, around).is_some());
+            changes = parts.iter().any(|part| {
+                this.fit(node, *part, at, around)
+                    .is_some_and(|again| again != *node)
+            });
         });
         self.agreeing = false;
         !changes && found.is_none_or(|found| found.errors == 0)

@@ -1,5 +1,7 @@
 //! `anyOf` and `oneOf`, made as plain as they can be: `null` apart, constants together, siblings moved inside.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::check::{SchemaError, is_annotation};
@@ -29,7 +31,7 @@ pub(super) fn read(
     for branch in branches {
         union.add(compiler, branch, &siblings)?;
     }
-    union.join_constants();
+    union.join_constants(exclusive);
     if !siblings.is_empty() && !union.take_in(&siblings) {
         let keyword = if exclusive { "oneOf" } else { "anyOf" };
         let branches = Value::Object(
@@ -81,8 +83,8 @@ impl Branches {
         Ok(())
     }
 
-    /// `[{const: a}, {const: b}]` is `{enum: [a, b]}`.
-    fn join_constants(&mut self) {
+    /// `[{const: a}, {const: b}]` is `{enum: [a, b]}`, if none comes twice where exactly one may fit.
+    fn join_constants(&mut self, exclusive: bool) {
         let constants = |branch: &Branch| branch.flat.as_ref().and_then(constants);
         let all: Vec<Value> = self.branches.iter().filter_map(constants).flatten().collect();
         let Some(first) = self
@@ -92,7 +94,9 @@ impl Branches {
         else {
             return;
         };
-        if self.branches.iter().filter_map(constants).count() < 2 {
+        let mut seen = HashSet::new();
+        let is_twice = |value: &Value| !seen.insert(value.as_str().unwrap_or_default().to_owned());
+        if self.branches.iter().filter_map(constants).count() < 2 || (exclusive && all.iter().any(is_twice)) {
             return;
         }
         let schema = json!({ "type": "string", "enum": all });
