@@ -119,7 +119,7 @@ const RMCP: Contestant = Contestant {
     dependencies: "rmcp = \"=3.9.0\"\nschemars = \"1\"\nserde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\n",
     before: "use rmcp::{ServerHandler, tool_router};\n#[allow(unused_imports)]\nuse {args::*, rmcp::{handler::server::wrapper::Parameters, tool}};\n\
              #[allow(dead_code)]\nfn yes() -> bool { true }\n#[allow(dead_code)]\nfn hundred() -> i64 { 100 }\n\
-             #[derive(Clone)]\nstruct Files;\nimpl ServerHandler for Files {}\n#[tool_router]\nimpl Files {",
+             #[derive(Clone)]\nstruct Files;\nimpl ServerHandler for Files {}\n#[tool_router(allow_empty)]\nimpl Files {",
     tool: r#"
     /// Search files of kind №.
     #[tool]
@@ -150,7 +150,7 @@ pub struct Args№ {
 
 const SWIFTIDE: Contestant = Contestant {
     name: "swiftide",
-    dependencies: "swiftide = \"=0.32.1\"\n",
+    dependencies: "swiftide = \"=0.32.1\"\nserde = { version = \"1\", features = [\"derive\"] }\n",
     before: "use swiftide::chat_completion::Tool;\n#[allow(unused_imports)]\n\
              use swiftide::{chat_completion::{ToolOutput, errors::ToolError}, traits::AgentContext};",
     tool: r#"
