@@ -26,7 +26,7 @@ impl Contestant {
         let [begin, register, end] = self.main;
         let (before, after) = (self.before, self.after);
         let (tool, register) = (each(self.tool), each(register));
-        format!("{before}\n{BODY}\n{tool}\n{after}\nfn main() {{\n{begin}\n{register}\n{end}\n}}\n")
+        format!("{BODY}\n{before}\n{tool}\n{after}\nfn main() {{\n{begin}\n{register}\n{end}\n}}\n")
     }
 }
 
