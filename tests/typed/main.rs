@@ -5,6 +5,7 @@
 
 mod drawn;
 mod fast;
+mod odd;
 mod plain;
 mod probe;
 mod spelt;

@@ -3,6 +3,8 @@
 use serde_json::{Map, Value, json};
 use tests::random::Random;
 
+use crate::odd::{INTEGERS, KEYS, NUMBER_KEYS, NUMBERS, TEXTS};
+
 /// Writes texts for one schema.
 pub struct Writer<'a> {
     random: &'a mut Random,
@@ -320,85 +322,3 @@ fn merge(whole: &mut Map<String, Value>, part: Map<String, Value>) {
         }
     }
 }
-
-const INTEGERS: [&str; 13] = [
-    "0",
-    "1",
-    "255",
-    "-129",
-    "32768",
-    "2147483648",
-    "9007199254740993",
-    "9223372036854775807",
-    "-9223372036854775808",
-    "9223372036854775808",
-    "18446744073709551615",
-    "18446744073709551616",
-    "-170141183460469231731687303715884105728",
-];
-
-const NUMBERS: [&str; 14] = [
-    "-0",
-    "-0.0",
-    "0.1",
-    "1E5",
-    "1e-7",
-    "2.50",
-    "1e39",
-    "3.4028235e38",
-    "3.4028236e38",
-    "1.7976931348623157e308",
-    "1e400",
-    "5e-324",
-    "0.30000000000000004",
-    "16777217",
-];
-
-const TEXTS: [&str; 20] = [
-    "",
-    "a",
-    "b",
-    "é",
-    "名",
-    "\"",
-    "\n",
-    "🦀",
-    "\0",
-    "\\u0041",
-    "be",
-    "cab",
-    "42",
-    "1.5",
-    "true",
-    "null",
-    "[1]",
-    "{\"a\":1}",
-    "a longer text, with \"quotes\" and a \\ in it",
-    "$serde_json::private::RawValue",
-];
-
-const KEYS: [&str; 12] = [
-    "a",
-    "b",
-    "x",
-    "é",
-    "1",
-    "-4",
-    "true",
-    "small",
-    "large",
-    "a key",
-    "\"quoted\"",
-    "$serde_json::private::Number",
-];
-
-const NUMBER_KEYS: [&str; 8] = [
-    "0",
-    "1",
-    "-4",
-    "255",
-    "256",
-    "07",
-    "9223372036854775807",
-    "340282366920938463463374607431768211455",
-];
