@@ -34,8 +34,8 @@ pub trait Lookup<'de> {
     /// A member's value.
     type Value: Deserializer<'de>;
 
-    /// The value of the member of that name, which is likely in that place among those that are declared.
-    fn value(&self, name: &str, place: usize) -> Option<Self::Value>;
+    /// The value of the member for the parameter of that name and in that place.
+    fn value(&self, name: &str, parameter: usize) -> Option<Self::Value>;
 }
 
 /// A declared parameter: a [`Param`].

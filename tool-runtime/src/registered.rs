@@ -73,7 +73,8 @@ impl RegisteredTool {
         let name = ToolName::parse(declaration.name)?;
         has_states(&name, &declaration, states)?;
         let mut definition = declaration.marked_definition();
-        let shape = compile(&name, &definition)?;
+        let mut shape = compile(&name, &definition)?;
+        shape.set_parameters(declaration.params.iter().map(|param| param.name));
         params_are_sound(&name, &declaration, &shape)?;
         examples_fit(&name, &definition, &shape)?;
         marks::strip(&mut definition.input_schema);

@@ -60,7 +60,7 @@ pub(crate) fn read<P: Params>(
     let mut members = exact::Members::default();
     let tree;
     let sent = match exact::look(shape, input, &mut members) {
-        Some(Conforming::ByMembers) => Some(Sent::Members(&members)),
+        Some(Conforming::ByMembers) => Some(Sent::Members(shape, &members)),
         Some(Conforming::AsTree) => {
             tree = as_sent(input);
             tree.as_ref().map(Sent::Tree)
@@ -184,16 +184,17 @@ fn fit<'a>(shape: &Shape, input: Input<'a>, policy: Policy, keeps_unknown: bool)
 
 /// The arguments, as parameters look them up.
 enum Sent<'a> {
-    Members(&'a exact::Members<'a>),
+    Members(&'a Shape, &'a exact::Members<'a>),
     Tree(&'a Members<'a>),
 }
 
 impl<'a> Lookup<'a> for Sent<'a> {
     type Value = Member<'a>;
 
-    fn value(&self, name: &str, place: usize) -> Option<Member<'a>> {
+    #[inline]
+    fn value(&self, name: &str, parameter: usize) -> Option<Member<'a>> {
         match self {
-            Self::Members(members) => members.get(name, place),
+            Self::Members(shape, members) => members.get(shape.place_of(parameter)?),
             Self::Tree(members) => members.get(name).map(Member::Tree),
         }
     }

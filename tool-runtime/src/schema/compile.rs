@@ -13,7 +13,6 @@ use super::compiler::{Compiler, Flat};
 use super::shape::{Form, FormId, Kind, List, Object, Parts, Plain, Property, Rest, Shape, fold};
 use super::types::Types;
 use super::{limits, marks, settle};
-use crate::repair::plain;
 
 /// A shape, and what of its schema it does not enforce.
 #[derive(Debug, Clone)]
@@ -216,7 +215,7 @@ impl Compiler<'_> {
             let schema = with_patterns(name, schema, &patterns);
             object.properties.push(Property {
                 name: name.as_str().into(),
-                is_written_as_is: plain(name.as_bytes()) == name.len(),
+                written: format!("{}:", Value::from(name.as_str())).into(),
                 folded: fold(name),
                 form: self.request(&schema)?,
                 required: required.contains(&name.as_str()),

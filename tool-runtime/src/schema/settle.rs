@@ -8,7 +8,7 @@ use super::types::Types;
 
 /// Works out the types of composite forms, how their alternatives are told apart, and which keys they know.
 pub(super) fn settle(forms: Vec<Form>) -> Result<Shape, SchemaError> {
-    let mut shape = Shape { forms };
+    let mut shape = Shape::new(forms);
     let mut done = vec![State::Open; shape.forms.len()];
     for id in shape.ids() {
         shape.settle_types(id, &mut done, 0)?;

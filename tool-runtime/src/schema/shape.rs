@@ -16,6 +16,8 @@ use super::types::Types;
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(super) forms: Vec<Form>,
+    /// Of a tool's parameters, in their order: the place of each among the properties of the arguments.
+    parameters: Vec<usize>,
 }
 
 /// The number of a [`Form`] in its [`Shape`].
@@ -33,12 +35,35 @@ impl Shape {
         self.forms.get(id.0 as usize).unwrap_or(&Form::ANY)
     }
 
+    pub(super) fn new(forms: Vec<Form>) -> Self {
+        Self {
+            forms,
+            parameters: Vec::new(),
+        }
+    }
+
+    /// Tells which parameters a function has; one that the host supplies has no property.
+    pub(crate) fn set_parameters<'p>(&mut self, names: impl Iterator<Item = &'p str>) {
+        let properties = self.properties();
+        let place = |name: &str| properties.iter().position(|property| *property.name == *name);
+        self.parameters = names.map(|name| place(name).unwrap_or(usize::MAX)).collect();
+    }
+
+    /// The place of a parameter among the properties of the arguments.
+    pub(crate) fn place_of(&self, parameter: usize) -> Option<usize> {
+        self.parameters.get(parameter).copied()
+    }
+
+    /// The properties of the arguments as a whole.
+    pub(crate) fn properties(&self) -> &[Property] {
+        let plain = self.form(FormId::ROOT).plain();
+        let object = plain.and_then(|plain| plain.object.as_ref());
+        object.map_or(&[], |object| &object.properties)
+    }
+
     /// Where in the order of the declared parameters a place in the arguments is; what is none of them comes last.
     pub(crate) fn rank(&self, path: &str) -> usize {
-        let declared = match &self.form(FormId::ROOT).kind {
-            Kind::Plain(plain) => plain.object.as_ref().map_or(&[][..], |object| &object.properties),
-            _ => &[],
-        };
+        let declared = self.properties();
         let holds = |property: &Property| pointer::meet(path, &pointer::join("", &property.name));
         declared.iter().position(holds).unwrap_or(declared.len())
     }
@@ -248,8 +273,8 @@ pub(crate) struct Object {
 #[derive(Debug, Clone)]
 pub(crate) struct Property {
     pub(crate) name: Box<str>,
-    /// Whether JSON writes the name as it is, without an escape.
-    pub(crate) is_written_as_is: bool,
+    /// The name and the colon behind it, as JSON mostly has them: `"name":`.
+    pub(crate) written: Box<str>,
     /// The name without case, `_` and `-` (see [`fold`]).
     pub(crate) folded: Box<str>,
     pub(crate) form: FormId,

@@ -49,13 +49,15 @@ impl<'s, 't> Keys<'s, 't> {
         })
     }
 
-    /// The name that most likely comes next.
+    /// The key that most likely comes next, as it is written.
+    #[inline]
     pub(super) fn expected(&self) -> Option<&'s str> {
         let property = self.object?.properties.get(self.expected)?;
-        property.is_written_as_is.then_some(&property.name)
+        Some(&property.written)
     }
 
     /// Takes the expected one.
+    #[inline]
     pub(super) fn take_expected(&mut self) -> Option<Owner> {
         self.take(self.object?, self.expected)
     }

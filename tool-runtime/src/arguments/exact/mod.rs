@@ -14,12 +14,10 @@ mod value;
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
-use self::value::Came;
 use super::conformed::Conformed;
 use super::member::Member;
 use crate::call::Input;
 use crate::schema::Shape;
-use crate::schema::shape::{FormId, Object, Property};
 
 /// How arguments that conform to the letter are to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,72 +29,45 @@ pub(super) enum Conforming {
 }
 
 /// Looks at the arguments; `None` when somebody has to look closer.
-pub(super) fn look<'a>(shape: &'a Shape, input: Input<'a>, members: &mut Members<'a>) -> Option<Conforming> {
-    members.properties = parameters(shape)?;
+pub(super) fn look<'a>(shape: &Shape, input: Input<'a>, members: &mut Members<'a>) -> Option<Conforming> {
     match input {
         Input::Text(text) => {
-            walk::arguments(shape, text, &mut |place, member| members.set(place, member))?;
+            walk::arguments(shape, text, members)?;
+            Some(Conforming::ByMembers)
         }
-        Input::Value(value) => {
-            let mut has_parts = false;
-            value::arguments(shape, value, &mut |place, member| match member {
-                Came::Scalar(member) => members.set(place, member),
-                Came::Parts => has_parts = true,
-            })?;
-            if has_parts {
-                return Some(Conforming::AsTree);
-            }
-        }
-        Input::Bytes(_) => return None,
-    }
-    Some(Conforming::ByMembers)
-}
-
-/// The arguments as a map, if they conform to the letter.
-pub(super) fn map(shape: &Shape, input: Input<'_>) -> Option<Map<String, Value>> {
-    match input {
-        Input::Text(text) => {
-            walk::arguments(shape, text, &mut |_, _| ())?;
-            Map::deserialize(&mut Conformed::new(text)).ok()
-        }
-        Input::Value(value) => {
-            value::arguments(shape, value, &mut |_, _| ())?;
-            value.as_object().cloned()
-        }
+        Input::Value(value) => value::arguments(shape, value, members),
         Input::Bytes(_) => None,
     }
 }
 
-/// What came for each declared parameter.
-#[derive(Debug, Default)]
-pub(super) struct Members<'a> {
-    properties: &'a [Property],
-    came: [Option<Member<'a>>; MOST],
+/// The arguments as a map, if they conform to the letter.
+pub(super) fn map(shape: &Shape, input: Input<'_>) -> Option<Map<String, Value>> {
+    look(shape, input, &mut Members::default())?;
+    match input {
+        Input::Text(text) => Map::deserialize(&mut Conformed::new(text)).ok(),
+        Input::Value(value) => value.as_object().cloned(),
+        Input::Bytes(_) => None,
+    }
 }
+
+/// What came for the properties of the arguments as a whole, as far as there are parameters for them.
+#[derive(Debug, Default)]
+pub(super) struct Members<'a>([Option<Member<'a>>; MOST]);
 
 /// As many parameters as a function can have.
 const MOST: usize = 16;
 
-fn parameters(shape: &Shape) -> Option<&[Property]> {
-    let object = shape.form(FormId::ROOT).plain()?.object.as_ref();
-    let properties = object.map_or(&[][..], |object: &Object| &object.properties);
-    (properties.len() <= MOST).then_some(properties)
-}
-
 impl<'a> Members<'a> {
+    #[inline]
     fn set(&mut self, place: usize, member: Member<'a>) {
-        if let Some(slot) = self.came.get_mut(place) {
+        if let Some(slot) = self.0.get_mut(place) {
             *slot = Some(member);
         }
     }
 
-    /// What came for the parameter of that name; parameters are mostly asked for in declared order.
-    pub(super) fn get(&self, name: &str, guess: usize) -> Option<Member<'a>> {
-        let is_it = |property: &&Property| *property.name == *name;
-        let place = match self.properties.get(guess).filter(is_it) {
-            Some(_) => guess,
-            None => self.properties.iter().position(|property| is_it(&property))?,
-        };
-        *self.came.get(place)?
+    /// What came for the property in that place.
+    #[inline]
+    pub(super) fn get(&self, place: usize) -> Option<Member<'a>> {
+        *self.0.get(place)?
     }
 }

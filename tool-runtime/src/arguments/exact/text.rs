@@ -61,21 +61,12 @@ impl<'t> Text<'t> {
         (self.next()? == byte).then_some(())
     }
 
-    /// Goes on if these bytes are next.
-    pub(super) fn word(&mut self, word: &[u8]) -> Option<()> {
-        self.rest().starts_with(word).then(|| self.at += word.len())
-    }
-
-    /// Goes on if a string literal is next that is this name as it stands; there is nothing to escape in the name.
+    /// Goes on if this is next.
     #[inline]
-    pub(super) fn is_name(&mut self, name: &str) -> bool {
-        let end = self.at + 1 + name.len();
-        let bytes = self.text.as_bytes();
-        let is_it = bytes.get(self.at) == Some(&b'"')
-            && bytes.get(end) == Some(&b'"')
-            && bytes.get(self.at + 1..end) == Some(name.as_bytes());
+    pub(super) fn is(&mut self, text: &str) -> bool {
+        let is_it = self.rest().starts_with(text.as_bytes());
         if is_it {
-            self.at = end + 1;
+            self.at += text.len();
         }
         is_it
     }
@@ -158,6 +149,7 @@ impl<'t> Text<'t> {
         self.text.get(start..self.at)
     }
 
+    #[inline]
     fn digits(&mut self) -> Option<usize> {
         let start = self.at;
         while let Some(b'0'..=b'9') = self.peek() {
@@ -166,6 +158,7 @@ impl<'t> Text<'t> {
         (self.at > start).then_some(self.at - start)
     }
 
+    #[inline]
     fn rest(&self) -> &'t [u8] {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }

@@ -5,28 +5,32 @@ use serde_json::{Map, Number, Value};
 use super::conform;
 use super::keys::{Keys, Owner};
 use super::walk::item;
+use super::{Conforming, Members};
 use crate::arguments::member::Member;
 use crate::depth;
 use crate::schema::shape::{Form, FormId, Shape};
 
-/// Looks at the arguments as a whole; `keep` is told what came for the declared property in each place.
+/// Looks at the arguments as a whole; the scalars among the parameters are kept.
 pub(super) fn arguments<'v>(
     shape: &Shape,
     value: &'v Value,
-    keep: &mut dyn FnMut(usize, Came<'v>),
-) -> Option<()> {
+    members: &mut Members<'v>,
+) -> Option<Conforming> {
     let walk = Walk { shape };
-    walk.object(
-        shape.form(FormId::ROOT),
-        value.as_object()?,
-        depth::MOST,
-        true,
-        keep,
-    )
+    let mut keys = Keys::new(shape.form(FormId::ROOT), true)?;
+    let mut conforming = Conforming::ByMembers;
+    for (key, value) in value.as_object()? {
+        match walk.entry(&mut keys, key, value, depth::MOST)? {
+            (Owner::Property(place, _), Came::Scalar(member)) => members.set(place, member),
+            (_, Came::Scalar(_)) => {}
+            (_, Came::Parts) => conforming = Conforming::AsTree,
+        }
+    }
+    keys.are_complete().then_some(conforming)
 }
 
-/// What came for a property.
-pub(super) enum Came<'v> {
+/// What came behind a key.
+enum Came<'v> {
     Scalar(Member<'v>),
     /// A value with parts of its own.
     Parts,
@@ -49,36 +53,34 @@ impl<'s> Walk<'s> {
                 return Some(Came::Parts);
             }
             Value::Object(map) => {
-                self.object(form, map, levels.checked_sub(1)?, false, &mut |_, _| ())?;
+                self.object(form, map, levels.checked_sub(1)?)?;
                 return Some(Came::Parts);
             }
         };
         Some(Came::Scalar(scalar))
     }
 
-    fn object<'v>(
-        &self,
-        form: &'s Form,
-        map: &'v Map<String, Value>,
-        levels: usize,
-        is_root: bool,
-        keep: &mut dyn FnMut(usize, Came<'v>),
-    ) -> Option<()> {
-        let mut keys = Keys::new(form, is_root)?;
+    fn object(&self, form: &'s Form, map: &Map<String, Value>, levels: usize) -> Option<()> {
+        let mut keys = Keys::new(form, false)?;
         for (key, value) in map {
-            match keys.next(key)? {
-                Owner::Property(place, form) => {
-                    keep(place, self.value(self.shape.form(form), value, levels)?);
-                }
-                Owner::Other(form) => {
-                    self.value(self.shape.form(form), value, levels)?;
-                }
-                Owner::Anybody => {
-                    self.value(&Form::ANY, value, levels)?;
-                }
-            }
+            self.entry(&mut keys, key, value, levels)?;
         }
         keys.are_complete().then_some(())
+    }
+
+    fn entry<'v>(
+        &self,
+        keys: &mut Keys<'s, 'v>,
+        key: &'v str,
+        value: &'v Value,
+        levels: usize,
+    ) -> Option<(Owner, Came<'v>)> {
+        let owner = keys.next(key)?;
+        let form = match owner {
+            Owner::Property(_, form) | Owner::Other(form) => self.shape.form(form),
+            Owner::Anybody => &Form::ANY,
+        };
+        Some((owner, self.value(form, value, levels)?))
     }
 
     fn list(&self, form: &'s Form, items: &[Value], levels: usize) -> Option<()> {

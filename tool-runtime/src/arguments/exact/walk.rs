@@ -1,5 +1,6 @@
 //! Text against a shape: whether all of it conforms to the letter, and what came for each parameter.
 
+use super::Members;
 use super::conform;
 use super::keys::{Keys, Owner};
 use super::text::{Literal, Number, Text};
@@ -8,12 +9,8 @@ use crate::depth;
 use crate::schema::shape::{Alternatives, Form, FormId, Kind, List, Rest, Shape, Tag};
 use crate::schema::types::Types;
 
-/// Looks at the arguments as a whole; `keep` is told what came for the declared property in each place.
-pub(super) fn arguments<'t>(
-    shape: &Shape,
-    text: &'t str,
-    keep: &mut dyn FnMut(usize, Member<'t>),
-) -> Option<()> {
+/// Looks at the arguments as a whole; what came for each parameter is kept.
+pub(super) fn arguments<'t>(shape: &Shape, text: &'t str, members: &mut Members<'t>) -> Option<()> {
     let mut walk = Walk {
         shape,
         text: Text::new(text),
@@ -24,7 +21,7 @@ pub(super) fn arguments<'t>(
     if walk.text.peek()? != b'{' {
         return None;
     }
-    walk.object(shape.form(FormId::ROOT), true, keep)?;
+    walk.object(shape.form(FormId::ROOT), Some(members))?;
     walk.text.space();
     (walk.text.at == walk.text.len()).then_some(())
 }
@@ -56,11 +53,11 @@ impl<'s, 't> Walk<'s, 't> {
                     escaped(form, self.text.since(start)?)
                 }
             }
-            b'{' => self.whole(|walk| walk.object(form, false, &mut |_, _| ())),
+            b'{' => self.whole(|walk| walk.object(form, None)),
             b'[' => self.whole(|walk| walk.list(form)),
-            b't' => self.word(b"true", Member::Bool(true), conform::boolean(form)),
-            b'f' => self.word(b"false", Member::Bool(false), conform::boolean(form)),
-            b'n' => self.word(b"null", Member::Null, conform::null(form)),
+            b't' => self.word("true", Member::Bool(true), conform::boolean(form)),
+            b'f' => self.word("false", Member::Bool(false), conform::boolean(form)),
+            b'n' => self.word("null", Member::Null, conform::null(form)),
             _ => {
                 let number = self.text.number()?;
                 self::number(form, number)
@@ -68,9 +65,8 @@ impl<'s, 't> Walk<'s, 't> {
         }
     }
 
-    fn word(&mut self, word: &[u8], member: Member<'t>, conforms: bool) -> Option<Member<'t>> {
-        self.text.word(word).filter(|()| conforms)?;
-        Some(member)
+    fn word(&mut self, word: &str, member: Member<'t>, conforms: bool) -> Option<Member<'t>> {
+        (self.text.is(word) && conforms).then_some(member)
     }
 
     /// A value with parts of its own, as its type will read it.
@@ -82,13 +78,9 @@ impl<'s, 't> Walk<'s, 't> {
         self.text.since(start).map(Member::Json)
     }
 
-    fn object(
-        &mut self,
-        form: &'s Form,
-        is_root: bool,
-        keep: &mut dyn FnMut(usize, Member<'t>),
-    ) -> Option<()> {
-        let mut keys = Keys::new(form, is_root)?;
+    /// An object; those of the arguments as a whole are kept.
+    fn object(&mut self, form: &'s Form, mut members: Option<&mut Members<'t>>) -> Option<()> {
+        let mut keys = Keys::new(form, members.is_some())?;
         self.text.skip(b'{')?;
         self.text.space();
         if self.text.peek()? == b'}' {
@@ -98,10 +90,13 @@ impl<'s, 't> Walk<'s, 't> {
         loop {
             let owner = self.key(&mut keys)?;
             self.text.space();
-            self.text.skip(b':')?;
-            self.text.space();
             match owner {
-                Owner::Property(place, form) => keep(place, self.value(self.shape.form(form))?),
+                Owner::Property(place, form) => {
+                    let member = self.value(self.shape.form(form))?;
+                    if let Some(members) = &mut members {
+                        members.set(place, member);
+                    }
+                }
                 Owner::Other(form) => {
                     self.value(self.shape.form(form))?;
                 }
@@ -118,14 +113,19 @@ impl<'s, 't> Walk<'s, 't> {
         }
     }
 
+    /// A key and the colon behind it.
+    #[inline]
     fn key(&mut self, keys: &mut Keys<'s, 't>) -> Option<Owner> {
-        if let Some(name) = keys.expected()
-            && self.text.is_name(name)
+        if let Some(written) = keys.expected()
+            && self.text.is(written)
         {
             return keys.take_expected();
         }
         let Literal { inside, is_plain } = self.text.literal()?;
-        keys.next(inside).filter(|_| is_plain)
+        let owner = keys.next(inside).filter(|_| is_plain)?;
+        self.text.space();
+        self.text.skip(b':')?;
+        Some(owner)
     }
 
     fn list(&mut self, form: &'s Form) -> Option<()> {
@@ -152,7 +152,7 @@ impl<'s, 't> Walk<'s, 't> {
     /// Whatever the tree would take as it was sent: `null`, what the tag names, the first that conforms.
     fn alternatives(&mut self, alternatives: &'s Alternatives) -> Option<Member<'t>> {
         match (self.text.peek()?, &alternatives.tag) {
-            (b'n', _) if alternatives.null => self.word(b"null", Member::Null, true),
+            (b'n', _) if alternatives.null => self.word("null", Member::Null, true),
             (b'{', Some(tag)) => {
                 let form = self.tagged(tag)?;
                 self.value(self.shape.form(form))
