@@ -1,4 +1,4 @@
-//! How deep values nest. All of it without recursion: what comes from outside must not overflow the stack.
+//! How deep values nest. No recursion goes deeper than it was told to: what comes from outside must not overflow the stack.
 
 use serde_json::Value;
 
@@ -10,31 +10,23 @@ pub(crate) fn is_too_deep(value: &Value) -> bool {
     is_deeper_than(MOST, value)
 }
 
-/// Whether a value nests deeper than so many arrays and objects.
+/// Whether a value nests deeper than so many arrays and objects: as many steps take it to the answer.
 pub(crate) fn is_deeper_than(most: usize, value: &Value) -> bool {
-    let holds = |value: &&Value| matches!(value, Value::Array(_) | Value::Object(_));
-    let mut open: Vec<_> = Some(value)
-        .filter(holds)
-        .map(|value| (value, 1_usize))
-        .into_iter()
-        .collect();
-    while let Some((value, depth)) = open.pop() {
-        if depth > most {
-            return true;
-        }
-        match value {
-            Value::Array(items) => open.extend(items.iter().filter(holds).map(|item| (item, depth + 1))),
-            Value::Object(entries) => {
-                open.extend(entries.values().filter(holds).map(|entry| (entry, depth + 1)));
-            }
-            _ => {}
-        }
+    let Some(left) = most.checked_sub(1) else {
+        return nests(value);
+    };
+    match value {
+        Value::Array(items) => items.iter().any(|item| is_deeper_than(left, item)),
+        Value::Object(entries) => entries.values().any(|entry| is_deeper_than(left, entry)),
+        _ => false,
     }
-    false
 }
 
-/// Drops a value level by level. Its own drop recurses, and 100,000 levels are too many for that.
+/// Drops a value. Its own drop recurses, and 100,000 levels are too many for that: such a value goes level by level.
 pub(crate) fn dismantle(value: Value) {
+    if !is_too_deep(&value) {
+        return;
+    }
     let mut open = vec![value];
     while let Some(value) = open.pop() {
         match value {
