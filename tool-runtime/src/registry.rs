@@ -266,7 +266,7 @@ impl ToolRegistry {
     ) -> ToolResult {
         let (id, name, input) = (tool_use_id.into(), name.as_ref(), input.into());
         if !self.stack.is_empty() {
-            // Layers take calls that own everything. In a box, or every other call would be as large.
+            // Layers take calls that own everything.
             let call = ToolCall::new(id, name, input.into_raw());
             return Box::pin(self.call(call)).await.result;
         }
@@ -284,6 +284,7 @@ impl ToolRegistry {
                 .await
                 .result;
         }
+        drop(span);
         match execute::start(&self.tools, request) {
             Ok(running) => running.await.result,
             Err(ended) => ended.result,
@@ -297,7 +298,8 @@ impl ToolRegistry {
             execute::watched(&self.tools, Request::of(&mut call)).await
         } else {
             let span = execute::span(&call.name, &call.id);
-            execute::within(span, self.stack.run(&self.tools, call)).await
+            // In a box, or every other call would be as large.
+            Box::pin(execute::within(span, self.stack.run(&self.tools, call))).await
         };
         outcome.duration = arrived.elapsed();
         outcome
