@@ -113,7 +113,7 @@ fn the_checker_sees_what_is_wrong() {
 }
 
 #[test]
-fn what_cannot_be_said_is_refused_with_its_place() {
+fn a_root_that_cannot_be_said_is_refused() {
     let cases = [
         (
             json!({ "type": "object", "anyOf": [] }),
@@ -136,6 +136,13 @@ fn what_cannot_be_said_is_refused_with_its_place() {
             "",
             "it requires \"a\" and does not say what that is",
         ),
+    ];
+    refused(&cases);
+}
+
+#[test]
+fn a_property_that_cannot_be_said_is_refused_with_its_place() {
+    let cases = [
         (of(json!({})), "/properties/a", "anything is allowed"),
         (of(json!(true)), "/properties/a", "anything is allowed"),
         (

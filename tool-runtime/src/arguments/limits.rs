@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::node::Node;
+use crate::schema::bounds::NumberLimits;
 use crate::schema::decimal::Decimal;
-use crate::schema::shape::{NumberLimits, TextLimits, Values};
+use crate::schema::shape::{TextLimits, Values};
 
 /// Whether a value is one of the allowed ones.
 #[derive(Debug, PartialEq)]

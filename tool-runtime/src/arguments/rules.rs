@@ -3,8 +3,8 @@
 use super::node::{Node, Number};
 use crate::issue::Code;
 use crate::policy::Policy;
+use crate::schema::bounds::Width;
 use crate::schema::decimal::Decimal;
-use crate::schema::shape::Width;
 
 /// How much is let through: the policies, and what conforms as it was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -5,7 +5,8 @@ use std::fmt::{self, Display, Write as _};
 use super::node::Node;
 use super::rules::SIXTY_FOUR_BITS;
 use crate::issue::{Code, Issue, echo};
-use crate::schema::shape::{Bound, Form, FormId, Kind, NumberLimits, Shape, Values};
+use crate::schema::bounds::{Bound, NumberLimits};
+use crate::schema::shape::{Form, FormId, Kind, Shape, Values};
 use crate::schema::types::Types;
 
 /// A value was changed on its way.

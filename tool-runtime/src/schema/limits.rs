@@ -3,9 +3,10 @@
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
+use super::bounds::{Bound, NumberLimits, Width};
 use super::decimal::Decimal;
 use super::marks;
-use super::shape::{Bound, NumberLimits, TextLimits, Values, Width};
+use super::shape::{TextLimits, Values};
 use super::types::Types;
 
 /// `minLength`, `maxLength`, `pattern`, blankness.

@@ -8,6 +8,7 @@ mod clean;
 pub(crate) mod types;
 pub(crate) mod decimal;
 pub(crate) mod pointer;
+pub(crate) mod bounds;
 pub(crate) mod shape;
 mod limits;
 mod reference;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use regex_lite::Regex;
 use serde_json::Value;
 
-use super::decimal::Decimal;
+use super::bounds::NumberLimits;
 use super::pointer;
 use super::types::Types;
 
@@ -137,57 +137,6 @@ pub(crate) struct TextLimits {
     /// Each matches somewhere in the string.
     pub(crate) patterns: Vec<Regex>,
     pub(crate) not_blank: bool,
-}
-
-/// Limits of a number, exact.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct NumberLimits {
-    pub(crate) min: Option<Bound>,
-    pub(crate) max: Option<Bound>,
-    pub(crate) above: Option<Bound>,
-    pub(crate) below: Option<Bound>,
-    pub(crate) multiple_of: Option<Bound>,
-    /// What the Rust type can hold (`x-integer`). Without it an integer has 64 bits, of either sign.
-    pub(crate) width: Option<Width>,
-}
-
-/// A number of a schema, with its text.
-#[derive(Debug, Clone)]
-pub(crate) struct Bound {
-    pub(crate) text: Box<str>,
-    /// Its value, when it is an integer of at most 128 bits: most limits are, and most values they limit.
-    pub(crate) whole: Option<i128>,
-}
-
-impl Bound {
-    /// A number by its text.
-    pub(crate) fn of(text: &str) -> Self {
-        Self {
-            text: text.into(),
-            whole: text.parse().ok(),
-        }
-    }
-
-    /// Its exact value.
-    pub(crate) fn value(&self) -> Decimal<'_> {
-        Decimal::parse(&self.text).unwrap_or(Decimal::ZERO)
-    }
-}
-
-/// The integers that a type can hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Width {
-    pub(crate) least: &'static str,
-    pub(crate) most: &'static str,
-    /// The same two as numbers; what a limit has beyond `i128`, no value that is held against it has.
-    pub(crate) range: (i128, i128),
-}
-
-impl Width {
-    /// Whether the type can hold the value.
-    pub(crate) fn holds(self, value: i128) -> bool {
-        (self.range.0..=self.range.1).contains(&value)
-    }
 }
 
 /// Limits of an array.

@@ -1,6 +1,7 @@
 //! Whether a scalar conforms, quickly: a yes is final, a no only says that somebody has to look closer.
 
-use crate::schema::shape::{Bound, Form, Kind, List, NumberLimits, Plain, TextLimits};
+use crate::schema::bounds::{Bound, NumberLimits};
+use crate::schema::shape::{Form, Kind, List, Plain, TextLimits};
 use crate::schema::types::Types;
 
 /// Whether a string conforms.

@@ -4,8 +4,8 @@ use serde_json::{Map, Number, Value};
 
 use super::conform;
 use super::keys::{Keys, Owner};
+use super::members::{Conforming, Members};
 use super::walk::item;
-use super::{Conforming, Members};
 use crate::arguments::member::Member;
 use crate::depth;
 use crate::schema::shape::{Form, FormId, Shape};

@@ -1,8 +1,8 @@
 //! Text against a shape: whether all of it conforms to the letter, and what came for each parameter.
 
-use super::Members;
 use super::conform;
 use super::keys::{Keys, Owner};
+use super::members::Members;
 use super::text::{Literal, Number, Text};
 use crate::arguments::member::Member;
 use crate::depth;

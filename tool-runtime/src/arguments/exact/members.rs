@@ -1,0 +1,34 @@
+//! What a look at the arguments leaves behind: the members that came for parameters.
+
+use crate::arguments::member::Member;
+
+/// How arguments that conform to the letter are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::arguments) enum Conforming {
+    /// By their members: what came for each parameter is ready for its type.
+    ByMembers,
+    /// As a tree, as they are: a part of a value is no value of its own.
+    AsTree,
+}
+
+/// What came for the properties of the arguments as a whole, as far as there are parameters for them.
+#[derive(Debug, Default)]
+pub(in crate::arguments) struct Members<'a>([Option<Member<'a>>; MOST]);
+
+/// As many parameters as a function can have.
+const MOST: usize = 16;
+
+impl<'a> Members<'a> {
+    #[inline]
+    pub(super) fn set(&mut self, place: usize, member: Member<'a>) {
+        if let Some(slot) = self.0.get_mut(place) {
+            *slot = Some(member);
+        }
+    }
+
+    /// What came for the property in that place.
+    #[inline]
+    pub(in crate::arguments) fn get(&self, place: usize) -> Option<Member<'a>> {
+        *self.0.get(place)?
+    }
+}
