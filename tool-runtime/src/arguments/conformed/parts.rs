@@ -60,6 +60,9 @@ impl<'de> MapAccess<'de> for &mut Parts<'_, 'de> {
             return Ok(None);
         }
         let key = self.json.plain_string()?.ok_or(NotTaken)?;
+        if key.starts_with(NO_KEY) {
+            return Err(NotTaken);
+        }
         self.json.skip(b':')?;
         seed.deserialize(Key::new(key)).map(Some)
     }
@@ -68,6 +71,9 @@ impl<'de> MapAccess<'de> for &mut Parts<'_, 'de> {
         seed.deserialize(&mut *self.json)
     }
 }
+
+/// `serde_json` takes an object with such a key for raw text, or for an exact number.
+const NO_KEY: &str = "$serde_json::private::";
 
 /// An externally tagged variant, behind the bracket that opens it.
 pub(super) struct Variant<'j, 'de>(pub(super) &'j mut Conformed<'de>);

@@ -9,8 +9,13 @@ pub(super) fn text(form: &Form, text: &str) -> bool {
     form.types.has(Types::STRING)
         && plain(form).is_some_and(|plain| match plain {
             Plain {
-                values: Some(values), ..
-            } => values.texts.iter().any(|known| **known == *text),
+                values: Some(values),
+                text: limits,
+                ..
+            } => {
+                values.texts.iter().any(|known| **known == *text)
+                    && limits.as_ref().is_none_or(|limits| meets(limits, text))
+            }
             Plain {
                 text: Some(limits), ..
             } => meets(limits, text),

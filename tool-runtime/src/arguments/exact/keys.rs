@@ -111,11 +111,8 @@ struct Others<'t> {
 }
 
 impl<'t> Others<'t> {
-    /// Whether the key is new, and nothing but a key.
+    /// Whether the key is new.
     fn insert(&mut self, key: &'t str) -> bool {
-        if key.starts_with(NO_KEY) {
-            return false;
-        }
         if let Some(many) = &mut self.many {
             return many.insert(key);
         }
@@ -133,9 +130,6 @@ impl<'t> Others<'t> {
         self.many.as_ref().map_or(self.few.len(), HashSet::len) as u64
     }
 }
-
-/// `serde_json` takes an object with such a key for raw text, or for an exact number.
-const NO_KEY: &str = "$serde_json::private::";
 
 /// As many properties as `seen` has bits.
 const MOST: usize = 64;

@@ -41,3 +41,6 @@ pub(super) fn map(shape: &Shape, input: Input<'_>) -> Option<Map<String, Value>>
         Input::Bytes(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

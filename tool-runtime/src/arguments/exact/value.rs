@@ -5,9 +5,8 @@ use serde_json::{Map, Number, Value};
 use super::conform;
 use super::keys::{Keys, Owner};
 use super::members::{Conforming, Members};
-use super::walk::item;
+use super::walk::{MOST_LEVELS, item};
 use crate::arguments::member::Member;
-use crate::depth;
 use crate::schema::shape::{Form, FormId, Shape};
 
 /// Looks at the arguments as a whole; the scalars among the parameters are kept.
@@ -20,7 +19,7 @@ pub(super) fn arguments<'v>(
     let mut keys = Keys::new(shape.form(FormId::ROOT), true)?;
     let mut conforming = Conforming::ByMembers;
     for (key, value) in value.as_object()? {
-        match walk.entry(&mut keys, key, value, depth::MOST)? {
+        match walk.entry(&mut keys, key, value, MOST_LEVELS)? {
             (Owner::Property(place, _), Came::Scalar(member)) => members.set(place, member),
             (_, Came::Scalar(_)) => {}
             (_, Came::Parts) => conforming = Conforming::AsTree,

@@ -14,7 +14,7 @@ pub(super) fn arguments<'t>(shape: &Shape, text: &'t str, members: &mut Members<
     let mut walk = Walk {
         shape,
         text: Text::new(text),
-        levels: depth::MOST,
+        levels: MOST_LEVELS,
         work: text.len().saturating_mul(WORK_PER_BYTE),
     };
     walk.text.space();
@@ -25,6 +25,9 @@ pub(super) fn arguments<'t>(shape: &Shape, text: &'t str, members: &mut Members<
     walk.text.space();
     (walk.text.at == walk.text.len()).then_some(())
 }
+
+/// Below the arguments as a whole.
+pub(super) const MOST_LEVELS: usize = depth::MOST - 1;
 
 /// How often a byte may be looked at again for the sake of a union.
 const WORK_PER_BYTE: usize = 8;
@@ -190,6 +193,10 @@ impl<'s, 't> Walk<'s, 't> {
 
     /// The types that the value to come may have, by its first byte.
     fn types(&self) -> Option<Types> {
+        // To an alternative that takes integers `-0` is `0`, to others it is not.
+        if { self.text }.is("-0") {
+            return None;
+        }
         Some(match self.text.peek()? {
             b'"' => Types::STRING,
             b'{' => Types::OBJECT,
@@ -205,12 +212,14 @@ impl<'s, 't> Walk<'s, 't> {
         let mut ahead = Self { ..*self };
         ahead.text.skip(b'{')?;
         ahead.text.space();
-        let found = match tag {
-            Tag::Key(keys) => named(keys, ahead.text.literal()?),
-            Tag::Property { name, values, .. } => named(values, ahead.member(name)?),
+        let literal = match tag {
+            Tag::Key(_) => ahead.text.literal(),
+            Tag::Property { name, .. } => ahead.member(name),
         };
+        // Also when it was looked for in vain.
         self.look_back(&ahead)?;
-        found
+        let (Tag::Key(forms) | Tag::Property { values: forms, .. }) = tag;
+        named(forms, literal?)
     }
 
     /// What another walk looked at is looked at again; `None` when that happened too often.
