@@ -207,3 +207,83 @@ fn exact_text_is_read_without_a_tree() {
         );
     }
 }
+
+/// Takes nothing for what its type refuses: nobody else hears of the refusal.
+struct OrNothing<T>(Option<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OrNothing<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(T::deserialize(deserializer).ok()))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for OrNothing<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "OrNothing".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({})
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde", rename_all = "lowercase")]
+#[schemars(crate = "tool_runtime::schemars")]
+#[allow(dead_code, reason = "only shown")]
+enum Kind {
+    Large,
+    Of(u8),
+}
+
+/// Tells what is left.
+#[tool]
+async fn lenient(
+    /// A kind.
+    kind: Option<OrNothing<Kind>>,
+    /// Several.
+    kinds: Option<OrNothing<Vec<Kind>>>,
+    /// A float.
+    float: Option<OrNothing<f32>>,
+    /// An integer.
+    integer: Option<OrNothing<u8>>,
+) -> String {
+    let kind = kind.and_then(|it| it.0);
+    let kinds = kinds.and_then(|it| it.0);
+    let float = float.and_then(|it| it.0);
+    let integer = integer.and_then(|it| it.0);
+    format!("{kind:?} {kinds:?} {float:?} {integer:?}")
+}
+
+#[test]
+fn what_a_type_refuses_it_refuses_both_ways() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<lenient>().unwrap();
+    let read = |text: String| {
+        wait(registry.execute_tool("id", "lenient", text))
+            .text()
+            .map(str::to_owned)
+    };
+    for sent in [
+        r#""kind":"large""#,
+        r#""kind":"l\u0061rge""#,
+        r#""kind":"l\u0061rge!""#,
+        r#""kind":{"of":3}"#,
+        r#""kind":{"of":300}"#,
+        r#""kinds":["large","l\u0061rge",{"of":3}]"#,
+        r#""float":3.4028235677973366e38"#,
+        r#""float":3.5e38"#,
+        r#""float":-3.4028235e38"#,
+        r#""float":16777217"#,
+        r#""float":1000000000000000000001"#,
+        r#""integer":3"#,
+        r#""integer":256"#,
+    ] {
+        let exact = read(format!("{{{sent}}}"));
+        assert_eq!(exact, read(format!(r#"{{{sent},"unknown":1}}"#)), "{sent}");
+    }
+}

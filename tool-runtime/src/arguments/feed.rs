@@ -77,9 +77,7 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
             }
             Node::Number(number) => {
                 let float = number.float();
-                #[allow(clippy::cast_possible_truncation, reason = "that is what is looked for")]
-                let fits = (float as f32).is_finite();
-                if fits {
+                if fits_single(float) {
                     visitor.visit_f64(float)
                 } else {
                     Err(Refusal::custom("too large for a 32-bit number"))
@@ -163,6 +161,12 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
 
 /// The name by which `serde_json::value::RawValue` asks for JSON text; private to it and stable for years.
 pub(super) const RAW: &str = "$serde_json::private::RawValue";
+
+/// Whether a float of 32 bits can hold it, rounded: the text of the largest is above the largest.
+#[allow(clippy::cast_possible_truncation, reason = "that is what is looked for")]
+pub(super) fn fits_single(float: f64) -> bool {
+    (float as f32).is_finite()
+}
 
 impl<'de> IntoDeserializer<'de, Refusal> for &'de Node<'_> {
     type Deserializer = Self;

@@ -5,7 +5,7 @@ use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{Deserializer, Error, Visitor};
 
 use super::conformed::Conformed;
-use super::feed::RAW;
+use super::feed::{RAW, fits_single};
 use super::node::Node;
 use super::refusal::Refusal;
 
@@ -93,7 +93,7 @@ impl<'de> Deserializer<'de> for Member<'de> {
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
         match self {
-            Self::Float(value) if value.abs() > f64::from(f32::MAX) => Err(unheard()),
+            Self::Float(value) if !fits_single(value) => Err(unheard()),
             Self::Json(json) => from_json!(json.deserialize_f32(visitor)),
             Self::Tree(node) => node.deserialize_f32(visitor),
             scalar => scalar.give(visitor),

@@ -4,10 +4,10 @@
 mod text;
 mod parts;
 
-use serde::de::value::{BorrowedStrDeserializer, MapDeserializer};
+use serde::de::value::{BorrowedStrDeserializer, MapDeserializer, StringDeserializer};
 use serde::de::{Deserializer, Visitor};
 
-use super::feed::RAW;
+use super::feed::{RAW, fits_single};
 use parts::{Parts, Variant};
 pub(super) use text::Conformed;
 use text::{NotTaken, Taken};
@@ -110,7 +110,7 @@ impl<'de> Deserializer<'de> for &mut Conformed<'de> {
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
         let start = self.at;
         let float: f64 = self.number()?.parse().map_err(|_| NotTaken)?;
-        if float.abs() > f64::from(f32::MAX) {
+        if !fits_single(float) {
             return Err(NotTaken);
         }
         self.at = start;
@@ -171,7 +171,7 @@ impl<'de> Deserializer<'de> for &mut Conformed<'de> {
         }
         match self.plain_string()? {
             Some(name) => visitor.visit_enum(BorrowedStrDeserializer::new(name)),
-            None => Err(NotTaken),
+            None => visitor.visit_enum(StringDeserializer::new(self.escaped_string()?)),
         }
     }
 
