@@ -170,3 +170,48 @@ async fn a_tool_that_is_out_of_time_may_tidy_up_as_well() {
 fn a_timeout_beyond_all_clocks_is_none() {
     assert_eq!(Context::new().with_timeout(Duration::MAX).deadline(), None);
 }
+
+/// Keeps its token while it waits, and panics when it is dropped.
+struct Bomb(CancellationToken);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        assert!(self.0.is_cancelled(), "dropped before it was told");
+    }
+}
+
+/// A future that is dropped midway, whether its tool panics in its drop or not, tells whoever listens.
+#[tokio::test]
+async fn whoever_drops_an_executed_tool_cancels_it() {
+    let seen = Arc::new(Mutex::new(None));
+    let mut registry = ToolRegistry::new();
+    let keep = Arc::clone(&seen);
+    registry
+        .register_dynamic(definition("keep_token"), move |_, context: Context| {
+            let bomb = Bomb(context.cancellation());
+            *keep.lock().unwrap() = Some(context.cancellation());
+            async move {
+                std::future::pending::<()>().await;
+                drop(bomb);
+                String::new()
+            }
+        })
+        .unwrap();
+    drop(registry.execute_tool("id", "keep_token", "{}"));
+    assert!(seen.lock().unwrap().is_none(), "started before it was polled");
+    let mut running = Box::pin(registry.execute_tool("id", "keep_token", "{}"));
+    assert!(poll_once(&mut running).is_none());
+    let token = seen.lock().unwrap().take().unwrap();
+    assert!(!token.is_cancelled());
+    drop(running);
+    assert!(token.is_cancelled());
+}
+
+/// Polls once.
+fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+    let mut waking = std::task::Context::from_waker(std::task::Waker::noop());
+    match std::pin::Pin::new(future).poll(&mut waking) {
+        std::task::Poll::Ready(output) => Some(output),
+        std::task::Poll::Pending => None,
+    }
+}
