@@ -28,6 +28,8 @@ enum Slot<'a> {
 struct Edits<'a> {
     slots: Vec<(usize, Slot<'a>)>,
     names: Vec<(usize, Cow<'a, str>)>,
+    /// Of properties that another spelling was taken for: the member that has the name and stands for nothing.
+    ousted: Vec<(usize, usize)>,
 }
 
 impl<'s> Coercer<'s> {
@@ -45,8 +47,14 @@ impl<'s> Coercer<'s> {
         if !extras.is_empty() && around.rigor.bends() {
             self.respell(members, object, &mut places, &mut extras, &mut edits, around);
         }
-        for (property, place) in object.properties.iter().zip(&places) {
+        for (position, (property, place)) in object.properties.iter().zip(&places).enumerate() {
             let at = Path::Key(at, &property.name);
+            if let Some(nothing) = edits.ousted_from(position)
+                && let Some((_, node)) = members.entries.get(nothing)
+            {
+                self.tell_repeated(members, nothing, &at);
+                edits.set(nothing, self.property(node, property, &at, around.entry()));
+            }
             let Some((place, (key, node))) =
                 place.and_then(|place| Some((place, members.entries.get(place)?)))
             else {
@@ -73,12 +81,7 @@ impl<'s> Coercer<'s> {
         for place in extras {
             self.extra(members, place, object, &mut edits, at, around);
         }
-        let absent = edits
-            .slots
-            .iter()
-            .filter(|(_, slot)| matches!(slot, Slot::Absent))
-            .count();
-        let count = members.entries.len() - absent;
+        let count = members.entries.len() - edits.absent();
         if let Some(limit) = limits::of_count(count, object.min, object.max, "property") {
             self.report
                 .refuse(at, || wording::violated(&Node::Object(members.clone()), limit));
@@ -113,7 +116,9 @@ impl<'s> Coercer<'s> {
                 .enumerate()
                 .filter(|(_, property)| property.folded == folded);
             if let (Some((position, property)), None) = (alike.next(), alike.next())
-                && places.get(position) == Some(&None)
+                && places
+                    .get(position)
+                    .is_some_and(|place| self.is_free(*place, members, property, around))
                 // Where other keys are welcome, this one may be one of them.
                 && match object.rest {
                     Rest::Unsaid | Rest::Denied => true,
@@ -135,11 +140,41 @@ impl<'s> Coercer<'s> {
             if let (Some(slot), Some(property)) =
                 (places.get_mut(*position), object.properties.get(*position))
             {
-                *slot = Some(*place);
+                let nothing = slot.replace(*place);
+                edits.ousted.extend(nothing.map(|nothing| (*position, nothing)));
                 edits.names.push((*place, Cow::Owned(property.name.to_string())));
             }
         }
         extras.retain(|extra| !claims.iter().any(|(_, place)| place == extra));
+    }
+
+    /// Whether nothing came under a property's own name: no member, or one that is as if it had not been sent. Were
+    /// such a one to keep other spellings out, they would be let in once it is gone and the rest is read again.
+    fn is_free(
+        &self,
+        place: Option<usize>,
+        members: &Members<'_>,
+        property: &Property,
+        around: Around,
+    ) -> bool {
+        match place.and_then(|place| members.entries.get(place)) {
+            Some((_, node)) => self.is_absence(node, property, around.entry()),
+            None => true,
+        }
+    }
+
+    /// Whether a value of a declared property is as if it had not been sent.
+    fn is_absence(&self, node: &Node<'_>, property: &Property, around: Around) -> bool {
+        let form = self.shape.form(property.form);
+        let rigor = around.under(form).rigor;
+        if property.required || form.types.has(Types::NULL) {
+            return false;
+        }
+        match node {
+            Node::Null => !property.has_default || rigor != Rigor::Strict,
+            Node::Text(text) => stands_for_nothing(text, form, rigor),
+            _ => false,
+        }
     }
 
     /// The value of a declared property.
@@ -150,41 +185,30 @@ impl<'s> Coercer<'s> {
         at: &Path<'_>,
         around: Around,
     ) -> Slot<'a> {
-        let form = self.shape.form(property.form);
-        let rigor = around.under(form).rigor;
-        match node {
-            Node::Null if !form.types.has(Types::NULL) && !property.required => {
-                if !property.has_default {
-                    return Slot::Absent;
-                }
-                if rigor != Rigor::Strict {
-                    self.report.warn(at, || {
-                        let message =
-                            "null was taken as not sent, its default counts; leave the key out for it";
-                        Issue::warning(Code::NullTreatedAsMissing, "", message)
-                    });
-                    return Slot::Absent;
-                }
-            }
-            Node::Text(text)
-                if !property.required
-                    && !form.types.has(Types::NULL)
-                    && stands_for_nothing(text, form, rigor) =>
-            {
-                self.report.warn(at, || {
-                    let message = format!(
-                        "{} was taken as not sent; leave the key out instead",
-                        wording::shown(node)
-                    );
-                    Issue::warning(Code::EmptyStringTreatedAsNull, "", message)
-                });
-                return Slot::Absent;
-            }
-            _ => {}
+        if self.is_absence(node, property, around) {
+            self.tell_absence(node, property, at);
+            return Slot::Absent;
         }
         match self.fit(node, property.form, at, around) {
             Some(changed) => Slot::Changed(changed),
             None => Slot::AsSent,
+        }
+    }
+
+    fn tell_absence(&mut self, node: &Node<'_>, property: &Property, at: &Path<'_>) {
+        match node {
+            Node::Null if !property.has_default => {}
+            Node::Null => self.report.warn(at, || {
+                let message = "null was taken as not sent, its default counts; leave the key out for it";
+                Issue::warning(Code::NullTreatedAsMissing, "", message)
+            }),
+            _ => self.report.warn(at, || {
+                let message = format!(
+                    "{} was taken as not sent; leave the key out instead",
+                    wording::shown(node)
+                );
+                Issue::warning(Code::EmptyStringTreatedAsNull, "", message)
+            }),
         }
     }
 
@@ -305,6 +329,19 @@ impl<'a> Edits<'a> {
         if !matches!(slot, Slot::AsSent) {
             self.slots.push((place, slot));
         }
+    }
+
+    fn absent(&self) -> usize {
+        let is_absent = |(_, slot): &&(usize, Slot<'a>)| matches!(slot, Slot::Absent);
+        self.slots.iter().filter(is_absent).count()
+    }
+
+    /// The member that has a property's name and does not count.
+    fn ousted_from(&self, position: usize) -> Option<usize> {
+        let mut ousted = self.ousted.iter();
+        ousted
+            .find(|(property, _)| *property == position)
+            .map(|(_, place)| *place)
     }
 
     fn apply(self, members: &Members<'a>) -> Option<Node<'a>> {
