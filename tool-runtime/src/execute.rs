@@ -1,7 +1,7 @@
 //! One call from its arrival to its outcome, alone: whatever a tool does, it takes nothing else down.
 
 use std::fmt::Write as _;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context as Waking, Poll};
 use std::time::{Duration, Instant};
@@ -76,59 +76,121 @@ pub(crate) async fn watched(tools: &Tools, request: Request<'_>) -> ToolOutcome 
 
 /// Finds the tool, reads the arguments, runs the function.
 pub(crate) async fn run(tools: &Tools, request: Request<'_>) -> ToolOutcome {
-    match start(tools, request) {
-        Ok(running) => running.await,
-        Err(ended) => *ended,
-    }
+    let mut execution = Execution::new(tools, request);
+    poll_fn(|waking| execution.poll(waking)).await
 }
 
-/// Finds the tool, reads the arguments, starts the function; or knows the outcome already.
-pub(crate) fn start<'a>(tools: &'a Tools, request: Request<'a>) -> Result<Running<'a>, Box<ToolOutcome>> {
-    let Request {
-        id,
-        name,
-        input,
-        context,
-        policy,
-    } = request;
-    let Some(tool) = tools.tool(name) else {
-        return Err(Box::new(failed(id, Failure::NotFound, &not_found(name))));
-    };
-    let ended = |id, failure| Box::new(failed(id, failure, &explain_failure(tool, failure)));
-    if context.canceller().is_some_and(CancellationToken::is_cancelled) {
-        return Err(ended(id, Failure::Cancelled));
-    }
-    let deadline = deadline(context, tool.timeout);
-    if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-        return Err(ended(id, Failure::TimedOut));
-    }
-    let call = Call {
-        shape: &tool.shape,
-        input,
-        policy: tools.policy_of(tool, policy),
-        host: Host::new(&tools.states, context),
-    };
-    let started = match isolate::call(|| (tool.handler)(call)) {
-        Ok(Handled::Started(started)) => started,
-        Ok(Handled::Refused(issues)) => return Err(Box::new(refused(id, tool, issues))),
-        Err(failure) => return Err(ended(id, failure)),
-    };
-    Ok(Running {
-        tools,
-        tool,
-        id,
-        warnings: started.warnings,
-        way: Way::of(started.future, context, deadline, started.guard),
-    })
-}
-
-/// A function that was started, on its way to the outcome.
-pub(crate) struct Running<'a> {
+/// A call on its way to its outcome: a future that is never moved once it was polled, for the sake of speed alone.
+pub(crate) struct Execution<'a> {
     tools: &'a Tools,
+    request: Request<'a>,
+    /// Where it goes on once the function was started.
+    running: Option<Running<'a>>,
+}
+
+/// A function that was started and has not answered yet.
+struct Running<'a> {
     tool: &'a RegisteredTool,
-    id: String,
     warnings: Vec<Issue>,
     way: Way<'a>,
+}
+
+impl<'a> Execution<'a> {
+    pub(crate) fn new(tools: &'a Tools, request: Request<'a>) -> Self {
+        Self {
+            tools,
+            request,
+            running: None,
+        }
+    }
+
+    pub(crate) fn poll(&mut self, waking: &mut Waking<'_>) -> Poll<ToolOutcome> {
+        match self.running {
+            None => self.begin(waking),
+            Some(_) => self.go_on(waking),
+        }
+    }
+
+    /// Finds the tool, reads the arguments, starts the function.
+    fn begin(&mut self, waking: &mut Waking<'_>) -> Poll<ToolOutcome> {
+        let Self {
+            tools,
+            request:
+                Request {
+                    id,
+                    name,
+                    input,
+                    context,
+                    policy,
+                },
+            running,
+        } = self;
+        let mut id = || std::mem::take(id);
+        let Some(tool) = tools.tool(name) else {
+            return Poll::Ready(failed(id(), Failure::NotFound, &not_found(name)));
+        };
+        if context.canceller().is_some_and(CancellationToken::is_cancelled) {
+            return Poll::Ready(failed_in(tool, id(), Failure::Cancelled));
+        }
+        let deadline = deadline(context, tool.timeout);
+        if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+            return Poll::Ready(failed_in(tool, id(), Failure::TimedOut));
+        }
+        let is_watched = deadline.is_some() || context.canceller().is_some();
+        let call = Call {
+            shape: &tool.shape,
+            input: *input,
+            policy: tools.policy_of(tool, *policy),
+            host: Host::new(&tools.states, context),
+            waiting: (!is_watched).then_some(waking.waker()),
+        };
+        match isolate::call(|| (tool.handler)(call)) {
+            Ok(Handled::Answered(output, warnings)) => {
+                let mut outcome = finished(id(), output);
+                warn(tools, tool, &mut outcome, warnings);
+                Poll::Ready(outcome)
+            }
+            Ok(Handled::Started(started)) => {
+                let way = Way::of(started.future, context, deadline, started.guard);
+                *running = Some(Running {
+                    tool,
+                    warnings: started.warnings,
+                    way,
+                });
+                // What is watched is so from its first poll on.
+                if is_watched {
+                    self.go_on(waking)
+                } else {
+                    Poll::Pending
+                }
+            }
+            Ok(Handled::Refused(issues)) => Poll::Ready(refused(id(), tool, issues)),
+            Err(failure) => Poll::Ready(failed_in(tool, id(), failure)),
+        }
+    }
+
+    /// Polls the function.
+    fn go_on(&mut self, waking: &mut Waking<'_>) -> Poll<ToolOutcome> {
+        let Some(Running { tool, warnings, way }) = &mut self.running else {
+            return Poll::Pending;
+        };
+        let Poll::Ready(ended) = (match way {
+            Way::ToTheEnd(body, _) => body.poll(waking).map(isolate::Ended::by_itself),
+            Way::ToAStop(future) => future.as_mut().poll(waking),
+        }) else {
+            return Poll::Pending;
+        };
+        let id = std::mem::take(&mut self.request.id);
+        let mut outcome = match ended.output {
+            Ok(output) => finished(id, output),
+            Err(failure) => failed_in(tool, id, failure),
+        };
+        if ended.stopped.is_some() {
+            outcome.failure = ended.stopped;
+        }
+        warn(self.tools, tool, &mut outcome, std::mem::take(warnings));
+        Poll::Ready(outcome)
+    }
 }
 
 /// How far a function may go.
@@ -163,34 +225,16 @@ impl<'a> Way<'a> {
     }
 }
 
-impl Future for Running<'_> {
-    type Output = ToolOutcome;
-
-    fn poll(mut self: Pin<&mut Self>, waking: &mut Waking<'_>) -> Poll<ToolOutcome> {
-        let Poll::Ready(ended) = (match &mut self.way {
-            Way::ToTheEnd(body, _) => body.poll(waking).map(isolate::Ended::by_itself),
-            Way::ToAStop(future) => future.as_mut().poll(waking),
-        }) else {
-            return Poll::Pending;
-        };
-        let id = std::mem::take(&mut self.id);
-        let mut outcome = match ended.output {
-            Ok(output) => finished(id, output),
-            Err(failure) => failed(id, failure, &explain_failure(self.tool, failure)),
-        };
-        if ended.stopped.is_some() {
-            outcome.failure = ended.stopped;
-        }
-        if !self.warnings.is_empty() {
-            let warnings = std::mem::take(&mut self.warnings);
-            report(self.tool, &warnings);
-            if self.tools.warnings_in_results {
-                append(&mut outcome.result, &warnings);
-            }
-            outcome.warnings = warnings;
-        }
-        Poll::Ready(outcome)
+/// Adds what was noticed about the arguments.
+fn warn(tools: &Tools, tool: &RegisteredTool, outcome: &mut ToolOutcome, warnings: Vec<Issue>) {
+    if warnings.is_empty() {
+        return;
     }
+    report(tool, &warnings);
+    if tools.warnings_in_results {
+        append(&mut outcome.result, &warnings);
+    }
+    outcome.warnings = warnings;
 }
 
 fn finished(id: String, output: ToolOutput) -> ToolOutcome {
@@ -210,6 +254,11 @@ pub(crate) fn failed(id: String, failure: Failure, text: &str) -> ToolOutcome {
     let mut outcome = ToolOutcome::new(ToolResult::new(id, ToolOutput::error(text)));
     outcome.failure = Some(failure);
     outcome
+}
+
+/// The same, when the function gave no answer of its own.
+fn failed_in(tool: &RegisteredTool, id: String, failure: Failure) -> ToolOutcome {
+    failed(id, failure, &explain_failure(tool, failure))
 }
 
 fn refused(id: String, tool: &RegisteredTool, issues: Vec<Issue>) -> ToolOutcome {
@@ -287,9 +336,6 @@ fn report(tool: &RegisteredTool, issues: &[Issue]) {
 
 /// Tells the model what was changed in its arguments, behind the answer.
 fn append(result: &mut ToolResult, warnings: &[Issue]) {
-    if warnings.is_empty() {
-        return;
-    }
     let mut note = String::from("Note on the arguments of this call:");
     list(&mut note, warnings.iter());
     match &mut result.content {

@@ -19,23 +19,23 @@ pub trait Params: Send + Sync + 'static {
     /// What there is to say about each, for the definition and for the checks at registration.
     fn specs(&self) -> Vec<ParamSpec>;
 
-    /// Reads each value from where its name leads; absent ones take their default. Every value that its type
+    /// Reads each value that was sent; absent ones take their default. Every value that its type
     /// refuses is told with the name of its parameter, and then there are no values.
     fn pick<'de, From: Lookup<'de>>(
         &self,
-        object: &From,
+        sent: &From,
         host: &Host<'_>,
         refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
     ) -> Option<Self::Values>;
 }
 
-/// An object whose members are found by name.
+/// What was sent for the parameters.
 pub trait Lookup<'de> {
-    /// A member's value.
+    /// One value.
     type Value: Deserializer<'de>;
 
-    /// The value of the member for the parameter of that name and in that place.
-    fn value(&self, name: &str, parameter: usize) -> Option<Self::Value>;
+    /// The value for the parameter in that place.
+    fn value(&self, parameter: usize) -> Option<Self::Value>;
 }
 
 /// A declared parameter: a [`Param`].
@@ -117,15 +117,15 @@ impl<T: Parameter> Param<T> {
     /// The value that was sent, or what stands for one that was not.
     fn pick<'de, From: Lookup<'de>>(
         &self,
-        object: &From,
+        sent: &From,
         place: usize,
         host: &Host<'_>,
         refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
     ) -> Option<T> {
         let value = if !T::FROM_MODEL {
             T::supply(host)
-        } else if let Some(sent) = object.value(self.name, place) {
-            return T::read(sent).map_err(|error| refuse(self.name, error)).ok();
+        } else if let Some(value) = sent.value(place) {
+            return T::read(value).map_err(|error| refuse(self.name, error)).ok();
         } else {
             self.absent()
         };
@@ -149,12 +149,12 @@ macro_rules! params {
             #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple")]
             fn pick<'de, From: Lookup<'de>>(
                 &self,
-                object: &From,
+                sent: &From,
                 host: &Host<'_>,
                 refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
             ) -> Option<Self::Values> {
                 // All are read before any is judged: the model learns all its mistakes at once.
-                let values = ($(self.$place.param().pick(object, $place, host, refuse),)*);
+                let values = ($(self.$place.param().pick(sent, $place, host, refuse),)*);
                 Some(($(values.$place?,)*))
             }
         }

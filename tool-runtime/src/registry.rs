@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::convert::Infallible;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::task::{Context as Waking, Poll};
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::batch;
 use crate::call::{Arguments, ToolCall, ToolCallRequest};
 use crate::context::Context;
 use crate::definition::ToolDefinition;
-use crate::execute::{self, Request};
+use crate::execute::{self, Execution, Request};
 use crate::issue::{Code, Issue};
 use crate::layer::{Answered, BoxError, Stack, ToolService};
 use crate::output::Answer;
@@ -284,11 +284,13 @@ impl ToolRegistry {
                 .await
                 .result;
         }
-        drop(span);
-        match execute::start(&self.tools, request) {
-            Ok(running) => running.await.result,
-            Err(ended) => ended.result,
-        }
+        let mut execution = Execution::new(&self.tools, request);
+        // Nothing else of the outcome is moved.
+        poll_fn(|waking| match execution.poll(waking) {
+            Poll::Ready(ToolOutcome { result, .. }) => Poll::Ready(result),
+            Poll::Pending => Poll::Pending,
+        })
+        .await
     }
 
     /// Runs a call and tells everything about it.

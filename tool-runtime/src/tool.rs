@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context as Waking, Poll, Waker};
 
 use serde_json::Value;
 
@@ -153,10 +154,13 @@ pub struct Call<'a> {
     pub(crate) input: Input<'a>,
     pub(crate) policy: Policy,
     pub(crate) host: Host<'a>,
+    /// Whoever waits for the answer, if nothing but the answer ends the waiting.
+    pub(crate) waiting: Option<&'a Waker>,
 }
 
 impl Call<'_> {
     /// Reads the arguments for `params` and starts `function` with them; what does not fit is handed back.
+    #[inline]
     pub fn run<P, F, R>(self, params: &P, function: F) -> Handled
     where
         P: Params,
@@ -164,18 +168,12 @@ impl Call<'_> {
         R: Future<Output = ToolOutput> + Send + 'static,
     {
         let reading = arguments::read(params, self.shape, self.input, self.policy, &self.host);
-        let Some(values) = reading.values else {
-            return Handled::Refused(reading.issues);
-        };
-        Handled::Started(Started {
-            future: Box::pin(function(values)),
-            warnings: reading.issues,
-            guard: self.host.into_token().map(CancellationToken::cancel_on_drop),
-        })
+        match reading.values {
+            Some(values) => self.start(function(values), reading.issues),
+            None => Handled::Refused(reading.issues),
+        }
     }
-}
 
-impl Call<'_> {
     /// Coerces the arguments and starts the handler of a dynamic tool with them.
     pub(crate) fn run_dynamic<F, R>(self, handler: F) -> Handled
     where
@@ -187,10 +185,26 @@ impl Call<'_> {
             return Handled::Refused(coerced.issues);
         }
         let future = handler(Value::Object(coerced.arguments), self.host.context());
+        self.start(async move { future.await.answer() }, coerced.issues)
+    }
+
+    /// Polls the function for the first time, if nothing has to be watched meanwhile. Most answer at once.
+    #[inline]
+    fn start<R>(self, future: R, warnings: Vec<Issue>) -> Handled
+    where
+        R: Future<Output = ToolOutput> + Send + 'static,
+    {
+        let guard = self.host.into_token().map(CancellationToken::cancel_on_drop);
+        let mut future = Box::pin(future);
+        if let Some(waker) = self.waiting
+            && let Poll::Ready(output) = future.as_mut().poll(&mut Waking::from_waker(waker))
+        {
+            return Handled::Answered(output, warnings);
+        }
         Handled::Started(Started {
-            future: Box::pin(async move { future.await.answer() }),
-            warnings: coerced.issues,
-            guard: self.host.into_token().map(CancellationToken::cancel_on_drop),
+            future,
+            warnings,
+            guard,
         })
     }
 }
@@ -200,7 +214,9 @@ impl Call<'_> {
 pub enum Handled {
     /// The arguments do not fit.
     Refused(Vec<Issue>),
-    /// The function runs as soon as it is polled.
+    /// The function has given its answer. With it comes what was noticed about the arguments.
+    Answered(ToolOutput, Vec<Issue>),
+    /// The function goes on as soon as it is polled.
     Started(Started),
 }
 

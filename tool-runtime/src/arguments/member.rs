@@ -35,9 +35,9 @@ macro_rules! from_json {
 macro_rules! hand_on {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {
         $(fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, Refusal> {
-            match self {
-                Self::Json(json) => from_json!(json.$method($($argument,)* visitor)),
-                Self::Tree(node) => node.$method($($argument,)* visitor),
+            match *self {
+                Member::Json(json) => from_json!(json.$method($($argument,)* visitor)),
+                Member::Tree(node) => node.$method($($argument,)* visitor),
                 scalar => scalar.give(visitor),
             }
         })*
@@ -46,8 +46,8 @@ macro_rules! hand_on {
 
 impl<'de> Member<'de> {
     /// A scalar as it is, as `serde_json` gives it.
-    fn give<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        match self {
+    fn give<V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Refusal> {
+        match *self {
             Self::Null => visitor.visit_unit(),
             Self::Bool(value) => visitor.visit_bool(value),
             Self::Unsigned(value) => visitor.visit_u64(value),
@@ -59,7 +59,8 @@ impl<'de> Member<'de> {
     }
 }
 
-impl<'de> Deserializer<'de> for Member<'de> {
+/// By reference: a copy would be written and read again for each parameter.
+impl<'de> Deserializer<'de> for &Member<'de> {
     type Error = Refusal;
 
     hand_on! {
@@ -73,37 +74,37 @@ impl<'de> Deserializer<'de> for Member<'de> {
     }
 
     fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        match self {
-            Self::Unsigned(value) => visitor.visit_i128(value.into()),
-            Self::Signed(value) => visitor.visit_i128(value.into()),
-            Self::Json(json) => from_json!(json.deserialize_i128(visitor)),
-            Self::Tree(node) => node.deserialize_i128(visitor),
+        match *self {
+            Member::Unsigned(value) => visitor.visit_i128(value.into()),
+            Member::Signed(value) => visitor.visit_i128(value.into()),
+            Member::Json(json) => from_json!(json.deserialize_i128(visitor)),
+            Member::Tree(node) => node.deserialize_i128(visitor),
             scalar => scalar.give(visitor),
         }
     }
 
     fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        match self {
-            Self::Unsigned(value) => visitor.visit_u128(value.into()),
-            Self::Json(json) => from_json!(json.deserialize_u128(visitor)),
-            Self::Tree(node) => node.deserialize_u128(visitor),
+        match *self {
+            Member::Unsigned(value) => visitor.visit_u128(value.into()),
+            Member::Json(json) => from_json!(json.deserialize_u128(visitor)),
+            Member::Tree(node) => node.deserialize_u128(visitor),
             scalar => scalar.give(visitor),
         }
     }
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        match self {
-            Self::Float(value) if !fits_single(value) => Err(unheard()),
-            Self::Json(json) => from_json!(json.deserialize_f32(visitor)),
-            Self::Tree(node) => node.deserialize_f32(visitor),
+        match *self {
+            Member::Float(value) if !fits_single(value) => Err(unheard()),
+            Member::Json(json) => from_json!(json.deserialize_f32(visitor)),
+            Member::Tree(node) => node.deserialize_f32(visitor),
             scalar => scalar.give(visitor),
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        match self {
-            Self::Null | Self::Tree(Node::Null) => visitor.visit_none(),
-            some => visitor.visit_some(some),
+        match *self {
+            Member::Null | Member::Tree(Node::Null) => visitor.visit_none(),
+            _ => visitor.visit_some(self),
         }
     }
 
@@ -112,11 +113,11 @@ impl<'de> Deserializer<'de> for Member<'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Refusal> {
-        match self {
-            Self::Json(json) if name == RAW => from_json!(json.deserialize_newtype_struct(name, visitor)),
-            Self::Tree(node) if name == RAW => node.deserialize_newtype_struct(name, visitor),
+        match *self {
+            Member::Json(json) if name == RAW => from_json!(json.deserialize_newtype_struct(name, visitor)),
+            Member::Tree(node) if name == RAW => node.deserialize_newtype_struct(name, visitor),
             _ if name == RAW => Err(unheard()),
-            value => visitor.visit_newtype_struct(value),
+            _ => visitor.visit_newtype_struct(self),
         }
     }
 
@@ -126,19 +127,19 @@ impl<'de> Deserializer<'de> for Member<'de> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Refusal> {
-        match self {
-            Self::Text(text) => visitor.visit_enum(BorrowedStrDeserializer::<Refusal>::new(text)),
-            Self::Json(json) => from_json!(json.deserialize_enum(name, variants, visitor)),
-            Self::Tree(node) => node.deserialize_enum(name, variants, visitor),
+        match *self {
+            Member::Text(text) => visitor.visit_enum(BorrowedStrDeserializer::<Refusal>::new(text)),
+            Member::Json(json) => from_json!(json.deserialize_enum(name, variants, visitor)),
+            Member::Tree(node) => node.deserialize_enum(name, variants, visitor),
             _ => Err(unheard()),
         }
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        match self {
-            Self::Text(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
-            Self::Json(json) => from_json!(json.deserialize_bytes(visitor)),
-            Self::Tree(node) => node.deserialize_bytes(visitor),
+        match *self {
+            Member::Text(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
+            Member::Json(json) => from_json!(json.deserialize_bytes(visitor)),
+            Member::Tree(node) => node.deserialize_bytes(visitor),
             scalar => scalar.give(visitor),
         }
     }

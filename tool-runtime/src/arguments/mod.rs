@@ -57,34 +57,65 @@ pub(crate) fn read<P: Params>(
     policy: Policy,
     host: &Host<'_>,
 ) -> Reading<P::Values> {
-    let mut members = exact::Members::default();
     let tree;
-    let sent = match exact::look(shape, input, &mut members) {
-        Some(Conforming::ByMembers) => Some(Sent::Members(shape, &members)),
+    let mut members = exact::Members::default();
+    let conforms = match exact::look(shape, input, &mut members) {
+        Some(Conforming::ByMembers) => true,
         Some(Conforming::AsTree) => {
             tree = as_sent(input);
-            tree.as_ref().map(Sent::Tree)
+            tree.as_ref().is_some_and(|tree| {
+                members.fill(shape, tree);
+                true
+            })
         }
-        None => None,
+        None => false,
     };
     // What a type has to say against it, it says again of the tree, where its words are heard.
-    if let Some(sent) = sent
-        && let Some(values) = params.pick(&sent, host, &mut |_, _| ())
+    if conforms
+        && let Some(values) = params.pick(
+            &Sent {
+                shape,
+                members: &members,
+            },
+            host,
+            &mut |_, _| (),
+        )
     {
         return Reading {
             values: Some(values),
             issues: Vec::new(),
         };
     }
+    read_coerced(params, shape, input, policy, host)
+}
+
+/// The same, of arguments that have to be looked at closer.
+#[cold]
+fn read_coerced<P: Params>(
+    params: &P,
+    shape: &Shape,
+    input: Input<'_>,
+    policy: Policy,
+    host: &Host<'_>,
+) -> Reading<P::Values> {
     let Fitted { object, mut issues } = fit(shape, input, policy, false);
     let Some(object) = object else {
         return Reading { values: None, issues };
     };
     // The types are asked even when the schema has said no: the model learns all its mistakes at once.
     let mut refused = Vec::new();
-    let values = params.pick(&Sent::Tree(&object), host, &mut |name, refusal| {
-        refused.push(invalid(&object, name, &refusal));
-    });
+    let mut members = exact::Members::default();
+    members.fill(shape, &object);
+    let values = params.pick(
+        &Sent {
+            shape,
+            members: &members,
+        },
+        host,
+        &mut |name, refusal| {
+            refused.push(invalid(&object, name, &refusal));
+        },
+    );
     add(&mut issues, refused, shape);
     Reading {
         values: values.filter(|_| !issues.iter().any(Issue::is_error)),
@@ -182,21 +213,18 @@ fn fit<'a>(shape: &Shape, input: Input<'a>, policy: Policy, keeps_unknown: bool)
     }
 }
 
-/// The arguments, as parameters look them up.
-enum Sent<'a> {
-    Members(&'a Shape, &'a exact::Members<'a>),
-    Tree(&'a Members<'a>),
+/// What came, as parameters look it up.
+struct Sent<'m, 'a> {
+    shape: &'m Shape,
+    members: &'m exact::Members<'a>,
 }
 
-impl<'a> Lookup<'a> for Sent<'a> {
-    type Value = Member<'a>;
+impl<'m, 'a> Lookup<'a> for Sent<'m, 'a> {
+    type Value = &'m Member<'a>;
 
     #[inline]
-    fn value(&self, name: &str, parameter: usize) -> Option<Member<'a>> {
-        match self {
-            Self::Members(shape, members) => members.get(shape.place_of(parameter)?),
-            Self::Tree(members) => members.get(name).map(Member::Tree),
-        }
+    fn value(&self, parameter: usize) -> Option<&'m Member<'a>> {
+        self.members.get(self.shape.place_of(parameter)?)
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a look at the arguments leaves behind: the members that came for parameters.
 
 use crate::arguments::member::Member;
+use crate::arguments::node;
+use crate::schema::Shape;
 
 /// How arguments that conform to the letter are to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,15 +22,24 @@ const MOST: usize = 16;
 
 impl<'a> Members<'a> {
     #[inline]
-    pub(super) fn set(&mut self, place: usize, member: Member<'a>) {
+    pub(in crate::arguments) fn set(&mut self, place: usize, member: Member<'a>) {
         if let Some(slot) = self.0.get_mut(place) {
             *slot = Some(member);
         }
     }
 
+    /// Takes all of them from a tree.
+    pub(in crate::arguments) fn fill(&mut self, shape: &Shape, tree: &'a node::Members<'a>) {
+        for (place, property) in shape.properties().iter().enumerate() {
+            if let Some(node) = tree.get(&property.name) {
+                self.set(place, Member::Tree(node));
+            }
+        }
+    }
+
     /// What came for the property in that place.
     #[inline]
-    pub(in crate::arguments) fn get(&self, place: usize) -> Option<Member<'a>> {
-        *self.0.get(place)?
+    pub(in crate::arguments) fn get(&self, place: usize) -> Option<&Member<'a>> {
+        self.0.get(place)?.as_ref()
     }
 }

@@ -26,6 +26,35 @@ pub(super) fn arguments<'t>(shape: &Shape, text: &'t str, members: &mut Members<
     (walk.text.at == walk.text.len()).then_some(())
 }
 
+/// What a value was seen to be: small enough for two registers, since every value of the arguments is handed on once.
+#[derive(Clone, Copy)]
+enum Seen {
+    Null,
+    False,
+    True,
+    Unsigned(u64),
+    Signed(i64),
+    /// A string without escapes.
+    Text,
+    /// Anything else.
+    Json,
+}
+
+impl Seen {
+    /// The same, as its type will read it from its text.
+    fn member(self, json: &str) -> Option<Member<'_>> {
+        Some(match self {
+            Self::Null => Member::Null,
+            Self::False => Member::Bool(false),
+            Self::True => Member::Bool(true),
+            Self::Unsigned(value) => Member::Unsigned(value),
+            Self::Signed(value) => Member::Signed(value),
+            Self::Text => Member::Text(json.get(1..json.len().checked_sub(1)?)?),
+            Self::Json => Member::Json(json),
+        })
+    }
+}
+
 /// Below the arguments as a whole.
 pub(super) const MOST_LEVELS: usize = depth::MOST - 1;
 
@@ -42,7 +71,7 @@ struct Walk<'s, 't> {
 }
 
 impl<'s, 't> Walk<'s, 't> {
-    fn value(&mut self, form: &'s Form) -> Option<Member<'t>> {
+    fn value(&mut self, form: &'s Form) -> Option<Seen> {
         if let Kind::Alternatives(alternatives) = &form.kind {
             return self.alternatives(alternatives);
         }
@@ -51,16 +80,16 @@ impl<'s, 't> Walk<'s, 't> {
                 let start = self.text.at;
                 let Literal { inside, is_plain } = self.text.literal()?;
                 if is_plain {
-                    conform::text(form, inside).then_some(Member::Text(inside))
+                    conform::text(form, inside).then_some(Seen::Text)
                 } else {
                     escaped(form, self.text.since(start)?)
                 }
             }
             b'{' => self.whole(|walk| walk.object(form, None)),
             b'[' => self.whole(|walk| walk.list(form)),
-            b't' => self.word("true", Member::Bool(true), conform::boolean(form)),
-            b'f' => self.word("false", Member::Bool(false), conform::boolean(form)),
-            b'n' => self.word("null", Member::Null, conform::null(form)),
+            b't' => self.word("true", Seen::True, conform::boolean(form)),
+            b'f' => self.word("false", Seen::False, conform::boolean(form)),
+            b'n' => self.word("null", Seen::Null, conform::null(form)),
             _ => {
                 let number = self.text.number()?;
                 self::number(form, number)
@@ -68,17 +97,16 @@ impl<'s, 't> Walk<'s, 't> {
         }
     }
 
-    fn word(&mut self, word: &str, member: Member<'t>, conforms: bool) -> Option<Member<'t>> {
-        (self.text.is(word) && conforms).then_some(member)
+    fn word(&mut self, word: &str, seen: Seen, conforms: bool) -> Option<Seen> {
+        (self.text.is(word) && conforms).then_some(seen)
     }
 
-    /// A value with parts of its own, as its type will read it.
-    fn whole(&mut self, walk: impl FnOnce(&mut Self) -> Option<()>) -> Option<Member<'t>> {
-        let start = self.text.at;
+    /// A value with parts of its own, one level deeper.
+    fn whole(&mut self, walk: impl FnOnce(&mut Self) -> Option<()>) -> Option<Seen> {
         self.levels = self.levels.checked_sub(1)?;
         walk(self)?;
         self.levels += 1;
-        self.text.since(start).map(Member::Json)
+        Some(Seen::Json)
     }
 
     /// An object; those of the arguments as a whole are kept.
@@ -95,9 +123,10 @@ impl<'s, 't> Walk<'s, 't> {
             self.text.space();
             match owner {
                 Owner::Property(place, form) => {
-                    let member = self.value(self.shape.form(form))?;
+                    let start = self.text.at;
+                    let seen = self.value(self.shape.form(form))?;
                     if let Some(members) = &mut members {
-                        members.set(place, member);
+                        members.set(place, seen.member(self.text.since(start)?)?);
                     }
                 }
                 Owner::Other(form) => {
@@ -153,9 +182,9 @@ impl<'s, 't> Walk<'s, 't> {
     }
 
     /// Whatever the tree would take as it was sent: `null`, what the tag names, the first that conforms.
-    fn alternatives(&mut self, alternatives: &'s Alternatives) -> Option<Member<'t>> {
+    fn alternatives(&mut self, alternatives: &'s Alternatives) -> Option<Seen> {
         match (self.text.peek()?, &alternatives.tag) {
-            (b'n', _) if alternatives.null => self.word("null", Member::Null, true),
+            (b'n', _) if alternatives.null => self.word("null", Seen::Null, true),
             (b'{', Some(tag)) => {
                 let form = self.tagged(tag)?;
                 self.value(self.shape.form(form))
@@ -164,7 +193,7 @@ impl<'s, 't> Walk<'s, 't> {
         }
     }
 
-    fn first(&mut self, alternatives: &'s Alternatives) -> Option<Member<'t>> {
+    fn first(&mut self, alternatives: &'s Alternatives) -> Option<Seen> {
         let mut taken = None;
         let types = self.types()?;
         for form in &alternatives.forms {
@@ -177,7 +206,7 @@ impl<'s, 't> Walk<'s, 't> {
             self.look_back(&trial)?;
             match found {
                 Some(_) if taken.is_some() => return None,
-                Some(member) => taken = Some((trial.text, member)),
+                Some(seen) => taken = Some((trial.text, seen)),
                 // A no is not final, and of these none but one may conform.
                 None if alternatives.exclusive => return None,
                 None => {}
@@ -186,9 +215,9 @@ impl<'s, 't> Walk<'s, 't> {
                 break;
             }
         }
-        let (text, member) = taken?;
+        let (text, seen) = taken?;
         self.text = text;
-        Some(member)
+        Some(seen)
     }
 
     /// The types that the value to come may have, by its first byte.
@@ -266,30 +295,30 @@ fn named(forms: &[(Box<str>, FormId)], literal: Literal<'_>) -> Option<FormId> {
 
 /// A string with escapes, in its quotes.
 #[cold]
-fn escaped<'t>(form: &Form, json: &'t str) -> Option<Member<'t>> {
+fn escaped(form: &Form, json: &str) -> Option<Seen> {
     let conforms = if conform::limits_text(form) {
         let text: String = serde_json::from_str(json).ok()?;
         conform::text(form, &text)
     } else {
         form.types.has(Types::STRING)
     };
-    conforms.then_some(Member::Json(json))
+    conforms.then_some(Seen::Json)
 }
 
-fn number<'t>(form: &Form, number: Number<'t>) -> Option<Member<'t>> {
+fn number(form: &Form, number: Number<'_>) -> Option<Seen> {
     let Number { text, is_whole } = number;
     if !is_whole || text == "-0" {
         let value = || text.parse().unwrap_or(f64::NAN);
         // The largest float has 309 digits.
         let is_finite = text.len() < 300 && !text.contains(['e', 'E']) || value().is_finite();
-        return (is_finite && conform::float(form, value)).then_some(Member::Json(text));
+        return (is_finite && conform::float(form, value)).then_some(Seen::Json);
     }
     if let Ok(value) = text.parse::<u64>() {
-        return conform::integer(form, value).then_some(Member::Unsigned(value));
+        return conform::integer(form, value).then_some(Seen::Unsigned(value));
     }
     if let Ok(value) = text.parse::<i64>() {
-        return conform::integer(form, value).then_some(Member::Signed(value));
+        return conform::integer(form, value).then_some(Seen::Signed(value));
     }
     let value = text.parse::<i128>().ok()?;
-    conform::integer(form, value).then_some(Member::Json(text))
+    conform::integer(form, value).then_some(Seen::Json)
 }
