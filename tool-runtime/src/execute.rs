@@ -1,7 +1,7 @@
 //! One call from its arrival to its outcome, alone: whatever a tool does, it takes nothing else down.
 
 use std::fmt::Write as _;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as Waking, Poll};
 use std::time::{Duration, Instant};
@@ -77,10 +77,10 @@ pub(crate) async fn watched(tools: &Tools, request: Request<'_>) -> ToolOutcome 
 /// Finds the tool, reads the arguments, runs the function.
 pub(crate) async fn run(tools: &Tools, request: Request<'_>) -> ToolOutcome {
     let mut execution = Execution::new(tools, request);
-    poll_fn(|waking| execution.poll(waking)).await
+    (&mut execution).await
 }
 
-/// A call on its way to its outcome: a future that is never moved once it was polled, for the sake of speed alone.
+/// A call on its way to its outcome.
 pub(crate) struct Execution<'a> {
     tools: &'a Tools,
     request: Request<'a>,
@@ -104,11 +104,9 @@ impl<'a> Execution<'a> {
         }
     }
 
-    pub(crate) fn poll(&mut self, waking: &mut Waking<'_>) -> Poll<ToolOutcome> {
-        match self.running {
-            None => self.begin(waking),
-            Some(_) => self.go_on(waking),
-        }
+    /// The answer alone.
+    pub(crate) fn answer(&mut self) -> impl Future<Output = ToolResult> {
+        Answer(self)
     }
 
     /// Finds the tool, reads the arguments, starts the function.
@@ -137,14 +135,14 @@ impl<'a> Execution<'a> {
             return Poll::Ready(failed_in(tool, id(), Failure::TimedOut));
         }
         let is_watched = deadline.is_some() || context.canceller().is_some();
-        let call = Call {
+        let mut call = Call {
             shape: &tool.shape,
             input: *input,
             policy: tools.policy_of(tool, *policy),
             host: Host::new(&tools.states, context),
             waiting: (!is_watched).then_some(waking.waker()),
         };
-        match isolate::call(|| (tool.handler)(call)) {
+        match isolate::call(|| (tool.handler)(&mut call)) {
             Ok(Handled::Answered(output, warnings)) => {
                 let mut outcome = finished(id(), output);
                 warn(tools, tool, &mut outcome, warnings);
@@ -190,6 +188,34 @@ impl<'a> Execution<'a> {
         }
         warn(self.tools, tool, &mut outcome, std::mem::take(warnings));
         Poll::Ready(outcome)
+    }
+}
+
+impl Future for Execution<'_> {
+    type Output = ToolOutcome;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, waking: &mut Waking<'_>) -> Poll<ToolOutcome> {
+        match self.running {
+            None => self.begin(waking),
+            Some(_) => self.go_on(waking),
+        }
+    }
+}
+
+/// The same, for whoever wants nothing but the answer.
+struct Answer<'e, 'a>(&'e mut Execution<'a>);
+
+impl Future for Answer<'_, '_> {
+    type Output = ToolResult;
+
+    // A `map` would move the whole outcome first.
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, waking: &mut Waking<'_>) -> Poll<ToolResult> {
+        match Pin::new(&mut *self.0).poll(waking) {
+            Poll::Ready(ToolOutcome { result, .. }) => Poll::Ready(result),
+            Poll::Pending => Poll::Pending,
+        }
     }
 }
 

@@ -39,7 +39,7 @@ impl<'a> Host<'a> {
     }
 
     /// The token, if a parameter took it.
-    pub(crate) fn into_token(self) -> Option<CancellationToken> {
-        self.token.into_inner()
+    pub(crate) fn take_token(&mut self) -> Option<CancellationToken> {
+        self.token.take()
     }
 }

@@ -48,10 +48,11 @@ pub trait IntoOutput {
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + 'static> IntoOutput for T {
     fn into_output(mut self) -> ToolOutput {
-        if let Some(text) = verbatim(&mut self) {
+        let this: &mut dyn Any = &mut self;
+        if let Some(text) = verbatim(this) {
             return ToolOutput::text(text);
         }
-        if let Some(value) = (&mut self as &mut dyn Any).downcast_mut::<Value>()
+        if let Some(value) = this.downcast_mut::<Value>()
             && depth::is_deeper_than(MOST_LEVELS, value)
         {
             depth::dismantle(value.take());
@@ -68,17 +69,19 @@ impl<T: Serialize + 'static> IntoOutput for T {
 const MOST_LEVELS: usize = 512;
 
 /// Text goes out as it is, not as a JSON string.
-fn verbatim(value: &mut dyn Any) -> Option<Cow<'static, str>> {
+// Where the type is known, as it is to every tool, nothing of this is left but the one branch.
+#[inline]
+fn verbatim(value: &mut dyn Any) -> Option<String> {
     if let Some(text) = value.downcast_mut::<String>() {
-        return Some(Cow::Owned(std::mem::take(text)));
-    }
-    if let Some(text) = value.downcast_ref::<&'static str>() {
-        return Some(Cow::Borrowed(text));
-    }
-    if let Some(text) = value.downcast_mut::<Cow<'static, str>>() {
         return Some(std::mem::take(text));
     }
-    value.is::<()>().then_some(Cow::Borrowed(""))
+    if let Some(text) = value.downcast_ref::<&'static str>() {
+        return Some((*text).to_owned());
+    }
+    if let Some(text) = value.downcast_mut::<Cow<'static, str>>() {
+        return Some(std::mem::take(text).into_owned());
+    }
+    value.is::<()>().then(String::new)
 }
 
 #[diagnostic::do_not_recommend]

@@ -115,6 +115,7 @@ impl<T: Parameter> Param<T> {
     }
 
     /// The value that was sent, or what stands for one that was not.
+    #[inline]
     fn pick<'de, From: Lookup<'de>>(
         &self,
         sent: &From,
@@ -146,6 +147,7 @@ macro_rules! params {
                 vec![$(self.$place.param().spec()),*]
             }
 
+            #[inline]
             #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple")]
             fn pick<'de, From: Lookup<'de>>(
                 &self,

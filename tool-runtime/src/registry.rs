@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::convert::Infallible;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::sync::Arc;
 use std::task::{Context as Waking, Poll};
 use std::time::Instant;
@@ -25,7 +25,7 @@ use crate::registered::RegisteredTool;
 use crate::registry_error::RegistryError;
 use crate::result::{ToolOutcome, ToolResult};
 use crate::state::State;
-use crate::tool::{IntoTools, Tool};
+use crate::tool::{Call, IntoTools, Tool};
 use crate::tools::Tools;
 
 #[doc = include_str!("docs/registry.md")]
@@ -189,7 +189,10 @@ impl ToolRegistry {
         F: Fn(Value, Context) -> R + Send + Sync + 'static,
         R: Future<Output: Answer> + Send + 'static,
     {
-        let tool = RegisteredTool::dynamic(definition, Arc::new(move |call| call.run_dynamic(&handler)))?;
+        let tool = RegisteredTool::dynamic(
+            definition,
+            Arc::new(move |call: &mut Call<'_>| call.run_dynamic(&handler)),
+        )?;
         self.tools_mut().add(tool)?;
         Ok(self)
     }
@@ -285,12 +288,7 @@ impl ToolRegistry {
                 .result;
         }
         let mut execution = Execution::new(&self.tools, request);
-        // Nothing else of the outcome is moved.
-        poll_fn(|waking| match execution.poll(waking) {
-            Poll::Ready(ToolOutcome { result, .. }) => Poll::Ready(result),
-            Poll::Pending => Poll::Pending,
-        })
-        .await
+        execution.answer().await
     }
 
     /// Runs a call and tells everything about it.

@@ -97,7 +97,7 @@ pub struct DeclaredTool {
 }
 
 /// The erased form of a tool's function.
-pub(crate) type Handler = Arc<dyn Fn(Call<'_>) -> Handled + Send + Sync>;
+pub(crate) type Handler = Arc<dyn Fn(&mut Call<'_>) -> Handled + Send + Sync>;
 
 impl DeclaredTool {
     /// A function. `params` are those of the declaration.
@@ -109,7 +109,7 @@ impl DeclaredTool {
     {
         Self {
             declaration,
-            handler: Arc::new(move |call| call.run(&params, &function)),
+            handler: Arc::new(move |call: &mut Call<'_>| call.run(&params, &function)),
         }
     }
 
@@ -161,7 +161,7 @@ pub struct Call<'a> {
 impl Call<'_> {
     /// Reads the arguments for `params` and starts `function` with them; what does not fit is handed back.
     #[inline]
-    pub fn run<P, F, R>(self, params: &P, function: F) -> Handled
+    pub fn run<P, F, R>(&mut self, params: &P, function: F) -> Handled
     where
         P: Params,
         F: FnOnce(P::Values) -> R,
@@ -175,7 +175,7 @@ impl Call<'_> {
     }
 
     /// Coerces the arguments and starts the handler of a dynamic tool with them.
-    pub(crate) fn run_dynamic<F, R>(self, handler: F) -> Handled
+    pub(crate) fn run_dynamic<F, R>(&mut self, handler: F) -> Handled
     where
         F: FnOnce(Value, Context) -> R,
         R: Future<Output: Answer> + Send + 'static,
@@ -190,11 +190,11 @@ impl Call<'_> {
 
     /// Polls the function for the first time, if nothing has to be watched meanwhile. Most answer at once.
     #[inline]
-    fn start<R>(self, future: R, warnings: Vec<Issue>) -> Handled
+    fn start<R>(&mut self, future: R, warnings: Vec<Issue>) -> Handled
     where
         R: Future<Output = ToolOutput> + Send + 'static,
     {
-        let guard = self.host.into_token().map(CancellationToken::cancel_on_drop);
+        let guard = self.host.take_token().map(CancellationToken::cancel_on_drop);
         let mut future = Box::pin(future);
         if let Some(waker) = self.waiting
             && let Poll::Ready(output) = future.as_mut().poll(&mut Waking::from_waker(waker))

@@ -78,24 +78,35 @@ impl Tools {
     }
 }
 
-/// FNV-1a: quick for names, which are short. What a model sends is only looked up, it cannot crowd the table.
-#[derive(Clone, Debug)]
+/// As `FxHash`, eight bytes at a time: quick for names, which are short. What a model sends is only looked up, it cannot
+/// crowd the table.
+#[derive(Clone, Debug, Default)]
 struct NameHasher(u64);
 
-impl Default for NameHasher {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
+impl NameHasher {
+    fn add(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
     }
 }
 
 impl Hasher for NameHasher {
     fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.add(u64::from_le_bytes(*word));
+        }
+        match bytes.last_chunk::<8>() {
+            Some(last) => self.add(u64::from_le_bytes(*last)),
+            None => rest.iter().for_each(|byte| self.add(u64::from(*byte))),
         }
     }
 
+    fn write_u8(&mut self, byte: u8) {
+        self.add(u64::from(byte));
+    }
+
     fn finish(&self) -> u64 {
-        self.0
+        // The upper bits are the better ones, and the table takes the lower ones first.
+        self.0.rotate_left(26)
     }
 }

@@ -50,6 +50,7 @@ pub(crate) struct Reading<V> {
 }
 
 /// Reads the arguments of a typed tool.
+#[inline]
 pub(crate) fn read<P: Params>(
     params: &P,
     shape: &Shape,

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::alternatives::{self, Union};
 use super::check::{SchemaError, Unenforced, check, is_annotation};
 use super::compiler::{Compiler, Flat};
-use super::shape::{Form, FormId, Kind, List, Object, Parts, Plain, Property, Rest, Shape, fold};
+use super::shape::{Form, FormId, Kind, List, Object, Parts, Plain, Property, Rest, Shape, Written, fold};
 use super::types::Types;
 use super::{limits, marks, settle};
 
@@ -215,7 +215,7 @@ impl Compiler<'_> {
             let schema = with_patterns(name, schema, &patterns);
             object.properties.push(Property {
                 name: name.as_str().into(),
-                written: format!("{}:", Value::from(name.as_str())).into(),
+                written: Written::new(&format!("{}:", Value::from(name.as_str()))),
                 folded: fold(name),
                 form: self.request(&schema)?,
                 required: required.contains(&name.as_str()),

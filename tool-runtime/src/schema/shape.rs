@@ -223,7 +223,7 @@ pub(crate) struct Object {
 pub(crate) struct Property {
     pub(crate) name: Box<str>,
     /// The name and the colon behind it, as JSON mostly has them: `"name":`.
-    pub(crate) written: Box<str>,
+    pub(crate) written: Written,
     /// The name without case, `_` and `-` (see [`fold`]).
     pub(crate) folded: Box<str>,
     pub(crate) form: FormId,
@@ -231,6 +231,45 @@ pub(crate) struct Property {
     /// Whether the schema has a `default` for it. A property that is neither required nor has one is optional:
     /// `null` stands for absence.
     pub(crate) has_default: bool,
+}
+
+/// A text that is looked for at the beginning of others. Its first 16 bytes are compared at once: few keys are longer.
+#[derive(Debug, Clone)]
+pub(crate) struct Written {
+    text: Box<[u8]>,
+    head: u128,
+    mask: u128,
+}
+
+impl Written {
+    pub(crate) fn new(text: &str) -> Self {
+        let mut head = [0; 16];
+        let mut mask = [0; 16];
+        for ((head, mask), byte) in head.iter_mut().zip(&mut mask).zip(text.as_bytes()) {
+            (*head, *mask) = (*byte, 0xFF);
+        }
+        Self {
+            text: text.as_bytes().into(),
+            head: u128::from_le_bytes(head),
+            mask: u128::from_le_bytes(mask),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Whether `text` begins with it.
+    #[inline]
+    pub(crate) fn begins(&self, text: &[u8]) -> bool {
+        match text.first_chunk::<16>() {
+            Some(first) => {
+                (u128::from_le_bytes(*first) ^ self.head) & self.mask == 0
+                    && (self.text.len() <= 16 || text.starts_with(&self.text))
+            }
+            None => text.starts_with(&self.text),
+        }
+    }
 }
 
 impl Object {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::conform;
-use crate::schema::shape::{Form, FormId, Object, Rest};
+use crate::schema::shape::{Form, FormId, Object, Rest, Written};
 use crate::schema::types::Types;
 
 /// What is known about the keys so far.
@@ -51,7 +51,7 @@ impl<'s, 't> Keys<'s, 't> {
 
     /// The key that most likely comes next, as it is written.
     #[inline]
-    pub(super) fn expected(&self) -> Option<&'s str> {
+    pub(super) fn expected(&self) -> Option<&'s Written> {
         let property = self.object?.properties.get(self.expected)?;
         Some(&property.written)
     }

@@ -1,6 +1,7 @@
 //! JSON text, token by token, strictly: what is not plainly one is left to the tree.
 
 use crate::repair::plain;
+use crate::schema::shape::Written;
 
 /// A text and how far it was read.
 #[derive(Clone, Copy)]
@@ -24,6 +25,8 @@ pub(super) struct Number<'t> {
     pub(super) text: &'t str,
     /// It has neither a point nor an exponent.
     pub(super) is_whole: bool,
+    /// What its digits mean, if they are few enough to be read as they are gone over.
+    pub(super) digits: Option<u64>,
 }
 
 impl<'t> Text<'t> {
@@ -67,6 +70,16 @@ impl<'t> Text<'t> {
         let is_it = self.rest().starts_with(text.as_bytes());
         if is_it {
             self.at += text.len();
+        }
+        is_it
+    }
+
+    /// Goes on if this is next.
+    #[inline]
+    pub(super) fn begins(&mut self, written: &Written) -> bool {
+        let is_it = written.begins(self.rest());
+        if is_it {
+            self.at += written.len();
         }
         is_it
     }
@@ -120,7 +133,7 @@ impl<'t> Text<'t> {
             self.at += 1;
         }
         let first = self.at;
-        let digits = self.digits()?;
+        let (digits, value) = self.digits()?;
         if digits > 1 && self.text.as_bytes().get(first) == Some(&b'0') {
             return None;
         }
@@ -141,21 +154,26 @@ impl<'t> Text<'t> {
         Some(Number {
             text: self.since(start)?,
             is_whole,
+            digits: (digits < 20).then_some(value),
         })
     }
 
     /// What was read from there on.
+    #[inline]
     pub(super) fn since(&self, start: usize) -> Option<&'t str> {
         self.text.get(start..self.at)
     }
 
+    /// How many digits come, and what they mean as long as that is less than 10^19.
     #[inline]
-    fn digits(&mut self) -> Option<usize> {
+    fn digits(&mut self) -> Option<(usize, u64)> {
         let start = self.at;
-        while let Some(b'0'..=b'9') = self.peek() {
+        let mut value = 0_u64;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
             self.at += 1;
         }
-        (self.at > start).then_some(self.at - start)
+        (self.at > start).then_some((self.at - start, value))
     }
 
     #[inline]

@@ -149,7 +149,7 @@ impl<'s, 't> Walk<'s, 't> {
     #[inline]
     fn key(&mut self, keys: &mut Keys<'s, 't>) -> Option<Owner> {
         if let Some(written) = keys.expected()
-            && self.text.is(written)
+            && self.text.begins(written)
         {
             return keys.take_expected();
         }
@@ -306,19 +306,27 @@ fn escaped(form: &Form, json: &str) -> Option<Seen> {
 }
 
 fn number(form: &Form, number: Number<'_>) -> Option<Seen> {
-    let Number { text, is_whole } = number;
+    let Number {
+        text,
+        is_whole,
+        digits,
+    } = number;
     if !is_whole || text == "-0" {
         let value = || text.parse().unwrap_or(f64::NAN);
         // The largest float has 309 digits.
         let is_finite = text.len() < 300 && !text.contains(['e', 'E']) || value().is_finite();
         return (is_finite && conform::float(form, value)).then_some(Seen::Json);
     }
-    if let Ok(value) = text.parse::<u64>() {
+    let is_negative = text.starts_with('-');
+    if let Some(value) = digits
+        && !is_negative
+    {
         return conform::integer(form, value).then_some(Seen::Unsigned(value));
     }
-    if let Ok(value) = text.parse::<i64>() {
-        return conform::integer(form, value).then_some(Seen::Signed(value));
-    }
     let value = text.parse::<i128>().ok()?;
-    conform::integer(form, value).then_some(Seen::Json)
+    conform::integer(form, value).then_some(match (i64::try_from(value), u64::try_from(value)) {
+        (Ok(value), _) if is_negative => Seen::Signed(value),
+        (_, Ok(value)) => Seen::Unsigned(value),
+        _ => Seen::Json,
+    })
 }
