@@ -167,9 +167,13 @@ impl Call<'_> {
         F: FnOnce(P::Values) -> R,
         R: Future<Output = ToolOutput> + Send + 'static,
     {
-        let reading = arguments::read(params, self.shape, self.input, self.policy, &self.host);
+        let reading = arguments::read(params, self.shape, &self.input, self.policy, &self.host);
         match reading.values {
-            Some(values) => self.start(function(values), reading.issues),
+            Some(values) => {
+                // The future is made in its place: it would be moved there otherwise.
+                let place = Box::new_uninit();
+                self.start(Box::write(place, function(values)), reading.issues)
+            }
             None => Handled::Refused(reading.issues),
         }
     }
@@ -185,17 +189,17 @@ impl Call<'_> {
             return Handled::Refused(coerced.issues);
         }
         let future = handler(Value::Object(coerced.arguments), self.host.context());
-        self.start(async move { future.await.answer() }, coerced.issues)
+        self.start(Box::new(async move { future.await.answer() }), coerced.issues)
     }
 
     /// Polls the function for the first time, if nothing has to be watched meanwhile. Most answer at once.
     #[inline]
-    fn start<R>(&mut self, future: R, warnings: Vec<Issue>) -> Handled
+    fn start<R>(&mut self, future: Box<R>, warnings: Vec<Issue>) -> Handled
     where
         R: Future<Output = ToolOutput> + Send + 'static,
     {
         let guard = self.host.take_token().map(CancellationToken::cancel_on_drop);
-        let mut future = Box::pin(future);
+        let mut future = Box::into_pin(future);
         if let Some(waker) = self.waiting
             && let Poll::Ready(output) = future.as_mut().poll(&mut Waking::from_waker(waker))
         {

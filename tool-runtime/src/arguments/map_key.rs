@@ -10,6 +10,9 @@ use serde::forward_to_deserialize_any;
 use super::node::Node;
 use super::parse::parse;
 
+/// `serde_json` takes an object with such a key for raw text, or for an exact number.
+pub(super) const NO_KEY: &str = "$serde_json::private::";
+
 /// A key: text that may have to be a number or a boolean, as in a map with integer keys.
 pub(crate) struct Key<'de, E> {
     text: &'de str,

@@ -3,9 +3,10 @@
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{Deserializer, Error, Visitor};
+use serde_json::Value;
 
-use super::conformed::Conformed;
-use super::feed::{RAW, fits_single};
+use super::conformed::{Conformed, Given};
+use super::feed::RAW;
 use super::node::Node;
 use super::refusal::Refusal;
 
@@ -16,18 +17,19 @@ pub(crate) enum Member<'a> {
     Bool(bool),
     Unsigned(u64),
     Signed(i64),
-    Float(f64),
     Text(&'a str),
     /// JSON text that conforms to the letter.
     Json(&'a str),
+    /// A JSON value that conforms to the letter.
+    Value(&'a Value),
     /// A part of a coerced tree.
     Tree(&'a Node<'a>),
 }
 
-/// Reads from JSON text. Nobody hears what a type says of it: the tree is asked then.
-macro_rules! from_json {
-    ($json:ident.$method:ident($($argument:expr),*)) => {
-        Conformed::new($json).$method($($argument),*).map_err(|_| unheard())
+/// Reads what conforms. Nobody hears what a type says of it: the tree is asked then.
+macro_rules! conformed {
+    ($from:expr, $method:ident($($argument:expr),*)) => {
+        $from.$method($($argument),*).map_err(|_| unheard())
     };
 }
 
@@ -36,7 +38,8 @@ macro_rules! hand_on {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {
         $(fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, Refusal> {
             match *self {
-                Member::Json(json) => from_json!(json.$method($($argument,)* visitor)),
+                Member::Json(json) => conformed!(Conformed::new(json), $method($($argument,)* visitor)),
+                Member::Value(value) => conformed!(Given(value), $method($($argument,)* visitor)),
                 Member::Tree(node) => node.$method($($argument,)* visitor),
                 scalar => scalar.give(visitor),
             }
@@ -52,9 +55,8 @@ impl<'de> Member<'de> {
             Self::Bool(value) => visitor.visit_bool(value),
             Self::Unsigned(value) => visitor.visit_u64(value),
             Self::Signed(value) => visitor.visit_i64(value),
-            Self::Float(value) => visitor.visit_f64(value),
             Self::Text(text) => visitor.visit_borrowed_str(text),
-            Self::Json(_) | Self::Tree(_) => Err(unheard()),
+            Self::Json(_) | Self::Value(_) | Self::Tree(_) => Err(unheard()),
         }
     }
 }
@@ -77,7 +79,8 @@ impl<'de> Deserializer<'de> for &Member<'de> {
         match *self {
             Member::Unsigned(value) => visitor.visit_i128(value.into()),
             Member::Signed(value) => visitor.visit_i128(value.into()),
-            Member::Json(json) => from_json!(json.deserialize_i128(visitor)),
+            Member::Json(json) => conformed!(Conformed::new(json), deserialize_i128(visitor)),
+            Member::Value(value) => conformed!(Given(value), deserialize_i128(visitor)),
             Member::Tree(node) => node.deserialize_i128(visitor),
             scalar => scalar.give(visitor),
         }
@@ -86,7 +89,8 @@ impl<'de> Deserializer<'de> for &Member<'de> {
     fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
         match *self {
             Member::Unsigned(value) => visitor.visit_u128(value.into()),
-            Member::Json(json) => from_json!(json.deserialize_u128(visitor)),
+            Member::Json(json) => conformed!(Conformed::new(json), deserialize_u128(visitor)),
+            Member::Value(value) => conformed!(Given(value), deserialize_u128(visitor)),
             Member::Tree(node) => node.deserialize_u128(visitor),
             scalar => scalar.give(visitor),
         }
@@ -94,8 +98,8 @@ impl<'de> Deserializer<'de> for &Member<'de> {
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
         match *self {
-            Member::Float(value) if !fits_single(value) => Err(unheard()),
-            Member::Json(json) => from_json!(json.deserialize_f32(visitor)),
+            Member::Json(json) => conformed!(Conformed::new(json), deserialize_f32(visitor)),
+            Member::Value(value) => conformed!(Given(value), deserialize_f32(visitor)),
             Member::Tree(node) => node.deserialize_f32(visitor),
             scalar => scalar.give(visitor),
         }
@@ -103,7 +107,7 @@ impl<'de> Deserializer<'de> for &Member<'de> {
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
         match *self {
-            Member::Null | Member::Tree(Node::Null) => visitor.visit_none(),
+            Member::Null | Member::Value(Value::Null) | Member::Tree(Node::Null) => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
@@ -114,7 +118,9 @@ impl<'de> Deserializer<'de> for &Member<'de> {
         visitor: V,
     ) -> Result<V::Value, Refusal> {
         match *self {
-            Member::Json(json) if name == RAW => from_json!(json.deserialize_newtype_struct(name, visitor)),
+            Member::Json(json) if name == RAW => {
+                conformed!(Conformed::new(json), deserialize_newtype_struct(name, visitor))
+            }
             Member::Tree(node) if name == RAW => node.deserialize_newtype_struct(name, visitor),
             _ if name == RAW => Err(unheard()),
             _ => visitor.visit_newtype_struct(self),
@@ -129,7 +135,8 @@ impl<'de> Deserializer<'de> for &Member<'de> {
     ) -> Result<V::Value, Refusal> {
         match *self {
             Member::Text(text) => visitor.visit_enum(BorrowedStrDeserializer::<Refusal>::new(text)),
-            Member::Json(json) => from_json!(json.deserialize_enum(name, variants, visitor)),
+            Member::Json(json) => conformed!(Conformed::new(json), deserialize_enum(name, variants, visitor)),
+            Member::Value(value) => conformed!(Given(value), deserialize_enum(name, variants, visitor)),
             Member::Tree(node) => node.deserialize_enum(name, variants, visitor),
             _ => Err(unheard()),
         }
@@ -138,7 +145,8 @@ impl<'de> Deserializer<'de> for &Member<'de> {
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
         match *self {
             Member::Text(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
-            Member::Json(json) => from_json!(json.deserialize_bytes(visitor)),
+            Member::Json(json) => conformed!(Conformed::new(json), deserialize_bytes(visitor)),
+            Member::Value(value) => conformed!(Given(value), deserialize_bytes(visitor)),
             Member::Tree(node) => node.deserialize_bytes(visitor),
             scalar => scalar.give(visitor),
         }

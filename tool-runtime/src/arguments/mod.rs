@@ -35,7 +35,6 @@ use crate::schema::pointer;
 use crate::schema::shape::FormId;
 use around::Around;
 use coerce::Coercer;
-use exact::Conforming;
 use member::Member;
 use node::{Members, Node};
 use refusal::Refusal;
@@ -54,25 +53,13 @@ pub(crate) struct Reading<V> {
 pub(crate) fn read<P: Params>(
     params: &P,
     shape: &Shape,
-    input: Input<'_>,
+    input: &Input<'_>,
     policy: Policy,
     host: &Host<'_>,
 ) -> Reading<P::Values> {
-    let tree;
     let mut members = exact::Members::default();
-    let conforms = match exact::look(shape, input, &mut members) {
-        Some(Conforming::ByMembers) => true,
-        Some(Conforming::AsTree) => {
-            tree = as_sent(input);
-            tree.as_ref().is_some_and(|tree| {
-                members.fill(shape, tree);
-                true
-            })
-        }
-        None => false,
-    };
     // What a type has to say against it, it says again of the tree, where its words are heard.
-    if conforms
+    if exact::look(shape, input, &mut members).is_some()
         && let Some(values) = params.pick(
             &Sent {
                 shape,
@@ -87,7 +74,7 @@ pub(crate) fn read<P: Params>(
             issues: Vec::new(),
         };
     }
-    read_coerced(params, shape, input, policy, host)
+    read_coerced(params, shape, *input, policy, host)
 }
 
 /// The same, of arguments that have to be looked at closer.
@@ -135,17 +122,6 @@ fn add(issues: &mut Vec<Issue>, mut refused: Vec<Issue>, shape: &Shape) {
     if !refused.is_empty() {
         issues.extend(refused);
         issues.sort_by_cached_key(|issue| shape.rank(&issue.path));
-    }
-}
-
-/// The members of a value that conforms.
-fn as_sent(input: Input<'_>) -> Option<Members<'_>> {
-    match input {
-        Input::Value(value) => match Node::from_value(value) {
-            Node::Object(members) => Some(members),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

@@ -1,8 +1,9 @@
-//! JSON text that is known to conform, as a serde `Deserializer`: nothing is checked a second time, and what a type
-//! says against it is not heard here, the tree is asked then.
+//! Arguments that are known to conform, as serde `Deserializer`s: nothing is checked a second time, and what a type
+//! says against it is not heard here, the tree is asked then. Of JSON text in most of these files, of a value in one.
 
 mod text;
 mod parts;
+mod value;
 
 use serde::de::value::{BorrowedStrDeserializer, MapDeserializer, StringDeserializer};
 use serde::de::{Deserializer, Visitor};
@@ -11,6 +12,7 @@ use super::feed::{RAW, fits_single};
 use parts::{Parts, Variant};
 pub(super) use text::Conformed;
 use text::{NotTaken, Taken};
+pub(super) use value::Given;
 
 impl<'de> Conformed<'de> {
     fn visit_string<V: Visitor<'de>>(&mut self, visitor: V) -> Taken<V::Value> {

@@ -4,7 +4,7 @@ use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{DeserializeSeed, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
 
 use super::text::{Conformed, NotTaken, Taken};
-use crate::arguments::map_key::Key;
+use crate::arguments::map_key::{Key, NO_KEY};
 
 /// The items of a list or the entries of an object.
 pub(super) struct Parts<'j, 'de> {
@@ -71,9 +71,6 @@ impl<'de> MapAccess<'de> for &mut Parts<'_, 'de> {
         seed.deserialize(&mut *self.json)
     }
 }
-
-/// `serde_json` takes an object with such a key for raw text, or for an exact number.
-const NO_KEY: &str = "$serde_json::private::";
 
 /// An externally tagged variant, behind the bracket that opens it.
 pub(super) struct Variant<'j, 'de>(pub(super) &'j mut Conformed<'de>);

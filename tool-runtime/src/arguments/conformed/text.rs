@@ -69,6 +69,7 @@ impl<'de> Conformed<'de> {
         Ok(())
     }
 
+    #[inline]
     pub(super) fn since(&self, start: usize) -> Taken<&'de str> {
         self.text.get(start..self.at).ok_or(NotTaken)
     }

@@ -4,15 +4,6 @@ use crate::arguments::member::Member;
 use crate::arguments::node;
 use crate::schema::Shape;
 
-/// How arguments that conform to the letter are to be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::arguments) enum Conforming {
-    /// By their members: what came for each parameter is ready for its type.
-    ByMembers,
-    /// As a tree, as they are: a part of a value is no value of its own.
-    AsTree,
-}
-
 /// What came for the properties of the arguments as a whole, as far as there are parameters for them.
 #[derive(Debug, Default)]
 pub(in crate::arguments) struct Members<'a>([Option<Member<'a>>; MOST]);

@@ -18,15 +18,12 @@ use serde_json::{Map, Value};
 use super::conformed::Conformed;
 use crate::call::Input;
 use crate::schema::Shape;
-pub(super) use members::{Conforming, Members};
+pub(super) use members::Members;
 
 /// Looks at the arguments; `None` when somebody has to look closer.
-pub(super) fn look<'a>(shape: &Shape, input: Input<'a>, members: &mut Members<'a>) -> Option<Conforming> {
+pub(super) fn look<'a>(shape: &Shape, input: &Input<'a>, members: &mut Members<'a>) -> Option<()> {
     match input {
-        Input::Text(text) => {
-            walk::arguments(shape, text, members)?;
-            Some(Conforming::ByMembers)
-        }
+        Input::Text(text) => walk::arguments(shape, text, members),
         Input::Value(value) => value::arguments(shape, value, members),
         Input::Bytes(_) => None,
     }
@@ -34,7 +31,7 @@ pub(super) fn look<'a>(shape: &Shape, input: Input<'a>, members: &mut Members<'a
 
 /// The arguments as a map, if they conform to the letter.
 pub(super) fn map(shape: &Shape, input: Input<'_>) -> Option<Map<String, Value>> {
-    look(shape, input, &mut Members::default())?;
+    look(shape, &input, &mut Members::default())?;
     match input {
         Input::Text(text) => Map::deserialize(&mut Conformed::new(text)).ok(),
         Input::Value(value) => value.as_object().cloned(),

@@ -4,35 +4,23 @@ use serde_json::{Map, Number, Value};
 
 use super::conform;
 use super::keys::{Keys, Owner};
-use super::members::{Conforming, Members};
+use super::members::Members;
 use super::walk::{MOST_LEVELS, item};
 use crate::arguments::member::Member;
 use crate::schema::shape::{Form, FormId, Shape};
 
-/// Looks at the arguments as a whole; the scalars among the parameters are kept.
-pub(super) fn arguments<'v>(
-    shape: &Shape,
-    value: &'v Value,
-    members: &mut Members<'v>,
-) -> Option<Conforming> {
+/// Looks at the arguments as a whole; what came for each parameter is kept.
+pub(super) fn arguments<'v>(shape: &Shape, value: &'v Value, members: &mut Members<'v>) -> Option<()> {
     let walk = Walk { shape };
     let mut keys = Keys::new(shape.form(FormId::ROOT), true)?;
-    let mut conforming = Conforming::ByMembers;
     for (key, value) in value.as_object()? {
-        match walk.entry(&mut keys, key, value, MOST_LEVELS)? {
-            (Owner::Property(place, _), Came::Scalar(member)) => members.set(place, member),
-            (_, Came::Scalar(_)) => {}
-            (_, Came::Parts) => conforming = Conforming::AsTree,
+        let owner = keys.next(key)?;
+        if let Owner::Property(place, _) = owner {
+            members.set(place, Member::Value(value));
         }
+        walk.value(walk.form(owner), value, MOST_LEVELS)?;
     }
-    keys.are_complete().then_some(conforming)
-}
-
-/// What came behind a key.
-enum Came<'v> {
-    Scalar(Member<'v>),
-    /// A value with parts of its own.
-    Parts,
+    keys.are_complete().then_some(())
 }
 
 struct Walk<'s> {
@@ -41,45 +29,32 @@ struct Walk<'s> {
 
 impl<'s> Walk<'s> {
     /// `levels` more may be opened.
-    fn value<'v>(&self, form: &'s Form, value: &'v Value, levels: usize) -> Option<Came<'v>> {
-        let scalar = match value {
-            Value::Null => conform::null(form).then_some(Member::Null)?,
-            Value::Bool(value) => conform::boolean(form).then_some(Member::Bool(*value))?,
-            Value::String(text) => conform::text(form, text).then_some(Member::Text(text))?,
-            Value::Number(value) => number(form, value)?,
-            Value::Array(items) => {
-                self.list(form, items, levels.checked_sub(1)?)?;
-                return Some(Came::Parts);
-            }
-            Value::Object(map) => {
-                self.object(form, map, levels.checked_sub(1)?)?;
-                return Some(Came::Parts);
-            }
+    fn value(&self, form: &'s Form, value: &Value, levels: usize) -> Option<()> {
+        let conforms = match value {
+            Value::Null => conform::null(form),
+            Value::Bool(_) => conform::boolean(form),
+            Value::String(text) => conform::text(form, text),
+            Value::Number(value) => number(form, value),
+            Value::Array(items) => return self.list(form, items, levels.checked_sub(1)?),
+            Value::Object(map) => return self.object(form, map, levels.checked_sub(1)?),
         };
-        Some(Came::Scalar(scalar))
+        conforms.then_some(())
     }
 
     fn object(&self, form: &'s Form, map: &Map<String, Value>, levels: usize) -> Option<()> {
         let mut keys = Keys::new(form, false)?;
         for (key, value) in map {
-            self.entry(&mut keys, key, value, levels)?;
+            let owner = keys.next(key)?;
+            self.value(self.form(owner), value, levels)?;
         }
         keys.are_complete().then_some(())
     }
 
-    fn entry<'v>(
-        &self,
-        keys: &mut Keys<'s, 'v>,
-        key: &'v str,
-        value: &'v Value,
-        levels: usize,
-    ) -> Option<(Owner, Came<'v>)> {
-        let owner = keys.next(key)?;
-        let form = match owner {
+    fn form(&self, owner: Owner) -> &'s Form {
+        match owner {
             Owner::Property(_, form) | Owner::Other(form) => self.shape.form(form),
             Owner::Anybody => &Form::ANY,
-        };
-        Some((owner, self.value(form, value, levels)?))
+        }
     }
 
     fn list(&self, form: &'s Form, items: &[Value], levels: usize) -> Option<()> {
@@ -91,16 +66,16 @@ impl<'s> Walk<'s> {
     }
 }
 
-fn number<'v>(form: &Form, number: &Number) -> Option<Member<'v>> {
+fn number(form: &Form, number: &Number) -> bool {
     if let Some(value) = number.as_u64() {
-        return conform::integer(form, value).then_some(Member::Unsigned(value));
+        return conform::integer(form, value);
     }
     if let Some(value) = number.as_i64() {
-        return conform::integer(form, value).then_some(Member::Signed(value));
+        return conform::integer(form, value);
     }
     // From there on a float may be what became of an integer; without a fraction, it may be one.
-    let value = number.as_f64().filter(|value| value.abs() < SURE)?;
-    conform::float(form, || value).then_some(Member::Float(value))
+    let value = number.as_f64().filter(|value| value.abs() < SURE);
+    value.is_some_and(|value| conform::float(form, || value))
 }
 
 /// Above this, floats have no fraction.

@@ -1,0 +1,204 @@
+//! A JSON value that is known to conform, part by part, as a serde `Deserializer`.
+
+use serde::de::value::BorrowedStrDeserializer;
+use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_json::{Number, Value, map};
+
+use super::text::{NotTaken, Taken};
+use crate::arguments::feed::{RAW, fits_single};
+use crate::arguments::map_key::{Key, NO_KEY};
+
+/// A value, borrowed from the arguments.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::arguments) struct Given<'de>(pub(in crate::arguments) &'de Value);
+
+fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Taken<V::Value> {
+    if let Some(value) = number.as_u64() {
+        return visitor.visit_u64(value);
+    }
+    match (number.as_i64(), number.as_f64()) {
+        (Some(value), _) => visitor.visit_i64(value),
+        (None, Some(value)) => visitor.visit_f64(value),
+        (None, None) => Err(NotTaken),
+    }
+}
+
+impl<'de> Deserializer<'de> for Given<'de> {
+    type Error = NotTaken;
+
+    #[inline]
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
+        match self.0 {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(is) => visitor.visit_bool(*is),
+            Value::Number(number) => visit_number(number, visitor),
+            Value::String(text) => visitor.visit_borrowed_str(text),
+            Value::Array(items) => {
+                let mut items = Items(items.iter());
+                let value = visitor.visit_seq(&mut items)?;
+                items.0.as_slice().is_empty().then_some(value).ok_or(NotTaken)
+            }
+            Value::Object(map) => {
+                let mut entries = Entries {
+                    entries: map.iter(),
+                    value: None,
+                };
+                let value = visitor.visit_map(&mut entries)?;
+                (entries.entries.len() == 0).then_some(value).ok_or(NotTaken)
+            }
+        }
+    }
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
+        match self.0 {
+            Value::Number(number) if !number.as_f64().is_some_and(fits_single) => Err(NotTaken),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
+        let value = self.0.as_i64().map(i128::from);
+        visitor.visit_i128(value.or(self.0.as_u64().map(i128::from)).ok_or(NotTaken)?)
+    }
+
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
+        visitor.visit_u128(self.0.as_u64().ok_or(NotTaken)?.into())
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
+        match self.0 {
+            Value::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Taken<V::Value> {
+        match name {
+            // It wants a text, which has to be written.
+            RAW => Err(NotTaken),
+            _ => visitor.visit_newtype_struct(self),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Taken<V::Value> {
+        match self.0 {
+            Value::String(name) => visitor.visit_enum(BorrowedStrDeserializer::new(name)),
+            Value::Object(map) => {
+                let mut entries = map.iter();
+                match (entries.next(), entries.next()) {
+                    (Some((name, content)), None) => visitor.visit_enum(Variant { name, content }),
+                    _ => Err(NotTaken),
+                }
+            }
+            _ => Err(NotTaken),
+        }
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
+        match self.0 {
+            Value::String(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
+        self.deserialize_bytes(visitor)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f64 char str string unit unit_struct seq tuple tuple_struct map struct
+        identifier
+    }
+}
+
+struct Items<'de>(std::slice::Iter<'de, Value>);
+
+impl<'de> SeqAccess<'de> for Items<'de> {
+    type Error = NotTaken;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Taken<Option<T::Value>> {
+        self.0
+            .next()
+            .map(|item| seed.deserialize(Given(item)))
+            .transpose()
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+struct Entries<'de> {
+    entries: map::Iter<'de>,
+    value: Option<&'de Value>,
+}
+
+impl<'de> MapAccess<'de> for Entries<'de> {
+    type Error = NotTaken;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Taken<Option<K::Value>> {
+        let Some((key, value)) = self.entries.next() else {
+            return Ok(None);
+        };
+        if key.starts_with(NO_KEY) {
+            return Err(NotTaken);
+        }
+        self.value = Some(value);
+        seed.deserialize(Key::new(key)).map(Some)
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Taken<T::Value> {
+        seed.deserialize(Given(self.value.take().ok_or(NotTaken)?))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.entries.len())
+    }
+}
+
+/// An externally tagged variant.
+struct Variant<'de> {
+    name: &'de str,
+    content: &'de Value,
+}
+
+impl<'de> EnumAccess<'de> for Variant<'de> {
+    type Error = NotTaken;
+    type Variant = Given<'de>;
+
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Taken<(T::Value, Given<'de>)> {
+        let variant = seed.deserialize(BorrowedStrDeserializer::<NotTaken>::new(self.name))?;
+        Ok((variant, Given(self.content)))
+    }
+}
+
+/// The content of a variant.
+impl<'de> VariantAccess<'de> for Given<'de> {
+    type Error = NotTaken;
+
+    fn unit_variant(self) -> Taken<()> {
+        self.0.is_null().then_some(()).ok_or(NotTaken)
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Taken<T::Value> {
+        seed.deserialize(self)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Taken<V::Value> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Taken<V::Value> {
+        self.deserialize_map(visitor)
+    }
+}
