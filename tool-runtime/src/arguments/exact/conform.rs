@@ -5,6 +5,7 @@ use crate::schema::shape::{Form, Kind, List, Plain, TextLimits};
 use crate::schema::types::Types;
 
 /// Whether a string conforms.
+#[inline]
 pub(super) fn text(form: &Form, text: &str) -> bool {
     form.types.has(Types::STRING)
         && plain(form).is_some_and(|plain| match plain {
@@ -103,8 +104,13 @@ fn meets(limits: &TextLimits, text: &str) -> bool {
     let length = || text.chars().count() as u64;
     min.is_none_or(|min| min.saturating_mul(4) <= bytes || min <= length())
         && max.is_none_or(|max| bytes <= max || length() <= max)
-        && !(*not_blank && text.trim_start().is_empty())
+        && !(*not_blank && is_blank(text))
         && patterns.iter().all(|pattern| pattern.is_match(text))
+}
+
+fn is_blank(text: &str) -> bool {
+    // Most texts begin with a letter.
+    !text.as_bytes().first().is_some_and(u8::is_ascii_graphic) && text.trim_start().is_empty()
 }
 
 fn holds(limits: &NumberLimits, value: i128) -> bool {

@@ -15,7 +15,8 @@ pub(super) struct Keys<'s, 't> {
     seen: u64,
     /// Where the next property is expected: models mostly write in declared order.
     expected: usize,
-    others: Others<'t>,
+    /// Those that no property has; most objects have none.
+    others: Option<Box<Others<'t>>>,
 }
 
 /// Whose value stands behind a key.
@@ -45,7 +46,7 @@ impl<'s, 't> Keys<'s, 't> {
             object,
             seen: 0,
             expected: 0,
-            others: Others::default(),
+            others: None,
         })
     }
 
@@ -65,7 +66,7 @@ impl<'s, 't> Keys<'s, 't> {
     /// Whose value stands behind a key; `None` when the key should not be there.
     pub(super) fn next(&mut self, key: &'t str) -> Option<Owner> {
         let Some(object) = self.object else {
-            return (!self.is_root && self.others.insert(key)).then_some(Owner::Anybody);
+            return (!self.is_root && self.is_new(key)).then_some(Owner::Anybody);
         };
         if let Some(place) = object.position(key, self.expected) {
             return self.take(object, place);
@@ -76,7 +77,11 @@ impl<'s, 't> Keys<'s, 't> {
             Rest::Any => Owner::Anybody,
             Rest::Of(form) => Owner::Other(form),
         };
-        self.others.insert(key).then_some(owner)
+        self.is_new(key).then_some(owner)
+    }
+
+    fn is_new(&mut self, key: &'t str) -> bool {
+        self.others.get_or_insert_default().insert(key)
     }
 
     fn take(&mut self, object: &'s Object, place: usize) -> Option<Owner> {
@@ -97,7 +102,8 @@ impl<'s, 't> Keys<'s, 't> {
         if object.min.is_none() && object.max.is_none() {
             return true;
         }
-        let count = u64::from(self.seen.count_ones()) + self.others.len();
+        let others = self.others.as_ref().map_or(0, |others| others.len());
+        let count = u64::from(self.seen.count_ones()) + others;
         object.min.is_none_or(|min| min <= count) && object.max.is_none_or(|max| count <= max)
     }
 }

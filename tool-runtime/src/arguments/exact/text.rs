@@ -84,6 +84,7 @@ impl<'t> Text<'t> {
         is_it
     }
 
+    #[inline]
     pub(super) fn literal(&mut self) -> Option<Literal<'t>> {
         let start = self.at + 1;
         self.skip(b'"')?;

@@ -153,6 +153,12 @@ impl<'s, 't> Walk<'s, 't> {
         {
             return keys.take_expected();
         }
+        self.other_key(keys)
+    }
+
+    /// The same, of a key that was not expected.
+    #[inline(never)]
+    fn other_key(&mut self, keys: &mut Keys<'s, 't>) -> Option<Owner> {
         let Literal { inside, is_plain } = self.text.literal()?;
         let owner = keys.next(inside).filter(|_| is_plain)?;
         self.text.space();
