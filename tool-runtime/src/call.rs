@@ -203,7 +203,9 @@ impl Serialize for RawArguments {
 /// A value may be nested so deep that dropping it the usual way would overflow the stack.
 impl Drop for RawArguments {
     fn drop(&mut self) {
-        if let Self::Value(value) = self {
+        if let Self::Value(value) = self
+            && depth::is_too_deep(value)
+        {
             depth::dismantle(value.take());
         }
     }
