@@ -9,6 +9,7 @@ use super::memo::{Choice, Trial};
 use super::node::Node;
 use super::report::{Path, Tally};
 use super::rules::Rigor;
+use super::sketch::Sketch;
 use super::syntax::Read;
 use super::wording;
 use crate::issue::Code;
@@ -101,9 +102,13 @@ impl<'s> Coercer<'s> {
             }
             Choice::None(closest) => {
                 let wanted = self.wanted(owner);
-                self.report
-                    .refuse(at, || wording::unreadable(Code::NoAlternativeFits, node, wanted));
+                let meant = self.meant(node, trials);
+                self.report.refuse(at, || match meant {
+                    Some(meant) => wording::alone(node, meant),
+                    None => wording::unreadable(Code::NoAlternativeFits, node, wanted),
+                });
                 let mark = self.report.mark();
+                let closest = meant.map_or(closest, |meant| Trial::Form(meant.form()));
                 self.attempt(node, closest, at, around);
                 // Nothing was changed, so nothing is to be told of changes.
                 self.report.forget_warnings(mark);
@@ -117,6 +122,16 @@ impl<'s> Coercer<'s> {
             self.memo.choices.clear();
         }
         taken
+    }
+
+    /// The object that a text was written for.
+    fn meant(&self, node: &Node<'_>, trials: &[Trial]) -> Option<Sketch<'s>> {
+        let Node::Text(text) = node else { return None };
+        let forms = trials.iter().filter_map(|trial| match trial {
+            Trial::Form(form) => Some(*form),
+            Trial::Type(..) => None,
+        });
+        Sketch::named(self.shape, forms, text)
     }
 
     fn values(&self, form: FormId) -> Option<&'s Values> {

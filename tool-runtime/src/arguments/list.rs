@@ -5,6 +5,7 @@ use super::coerce::Coercer;
 use super::limits;
 use super::node::Node;
 use super::report::Path;
+use super::sketch::Example;
 use super::wording::{self, Wanted};
 use crate::issue::{Code, Issue};
 use crate::schema::shape::{FormId, List, Rest};
@@ -35,7 +36,8 @@ impl<'s> Coercer<'s> {
         let list = list?;
         if self.report.tally.errors > mark.tally.errors && self.is_only_item(items, list, around) {
             self.report.rewind(mark);
-            self.report.refuse(at, || ambiguous(items));
+            let tuple = Example(self.shape, list);
+            self.report.refuse(at, || ambiguous(items, &tuple));
             return None;
         }
         self.limit_list(changed.as_deref().unwrap_or(items), list, at);
@@ -104,8 +106,17 @@ impl<'s> Coercer<'s> {
         };
         let max = [list.max, most].into_iter().flatten().min();
         if let Some(limit) = limits::of_count(items.len(), list.min, max, "item") {
-            self.report
-                .refuse(at, || wording::violated(&Node::List(items.to_vec()), limit));
+            self.report.refuse(at, || {
+                let sent = Node::List(items.to_vec());
+                if list.is_tuple() {
+                    wording::violated(
+                        &sent,
+                        format_args!("an array like {}: {limit}", Example(self.shape, list)),
+                    )
+                } else {
+                    wording::violated(&sent, limit)
+                }
+            });
         }
         if list.unique
             && let Some((first, again)) = limits::repeated_item(items)
@@ -123,10 +134,10 @@ impl<'s> Coercer<'s> {
     }
 }
 
-fn ambiguous(items: &[Node<'_>]) -> Issue {
+fn ambiguous(items: &[Node<'_>], wanted: &Example<'_>) -> Issue {
     let sent = Node::List(items.to_vec());
     let message = format!(
-        "a list of lists is wanted and {} may be the list or its only item; send an array of arrays",
+        "a list of lists is wanted and {} may be the list or its only item; send {wanted}",
         wording::shown(&sent)
     );
     wording::refused(Code::AmbiguousList, &sent, message)

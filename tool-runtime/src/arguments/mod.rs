@@ -6,6 +6,7 @@ mod syntax;
 mod report;
 mod rules;
 mod limits;
+mod sketch;
 mod wording;
 mod whole;
 mod around;
@@ -101,7 +102,7 @@ fn read_coerced<P: Params>(
         },
         host,
         &mut |name, refusal| {
-            refused.push(invalid(&object, name, &refusal));
+            refused.push(invalid(shape, &object, name, &refusal));
         },
     );
     add(&mut issues, refused, shape);
@@ -206,13 +207,14 @@ impl<'m, 'a> Lookup<'a> for Sent<'m, 'a> {
 }
 
 /// What the schema allows and the parameter's type refuses.
-fn invalid(object: &Members<'_>, name: &str, refusal: &Refusal) -> Issue {
+fn invalid(shape: &Shape, object: &Members<'_>, name: &str, refusal: &Refusal) -> Issue {
     let sent = object.get(name).and_then(|node| node.at(refusal.steps()));
+    let wanted = shape.format_at(std::iter::once(name).chain(refusal.steps()));
     // A type may well repeat what it was sent.
-    let message = cut(refusal.message(), MOST_TOLD).into_owned();
+    let said = cut(refusal.message(), MOST_TOLD);
     let mut issue = match sent {
-        Some(sent) => wording::refused(Code::InvalidValue, sent, message),
-        None => Issue::error(Code::InvalidValue, "", message),
+        Some(sent) => wording::disliked(sent, &said, wanted),
+        None => Issue::error(Code::InvalidValue, "", said.into_owned()),
     };
     issue.path = refusal.path(&pointer::join("", name));
     issue

@@ -6,6 +6,7 @@ use super::limits;
 use super::node::{Members, Node};
 use super::report::Path;
 use super::rules::Rigor;
+use super::sketch::Sketch;
 use super::wording;
 use crate::issue::Code;
 use crate::schema::shape::{FormId, Tag, Values, fold};
@@ -34,8 +35,16 @@ impl Coercer<'_> {
                     case_sensitive: *case_sensitive,
                 };
                 let Some(sent) = member(members, name, folded, around.rigor) else {
-                    self.report
-                        .refuse(&at, || wording::missing(name, wording::Listed(&allowed())));
+                    self.report.refuse(&at, || {
+                        // `{"circle": …}` for `{"type": "circle", …}`.
+                        let forms = || values.iter().map(|(_, form)| *form);
+                        let mut keys = members.entries.iter();
+                        let meant = keys.find_map(|(key, _)| Sketch::named(self.shape, forms(), key));
+                        match meant {
+                            Some(meant) => wording::missing(name, wording::Within(&allowed(), meant)),
+                            None => wording::missing(name, wording::Listed(&allowed())),
+                        }
+                    });
                     return None;
                 };
                 let text = match sent {
@@ -99,7 +108,6 @@ impl Coercer<'_> {
         if let [(_, form)] = present.as_slice() {
             return Some(*form);
         }
-        let names: Vec<String> = keys.iter().map(|(key, _)| format!("`{key}`")).collect();
         self.report.refuse(at, || {
             let sent = Node::Object(members.clone());
             let code = if present.is_empty() {
@@ -107,8 +115,17 @@ impl Coercer<'_> {
             } else {
                 Code::AmbiguousValue
             };
-            let wanted = format!("an object with exactly one of the keys {}", names.join(", "));
-            wording::unreadable(code, &sent, wanted)
+            // `{"type": "circle", …}` for `{"circle": …}`.
+            let texts = members.entries.iter().filter_map(|(_, node)| match node {
+                Node::Text(text) => Some(text),
+                _ => None,
+            });
+            let forms = || keys.iter().map(|(_, form)| *form);
+            let mut meant = texts.filter_map(|text| Sketch::named(self.shape, forms(), text));
+            match meant.next() {
+                Some(meant) if present.is_empty() => wording::unreadable(code, &sent, meant),
+                _ => wording::unreadable(code, &sent, wording::OneKey(keys)),
+            }
         });
         None
     }

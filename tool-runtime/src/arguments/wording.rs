@@ -4,9 +4,10 @@ use std::fmt::{self, Display, Write as _};
 
 use super::node::Node;
 use super::rules::SIXTY_FOUR_BITS;
+use super::sketch::{Sketch, quoted};
 use crate::issue::{Code, Issue, echo};
 use crate::schema::bounds::{Bound, NumberLimits};
-use crate::schema::shape::{Form, FormId, Kind, Shape, Values};
+use crate::schema::shape::{Alternatives, Form, FormId, Kind, Shape, Tag, Values};
 use crate::schema::types::Types;
 
 /// A value was changed on its way.
@@ -21,6 +22,12 @@ pub(crate) fn unreadable(code: Code, sent: &Node<'_>, wanted: impl Display) -> I
         sent,
         format!("{} cannot be taken; send {wanted}", shown(sent)),
     )
+}
+
+/// A text that stands for more: the key or the tag of the object that is wanted.
+pub(crate) fn alone(sent: &Node<'_>, meant: Sketch<'_>) -> Issue {
+    let message = format!("{} alone is not enough; send {meant}", shown(sent));
+    refused(Code::NoAlternativeFits, sent, message)
 }
 
 /// None of the allowed values.
@@ -66,6 +73,15 @@ pub(crate) fn out_of_range(sent: &Node<'_>, limits: Option<&NumberLimits>) -> Is
 pub(crate) fn too_composed() -> Issue {
     let message = "too many unions stand in one another from the top to here; send a flatter value";
     Issue::error(Code::TooDeep, "", message)
+}
+
+/// A value that the schema allows and its type does not: the type says why, and its `format` what to send.
+pub(crate) fn disliked(sent: &Node<'_>, said: &str, wanted: Option<&str>) -> Issue {
+    let message = match wanted {
+        Some(wanted) => format!("{} cannot be taken: {said}; send {wanted}", shown(sent)),
+        None => format!("{} cannot be taken: {said}", shown(sent)),
+    };
+    refused(Code::InvalidValue, sent, message)
 }
 
 pub(crate) fn null(wanted: impl Display) -> Issue {
@@ -157,19 +173,94 @@ pub(crate) struct Wanted<'s>(pub(crate) &'s Shape, pub(crate) FormId);
 impl Display for Wanted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let form = self.0.form(self.1);
+        if let (Some(words), Types::STRING) = (form.format, types(form)) {
+            return f.write_str(words);
+        }
         match &form.kind {
             Kind::Plain(plain) => {
                 if let Some(values) = &plain.values {
                     return Listed(values).fmt(f);
                 }
-                types(form).fmt(f)?;
+                match Sketch::of(self.0, self.1) {
+                    Some(sketch) => write!(f, "{} like {sketch}", types(form)),
+                    None => types(form).fmt(f),
+                }?;
                 match &plain.number {
                     Some(limits) if form.types.overlaps(Types::NUMBER) => Range(limits).fmt(f),
                     _ => Ok(()),
                 }
             }
-            Kind::Free | Kind::Alternatives(_) | Kind::Parts(_) => types(form).fmt(f),
+            Kind::Alternatives(alternatives) => match &alternatives.tag {
+                Some(tag) => self.tagged(tag, alternatives, f),
+                None => self.any_of(form, alternatives.forms.iter().copied(), f),
+            },
+            Kind::Free | Kind::Parts(_) => types(form).fmt(f),
         }
+    }
+}
+
+impl Wanted<'_> {
+    /// One of several objects that are told apart, or something else.
+    fn tagged(&self, tag: &Tag, alternatives: &Alternatives, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let forms = alternatives.forms.iter().copied();
+        let others: Vec<_> = forms
+            .filter(|id| !self.0.form(*id).types.has(Types::OBJECT))
+            .collect();
+        for other in others {
+            write!(f, "{} or ", Wanted(self.0, other))?;
+        }
+        match tag {
+            Tag::Key(keys) => write!(f, "{}", OneKey(keys)),
+            Tag::Property { name, values, .. } => {
+                let texts = values.iter().map(|(value, _)| value.clone()).collect();
+                let values = Values {
+                    texts,
+                    others: Vec::new(),
+                    case_sensitive: false,
+                };
+                write!(f, "an object whose {} is {}", quoted(name), Listed(&values))
+            }
+        }
+    }
+
+    /// One of several forms: each in its own words, where these say more than their types.
+    fn any_of(
+        &self,
+        whole: &Form,
+        forms: impl Iterator<Item = FormId>,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        let mut says_more = false;
+        let mut words: Vec<String> = Vec::new();
+        for id in forms {
+            says_more |= self.0.form(id).plain().is_some();
+            words.push(Wanted(self.0, id).to_string());
+        }
+        words.dedup();
+        let words = words.join(", or ");
+        if says_more && words.len() <= LONGEST {
+            f.write_str(&words)
+        } else {
+            types(whole).fmt(f)
+        }
+    }
+}
+
+/// `an object with exactly one of the keys "a", "b"`.
+pub(crate) struct OneKey<'a>(pub(crate) &'a [(Box<str>, FormId)]);
+
+impl Display for OneKey<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with exactly one of the keys ")?;
+        let names = self.0.iter().map(|(name, _)| name);
+        for (place, name) in names.take(MOST_LISTED).enumerate() {
+            let comma = if place > 0 { ", " } else { "" };
+            write!(f, "{comma}{}", quoted(name))?;
+        }
+        if self.0.len() > MOST_LISTED {
+            f.write_str(" and more")?;
+        }
+        Ok(())
     }
 }
 
@@ -232,5 +323,17 @@ impl Display for Listed<'_> {
     }
 }
 
+/// The same, and where it stands.
+pub(crate) struct Within<'a>(pub(crate) &'a Values, pub(crate) Sketch<'a>);
+
+impl Display for Within<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, as in {}", Listed(self.0), self.1)
+    }
+}
+
 /// How many names or values a message lists.
 const MOST_LISTED: usize = 32;
+
+/// How many bytes all forms of a union may take; of longer ones only the types are told.
+const LONGEST: usize = 180;

@@ -12,7 +12,7 @@ use super::check::{SchemaError, Unenforced, check, is_annotation};
 use super::compiler::{Compiler, Flat};
 use super::shape::{Form, FormId, Kind, List, Object, Parts, Plain, Property, Rest, Shape, Written, fold};
 use super::types::Types;
-use super::{limits, marks, settle};
+use super::{formats, limits, marks, settle};
 
 /// A shape, and what of its schema it does not enforce.
 #[derive(Debug, Clone)]
@@ -161,8 +161,12 @@ impl Compiler<'_> {
             || plain.number.is_some()
             || plain.list.is_some()
             || plain.object.is_some();
+        let format = keywords.get("format").and_then(Value::as_str);
         Ok(Form {
             types,
+            format: format
+                .filter(|_| types.has(Types::STRING))
+                .and_then(formats::words),
             kind: if says {
                 Kind::Plain(Box::new(plain))
             } else {

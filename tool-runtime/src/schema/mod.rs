@@ -10,6 +10,7 @@ pub(crate) mod decimal;
 pub(crate) mod pointer;
 pub(crate) mod bounds;
 pub(crate) mod shape;
+mod formats;
 mod limits;
 mod reference;
 mod check;

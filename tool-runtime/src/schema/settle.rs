@@ -225,7 +225,7 @@ impl Shape {
 
 impl Kind {
     /// The forms that the same value is held against.
-    fn composed_of(&self) -> &[FormId] {
+    pub(super) fn composed_of(&self) -> &[FormId] {
         match self {
             Self::Alternatives(alternatives) => &alternatives.forms,
             Self::Parts(parts) => &parts.forms,

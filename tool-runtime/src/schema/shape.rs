@@ -79,6 +79,8 @@ pub(crate) struct Form {
     pub(crate) strict: bool,
     /// Whether lists may come here whose items may be strings. Then a string is more likely an item than JSON.
     pub(crate) lists_of_strings: bool,
+    /// What a text of its `format` looks like, in words: nothing to enforce.
+    pub(crate) format: Option<&'static str>,
     pub(crate) kind: Kind,
 }
 
@@ -368,6 +370,7 @@ impl Form {
         types: Types::ALL,
         strict: false,
         lists_of_strings: false,
+        format: None,
         kind: Kind::Free,
     };
 

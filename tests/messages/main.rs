@@ -1,0 +1,80 @@
+//! What a model reads of the calls that models get wrong: `calls.txt` holds the calls, and below each its answer.
+//!
+//! Read an answer as the model would that sent the call: does it name the thing, the place and what to send instead?
+//! `UPDATE_GOLDEN=1 cargo test -p tests --test messages` writes the answers anew; read the difference.
+
+mod tools;
+
+use std::path::Path;
+use std::{env, fs};
+
+use tool_runtime::ToolRegistry;
+
+/// More of a line than this helps no model.
+const LONGEST: usize = 300;
+
+/// A call as the file has it: `tool {"its": "arguments"}`.
+struct Sent<'f> {
+    tool: &'f str,
+    arguments: &'f str,
+}
+
+/// The calls of the file: lines that begin with a letter. Comments begin with `#`, answers with `-` or space.
+fn calls(file: &str) -> Vec<Sent<'_>> {
+    let is_call = |line: &&str| line.starts_with(|first: char| first.is_ascii_lowercase());
+    let read = |line| {
+        let (tool, arguments) = str::split_once(line, ' ').expect("a tool and its arguments");
+        Sent { tool, arguments }
+    };
+    file.lines().filter(is_call).map(read).collect()
+}
+
+/// The lines of an answer behind the one that names the tool.
+async fn answer(registry: &ToolRegistry, sent: &Sent<'_>) -> Vec<String> {
+    let result = registry.execute_tool("toolu_01", sent.tool, sent.arguments).await;
+    let text = result.text().unwrap_or_default().to_owned();
+    let mut lines = text.lines().map(str::to_owned);
+    let first = lines.next().unwrap_or_default();
+    let refused = format!("`{}` was not called, its arguments need correction:", sent.tool);
+    assert_eq!(first, refused, "{}", sent.arguments);
+    lines.collect()
+}
+
+#[tokio::test]
+async fn every_answer_is_the_one_in_the_file() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("messages/calls.txt");
+    let file = fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
+    let registry = tools::registry();
+    let mut written = String::new();
+    for line in file.lines().filter(|line| !line.starts_with('-')) {
+        written.push_str(line);
+        written.push('\n');
+        for sent in calls(line) {
+            for line in answer(&registry, &sent).await {
+                written.push_str(&line);
+                written.push('\n');
+            }
+        }
+    }
+    if env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, &written).unwrap();
+    } else {
+        assert!(file == written, "the answers are others now:\n{written}");
+    }
+}
+
+#[tokio::test]
+async fn every_line_is_short_and_says_what_to_send() {
+    let file = include_str!("calls.txt");
+    let registry = tools::registry();
+    let calls = calls(file);
+    assert!(calls.len() >= 40, "{} calls", calls.len());
+    for sent in &calls {
+        for line in answer(&registry, sent).await {
+            let length = line.chars().count();
+            assert!(length <= LONGEST, "{length} characters: {line}");
+            let says = line.contains("; send ") || line.contains("; known are ");
+            assert!(says, "what to send instead? {line}");
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Six tools as people write them.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tool_runtime::{ToolRegistry, tool};
+
+pub fn registry() -> ToolRegistry {
+    let mut registry = ToolRegistry::new();
+    registry
+        .register::<edit_file>()
+        .and_then(|registry| registry.register::<create_event>())
+        .and_then(|registry| registry.register::<query>())
+        .and_then(|registry| registry.register::<pay>())
+        .and_then(|registry| registry.register::<upload_image>())
+        .and_then(|registry| registry.register::<draw>())
+        .expect("the tools are sound");
+    registry
+}
+
+/// One replacement.
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct Edit {
+    /// What stands there now.
+    old_text: String,
+    /// What is to stand there.
+    new_text: String,
+    /// Which of several places, from 1.
+    #[schemars(range(min = 1))]
+    occurrence: Option<u32>,
+}
+
+/// Replace parts of a file.
+#[tool]
+async fn edit_file(
+    /// The file, from the root of the workspace.
+    #[arg(not_blank)]
+    path: String,
+    /// The replacements, one after the other.
+    #[arg(length = 1..)]
+    edits: Vec<Edit>,
+    /// Only show what would change.
+    #[arg(default = false)]
+    dry_run: bool,
+) -> String {
+    format!("{path}, {}, {dry_run}", json(&edits))
+}
+
+/// A day of the week.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Day {
+    Monday,
+    Tuesday,
+    Wednesday,
+    Thursday,
+    Friday,
+    Saturday,
+    Sunday,
+}
+
+/// How an event comes again.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Repeat {
+    /// Every day.
+    Daily,
+    /// Every week.
+    Weekly {
+        /// On these days.
+        days: Vec<Day>,
+        /// So many times.
+        times: u8,
+    },
+    /// Each time so many days later.
+    EveryDays(u16),
+}
+
+/// Someone who is invited.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Guest {
+    /// As on the badge.
+    full_name: String,
+    /// Where to write to.
+    email: Option<String>,
+}
+
+/// Put an event into the calendar.
+#[tool]
+async fn create_event(
+    /// What it is called.
+    #[arg(length = 1..=80)]
+    title: String,
+    /// When it begins.
+    start: chrono::DateTime<chrono::Utc>,
+    /// How long it takes.
+    #[arg(default = 60, range = 5..=1440)]
+    minutes: u32,
+    /// Who is invited.
+    guests: Vec<Guest>,
+    /// Whether it comes again.
+    repeat: Option<Repeat>,
+) -> String {
+    format!(
+        "{title}, {start}, {minutes}, {}, {}",
+        json(&guests),
+        json(&repeat)
+    )
+}
+
+/// Which rows to take.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "op", rename_all = "snake_case")]
+enum Filter {
+    /// Those that all filters take.
+    All {
+        /// The filters.
+        of: Vec<Filter>,
+    },
+    /// Those that a filter does not take.
+    Not {
+        /// The filter.
+        of: Box<Filter>,
+    },
+    /// Those whose column has that value.
+    Equals {
+        /// The column.
+        column: String,
+        /// Its value.
+        value: Scalar,
+    },
+    /// Those whose column is empty.
+    Empty {
+        /// The column.
+        column: String,
+    },
+    /// All of them.
+    Everything,
+}
+
+/// A value in a table.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Scalar {
+    Number(f64),
+    Bool(bool),
+    Text(String),
+}
+
+/// A table.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Table {
+    Customers,
+    Orders,
+    Products,
+}
+
+/// Ascending or descending.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Direction {
+    Asc,
+    Desc,
+}
+
+/// Read rows of a table.
+#[tool]
+async fn query(
+    /// The table.
+    table: Table,
+    /// Which rows.
+    filter: Filter,
+    /// The most rows.
+    #[arg(default = 100, range = 1..=1000)]
+    limit: u16,
+    /// By which column, and how.
+    sort: Option<(String, Direction)>,
+) -> String {
+    format!("{}, {}, {limit}, {}", json(&table), json(&filter), json(&sort))
+}
+
+/// Who is paid.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "kind", content = "details", rename_all = "snake_case")]
+enum Recipient {
+    /// An account at a bank.
+    Iban(String),
+    /// Someone in the address book.
+    Contact {
+        /// The number in the book.
+        id: u64,
+        /// The name, to be sure.
+        name: String,
+    },
+}
+
+/// A currency.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+enum Currency {
+    Eur,
+    Usd,
+    Chf,
+}
+
+/// Pay someone.
+#[tool]
+async fn pay(
+    /// How much.
+    #[arg(range = 0.01..=10_000.0)]
+    amount: f64,
+    /// Of what.
+    #[arg(case_sensitive)]
+    currency: Currency,
+    /// To whom.
+    to: Recipient,
+    /// The order that it is for.
+    order: uuid::Uuid,
+) -> String {
+    format!("{amount}, {}, {}, {order}", json(&currency), json(&to))
+}
+
+/// Store an image.
+#[tool]
+async fn upload_image(
+    /// Its name.
+    #[arg(pattern = "^[a-z0-9_-]+[.](png|jpg)$")]
+    name: String,
+    /// Its bytes, in base64.
+    #[arg(pattern = "^[A-Za-z0-9+/]+={0,2}$")]
+    data: String,
+    /// Its width and its height, in pixels.
+    size: (u32, u32),
+    /// Where it was found.
+    source: Option<url::Url>,
+    /// Labels and how sure they are.
+    labels: Option<BTreeMap<String, f32>>,
+) -> String {
+    format!("{name}, {data}, {size:?}, {source:?}, {labels:?}")
+}
+
+/// A colour by its name.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Named {
+    Black,
+    White,
+    Red,
+}
+
+/// A colour.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Color {
+    Named(Named),
+    Rgb([u8; 3]),
+}
+
+/// One stroke of the pen.
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct Stroke {
+    /// Where it goes: x and y of each point.
+    #[schemars(length(min = 2))]
+    points: Vec<(i32, i32)>,
+    /// In which colour.
+    color: Color,
+}
+
+/// Draw lines.
+#[tool]
+async fn draw(
+    /// The strokes, one over the other.
+    strokes: Vec<Stroke>,
+    /// On what; transparent without.
+    background: Option<Color>,
+) -> String {
+    format!("{}, {}", json(&strokes), json(&background))
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("it is JSON")
+}

@@ -1,0 +1,82 @@
+//! What texts of a `format` look like, in words. Nothing of it is enforced; who sent something else is told.
+
+use std::collections::HashSet;
+
+use super::shape::{Form, FormId, Kind, Rest, Shape};
+
+impl Shape {
+    /// What a text at a place looks like. A way that leads through unions may end at several forms; the first that has
+    /// a format counts.
+    pub(crate) fn format_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Option<&'static str> {
+        let mut here = self.composing(vec![FormId::ROOT]);
+        for step in steps {
+            let below = here.iter().filter_map(|form| self.form(*form).below(step));
+            here = self.composing(below.collect());
+        }
+        here.into_iter().find_map(|form| self.form(form).format)
+    }
+
+    /// Some forms, and those that they are composed of.
+    fn composing(&self, mut forms: Vec<FormId>) -> Vec<FormId> {
+        let mut seen = HashSet::new();
+        let mut all = Vec::new();
+        forms.reverse();
+        while let Some(form) = forms.pop() {
+            if seen.insert(form) {
+                all.push(form);
+                forms.extend(self.form(form).kind.composed_of().iter().rev());
+            }
+        }
+        all
+    }
+}
+
+impl Form {
+    /// The form of a value inside.
+    fn below(&self, step: &str) -> Option<FormId> {
+        let Kind::Plain(plain) = &self.kind else {
+            return None;
+        };
+        if let Some(object) = &plain.object {
+            if let Some(property) = object
+                .position(step, 0)
+                .and_then(|place| object.properties.get(place))
+            {
+                return Some(property.form);
+            }
+            if let Rest::Of(form) = object.rest {
+                return Some(form);
+            }
+        }
+        plain.list.as_ref()?.item(step.parse().ok()?)
+    }
+}
+
+/// What to send where a schema has this `format`.
+pub(super) fn words(format: &str) -> Option<&'static str> {
+    let known = FORMATS.iter().find(|(name, _)| *name == format);
+    known.map(|(_, words)| *words)
+}
+
+/// The formats of JSON Schema, and those that schemars has beside them.
+const FORMATS: [(&str, &str); 13] = [
+    (
+        "date-time",
+        "a date and time with its offset, as 2025-01-31T13:45:00Z",
+    ),
+    (
+        "partial-date-time",
+        "a date and time without an offset, as 2025-01-31T13:45:00",
+    ),
+    ("date", "a date, as 2025-01-31"),
+    ("time", "a time with its offset, as 13:45:00Z"),
+    ("partial-time", "a time, as 13:45:00"),
+    ("duration", "a duration, as PT1H30M"),
+    ("email", "an email address"),
+    ("hostname", "the name of a host"),
+    ("ipv4", "an IPv4 address, as 192.0.2.1"),
+    ("ipv6", "an IPv6 address, as 2001:db8::1"),
+    ("uri", "a whole URL, as https://example.org/path"),
+    ("uri-reference", "a URL or a part of one, as /path"),
+    ("uuid", "a UUID: 32 hexadecimal digits in groups of 8-4-4-4-12"),
+];
