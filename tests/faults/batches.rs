@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Barrier;
 use tool_builtins::offload::{MemoryWriter, OffloadLayer, OffloadOptions};
-use tool_runtime::ToolCall;
+use tool_runtime::{Context, ToolCall};
 
-use crate::calls::brewing;
+use crate::calls::{PanicsInDrop, brewing};
 use crate::rows::{learnt_from, row};
 
 /// Never more than 8 inside, and each time 8: they wait for one another. Neither a task nor a future exists for the
@@ -65,6 +65,33 @@ async fn with_one_id_twice() {
         assert_eq!(outcome.result.tool_use_id, row.id());
         row.host_learns(learnt_from(outcome));
     }
+}
+
+/// What the host gave the call is dropped when the call is over, outside of the tool and of its layers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_panics_outside_of_its_tool() {
+    let row = row("batches::one_that_panics_outside_of_its_tool");
+    let registry = brewing(async |_, _| "coffee");
+    let outcomes = registry
+        .execute_all([1, 2, 3].map(|n| {
+            let call = ToolCall::new(format!("{}_{n}", row.id()), "brew", "{}");
+            match n {
+                2 => call.with_context(Context::new().with_extension(PanicsInDrop)),
+                _ => call,
+            }
+        }))
+        .await;
+    let [before, that_one, after] = outcomes.as_slice() else {
+        panic!("{outcomes:?}")
+    };
+    for other in [before, after] {
+        assert_eq!((other.result.text(), other.failure), (Some("coffee"), None));
+    }
+    assert_eq!(that_one.result.tool_use_id, format!("{}_2", row.id()));
+    assert!(that_one.result.is_error);
+    row.model_reads(["is_error", that_one.result.text().unwrap()]);
+    // The call's span has ended, so the event is not below it.
+    row.host_learns(that_one.failure.map(|failure| format!("{failure:?}")));
 }
 
 /// Seed 001: the second overwrites the first, to which the first's pointer then leads.

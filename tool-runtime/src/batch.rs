@@ -1,12 +1,14 @@
 //! The calls of one turn, side by side.
 
 use std::collections::VecDeque;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 
 use tokio::task::JoinSet;
 
 use crate::call::ToolCall;
 use crate::execute;
+use crate::isolate;
+use crate::layer;
 use crate::result::{Failure, ToolOutcome};
 
 /// Runs `call` for each on the runtime's threads, never more than `limit` at once, and answers in their order.
@@ -20,7 +22,7 @@ pub(crate) async fn run<R>(
 where
     R: Future<Output = ToolOutcome> + Send + 'static,
 {
-    let mut outcomes: Vec<Option<ToolOutcome>> = Vec::new();
+    let mut outcomes: Vec<Option<Result<ToolOutcome, Failure>>> = Vec::new();
     outcomes.resize_with(calls.len(), || None);
     let ids: Vec<String> = calls.iter().map(|call| call.id.clone()).collect();
     let mut waiting: VecDeque<(usize, ToolCall)> = calls.into_iter().enumerate().collect();
@@ -29,13 +31,14 @@ where
         while running.len() < limit.max(1)
             && let Some((place, next)) = waiting.pop_front()
         {
-            let answer = call(next);
-            running.spawn(async move { (place, answer.await) });
+            // Tool and layers are isolated inside. What else the call drops or logs may panic, too.
+            let mut answer = isolate::Body::new(Box::pin(call(next)));
+            running.spawn(async move { (place, poll_fn(|waking| answer.poll(waking)).await) });
         }
         match running.join_next().await {
-            Some(Ok((place, outcome))) => {
+            Some(Ok((place, ended))) => {
                 if let Some(slot) = outcomes.get_mut(place) {
-                    *slot = Some(outcome);
+                    *slot = Some(ended);
                 }
             }
             // Only the runtime's own end aborts a task of ours; its call is answered below.
@@ -43,16 +46,13 @@ where
             None => break,
         }
     }
-    let unanswered = |id| {
-        execute::failed(
-            id,
-            Failure::Cancelled,
-            "the call was cancelled before it had an answer",
-        )
-    };
+    let unanswered = |id, failure| execute::failed(id, failure, layer::explain(failure));
     outcomes
         .into_iter()
         .zip(ids)
-        .map(|(outcome, id)| outcome.unwrap_or_else(|| unanswered(id)))
+        .map(|(ended, id)| {
+            let ended = ended.unwrap_or(Err(Failure::Cancelled));
+            ended.unwrap_or_else(|failure| unanswered(id, failure))
+        })
         .collect()
 }

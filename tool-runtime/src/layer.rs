@@ -128,7 +128,7 @@ impl Stack {
 }
 
 /// What the model reads when neither the tool nor a layer had an answer.
-fn explain(failure: Failure) -> &'static str {
+pub(crate) fn explain(failure: Failure) -> &'static str {
     match failure {
         Failure::TimedOut => "the call took too long and was stopped; try again later",
         Failure::Cancelled => "the call was cancelled before it had an answer",
