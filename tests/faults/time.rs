@@ -194,7 +194,7 @@ async fn blocking() -> &'static str {
     "coffee"
 }
 
-/// Nobody could tell it to stop, so its answer counts; the duration says that it was late.
+/// Nobody could tell it to stop, so its answer counts; the host learns that it was late.
 #[tokio::test]
 async fn blocks_past_its_timeout() {
     let row = row("time::blocks_past_its_timeout");
@@ -203,6 +203,22 @@ async fn blocks_past_its_timeout() {
     let outcome = registry.call(call_of(&row)).await;
     assert!(outcome.duration > Duration::from_millis(200));
     row.is_told_by(&outcome);
+}
+
+/// Make coffee, let nobody in meanwhile, and spill it.
+#[tool(name = "brew", timeout = "20ms")]
+async fn spilling() -> &'static str {
+    std::thread::sleep(Duration::from_millis(30));
+    panic!("spilt")
+}
+
+/// Late or not, a panic is the worse news.
+#[tokio::test]
+async fn panics_past_its_timeout() {
+    let row = row("time::panics_past_its_timeout");
+    let mut registry = ToolRegistry::new();
+    registry.register::<spilling>().unwrap();
+    row.is_told_by(&registry.call(call_of(&row)).await);
 }
 
 /// What waits for a thread that blocks is answered in time; the thread itself goes on.

@@ -63,7 +63,11 @@ pub(crate) async fn run<T>(future: Boxed<T>, stop: Stop<'_>) -> Ended<T> {
     poll_fn(|waking| {
         if let Poll::Ready(output) = body.poll(waking) {
             let is_cancelled = token.is_some_and(CancellationToken::is_cancelled);
-            let stopped = stopped.or(is_cancelled.then_some(Failure::Cancelled));
+            // What blocks its thread ends before anybody could tell it to.
+            let is_late = output.is_ok() && deadline.is_some_and(|deadline| deadline <= Instant::now());
+            let stopped = stopped
+                .or(is_cancelled.then_some(Failure::Cancelled))
+                .or(is_late.then_some(Failure::TimedOut));
             return Poll::Ready(Ended { output, stopped });
         }
         if stopped.is_none() {
