@@ -87,6 +87,10 @@ fn an_invalid_schema_is_refused_with_its_place() {
             json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/missing" } } }),
             "/properties/a/$ref",
         ),
+        (
+            json!({ "type": "object", "items": { "$id": "Item", "items": { "$ref": "#/$defs/a" } }, "$defs": { "a": {} } }),
+            "/items/items/$ref",
+        ),
         (json!({ "type": "array" }), ""),
         (json!(7), ""),
     ] {

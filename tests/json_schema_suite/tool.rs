@@ -16,9 +16,15 @@ impl Tool {
     /// A tool with one required argument of this schema: arguments are always an object, and the suite's values are
     /// of every type. References into the schema are made to lead to where it stands now.
     pub fn holding(schema: &Value) -> Result<Self, String> {
-        let own = schema.get("$id").and_then(Value::as_str).unwrap_or_default();
-        let outer =
-            json!({ "type": "object", "properties": { ONLY: rebased(schema, own) }, "required": [ONLY] });
+        let inner = if schema.to_string().contains("\"$id\"") {
+            named(schema)
+        } else {
+            rebased(schema)
+        };
+        let mut outer = json!({ "type": "object", "properties": { ONLY: inner }, "required": [ONLY] });
+        if let Some(dialect) = schema.get("$schema") {
+            outer["$schema"] = dialect.clone();
+        }
         Ok(Self {
             registry: registry(&outer)?,
             wraps: true,
@@ -71,31 +77,37 @@ fn registry(schema: &Value) -> Result<ToolRegistry, String> {
     Ok(registry)
 }
 
-/// The same schema one property deeper. What names itself by its `$id` names the whole of it.
-fn rebased(schema: &Value, own: &str) -> Value {
+/// The same schema with a name, to which its references are relative wherever it stands.
+fn named(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Some(keywords) = schema.as_object_mut() {
+        keywords.entry("$id").or_insert_with(|| json!("urn:tests:suite"));
+    }
+    schema
+}
+
+/// The same schema one property deeper.
+fn rebased(schema: &Value) -> Value {
     match schema {
         Value::Object(keywords) => {
             let moved = keywords.iter().map(|(keyword, value)| {
                 let value = match (keyword.as_str(), value) {
-                    ("$ref", Value::String(reference)) => json!(moved(reference, own)),
+                    ("$ref", Value::String(reference)) => json!(moved(reference)),
                     // Values, not schemas.
                     ("const" | "enum" | "default" | "examples", value) => value.clone(),
-                    (_, value) => rebased(value, own),
+                    (_, value) => rebased(value),
                 };
                 (keyword.clone(), value)
             });
             Value::Object(moved.collect::<Map<_, _>>())
         }
-        Value::Array(items) => items.iter().map(|item| rebased(item, own)).collect(),
+        Value::Array(items) => items.iter().map(rebased).collect(),
         scalar => scalar.clone(),
     }
 }
 
-fn moved(reference: &str, own: &str) -> String {
-    let local = reference
-        .strip_prefix(own)
-        .filter(|rest| rest.is_empty() || rest.starts_with('#'));
-    match local.unwrap_or(reference) {
+fn moved(reference: &str) -> String {
+    match reference {
         "" | "#" => format!("#/properties/{ONLY}"),
         pointer => match pointer.strip_prefix("#/") {
             Some(steps) => format!("#/properties/{ONLY}/{steps}"),

@@ -12,7 +12,7 @@ use super::check::{SchemaError, Unenforced, check, is_annotation};
 use super::compiler::{Compiler, Flat};
 use super::shape::{Form, FormId, Kind, List, Object, Parts, Plain, Property, Rest, Shape, Written, fold};
 use super::types::Types;
-use super::{formats, limits, marks, settle};
+use super::{formats, identify, limits, marks, settle};
 
 /// A shape, and what of its schema it does not enforce.
 #[derive(Debug, Clone)]
@@ -28,6 +28,7 @@ impl Shape {
     ///
     /// When the schema is not valid, does not describe an object, or refers to another document.
     pub(crate) fn compile(schema: &Value) -> Result<Compiled, SchemaError> {
+        let schema = &*identify::by_pointer(schema)?;
         let warnings = check(schema)?;
         let mut compiler = Compiler {
             root: schema,

@@ -14,6 +14,8 @@ mod formats;
 mod limits;
 mod reference;
 mod check;
+mod uri;
+mod identify;
 mod merge;
 mod compiler;
 mod alternatives;

@@ -54,7 +54,7 @@ fn anchored<'s>(root: &'s Value, name: &str) -> Option<(&'s Value, String)> {
 }
 
 /// A fragment of a URI: `%24defs` is `$defs`.
-fn unescape(fragment: &str) -> String {
+pub(super) fn unescape(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {
