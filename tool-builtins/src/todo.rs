@@ -1,4 +1,4 @@
-//! `TodoWrite` and `TodoRead`: a model's task list, and a tool's whole life in one file (seed 000).
+//! `TodoWrite` and `TodoRead`: a model's task list, and a tool's whole life in one file.
 //!
 //! Read it from top to bottom; six numbered comments say what each part is about. From outside it looks like this:
 //!
@@ -38,7 +38,7 @@ use tool_runtime::{Issue, State, tool};
 //    what stands here: the comments with three slashes are the descriptions, the types are the schema.
 
 /// Replace the task list. Send all tasks, also those that did not change; an empty list clears it.
-#[tool(name = "TodoWrite", idempotent, errors = first_in_the_words_of_the_seed)]
+#[tool(name = "TodoWrite", idempotent, errors = the_first_in_its_own_words)]
 pub async fn todo_write(
     /// All tasks, in their order.
     #[arg(strict)]
@@ -141,8 +141,8 @@ impl TodoStore {
 //    called and the store stays as it is. What is wrong arrives here as a list of issues, in the order of the
 //    parameters. Most tools leave the wording to the registry; this one has its own, and tells the first only.
 
-/// The messages of seed 000's tables.
-fn first_in_the_words_of_the_seed(errors: &[Issue]) -> String {
+// The words are those of seed 000's tables (CONTRIBUTING.md says what that is).
+fn the_first_in_its_own_words(errors: &[Issue]) -> String {
     let Some(first) = errors.first() else {
         return String::new();
     };

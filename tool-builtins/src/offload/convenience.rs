@@ -1,4 +1,4 @@
-//! The short way (seed 001, F-004): local files, no writer to choose.
+//! The short way: local files, no writer to choose.
 
 use std::borrow::Borrow;
 
@@ -9,12 +9,13 @@ use super::local::LocalWriter;
 
 /// Offloads the one `tool_result` of a message to a local file. Both arguments go in by value or by reference.
 ///
-/// The content may have any length, the caller has decided that it is too long (seed 001, F-001). A second content
+/// The content may have any length, the caller has decided that it is too long. A second content
 /// of the same `tool_use_id` overwrites the first.
 ///
 /// # Errors
 ///
 /// The message has no result or several, an id is not a plain name, the file cannot be written.
+// Seed 001: F-001, the length, and F-004, this function.
 pub async fn offload_to_files(
     message: impl Borrow<Message>,
     options: impl Borrow<OffloadOptions>,

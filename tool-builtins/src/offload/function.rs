@@ -41,7 +41,7 @@ impl OffloadOptions {
     }
 }
 
-/// What offloading did. In JSON its fields are called as in the seed: `message`, `freedChars`, `file`.
+/// What offloading did. In JSON its fields are `message`, `freedChars` and `file`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

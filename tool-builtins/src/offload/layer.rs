@@ -26,7 +26,7 @@ use super::writer::{FileWriter, Writer};
 /// time that it takes.
 ///
 /// **One file for each id**: a file is named by its `tool_use_id`, so a second result with the same id in the same
-/// session overwrites the first, to which an earlier message may still point (seed 001 wants it so). Ids of the
+/// session overwrites the first, to which an earlier message may still point. Ids of the
 /// large APIs are unique; where a server repeats them (`call_0` in every turn), give each turn a session of its own.
 ///
 /// ```
@@ -141,5 +141,5 @@ where
     }
 }
 
-/// The threshold of seed 001.
+/// In characters; seed 001 has it so.
 const THRESHOLD: usize = 1000;

@@ -1,4 +1,4 @@
-//! Long tool results go to files; the model gets a pointer instead, and the tokens are free again (seed 001).
+//! Long tool results go to files; the model gets a pointer instead, and the tokens are free again.
 //!
 //! Three ways to use it:
 //!
