@@ -3,10 +3,10 @@
 //! A row's two columns in the middle hold, as code, the exact texts: all that the model reads (behind `is_error`, if
 //! it is one), and what the host learns (the kind of the failure, then the events). Whatever is not code is prose.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use tests::tests_of::{assert_one_for_one, names_in};
 use tool_runtime::ToolOutcome;
 
 use crate::heard;
@@ -143,19 +143,8 @@ fn code_in(cell: &str) -> Vec<String> {
 
 #[test]
 fn each_row_has_one_test_and_each_test_a_row() {
-    let rows = once_each(rows().map(|row| row.test));
-    let tests = once_each(tests().map(|(name, _)| name));
-    let without_test: Vec<_> = rows.difference(&tests).collect();
-    let without_row: Vec<_> = tests.difference(&rows).collect();
-    assert!(
-        without_test.is_empty() && without_row.is_empty(),
-        "rows without a test {without_test:#?}, tests without a row {without_row:#?}",
-    );
-    assert_eq!(
-        rows.len(),
-        ROWS,
-        "a row that goes takes its test along, and would not be missed"
-    );
+    let (rows, tests) = (rows().map(|row| row.test), tests().map(|(name, _)| name));
+    assert_one_for_one("docs/faults.md", rows, tests, ROWS);
 }
 
 /// How many rows there are.
@@ -181,31 +170,10 @@ fn tests() -> impl Iterator<Item = (String, String)> {
         let names = if module == "rows" {
             Vec::new()
         } else {
-            names_in(&source)
+            names_in(&source).collect()
         };
         names
             .into_iter()
             .map(move |name| (format!("{module}::{name}"), source.clone()))
     })
-}
-
-/// The functions that stand below a `#[test]` or a `#[tokio::test..]`.
-fn names_in(source: &str) -> Vec<String> {
-    let mut lines = source.lines();
-    std::iter::from_fn(|| {
-        lines.find(|line| *line == "#[test]" || line.starts_with("#[tokio::test"))?;
-        let signature = lines.find(|line| line.contains("fn "))?;
-        let (_, name) = signature.split_once("fn ")?;
-        Some(name.split('(').next()?.to_owned())
-    })
-    .collect()
-}
-
-fn once_each(names: impl Iterator<Item = String>) -> BTreeSet<String> {
-    let mut seen = BTreeSet::new();
-    for name in names {
-        assert!(!seen.contains(&name), "`{name}` is there twice");
-        seen.insert(name);
-    }
-    seen
 }

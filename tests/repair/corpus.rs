@@ -1,9 +1,7 @@
 //! What fuzzing starts from, and what it once found, stays mended: the properties of the fuzz targets hold of every
 //! seed.
 
-use std::fs;
-use std::panic::catch_unwind;
-use std::path::{Path, PathBuf};
+use tests::corpus::replay;
 
 #[path = "../../fuzz/properties.rs"]
 mod properties;
@@ -49,27 +47,4 @@ fn the_seeds_of_streams() {
             streams::sse(&[&header, text].concat());
         }
     });
-}
-
-fn replay(target: &str, holds: impl Fn(&[u8]) + std::panic::RefUnwindSafe) {
-    let seeds = seeds(target);
-    assert!(seeds.len() >= 20, "only {} seeds of `{target}`", seeds.len());
-    for path in seeds {
-        let input = fs::read(&path).unwrap();
-        assert!(
-            catch_unwind(|| holds(&input)).is_ok(),
-            "{} does not hold",
-            path.display()
-        );
-    }
-}
-
-fn seeds(target: &str) -> Vec<PathBuf> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds");
-    let mut found: Vec<PathBuf> = fs::read_dir(directory.join(target))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    found.sort();
-    found
 }

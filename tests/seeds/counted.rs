@@ -1,12 +1,13 @@
 //! Every row has its test, every test its row.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use tests::tests_of::{assert_one_for_one, names_in};
+
 const ROWS: &str = include_str!("rows.txt");
 
-/// The seeds with the numbers of their rows: a row that goes takes its test along, and would not be missed.
+/// The seeds with the numbers of their rows.
 const SEEDS: [(&str, usize); 4] = [("000", 60), ("001", 35), ("002", 48), ("003", 39)];
 
 /// All sources of a seed's tests.
@@ -23,15 +24,8 @@ fn source(seed: &str) -> String {
 #[test]
 fn each_row_has_one_test_and_each_test_a_row() {
     for (seed, count) in SEEDS {
-        let rows = once_each(ROWS.lines().filter_map(|line| test_of(seed, line)));
-        let tests = once_each(tests_in(&source(seed)));
-        assert_eq!(rows.len(), count, "seed {seed}: rows, and how many `SEEDS` says");
-        let without_test: Vec<_> = rows.difference(&tests).collect();
-        let without_row: Vec<_> = tests.difference(&rows).collect();
-        assert!(
-            without_test.is_empty() && without_row.is_empty(),
-            "seed {seed}: rows without a test {without_test:#?}, tests without a row {without_row:#?}",
-        );
+        let rows = ROWS.lines().filter_map(|line| test_of(seed, line));
+        assert_one_for_one(&format!("seed {seed}"), rows, names_in(&source(seed)), count);
     }
 }
 
@@ -41,26 +35,6 @@ fn test_of(seed: &str, line: &str) -> Option<String> {
     assert!(!says.is_empty(), "{line}");
     let name = row.trim().to_lowercase();
     Some(name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"))
-}
-
-/// The functions that stand below a `#[test]` or a `#[tokio::test..]`.
-fn tests_in(source: &str) -> impl Iterator<Item = String> {
-    let mut lines = source.lines();
-    std::iter::from_fn(move || {
-        lines.find(|line| *line == "#[test]" || line.starts_with("#[tokio::test"))?;
-        let signature = lines.find(|line| line.contains("fn "))?;
-        let (_, name) = signature.split_once("fn ")?;
-        Some(name.split('(').next()?.to_owned())
-    })
-}
-
-fn once_each(names: impl Iterator<Item = String>) -> BTreeSet<String> {
-    let mut seen = BTreeSet::new();
-    for name in names {
-        assert!(!seen.contains(&name), "`{name}` is there twice");
-        seen.insert(name);
-    }
-    seen
 }
 
 #[test]

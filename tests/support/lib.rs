@@ -5,3 +5,5 @@ pub mod random;
 pub mod values;
 pub mod schemas;
 pub mod instances;
+pub mod corpus;
+pub mod tests_of;

@@ -2,14 +2,7 @@
 
 use tool_runtime::repair::{Status, repair};
 
-fn becomes(text: &str, result: &str) {
-    let repaired = repair(text);
-    assert_eq!(
-        (&*repaired.text, repaired.status),
-        (result, Status::Repaired),
-        "{text}"
-    );
-}
+use super::becomes;
 
 #[test]
 fn conversion_pattern_single_pair() {

@@ -9,13 +9,23 @@ mod testing;
 
 use serde_json::{Value, json};
 use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamRepairer};
-use tool_runtime::repair::{FormatFixing, TargetTools};
+use tool_runtime::repair::{FormatFixing, Status, TargetTools, repair};
 
 /// The arguments of the seed's example, as the model sends them and as they should be.
 const WRONG: &str =
     "{\"todos\": [{'content': '创建项目结构和主程序文件', 'id': '1', 'status': 'in_progress'}]}";
 const RIGHT: &str =
     r#"{"todos": [{"content": "创建项目结构和主程序文件", "id": "1", "status": "in_progress"}]}"#;
+
+/// A text is repaired, and to this.
+fn becomes(text: &str, result: &str) {
+    let repaired = repair(text);
+    assert_eq!(
+        (&*repaired.text, repaired.status),
+        (result, Status::Repaired),
+        "{text}"
+    );
+}
 
 /// An OpenAI-compatible stream with one call, its arguments in these fragments.
 fn stream(tool: &str, fragments: &[&str], finish_reason: &str) -> String {
