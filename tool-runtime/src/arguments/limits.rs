@@ -110,14 +110,7 @@ pub(crate) fn of_text(limits: &TextLimits, text: &str) -> Option<String> {
 
 /// Whether the limits of a number hold.
 pub(crate) fn number_fits(limits: &NumberLimits, text: &str) -> bool {
-    let bounds = [
-        &limits.min,
-        &limits.max,
-        &limits.above,
-        &limits.below,
-        &limits.multiple_of,
-    ];
-    if bounds.into_iter().all(Option::is_none) {
+    if limits.has_no_bounds() {
         return true;
     }
     let Some(value) = Decimal::parse(text) else {

@@ -14,6 +14,14 @@ pub(crate) struct NumberLimits {
     pub(crate) width: Option<Width>,
 }
 
+impl NumberLimits {
+    /// Whether it says nothing of values, but at most what the type can hold.
+    pub(crate) fn has_no_bounds(&self) -> bool {
+        let bounds = [&self.min, &self.max, &self.above, &self.below, &self.multiple_of];
+        bounds.into_iter().all(Option::is_none)
+    }
+}
+
 /// A number of a schema, with its text.
 #[derive(Debug, Clone)]
 pub(crate) struct Bound {

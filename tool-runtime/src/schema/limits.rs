@@ -53,14 +53,7 @@ pub(super) fn number(keywords: &Map<String, Value>) -> Option<NumberLimits> {
     if flag(keywords, "exclusiveMaximum") {
         limits.below = limits.max.take();
     }
-    let bounds = [
-        &limits.min,
-        &limits.max,
-        &limits.above,
-        &limits.below,
-        &limits.multiple_of,
-    ];
-    (limits.width.is_some() || bounds.into_iter().any(Option::is_some)).then_some(limits)
+    (limits.width.is_some() || !limits.has_no_bounds()).then_some(limits)
 }
 
 /// What an integer type of Rust can hold.
