@@ -5,7 +5,7 @@
 
 use super::around::Around;
 use super::coerce::{Coercer, decode};
-use super::memo::{Choice, Trial};
+use super::memo::{Among, Choice, Trial};
 use super::node::Node;
 use super::report::{Path, Tally};
 use super::rules::Rigor;
@@ -59,7 +59,12 @@ impl<'s> Coercer<'s> {
             return self.fit(node, *only, at, around);
         }
         let trials: Vec<Trial> = alternatives.forms.iter().map(|form| Trial::Form(*form)).collect();
-        let taken = self.choose(node, id, &trials, at, around, alternatives.exclusive)?;
+        let among = Among {
+            owner: id,
+            trials: &trials,
+            exclusive: alternatives.exclusive,
+        };
+        let taken = self.choose(node, among, at, around)?;
         Some(match &alternatives.tag {
             Some(Tag::Key(keys)) => self.only_variant(taken, keys),
             _ => taken,
@@ -70,17 +75,16 @@ impl<'s> Coercer<'s> {
     pub(super) fn choose<'a>(
         &mut self,
         node: &Node<'a>,
-        owner: FormId,
-        trials: &[Trial],
+        among: Among<'_>,
         at: &Path<'_>,
         around: Around,
-        exclusive: bool,
     ) -> Option<Node<'a>> {
         if !self.enter(STEPS, at) {
             return None;
         }
         self.memo.depth += 1;
-        let choice = self.choice(node, owner, trials, at, around, exclusive);
+        let choice = self.choice(node, among, at, around);
+        let Among { owner, trials, .. } = among;
         let taken = match choice {
             Choice::Fits(trial) => self.attempt(node, trial, at, around),
             Choice::Several => {
@@ -138,34 +142,22 @@ impl<'s> Coercer<'s> {
         self.shape.form(form).plain()?.values.as_ref()
     }
 
-    fn choice(
-        &mut self,
-        node: &Node<'_>,
-        owner: FormId,
-        trials: &[Trial],
-        at: &Path<'_>,
-        around: Around,
-        exclusive: bool,
-    ) -> Choice {
-        let key = (address(node), owner, around);
+    fn choice(&mut self, node: &Node<'_>, among: Among<'_>, at: &Path<'_>, around: Around) -> Choice {
+        let key = (address(node), among.owner, around);
         if let Some(known) = self.memo.choices.get(&key) {
             return *known;
         }
-        let choice = self.weigh(node, trials, at, around, exclusive);
-        if is_composite(node) || trials.iter().any(|trial| self.is_composed(*trial)) {
+        let choice = self.weigh(node, among, at, around);
+        if is_composite(node) || among.trials.iter().any(|trial| self.is_composed(*trial)) {
             self.memo.choices.insert(key, choice);
         }
         choice
     }
 
-    fn weigh(
-        &mut self,
-        node: &Node<'_>,
-        trials: &[Trial],
-        at: &Path<'_>,
-        around: Around,
-        exclusive: bool,
-    ) -> Choice {
+    fn weigh(&mut self, node: &Node<'_>, among: Among<'_>, at: &Path<'_>, around: Around) -> Choice {
+        let Among {
+            trials, exclusive, ..
+        } = among;
         // What is tried exactly for the sake of a strict call has to be one only as well.
         let is_strict = around.rigor == Rigor::Strict || (around.rigor == Rigor::Exact && around.denies);
         if exclusive && is_strict {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::around::Around;
 use super::limits::{self, Membership};
-use super::memo::{Memo, Trial};
+use super::memo::{Among, Memo, Trial};
 use super::node::Node;
 
 use super::report::{Path, Report};
@@ -166,7 +166,12 @@ impl<'s> Coercer<'s> {
             Some(own) if !misses => self.typed(node, own, (id, form, plain), at, around),
             _ if several && around.rigor.bends() => {
                 let trials: Vec<Trial> = types.each().map(|one| Trial::Type(id, one)).collect();
-                self.choose(node, id, &trials, at, around, false)
+                let among = Among {
+                    owner: id,
+                    trials: &trials,
+                    exclusive: false,
+                };
+                self.choose(node, among, at, around)
             }
             _ if several => {
                 let wanted = Wanted(self.shape, id);

@@ -15,6 +15,16 @@ pub(super) enum Trial {
     Type(FormId, Types),
 }
 
+/// What is chosen from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Among<'t> {
+    /// The form whose alternatives they are.
+    pub(super) owner: FormId,
+    pub(super) trials: &'t [Trial],
+    /// Whether only one may fit.
+    pub(super) exclusive: bool,
+}
+
 /// What trials found. Keys are the addresses of nodes, so it is only for trees that outlive it.
 #[derive(Debug, Default)]
 pub(crate) struct Memo {
