@@ -204,13 +204,13 @@ fn what_does_not_fit_together_is_refused_and_nothing_is_registered() {
         refused,
         [
             "example 0 of `wrong_example` is refused: constraint_violated at /seconds: 11 is not allowed; \
-             send a number from 1 to 10",
+             send an integer from 1 to 10",
             "the parameter `seconds` of `wrong_default` is refused: its default is wrong: constraint_violated \
-             at /seconds: 11 is not allowed; send a number from 1 to 10",
+             at /seconds: 11 is not allowed; send an integer from 1 to 10",
             "`wants_state` takes `_limits: State<alloc::vec::Vec<u8>>`, and the registry has none; \
              call `.with_state(..)` before you register it",
             "the parameter `seconds` of `wrong_parameter_example` is refused: its example is wrong: \
-             constraint_violated at /seconds: 11 is not allowed; send a number from 1 to 10",
+             constraint_violated at /seconds: 11 is not allowed; send an integer from 1 to 10",
         ],
     );
     let refused = registry.register::<wrong_pattern>().unwrap_err().to_string();

@@ -43,7 +43,7 @@ impl<'s> Coercer<'s> {
             }
             Node::Object(members) => {
                 if let Some(tag) = &alternatives.tag {
-                    let tagged = self.tagged(members, tag, at, around)?;
+                    let tagged = self.tagged(members, (id, tag), at, around)?;
                     let taken = self.fit(node, tagged, at, around);
                     return match tag {
                         Tag::Key(keys) if members.entries.len() > 1 => {

@@ -70,7 +70,7 @@ impl<'s> Coercer<'s> {
         if let (Some(code), Some(taken)) = (code, &changed) {
             self.report.warn(at, || wording::changed(code, node, taken));
         }
-        self.limit(changed.as_ref().unwrap_or(node), plain, at);
+        self.limit(changed.as_ref().unwrap_or(node), want, plain, at);
         changed
     }
 
@@ -110,7 +110,7 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    fn limit(&mut self, node: &Node<'_>, plain: &Plain, at: &Path<'_>) {
+    fn limit(&mut self, node: &Node<'_>, want: Types, plain: &Plain, at: &Path<'_>) {
         match node {
             Node::Number(number) => {
                 if let Some(limits) = plain
@@ -119,7 +119,7 @@ impl<'s> Coercer<'s> {
                     .filter(|limits| !limits::number_fits(limits, &number.text))
                 {
                     self.report.refuse(at, || {
-                        wording::violated(node, format_args!("a number{}", wording::Range(limits)))
+                        wording::violated(node, format_args!("{want}{}", wording::Range(limits)))
                     });
                 }
             }

@@ -16,12 +16,12 @@ impl Coercer<'_> {
     pub(super) fn tagged(
         &mut self,
         members: &Members<'_>,
-        tag: &Tag,
+        (owner, tag): (FormId, &Tag),
         at: &Path<'_>,
         around: Around,
     ) -> Option<FormId> {
         match tag {
-            Tag::Key(keys) => self.key_tagged(members, keys, at, around),
+            Tag::Key(keys) => self.key_tagged(members, (owner, keys), at, around),
             Tag::Property {
                 name,
                 folded,
@@ -90,7 +90,7 @@ impl Coercer<'_> {
     fn key_tagged(
         &mut self,
         members: &Members<'_>,
-        keys: &[(Box<str>, FormId)],
+        (owner, keys): (FormId, &[(Box<str>, FormId)]),
         at: &Path<'_>,
         around: Around,
     ) -> Option<FormId> {
@@ -108,6 +108,7 @@ impl Coercer<'_> {
         if let [(_, form)] = present.as_slice() {
             return Some(*form);
         }
+        let (shape, wanted) = (self.shape, self.wanted(owner));
         self.report.refuse(at, || {
             let sent = Node::Object(members.clone());
             let code = if present.is_empty() {
@@ -121,10 +122,10 @@ impl Coercer<'_> {
                 _ => None,
             });
             let forms = || keys.iter().map(|(_, form)| *form);
-            let mut meant = texts.filter_map(|text| Sketch::named(self.shape, forms(), text));
+            let mut meant = texts.filter_map(|text| Sketch::named(shape, forms(), text));
             match meant.next() {
                 Some(meant) if present.is_empty() => wording::unreadable(code, &sent, meant),
-                _ => wording::unreadable(code, &sent, wording::OneKey(keys)),
+                _ => wording::unreadable(code, &sent, wanted),
             }
         });
         None

@@ -247,7 +247,7 @@ impl Wanted<'_> {
 }
 
 /// `an object with exactly one of the keys "a", "b"`.
-pub(crate) struct OneKey<'a>(pub(crate) &'a [(Box<str>, FormId)]);
+struct OneKey<'a>(&'a [(Box<str>, FormId)]);
 
 impl Display for OneKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -46,7 +46,7 @@
 //!     Some(
 //!         "`order_from_afar` was not called, its arguments need correction:\n\
 //!          - missing_required:title at /title: required and not sent; send a string\n\
-//!          - constraint_violated at /days: 90 is not allowed; send a number from 1 to 60"
+//!          - constraint_violated at /days: 90 is not allowed; send an integer from 1 to 60"
 //!     ),
 //! );
 //!

@@ -94,7 +94,7 @@
 //!     Some(
 //!         "`extend_loan` was not called, its arguments need correction:\n\
 //!          - constraint_violated at /book: \"42\" is not allowed; send a text that matches `^[A-Z]{2}[0-9]{4}$`\n\
-//!          - constraint_violated at /weeks: 9 is not allowed; send a number from 1 to 4"
+//!          - constraint_violated at /weeks: 9 is not allowed; send an integer from 1 to 4"
 //!     ),
 //! );
 //! # Ok(())

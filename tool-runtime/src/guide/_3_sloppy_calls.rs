@@ -88,7 +88,7 @@
 //!         "`new_books` was not called, its arguments need correction:\n\
 //!          - unsupported_integer_literal at /first_year: \"last\" cannot be taken; send an integer from 0 to 65535\n\
 //!          - missing_required:kinds at /kinds: required and not sent; send an array like [<a string>, …]\n\
-//!          - constraint_violated at /limit: 0 is not allowed; send a number from 1 to 50"
+//!          - constraint_violated at /limit: 0 is not allowed; send an integer from 1 to 50"
 //!     ),
 //! );
 //! # Ok(())
