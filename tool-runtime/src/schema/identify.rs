@@ -13,7 +13,7 @@ use crate::issue::echo;
 
 /// The same schema with the references that an inner `$id` has a say in led by pointers from the root. What is to be
 /// found in another document stays as it is.
-pub(super) fn by_pointer(root: &Value) -> Result<Cow<'_, Value>, SchemaError> {
+pub(crate) fn by_pointer(root: &Value) -> Result<Cow<'_, Value>, SchemaError> {
     if depth::is_too_deep(root) || !root.as_object().is_some_and(|root| root.values().any(has_name)) {
         return Ok(Cow::Borrowed(root));
     }

@@ -24,5 +24,6 @@ mod compile;
 
 pub(crate) use clean::clean;
 pub(crate) use describe::undescribed;
+pub(crate) use identify::by_pointer;
 pub(crate) use shape::Shape;
 pub(crate) use unions::unwrap_sole;

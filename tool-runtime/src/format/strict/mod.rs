@@ -40,6 +40,7 @@ mod convert;
 use serde_json::Value;
 
 use crate::definition::ToolDefinition;
+use crate::schema;
 
 pub use convert::Note;
 use convert::{Conversion, Refusal};
@@ -78,15 +79,19 @@ pub(super) fn strict(
     definition: &ToolDefinition,
     wrap: impl FnOnce(Value) -> Value,
 ) -> Result<StrictTool, NotStrict> {
-    match Conversion::new(subset, &definition.input_schema).run() {
+    let refused = |path, reason| NotStrict {
+        tool: definition.name.clone(),
+        path,
+        reason,
+    };
+    // The APIs know references into `$defs` and no names.
+    let schema =
+        schema::by_pointer(&definition.input_schema).map_err(|error| refused(error.path, error.reason))?;
+    match Conversion::new(subset, &schema).run() {
         Ok((schema, notes)) => Ok(StrictTool {
             tool: wrap(schema),
             notes,
         }),
-        Err(Refusal { path, reason }) => Err(NotStrict {
-            tool: definition.name.clone(),
-            path,
-            reason,
-        }),
+        Err(Refusal { path, reason }) => Err(refused(path, reason)),
     }
 }
