@@ -106,6 +106,34 @@ fn an_invalid_schema_is_refused_with_its_place() {
     }
 }
 
+/// Each part has a name, and refers to the others by it.
+#[test]
+fn a_schema_whose_parts_have_names_is_followed() {
+    let schema = json!({
+        "$id": "https://example.org/tree", "type": "object",
+        "properties": { "root": { "$ref": "node" } },
+        "$defs": {
+            "node": { "$id": "node", "type": "object", "properties": {
+                "value": { "$ref": "#/$defs/value" },
+                "next": { "$ref": "https://example.org/node#" },
+            }, "required": ["value"], "$defs": { "value": { "type": "integer" } } },
+            "value": { "type": "string" },
+        },
+    });
+    let mut registry = ToolRegistry::new();
+    let definition = ToolDefinition::new("t", "", schema);
+    registry.register_dynamic(definition, async |_, _| "").unwrap();
+    let arguments = r#"{ "root": { "value": "1", "next": { "value": "one" } } }"#;
+    let request = registry.request(ToolCall::new("toolu_1", "t", arguments));
+    assert_eq!(request.arguments["root"]["value"], 1);
+    let refused: Vec<_> = request
+        .errors
+        .iter()
+        .map(|error| format!("{}@{}", error.code, error.path))
+        .collect();
+    assert_eq!(refused, ["unsupported_integer_literal@/root/next/value"]);
+}
+
 #[test]
 fn a_request_is_read_without_running_anything() {
     let request = registry().request(ToolCall::new("toolu_1", "panic", r#"{"unheard":"of"}"#));
