@@ -202,7 +202,7 @@ fn set(
             #list
         }
     };
-    let implementation = implement(&quote!(#rt::ToolSet), ty, types::name_of(ty), tools);
+    let implementation = implement(&quote!(#rt::OneToolsBlockPerType), ty, types::name_of(ty), tools);
     quote! {
         #(#cfgs)*
         #permission

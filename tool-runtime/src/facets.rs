@@ -1,22 +1,25 @@
 //! What the macro says about a parameter: its name, its description, and what `#[arg(..)]` adds to its type.
 
+use std::convert::Infallible;
+
 use serde::Serialize;
 
 use crate::param::{DefaultValue, Param};
-use crate::parameter::{Parameter, Shown};
+use crate::parameter::Parameter;
 use crate::schema::marks;
-use crate::supplied::{FromHost, Supplied};
+use crate::supplied::{Bare, Core, FromHost, Nothing, Supplied};
 
 impl<T> Param<T> {
     /// A parameter with its description.
     ///
     /// Of a type that nobody supplies, what this returns has no type either: one error says it all.
     #[allow(clippy::new_ret_no_self, reason = "it is `Self`, if it is anything")]
-    pub fn of<By>(name: &'static str, description: &'static str) -> T::Param
+    pub fn of<By>(name: &'static str, description: &'static str) -> Declared<T::Param>
     where
         T: Supplied<By>,
+        T::Param: Core + Bare<<T::Param as Core>::Supplied>,
     {
-        T::param(Param::new(name, description))
+        T::param(Param::new(name, description)).bare()
     }
 
     /// A parameter without a description, which has yet to prove that it needs none.
@@ -25,26 +28,26 @@ impl<T> Param<T> {
     }
 
     /// Proves it: the host supplies it.
-    pub fn from_host<P>(self) -> P
+    pub fn from_host<P>(self) -> Declared<P>
     where
         T: FromHost<P>,
+        P: Core + Bare<P::Supplied>,
     {
-        T::param(self)
+        T::param(self).bare()
     }
 }
+
+/// What is left of a proof: the parameter.
+type Declared<P> = <P as Bare<<P as Core>::Supplied>>::Param;
 
 impl<T: Parameter> Param<T> {
     /// What to use where the model sends nothing. Made anew for each call; checked once, at registration.
     #[must_use]
-    pub fn default(mut self, make: fn() -> T) -> Self
+    pub fn default<By>(self, make: fn() -> T::Value) -> Self
     where
-        T: Shown,
+        T: Shown<By>,
     {
-        self.default = Some(DefaultValue {
-            make,
-            show: |value| serde_json::to_value(value),
-        });
-        self
+        T::with_default(self, make)
     }
 
     /// `range = a..`.
@@ -112,9 +115,9 @@ impl<T: Parameter> Param<T> {
 
     /// `values = [..]`: the only values allowed.
     #[must_use]
-    pub fn values<const N: usize>(self, values: [T; N]) -> Self
+    pub fn values<By, const N: usize>(self, values: [T::Value; N]) -> Self
     where
-        T: Shown,
+        T: Shown<By>,
     {
         self.with("enum", Vec::from(values))
     }
@@ -130,9 +133,9 @@ impl<T: Parameter> Param<T> {
 
     /// `example = ..`: shown to the model.
     #[must_use]
-    pub fn example(self, example: T) -> Self
+    pub fn example<By>(self, example: T::Value) -> Self
     where
-        T: Shown,
+        T: Shown<By>,
     {
         self.with("examples", [example])
     }
@@ -152,6 +155,49 @@ impl<T: Parameter> Param<T> {
     fn with(mut self, keyword: &str, value: impl Serialize) -> Self {
         self.set(keyword, value);
         self
+    }
+}
+
+/// Types whose values can be shown to the model: in `default`, `values` and `example`.
+///
+/// Two implementations, as those in `supplied.rs`: of a type that neither suits nothing else is asked.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can have neither `default` nor `values` nor `example`",
+    label = "the model is shown them as JSON, and this is not `Serialize`",
+    note = "derive `tool_runtime::serde::Serialize` for it; what the host supplies has none of them"
+)]
+pub trait Shown<By>: Parameter {
+    /// Always `Self`.
+    type Value: Serialize;
+
+    /// With what is made where the model sends nothing.
+    #[must_use]
+    fn with_default(param: Param<Self>, make: fn() -> Self::Value) -> Param<Self>;
+}
+
+/// As JSON.
+#[derive(Debug)]
+pub struct AsJson;
+
+#[diagnostic::do_not_recommend]
+impl<T: Parameter + Serialize> Shown<AsJson> for T {
+    type Value = T;
+
+    fn with_default(mut param: Param<T>, make: fn() -> T) -> Param<T> {
+        param.default = Some(DefaultValue {
+            make,
+            show: |value| serde_json::to_value(value),
+        });
+        param
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Parameter + Nothing> Shown<Infallible> for T {
+    type Value = ();
+
+    fn with_default(param: Param<T>, _: fn()) -> Param<T> {
+        param
     }
 }
 

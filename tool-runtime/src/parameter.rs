@@ -3,8 +3,8 @@
 //! Traits judge the types, so an alias of `Option` is optional and a `State` needs no marker.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserializer;
 use serde::de::DeserializeOwned;
-use serde::{Deserializer, Serialize};
 
 use crate::context::{CancellationToken, Context};
 use crate::host::Host;
@@ -108,14 +108,3 @@ from_host!(
 );
 from_host!([] Context, |host| Some(host.context()), |_states| None);
 from_host!([] CancellationToken, |host| Some(host.token()), |_states| None);
-
-/// Types whose values can be shown to the model: in `default`, `values` and `example`.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` can have neither `default` nor `values` nor `example`",
-    label = "the model is shown them as JSON, and this is not `Serialize`",
-    note = "derive `tool_runtime::serde::Serialize` for it; what the host supplies has none of them"
-)]
-pub trait Shown: Parameter + Serialize {}
-
-#[diagnostic::do_not_recommend]
-impl<T: Parameter + Serialize> Shown for T {}

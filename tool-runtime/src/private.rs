@@ -10,14 +10,14 @@ pub use crate::declaration::Declaration;
 pub use crate::fits::{Fits, fit_all};
 pub use crate::output::{Output, Respond};
 pub use crate::param::Param;
-pub use crate::tool::{DeclaredTool, Tool, ToolSet};
+pub use crate::tool::{DeclaredTool, OneToolsBlockPerType, Tool};
 
 // Not named by the output, but part of the signatures of what is.
-pub use crate::facets::{Measured, Ranged, Textual};
+pub use crate::facets::{AsJson, Measured, Ranged, Shown, Textual};
 pub use crate::host::Host;
 pub use crate::output::ErrorText;
-pub use crate::parameter::{Parameter, Shown};
+pub use crate::parameter::Parameter;
 pub use crate::params::{Field, Lookup, ParamSpec, Params};
 pub use crate::state::States;
-pub use crate::supplied::{ByHost, ByModel, FromHost, Nothing, Sharable, Supplied};
+pub use crate::supplied::{Around, Bare, ByHost, ByModel, Core, FromHost, Nothing, Sharable, Supplied};
 pub use crate::tool::{Call, Handled, Shared, Started};

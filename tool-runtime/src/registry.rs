@@ -25,7 +25,7 @@ use crate::registered::RegisteredTool;
 use crate::registry_error::RegistryError;
 use crate::result::{ToolOutcome, ToolResult};
 use crate::state::State;
-use crate::tool::{Call, IntoTools, Tool};
+use crate::tool::{Call, IntoTools, Shared, Tool};
 use crate::tools::Tools;
 
 #[doc = include_str!("docs/registry.md")]
@@ -55,12 +55,13 @@ impl ToolRegistry {
         Self::default()
     }
 
-    /// Gives the tools a value that they take as `State<T>`; replaces an earlier one of the same type.
+    /// Gives the tools a value that they take as `State<T>`; replaces an earlier one of the same type. Calls run side by
+    /// side and share it, so it is `Send`, `Sync` and `'static`.
     ///
     /// [`state`](Self::state) hands it out again. A value that is in an `Arc` already is given as one, and taken as
     /// `State<Arc<T>>`.
     #[must_use]
-    pub fn with_state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+    pub fn with_state<T: Shared>(mut self, value: T) -> Self {
         self.tools_mut().states.insert(value);
         self
     }

@@ -5,6 +5,7 @@
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -83,6 +84,67 @@ impl FromHost<Param<Self>> for Context {
 impl FromHost<Param<Self>> for CancellationToken {
     fn param(param: Param<Self>) -> Param<Self> {
         param
+    }
+}
+
+/// Proves that the host supplies what something else is around, so that [`Bare`] can refuse that in its own words.
+#[derive(Debug)]
+pub struct Around<P>(PhantomData<P>);
+
+macro_rules! around {
+    ($($outer:ident)*) => {
+        $(#[diagnostic::do_not_recommend]
+        impl<T: FromHost<P>, P> FromHost<Around<P>> for $outer<T> {
+            fn param(_: Param<Self>) -> Around<P> {
+                Around(PhantomData)
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl<T: Nothing> FromHost<Infallible> for $outer<T> {
+            fn param(_: Param<Self>) -> Infallible {
+                T::nothing()
+            }
+        })*
+    };
+}
+
+around!(Option Vec Box Arc);
+
+/// A [`Param`], or what is [`Around`] one.
+pub trait Core {
+    /// The type that somebody supplies.
+    type Supplied;
+}
+
+impl<T> Core for Param<T> {
+    type Supplied = T;
+}
+
+impl<P: Core> Core for Around<P> {
+    type Supplied = P::Supplied;
+}
+
+/// What the host supplies is taken as it is.
+#[diagnostic::on_unimplemented(
+    message = "for each call there is a `{T}`, and one only",
+    label = "take it with nothing around it: `{T}`",
+    note = "what may be missing or be there several times goes inside of the state: `State<Option<T>>`, `State<Vec<T>>`"
+)]
+pub trait Bare<T> {
+    /// [`Param<T>`].
+    type Param;
+
+    /// The identity.
+    fn bare(self) -> Self::Param;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> Bare<T> for Param<T> {
+    type Param = Self;
+
+    fn bare(self) -> Self {
+        self
     }
 }
 

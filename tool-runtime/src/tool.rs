@@ -57,6 +57,19 @@ pub trait ToolSet: 'static {
     fn tools(self: Arc<Self>) -> Vec<DeclaredTool>;
 }
 
+/// What the macro implements instead: its name is all that can be said of a second block (E0119 takes no words of ours).
+pub trait OneToolsBlockPerType: 'static {
+    /// See [`ToolSet::tools`].
+    fn tools(self: Arc<Self>) -> Vec<DeclaredTool>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<S: OneToolsBlockPerType> ToolSet for S {
+    fn tools(self: Arc<Self>) -> Vec<DeclaredTool> {
+        OneToolsBlockPerType::tools(self)
+    }
+}
+
 /// What [`ToolRegistry::register_all`](crate::ToolRegistry::register_all) takes: a [`ToolSet`], an `Arc` of one, or
 /// the list that [`tool_set!`](crate::tool_set) makes.
 ///
@@ -99,13 +112,14 @@ pub struct DeclaredTool {
 /// The erased form of a tool's function.
 pub(crate) type Handler = Arc<dyn Fn(&mut Call<'_>) -> Handled + Send + Sync>;
 
+// The compiler shows the line of a bound that does not hold: what stands behind `Send` is advice for whoever meets it.
 impl DeclaredTool {
     /// A function. `params` are those of the declaration.
     pub fn function<P, F, R>(declaration: Declaration, params: P, function: F) -> Self
     where
         P: Params,
         F: Fn(P::Values) -> R + Send + Sync + 'static,
-        R: Future<Output = ToolOutput> + Send + 'static,
+        R: Future<Output = ToolOutput> + Send + 'static, // let go of what is not `Send` before an `.await`
     {
         Self {
             declaration,
@@ -119,7 +133,7 @@ impl DeclaredTool {
         S: Shared,
         P: Params,
         F: Fn(Arc<S>, P::Values) -> R + Send + Sync + 'static,
-        R: Future<Output = ToolOutput> + Send + 'static,
+        R: Future<Output = ToolOutput> + Send + 'static, // let go of what is not `Send` before an `.await`
     {
         let this = Arc::clone(this);
         Self::function(declaration, params, move |values| {
@@ -128,9 +142,9 @@ impl DeclaredTool {
     }
 }
 
-/// A value whose methods serve calls on several threads.
+/// A value that serves calls on several threads: by its methods, or as a state.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot have tools: calls run side by side and share it",
+    message = "`{Self}` cannot serve tools: calls run side by side and share it",
     label = "not `Send`, `Sync` and `'static`",
     note = "keep what changes in a `std::sync::Mutex` or an atomic instead of a `Cell` or `RefCell`, and `Arc` instead of `Rc`"
 )]

@@ -23,7 +23,7 @@ const _: () = {
     use crate::runtime::__private as __rt;
     use __rt::Respond as _;
     #[automatically_derived]
-    impl __rt::ToolSet for crate::mail::Mailbox<Imap> {
+    impl __rt::OneToolsBlockPerType for crate::mail::Mailbox<Imap> {
         fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::DeclaredTool> {
             __rt::Vec::from([
                 {

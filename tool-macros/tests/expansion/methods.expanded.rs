@@ -21,7 +21,7 @@ const _: () = {
     use ::tool_runtime::__private as __rt;
     use __rt::Respond as _;
     #[automatically_derived]
-    impl __rt::ToolSet for Store {
+    impl __rt::OneToolsBlockPerType for Store {
         fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::DeclaredTool> {
             __rt::Vec::from([
                 {

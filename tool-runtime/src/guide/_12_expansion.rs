@@ -89,7 +89,7 @@
 //!
 //! | a family's expansion | what it is for |
 //! |---|---|
-//! | `impl __rt::ToolSet for Store {` | What `register_all` takes. |
+//! | `impl __rt::OneToolsBlockPerType for Store {` | What makes it a `ToolSet`, which `register_all` takes. A second block with `#[tools]` would write the line again, and then this name is what the compiler says. |
 //! | `fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::DeclaredTool> {` | The value is shared by all its tools, and by whoever kept an `Arc` of it. |
 //! | `.at_least(0)` | A key of `#[arg(..)]`, `range = 0..`: a call of a method that is documented and tested. |
 //! | `.idempotent(true)` | A key of `#[tool(..)]`. |
