@@ -170,11 +170,14 @@ async fn wrong_example(
     seconds
 }
 
+/// The macro looks at literal patterns only.
+const UNCLOSED: &str = "(";
+
 /// Wait a while.
 #[tool]
 async fn wrong_pattern(
     /// Until when.
-    #[arg(pattern = "(")]
+    #[arg(pattern = UNCLOSED)]
     until: String,
 ) -> String {
     until

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser as _};
-use syn::{Attribute, Expr, ExprArray, ExprRange, LitStr, Meta, Path, token};
+use syn::{Attribute, Expr, ExprArray, ExprLit, ExprRange, Lit, LitStr, Meta, Path, token};
 
 use crate::doc::Text;
 use crate::errors::Errors;
 use crate::keys::{self, ARG_KEYS, Entry, TOOL_KEYS, ungrouped};
+use crate::pattern;
 use crate::rename::RenameRule;
 
 /// A value with the key that introduced it.
@@ -144,7 +145,7 @@ impl ArgAttr {
                 "default" => self.default = Some(entry.keyed(entry.expr("..")?)),
                 "range" => self.range = Some(entry.keyed(range(entry)?)),
                 "length" => self.length = Some(entry.keyed(range(entry)?)),
-                "pattern" => self.pattern = Some(entry.keyed(entry.expr("\"..\"")?)),
+                "pattern" => self.pattern = Some(entry.keyed(pattern(entry)?)),
                 "values" => self.values = Some(entry.keyed(array(entry)?)),
                 "not_blank" => self.not_blank = flag()?,
                 "example" => self.example = Some(entry.keyed(entry.expr("..")?)),
@@ -186,6 +187,18 @@ fn range(entry: &Entry<'_>) -> syn::Result<ExprRange> {
             "expected a range: `a..=b`, `a..b`, `a..`, `..=b` or `..b`",
         )),
     }
+}
+
+/// A literal one is looked at.
+fn pattern(entry: &Entry<'_>) -> syn::Result<Expr> {
+    let pattern = ungrouped(entry.expr("\"..\"")?);
+    if let Expr::Lit(ExprLit {
+        lit: Lit::Str(text), ..
+    }) = &pattern
+    {
+        pattern::check(&text.value()).map_err(|problem| syn::Error::new(text.span(), problem))?;
+    }
+    Ok(pattern)
 }
 
 fn array(entry: &Entry<'_>) -> syn::Result<ExprArray> {

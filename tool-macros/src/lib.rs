@@ -7,6 +7,7 @@ mod rename;
 mod crate_path;
 mod doc;
 mod keys;
+mod pattern;
 mod attr;
 mod signature;
 mod types;
