@@ -56,9 +56,18 @@ impl ToolFn {
             for attr in &own {
                 misplaced(attr, errors);
             }
+            let is_described = !own.is_empty();
             let arg = ArgAttr::take(&mut own, errors);
             match input {
-                FnArg::Receiver(this) => receiver = Some(this.clone()),
+                FnArg::Receiver(this) => {
+                    if is_described && errors.count() == before {
+                        errors.over(
+                            this.self_token,
+                            "the model never hears of `self`; remove what is said of it",
+                        );
+                    }
+                    receiver = Some(this.clone());
+                }
                 FnArg::Typed(typed) => {
                     let is_sound = errors.count() == before;
                     let param = Param::read(typed, arg, doc::text(&own), attr.rename_all, errors);

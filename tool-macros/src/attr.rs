@@ -70,7 +70,7 @@ impl ToolAttr {
     }
 
     fn read(&mut self, input: ParseStream<'_>, errors: &Errors) {
-        keys::each(input, "tool", TOOL_KEYS, errors, |key, entry| {
+        let describes = keys::each(input, "tool", TOOL_KEYS, errors, |key, entry| {
             match key {
                 "name" => self.name = Some(entry.literal("\"..\"")?),
                 "description" => {
@@ -88,6 +88,9 @@ impl ToolAttr {
             }
             Ok(())
         });
+        if describes {
+            self.description.get_or_insert(Text::Refused);
+        }
     }
 }
 

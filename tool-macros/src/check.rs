@@ -16,6 +16,7 @@ use crate::{limits, types};
 pub(crate) fn check(tool: &ToolFn, errors: &Errors) {
     description(tool, errors);
     attributes(tool, errors);
+    hints(tool, errors);
     qualifiers(tool, errors);
     generics(tool, errors);
     returned(tool, errors);
@@ -52,6 +53,21 @@ fn attributes(tool: &ToolFn, errors: &Errors) {
         errors.over(
             path,
             "`crate` belongs on the whole block: `#[tools(crate = path)]`",
+        );
+    }
+}
+
+fn hints(tool: &ToolFn, errors: &Errors) {
+    let claimed = |hint: &str| {
+        let mut hints = tool.attr.hints.iter();
+        hints
+            .find(|(word, holds)| *holds && word == hint)
+            .map(|(word, _)| word)
+    };
+    if let (Some(_), Some(destructive)) = (claimed("read_only"), claimed("destructive")) {
+        errors.at(
+            destructive.span(),
+            "a tool that is `read_only` destroys nothing; remove one of the two",
         );
     }
 }

@@ -51,16 +51,27 @@ pub(crate) struct Entry<'a> {
     input: ParseStream<'a>,
 }
 
-/// Gives each key to `take`; a mistake in one does not hide those in the others.
+/// Gives each key to `take`; a mistake in one does not hide those in the others. Tells whether what was refused may
+/// have been meant for the description.
 pub(crate) fn each(
     input: ParseStream<'_>,
     of: &str,
     known: &[&'static str],
     errors: &Errors,
     mut take: impl FnMut(&'static str, &Entry<'_>) -> syn::Result<()>,
-) {
+) -> bool {
     let mut seen: Vec<&str> = Vec::new();
+    let mut describes = false;
+    let mut refused = false;
     while !input.is_empty() {
+        if std::mem::take(&mut refused) && input.peek(Lit) {
+            // More of the value that was refused: `values = "a", "b"`.
+            skip_entry(input);
+            let _: Option<Token![,]> = input.parse().ok();
+            refused = true;
+            continue;
+        }
+        describes |= input.peek(LitStr) || meant_to_describe(input, known);
         let result = key(input, of, known).and_then(|key| match known.iter().find(|word| key == **word) {
             None => Err(unknown(&key, of, known)),
             Some(word) if seen.contains(word) => {
@@ -76,10 +87,18 @@ pub(crate) fn each(
         if let Err(error) = result {
             errors.push(error);
             skip_entry(input);
+            refused = true;
         }
         // Either at the end or at a comma.
         let _: Option<Token![,]> = input.parse().ok();
     }
+    describes
+}
+
+/// Whether a misspelt `description` is next.
+fn meant_to_describe(input: ParseStream<'_>, known: &[&str]) -> bool {
+    let next = input.fork().call(Ident::parse_any);
+    next.is_ok_and(|key| suggest::meant(&key.to_string(), known) == Some("description"))
 }
 
 fn key(input: ParseStream<'_>, of: &str, known: &[&str]) -> syn::Result<Ident> {
@@ -98,11 +117,16 @@ fn key(input: ParseStream<'_>, of: &str, known: &[&str]) -> syn::Result<Ident> {
 
 fn unknown(key: &Ident, of: &str, known: &[&str]) -> syn::Error {
     let written = key.to_string();
-    let message = match (suggest::meant(&written, known), elsewhere(&written, of)) {
-        (_, Some(elsewhere)) => format!("`#[{of}]` has no `{key}`; {elsewhere}"),
-        (Some(word), None) => format!("`#[{of}]` has no `{key}`; did you mean `{word}`?"),
-        (None, None) => format!("`#[{of}]` has no `{key}`; it has `{}`", known.join("`, `")),
+    let way = suggest::otherwise(&written, of).map(str::to_owned);
+    let instead = match (
+        way.or_else(|| elsewhere(&written, of)),
+        suggest::meant(&written, known),
+    ) {
+        (Some(way), _) => way,
+        (None, Some(word)) => format!("did you mean `{word}`?"),
+        (None, None) => format!("it has `{}`", known.join("`, `")),
     };
+    let message = format!("`#[{of}]` has no `{key}`; {instead}");
     syn::Error::new(key.span(), message)
 }
 

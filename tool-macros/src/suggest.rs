@@ -1,4 +1,4 @@
-//! "did you mean" for misspelt keys.
+//! "did you mean" for misspelt keys, and the way to do what no key does.
 
 /// What people write who know another crate.
 const SYNONYMS: &[(&str, &str)] = &[
@@ -36,7 +36,50 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("choices", "values"),
     ("options", "values"),
     ("allowed", "values"),
+    ("dangerous", "destructive"),
 ];
+
+/// What people look a key for and do otherwise: the attribute, such keys, and the way.
+const OTHERWISE: &[(&str, &[&str], &str)] = &[
+    (
+        "arg",
+        &["optional", "required", "nullable"],
+        "a parameter is optional by its type, `Option<T>`, or by a `default = ..`",
+    ),
+    (
+        "arg",
+        &["type", "ty", "format", "schema"],
+        "the type of the parameter says that",
+    ),
+    (
+        "arg",
+        &["skip", "hidden", "hide", "state", "inject", "context"],
+        "what the host supplies is told by its type: take a `State<T>` or a `Context`",
+    ),
+    (
+        "tool",
+        &["args", "params", "param", "parameters", "arguments"],
+        "describe each parameter above it, with `/// ..` or `#[arg(description = \"..\")]`",
+    ),
+    (
+        "tool",
+        &["schema", "input_schema", "parameters_schema"],
+        "the schema is made from the types of the parameters",
+    ),
+    (
+        "tool",
+        &["blocking", "sync"],
+        "a tool is `async`; move what blocks into `spawn_blocking`",
+    ),
+];
+
+/// How to do without a key what somebody wrote one for.
+pub(crate) fn otherwise(written: &str, of: &str) -> Option<&'static str> {
+    OTHERWISE
+        .iter()
+        .find(|(attribute, keys, _)| *attribute == of && keys.contains(&written))
+        .map(|(.., way)| *way)
+}
 
 /// The known word that was most likely meant.
 pub(crate) fn meant<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {

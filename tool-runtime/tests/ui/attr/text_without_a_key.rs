@@ -1,0 +1,6 @@
+use tool_runtime::tool;
+
+#[tool("Adds two numbers.")]
+async fn act() {}
+
+fn main() {}
