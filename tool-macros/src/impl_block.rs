@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Generics, Token, Type, WhereClause, braced, token};
 
-use crate::signature::Function;
+use crate::signature::{Function, no_generics};
 
 pub(crate) struct ImplBlock {
     attrs: Vec<Attribute>,
@@ -106,7 +106,11 @@ impl ToTokens for ImplBlock {
         } = self;
         let of_trait = self.of_trait.iter().map(|(of, for_token)| quote!(#of #for_token));
         let clause = &generics.where_clause;
-        tokens.extend(quote!(#(#attrs)* #unsafety #impl_token #generics #(#of_trait)* #ty #clause));
+        let mut parameters = generics.to_token_stream();
+        if generics.params.is_empty() {
+            no_generics(&mut parameters);
+        }
+        tokens.extend(quote!(#(#attrs)* #unsafety #impl_token #parameters #(#of_trait)* #ty #clause));
         self.brace.surround(tokens, |tokens| {
             tokens.extend(quote!(#(#inner_attrs)* #(#items)*));
         });

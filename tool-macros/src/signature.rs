@@ -1,7 +1,7 @@
 //! A function whose body stays tokens: it is not this crate's business, and half of one is fine.
 
-use proc_macro2::{TokenStream, TokenTree};
-use quote::{ToTokens, quote};
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, FnArg, Signature, Visibility, token};
 
@@ -114,6 +114,34 @@ impl ToTokens for Function {
             sig,
             body,
         } = self;
+        let mut sig = sig.to_token_stream();
+        if self.sig.generics.params.is_empty() {
+            sig = with_no_generics(sig);
+        }
         tokens.extend(quote!(#(#attrs)* #vis #sig #body));
     }
+}
+
+/// `<>` behind the name.
+fn with_no_generics(sig: TokenStream) -> TokenStream {
+    let mut behind_fn = false;
+    let mut tokens = TokenStream::new();
+    for token in sig {
+        let is_name = std::mem::replace(
+            &mut behind_fn,
+            matches!(&token, TokenTree::Ident(word) if word == "fn"),
+        );
+        tokens.extend([token]);
+        if is_name {
+            no_generics(&mut tokens);
+        }
+    }
+    tokens
+}
+
+/// `<>`, where nobody wrote any: a type that is not found gets one message and not two. To the one in the signature
+/// rustc would add the advice to make it generic, which is wrong for a tool and keeps the two from being alike; it does
+/// not where a macro wrote the generics.
+pub(crate) fn no_generics(tokens: &mut TokenStream) {
+    tokens.extend(quote_spanned!(Span::mixed_site()=> <>));
 }
