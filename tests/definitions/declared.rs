@@ -40,7 +40,7 @@ struct Takes<T>(PhantomData<fn() -> T>);
 impl<T: Parameter> Tool for Takes<T> {
     fn declare() -> DeclaredTool {
         let params = (Param::<T>::new("it", "The value."),);
-        let declaration = Declaration::new("takes", "Take a value.", &params);
+        let declaration = Declaration::new("takes", "Take a value.");
         DeclaredTool::function(declaration, params, |(_,)| async { ToolOutput::text("") })
     }
 }

@@ -29,7 +29,6 @@ const _: () = {
             let declaration = __rt::Declaration::new(
                 "get_weather",
                 "Look up the forecast for a city.",
-                &params,
             );
             __rt::DeclaredTool::function(
                 declaration,

@@ -3,7 +3,7 @@
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Expr, ExprRange, RangeLimits, ReturnType};
+use syn::{Expr, ReturnType};
 
 use crate::ast::{Param, Place, ToolFn};
 use crate::attr::Keyed;
@@ -84,8 +84,8 @@ pub(crate) fn structure(tool: &ToolFn) -> TokenStream {
     let word = Ident::new("struct", span);
     let braces = quote_spanned!(span=> {});
     quote! {
-        #(#cfgs)*
         /// The tool made from the function of the same name.
+        #(#cfgs)*
         #[allow(non_camel_case_types, missing_debug_implementations)]
         #vis #word #ident #braces
     }
@@ -96,7 +96,7 @@ pub(crate) fn declared(tool: &ToolFn, rt: &Runtime) -> TokenStream {
     let lines = tool.params.iter().map(|param| self::param(param, rt));
     let params = Ident::new("params", Span::mixed_site());
     let about = Ident::new("declaration", Span::mixed_site());
-    let declaration = declaration(tool, &params, rt);
+    let declaration = declaration(tool, rt);
     let bindings = tool.params.iter().map(|param| binding(&param.ident));
     let bindings = quote!((#(#bindings,)*));
     let run = run(tool, rt);
@@ -150,19 +150,18 @@ fn supplied(param: &Param, rt: &Runtime) -> TokenStream {
 fn facets(param: &Param, rt: &Runtime) -> TokenStream {
     let arg = &param.arg;
     let mut calls = TokenStream::new();
-    if let Some(range) = &arg.range {
-        calls.extend(limits(range, ["at_least", "at_most", "below"]));
-    }
-    if let Some(length) = &arg.length {
-        calls.extend(limits(length, ["min_length", "max_length", "length_below"]));
+    let ranges = [("range", &arg.range), ("length", &arg.length)];
+    for (method, range) in ranges {
+        if let Some(Keyed { key, value }) = range {
+            let method = Ident::new(method, *key);
+            calls.extend(quote_spanned!(*key=> .#method(#value)));
+        }
     }
     if let Some(Keyed { key, value }) = &arg.pattern {
         calls.extend(quote_spanned!(*key=> .pattern(#value)));
     }
     if let Some(Keyed { key, value }) = &arg.values {
-        let rt = rt.at(value.span());
-        let values = quote_spanned!(value.span()=> #rt::fit_all(#value));
-        calls.extend(quote_spanned!(*key=> .values(#values)));
+        calls.extend(quote_spanned!(*key=> .values(#value)));
     }
     if let Some(Keyed { key, value }) = &arg.example {
         let value = fit(value, rt);
@@ -182,22 +181,6 @@ fn facets(param: &Param, rt: &Runtime) -> TokenStream {
     calls
 }
 
-/// The two ends of a range, each in its own call.
-fn limits(range: &Keyed<ExprRange>, [least, most, below]: [&str; 3]) -> TokenStream {
-    let Keyed { key, value } = range;
-    let upper = match value.limits {
-        RangeLimits::Closed(_) => most,
-        RangeLimits::HalfOpen(_) => below,
-    };
-    [(least, &value.start), (upper, &value.end)]
-        .into_iter()
-        .filter_map(|(name, end)| {
-            let name = Ident::new(name, *key);
-            end.as_ref().map(|end| quote_spanned!(*key=> .#name(#end)))
-        })
-        .collect()
-}
-
 /// A value as it is written, made into the parameter's type.
 fn fit(value: &Expr, rt: &Runtime) -> TokenStream {
     let rt = rt.at(value.span());
@@ -205,12 +188,12 @@ fn fit(value: &Expr, rt: &Runtime) -> TokenStream {
 }
 
 /// `Declaration::new(..)` and what the keys of `#[tool(..)]` add.
-fn declaration(tool: &ToolFn, params: &Ident, rt: &Runtime) -> TokenStream {
+fn declaration(tool: &ToolFn, rt: &Runtime) -> TokenStream {
     let rt = rt.at(Span::mixed_site());
     let attr = &tool.attr;
     let name = &tool.name;
     let description = &tool.description;
-    let mut declaration = quote!(#rt::Declaration::new(#name, #description, &#params));
+    let mut declaration = quote!(#rt::Declaration::new(#name, #description));
     if let Some(title) = &attr.title {
         declaration.extend(quote!(.title(#title)));
     }

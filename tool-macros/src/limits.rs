@@ -1,7 +1,7 @@
 //! Literal values against the limits beside them; other expressions are checked at registration.
 
 use quote::ToTokens;
-use syn::{Expr, ExprRange, Lit, RangeLimits, UnOp};
+use syn::{Expr, ExprRange, Lit, LitInt, RangeLimits, UnOp};
 
 use crate::attr::{ArgAttr, Keyed};
 use crate::errors::Errors;
@@ -20,6 +20,13 @@ pub(crate) fn check(arg: &ArgAttr, errors: &Errors) {
         ("length", &arg.length, 0.0),
     ];
     for (key, range, least) in limits {
+        if let Some((end, number)) = range.as_ref().and_then(|range| beside_a_float(&range.value)) {
+            errors.over(
+                end,
+                format_args!("the other end of this `{key}` is a float; write `{number}.0`"),
+            );
+            return;
+        }
         if let Some(range) = range
             .as_ref()
             .filter(|range| Limits::of(&range.value).are_empty(least))
@@ -104,6 +111,26 @@ fn among(arg: &ArgAttr, name: &str, value: &Expr, errors: &Errors) {
     let known: Option<Vec<Literal>> = values.value.elems.iter().map(Literal::of).collect();
     if known.is_some_and(|known| !known.contains(&literal)) {
         errors.over(value, format_args!("{name} is outside of its own `values`"));
+    }
+}
+
+/// An end that is an integer, where the other is a float.
+fn beside_a_float(range: &ExprRange) -> Option<(&Expr, &LitInt)> {
+    let (start, end) = (range.start.as_deref()?, range.end.as_deref()?);
+    [(start, end), (end, start)].into_iter().find_map(|(one, other)| {
+        let Lit::Int(number) = literal(one)? else {
+            return None;
+        };
+        let mixed = number.suffix().is_empty() && matches!(literal(other)?, Lit::Float(_));
+        mixed.then_some((one, number))
+    })
+}
+
+fn literal(expr: &Expr) -> Option<&Lit> {
+    match expr {
+        Expr::Lit(lit) => Some(&lit.lit),
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => literal(&unary.expr),
+        _ => None,
     }
 }
 

@@ -27,18 +27,25 @@ pub struct Declaration {
 pub(crate) type Wording = fn(&[Issue]) -> String;
 
 impl Declaration {
-    /// A tool with its parameters.
-    pub fn new(name: &'static str, description: &'static str, params: &impl Params) -> Self {
+    /// A tool, as yet without its parameters.
+    pub fn new(name: &'static str, description: &'static str) -> Self {
         Self {
             name,
             description: description.trim(),
-            params: params.specs(),
+            params: Vec::new(),
             hints: Hints::default(),
             strict: false,
             timeout: None,
             wording: None,
             examples: Vec::new(),
         }
+    }
+
+    /// What its parameters declare.
+    #[must_use]
+    pub fn with_params(mut self, params: &impl Params) -> Self {
+        self.params = params.specs();
+        self
     }
 
     /// `title = ".."`.
@@ -223,7 +230,9 @@ mod tests {
     }
 
     fn marked<T: Parameter>() -> Value {
-        Declaration::new("take", "Take it.", &(Param::<T>::new("it", "It."),)).marked_schema()
+        Declaration::new("take", "Take it.")
+            .with_params(&(Param::<T>::new("it", "It."),))
+            .marked_schema()
     }
 
     /// What the model is told is what is enforced: no keyword of a Rust type may be one that is not.

@@ -1,9 +1,11 @@
 //! What the macro says about a parameter: its name, its description, and what `#[arg(..)]` adds to its type.
 
 use std::convert::Infallible;
+use std::ops::{Bound, RangeBounds};
 
 use serde::Serialize;
 
+use crate::fits::Fits;
 use crate::param::{DefaultValue, Param};
 use crate::parameter::Parameter;
 use crate::schema::marks;
@@ -50,58 +52,40 @@ impl<T: Parameter> Param<T> {
         T::with_default(self, make)
     }
 
-    /// `range = a..`.
+    /// `range = a..=b`, or one of the other forms with at least one end.
     #[must_use]
-    pub fn at_least(self, limit: T::Bound) -> Self
+    pub fn range(self, range: impl Limits<T::Bound>) -> Self
     where
         T: Ranged,
     {
-        self.with("minimum", limit)
+        let most = range.end_bound();
+        let keyword = match most {
+            Bound::Excluded(_) => "exclusiveMaximum",
+            _ => "maximum",
+        };
+        self.limited("minimum", range.start_bound())
+            .limited(keyword, most)
     }
 
-    /// `range = ..=b`.
+    /// `length = a..=b`: of a text in characters, of a list in items, of a map in entries.
     #[must_use]
-    pub fn at_most(self, limit: T::Bound) -> Self
-    where
-        T: Ranged,
-    {
-        self.with("maximum", limit)
-    }
-
-    /// `range = ..b`.
-    #[must_use]
-    pub fn below(self, limit: T::Bound) -> Self
-    where
-        T: Ranged,
-    {
-        self.with("exclusiveMaximum", limit)
-    }
-
-    /// `length = a..`: of a text in characters, of a list in items, of a map in entries.
-    #[must_use]
-    pub fn min_length(self, limit: T::Length) -> Self
+    pub fn length(self, length: impl Limits<T::Length>) -> Self
     where
         T: Measured,
     {
-        self.with(T::LEAST, limit)
+        let most = match length.end_bound().cloned().map(Into::into) {
+            Bound::Excluded(most) => Bound::Included(most.saturating_sub(1)),
+            most => most,
+        };
+        self.limited(T::LEAST, length.start_bound())
+            .limited(T::MOST, most)
     }
 
-    /// `length = ..=b`.
-    #[must_use]
-    pub fn max_length(self, limit: T::Length) -> Self
-    where
-        T: Measured,
-    {
-        self.with(T::MOST, limit)
-    }
-
-    /// `length = ..b`.
-    #[must_use]
-    pub fn length_below(self, limit: T::Length) -> Self
-    where
-        T: Measured,
-    {
-        self.with(T::MOST, limit.into().saturating_sub(1))
+    fn limited(self, keyword: &str, limit: Bound<impl Serialize>) -> Self {
+        match limit {
+            Bound::Included(limit) | Bound::Excluded(limit) => self.with(keyword, limit),
+            Bound::Unbounded => self,
+        }
     }
 
     /// `pattern = ".."`: a regular expression that the text matches somewhere, as in JSON Schema.
@@ -115,11 +99,11 @@ impl<T: Parameter> Param<T> {
 
     /// `values = [..]`: the only values allowed.
     #[must_use]
-    pub fn values<By, const N: usize>(self, values: [T::Value; N]) -> Self
+    pub fn values<By, const N: usize>(self, values: [impl Fits<T::Value>; N]) -> Self
     where
         T: Shown<By>,
     {
-        self.with("enum", Vec::from(values))
+        self.with("enum", Vec::from(values.map(Fits::fit)))
     }
 
     /// `not_blank`: not only white space.
@@ -201,6 +185,17 @@ impl<T: Parameter + Nothing> Shown<Infallible> for T {
     }
 }
 
+/// The limits in a `range` or a `length`: a range of Rust's whose ends are `B`.
+#[diagnostic::on_unimplemented(
+    message = "these limits are not of type `{B}`",
+    label = "expected a range of `{B}`",
+    note = "write `1.0..=5.0` for a float, `1..=5` for an integer"
+)]
+pub trait Limits<B>: RangeBounds<B> {}
+
+#[diagnostic::do_not_recommend]
+impl<B, R: RangeBounds<B>> Limits<B> for R {}
+
 /// Types that a `range` limits: numbers, and options of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no range",
@@ -234,7 +229,7 @@ impl<T: Ranged> Ranged for Option<T> {
 )]
 pub trait Measured {
     /// Always `u64`. (A plain `u64` would let errors about the type point elsewhere than to the key.)
-    type Length: Serialize + Into<u64>;
+    type Length: Serialize + Clone + Into<u64>;
     /// The keyword of the least length.
     const LEAST: &'static str;
     /// The keyword of the greatest length.

@@ -6,7 +6,7 @@
 #[diagnostic::on_unimplemented(
     message = "a `{Self}` does not fit a parameter of type `{T}`",
     label = "expected `{T}`",
-    note = "write a value of that type: `1.0` for a float, `\"..\"` for a text, `Name::Variant` for an enum, `[a, b]` for a list"
+    note = "write a value of that type: `1.0` for a float, `\"..\"` for a text, `Name::Variant` for an enum, `[a, b]` for a list, `Type::from(..)` for much else"
 )]
 pub trait Fits<T> {
     /// Converts.
@@ -53,9 +53,4 @@ impl<T, V: Fits<T>, const N: usize> Fits<Option<Vec<T>>> for [V; N] {
     fn fit(self) -> Option<Vec<T>> {
         Some(self.fit())
     }
-}
-
-/// [`Fits::fit`] for each.
-pub fn fit_all<V: Fits<T>, T, const N: usize>(values: [V; N]) -> [T; N] {
-    values.map(Fits::fit)
 }

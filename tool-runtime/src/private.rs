@@ -7,13 +7,13 @@ pub use std::vec::Vec;
 pub use serde_json::json;
 
 pub use crate::declaration::Declaration;
-pub use crate::fits::{Fits, fit_all};
+pub use crate::fits::Fits;
 pub use crate::output::{Output, Respond};
 pub use crate::param::Param;
 pub use crate::tool::{DeclaredTool, OneToolsBlockPerType, Tool};
 
 // Not named by the output, but part of the signatures of what is.
-pub use crate::facets::{AsJson, Measured, Ranged, Shown, Textual};
+pub use crate::facets::{AsJson, Limits, Measured, Ranged, Shown, Textual};
 pub use crate::host::Host;
 pub use crate::output::ErrorText;
 pub use crate::parameter::Parameter;

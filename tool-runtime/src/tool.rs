@@ -114,7 +114,7 @@ pub(crate) type Handler = Arc<dyn Fn(&mut Call<'_>) -> Handled + Send + Sync>;
 
 // The compiler shows the line of a bound that does not hold: what stands behind `Send` is advice for whoever meets it.
 impl DeclaredTool {
-    /// A function. `params` are those of the declaration.
+    /// A function with its parameters.
     pub fn function<P, F, R>(declaration: Declaration, params: P, function: F) -> Self
     where
         P: Params,
@@ -122,7 +122,7 @@ impl DeclaredTool {
         R: Future<Output = ToolOutput> + Send + 'static, // let go of what is not `Send` before an `.await`
     {
         Self {
-            declaration,
+            declaration: declaration.with_params(&params),
             handler: Arc::new(move |call: &mut Call<'_>| call.run(&params, &function)),
         }
     }

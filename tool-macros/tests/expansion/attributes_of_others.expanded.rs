@@ -9,8 +9,8 @@ pub async fn compile(#[allow(unused_variables)] name: String) -> Answer {
     //! Inside.
     build(&name)
 }
-#[cfg(all(feature = "compiler", not(windows)))]
 /// The tool made from the function of the same name.
+#[cfg(all(feature = "compiler", not(windows)))]
 #[allow(non_camel_case_types, missing_debug_implementations)]
 pub struct compile {}
 #[cfg(all(feature = "compiler", not(windows)))]
@@ -22,11 +22,7 @@ const _: () = {
     impl __rt::Tool for compile {
         fn declare() -> __rt::DeclaredTool {
             let params = (__rt::Param::<String>::of("name", "Its name.").not_blank(),);
-            let declaration = __rt::Declaration::new(
-                "compile",
-                "Compile a crate.",
-                &params,
-            );
+            let declaration = __rt::Declaration::new("compile", "Compile a crate.");
             __rt::DeclaredTool::function(
                 declaration,
                 params,

@@ -3,8 +3,8 @@
 #[doc(alias = "exec")]
 #[allow(clippy::unused_async, reason = "a tool is `async`")]
 async fn shell() {}
-#[cfg(feature = "shell")]
 /// The tool made from the function of the same name.
+#[cfg(feature = "shell")]
 #[allow(non_camel_case_types, missing_debug_implementations)]
 struct shell {}
 #[cfg(feature = "shell")]
@@ -15,7 +15,7 @@ const _: () = {
     impl __rt::Tool for shell {
         fn declare() -> __rt::DeclaredTool {
             let params = ();
-            let declaration = __rt::Declaration::new("shell", "Only here.", &params);
+            let declaration = __rt::Declaration::new("shell", "Only here.");
             __rt::DeclaredTool::function(
                 declaration,
                 params,

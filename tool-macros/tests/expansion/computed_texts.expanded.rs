@@ -21,7 +21,6 @@ const _: () = {
             let declaration = __rt::Declaration::new(
                     "translate",
                     include_str!("translate.md"),
-                    &params,
                 )
                 .title(TITLE);
             __rt::DeclaredTool::function(

@@ -11,7 +11,7 @@ const _: () = {
     impl __rt::Tool for rest {
         fn declare() -> __rt::DeclaredTool {
             let params = ();
-            let declaration = __rt::Declaration::new("rest", "Do nothing.", &params);
+            let declaration = __rt::Declaration::new("rest", "Do nothing.");
             __rt::DeclaredTool::function(
                 declaration,
                 params,

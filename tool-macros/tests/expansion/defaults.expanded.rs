@@ -44,7 +44,7 @@ const _: () = {
                         map
                     })),
             );
-            let declaration = __rt::Declaration::new("start", "Start a job.", &params);
+            let declaration = __rt::Declaration::new("start", "Start a job.");
             __rt::DeclaredTool::function(
                 declaration,
                 params,

@@ -26,7 +26,6 @@ const _: () = {
                     "Send a message.\n\n- At most one a minute.\n  Others are refused.",
                     "\n", include_str!("limits.md")
                 ),
-                &params,
             );
             __rt::DeclaredTool::function(
                 declaration,

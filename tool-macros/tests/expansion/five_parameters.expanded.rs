@@ -26,15 +26,13 @@ const _: () = {
                     .default(|| __rt::Fits::fit(true)),
                 __rt::Param::<u32>::of("max_results", "The most results to return.")
                     .default(|| __rt::Fits::fit(100))
-                    .at_least(1)
-                    .at_most(10_000),
+                    .range(1..=10_000),
                 __rt::Param::<State<Workspace>>::named("workspace").from_host(),
                 __rt::Param::<CancellationToken>::named("cancel").from_host(),
             );
             let declaration = __rt::Declaration::new(
                     "search_files",
                     "Search the workspace for files that match a glob.",
-                    &params,
                 )
                 .read_only(true);
             __rt::DeclaredTool::function(

@@ -21,11 +21,7 @@ const _: () = {
                 __rt::Param::<Context>::named("call").from_host(),
                 __rt::Param::<CancellationToken>::named("cancel").from_host(),
             );
-            let declaration = __rt::Declaration::new(
-                    "whoami",
-                    "Say who is asking.",
-                    &params,
-                )
+            let declaration = __rt::Declaration::new("whoami", "Say who is asking.")
                 .read_only(true);
             __rt::DeclaredTool::function(
                 declaration,

@@ -20,7 +20,6 @@ const _: () = {
             let declaration = __rt::Declaration::new(
                     "RunQuery",
                     "Run a query against the database.",
-                    &params,
                 )
                 .title("Run a query")
                 .read_only(true)

@@ -28,7 +28,7 @@ const _: () = {
             __rt::Vec::from([
                 {
                     let params = (
-                        __rt::Param::<u64>::of("messageId", "Which.").at_least(1),
+                        __rt::Param::<u64>::of("messageId", "Which.").range(1..),
                         __rt::Param::<usize>::of("limit", "How much of it, in bytes.")
                             .default(|| __rt::Fits::fit(Self::LIMIT)),
                         __rt::Param::<State<Session>>::named("session").from_host(),
@@ -37,7 +37,6 @@ const _: () = {
                     let declaration = __rt::Declaration::new(
                             "mail-read",
                             "Read a message.",
-                            &params,
                         )
                         .title("Read mail")
                         .read_only(true)
@@ -66,7 +65,6 @@ const _: () = {
                     let declaration = __rt::Declaration::new(
                             "wipe",
                             "Everything that the output names is a parameter here.",
-                            &params,
                         )
                         .destructive(true);
                     __rt::DeclaredTool::method(

@@ -18,27 +18,22 @@ const _: () = {
         fn declare() -> __rt::DeclaredTool {
             let params = (
                 __rt::Param::<String>::of("user", "The name to log in with.")
-                    .min_length(2)
-                    .max_length(20)
+                    .length(2..=20)
                     .pattern("^[a-z]+$"),
                 __rt::Param::<String>::of("full_name", "What the person is called.")
-                    .length_below(64)
+                    .length(..64)
                     .example(__rt::Fits::fit("Ada Lovelace"))
                     .not_blank(),
                 __rt::Param::<String>::of("role", "What it may do.")
                     .default(|| __rt::Fits::fit("reader"))
-                    .values(__rt::fit_all(["reader", "writer"]))
+                    .values(["reader", "writer"])
                     .case_sensitive(),
-                __rt::Param::<Option<u8>>::of("age", "In years.").at_least(18),
+                __rt::Param::<Option<u8>>::of("age", "In years.").range(18..),
                 __rt::Param::<Vec<String>>::of("tell", "Whom to tell.")
                     .default(|| __rt::Fits::fit(["admin"]))
                     .strict(),
             );
-            let declaration = __rt::Declaration::new(
-                    "make_account",
-                    "Make an account.",
-                    &params,
-                )
+            let declaration = __rt::Declaration::new("make_account", "Make an account.")
                 .timeout(__rt::Duration::from_secs(120));
             __rt::DeclaredTool::function(
                 declaration,

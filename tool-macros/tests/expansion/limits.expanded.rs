@@ -21,33 +21,27 @@ const _: () = {
         fn declare() -> __rt::DeclaredTool {
             let params = (
                 __rt::Param::<f64>::of("opacity", "From 0 to 1, both included.")
-                    .at_least(0.0)
-                    .at_most(1.0),
+                    .range(0.0..=1.0),
                 __rt::Param::<usize>::of("colour", "From 0, without the end.")
-                    .at_least(0)
-                    .below(COLOURS.len()),
-                __rt::Param::<u32>::of("width", "From 1 on.").at_least(1),
-                __rt::Param::<i16>::of("angle", "At most 90.").at_most(90),
-                __rt::Param::<i16>::of("latitude", "Less than 90.")
-                    .at_least(-90)
-                    .below(90),
+                    .range(0..COLOURS.len()),
+                __rt::Param::<u32>::of("width", "From 1 on.").range(1..),
+                __rt::Param::<i16>::of("angle", "At most 90.").range(..=90),
+                __rt::Param::<i16>::of("latitude", "Less than 90.").range(-90..90),
                 __rt::Param::<
                     Vec<(f64, f64)>,
                 >::of("points", "At least one, at most a hundred.")
-                    .min_length(1)
-                    .max_length(100),
+                    .length(1..=100),
                 __rt::Param::<
                     String,
                 >::of("country", "Exactly two characters, both of them letters.")
-                    .min_length(2)
-                    .length_below(3)
+                    .length(2..3)
                     .pattern(r"^[A-Z]+$"),
                 __rt::Param::<Option<Vec<Tag>>>::of("tags", "Up to eight.")
-                    .max_length(8)
-                    .values(__rt::fit_all([Tag::Red, Tag::Blue]))
+                    .length(..=8)
+                    .values([Tag::Red, Tag::Blue])
                     .strict(),
             );
-            let declaration = __rt::Declaration::new("plot", "Plot a curve.", &params);
+            let declaration = __rt::Declaration::new("plot", "Plot a curve.");
             __rt::DeclaredTool::function(
                 declaration,
                 params,

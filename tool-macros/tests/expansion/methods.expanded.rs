@@ -27,13 +27,9 @@ const _: () = {
                 {
                     let params = (
                         __rt::Param::<String>::of("key", "Under what."),
-                        __rt::Param::<i64>::of("number", "The number.").at_least(0),
+                        __rt::Param::<i64>::of("number", "The number.").range(0..),
                     );
-                    let declaration = __rt::Declaration::new(
-                            "put",
-                            "Remember a number.",
-                            &params,
-                        )
+                    let declaration = __rt::Declaration::new("put", "Remember a number.")
                         .idempotent(true);
                     __rt::DeclaredTool::method(
                         declaration,
@@ -47,11 +43,7 @@ const _: () = {
                 #[cfg(debug_assertions)]
                 {
                     let params = ();
-                    let declaration = __rt::Declaration::new(
-                        "hello",
-                        "Say hello.",
-                        &params,
-                    );
+                    let declaration = __rt::Declaration::new("hello", "Say hello.");
                     __rt::DeclaredTool::function(
                         declaration,
                         params,

@@ -19,7 +19,6 @@ const _: () = {
             let declaration = __rt_::Declaration::new(
                 "__rt",
                 "Every name here is in use elsewhere in the output.",
-                &params,
             );
             __rt_::DeclaredTool::function(
                 declaration,

@@ -13,7 +13,7 @@ const _: () = {
     impl __rt::Tool for now {
         fn declare() -> __rt::DeclaredTool {
             let params = ();
-            let declaration = __rt::Declaration::new("now", "Tell the time.", &params);
+            let declaration = __rt::Declaration::new("now", "Tell the time.");
             __rt::DeclaredTool::function(
                 declaration,
                 params,

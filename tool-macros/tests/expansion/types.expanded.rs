@@ -29,11 +29,7 @@ const _: () = {
                 __rt::Param::<(u8, [f32; 3])>::of("pair", "A pair."),
                 __rt::Param::<self::policy::Policy>::of("policy", "By a path."),
             );
-            let declaration = __rt::Declaration::new(
-                "merge-maps",
-                "Merge maps.",
-                &params,
-            );
+            let declaration = __rt::Declaration::new("merge-maps", "Merge maps.");
             __rt::DeclaredTool::function(
                 declaration,
                 params,

@@ -54,8 +54,8 @@
 //! | `let params = (` | A tuple with a line for each parameter. Its type holds the types of all of them: this is what the arguments will be read into. |
 //! | `__rt::Param::<String>::of("city", "City name, e.g. \"Oslo\"."),` | The type, the name, the words. `of` takes what a model can supply; for any other type the compiler's error stands under `String` in *your* code. |
 //! | `__rt::Param::<Option<u8>>::of("days", "How many days ahead."),` | Nothing here says that this one is optional. The type knows. |
-//! | `let declaration = __rt::Declaration::new("get_weather", "Look up the forecast for a city.", &params);` | What the model will be told. The keys of `#[tool(..)]` would be further calls: `.read_only(true)`, `.timeout(..)`. The schema is made from `params` at registration. |
-//! | `__rt::DeclaredTool::function(declaration, params,` | Joins what is told with what is done. |
+//! | `let declaration = __rt::Declaration::new("get_weather", "Look up the forecast for a city.");` | What the model will be told. The keys of `#[tool(..)]` would be further calls: `.read_only(true)`, `.timeout(..)`. |
+//! | `__rt::DeclaredTool::function(declaration, params,` | Joins what is told, what is read and what is done. The schema is made from `params` at registration. |
 //! | `\|(city, days)\|` | One call. The arguments have been coerced, checked and read: these are a `String` and an `Option<u8>`, or we would not be here. |
 //! | `async move {` | What runs isolated: its panic, its deadline and its cancellation end this future and nothing else. |
 //! | `__rt::Output(get_weather(city, days).await).respond()` | Calls your function, and makes of whatever it returned what the model reads: the error of a `Result` is a failure, whatever the alias that the type goes by. |
@@ -91,7 +91,7 @@
 //! |---|---|
 //! | `impl __rt::OneToolsBlockPerType for Store {` | What makes it a `ToolSet`, which `register_all` takes. A second block with `#[tools]` would write the line again, and then this name is what the compiler says. |
 //! | `fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::DeclaredTool> {` | The value is shared by all its tools, and by whoever kept an `Arc` of it. |
-//! | `.at_least(0)` | A key of `#[arg(..)]`, `range = 0..`: a call of a method that is documented and tested. |
+//! | `.range(0..)` | A key of `#[arg(..)]`, `range = 0..`: a call of a method that is documented and tested. |
 //! | `.idempotent(true)` | A key of `#[tool(..)]`. |
 //! | `__rt::DeclaredTool::method(declaration, &self, params,` | As `function`, with a share in the value. |
 //! | `\|this, (key, number)\|` | Each call has its own `Arc`, so calls can run side by side. |
