@@ -109,7 +109,17 @@ fn qualifiers(tool: &ToolFn, errors: &Errors) {
 
 fn generics(tool: &ToolFn, errors: &Errors) {
     let generics = &tool.function.sig.generics;
-    if let Some(generic) = generics.params.first() {
+    let borrowed: Vec<_> = tool
+        .params
+        .iter()
+        .flat_map(|param| types::named_lifetimes(&param.ty))
+        .collect();
+    // Why it is not to borrow is said where it does.
+    let is_for_borrowing = |generic: &&GenericParam| match generic {
+        GenericParam::Lifetime(lifetime) => borrowed.contains(&lifetime.lifetime),
+        _ => false,
+    };
+    if let Some(generic) = generics.params.iter().find(|generic| !is_for_borrowing(generic)) {
         errors.at(
             name_of(generic),
             "a tool cannot be generic, its definition is made once; write the types that it takes",

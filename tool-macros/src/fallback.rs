@@ -3,7 +3,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
-use syn::{FnArg, ReturnType, Type, parse_quote};
+use syn::{FnArg, GenericParam, LifetimeParam, ReturnType, Type, parse_quote};
 
 use crate::ast::{Place, ToolFn};
 use crate::check::hides_a_type;
@@ -14,11 +14,12 @@ use crate::signature::Function;
 use crate::{limits, types};
 
 pub(crate) fn fallback(tool: &ToolFn, refused: &Refused) -> TokenStream {
-    let function = compiling(&tool.function);
     // In the midst of an `impl` block there is no place for more.
     if tool.receiver_or_own_type().is_some() || hides_a_type(tool) {
+        let function = compiling(&tool.function);
         return quote!(#function #refused);
     }
+    let function = compiling(&with_lifetimes(tool));
     let structure = structure(tool);
     let rt = Runtime::new(tool.attr.krate.as_ref(), &tool.function.sig.ident);
     let judged = judged(tool, &rt);
@@ -69,6 +70,25 @@ fn returned(tool: &ToolFn, rt: &Runtime) -> Option<TokenStream> {
         let answer = answer(&quote!(#value), span, rt);
         quote!(|#value: #ty| #answer)
     })
+}
+
+/// The function with the lifetimes that its parameters name and nobody declared: that they borrow was refused.
+fn with_lifetimes(tool: &ToolFn) -> Function {
+    let mut function = tool.function.clone();
+    for lifetime in tool
+        .params
+        .iter()
+        .flat_map(|param| types::named_lifetimes(&param.ty))
+    {
+        let declared = &mut function.sig.generics.params;
+        let is_declared = declared
+            .iter()
+            .any(|generic| matches!(generic, GenericParam::Lifetime(known) if known.lifetime == lifetime));
+        if !is_declared {
+            declared.insert(0, GenericParam::Lifetime(LifetimeParam::new(lifetime)));
+        }
+    }
+    function
 }
 
 /// The function without what was refused and what rustc would refuse once more.

@@ -182,6 +182,18 @@ fn arguments(path: &TypePath) -> impl Iterator<Item = &GenericArgument> {
         .flatten()
 }
 
+/// The lifetimes that are named anywhere in it, but `'static` and `'_`.
+pub(crate) fn named_lifetimes(ty: &Type) -> Vec<Lifetime> {
+    let mut named: Vec<Lifetime> = lifetimes(ty).cloned().collect();
+    if let Type::Reference(reference) = ty {
+        let of_reference = reference.lifetime.iter().filter(|lifetime| !is_static(lifetime));
+        named.extend(of_reference.cloned());
+    }
+    inner_types(ty, &mut |ty| named.extend(named_lifetimes(ty)));
+    named.retain(|lifetime| lifetime.ident != "_");
+    named
+}
+
 /// The lifetimes that a path is given, but `'static`.
 fn lifetimes(ty: &Type) -> impl Iterator<Item = &Lifetime> {
     let path = match ty {

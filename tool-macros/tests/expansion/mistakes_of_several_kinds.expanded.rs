@@ -1,5 +1,5 @@
 #[allow(clippy::unused_async, reason = "a tool is `async`")]
-async fn send(
+async fn send<'a>(
     to: Address,
     text: String,
     subject: &'a str,
