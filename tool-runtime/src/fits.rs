@@ -1,5 +1,8 @@
 //! Values as they are written in attributes, made into the parameter's type.
 
+use std::borrow::Cow;
+use std::path::PathBuf;
+
 /// From what is written in `default`, `values` or `example` to the parameter's type.
 ///
 /// `Into` would not do: `100.into()` is no `u32`.
@@ -27,19 +30,25 @@ impl<T> Fits<Option<T>> for T {
     }
 }
 
-#[diagnostic::do_not_recommend]
-impl Fits<String> for &str {
-    fn fit(self) -> String {
-        self.to_owned()
-    }
+macro_rules! texts {
+    ($($text:ty,)*) => {
+        $(#[diagnostic::do_not_recommend]
+        impl Fits<$text> for &str {
+            fn fit(self) -> $text {
+                self.to_owned().into()
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl Fits<Option<$text>> for &str {
+            fn fit(self) -> Option<$text> {
+                Some(self.fit())
+            }
+        })*
+    };
 }
 
-#[diagnostic::do_not_recommend]
-impl Fits<Option<String>> for &str {
-    fn fit(self) -> Option<String> {
-        Some(self.to_owned())
-    }
-}
+texts!(String, Box<str>, Cow<'static, str>, PathBuf,);
 
 #[diagnostic::do_not_recommend]
 impl<T, V: Fits<T>, const N: usize> Fits<Vec<T>> for [V; N] {
@@ -52,5 +61,18 @@ impl<T, V: Fits<T>, const N: usize> Fits<Vec<T>> for [V; N] {
 impl<T, V: Fits<T>, const N: usize> Fits<Option<Vec<T>>> for [V; N] {
     fn fit(self) -> Option<Vec<T>> {
         Some(self.fit())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_fit_whatever_holds_text() {
+        let (boxed, cow): (Box<str>, Cow<'static, str>) = ("a".fit(), "a".fit());
+        assert_eq!((&*boxed, &*cow), ("a", "a"));
+        let (path, paths): (Option<PathBuf>, Vec<PathBuf>) = ("src".fit(), ["src", "tests"].fit());
+        assert_eq!(path.as_deref(), paths.first().map(PathBuf::as_path));
     }
 }

@@ -6,8 +6,8 @@ use tool_runtime::tool;
 #[tool]
 async fn act(
     /// A.
-    #[arg(default = "src")]
-    a: std::path::PathBuf,
+    #[arg(default = "s")]
+    a: char,
 ) {
 }
 
