@@ -113,6 +113,11 @@ pub(crate) fn number_fits(limits: &NumberLimits, text: &str) -> bool {
     if limits.has_no_bounds() {
         return true;
     }
+    if let Ok(value) = text.parse()
+        && let Some(fits) = limits.decide(value)
+    {
+        return fits;
+    }
     let Some(value) = Decimal::parse(text) else {
         return false;
     };

@@ -14,6 +14,7 @@ mod memo;
 mod coerce;
 mod scalar;
 mod list;
+mod places;
 mod object;
 mod tag;
 mod choose;

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
+use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
@@ -33,8 +34,8 @@ pub(crate) struct Number<'a> {
 /// The members of an object, each key once.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Members<'a> {
-    /// In the order in which the keys came.
-    pub(crate) entries: Vec<(Cow<'a, str>, Node<'a>)>,
+    /// In the order in which the keys came. Shared: of a long list most objects stay as they are when one is changed.
+    pub(crate) entries: Rc<Vec<(Cow<'a, str>, Node<'a>)>>,
     /// The positions of those that came more than once; the last value is the one that is here.
     pub(crate) repeated: Vec<usize>,
 }
@@ -61,11 +62,11 @@ impl<'a> Node<'a> {
             Value::String(text) => Self::Text(text.as_str().into()),
             Value::Array(items) => Self::List(items.iter().map(Self::from_value).collect()),
             Value::Object(entries) => {
-                let entries = entries.iter();
+                let entries = entries
+                    .iter()
+                    .map(|(key, entry)| (key.as_str().into(), Self::from_value(entry)));
                 Self::Object(Members {
-                    entries: entries
-                        .map(|(key, entry)| (key.as_str().into(), Self::from_value(entry)))
-                        .collect(),
+                    entries: Rc::new(entries.collect()),
                     repeated: Vec::new(),
                 })
             }
@@ -133,14 +134,14 @@ impl<'a> Node<'a> {
             }),
             Self::Text(text) => Node::Text(owned(text)),
             Self::List(items) => Node::List(items.into_iter().map(Self::into_owned).collect()),
-            Self::Object(members) => Node::Object(Members {
-                entries: members
-                    .entries
-                    .into_iter()
-                    .map(|(key, entry)| (owned(key), entry.into_owned()))
-                    .collect(),
-                repeated: members.repeated,
-            }),
+            Self::Object(members) => {
+                let entries = Rc::unwrap_or_clone(members.entries).into_iter();
+                let entries = entries.map(|(key, entry)| (owned(key), entry.into_owned()));
+                Node::Object(Members {
+                    entries: Rc::new(entries.collect()),
+                    repeated: members.repeated,
+                })
+            }
         }
     }
 

@@ -1,11 +1,13 @@
 //! Objects: which key is which property, what is missing, what nobody knows.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use super::around::Around;
 use super::coerce::{Coercer, stands_for_nothing};
 use super::limits;
 use super::node::{Members, Node};
+use super::places::Places;
 use super::report::Path;
 use super::rules::Rigor;
 use super::wording;
@@ -42,12 +44,13 @@ impl<'s> Coercer<'s> {
     ) -> Option<Node<'a>> {
         let object = object.unwrap_or(&FREE);
         let mut edits = Edits::default();
-        let mut places = vec![None; object.properties.len()];
-        let mut extras = assign(members, object, &mut places);
+        let mut places = Places::of(object);
+        let mut extras = places.assign(members, object);
+        let places = places.as_mut();
         if !extras.is_empty() && around.rigor.bends() {
-            self.respell(members, object, &mut places, &mut extras, &mut edits, around);
+            self.respell(members, object, places, &mut extras, &mut edits, around);
         }
-        for (position, (property, place)) in object.properties.iter().zip(&places).enumerate() {
+        for (position, (property, place)) in object.properties.iter().zip(&*places).enumerate() {
             let at = Path::Key(at, &property.name);
             if let Some(nothing) = edits.ousted_from(position)
                 && let Some((_, node)) = members.entries.get(nothing)
@@ -305,25 +308,6 @@ impl<'s> Coercer<'s> {
     }
 }
 
-/// Gives the members to the properties of exactly their names; the places of the others are returned.
-fn assign(members: &Members<'_>, object: &Object, places: &mut [Option<usize>]) -> Vec<usize> {
-    let mut extras = Vec::new();
-    let mut guess = 0;
-    for (place, (key, _)) in members.entries.iter().enumerate() {
-        match object
-            .position(key, guess)
-            .and_then(|position| Some((position, places.get_mut(position)?)))
-        {
-            Some((position, slot)) => {
-                *slot = Some(place);
-                guess = position + 1;
-            }
-            None => extras.push(place),
-        }
-    }
-    extras
-}
-
 impl<'a> Edits<'a> {
     fn set(&mut self, place: usize, slot: Slot<'a>) {
         if !matches!(slot, Slot::AsSent) {
@@ -370,7 +354,7 @@ impl<'a> Edits<'a> {
             Some((name.unwrap_or_else(|| key.clone()), node))
         });
         Some(Node::Object(Members {
-            entries: entries.collect(),
+            entries: Rc::new(entries.collect()),
             repeated: Vec::new(),
         }))
     }

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::node::{Members, Node};
+use crate::repair::plain;
 use crate::schema::pointer;
 
 /// Parses one complete JSON value of at most `levels` levels. Takes time linear in the text.
@@ -178,9 +180,7 @@ impl<'a> Parser<'a> {
         let mut unescaped: Option<String> = None;
         loop {
             let start = self.at;
-            let stop = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
-            let rest = self.rest().as_bytes();
-            self.at += rest.iter().position(stop).unwrap_or(rest.len());
+            self.at += plain(self.text.as_bytes().get(start..).unwrap_or_default());
             let run = self.text.get(start..self.at).unwrap_or_default();
             match self.peek() {
                 Some(b'"') => {
@@ -298,26 +298,30 @@ fn each_key_once<'a>(entries: Vec<(Cow<'a, str>, Node<'a>)>) -> Members<'a> {
     };
     if !repeats {
         return Members {
-            entries,
+            entries: Rc::new(entries),
             repeated: Vec::new(),
         };
     }
-    let mut members = Members::default();
+    let mut once: Vec<(Cow<'a, str>, Node<'a>)> = Vec::new();
+    let mut repeated = Vec::new();
     let mut places = HashMap::new();
     for (key, value) in entries {
         let Some(&place) = places.get(&key) else {
-            places.insert(key.clone(), members.entries.len());
-            members.entries.push((key, value));
+            places.insert(key.clone(), once.len());
+            once.push((key, value));
             continue;
         };
-        if let Some((_, first)) = members.entries.get_mut(place) {
+        if let Some((_, first)) = once.get_mut(place) {
             *first = value;
         }
-        members.repeated.push(place);
+        repeated.push(place);
     }
-    members.repeated.sort_unstable();
-    members.repeated.dedup();
-    members
+    repeated.sort_unstable();
+    repeated.dedup();
+    Members {
+        entries: Rc::new(once),
+        repeated,
+    }
 }
 
 /// Up to this many keys are compared with each other, more are hashed.

@@ -1,5 +1,7 @@
 //! Tagged unions: a property or a key tells which alternative an object is.
 
+use std::rc::Rc;
+
 use super::around::Around;
 use super::coerce::Coercer;
 use super::limits;
@@ -77,8 +79,7 @@ impl Coercer<'_> {
     pub(super) fn only_variant<'a>(&self, node: Node<'a>, keys: &[(Box<str>, FormId)]) -> Node<'a> {
         match node {
             Node::Object(mut members) if !self.keeps_unknown => {
-                members
-                    .entries
+                Rc::make_mut(&mut members.entries)
                     .retain(|(key, _)| keys.iter().any(|(tag, _)| **tag == **key));
                 members.repeated.clear();
                 Node::Object(members)

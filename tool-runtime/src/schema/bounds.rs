@@ -22,6 +22,23 @@ impl NumberLimits {
     }
 }
 
+impl NumberLimits {
+    /// Whether an integer is within the bounds; `None` when one of them is no such integer itself.
+    pub(crate) fn decide(&self, value: i128) -> Option<bool> {
+        let keeps = |bound: &Option<Bound>, keeps: fn(i128, i128) -> bool| match bound {
+            Some(bound) => Some(keeps(value, bound.whole?)),
+            None => Some(true),
+        };
+        Some(
+            keeps(&self.min, |value, min| value >= min)?
+                && keeps(&self.max, |value, max| value <= max)?
+                && keeps(&self.above, |value, above| value > above)?
+                && keeps(&self.below, |value, below| value < below)?
+                && keeps(&self.multiple_of, |value, step| step != 0 && value % step == 0)?,
+        )
+    }
+}
+
 /// A number of a schema, with its text.
 #[derive(Debug, Clone)]
 pub(crate) struct Bound {

@@ -114,28 +114,11 @@ fn is_blank(text: &str) -> bool {
 }
 
 fn holds(limits: &NumberLimits, value: i128) -> bool {
-    let NumberLimits {
-        min,
-        max,
-        above,
-        below,
-        multiple_of,
-        width,
-    } = limits;
-    let keeps = |bound: &Option<Bound>, keeps: fn(i128, i128) -> bool| {
-        bound
-            .as_ref()
-            .is_none_or(|bound| bound.whole.is_some_and(|bound| keeps(value, bound)))
-    };
-    let fits = match width {
+    let fits = match limits.width {
         Some(width) => width.holds(value),
         None => has_64_bits(value),
     };
-    fits && keeps(min, |value, min| value >= min)
-        && keeps(max, |value, max| value <= max)
-        && keeps(above, |value, above| value > above)
-        && keeps(below, |value, below| value < below)
-        && keeps(multiple_of, |value, step| step != 0 && value % step == 0)
+    fits && limits.decide(value) == Some(true)
 }
 
 /// What an integer is when nothing else is said.
