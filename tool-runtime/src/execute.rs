@@ -251,11 +251,16 @@ impl<'a> Way<'a> {
     }
 }
 
-/// Adds what was noticed about the arguments.
+/// Adds what was noticed about the arguments, if anything was.
+#[inline]
 fn warn(tools: &Tools, tool: &RegisteredTool, outcome: &mut ToolOutcome, warnings: Vec<Issue>) {
-    if warnings.is_empty() {
-        return;
+    if !warnings.is_empty() {
+        warn_of(tools, tool, outcome, warnings);
     }
+}
+
+#[cold]
+fn warn_of(tools: &Tools, tool: &RegisteredTool, outcome: &mut ToolOutcome, warnings: Vec<Issue>) {
     report(tool, &warnings);
     if tools.warnings_in_results {
         append(&mut outcome.result, &warnings);

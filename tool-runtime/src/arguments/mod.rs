@@ -180,7 +180,7 @@ fn fit<'a>(shape: &Shape, input: Input<'a>, policy: Policy, keeps_unknown: bool)
             };
         }
     };
-    let mut coercer = Coercer::new(shape, keeps_unknown, sent.size());
+    let mut coercer = Coercer::new(shape, keeps_unknown, most_values(input));
     coercer.report.issues = issues;
     let changed = coercer.fit(&sent, FormId::ROOT, &Path::Root, Around::all(policy.into()));
     Fitted {
@@ -189,6 +189,24 @@ fn fit<'a>(shape: &Shape, input: Input<'a>, policy: Policy, keeps_unknown: bool)
             _ => None,
         },
         issues: coercer.report.issues,
+    }
+}
+
+/// As many values as there can be: in text, each takes a byte and another to part it from the next.
+fn most_values(input: Input<'_>) -> usize {
+    match input {
+        Input::Text(text) => text.len() / 2 + 1,
+        Input::Bytes(bytes) => bytes.len() / 2 + 1,
+        Input::Value(value) => count(value),
+    }
+}
+
+/// How many values it is, with all in it; it is not too deep.
+fn count(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(count).sum(),
+        Value::Object(entries) => entries.values().map(count).sum(),
+        _ => 0_usize,
     }
 }
 

@@ -100,15 +100,6 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// How many values it is, with all in it.
-    pub(crate) fn size(&self) -> usize {
-        1 + match self {
-            Self::List(items) => items.iter().map(Self::size).sum(),
-            Self::Object(members) => members.entries.iter().map(|(_, entry)| entry.size()).sum(),
-            _ => 0_usize,
-        }
-    }
-
     /// The value so many steps further in.
     pub(crate) fn at<'s>(&self, steps: impl Iterator<Item = &'s str>) -> Option<&Self> {
         let mut node = self;

@@ -1,5 +1,7 @@
 //! A JSON value against a shape: whether all of it conforms to the letter, and what came for each parameter.
 
+use std::cell::Cell;
+
 use serde_json::{Map, Number, Value};
 
 use super::conform;
@@ -7,11 +9,15 @@ use super::keys::{Keys, Owner};
 use super::members::Members;
 use super::walk::{MOST_LEVELS, item};
 use crate::arguments::member::Member;
-use crate::schema::shape::{Form, FormId, Shape};
+use crate::schema::shape::{Alternatives, Form, FormId, Kind, Shape, Tag};
+use crate::schema::types::Types;
 
 /// Looks at the arguments as a whole; what came for each parameter is kept.
 pub(super) fn arguments<'v>(shape: &Shape, value: &'v Value, members: &mut Members<'v>) -> Option<()> {
-    let walk = Walk { shape };
+    let walk = Walk {
+        shape,
+        work: Cell::new(MOST_WORK),
+    };
     let mut keys = Keys::new(shape.form(FormId::ROOT), true)?;
     for (key, value) in value.as_object()? {
         let owner = keys.next(key)?;
@@ -25,11 +31,20 @@ pub(super) fn arguments<'v>(shape: &Shape, value: &'v Value, members: &mut Membe
 
 struct Walk<'s> {
     shape: &'s Shape,
+    /// How many values may still be looked at: for the sake of a union, one may be many times.
+    work: Cell<usize>,
 }
+
+/// More than arguments have that are worth a look.
+const MOST_WORK: usize = 1_000_000;
 
 impl<'s> Walk<'s> {
     /// `levels` more may be opened.
     fn value(&self, form: &'s Form, value: &Value, levels: usize) -> Option<()> {
+        self.work.set(self.work.get().checked_sub(1)?);
+        if let Kind::Alternatives(alternatives) = &form.kind {
+            return self.alternatives(alternatives, value, levels);
+        }
         let conforms = match value {
             Value::Null => conform::null(form),
             Value::Bool(_) => conform::boolean(form),
@@ -64,6 +79,66 @@ impl<'s> Walk<'s> {
         }
         conform::count(list, items.len()).then_some(())
     }
+}
+
+impl<'s> Walk<'s> {
+    /// As of text: `null`, what the tag names, the first that conforms. A union counts as a level: the tree takes no
+    /// end of unions in unions.
+    fn alternatives(&self, alternatives: &'s Alternatives, value: &Value, levels: usize) -> Option<()> {
+        let levels = levels.checked_sub(1)?;
+        match (value, &alternatives.tag) {
+            (Value::Null, _) if alternatives.null => Some(()),
+            (Value::Object(map), Some(tag)) => self.value(self.shape.form(named(tag, map)?), value, levels),
+            _ => self.first(alternatives, value, levels),
+        }
+    }
+
+    fn first(&self, alternatives: &'s Alternatives, value: &Value, levels: usize) -> Option<()> {
+        let types = types(value)?;
+        let mut is_taken = false;
+        for form in &alternatives.forms {
+            let form = self.shape.form(*form);
+            if !form.types.overlaps(types) {
+                continue;
+            }
+            match self.value(form, value, levels) {
+                Some(()) if is_taken => return None,
+                Some(()) => is_taken = true,
+                // A no is not final, and of these none but one may conform.
+                None if alternatives.exclusive => return None,
+                None => {}
+            }
+            if is_taken && !alternatives.exclusive {
+                break;
+            }
+        }
+        is_taken.then_some(())
+    }
+}
+
+fn types(value: &Value) -> Option<Types> {
+    Some(match value {
+        Value::Null => Types::NULL,
+        Value::Bool(_) => Types::BOOLEAN,
+        // To an alternative that takes integers it may be one, to others it is none.
+        Value::Number(number) if number.as_f64().is_some_and(|value| value == 0.0) && number.is_f64() => {
+            return None;
+        }
+        Value::Number(_) => Types::NUMBER,
+        Value::String(_) => Types::STRING,
+        Value::Array(_) => Types::ARRAY,
+        Value::Object(_) => Types::OBJECT,
+    })
+}
+
+/// The form that an object's tag names.
+fn named(tag: &Tag, map: &Map<String, Value>) -> Option<FormId> {
+    let (forms, name) = match tag {
+        Tag::Key(forms) => (forms, map.keys().next()?.as_str()),
+        Tag::Property { name, values, .. } => (values, map.get(&**name)?.as_str()?),
+    };
+    let mut forms = forms.iter();
+    forms.find(|(known, _)| **known == *name).map(|(_, form)| *form)
 }
 
 fn number(form: &Form, number: &Number) -> bool {
