@@ -44,24 +44,25 @@ pub fn everything_on(others: usize) -> Row {
     let value: Value = serde_json::from_str(JSON).unwrap();
     let by_text = registry(others);
     let by_value = registry(others);
+    // Asked once, before the clock runs: a call is answered whatever comes, so there is nothing to unwrap in the loop.
+    for registry in [&by_text, &by_value] {
+        let result = runtime().block_on(registry.execute_tool("toolu_01", "search_files", JSON));
+        assert!(!result.is_error, "{result:?}");
+    }
     Row {
         name: "tool-runtime, everything on",
         from_text: again(async move || {
-            let result = by_text
+            by_text
                 .execute_tool("toolu_01", black_box("search_files"), black_box(JSON))
-                .await;
-            assert!(!result.is_error);
-            result
+                .await
         }),
         from_value: each_with(
             BATCH,
             move || value.clone(),
             async move |value: Value| {
-                let result = by_value
+                by_value
                     .execute_tool("toolu_01", black_box("search_files"), value)
-                    .await;
-                assert!(!result.is_error);
-                result
+                    .await
             },
         ),
         conversions: ["", ""],

@@ -128,7 +128,6 @@ impl<'t> Text<'t> {
         Some(literal)
     }
 
-    #[inline]
     pub(super) fn number(&mut self) -> Option<Number<'t>> {
         let start = self.at;
         if self.peek()? == b'-' {

@@ -311,7 +311,6 @@ fn escaped(form: &Form, json: &str) -> Option<Seen> {
     conforms.then_some(Seen::Json)
 }
 
-#[inline]
 fn number(form: &Form, number: Number<'_>) -> Option<Seen> {
     let Number {
         text,
