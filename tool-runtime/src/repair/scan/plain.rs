@@ -7,8 +7,9 @@ const TOPS: u64 = ONES << 7;
 #[inline]
 pub(crate) fn plain(bytes: &[u8]) -> usize {
     // Most keys end in the first word: they are worth no call.
-    match bytes.split_first_chunk::<8>() {
-        Some((first, rest)) => first_special(*first).unwrap_or_else(|| 8 + longer(rest)),
+    match bytes.first_chunk::<8>() {
+        // From the beginning: what is left over behind whole words is looked at with those before it.
+        Some(first) => first_special(*first).unwrap_or_else(|| longer(bytes)),
         None => by_words(bytes),
     }
 }
