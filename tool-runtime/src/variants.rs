@@ -107,11 +107,11 @@ impl<'de> Deserializer<'de> for Look<'_> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Ended> {
-        visitor.visit_seq(Inside { key: "", look: self })
+        visitor.visit_seq(Inside::new("", self))
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Ended> {
-        visitor.visit_seq(Inside { key: "", look: self })
+        visitor.visit_seq(Inside::new("", self))
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
@@ -120,11 +120,11 @@ impl<'de> Deserializer<'de> for Look<'_> {
         _: usize,
         visitor: V,
     ) -> Result<V::Value, Ended> {
-        visitor.visit_seq(Inside { key: "", look: self })
+        visitor.visit_seq(Inside::new("", self))
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Ended> {
-        visitor.visit_map(Inside { key: "", look: self })
+        visitor.visit_map(Inside::new("", self))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -134,7 +134,7 @@ impl<'de> Deserializer<'de> for Look<'_> {
         visitor: V,
     ) -> Result<V::Value, Ended> {
         let (key, look) = self.step::<V>(name, fields)?;
-        visitor.visit_map(Inside { key, look })
+        visitor.visit_map(Inside::new(key, look))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -149,7 +149,7 @@ impl<'de> Deserializer<'de> for Look<'_> {
         }
         drop(findings);
         let (key, look) = self.step::<V>(name, variants)?;
-        visitor.visit_enum(Inside { key, look })
+        visitor.visit_enum(Inside::new(key, look))
     }
 
     forward_to_deserialize_any! {
@@ -162,11 +162,28 @@ impl<'de> Deserializer<'de> for Look<'_> {
 struct Inside<'a> {
     key: &'static str,
     look: Look<'a>,
+    is_over: bool,
 }
 
-impl Inside<'_> {
+impl<'a> Inside<'a> {
+    fn new(key: &'static str, look: Look<'a>) -> Self {
+        Self {
+            key,
+            look,
+            is_over: false,
+        }
+    }
+
     fn key<'de>(&self) -> StrDeserializer<'de, Ended> {
         self.key.into_deserializer()
+    }
+
+    /// What is inside of it may keep the error to itself, and would be asked for again and again.
+    fn once(&mut self) -> Result<(), Ended> {
+        if std::mem::replace(&mut self.is_over, true) {
+            return Err(Ended);
+        }
+        Ok(())
     }
 }
 
@@ -174,6 +191,7 @@ impl<'de> MapAccess<'de> for Inside<'_> {
     type Error = Ended;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Ended> {
+        self.once()?;
         seed.deserialize(self.key()).map(Some)
     }
 
@@ -186,6 +204,7 @@ impl<'de> SeqAccess<'de> for Inside<'_> {
     type Error = Ended;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Ended> {
+        self.once()?;
         seed.deserialize(self.look).map(Some)
     }
 }
@@ -297,6 +316,23 @@ mod tests {
             of::<Alike>(),
             [["This", "That"], ["ypsilon", "X"], ["Two", "One"]]
         );
+    }
+
+    /// Nobody hears of its errors.
+    struct Silent<T>(Option<T>);
+
+    impl<'de, T: Deserialize<'de>> Deserialize<'de> for Silent<T> {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            Ok(Self(T::deserialize(deserializer).ok()))
+        }
+    }
+
+    #[test]
+    fn what_keeps_errors_to_itself_is_looked_at_once() {
+        assert_eq!(of::<Vec<Silent<Letter>>>(), [["ypsilon", "X"]]);
+        assert_eq!(of::<HashMap<String, Silent<Letter>>>(), [["ypsilon", "X"]]);
+        assert_eq!(of::<(Silent<Letter>, Silent<Deep>)>(), [["ypsilon", "X"]]);
+        assert_eq!(of::<Wrapped<Silent<Vec<Silent<Deep>>>>>(), [["Two", "One"]]);
     }
 
     #[test]
