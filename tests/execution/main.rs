@@ -4,5 +4,6 @@ mod batches;
 mod cancellation;
 mod faults;
 mod layers;
+mod polls;
 mod registration;
 mod tools;
