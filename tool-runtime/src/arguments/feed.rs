@@ -1,6 +1,7 @@
 //! A coerced tree as a serde `Deserializer`: plain and strict, with the path to whatever a type refuses.
 
 use std::borrow::Cow;
+use std::str::FromStr;
 
 use serde::de::value::{MapDeserializer, StrDeserializer};
 use serde::de::{
@@ -18,7 +19,7 @@ macro_rules! integers {
     ($($method:ident $visit:ident $type:ty,)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
             match self {
-                Node::Number(number) => match number.integer::<$type>() {
+                Node::Number(number) => match integer::<$type>(&number.text) {
                     Some(value) => visitor.$visit(value),
                     None => self.deserialize_any(visitor),
                 },
@@ -106,12 +107,10 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Refusal> {
-        if name == RAW {
-            let mut text = String::new();
-            self.write(&mut text).map_err(Refusal::custom)?;
-            return visitor.visit_map(MapDeserializer::new(std::iter::once((RAW, text))));
+        match name {
+            RAW => visit_raw(self, visitor),
+            _ => visitor.visit_newtype_struct(self),
         }
-        visitor.visit_newtype_struct(self)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -162,6 +161,23 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
 /// The name by which `serde_json::value::RawValue` asks for JSON text; private to it and stable for years.
 pub(super) const RAW: &str = "$serde_json::private::RawValue";
 
+/// Gives a value as JSON text, as it asks for it.
+pub(super) fn visit_raw<'de, V: Visitor<'de>, E: Error>(node: &Node<'_>, visitor: V) -> Result<V::Value, E> {
+    let mut text = String::new();
+    node.write(&mut text).map_err(E::custom)?;
+    visitor.visit_map(MapDeserializer::new(std::iter::once((RAW, text))))
+}
+
+/// The integer that a number is, however it is written.
+pub(super) fn integer<T: FromStr>(text: &str) -> Option<T> {
+    // Most are written as one.
+    if let Ok(value) = text.parse() {
+        return Some(value);
+    }
+    let value = Decimal::parse(text).filter(Decimal::is_integer)?;
+    value.integer_text()?.parse().ok()
+}
+
 /// Whether a float of 32 bits can hold it, rounded: the text of the largest is above the largest.
 #[allow(clippy::cast_possible_truncation, reason = "that is what is looked for")]
 pub(super) fn fits_single(float: f64) -> bool {
@@ -190,25 +206,17 @@ impl Node<'_> {
 }
 
 impl Number<'_> {
-    fn integer<T: std::str::FromStr>(&self) -> Option<T> {
-        if self.is_plain_integer() {
-            return self.text.parse().ok();
-        }
-        let value = Decimal::parse(&self.text).filter(Decimal::is_integer)?;
-        value.integer_text()?.parse().ok()
-    }
-
     fn float(&self) -> f64 {
         self.text.parse().unwrap_or(f64::NAN)
     }
 
     /// As `serde_json` does it: an integer if 64 bits hold it (and there is no `-0`), otherwise a float.
     fn visit<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Refusal> {
-        if self.is_plain_integer() && self.text != "-0" {
-            if let Ok(value) = self.text.parse() {
+        if self.as_integer || self.is_plain_integer() && self.text != "-0" {
+            if let Some(value) = integer(&self.text) {
                 return visitor.visit_u64(value);
             }
-            if let Ok(value) = self.text.parse() {
+            if let Some(value) = integer(&self.text) {
                 return visitor.visit_i64(value);
             }
         }

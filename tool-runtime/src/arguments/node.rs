@@ -29,6 +29,8 @@ pub(crate) struct Number<'a> {
     pub(crate) text: Cow<'a, str>,
     /// Whether this is not what was sent: a float so large that its digits were lost on the way here.
     pub(crate) approximate: bool,
+    /// Whether a type is to see an integer, however it is written: an untagged enum would take `3.0` for a float.
+    pub(crate) as_integer: bool,
 }
 
 /// The members of an object, each key once.
@@ -46,6 +48,7 @@ impl<'a> Node<'a> {
         Self::Number(Number {
             text: text.into(),
             approximate: false,
+            as_integer: false,
         })
     }
 
@@ -58,6 +61,7 @@ impl<'a> Node<'a> {
                 text: number.to_string().into(),
                 approximate: number.is_f64()
                     && number.as_f64().is_some_and(|float| float.abs() >= EXACT_BELOW),
+                as_integer: false,
             }),
             Value::String(text) => Self::Text(text.as_str().into()),
             Value::Array(items) => Self::List(items.iter().map(Self::from_value).collect()),
@@ -122,6 +126,7 @@ impl<'a> Node<'a> {
             Self::Number(number) => Node::Number(Number {
                 text: owned(number.text),
                 approximate: number.approximate,
+                as_integer: number.as_integer,
             }),
             Self::Text(text) => Node::Text(owned(text)),
             Self::List(items) => Node::List(items.into_iter().map(Self::into_owned).collect()),

@@ -5,12 +5,11 @@ use std::borrow::Cow;
 use super::around::Around;
 use super::coerce::Coercer;
 use super::limits::{self, Membership};
-use super::node::Node;
+use super::node::{Node, Number};
 use super::report::Path;
 use super::rules::{self, Rigor, Ruling};
 use super::wording::{self, Wanted};
 use crate::issue::{Code, Issue};
-use crate::schema::decimal::Decimal;
 use crate::schema::shape::{FormId, Plain};
 use crate::schema::types::Types;
 
@@ -74,13 +73,16 @@ impl<'s> Coercer<'s> {
         changed
     }
 
-    /// For a type, an integer without its point: an untagged enum would take `3.0` for a float.
+    /// For a type, an integer with a point is one. It stays as it was sent for all that is said of it.
     fn plainly<'a>(&self, node: &Node<'a>, want: Types) -> Option<Node<'a>> {
         match node {
             Node::Number(number)
                 if want == Types::INTEGER && !self.keeps_unknown && !number.is_plain_integer() =>
             {
-                Some(Node::number(Decimal::parse(&number.text)?.integer_text()?))
+                Some(Node::Number(Number {
+                    as_integer: true,
+                    ..number.clone()
+                }))
             }
             _ => None,
         }
