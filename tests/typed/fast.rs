@@ -98,6 +98,29 @@ fn the_same_of_random_types() {
     );
 }
 
+/// What one type refuses, another may keep to itself: then nothing tells that it was refused for no good reason, or
+/// that what came was read to its middle only.
+#[test]
+fn the_same_of_types_that_swallow_refusals() {
+    let mut random = Random::new(15);
+    let mut differences = Vec::new();
+    let mut seen = Seen::default();
+    for probe in types::swallowing::probes() {
+        for round in 0..texts() {
+            let text = arguments(&mut random, &probe, [0, 4, 12][round % 3]);
+            differences.extend(in_all_ways(&probe, text, &mut seen));
+        }
+    }
+    let shown = &differences[..differences.len().min(20)];
+    assert!(
+        differences.is_empty(),
+        "{}:\n{}",
+        differences.len(),
+        shown.join("\n")
+    );
+    assert!(seen.fast * 4 > seen.silent, "{seen:?}");
+}
+
 /// `serde_json` 1.0.154 cuts the first byte off a key that should be a boolean, be the rest UTF-8 or not.
 #[test]
 fn keys_that_are_no_booleans_are_refused_whole() {

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use tool_runtime::schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use tool_runtime::serde::{Deserialize, Deserializer};
@@ -264,8 +266,8 @@ async fn lenient(
 fn what_a_type_refuses_it_refuses_both_ways() {
     let mut registry = ToolRegistry::new();
     registry.register::<lenient>().unwrap();
-    let read = |text: String| {
-        wait(registry.execute_tool("id", "lenient", text))
+    let read = |input: RawArguments| {
+        wait(registry.execute_tool("id", "lenient", input))
             .text()
             .map(str::to_owned)
     };
@@ -283,8 +285,52 @@ fn what_a_type_refuses_it_refuses_both_ways() {
         r#""float":1000000000000000000001"#,
         r#""integer":3"#,
         r#""integer":256"#,
+        r#""integer":3.0"#,
+        r#""integer":1e2"#,
+        r#""integer":-0"#,
     ] {
-        let exact = read(format!("{{{sent}}}"));
-        assert_eq!(exact, read(format!(r#"{{{sent},"unknown":1}}"#)), "{sent}");
+        let (exact, more) = (format!("{{{sent}}}"), format!(r#"{{{sent},"unknown":1}}"#));
+        let value: Value = serde_json::from_str(&exact).unwrap();
+        let by_tree = read(more.into());
+        assert_eq!(read(exact.into()), by_tree, "{sent}");
+        assert_eq!(read(value.into()), by_tree, "{sent} as a value");
+    }
+}
+
+/// Labels that are left out when one of them is no address, and a name.
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde")]
+#[schemars(crate = "tool_runtime::schemars")]
+struct Machine {
+    #[serde(deserialize_with = "or_default")]
+    #[schemars(with = "BTreeMap<String, String>")]
+    addresses: BTreeMap<String, std::net::Ipv4Addr>,
+    name: String,
+}
+
+fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Ok(T::deserialize(deserializer).unwrap_or_default())
+}
+
+/// Tells the name.
+#[tool]
+async fn machine(
+    /// A machine.
+    machine: Machine,
+) -> String {
+    format!("{} {:?}", machine.name, machine.addresses)
+}
+
+#[test]
+fn where_a_refusal_is_swallowed_nothing_goes_on_amid_what_was_refused() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<machine>().unwrap();
+    let sent = r#"{"machine":{"addresses":{"a":"no address","name":"10.0.0.1"},"name":"it"}}"#;
+    let value: Value = serde_json::from_str(sent).unwrap();
+    for input in [RawArguments::from(sent), value.into()] {
+        let result = wait(registry.execute_tool("id", "machine", input));
+        assert_eq!(result.text(), Some("it {}"));
     }
 }

@@ -25,11 +25,12 @@ mod enums;
 mod own;
 mod scalars;
 mod structs;
+pub mod swallowing;
 mod top;
 
 use crate::probe::Probe;
 
-/// All of them.
+/// All of them that tell what they refuse.
 pub fn probes() -> Vec<Probe> {
     [
         scalars::probes,

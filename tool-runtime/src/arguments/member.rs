@@ -6,7 +6,7 @@ use serde::de::{Deserializer, Error, Visitor};
 use serde_json::Value;
 
 use super::conformed::{Conformed, Given};
-use super::feed::RAW;
+use super::feed::{RAW, visit_raw};
 use super::node::Node;
 use super::refusal::Refusal;
 
@@ -33,12 +33,21 @@ macro_rules! conformed {
     };
 }
 
+/// The same of text, which has to be read to its end.
+macro_rules! conformed_text {
+    ($json:expr, $method:ident($($argument:expr),*)) => {{
+        let mut text = Conformed::new($json);
+        let value = text.$method($($argument),*);
+        value.and_then(|value| text.end().map(|()| value)).map_err(|_| unheard())
+    }};
+}
+
 /// Where the value has parts, or the type wants something special, what it came in is asked.
 macro_rules! hand_on {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {
         $(fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, Refusal> {
             match *self {
-                Member::Json(json) => conformed!(Conformed::new(json), $method($($argument,)* visitor)),
+                Member::Json(json) => conformed_text!(json, $method($($argument,)* visitor)),
                 Member::Value(value) => conformed!(Given(value), $method($($argument,)* visitor)),
                 Member::Tree(node) => node.$method($($argument,)* visitor),
                 scalar => scalar.give(visitor),
@@ -57,6 +66,17 @@ impl<'de> Member<'de> {
             Self::Signed(value) => visitor.visit_i64(value),
             Self::Text(text) => visitor.visit_borrowed_str(text),
             Self::Json(_) | Self::Value(_) | Self::Tree(_) => Err(unheard()),
+        }
+    }
+
+    /// A scalar as the tree has it.
+    fn node(&self) -> Node<'de> {
+        match *self {
+            Self::Bool(value) => Node::Bool(value),
+            Self::Unsigned(value) => Node::number(value.to_string()),
+            Self::Signed(value) => Node::number(value.to_string()),
+            Self::Text(text) => Node::Text(text.into()),
+            Self::Null | Self::Json(_) | Self::Value(_) | Self::Tree(_) => Node::Null,
         }
     }
 }
@@ -79,7 +99,7 @@ impl<'de> Deserializer<'de> for &Member<'de> {
         match *self {
             Member::Unsigned(value) => visitor.visit_i128(value.into()),
             Member::Signed(value) => visitor.visit_i128(value.into()),
-            Member::Json(json) => conformed!(Conformed::new(json), deserialize_i128(visitor)),
+            Member::Json(json) => conformed_text!(json, deserialize_i128(visitor)),
             Member::Value(value) => conformed!(Given(value), deserialize_i128(visitor)),
             Member::Tree(node) => node.deserialize_i128(visitor),
             scalar => scalar.give(visitor),
@@ -89,7 +109,7 @@ impl<'de> Deserializer<'de> for &Member<'de> {
     fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
         match *self {
             Member::Unsigned(value) => visitor.visit_u128(value.into()),
-            Member::Json(json) => conformed!(Conformed::new(json), deserialize_u128(visitor)),
+            Member::Json(json) => conformed_text!(json, deserialize_u128(visitor)),
             Member::Value(value) => conformed!(Given(value), deserialize_u128(visitor)),
             Member::Tree(node) => node.deserialize_u128(visitor),
             scalar => scalar.give(visitor),
@@ -98,7 +118,7 @@ impl<'de> Deserializer<'de> for &Member<'de> {
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
         match *self {
-            Member::Json(json) => conformed!(Conformed::new(json), deserialize_f32(visitor)),
+            Member::Json(json) => conformed_text!(json, deserialize_f32(visitor)),
             Member::Value(value) => conformed!(Given(value), deserialize_f32(visitor)),
             Member::Tree(node) => node.deserialize_f32(visitor),
             scalar => scalar.give(visitor),
@@ -119,10 +139,13 @@ impl<'de> Deserializer<'de> for &Member<'de> {
     ) -> Result<V::Value, Refusal> {
         match *self {
             Member::Json(json) if name == RAW => {
-                conformed!(Conformed::new(json), deserialize_newtype_struct(name, visitor))
+                conformed_text!(json, deserialize_newtype_struct(name, visitor))
+            }
+            Member::Value(value) if name == RAW => {
+                conformed!(Given(value), deserialize_newtype_struct(name, visitor))
             }
             Member::Tree(node) if name == RAW => node.deserialize_newtype_struct(name, visitor),
-            _ if name == RAW => Err(unheard()),
+            scalar if name == RAW => visit_raw(&scalar.node(), visitor),
             _ => visitor.visit_newtype_struct(self),
         }
     }
@@ -135,7 +158,7 @@ impl<'de> Deserializer<'de> for &Member<'de> {
     ) -> Result<V::Value, Refusal> {
         match *self {
             Member::Text(text) => visitor.visit_enum(BorrowedStrDeserializer::<Refusal>::new(text)),
-            Member::Json(json) => conformed!(Conformed::new(json), deserialize_enum(name, variants, visitor)),
+            Member::Json(json) => conformed_text!(json, deserialize_enum(name, variants, visitor)),
             Member::Value(value) => conformed!(Given(value), deserialize_enum(name, variants, visitor)),
             Member::Tree(node) => node.deserialize_enum(name, variants, visitor),
             _ => Err(unheard()),
@@ -145,7 +168,7 @@ impl<'de> Deserializer<'de> for &Member<'de> {
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
         match *self {
             Member::Text(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
-            Member::Json(json) => conformed!(Conformed::new(json), deserialize_bytes(visitor)),
+            Member::Json(json) => conformed_text!(json, deserialize_bytes(visitor)),
             Member::Value(value) => conformed!(Given(value), deserialize_bytes(visitor)),
             Member::Tree(node) => node.deserialize_bytes(visitor),
             scalar => scalar.give(visitor),

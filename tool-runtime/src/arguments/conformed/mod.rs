@@ -5,10 +5,12 @@ mod text;
 mod parts;
 mod value;
 
+use std::str::FromStr;
+
 use serde::de::value::{BorrowedStrDeserializer, MapDeserializer, StringDeserializer};
 use serde::de::{Deserializer, Visitor};
 
-use super::feed::{RAW, fits_single};
+use super::feed::{self, RAW, fits_single};
 use parts::{Parts, Variant};
 pub(super) use text::Conformed;
 use text::{NotTaken, Taken};
@@ -31,6 +33,29 @@ impl<'de> Conformed<'de> {
         match number.parse() {
             Ok(value) if value != 0 => visitor.visit_i64(value),
             _ => visitor.visit_f64(number.parse().map_err(|_| NotTaken)?),
+        }
+    }
+
+    /// The same where an integer is wanted: there, `3.0` is one.
+    fn visit_integer<V: Visitor<'de>, T: FromStr>(
+        &mut self,
+        visitor: V,
+        visit: fn(V, T) -> Taken<V::Value>,
+    ) -> Taken<V::Value> {
+        let start = self.at;
+        let number = self.number()?;
+        if let Ok(value) = number.parse() {
+            return visitor.visit_u64(value);
+        }
+        match number.parse() {
+            Ok(value) if value != 0 => visitor.visit_i64(value),
+            _ => {
+                if let Some(value) = feed::integer(number) {
+                    return visit(visitor, value);
+                }
+                self.at = start;
+                self.visit_number(visitor)
+            }
         }
     }
 
@@ -62,6 +87,15 @@ impl<'de> Conformed<'de> {
     }
 }
 
+macro_rules! integers {
+    ($($method:ident: $visit:ident;)*) => {
+        $(#[inline]
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
+            self.visit_integer(visitor, V::$visit)
+        })*
+    };
+}
+
 macro_rules! hints {
     ($($way:ident: $($method:ident($($argument:ident: $type:ty),*))*;)*) => {
         $($(#[inline]
@@ -86,10 +120,14 @@ impl<'de> Deserializer<'de> for &mut Conformed<'de> {
         }
     }
 
+    integers! {
+        deserialize_i8: visit_i8; deserialize_i16: visit_i16; deserialize_i32: visit_i32; deserialize_i64: visit_i64;
+        deserialize_u8: visit_u8; deserialize_u16: visit_u16; deserialize_u32: visit_u32; deserialize_u64: visit_u64;
+    }
+
     hints! {
         visit_boolean: deserialize_bool();
-        visit_number: deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64()
-            deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64() deserialize_f64();
+        visit_number: deserialize_f64();
         visit_string: deserialize_char() deserialize_str() deserialize_string() deserialize_identifier();
         visit_null: deserialize_unit() deserialize_unit_struct(name: &'static str);
         visit_list: deserialize_seq() deserialize_tuple(length: usize)
@@ -120,11 +158,11 @@ impl<'de> Deserializer<'de> for &mut Conformed<'de> {
     }
 
     fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
-        visitor.visit_i128(self.number()?.parse().map_err(|_| NotTaken)?)
+        visitor.visit_i128(feed::integer(self.number()?).ok_or(NotTaken)?)
     }
 
     fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
-        visitor.visit_u128(self.number()?.parse().map_err(|_| NotTaken)?)
+        visitor.visit_u128(feed::integer(self.number()?).ok_or(NotTaken)?)
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {

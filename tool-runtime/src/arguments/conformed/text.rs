@@ -31,6 +31,11 @@ impl<'de> Conformed<'de> {
         Self { text, at: 0 }
     }
 
+    /// Nothing is left. A type that keeps to itself what another refused may have gone on amid of that.
+    pub(in crate::arguments) fn end(&self) -> Taken<()> {
+        (self.at == self.text.len()).then_some(()).ok_or(NotTaken)
+    }
+
     #[inline]
     fn peek(&self) -> Taken<u8> {
         self.text.as_bytes().get(self.at).copied().ok_or(NotTaken)

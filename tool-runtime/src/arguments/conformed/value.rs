@@ -1,13 +1,16 @@
 //! A JSON value that is known to conform, part by part, as a serde `Deserializer`.
 
+use std::str::FromStr;
+
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::{Number, Value, map};
 
 use super::text::{NotTaken, Taken};
-use crate::arguments::feed::{RAW, fits_single};
+use crate::arguments::feed::{self, RAW, fits_single};
 use crate::arguments::map_key::{Key, NO_KEY};
+use crate::arguments::node::Node;
 
 /// A value, borrowed from the arguments.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +25,32 @@ fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Taken<V::V
         (None, Some(value)) => visitor.visit_f64(value),
         (None, None) => Err(NotTaken),
     }
+}
+
+impl<'de> Given<'de> {
+    /// Where an integer is wanted, `3.0` is one.
+    fn visit_integer<V: Visitor<'de>, T: FromStr>(
+        self,
+        visitor: V,
+        visit: fn(V, T) -> Taken<V::Value>,
+    ) -> Taken<V::Value> {
+        match self.0 {
+            Value::Number(number) if number.is_f64() => match feed::integer(&number.to_string()) {
+                Some(value) => visit(visitor, value),
+                None => self.deserialize_any(visitor),
+            },
+            _ => self.deserialize_any(visitor),
+        }
+    }
+}
+
+macro_rules! integers {
+    ($($method:ident: $visit:ident;)*) => {
+        $(#[inline]
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
+            self.visit_integer(visitor, V::$visit)
+        })*
+    };
 }
 
 impl<'de> Deserializer<'de> for Given<'de> {
@@ -50,6 +79,11 @@ impl<'de> Deserializer<'de> for Given<'de> {
         }
     }
 
+    integers! {
+        deserialize_i8: visit_i8; deserialize_i16: visit_i16; deserialize_i32: visit_i32; deserialize_i64: visit_i64;
+        deserialize_u8: visit_u8; deserialize_u16: visit_u16; deserialize_u32: visit_u32; deserialize_u64: visit_u64;
+    }
+
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
         match self.0 {
             Value::Number(number) if !number.as_f64().is_some_and(fits_single) => Err(NotTaken),
@@ -58,12 +92,17 @@ impl<'de> Deserializer<'de> for Given<'de> {
     }
 
     fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
-        let value = self.0.as_i64().map(i128::from);
-        visitor.visit_i128(value.or(self.0.as_u64().map(i128::from)).ok_or(NotTaken)?)
+        match self.0.as_i64() {
+            Some(value) => visitor.visit_i128(value.into()),
+            None => self.visit_integer(visitor, V::visit_i128),
+        }
     }
 
     fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
-        visitor.visit_u128(self.0.as_u64().ok_or(NotTaken)?.into())
+        match self.0.as_u64() {
+            Some(value) => visitor.visit_u128(value.into()),
+            None => self.visit_integer(visitor, V::visit_u128),
+        }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
@@ -75,8 +114,7 @@ impl<'de> Deserializer<'de> for Given<'de> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Taken<V::Value> {
         match name {
-            // It wants a text, which has to be written.
-            RAW => Err(NotTaken),
+            RAW => feed::visit_raw(&Node::from_value(self.0), visitor),
             _ => visitor.visit_newtype_struct(self),
         }
     }
@@ -116,7 +154,7 @@ impl<'de> Deserializer<'de> for Given<'de> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 u8 u16 u32 u64 f64 char str string unit unit_struct seq tuple tuple_struct map struct
+        bool f64 char str string unit unit_struct seq tuple tuple_struct map struct
         identifier
     }
 }

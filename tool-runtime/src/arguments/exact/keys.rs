@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::conform;
+use crate::arguments::map_key::NO_KEY;
 use crate::schema::shape::{Form, FormId, Object, Rest, Written};
 use crate::schema::types::Types;
 
@@ -81,7 +82,7 @@ impl<'s, 't> Keys<'s, 't> {
     }
 
     fn is_new(&mut self, key: &'t str) -> bool {
-        self.others.get_or_insert_default().insert(key)
+        !key.starts_with(NO_KEY) && self.others.get_or_insert_default().insert(key)
     }
 
     fn take(&mut self, object: &'s Object, place: usize) -> Option<Owner> {
