@@ -182,6 +182,33 @@ async fn a_panic_in_any_poll_is_one() {
     }
 }
 
+/// Panic, at once or later.
+#[tool]
+async fn explode(
+    /// After so many polls.
+    polls: u32,
+) -> String {
+    for _ in 0..polls {
+        tokio::task::yield_now().await;
+    }
+    panic!("as it was told to")
+}
+
+#[tokio::test]
+async fn what_was_noticed_about_the_arguments_outlives_a_panic() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<explode>().unwrap();
+    for context in contexts() {
+        for polls in ["0", "1"] {
+            let sent = format!(r#"{{"polls":"{polls}"}}"#);
+            let call = ToolCall::new("id", "explode", sent).with_context(context.clone());
+            let outcome = registry.call(call).await;
+            assert_eq!(outcome.failure, Some(Failure::Panicked));
+            assert_eq!(outcome.warnings.len(), 1, "{polls} polls, {context:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_panic_in_the_drop_of_what_has_answered_is_one() {
     for context in contexts() {

@@ -141,18 +141,19 @@ impl<'a> Execution<'a> {
             policy: tools.policy_of(tool, *policy),
             host: Host::new(&tools.states, context),
             waiting: (!is_watched).then_some(waking.waker()),
+            issues: Vec::new(),
         };
         match isolate::call(|| (tool.handler)(&mut call)) {
-            Ok(Handled::Answered(output, warnings)) => {
+            Ok(Handled::Answered(output)) => {
                 let mut outcome = finished(id(), output);
-                warn(tools, tool, &mut outcome, warnings);
+                warn(tools, tool, &mut outcome, call.issues);
                 Poll::Ready(outcome)
             }
             Ok(Handled::Started(started)) => {
                 let way = Way::of(started.future, context, deadline, started.guard);
                 *running = Some(Running {
                     tool,
-                    warnings: started.warnings,
+                    warnings: call.issues,
                     way,
                 });
                 // What is watched is so from its first poll on.
@@ -162,8 +163,12 @@ impl<'a> Execution<'a> {
                     Poll::Pending
                 }
             }
-            Ok(Handled::Refused(issues)) => Poll::Ready(refused(id(), tool, issues)),
-            Err(failure) => Poll::Ready(failed_in(tool, id(), failure)),
+            Ok(Handled::Refused) => Poll::Ready(refused(id(), tool, call.issues)),
+            Err(failure) => {
+                let mut outcome = failed_in(tool, id(), failure);
+                warn(tools, tool, &mut outcome, call.issues);
+                Poll::Ready(outcome)
+            }
         }
     }
 

@@ -254,7 +254,8 @@ pub struct ToolOutcome {
     pub errors: Vec<Issue>,
     /// From the call's arrival to its answer, layers included.
     pub duration: Duration,
-    /// What went wrong; `None` when nothing did, or a layer that answered by itself does not say.
+    /// What went wrong; `None` when nothing did, or a layer that answered by itself does not say. Beside a good answer it
+    /// tells that the answer came late (`TimedOut`, `Cancelled`): the tool did its work, do not send the call again.
     pub failure: Option<Failure>,
 }
 

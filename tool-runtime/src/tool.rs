@@ -51,7 +51,8 @@ pub trait Tool: 'static {
     fn declare() -> DeclaredTool;
 }
 
-/// A type with a family of tools: what [`#[tools]`](macro@crate::tools) implements for the type of its `impl` block.
+/// A type with a family of tools: what [`#[tools]`](macro@crate::tools) gives the type of its `impl` block, by way of a
+/// trait whose name explains the error of a second such block.
 pub trait ToolSet: 'static {
     /// The tools, each with a share in `self`.
     fn tools(self: Arc<Self>) -> Vec<DeclaredTool>;
@@ -170,6 +171,8 @@ pub struct Call<'a> {
     pub(crate) host: Host<'a>,
     /// Whoever waits for the answer, if nothing but the answer ends the waiting.
     pub(crate) waiting: Option<&'a Waker>,
+    /// What is found in the arguments. Here it outlives a panic of the function.
+    pub(crate) issues: Vec<Issue>,
 }
 
 impl Call<'_> {
@@ -182,14 +185,13 @@ impl Call<'_> {
         R: Future<Output = ToolOutput> + Send + 'static,
     {
         let reading = arguments::read(params, self.shape, &self.input, self.policy, &self.host);
-        match reading.values {
-            Some(values) => {
-                // The future is made in its place: it would be moved there otherwise.
-                let place = Box::new_uninit();
-                self.start(Box::write(place, function(values)), reading.issues)
-            }
-            None => Handled::Refused(reading.issues),
-        }
+        self.issues = reading.issues;
+        let Some(values) = reading.values else {
+            return Handled::Refused;
+        };
+        // The future is made in its place: it would be moved there otherwise.
+        let place = Box::new_uninit();
+        self.start(Box::write(place, function(values)))
     }
 
     /// Coerces the arguments and starts the handler of a dynamic tool with them.
@@ -199,16 +201,17 @@ impl Call<'_> {
         R: Future<Output: Answer> + Send + 'static,
     {
         let coerced = arguments::coerce(self.shape, self.input, self.policy);
-        if coerced.issues.iter().any(Issue::is_error) {
-            return Handled::Refused(coerced.issues);
+        self.issues = coerced.issues;
+        if self.issues.iter().any(Issue::is_error) {
+            return Handled::Refused;
         }
         let future = handler(Value::Object(coerced.arguments), self.host.context());
-        self.start(Box::new(async move { future.await.answer() }), coerced.issues)
+        self.start(Box::new(async move { future.await.answer() }))
     }
 
     /// Polls the function for the first time, if nothing has to be watched meanwhile. Most answer at once.
     #[inline]
-    fn start<R>(&mut self, future: Box<R>, warnings: Vec<Issue>) -> Handled
+    fn start<R>(&mut self, future: Box<R>) -> Handled
     where
         R: Future<Output = ToolOutput> + Send + 'static,
     {
@@ -217,13 +220,9 @@ impl Call<'_> {
         if let Some(waker) = self.waiting
             && let Poll::Ready(output) = future.as_mut().poll(&mut Waking::from_waker(waker))
         {
-            return Handled::Answered(output, warnings);
+            return Handled::Answered(output);
         }
-        Handled::Started(Started {
-            future,
-            warnings,
-            guard,
-        })
+        Handled::Started(Started { future, guard })
     }
 }
 
@@ -231,25 +230,22 @@ impl Call<'_> {
 #[derive(Debug)]
 pub enum Handled {
     /// The arguments do not fit.
-    Refused(Vec<Issue>),
-    /// The function has given its answer. With it comes what was noticed about the arguments.
-    Answered(ToolOutput, Vec<Issue>),
+    Refused,
+    /// The function has given its answer.
+    Answered(ToolOutput),
     /// The function goes on as soon as it is polled.
     Started(Started),
 }
 
-/// A function that was started, with what was noticed about its arguments.
+/// A function that was started.
 pub struct Started {
     pub(crate) future: Pin<Box<dyn Future<Output = ToolOutput> + Send>>,
-    pub(crate) warnings: Vec<Issue>,
     /// Cancels the call's own token when the call is over in whatever way.
     pub(crate) guard: Option<CancelOnDrop>,
 }
 
 impl fmt::Debug for Started {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Started")
-            .field("warnings", &self.warnings)
-            .finish_non_exhaustive()
+        f.debug_struct("Started").finish_non_exhaustive()
     }
 }
