@@ -197,6 +197,7 @@ fn most_values(input: Input<'_>) -> usize {
     match input {
         Input::Text(text) => text.len() / 2 + 1,
         Input::Bytes(bytes) => bytes.len() / 2 + 1,
+        Input::Value(Value::String(text)) => text.len() / 2 + 1,
         Input::Value(value) => count(value),
     }
 }

@@ -20,7 +20,9 @@ fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Taken<V::V
     if let Some(value) = number.as_u64() {
         return visitor.visit_u64(value);
     }
-    match (number.as_i64(), number.as_f64()) {
+    // With `arbitrary_precision` it may be the 0 of `-0`, which is a float.
+    let signed = number.as_i64().filter(|value| *value != 0);
+    match (signed, number.as_f64()) {
         (Some(value), _) => visitor.visit_i64(value),
         (None, Some(value)) => visitor.visit_f64(value),
         (None, None) => Err(NotTaken),

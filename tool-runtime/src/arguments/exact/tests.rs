@@ -322,3 +322,25 @@ fn a_missing_tag_is_not_looked_for_without_end() {
     assert_eq!(exact::map(&shape, Input::Text(&text)), None);
     assert!(clock.elapsed() < Duration::from_secs(2), "{:?}", clock.elapsed());
 }
+
+/// The same of values: a union inside of a union inside of a union, around a string that is long to look at.
+#[test]
+fn unions_inside_of_unions_look_at_a_value_a_few_times() {
+    let next = json!({ "$ref": "#/$defs/it" });
+    let schema = json!({ "type": "object", "properties": { "it": next }, "$defs": { "it": { "anyOf": [
+        { "type": "object", "properties": { "it": next, "a": {} }, "required": ["it", "a"] },
+        { "type": "object", "properties": { "it": next }, "required": ["it"] },
+        { "type": "string", "pattern": "^[a-z ]*$" },
+    ] } } });
+    let shape = shape(&schema);
+    let text = format!(
+        "{}\"{}\"{}",
+        r#"{"it":"#.repeat(18),
+        "a".repeat(100_000),
+        "}".repeat(18)
+    );
+    let value = serde_json::from_str(&text).unwrap();
+    let clock = Instant::now();
+    assert_eq!(exact::map(&shape, Input::Value(&value)), None);
+    assert!(clock.elapsed() < Duration::from_secs(2), "{:?}", clock.elapsed());
+}

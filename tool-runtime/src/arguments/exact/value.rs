@@ -17,6 +17,7 @@ pub(super) fn arguments<'v>(shape: &Shape, value: &'v Value, members: &mut Membe
     let walk = Walk {
         shape,
         work: Cell::new(MOST_WORK),
+        unions: Cell::new(0),
     };
     let mut keys = Keys::new(shape.form(FormId::ROOT), true)?;
     for (key, value) in value.as_object()? {
@@ -31,17 +32,21 @@ pub(super) fn arguments<'v>(shape: &Shape, value: &'v Value, members: &mut Membe
 
 struct Walk<'s> {
     shape: &'s Shape,
-    /// How many values may still be looked at: for the sake of a union, one may be many times.
+    /// How many values and bytes of strings may still be looked at again for the sake of unions.
     work: Cell<usize>,
+    /// In how many unions this is.
+    unions: Cell<usize>,
 }
 
-/// More than arguments have that are worth a look.
-const MOST_WORK: usize = 1_000_000;
+/// More than unions need that are worth a look.
+const MOST_WORK: usize = 100_000;
 
 impl<'s> Walk<'s> {
     /// `levels` more may be opened.
     fn value(&self, form: &'s Form, value: &Value, levels: usize) -> Option<()> {
-        self.work.set(self.work.get().checked_sub(1)?);
+        if self.unions.get() > 1 {
+            self.work(value)?;
+        }
         if let Kind::Alternatives(alternatives) = &form.kind {
             return self.alternatives(alternatives, value, levels);
         }
@@ -82,6 +87,13 @@ impl<'s> Walk<'s> {
 }
 
 impl<'s> Walk<'s> {
+    /// Counts a value that unions in unions may look at many times; `None` when that was too often.
+    fn work(&self, value: &Value) -> Option<()> {
+        let bytes = value.as_str().map_or(0, str::len);
+        self.work.set(self.work.get().checked_sub(1 + bytes)?);
+        Some(())
+    }
+
     /// As of text: `null`, what the tag names, the first that conforms. A union counts as a level: the tree takes no
     /// end of unions in unions.
     fn alternatives(&self, alternatives: &'s Alternatives, value: &Value, levels: usize) -> Option<()> {
@@ -95,6 +107,19 @@ impl<'s> Walk<'s> {
 
     fn first(&self, alternatives: &'s Alternatives, value: &Value, levels: usize) -> Option<()> {
         let types = types(value)?;
+        self.unions.set(self.unions.get() + 1);
+        let taken = self.first_of(alternatives, types, value, levels);
+        self.unions.set(self.unions.get() - 1);
+        taken
+    }
+
+    fn first_of(
+        &self,
+        alternatives: &'s Alternatives,
+        types: Types,
+        value: &Value,
+        levels: usize,
+    ) -> Option<()> {
         let mut is_taken = false;
         for form in &alternatives.forms {
             let form = self.shape.form(*form);
@@ -145,7 +170,8 @@ fn number(form: &Form, number: &Number) -> bool {
     if let Some(value) = number.as_u64() {
         return conform::integer(form, value);
     }
-    if let Some(value) = number.as_i64() {
+    // With `arbitrary_precision` it may be the 0 of `-0`, which is a float.
+    if let Some(value) = number.as_i64().filter(|value| *value != 0) {
         return conform::integer(form, value);
     }
     // From there on a float may be what became of an integer; without a fraction, it may be one.
