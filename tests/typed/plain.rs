@@ -127,14 +127,15 @@ fn compare(probe: &Probe, oracle: &Validator, text: &str, strict: &Read) -> Verd
         .iter()
         .filter_map(|it| it.strip_prefix("unknown_"));
     let unknown: Vec<&str> = unknown.filter_map(|it| Some(it.split_once(" at ")?.1)).collect();
-    let reads = |drops_nulls| {
+    let reads = |drops_nulls, nulls: &[&str]| {
+        let without = [&*unknown, nulls].concat();
         [Integers::AsSent, Integers::Zero, Integers::All]
             .into_iter()
             .any(|integers| {
                 let rules = Rules {
                     integers,
                     drops_nulls,
-                    without: &unknown,
+                    without: &without,
                 };
                 let again = rules.applied(text).and_then(|again| probe.plain(&again).ok());
                 again.is_some_and(|again| unsigned(&again) == unsigned(value))
@@ -142,13 +143,23 @@ fn compare(probe: &Probe, oracle: &Validator, text: &str, strict: &Read) -> Verd
     };
     if plain.as_ref() == Ok(value) {
         Verdict::Same
-    } else if reads(false) {
+    } else if reads(false, &[]) {
         Verdict::Respelt
-    } else if reads(true) {
+    } else if reads(true, &[]) || some_of(&spelt::nulls(text)).any(|some| reads(false, &some)) {
         Verdict::NullIsAbsent
     } else {
         Verdict::Differ
     }
+}
+
+/// Each selection: where one null stands for absence, another may be a value. Of very many, of the first.
+fn some_of(paths: &[String]) -> impl Iterator<Item = Vec<&str>> {
+    let paths = &paths[..paths.len().min(8)];
+    (1..1_u32 << paths.len()).map(move |chosen| {
+        let places = paths.iter().enumerate();
+        let chosen = places.filter(move |(place, _)| chosen & 1 << place != 0);
+        chosen.map(|(_, path)| path.as_str()).collect()
+    })
 }
 
 /// A value as it is shown, its zeros without a sign: `-0` may stand where a float is wanted and where an integer is.

@@ -71,7 +71,7 @@ impl Rules<'_> {
         let Members(members) = serde_json::from_str(text).ok()?;
         let mut written: Vec<(String, String)> = Vec::new();
         for (key, value) in members {
-            let path = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
+            let path = format!("{path}/{}", escaped(&key));
             if self.without.contains(&path.as_str()) {
                 continue;
             }
@@ -90,6 +90,38 @@ impl Rules<'_> {
     }
 }
 
+/// The JSON Pointers of the members that are null.
+pub fn nulls(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), text.to_owned())];
+    while let Some((path, text)) = open.pop() {
+        let mut members = Vec::new();
+        match text.trim_start().bytes().next() {
+            Some(b'{') => {
+                let Members(read) = serde_json::from_str(&text).unwrap_or_default();
+                members.extend(read.into_iter().map(|(key, value)| (escaped(&key), value)));
+            }
+            Some(b'[') => {
+                let items: Vec<Box<RawValue>> = serde_json::from_str(&text).unwrap_or_default();
+                let items = items.into_iter().enumerate();
+                members.extend(items.map(|(place, item)| (place.to_string(), item)));
+            }
+            Some(b'n') => found.push(path.clone()),
+            _ => {}
+        }
+        let inside = members
+            .into_iter()
+            .map(|(step, value)| (format!("{path}/{step}"), value.get().to_owned()));
+        open.extend(inside);
+    }
+    found
+}
+
+/// A step of a JSON Pointer.
+fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
 /// Whether serde reads every number as the float that is closest to it: without `serde_json`'s `float_roundtrip` it
 /// does not.
 pub fn is_exact(text: &str) -> bool {
@@ -104,6 +136,7 @@ pub fn is_exact(text: &str) -> bool {
 }
 
 /// The members of an object as they come.
+#[derive(Default)]
 struct Members(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Members {
