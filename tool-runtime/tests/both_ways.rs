@@ -334,3 +334,36 @@ fn where_a_refusal_is_swallowed_nothing_goes_on_amid_what_was_refused() {
         assert_eq!(result.text(), Some("it {}"));
     }
 }
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde", untagged)]
+#[schemars(crate = "tool_runtime::schemars")]
+#[allow(dead_code, reason = "only shown")]
+enum Place {
+    Step { x: i64 },
+    At { x: f64 },
+}
+
+/// Tells where.
+#[tool]
+async fn place(
+    /// A place.
+    place: Vec<Place>,
+) -> String {
+    format!("{place:?}")
+}
+
+#[test]
+fn a_zero_with_a_sign_is_the_same_alternative_both_ways() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<place>().unwrap();
+    for x in ["-0", "0", "-0.0", "1", "1.5"] {
+        let read = |more| {
+            let sent = format!(r#"{{"place":[{{"x":{x}}}]{more}}}"#);
+            wait(registry.execute_tool("id", "place", sent))
+                .text()
+                .map(str::to_owned)
+        };
+        assert_eq!(read(""), read(r#","more":1"#), "{x}");
+    }
+}

@@ -92,6 +92,10 @@ impl<'s, 't> Walk<'s, 't> {
             b'n' => self.word("null", Seen::Null, conform::null(form)),
             _ => {
                 let number = self.text.number()?;
+                if number.text == "-0" {
+                    // To an alternative that takes integers it is `0`, to others it is not: no trial may end with it.
+                    self.work = 0;
+                }
                 self::number(form, number)
             }
         }
