@@ -59,6 +59,7 @@ impl<'s> Coercer<'s> {
                 }
                 let code = Code::EnumCaseNormalized;
                 self.report.warn(at, || wording::changed(code, node, &declared));
+                self.limit(&declared, want, plain, at);
                 return Some(declared);
             }
             Err(refused) => {
