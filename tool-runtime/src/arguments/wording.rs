@@ -1,5 +1,6 @@
 //! What a model reads: what was wrong with a value, and what to send instead.
 
+use std::cell::Cell;
 use std::fmt::{self, Display, Write as _};
 
 use super::node::Node;
@@ -7,7 +8,7 @@ use super::rules::SIXTY_FOUR_BITS;
 use super::sketch::{Sketch, quoted};
 use crate::issue::{Code, Issue, echo};
 use crate::schema::bounds::{Bound, NumberLimits};
-use crate::schema::shape::{Alternatives, Form, FormId, Kind, Shape, Tag, Values};
+use crate::schema::shape::{Alternatives, Form, FormId, Kind, Plain, Shape, Tag, Values};
 use crate::schema::types::Types;
 
 /// A value was changed on its way.
@@ -172,45 +173,83 @@ pub(crate) struct Wanted<'s>(pub(crate) &'s Shape, pub(crate) FormId);
 
 impl Display for Wanted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let form = self.0.form(self.1);
-        if let (Some(words), Types::STRING) = (form.format, types(form)) {
-            return f.write_str(words);
-        }
-        match &form.kind {
-            Kind::Plain(plain) => {
-                if let Some(values) = &plain.values {
-                    return Listed(values).fmt(f);
-                }
-                match Sketch::of(self.0, self.1) {
-                    Some(sketch) => write!(f, "{} like {sketch}", types(form)),
-                    None => types(form).fmt(f),
-                }?;
-                match &plain.number {
-                    Some(limits) if form.types.overlaps(Types::NUMBER) => Range(limits).fmt(f),
-                    _ => Ok(()),
-                }
-            }
-            Kind::Alternatives(alternatives) => match &alternatives.tag {
-                Some(tag) => self.tagged(tag, alternatives, f),
-                None => self.any_of(form, alternatives.forms.iter().copied(), f),
-            },
-            Kind::Free | Kind::Parts(_) => types(form).fmt(f),
+        let Self(shape, id) = *self;
+        let words = (0..=DEEPEST).rev().find_map(|levels| {
+            let left = Cell::new(MOST_MEMBERS);
+            Teller { shape, left }.form(id, levels)
+        });
+        match words {
+            Some(words) => f.write_str(&words),
+            None => types(shape.form(id)).fmt(f),
         }
     }
 }
 
-impl Wanted<'_> {
-    /// One of several objects that are told apart, or something else.
-    fn tagged(&self, tag: &Tag, alternatives: &Alternatives, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let forms = alternatives.forms.iter().copied();
-        let others: Vec<_> = forms
-            .filter(|id| !self.0.form(*id).types.has(Types::OBJECT))
-            .collect();
-        for other in others {
-            write!(f, "{} or ", Wanted(self.0, other))?;
+/// Finds the words for a form. Unions in unions are opened a few levels deep, and no more of their members than are
+/// read: written out, they may be as many as two to the power of their definitions.
+struct Teller<'s> {
+    shape: &'s Shape,
+    /// How many more members of unions may be told.
+    left: Cell<usize>,
+}
+
+impl Teller<'_> {
+    /// Nothing, where the words would be too long with so many levels of unions.
+    fn form(&self, id: FormId, levels: usize) -> Option<String> {
+        let form = self.shape.form(id);
+        if let (Some(words), Types::STRING) = (form.format, types(form)) {
+            return Some(words.to_owned());
         }
-        match tag {
-            Tag::Key(keys) => write!(f, "{}", OneKey(keys)),
+        Some(match &form.kind {
+            Kind::Plain(plain) => self.plain(id, plain),
+            Kind::Alternatives(alternatives) => match &alternatives.tag {
+                Some(tag) => self.tagged(form, tag, alternatives, levels)?,
+                None if levels > 0 => self.any_of(form, &alternatives.forms, levels - 1)?,
+                None => types(form).to_string(),
+            },
+            Kind::Free | Kind::Parts(_) => types(form).to_string(),
+        })
+    }
+
+    fn plain(&self, id: FormId, plain: &Plain) -> String {
+        let form = self.shape.form(id);
+        if let Some(values) = &plain.values {
+            return Listed(values).to_string();
+        }
+        let mut words = match Sketch::of(self.shape, id) {
+            Some(sketch) => format!("{} like {sketch}", types(form)),
+            None => types(form).to_string(),
+        };
+        if let Some(limits) = &plain.number
+            && form.types.overlaps(Types::NUMBER)
+        {
+            let _ = write!(words, "{}", Range(limits));
+        }
+        words
+    }
+
+    fn member(&self, id: FormId, levels: usize) -> Option<String> {
+        self.left.set(self.left.get().checked_sub(1)?);
+        self.form(id, levels)
+    }
+
+    /// One of several objects that are told apart, or something else.
+    fn tagged(&self, whole: &Form, tag: &Tag, all: &Alternatives, levels: usize) -> Option<String> {
+        let mut words = String::new();
+        let others = types(whole).without(Types::OBJECT);
+        match levels.checked_sub(1) {
+            Some(levels) => {
+                let is_other = |id: &&FormId| !self.shape.form(**id).types.has(Types::OBJECT);
+                for other in all.forms.iter().filter(is_other) {
+                    words += &self.member(*other, levels)?;
+                    words += " or ";
+                }
+            }
+            None if others == Types::NONE => {}
+            None => words = format!("{others} or "),
+        }
+        let _ = match tag {
+            Tag::Key(keys) => write!(words, "{}", OneKey(keys)),
             Tag::Property { name, values, .. } => {
                 let texts = values.iter().map(|(value, _)| value.clone()).collect();
                 let values = Values {
@@ -218,31 +257,21 @@ impl Wanted<'_> {
                     others: Vec::new(),
                     case_sensitive: false,
                 };
-                write!(f, "an object whose {} is {}", quoted(name), Listed(&values))
+                write!(words, "an object whose {} is {}", quoted(name), Listed(&values))
             }
-        }
+        };
+        Some(words)
     }
 
     /// One of several forms: each in its own words, where these say more than their types.
-    fn any_of(
-        &self,
-        whole: &Form,
-        forms: impl Iterator<Item = FormId>,
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
-        let mut says_more = false;
-        let mut words: Vec<String> = Vec::new();
-        for id in forms {
-            says_more |= self.0.form(id).plain().is_some();
-            words.push(Wanted(self.0, id).to_string());
+    fn any_of(&self, whole: &Form, forms: &[FormId], levels: usize) -> Option<String> {
+        if !forms.iter().any(|id| self.shape.form(*id).plain().is_some()) {
+            return Some(types(whole).to_string());
         }
+        let words = forms.iter().map(|id| self.member(*id, levels));
+        let mut words: Vec<_> = words.collect::<Option<_>>()?;
         words.dedup();
-        let words = words.join(", or ");
-        if says_more && words.len() <= LONGEST {
-            f.write_str(&words)
-        } else {
-            types(whole).fmt(f)
-        }
+        Some(words.join(", or ")).filter(|words| words.len() <= LONGEST)
     }
 }
 
@@ -337,3 +366,81 @@ const MOST_LISTED: usize = 32;
 
 /// How many bytes all forms of a union may take; of longer ones only the types are told.
 const LONGEST: usize = 180;
+
+/// How many unions are opened inside each other.
+const DEEPEST: usize = 3;
+
+/// How many members of unions are told, all in all.
+const MOST_MEMBERS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use serde_json::{Value, json};
+
+    use super::super::coerce;
+    use crate::call::RawArguments;
+    use crate::policy::Policy;
+    use crate::schema::Shape;
+
+    /// What is said where a value of the schema is missing.
+    fn missing(x: &Value) -> String {
+        said(&whole(x, &json!({})))
+    }
+
+    fn whole(x: &Value, definitions: &Value) -> Shape {
+        let schema =
+            json!({ "type": "object", "properties": { "x": x }, "required": ["x"], "$defs": definitions });
+        Shape::compile(&schema).unwrap().shape
+    }
+
+    fn said(shape: &Shape) -> String {
+        let coerced = coerce(shape, RawArguments::from("{}").as_input(), Policy::Lenient);
+        let [issue] = coerced.issues.as_slice() else {
+            panic!("{:?}", coerced.issues);
+        };
+        let said = issue.message.strip_prefix("required and not sent; send ");
+        said.unwrap_or(&issue.message).to_owned()
+    }
+
+    #[test]
+    fn unions_of_unions_are_told_at_once() {
+        let (deep, wide) = (11, 6);
+        for among in [
+            &[][..],
+            &[json!({ "type": "boolean" })],
+            &[json!({ "type": "integer", "minimum": 1 })],
+        ] {
+            let mut definitions = serde_json::Map::new();
+            for (level, name) in (0..deep).flat_map(|level| (0..wide).map(move |name| (level, name))) {
+                let below = (0..wide).map(|name| json!({ "$ref": format!("#/$defs/d{}_{name}", level + 1) }));
+                let any: Vec<_> = among.iter().cloned().chain(below).collect();
+                definitions.insert(format!("d{level}_{name}"), json!({ "anyOf": any }));
+                let last = json!({ "type": "string", "enum": [format!("a{name}")] });
+                definitions.insert(format!("d{deep}_{name}"), last);
+            }
+            let shape = whole(&json!({ "$ref": "#/$defs/d0_0" }), &definitions.into());
+            let begun = Instant::now();
+            let said = said(&shape);
+            assert!(
+                begun.elapsed() < Duration::from_millis(200),
+                "{:?}",
+                begun.elapsed()
+            );
+            assert!(said.contains("a string") && said.len() < 200, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_union_in_a_union_is_told_where_there_is_room() {
+        let inner =
+            json!({ "anyOf": [{ "enum": ["a", "b"] }, { "type": "array", "items": { "type": "integer" } }] });
+        let outer = json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, inner] });
+        let told = r#"an integer from 1, or one of "a", "b", or an array like [<an integer>, …]"#;
+        assert_eq!(missing(&outer), told);
+        let long: Vec<_> = (0..20).map(|n| format!("a rather long value {n}")).collect();
+        let outer = json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "anyOf": [{ "enum": long }, { "type": "array" }] }] });
+        assert_eq!(missing(&outer), "an integer from 1, or a string or an array");
+    }
+}
