@@ -3,12 +3,13 @@
 use std::cell::Cell;
 use std::fmt::{self, Display, Write as _};
 
+use super::limits;
 use super::node::Node;
 use super::rules::SIXTY_FOUR_BITS;
 use super::sketch::{Sketch, quoted};
 use crate::issue::{Code, Issue, echo};
 use crate::schema::bounds::{Bound, NumberLimits};
-use crate::schema::shape::{Alternatives, Form, FormId, Kind, Plain, Shape, Tag, Values};
+use crate::schema::shape::{Alternatives, Form, FormId, Kind, Plain, Shape, Tag, TextLimits, Values};
 use crate::schema::types::Types;
 
 /// A value was changed on its way.
@@ -197,8 +198,8 @@ impl Teller<'_> {
     /// Nothing, where the words would be too long with so many levels of unions.
     fn form(&self, id: FormId, levels: usize) -> Option<String> {
         let form = self.shape.form(id);
-        if let (Some(words), Types::STRING) = (form.format, types(form)) {
-            return Some(words.to_owned());
+        if let Some(words) = self.formatted(form) {
+            return Some(words);
         }
         Some(match &form.kind {
             Kind::Plain(plain) => self.plain(id, plain),
@@ -209,6 +210,30 @@ impl Teller<'_> {
             },
             Kind::Free | Kind::Parts(_) => types(form).to_string(),
         })
+    }
+
+    /// What a text of the `format` looks like, where what is sent that way is not refused for another reason.
+    fn formatted(&self, form: &Form) -> Option<String> {
+        let words = form.format.filter(|_| types(form) == Types::STRING)?;
+        let forms = match &form.kind {
+            Kind::Alternatives(alternatives) => alternatives.forms.as_slice(),
+            Kind::Parts(parts) => parts.forms.as_slice(),
+            Kind::Plain(_) | Kind::Free => &[],
+        };
+        let forms = forms.iter().map(|id| self.shape.form(*id));
+        for part in std::iter::once(form).chain(forms) {
+            let Kind::Plain(plain) = &part.kind else { continue };
+            if plain.values.is_some() {
+                return None;
+            }
+            if let Some(limits) = &plain.text
+                && !allows_words(limits, words)
+            {
+                let pattern = limits.patterns.first();
+                return pattern.map(|pattern| format!("a text that matches `{}`", echo(pattern.as_str())));
+            }
+        }
+        Some(words.to_owned())
     }
 
     fn plain(&self, id: FormId, plain: &Plain) -> String {
@@ -290,6 +315,14 @@ impl Display for OneKey<'_> {
             f.write_str(" and more")?;
         }
         Ok(())
+    }
+}
+
+/// Whether the limits of a text take what the words for its format give as an example.
+fn allows_words(limits: &TextLimits, words: &str) -> bool {
+    match words.rsplit_once(", as ") {
+        Some((_, example)) => limits::of_text(limits, example).is_none(),
+        None => limits.patterns.is_empty(),
     }
 }
 
@@ -442,5 +475,33 @@ mod tests {
         let long: Vec<_> = (0..20).map(|n| format!("a rather long value {n}")).collect();
         let outer = json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "anyOf": [{ "enum": long }, { "type": "array" }] }] });
         assert_eq!(missing(&outer), "an integer from 1, or a string or an array");
+    }
+
+    #[test]
+    fn a_format_is_told_where_its_example_is_taken() {
+        let date = |more: Value| {
+            let mut schema = json!({ "type": "string", "format": "date" });
+            schema
+                .as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            missing(&schema)
+        };
+        let words = "a date, as 2025-01-31";
+        assert_eq!(date(json!({})), words);
+        assert_eq!(date(json!({ "minLength": 1, "maxLength": 10 })), words);
+        assert_eq!(date(json!({ "pattern": "^20" })), words);
+        let listed = r#"one of "2025-01-01", "2025-02-01""#;
+        let values = ["2025-01-01", "2025-02-01"];
+        assert_eq!(date(json!({ "enum": values })), listed);
+        assert_eq!(date(json!({ "pattern": "-01$" })), "a text that matches `-01$`");
+        assert_eq!(date(json!({ "minLength": 20 })), "a string");
+        assert_eq!(date(json!({ "allOf": [{ "enum": values }] })), listed);
+        let any = json!({ "anyOf": [{ "const": values[0] }, { "pattern": "-01$" }] });
+        assert!(!date(any).contains(words));
+        let mail = json!({ "type": "string", "format": "email", "minLength": 3 });
+        assert_eq!(missing(&mail), "an email address");
+        let ours = json!({ "type": "string", "format": "email", "pattern": "@example[.]org$" });
+        assert_eq!(missing(&ours), "a text that matches `@example[.]org$`");
     }
 }
