@@ -339,6 +339,11 @@ pub(crate) struct Range<'a>(pub(crate) &'a NumberLimits);
 
 impl Display for Range<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (Some(min), Some(max)) = (&self.0.min, &self.0.max)
+            && min.value() == max.value()
+        {
+            return write!(f, " equal to {}", min.text);
+        }
         let bounds = [
             (" from ", &self.0.min),
             (" greater than ", &self.0.above),
@@ -503,5 +508,13 @@ mod tests {
         assert_eq!(missing(&mail), "an email address");
         let ours = json!({ "type": "string", "format": "email", "pattern": "@example[.]org$" });
         assert_eq!(missing(&ours), "a text that matches `@example[.]org$`");
+    }
+
+    #[test]
+    fn a_range_of_one_number_is_told_as_that_number() {
+        let one = json!({ "type": "integer", "minimum": 1, "maximum": 1.0 });
+        assert_eq!(missing(&one), "an integer equal to 1");
+        let two = json!({ "type": "integer", "minimum": 1, "maximum": 2 });
+        assert_eq!(missing(&two), "an integer from 1 to 2");
     }
 }
