@@ -130,8 +130,29 @@ impl Sketch<'_> {
             (_, Some(list), ..) if types == Types::ARRAY => self.list(to, list, levels),
             (_, _, Some(object), _) if types == Types::OBJECT => self.object(to, object, known, levels),
             (.., Kind::Alternatives(alternatives)) if types == Types::OBJECT => tagged(to, alternatives),
+            (.., Kind::Alternatives(alternatives)) if levels > 0 => match self.values_among(alternatives) {
+                Some(all) => listed(to, all.into_iter()),
+                None => write!(to, "<{types}>"),
+            },
             _ => write!(to, "<{types}>"),
         }
+    }
+
+    /// The values that some of several forms are, and the types of the others; nothing, where none is told by values.
+    fn values_among(&self, alternatives: &Alternatives) -> Option<Vec<String>> {
+        let values = |id: &FormId| self.shape.form(*id).plain()?.values.as_ref();
+        let told = alternatives.forms.iter().filter_map(values);
+        // Of more than a few it is only told that there are more.
+        let mut all: Vec<_> = told.flat_map(each).take(3).collect();
+        let first = alternatives.forms.iter().find(|id| values(id).is_none());
+        let types = first.map(|id| self.shape.form(*id).types.without(Types::NULL));
+        let has_values = !all.is_empty();
+        all.extend(
+            types
+                .filter(|types| *types != Types::NONE)
+                .map(|types| types.to_string()),
+        );
+        has_values.then_some(all)
     }
 
     fn object(
@@ -201,12 +222,16 @@ fn tagged(to: &mut Line, alternatives: &Alternatives) -> fmt::Result {
 
 /// One of some fixed values.
 fn one_of(to: &mut Line, values: &Values) -> fmt::Result {
+    listed(to, each(values))
+}
+
+fn each(values: &Values) -> impl Iterator<Item = String> {
     let texts = values.texts.iter().map(|text| quoted(text));
     let others = values
         .others
         .iter()
         .map(|value| echo(&Node::from_value(value).preview()).into_owned());
-    listed(to, texts.chain(others))
+    texts.chain(others)
 }
 
 fn listed(to: &mut Line, mut values: impl Iterator<Item = String>) -> fmt::Result {
@@ -336,5 +361,26 @@ mod tests {
             |text| Sketch::named(&shape, all.forms.iter().copied(), text).map(|sketch| sketch.to_string());
         assert_eq!(named("A").unwrap(), r#"{"kind": "a"}"#);
         assert_eq!((named("b"), named("c")), (None, None));
+    }
+
+    #[test]
+    fn of_several_forms_the_values_are_shown() {
+        let color = json!({ "anyOf": [
+            { "type": "array", "items": { "type": "integer" }, "minItems": 3, "maxItems": 3 },
+            { "enum": ["black", "white", "red"] },
+        ] });
+        let stroke = object(&["color".to_owned()], &color);
+        let told = r#"{"color": <"black" or "white" or …>}"#;
+        assert_eq!(sketched(&stroke).unwrap(), told);
+        let size = json!({ "anyOf": [{ "const": "auto" }, { "type": "integer" }, { "type": "null" }] });
+        let told = r#"{"size": <"auto" or an integer>}"#;
+        assert_eq!(sketched(&object(&["size".to_owned()], &size)).unwrap(), told);
+        let plain = json!({ "anyOf": [{ "type": "string" }, { "type": "array" }] });
+        let told = r#"{"any": <a string or an array>}"#;
+        assert_eq!(sketched(&object(&["any".to_owned()], &plain)).unwrap(), told);
+        let names: Vec<_> = (0..4).map(|n| n.to_string()).collect();
+        let long = json!({ "anyOf": [{ "enum": ["v".repeat(30)] }, { "type": "array" }] });
+        let told = sketched(&object(&names, &long)).unwrap();
+        assert!(told.matches("<a string or an array>").count() == 4, "{told}");
     }
 }
