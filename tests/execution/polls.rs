@@ -141,7 +141,7 @@ async fn what_answers_at_once_is_polled_once() {
 async fn what_wakes_itself_while_it_is_polled_is_polled_again() {
     let wake = |_: &Seen, waker: &Waker| {
         waker.wake_by_ref();
-        waker.clone().wake();
+        waker.wake_by_ref();
         None
     };
     in_all_ways(vec![wake, wake, ANSWER], |seen, outcome| {

@@ -308,6 +308,7 @@ struct Machine {
     name: String,
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "serde wants a `Result`")]
 fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {

@@ -50,6 +50,7 @@ pub struct Around {
     y: String,
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "serde wants a `Result`")]
 fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
