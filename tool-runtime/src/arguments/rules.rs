@@ -102,12 +102,12 @@ fn number_as_integer<'a>(number: &Number<'a>, width: Option<Width>, rigor: Rigor
 /// An integer, if the type can hold it.
 fn held<'a>(value: &Decimal<'_>, width: Option<Width>, code: Code) -> Ruling<'a> {
     let width = width.unwrap_or(SIXTY_FOUR_BITS);
-    let fits = |text: &String| match text.parse() {
-        Ok(value) => width.holds(value),
-        Err(_) => {
-            let [least, most] = [width.least, width.most].map(Decimal::parse);
-            least.is_some_and(|least| *value >= least) && most.is_some_and(|most| *value <= most)
+    let fits = |text: &String| {
+        if let Ok(value) = text.parse() {
+            return width.holds(value);
         }
+        let [least, most] = [width.least, width.most].map(Decimal::parse);
+        least.is_some_and(|least| *value >= least) && most.is_some_and(|most| *value <= most)
     };
     match value.integer_text().filter(fits) {
         Some(text) => Ruling::Changed(Node::number(text), code),
