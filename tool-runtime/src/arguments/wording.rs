@@ -179,10 +179,7 @@ impl Display for Wanted<'_> {
             let left = Cell::new(MOST_MEMBERS);
             Teller { shape, left }.form(id, levels)
         });
-        match words {
-            Some(words) => f.write_str(&words),
-            None => types(shape.form(id)).fmt(f),
-        }
+        f.write_str(&words.unwrap_or_else(|| types(shape.form(id)).to_string()))
     }
 }
 
@@ -241,16 +238,15 @@ impl Teller<'_> {
         if let Some(values) = &plain.values {
             return Listed(values).to_string();
         }
-        let mut words = match Sketch::of(self.shape, id) {
+        let words = match Sketch::of(self.shape, id) {
             Some(sketch) => format!("{} like {sketch}", types(form)),
             None => types(form).to_string(),
         };
-        if let Some(limits) = &plain.number
-            && form.types.overlaps(Types::NUMBER)
-        {
-            let _ = write!(words, "{}", Range(limits));
+        let limits = plain.number.as_ref();
+        match limits.filter(|_| form.types.overlaps(Types::NUMBER)) {
+            Some(limits) => format!("{words}{}", Range(limits)),
+            None => words,
         }
-        words
     }
 
     fn member(&self, id: FormId, levels: usize) -> Option<String> {
@@ -274,7 +270,10 @@ impl Teller<'_> {
             None => words = format!("{others} or "),
         }
         let _ = match tag {
-            Tag::Key(keys) => write!(words, "{}", OneKey(keys)),
+            Tag::Key(keys) => {
+                words += "an object with exactly one of the keys ";
+                several(&mut words, keys.len(), keys.iter().map(|(name, _)| quoted(name)))
+            }
             Tag::Property { name, values, .. } => {
                 let texts = values.iter().map(|(value, _)| value.clone()).collect();
                 let values = Values {
@@ -297,24 +296,6 @@ impl Teller<'_> {
         let mut words: Vec<_> = words.collect::<Option<_>>()?;
         words.dedup();
         Some(words.join(", or ")).filter(|words| words.len() <= LONGEST)
-    }
-}
-
-/// `an object with exactly one of the keys "a", "b"`.
-struct OneKey<'a>(&'a [(Box<str>, FormId)]);
-
-impl Display for OneKey<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with exactly one of the keys ")?;
-        let names = self.0.iter().map(|(name, _)| name);
-        for (place, name) in names.take(MOST_LISTED).enumerate() {
-            let comma = if place > 0 { ", " } else { "" };
-            write!(f, "{comma}{}", quoted(name))?;
-        }
-        if self.0.len() > MOST_LISTED {
-            f.write_str(" and more")?;
-        }
-        Ok(())
     }
 }
 
@@ -379,15 +360,19 @@ impl Display for Listed<'_> {
         if count > 1 {
             f.write_str("one of ")?;
         }
-        for (place, value) in texts.chain(others).take(MOST_LISTED).enumerate() {
-            let comma = if place > 0 { ", " } else { "" };
-            write!(f, "{comma}{}", echo(&value))?;
-        }
-        if count > MOST_LISTED {
-            f.write_str(" and more")?;
-        }
-        Ok(())
+        several(
+            f,
+            count,
+            texts.chain(others).map(|value| echo(&value).into_owned()),
+        )
     }
+}
+
+/// The first of so many, with commas.
+fn several(to: &mut impl fmt::Write, count: usize, all: impl Iterator<Item = String>) -> fmt::Result {
+    let first: Vec<_> = all.take(MOST_LISTED).collect();
+    to.write_str(&first.join(", "))?;
+    to.write_str(if count > MOST_LISTED { " and more" } else { "" })
 }
 
 /// The same, and where it stands.
