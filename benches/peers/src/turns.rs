@@ -172,6 +172,10 @@ fn ours(runtime: Runtime, clock: Clock, name: &'static str, text: &'static str) 
     })
 }
 
+/// How long turns run before the clock does: after a rest, here that of the others' rounds, the system needs some ten
+/// milliseconds until it lets two threads that woke each other run on two cores.
+const WARM: Duration = Duration::from_millis(100);
+
 /// Runs turns on the runtime's own threads.
 fn turns<F>(
     runtime: Runtime,
@@ -184,6 +188,10 @@ where
     Box::new(move |times| {
         let turn = turn.clone();
         let all = runtime.spawn(async move {
+            let rested = Instant::now();
+            while rested.elapsed() < WARM {
+                turn().await;
+            }
             let began = clock();
             for _ in 0..times {
                 black_box(turn().await);
