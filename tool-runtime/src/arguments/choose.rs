@@ -25,11 +25,12 @@ impl<'s> Coercer<'s> {
         at: &Path<'_>,
         around: Around,
     ) -> Option<Node<'a>> {
+        // The text of an object with a tag is told by it, as the object itself would be, unless it is wanted as a text.
+        let may_be_text = form.types.has(Types::STRING)
+            && (alternatives.tag.is_none() || self.takes_exactly(node, alternatives, at, around));
         match node {
             Node::Null if alternatives.null => return None,
-            Node::Text(text)
-                if around.rigor.bends() && !form.types.has(Types::STRING) && !form.lists_of_strings =>
-            {
+            Node::Text(text) if around.rigor.bends() && !may_be_text && !form.lists_of_strings => {
                 if let Some(Read {
                     node: decoded,
                     repaired,
@@ -69,6 +70,25 @@ impl<'s> Coercer<'s> {
             Some(Tag::Key(keys)) => self.only_variant(taken, keys),
             _ => taken,
         })
+    }
+
+    /// Whether one of the alternatives takes a text as it is.
+    fn takes_exactly(
+        &mut self,
+        node: &Node<'_>,
+        alternatives: &Alternatives,
+        at: &Path<'_>,
+        around: Around,
+    ) -> bool {
+        let exact = Around {
+            rigor: Rigor::Exact,
+            ..around
+        };
+        matches!(node, Node::Text(_))
+            && alternatives.forms.iter().any(|form| {
+                let found = self.apart(|this| this.tally(|this| drop(this.fit(node, *form, at, exact))));
+                found.is_none()
+            })
     }
 
     /// Tries each and takes the one that fits.
