@@ -1,6 +1,16 @@
 //! Arguments that are known to conform, as serde `Deserializer`s: nothing is checked a second time, and what a type
 //! says against it is not heard here, the tree is asked then. Of JSON text in most of these files, of a value in one.
 
+/// Asks for an integer of each width; above the files that use it.
+macro_rules! integers {
+    ($($method:ident: $visit:ident;)*) => {
+        $(#[inline]
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
+            self.visit_integer(visitor, V::$visit)
+        })*
+    };
+}
+
 mod text;
 mod parts;
 mod value;
@@ -85,15 +95,6 @@ impl<'de> Conformed<'de> {
         entries.end()?;
         Ok(value)
     }
-}
-
-macro_rules! integers {
-    ($($method:ident: $visit:ident;)*) => {
-        $(#[inline]
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
-            self.visit_integer(visitor, V::$visit)
-        })*
-    };
 }
 
 macro_rules! hints {

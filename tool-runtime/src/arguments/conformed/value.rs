@@ -46,15 +46,6 @@ impl<'de> Given<'de> {
     }
 }
 
-macro_rules! integers {
-    ($($method:ident: $visit:ident;)*) => {
-        $(#[inline]
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Taken<V::Value> {
-            self.visit_integer(visitor, V::$visit)
-        })*
-    };
-}
-
 impl<'de> Deserializer<'de> for Given<'de> {
     type Error = NotTaken;
 
