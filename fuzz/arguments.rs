@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tool_runtime::issue::Code;
+use tool_runtime::serde::de::IgnoredAny;
 use tool_runtime::serde_json::{self, Value};
 use tool_runtime::{
     Issue, Policy, RawArguments, ToolCall, ToolCallRequest, ToolDefinition, ToolOutcome, ToolRegistry,
@@ -168,8 +169,13 @@ fn held(registry: &ToolRegistry, text: &str, policy: Policy) -> ToolCallRequest 
     let once = read(registry, "tool", text.into(), policy);
     told_alike(registry, &once, text.into(), policy);
     let json = &once.arguments_json;
-    assert!(serde_json::from_str::<Value>(json).is_ok(), "no JSON: {json}");
+    // What was refused stands as it was sent: also a number that no type of Rust holds.
+    assert!(
+        serde_json::from_str::<IgnoredAny>(json).is_ok(),
+        "no JSON: {json}"
+    );
     if once.errors.is_empty() {
+        assert!(serde_json::from_str::<Value>(json).is_ok(), "too large: {json}");
         let twice = read(registry, "tool", json.as_str().into(), policy);
         assert_eq!(twice.arguments_json, *json, "{policy:?}: {text}, twice");
         assert!(
@@ -186,10 +192,23 @@ fn held(registry: &ToolRegistry, text: &str, policy: Policy) -> ToolCallRequest 
     once
 }
 
+/// A machine that stood still once does not do so three times in a row.
+fn in_time(read: impl Fn() -> ToolCallRequest) -> ToolCallRequest {
+    let mut slowest = Duration::ZERO;
+    for _ in 0..3 {
+        let began = Instant::now();
+        let request = read();
+        slowest = slowest.max(began.elapsed());
+        if began.elapsed() < LONGEST {
+            return request;
+        }
+    }
+    panic!("three times too slow, up to {slowest:?}")
+}
+
 fn read(registry: &ToolRegistry, name: &str, input: RawArguments, policy: Policy) -> ToolCallRequest {
-    let began = Instant::now();
-    let request = registry.request(ToolCall::new("id", name, input).with_policy(policy));
-    assert!(began.elapsed() < LONGEST, "{:?}", began.elapsed());
+    let call = ToolCall::new("id", name, input).with_policy(policy);
+    let request = in_time(|| registry.request(call.clone()));
     for issue in request.warnings.iter().chain(&request.errors) {
         let shown = issue.to_string();
         assert!(!shown.contains(char::is_control), "more than a line: {shown:?}");

@@ -3,6 +3,7 @@
 mod batches;
 mod cancellation;
 mod faults;
+mod given;
 mod layers;
 mod polls;
 mod registration;

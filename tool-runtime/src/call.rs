@@ -112,12 +112,57 @@ pub(crate) enum Input<'a> {
     Bytes(&'a [u8]),
 }
 
+/// Arguments for one call: to be read, or given away.
+#[derive(Debug)]
+pub(crate) enum Handed<'a> {
+    Lent(Input<'a>),
+    /// Nobody needs it afterwards, so what conforms can be moved out of it.
+    Given(&'a mut Value),
+}
+
+impl Handed<'_> {
+    /// The same, for a while.
+    #[inline]
+    pub(crate) fn reborrow(&mut self) -> Handed<'_> {
+        match self {
+            Self::Lent(input) => Handed::Lent(*input),
+            Self::Given(value) => Handed::Given(value),
+        }
+    }
+
+    /// To be read.
+    pub(crate) fn as_input(&self) -> Input<'_> {
+        match self {
+            Self::Lent(input) => *input,
+            Self::Given(value) => Input::Value(value),
+        }
+    }
+
+    /// Frees what was given: a function may run for long. It must not be deeper than [`depth::MOST`].
+    #[inline]
+    pub(crate) fn discard(&mut self) {
+        if let Self::Given(value) = self {
+            **value = Value::Null;
+        }
+    }
+}
+
 impl RawArguments {
+    /// To be read.
     pub(crate) fn as_input(&self) -> Input<'_> {
         match self {
             Self::Text(text) => Input::Text(text),
             Self::Value(value) => Input::Value(value),
             Self::Bytes(bytes) => Input::Bytes(bytes),
+        }
+    }
+
+    /// Given away.
+    #[inline]
+    pub(crate) fn give(&mut self) -> Handed<'_> {
+        match self {
+            Self::Value(value) => Handed::Given(value),
+            other => Handed::Lent(other.as_input()),
         }
     }
 }
@@ -145,10 +190,12 @@ enum Kept<'a> {
 }
 
 impl Arguments<'_> {
-    pub(crate) fn as_input(&self) -> Input<'_> {
-        match &self.0 {
-            Kept::Borrowed(input) => *input,
-            Kept::Owned(raw) => raw.as_input(),
+    /// Given away, where they are not borrowed.
+    #[inline]
+    pub(crate) fn give(&mut self) -> Handed<'_> {
+        match &mut self.0 {
+            Kept::Borrowed(input) => Handed::Lent(*input),
+            Kept::Owned(raw) => raw.give(),
         }
     }
 

@@ -15,9 +15,11 @@ pub(crate) fn is_deeper_than(most: usize, value: &Value) -> bool {
     let Some(left) = most.checked_sub(1) else {
         return nests(value);
     };
+    // Most parts have none of their own: those are not worth a call.
+    let is_deeper = |part: &Value| nests(part) && is_deeper_than(left, part);
     match value {
-        Value::Array(items) => items.iter().any(|item| is_deeper_than(left, item)),
-        Value::Object(entries) => entries.values().any(|entry| is_deeper_than(left, entry)),
+        Value::Array(items) => items.iter().any(is_deeper),
+        Value::Object(entries) => entries.values().any(is_deeper),
         _ => false,
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
-use crate::call::{Input, ToolCall};
+use crate::call::{Handed, ToolCall};
 use crate::context::{CancelOnDrop, CancellationToken, Context};
 use crate::host::Host;
 use crate::isolate;
@@ -20,23 +20,23 @@ use crate::result::{Content, Failure, ToolOutcome, ToolOutput, ToolResult};
 use crate::tool::{Call, Handled};
 use crate::tools::Tools;
 
-/// A call that is made: what the tool needs is borrowed, the id goes into the answer.
+/// A call that is made: what the tool needs is borrowed, the id goes into the answer, given arguments are used up.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) id: String,
     pub(crate) name: &'a str,
-    pub(crate) input: Input<'a>,
+    pub(crate) input: Handed<'a>,
     pub(crate) context: &'a Context,
     pub(crate) policy: Option<Policy>,
 }
 
 impl<'a> Request<'a> {
-    /// Takes the id out of the call.
+    /// Takes the id and the arguments out of the call.
     pub(crate) fn of(call: &'a mut ToolCall) -> Self {
         Self {
             id: std::mem::take(&mut call.id),
             name: &call.name,
-            input: call.input.as_input(),
+            input: call.input.give(),
             context: &call.context,
             policy: call.policy,
         }
@@ -137,7 +137,7 @@ impl<'a> Execution<'a> {
         let is_watched = deadline.is_some() || context.canceller().is_some();
         let mut call = Call {
             shape: &tool.shape,
-            input: *input,
+            input: input.reborrow(),
             policy: tools.policy_of(tool, *policy),
             host: Host::new(&tools.states, context),
             waiting: (!is_watched).then_some(waking.waker()),

@@ -25,6 +25,7 @@ mod parameter;
 mod supplied;
 mod fits;
 mod facets;
+mod text;
 mod params;
 mod output;
 mod declaration;

@@ -47,6 +47,7 @@ pub trait IntoOutput {
 
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + 'static> IntoOutput for T {
+    #[inline]
     fn into_output(mut self) -> ToolOutput {
         let this: &mut dyn Any = &mut self;
         if let Some(text) = verbatim(this) {

@@ -9,6 +9,7 @@ use crate::host::Host;
 use crate::param::Param;
 use crate::parameter::Parameter;
 use crate::state::States;
+use crate::text;
 use crate::variants::Names;
 
 /// A tuple of up to 16 [`Field`]s.
@@ -27,6 +28,9 @@ pub trait Params: Send + Sync + 'static {
         host: &Host<'_>,
         refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
     ) -> Option<Self::Values>;
+
+    /// Moves texts that were given into their places, now that nothing can be refused any more.
+    fn move_texts(values: &mut Self::Values, give: &mut dyn FnMut(usize, &mut String));
 }
 
 /// What was sent for the parameters.
@@ -36,6 +40,9 @@ pub trait Lookup<'de> {
 
     /// The value for the parameter in that place.
     fn value(&self, parameter: usize) -> Option<Self::Value>;
+
+    /// Whether it is a text that is moved in the end, where nothing but a text is wanted.
+    fn is_given_text(value: &Self::Value) -> bool;
 }
 
 /// A declared parameter: a [`Param`].
@@ -126,6 +133,11 @@ impl<T: Parameter> Param<T> {
         let value = if !T::FROM_MODEL {
             T::supply(host)
         } else if let Some(value) = sent.value(place) {
+            if From::is_given_text(&value)
+                && let Some(empty) = text::empty()
+            {
+                return Some(empty);
+            }
             return T::read(value).map_err(|error| refuse(self.name, error)).ok();
         } else {
             self.absent()
@@ -158,6 +170,14 @@ macro_rules! params {
                 // All are read before any is judged: the model learns all its mistakes at once.
                 let values = ($(self.$place.param().pick(sent, $place, host, refuse),)*);
                 Some(($(values.$place?,)*))
+            }
+
+            #[inline]
+            #[allow(unused_variables, reason = "the empty tuple")]
+            fn move_texts(values: &mut Self::Values, give: &mut dyn FnMut(usize, &mut String)) {
+                $(if let Some(text) = text::of(&mut values.$place) {
+                    give($place, text);
+                })*
             }
         }
     };

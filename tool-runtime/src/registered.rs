@@ -230,8 +230,8 @@ fn examples_fit(tool: &ToolName, definition: &ToolDefinition, shape: &Shape) -> 
 
 /// Why arguments do not conform.
 fn errors(shape: &Shape, arguments: Map<String, Value>) -> Vec<Issue> {
-    let input = RawArguments::Value(Value::Object(arguments));
-    let mut issues = arguments::coerce(shape, input.as_input(), Policy::Strict).issues;
+    let mut input = RawArguments::Value(Value::Object(arguments));
+    let mut issues = arguments::coerce(shape, &mut input.give(), Policy::Strict).issues;
     issues.retain(Issue::is_error);
     issues
 }

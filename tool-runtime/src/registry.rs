@@ -268,7 +268,7 @@ impl ToolRegistry {
         name: impl AsRef<str>,
         input: impl Into<Arguments<'_>>,
     ) -> ToolResult {
-        let (id, name, input) = (tool_use_id.into(), name.as_ref(), input.into());
+        let (id, name, mut input) = (tool_use_id.into(), name.as_ref(), input.into());
         if !self.stack.is_empty() {
             // Layers take calls that own everything.
             let call = ToolCall::new(id, name, input.into_raw());
@@ -279,7 +279,7 @@ impl ToolRegistry {
         let request = Request {
             id,
             name,
-            input: input.as_input(),
+            input: input.give(),
             context: &context,
             policy: None,
         };

@@ -9,7 +9,7 @@ use std::task::{Context as Waking, Poll, Waker};
 use serde_json::Value;
 
 use crate::arguments;
-use crate::call::Input;
+use crate::call::Handed;
 use crate::context::{CancelOnDrop, CancellationToken, Context};
 use crate::declaration::Declaration;
 use crate::host::Host;
@@ -166,7 +166,7 @@ impl fmt::Debug for DeclaredTool {
 #[derive(Debug)]
 pub struct Call<'a> {
     pub(crate) shape: &'a Shape,
-    pub(crate) input: Input<'a>,
+    pub(crate) input: Handed<'a>,
     pub(crate) policy: Policy,
     pub(crate) host: Host<'a>,
     /// Whoever waits for the answer, if nothing but the answer ends the waiting.
@@ -184,11 +184,19 @@ impl Call<'_> {
         F: FnOnce(P::Values) -> R,
         R: Future<Output = ToolOutput> + Send + 'static,
     {
-        let reading = arguments::read(params, self.shape, &self.input, self.policy, &self.host);
-        self.issues = reading.issues;
-        let Some(values) = reading.values else {
+        let Self {
+            shape,
+            input,
+            policy,
+            host,
+            issues,
+            ..
+        } = self;
+        let Some(values) = arguments::read(params, shape, input, *policy, host, issues) else {
             return Handled::Refused;
         };
+        // Something was read from it, so it is not too deep.
+        input.discard();
         // The future is made in its place: it would be moved there otherwise.
         let place = Box::new_uninit();
         self.start(Box::write(place, function(values)))
@@ -200,7 +208,7 @@ impl Call<'_> {
         F: FnOnce(Value, Context) -> R,
         R: Future<Output: Answer> + Send + 'static,
     {
-        let coerced = arguments::coerce(self.shape, self.input, self.policy);
+        let coerced = arguments::coerce(self.shape, &mut self.input, self.policy);
         self.issues = coerced.issues;
         if self.issues.iter().any(Issue::is_error) {
             return Handled::Refused;

@@ -11,7 +11,7 @@ use super::node::Node;
 use super::refusal::Refusal;
 
 /// A value, borrowed from the arguments.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) enum Member<'a> {
     Null,
     Bool(bool),
@@ -22,6 +22,8 @@ pub(crate) enum Member<'a> {
     Json(&'a str),
     /// A JSON value that conforms to the letter.
     Value(&'a Value),
+    /// The same, given away.
+    Given(&'a mut Value),
     /// A part of a coerced tree.
     Tree(&'a Node<'a>),
 }
@@ -46,9 +48,10 @@ macro_rules! conformed_text {
 macro_rules! hand_on {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {
         $(fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, Refusal> {
-            match *self {
+            match self {
                 Member::Json(json) => conformed_text!(json, $method($($argument,)* visitor)),
                 Member::Value(value) => conformed!(Given(value), $method($($argument,)* visitor)),
+                Member::Given(value) => conformed!(Given(value), $method($($argument,)* visitor)),
                 Member::Tree(node) => node.$method($($argument,)* visitor),
                 scalar => scalar.give(visitor),
             }
@@ -56,33 +59,54 @@ macro_rules! hand_on {
     };
 }
 
-impl<'de> Member<'de> {
+impl<'a> From<&'a Value> for Member<'a> {
+    fn from(value: &'a Value) -> Self {
+        Self::Value(value)
+    }
+}
+
+impl<'a> From<&'a mut Value> for Member<'a> {
+    fn from(value: &'a mut Value) -> Self {
+        Self::Given(value)
+    }
+}
+
+impl Member<'_> {
+    /// The JSON value that it is.
+    pub(crate) fn as_value(&self) -> Option<&Value> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Given(value) => Some(value),
+            _ => None,
+        }
+    }
+
     /// A scalar as it is, as `serde_json` gives it.
-    fn give<V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Refusal> {
-        match *self {
+    fn give<'de, V: Visitor<'de>>(&'de self, visitor: V) -> Result<V::Value, Refusal> {
+        match self {
             Self::Null => visitor.visit_unit(),
-            Self::Bool(value) => visitor.visit_bool(value),
-            Self::Unsigned(value) => visitor.visit_u64(value),
-            Self::Signed(value) => visitor.visit_i64(value),
+            Self::Bool(value) => visitor.visit_bool(*value),
+            Self::Unsigned(value) => visitor.visit_u64(*value),
+            Self::Signed(value) => visitor.visit_i64(*value),
             Self::Text(text) => visitor.visit_borrowed_str(text),
-            Self::Json(_) | Self::Value(_) | Self::Tree(_) => Err(unheard()),
+            Self::Json(_) | Self::Value(_) | Self::Given(_) | Self::Tree(_) => Err(unheard()),
         }
     }
 
     /// A scalar as the tree has it.
-    fn node(&self) -> Node<'de> {
-        match *self {
-            Self::Bool(value) => Node::Bool(value),
+    fn node(&self) -> Node<'_> {
+        match self {
+            Self::Bool(value) => Node::Bool(*value),
             Self::Unsigned(value) => Node::number(value.to_string()),
             Self::Signed(value) => Node::number(value.to_string()),
-            Self::Text(text) => Node::Text(text.into()),
-            Self::Null | Self::Json(_) | Self::Value(_) | Self::Tree(_) => Node::Null,
+            Self::Text(text) => Node::Text((*text).into()),
+            Self::Null | Self::Json(_) | Self::Value(_) | Self::Given(_) | Self::Tree(_) => Node::Null,
         }
     }
 }
 
 /// By reference: a copy would be written and read again for each parameter.
-impl<'de> Deserializer<'de> for &Member<'de> {
+impl<'de> Deserializer<'de> for &'de Member<'_> {
     type Error = Refusal;
 
     hand_on! {
@@ -96,38 +120,44 @@ impl<'de> Deserializer<'de> for &Member<'de> {
     }
 
     fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        match *self {
-            Member::Unsigned(value) => visitor.visit_i128(value.into()),
-            Member::Signed(value) => visitor.visit_i128(value.into()),
+        match self {
+            Member::Unsigned(value) => visitor.visit_i128((*value).into()),
+            Member::Signed(value) => visitor.visit_i128((*value).into()),
             Member::Json(json) => conformed_text!(json, deserialize_i128(visitor)),
             Member::Value(value) => conformed!(Given(value), deserialize_i128(visitor)),
+            Member::Given(value) => conformed!(Given(value), deserialize_i128(visitor)),
             Member::Tree(node) => node.deserialize_i128(visitor),
             scalar => scalar.give(visitor),
         }
     }
 
     fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        match *self {
-            Member::Unsigned(value) => visitor.visit_u128(value.into()),
+        match self {
+            Member::Unsigned(value) => visitor.visit_u128((*value).into()),
             Member::Json(json) => conformed_text!(json, deserialize_u128(visitor)),
             Member::Value(value) => conformed!(Given(value), deserialize_u128(visitor)),
+            Member::Given(value) => conformed!(Given(value), deserialize_u128(visitor)),
             Member::Tree(node) => node.deserialize_u128(visitor),
             scalar => scalar.give(visitor),
         }
     }
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        match *self {
+        match self {
             Member::Json(json) => conformed_text!(json, deserialize_f32(visitor)),
             Member::Value(value) => conformed!(Given(value), deserialize_f32(visitor)),
+            Member::Given(value) => conformed!(Given(value), deserialize_f32(visitor)),
             Member::Tree(node) => node.deserialize_f32(visitor),
             scalar => scalar.give(visitor),
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        match *self {
-            Member::Null | Member::Value(Value::Null) | Member::Tree(Node::Null) => visitor.visit_none(),
+        match self {
+            Member::Null
+            | Member::Value(Value::Null)
+            | Member::Given(Value::Null)
+            | Member::Tree(Node::Null) => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
@@ -137,11 +167,14 @@ impl<'de> Deserializer<'de> for &Member<'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Refusal> {
-        match *self {
+        match self {
             Member::Json(json) if name == RAW => {
                 conformed_text!(json, deserialize_newtype_struct(name, visitor))
             }
             Member::Value(value) if name == RAW => {
+                conformed!(Given(value), deserialize_newtype_struct(name, visitor))
+            }
+            Member::Given(value) if name == RAW => {
                 conformed!(Given(value), deserialize_newtype_struct(name, visitor))
             }
             Member::Tree(node) if name == RAW => node.deserialize_newtype_struct(name, visitor),
@@ -156,20 +189,22 @@ impl<'de> Deserializer<'de> for &Member<'de> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Refusal> {
-        match *self {
+        match self {
             Member::Text(text) => visitor.visit_enum(BorrowedStrDeserializer::<Refusal>::new(text)),
             Member::Json(json) => conformed_text!(json, deserialize_enum(name, variants, visitor)),
             Member::Value(value) => conformed!(Given(value), deserialize_enum(name, variants, visitor)),
+            Member::Given(value) => conformed!(Given(value), deserialize_enum(name, variants, visitor)),
             Member::Tree(node) => node.deserialize_enum(name, variants, visitor),
             _ => Err(unheard()),
         }
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        match *self {
+        match self {
             Member::Text(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
             Member::Json(json) => conformed_text!(json, deserialize_bytes(visitor)),
             Member::Value(value) => conformed!(Given(value), deserialize_bytes(visitor)),
+            Member::Given(value) => conformed!(Given(value), deserialize_bytes(visitor)),
             Member::Tree(node) => node.deserialize_bytes(visitor),
             scalar => scalar.give(visitor),
         }

@@ -27,7 +27,7 @@ mod exact;
 
 use serde_json::{Map, Value};
 
-use crate::call::Input;
+use crate::call::{Handed, Input};
 use crate::host::Host;
 use crate::issue::{Code, Issue, cut};
 use crate::params::{Lookup, Params};
@@ -42,27 +42,20 @@ use node::{Members, Node};
 use refusal::Refusal;
 use report::Path;
 
-/// What reading found.
-#[derive(Debug)]
-pub(crate) struct Reading<V> {
-    /// The values; `None` when an issue is an error.
-    pub(crate) values: Option<V>,
-    pub(crate) issues: Vec<Issue>,
-}
-
-/// Reads the arguments of a typed tool.
+/// Reads the arguments of a typed tool; `None` when an issue is an error. There are none before.
 #[inline]
 pub(crate) fn read<P: Params>(
     params: &P,
     shape: &Shape,
-    input: &Input<'_>,
+    input: &mut Handed<'_>,
     policy: Policy,
     host: &Host<'_>,
-) -> Reading<P::Values> {
+    issues: &mut Vec<Issue>,
+) -> Option<P::Values> {
     let mut members = exact::Members::default();
     // What a type has to say against it, it says again of the tree, where its words are heard.
     if exact::look(shape, input, &mut members).is_some()
-        && let Some(values) = params.pick(
+        && let Some(mut values) = params.pick(
             &Sent {
                 shape,
                 members: &members,
@@ -71,12 +64,14 @@ pub(crate) fn read<P: Params>(
             &mut |_, _| (),
         )
     {
-        return Reading {
-            values: Some(values),
-            issues: Vec::new(),
-        };
+        P::move_texts(&mut values, &mut |parameter, text| {
+            if let Some(given) = members.given_text(shape.place_of(parameter)) {
+                std::mem::swap(text, given);
+            }
+        });
+        return Some(values);
     }
-    read_coerced(params, shape, *input, policy, host)
+    read_coerced(params, shape, input.as_input(), policy, host, issues)
 }
 
 /// The same, of arguments that have to be looked at closer.
@@ -87,11 +82,11 @@ fn read_coerced<P: Params>(
     input: Input<'_>,
     policy: Policy,
     host: &Host<'_>,
-) -> Reading<P::Values> {
-    let Fitted { object, mut issues } = fit(shape, input, policy, false);
-    let Some(object) = object else {
-        return Reading { values: None, issues };
-    };
+    issues: &mut Vec<Issue>,
+) -> Option<P::Values> {
+    let fitted = fit(shape, input, policy, false);
+    *issues = fitted.issues;
+    let object = fitted.object?;
     // The types are asked even when the schema has said no: the model learns all its mistakes at once.
     let mut refused = Vec::new();
     let mut members = exact::Members::default();
@@ -106,11 +101,8 @@ fn read_coerced<P: Params>(
             refused.push(invalid(shape, &object, name, &refusal));
         },
     );
-    add(&mut issues, refused, shape);
-    Reading {
-        values: values.filter(|_| !issues.iter().any(Issue::is_error)),
-        issues,
-    }
+    add(issues, refused, shape);
+    values.filter(|_| !issues.iter().any(Issue::is_error))
 }
 
 /// Adds what types refused to what the schema did, where it is not about the same values.
@@ -136,14 +128,14 @@ pub(crate) struct Coerced {
 }
 
 /// Coerces the arguments of a tool that is known by its schema.
-pub(crate) fn coerce(shape: &Shape, input: Input<'_>, policy: Policy) -> Coerced {
+pub(crate) fn coerce(shape: &Shape, input: &mut Handed<'_>, policy: Policy) -> Coerced {
     if let Some(arguments) = exact::map(shape, input) {
         return Coerced {
             arguments,
             issues: Vec::new(),
         };
     }
-    let Fitted { object, issues } = fit(shape, input, policy, true);
+    let Fitted { object, issues } = fit(shape, input.as_input(), policy, true);
     Coerced {
         arguments: object.map(|object| object.to_map()).unwrap_or_default(),
         issues,
@@ -217,12 +209,17 @@ struct Sent<'m, 'a> {
     members: &'m exact::Members<'a>,
 }
 
-impl<'m, 'a> Lookup<'a> for Sent<'m, 'a> {
-    type Value = &'m Member<'a>;
+impl<'m> Lookup<'m> for Sent<'m, '_> {
+    type Value = &'m Member<'m>;
 
     #[inline]
-    fn value(&self, parameter: usize) -> Option<&'m Member<'a>> {
+    fn value(&self, parameter: usize) -> Option<&'m Member<'m>> {
         self.members.get(self.shape.place_of(parameter)?)
+    }
+
+    #[inline]
+    fn is_given_text(value: &Self::Value) -> bool {
+        matches!(value, Member::Given(Value::String(_)))
     }
 }
 

@@ -12,7 +12,8 @@ use super::report::Path;
 use super::rules::Rigor;
 use super::wording;
 use crate::issue::{Code, Issue};
-use crate::schema::shape::{FormId, Kind, Object, Property, Rest, fold};
+use crate::schema::name::fold;
+use crate::schema::shape::{FormId, Kind, Object, Property, Rest};
 use crate::schema::types::Types;
 
 /// What becomes of a member.

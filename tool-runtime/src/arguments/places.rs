@@ -33,10 +33,12 @@ impl Places {
         let mut extras = Vec::new();
         let mut guess = 0;
         for (place, (key, _)) in members.entries.iter().enumerate() {
-            match object
-                .position(key, guess)
-                .and_then(|position| Some((position, places.get_mut(position)?)))
-            {
+            let position = if object.has_at(guess, key) {
+                Some(guess)
+            } else {
+                object.position(key)
+            };
+            match position.and_then(|position| Some((position, places.get_mut(position)?))) {
                 Some((position, slot)) => {
                     *slot = Some(place);
                     guess = position + 1;

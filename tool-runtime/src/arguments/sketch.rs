@@ -5,8 +5,9 @@ use std::fmt::{self, Display, Write};
 use super::limits;
 use super::node::Node;
 use crate::issue::echo;
+use crate::schema::name::fold;
 use crate::schema::shape::{
-    Alternatives, FormId, Kind, List, Object, Plain, Property, Rest, Shape, Tag, Values, fold,
+    Alternatives, FormId, Kind, List, Object, Plain, Property, Rest, Shape, Tag, Values,
 };
 use crate::schema::types::Types;
 

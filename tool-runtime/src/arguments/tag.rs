@@ -11,7 +11,8 @@ use super::rules::Rigor;
 use super::sketch::Sketch;
 use super::wording;
 use crate::issue::Code;
-use crate::schema::shape::{FormId, Tag, Values, fold};
+use crate::schema::name::fold;
+use crate::schema::shape::{FormId, Tag, Values};
 
 impl Coercer<'_> {
     /// The form that an object's tag names; when it names none that is reported.

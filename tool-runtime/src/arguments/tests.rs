@@ -23,13 +23,13 @@ fn lenient(schema: &Value, sent: &str) -> (Value, Vec<String>) {
 /// Coerces all arguments; codes with a `!` are errors.
 fn all(policy: Policy, schema: &Value, sent: &str) -> (Value, Vec<String>) {
     let shape = Shape::compile(schema).unwrap().shape;
-    let coerced = coerce(&shape, RawArguments::from(sent).as_input(), policy);
+    let coerced = coerce(&shape, &mut RawArguments::from(sent).give(), policy);
     let refused = coerced.issues.iter().any(crate::Issue::is_error);
     let arguments = Value::Object(coerced.arguments);
     if !refused {
         let again = coerce(
             &shape,
-            RawArguments::from(arguments.to_string()).as_input(),
+            &mut RawArguments::from(arguments.to_string()).give(),
             policy,
         );
         assert_eq!(Value::Object(again.arguments), arguments, "coerced twice");

@@ -419,7 +419,7 @@ mod tests {
     }
 
     fn said(shape: &Shape) -> String {
-        let coerced = coerce(shape, RawArguments::from("{}").as_input(), Policy::Lenient);
+        let coerced = coerce(shape, &mut RawArguments::from("{}").give(), Policy::Lenient);
         let [issue] = coerced.issues.as_slice() else {
             panic!("{:?}", coerced.issues);
         };

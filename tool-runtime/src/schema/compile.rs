@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 use super::alternatives::{self, Union};
 use super::check::{SchemaError, Unenforced, check, is_annotation};
 use super::compiler::{Compiler, Flat};
-use super::shape::{Form, FormId, Kind, List, Object, Parts, Plain, Property, Rest, Shape, Written, fold};
+use super::name::{Written, fold};
+use super::shape::{Form, FormId, Kind, List, Object, Parts, Plain, Property, Rest, Shape};
 use super::types::Types;
 use super::{formats, identify, limits, marks, settle};
 
@@ -228,7 +229,7 @@ impl Compiler<'_> {
             });
         }
         object.index();
-        let declared = |name: &&str| object.position(name, 0).is_some();
+        let declared = |name: &&str| object.position(name).is_some();
         object.also_required = required
             .iter()
             .filter(|name| !declared(name))

@@ -39,7 +39,7 @@ impl Form {
         };
         if let Some(object) = &plain.object {
             if let Some(property) = object
-                .position(step, 0)
+                .position(step)
                 .and_then(|place| object.properties.get(place))
             {
                 return Some(property.form);

@@ -9,6 +9,7 @@ pub(crate) mod types;
 pub(crate) mod decimal;
 pub(crate) mod pointer;
 pub(crate) mod bounds;
+pub(crate) mod name;
 pub(crate) mod shape;
 mod formats;
 mod limits;

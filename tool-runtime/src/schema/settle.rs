@@ -143,7 +143,7 @@ impl Shape {
             let mut case_sensitive = false;
             for id in objects {
                 let object = self.object(*id)?;
-                let property = object.properties.get(object.position(&candidate.name, 0)?)?;
+                let property = object.properties.get(object.position(&candidate.name)?)?;
                 let form = self.form(property.form);
                 let own = form.plain().and_then(|plain| plain.values.as_ref())?;
                 if !property.required || form.types != Types::STRING {

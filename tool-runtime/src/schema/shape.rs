@@ -3,6 +3,7 @@
 //! The forms of a [`Shape`] lie side by side and name each other by number, so that recursive schemas need no
 //! cycles of pointers.
 
+use super::name::{Written, is_same};
 use std::collections::HashMap;
 
 use regex_lite::Regex;
@@ -235,45 +236,6 @@ pub(crate) struct Property {
     pub(crate) has_default: bool,
 }
 
-/// A text that is looked for at the beginning of others. Its first 16 bytes are compared at once: few keys are longer.
-#[derive(Debug, Clone)]
-pub(crate) struct Written {
-    text: Box<[u8]>,
-    head: u128,
-    mask: u128,
-}
-
-impl Written {
-    pub(crate) fn new(text: &str) -> Self {
-        let mut head = [0; 16];
-        let mut mask = [0; 16];
-        for ((head, mask), byte) in head.iter_mut().zip(&mut mask).zip(text.as_bytes()) {
-            (*head, *mask) = (*byte, 0xFF);
-        }
-        Self {
-            text: text.as_bytes().into(),
-            head: u128::from_le_bytes(head),
-            mask: u128::from_le_bytes(mask),
-        }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.text.len()
-    }
-
-    /// Whether `text` begins with it.
-    #[inline]
-    pub(crate) fn begins(&self, text: &[u8]) -> bool {
-        match text.first_chunk::<16>() {
-            Some(first) => {
-                (u128::from_le_bytes(*first) ^ self.head) & self.mask == 0
-                    && (self.text.len() <= 16 || text.starts_with(&self.text))
-            }
-            None => text.starts_with(&self.text),
-        }
-    }
-}
-
 impl Object {
     /// An object of which nothing is said.
     pub(crate) fn free() -> Self {
@@ -283,20 +245,18 @@ impl Object {
         }
     }
 
-    /// The position of a declared property. `guess` is tried first: models mostly write in declared order.
-    pub(crate) fn position(&self, name: &str, guess: usize) -> Option<usize> {
-        if self
-            .properties
-            .get(guess)
-            .is_some_and(|property| *property.name == *name)
-        {
-            return Some(guess);
-        }
+    /// Whether the property in that place has this name: models mostly write in declared order.
+    #[inline]
+    pub(crate) fn has_at(&self, place: usize, name: &str) -> bool {
+        let property = self.properties.get(place);
+        property.is_some_and(|property| is_same(&property.name, name))
+    }
+
+    /// The place of a declared property.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
         if self.properties.len() <= LINEAR {
-            return self
-                .properties
-                .iter()
-                .position(|property| *property.name == *name);
+            let is = |property: &Property| is_same(&property.name, name);
+            return self.properties.iter().position(is);
         }
         self.by_name.get(name).copied()
     }
@@ -321,12 +281,6 @@ impl Object {
 
 /// Up to this many properties a linear search is faster than a hash (measured: 10).
 const LINEAR: usize = 10;
-
-/// A name without case, `_` and `-`: what has to be the same for two names to be spellings of one.
-pub(crate) fn fold(name: &str) -> Box<str> {
-    let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-'));
-    letters.flat_map(char::to_lowercase).collect::<String>().into()
-}
 
 /// One of several forms (`anyOf`, `oneOf`). `null` among them is taken out into `null`.
 #[derive(Debug, Clone)]

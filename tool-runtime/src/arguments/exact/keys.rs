@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::conform;
 use crate::arguments::map_key::NO_KEY;
-use crate::schema::shape::{Form, FormId, Object, Rest, Written};
+use crate::schema::name::Written;
+use crate::schema::shape::{Form, FormId, Object, Rest};
 use crate::schema::types::Types;
 
 /// What is known about the keys so far.
@@ -65,11 +66,19 @@ impl<'s, 't> Keys<'s, 't> {
     }
 
     /// Whose value stands behind a key; `None` when the key should not be there.
+    #[inline]
     pub(super) fn next(&mut self, key: &'t str) -> Option<Owner> {
+        match self.object {
+            Some(object) if object.has_at(self.expected, key) => self.take(object, self.expected),
+            _ => self.find(key),
+        }
+    }
+
+    fn find(&mut self, key: &'t str) -> Option<Owner> {
         let Some(object) = self.object else {
             return (!self.is_root && self.is_new(key)).then_some(Owner::Anybody);
         };
-        if let Some(place) = object.position(key, self.expected) {
+        if let Some(place) = object.position(key) {
             return self.take(object, place);
         }
         let owner = match object.rest {

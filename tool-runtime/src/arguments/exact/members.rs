@@ -1,5 +1,7 @@
 //! What a look at the arguments leaves behind: the members that came for parameters.
 
+use serde_json::Value;
+
 use crate::arguments::member::Member;
 use crate::arguments::node;
 use crate::schema::Shape;
@@ -32,5 +34,13 @@ impl<'a> Members<'a> {
     #[inline]
     pub(in crate::arguments) fn get(&self, place: usize) -> Option<&Member<'a>> {
         self.0.get(place)?.as_ref()
+    }
+
+    /// The text that was given for it, to be moved.
+    pub(in crate::arguments) fn given_text(&mut self, place: Option<usize>) -> Option<&mut String> {
+        match self.0.get_mut(place?)? {
+            Some(Member::Given(Value::String(text))) => Some(text),
+            _ => None,
+        }
     }
 }

@@ -16,26 +16,28 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use super::conformed::Conformed;
-use crate::call::Input;
+use crate::call::{Handed, Input};
 use crate::schema::Shape;
 pub(super) use members::Members;
 
 /// Looks at the arguments; `None` when somebody has to look closer.
-pub(super) fn look<'a>(shape: &Shape, input: &Input<'a>, members: &mut Members<'a>) -> Option<()> {
+pub(super) fn look<'a>(shape: &Shape, input: &'a mut Handed<'_>, members: &mut Members<'a>) -> Option<()> {
     match input {
-        Input::Text(text) => walk::arguments(shape, text, members),
-        Input::Value(value) => value::arguments(shape, value, members),
-        Input::Bytes(_) => None,
+        Handed::Lent(Input::Text(text)) => walk::arguments(shape, text, members),
+        Handed::Lent(Input::Value(value)) => value::arguments(shape, value.as_object()?.iter(), members),
+        Handed::Lent(Input::Bytes(_)) => None,
+        Handed::Given(value) => value::arguments(shape, value.as_object_mut()?.iter_mut(), members),
     }
 }
 
 /// The arguments as a map, if they conform to the letter.
-pub(super) fn map(shape: &Shape, input: Input<'_>) -> Option<Map<String, Value>> {
-    look(shape, &input, &mut Members::default())?;
+pub(super) fn map(shape: &Shape, input: &mut Handed<'_>) -> Option<Map<String, Value>> {
+    look(shape, input, &mut Members::default())?;
     match input {
-        Input::Text(text) => Map::deserialize(&mut Conformed::new(text)).ok(),
-        Input::Value(value) => value.as_object().cloned(),
-        Input::Bytes(_) => None,
+        Handed::Lent(Input::Text(text)) => Map::deserialize(&mut Conformed::new(text)).ok(),
+        Handed::Lent(Input::Value(value)) => value.as_object().cloned(),
+        Handed::Lent(Input::Bytes(_)) => None,
+        Handed::Given(value) => value.as_object_mut().map(std::mem::take),
     }
 }
 

@@ -1,7 +1,7 @@
 //! JSON text, token by token, strictly: what is not plainly one is left to the tree.
 
 use crate::repair::plain;
-use crate::schema::shape::Written;
+use crate::schema::name::Written;
 
 /// A text and how far it was read.
 #[derive(Clone, Copy)]

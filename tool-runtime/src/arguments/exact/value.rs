@@ -13,19 +13,23 @@ use crate::schema::shape::{Alternatives, Form, FormId, Kind, Shape, Tag};
 use crate::schema::types::Types;
 
 /// Looks at the arguments as a whole; what came for each parameter is kept.
-pub(super) fn arguments<'v>(shape: &Shape, value: &'v Value, members: &mut Members<'v>) -> Option<()> {
+pub(super) fn arguments<'v, M: Into<Member<'v>>>(
+    shape: &Shape,
+    entries: impl Iterator<Item = (&'v String, M)>,
+    members: &mut Members<'v>,
+) -> Option<()> {
     let walk = Walk {
         shape,
         work: Cell::new(MOST_WORK),
         unions: Cell::new(0),
     };
     let mut keys = Keys::new(shape.form(FormId::ROOT), true)?;
-    for (key, value) in value.as_object()? {
-        let owner = keys.next(key)?;
+    for (key, member) in entries {
+        let (owner, member) = (keys.next(key)?, member.into());
+        walk.value(walk.form(owner), member.as_value()?, MOST_LEVELS)?;
         if let Owner::Property(place, _) = owner {
-            members.set(place, Member::Value(value));
+            members.set(place, member);
         }
-        walk.value(walk.form(owner), value, MOST_LEVELS)?;
     }
     keys.are_complete().then_some(())
 }

@@ -1,0 +1,88 @@
+//! The names of properties, as they are compared with keys: exactly and quickly, or in any spelling.
+
+/// Whether two names are the same. Most are so short that calling the system's comparison would take longer: their
+/// beginnings and their ends, which may overlap, are all of them.
+#[inline]
+pub(crate) fn is_same(one: &str, other: &str) -> bool {
+    fn ends<const N: usize>(one: &[u8], other: &[u8]) -> bool {
+        one.first_chunk::<N>() == other.first_chunk() && one.last_chunk::<N>() == other.last_chunk()
+    }
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    one.len() == other.len()
+        && match one.len() {
+            4..8 => ends::<4>(one, other),
+            8..=16 => ends::<8>(one, other),
+            _ => one == other,
+        }
+}
+
+/// A text that is looked for at the beginning of others. Its first 16 bytes are compared at once: few keys are longer.
+#[derive(Debug, Clone)]
+pub(crate) struct Written {
+    text: Box<[u8]>,
+    head: u128,
+    mask: u128,
+}
+
+impl Written {
+    pub(crate) fn new(text: &str) -> Self {
+        let mut head = [0; 16];
+        let mut mask = [0; 16];
+        for ((head, mask), byte) in head.iter_mut().zip(&mut mask).zip(text.as_bytes()) {
+            (*head, *mask) = (*byte, 0xFF);
+        }
+        Self {
+            text: text.as_bytes().into(),
+            head: u128::from_le_bytes(head),
+            mask: u128::from_le_bytes(mask),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Whether `text` begins with it.
+    #[inline]
+    pub(crate) fn begins(&self, text: &[u8]) -> bool {
+        match text.first_chunk::<16>() {
+            Some(first) => {
+                (u128::from_le_bytes(*first) ^ self.head) & self.mask == 0
+                    && (self.text.len() <= 16 || text.starts_with(&self.text))
+            }
+            None => text.starts_with(&self.text),
+        }
+    }
+}
+
+/// A name without case, `_` and `-`: what has to be the same for two names to be spellings of one.
+pub(crate) fn fold(name: &str) -> Box<str> {
+    let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-'));
+    letters.flat_map(char::to_lowercase).collect::<String>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Written, is_same};
+
+    /// A text of so many different bytes.
+    fn text(length: usize) -> String {
+        ('!'..='~').take(length).collect()
+    }
+
+    #[test]
+    fn names_are_the_same_when_every_byte_is() {
+        for length in 0..40 {
+            let name = text(length);
+            assert!(is_same(&name, &name.clone()), "{name}");
+            assert!(Written::new(&name).begins(name.as_bytes()), "{name}");
+            assert!(!is_same(&name, &text(length + 1)), "{name}");
+            for place in 0..length {
+                let mut other = name.clone();
+                other.replace_range(place..=place, " ");
+                assert!(!is_same(&name, &other), "{name} {other}");
+                assert!(!Written::new(&name).begins(other.as_bytes()), "{name} {other}");
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Parameters that are texts and nothing else: no text is refused by a [`String`], so what was given can be moved.
+
+use std::any::Any;
+
+/// An empty text, if that is what a `T` is.
+#[inline]
+pub(crate) fn empty<T: 'static>() -> Option<T> {
+    let mut empty: Option<T> = None;
+    if let Some(text) = (&mut empty as &mut dyn Any).downcast_mut() {
+        *text = Some(String::new());
+    }
+    empty
+}
+
+/// The text that a `T` is.
+#[inline]
+pub(crate) fn of<T: 'static>(value: &mut T) -> Option<&mut String> {
+    (value as &mut dyn Any).downcast_mut()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{empty, of};
+
+    #[test]
+    fn nothing_but_a_string_is_a_text() {
+        assert_eq!(empty(), Some(String::new()));
+        assert_eq!(empty::<Option<String>>(), None);
+        assert_eq!(empty::<Box<str>>(), None);
+        assert_eq!(of(&mut String::from("a")), Some(&mut String::from("a")));
+        assert_eq!(of(&mut Some(String::from("a"))), None);
+    }
+}
