@@ -6,6 +6,7 @@ mod golden;
 mod random;
 mod six;
 mod strict;
+mod strict_calls;
 mod subset;
 mod types;
 mod unions;

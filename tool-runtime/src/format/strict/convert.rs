@@ -10,6 +10,7 @@ use crate::schema::unwrap_sole;
 use super::limits;
 use super::subset::{self, Subset};
 use super::unions::{begin_alike, disjoint, nullable};
+use super::values;
 use super::words::{self, Kept};
 
 type Keywords = Map<String, Value>;
@@ -275,22 +276,10 @@ impl<'a> Conversion<'a> {
             _ => {}
         }
         let mut schema = self.finish(Value::Object(schema), keywords, path, name);
-        let fits = |value: &Value| words::type_of(value) == name || name == "number" && value.is_number();
-        let possible = match (schema.get("const"), schema.get("enum")) {
-            (Some(value), _) => fits(value),
-            (None, Some(Value::Array(values))) => values.iter().any(fits),
-            _ => true,
-        };
-        if !possible {
-            return Err(Refusal::new(
-                path,
-                format!("none of its values is of the type `{name}`"),
-            ));
+        match values::keep_possible(&mut schema, name) {
+            Ok(()) => Ok(schema),
+            Err(reason) => Err(Refusal::new(path, reason)),
         }
-        if let Some(Value::Array(values)) = schema.get_mut("enum") {
-            values.retain(fits);
-        }
-        Ok(schema)
     }
 
     fn object(

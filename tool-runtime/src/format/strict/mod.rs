@@ -35,6 +35,7 @@ mod subset;
 mod words;
 mod limits;
 mod unions;
+mod values;
 mod convert;
 
 use serde_json::Value;

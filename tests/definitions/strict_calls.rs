@@ -1,0 +1,33 @@
+//! Calls of models that were given the strict form of a tool.
+
+use serde_json::json;
+use tool_runtime::ToolRegistry;
+
+use crate::six;
+
+/// What a strict model sends for what it leaves out is read as left out.
+#[tokio::test]
+async fn null_for_an_optional_property_is_absence() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<six::create_event>().unwrap();
+    let with_nulls = json!({
+        "title": "Tea",
+        "start": "2026-11-21T16:00:00Z",
+        "minutes": null,
+        "guests": [{ "fullName": "Ada", "email": null, "companions": null }],
+        "link": null,
+    });
+    let without = json!({
+        "title": "Tea", "start": "2026-11-21T16:00:00Z", "guests": [{ "fullName": "Ada" }],
+    });
+    let nulls = registry
+        .execute_tool("call_1", "create_event", with_nulls.to_string())
+        .await;
+    assert!(!nulls.is_error, "{nulls:?}");
+    assert_eq!(
+        nulls,
+        registry
+            .execute_tool("call_1", "create_event", without.to_string())
+            .await
+    );
+}

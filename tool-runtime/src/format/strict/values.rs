@@ -1,0 +1,28 @@
+//! The values that a strict form still lists once its type is known.
+
+use serde_json::Value;
+
+use super::words;
+
+/// Takes the values out of `enum` that are not of the type, or not the `const` beside it; the error says why none is left.
+pub(super) fn keep_possible(schema: &mut Value, name: &str) -> Result<(), String> {
+    let constant = schema.get("const").cloned();
+    let is_constant = |value: &Value| constant.as_ref().is_none_or(|constant| constant == value);
+    let is_of_type = |value: &Value| words::type_of(value) == name || name == "number" && value.is_number();
+    let is_any_left = match schema.get_mut("enum") {
+        Some(Value::Array(values)) => {
+            values.retain(|value| is_constant(value) && is_of_type(value));
+            !values.is_empty()
+        }
+        _ => constant.as_ref().is_none_or(is_of_type),
+    };
+    if is_any_left {
+        return Ok(());
+    }
+    Err(match (constant, schema.get("enum")) {
+        (Some(_), Some(_)) => {
+            format!("its `const` and `enum` have no value of the type `{name}` in common")
+        }
+        _ => format!("none of its values is of the type `{name}`"),
+    })
+}
