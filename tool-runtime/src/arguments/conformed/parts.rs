@@ -35,6 +35,22 @@ impl<'j, 'de> Parts<'j, 'de> {
         Ok(true)
     }
 
+    /// The next key, with its colon; `None` when there is none any more.
+    #[inline]
+    fn key(&mut self) -> Taken<Option<&'de str>> {
+        if !self.is_first
+            && let Some(key) = self.json.compact_key()
+        {
+            return Ok(Some(key));
+        }
+        if !self.go_on()? {
+            return Ok(None);
+        }
+        let key = self.json.plain_string()?.ok_or(NotTaken)?;
+        self.json.skip(b':')?;
+        Ok(Some(key))
+    }
+
     /// A type that leaves parts unread does not take them.
     pub(super) fn end(&mut self) -> Taken<()> {
         self.json.skip(self.close)
@@ -56,14 +72,12 @@ impl<'de> MapAccess<'de> for &mut Parts<'_, 'de> {
     type Error = NotTaken;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Taken<Option<K::Value>> {
-        if !self.go_on()? {
+        let Some(key) = self.key()? else {
             return Ok(None);
-        }
-        let key = self.json.plain_string()?.ok_or(NotTaken)?;
+        };
         if key.starts_with(NO_KEY) {
             return Err(NotTaken);
         }
-        self.json.skip(b':')?;
         seed.deserialize(Key::new(key)).map(Some)
     }
 

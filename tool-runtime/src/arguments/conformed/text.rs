@@ -82,16 +82,32 @@ impl<'de> Conformed<'de> {
     /// The next string, if nothing in it is escaped; otherwise it is still ahead.
     #[inline]
     pub(super) fn plain_string(&mut self) -> Taken<Option<&'de str>> {
-        self.skip(b'"')?;
-        let start = self.at;
-        self.at += plain(self.text.as_bytes().get(start..).unwrap_or_default());
-        if self.peek()? == b'"' {
-            let text = self.since(start)?;
-            self.at += 1;
-            return Ok(Some(text));
+        self.ahead()?;
+        let Some([b'"', inside @ ..]) = self.text.as_bytes().get(self.at..) else {
+            return Err(NotTaken);
+        };
+        let len = plain(inside);
+        if inside.get(len) != Some(&b'"') {
+            return Ok(None);
         }
-        self.at = start - 1;
-        Ok(None)
+        let start = self.at + 1;
+        self.at = start + len + 1;
+        self.text.get(start..start + len).map(Some).ok_or(NotTaken)
+    }
+
+    /// The key behind a comma, with its colon, if there is no space between them; otherwise it is still ahead.
+    #[inline]
+    pub(super) fn compact_key(&mut self) -> Option<&'de str> {
+        let [b',', b'"', key @ ..] = self.text.as_bytes().get(self.at..)? else {
+            return None;
+        };
+        let len = plain(key);
+        let [b'"', b':', ..] = key.get(len..)? else {
+            return None;
+        };
+        let start = self.at + 2;
+        self.at = start + len + 2;
+        self.text.get(start..start + len)
     }
 
     #[cold]

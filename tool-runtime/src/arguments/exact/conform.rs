@@ -1,6 +1,7 @@
 //! Whether a scalar conforms, quickly: a yes is final, a no only says that somebody has to look closer.
 
 use crate::schema::bounds::{Bound, NumberLimits};
+use crate::schema::name::is_same;
 use crate::schema::shape::{Form, Kind, List, Plain, TextLimits};
 use crate::schema::types::Types;
 
@@ -14,7 +15,7 @@ pub(super) fn text(form: &Form, text: &str) -> bool {
                 text: limits,
                 ..
             } => {
-                values.texts.iter().any(|known| **known == *text)
+                values.texts.iter().any(|known| is_same(known, text))
                     && limits.as_ref().is_none_or(|limits| meets(limits, text))
             }
             Plain {
