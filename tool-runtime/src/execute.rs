@@ -1,6 +1,5 @@
 //! One call from its arrival to its outcome, alone: whatever a tool does, it takes nothing else down.
 
-use std::fmt::Write as _;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as Waking, Poll};
@@ -11,12 +10,13 @@ use tracing::{Instrument as _, Span};
 
 use crate::call::{Handed, ToolCall};
 use crate::context::{CancelOnDrop, CancellationToken, Context};
+use crate::explain;
 use crate::host::Host;
 use crate::isolate;
-use crate::issue::{Code, Issue, echo};
+use crate::issue::Issue;
 use crate::policy::Policy;
 use crate::registered::RegisteredTool;
-use crate::result::{Content, Failure, ToolOutcome, ToolOutput, ToolResult};
+use crate::result::{Failure, ToolOutcome, ToolOutput, ToolResult};
 use crate::tool::{Call, Handled};
 use crate::tools::Tools;
 
@@ -125,7 +125,7 @@ impl<'a> Execution<'a> {
         } = self;
         let mut id = || std::mem::take(id);
         let Some(tool) = tools.tool(name) else {
-            return Poll::Ready(failed(id(), Failure::NotFound, &not_found(name)));
+            return Poll::Ready(failed(id(), Failure::NotFound, &explain::not_found(name)));
         };
         if context.canceller().is_some_and(CancellationToken::is_cancelled) {
             return Poll::Ready(failed_in(tool, id(), Failure::Cancelled));
@@ -268,7 +268,7 @@ fn warn(tools: &Tools, tool: &RegisteredTool, outcome: &mut ToolOutcome, warning
 fn warn_of(tools: &Tools, tool: &RegisteredTool, outcome: &mut ToolOutcome, warnings: Vec<Issue>) {
     report(tool, &warnings);
     if tools.warnings_in_results {
-        append(&mut outcome.result, &warnings);
+        explain::append(&mut outcome.result, &warnings);
     }
     outcome.warnings = warnings;
 }
@@ -294,7 +294,7 @@ pub(crate) fn failed(id: String, failure: Failure, text: &str) -> ToolOutcome {
 
 /// The same, when the function gave no answer of its own.
 fn failed_in(tool: &RegisteredTool, id: String, failure: Failure) -> ToolOutcome {
-    failed(id, failure, &explain_failure(tool, failure))
+    failed(id, failure, &explain::failure(tool.name.as_str(), failure))
 }
 
 fn refused(id: String, tool: &RegisteredTool, issues: Vec<Issue>) -> ToolOutcome {
@@ -302,56 +302,14 @@ fn refused(id: String, tool: &RegisteredTool, issues: Vec<Issue>) -> ToolOutcome
     let (errors, warnings): (Vec<_>, Vec<_>) = issues.into_iter().partition(Issue::is_error);
     let worded = match tool.wording {
         Some(wording) => isolate::call(|| wording(&errors)),
-        None => Ok(explain_errors(tool, &errors, &warnings)),
+        None => Ok(explain::errors(tool.name.as_str(), &errors, &warnings)),
     };
-    let text = worded.unwrap_or_else(|failure| explain_failure(tool, failure));
+    let text = worded.unwrap_or_else(|failure| explain::failure(tool.name.as_str(), failure));
     let mut outcome = failed(id, Failure::InvalidArguments, &text);
     outcome.errors = errors;
     outcome.warnings = warnings;
     outcome
 }
-
-/// Seed 000, F-007: the text is fixed. A name too long for any tool is cut, as all that is echoed.
-pub(crate) fn not_found(name: &str) -> String {
-    format!("Tool '{}' not found", echo(name))
-}
-
-/// What the model reads when the function gave no answer of its own.
-fn explain_failure(tool: &RegisteredTool, failure: Failure) -> String {
-    let name = &tool.name;
-    match failure {
-        Failure::Panicked => format!("the tool `{name}` failed inside; other calls are not affected"),
-        Failure::TimedOut => {
-            format!("the tool `{name}` took too long and was stopped; ask for less, or try again later")
-        }
-        Failure::Cancelled => format!("the call of `{name}` was cancelled before it had an answer"),
-        other => format!("the tool `{name}` gave no answer: {}", other.as_str()),
-    }
-}
-
-/// What the model reads when its arguments were refused: every error, and the names that nothing has, since a name
-/// that is missing may be among them.
-fn explain_errors(tool: &RegisteredTool, errors: &[Issue], warnings: &[Issue]) -> String {
-    let mut text = format!("`{}` was not called, its arguments need correction:", tool.name);
-    let is_unknown = |issue: &&Issue| matches!(issue.code, Code::UnknownParameter | Code::UnknownProperty);
-    list(&mut text, errors.iter().chain(warnings.iter().filter(is_unknown)));
-    text
-}
-
-/// A line for each finding; of very many the first, which say enough to start over.
-fn list<'i>(text: &mut String, issues: impl Iterator<Item = &'i Issue> + Clone) {
-    for issue in issues.clone().take(MOST_LISTED) {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\n- {issue}");
-    }
-    let more = issues.skip(MOST_LISTED).count();
-    if more > 0 {
-        let _ = write!(text, "\n- and {more} more");
-    }
-}
-
-/// More lines than this help no model.
-const MOST_LISTED: usize = 50;
 
 /// Tells the host what was found, without the values: those may be private.
 fn report(tool: &RegisteredTool, issues: &[Issue]) {
@@ -367,19 +325,5 @@ fn report(tool: &RegisteredTool, issues: &[Issue]) {
                 "an argument was changed or ignored"
             );
         }
-    }
-}
-
-/// Tells the model what was changed in its arguments, behind the answer.
-fn append(result: &mut ToolResult, warnings: &[Issue]) {
-    let mut note = String::from("Note on the arguments of this call:");
-    list(&mut note, warnings.iter());
-    match &mut result.content {
-        Content::Text(text) if text.is_empty() => *text = note,
-        Content::Text(text) => {
-            text.push_str("\n\n");
-            text.push_str(&note);
-        }
-        Content::Blocks(blocks) => blocks.push(crate::message::Block::text(note)),
     }
 }

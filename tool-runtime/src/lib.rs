@@ -35,6 +35,7 @@ mod registry_error;
 mod registered;
 mod tools;
 mod isolate;
+mod explain;
 mod execute;
 pub mod layer;
 mod batch;

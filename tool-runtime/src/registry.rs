@@ -17,6 +17,7 @@ use crate::call::{Arguments, ToolCall, ToolCallRequest};
 use crate::context::Context;
 use crate::definition::ToolDefinition;
 use crate::execute::{self, Execution, Request};
+use crate::explain;
 use crate::issue::{Code, Issue};
 use crate::layer::{Answered, BoxError, Stack, ToolService};
 use crate::output::Answer;
@@ -331,7 +332,7 @@ impl ToolRegistry {
         let (Coerced { arguments, issues }, arguments_json) = if let Some(tool) = self.tools.tool(&name) {
             arguments::coerce_to_text(&tool.shape, input.as_input(), self.tools.policy_of(tool, policy))
         } else {
-            let unknown = Issue::error(Code::UnknownTool, "", execute::not_found(&name)).about(&name);
+            let unknown = Issue::error(Code::UnknownTool, "", explain::not_found(&name)).about(&name);
             let arguments = Map::new();
             let issues = vec![unknown];
             (Coerced { arguments, issues }, "{}".to_owned())

@@ -1,0 +1,72 @@
+//! What the model reads about a call that went wrong, and about arguments that were changed.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use crate::issue::{Code, Issue, echo};
+use crate::message::Block;
+use crate::result::{Content, Failure, ToolResult};
+
+/// Seed 000, F-007: the text is fixed. A name too long for any tool is cut, as all that is echoed.
+pub(crate) fn not_found(name: &str) -> String {
+    format!("Tool '{}' not found", echo(name))
+}
+
+/// What the model reads when the function gave no answer of its own.
+pub(crate) fn failure(tool: &str, failure: Failure) -> String {
+    match failure {
+        Failure::Panicked => format!("the tool `{tool}` failed inside; other calls are not affected"),
+        Failure::TimedOut => {
+            format!("the tool `{tool}` took too long and was stopped; ask for less, or try again later")
+        }
+        Failure::Cancelled => format!("the call of `{tool}` was cancelled before it had an answer"),
+        other => format!("the tool `{tool}` gave no answer: {}", other.as_str()),
+    }
+}
+
+/// What the model reads when its arguments were refused: the errors, and the names that nothing has, since a name
+/// that is missing may be among them.
+pub(crate) fn errors(tool: &str, errors: &[Issue], warnings: &[Issue]) -> String {
+    let mut text = format!("`{tool}` was not called, its arguments need correction:");
+    let is_of_all = |error: &&Issue| error.code == Code::NoAlternativeFits;
+    let refused_by_all: HashSet<&str> = errors
+        .iter()
+        .filter(is_of_all)
+        .map(|error| &*error.path)
+        .collect();
+    // What one alternative has against the same value says less, and a model would have to guess which line to follow.
+    let is_told = |error: &&Issue| is_of_all(error) || !refused_by_all.contains(&*error.path);
+    let is_unknown = |issue: &&Issue| matches!(issue.code, Code::UnknownParameter | Code::UnknownProperty);
+    let told = errors.iter().filter(is_told);
+    list(&mut text, told.chain(warnings.iter().filter(is_unknown)));
+    text
+}
+
+/// A line for each finding; of very many the first, which say enough to start over.
+fn list<'i>(text: &mut String, issues: impl Iterator<Item = &'i Issue> + Clone) {
+    for issue in issues.clone().take(MOST_LISTED) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n- {issue}");
+    }
+    let more = issues.skip(MOST_LISTED).count();
+    if more > 0 {
+        let _ = write!(text, "\n- and {more} more");
+    }
+}
+
+/// More lines than this help no model.
+const MOST_LISTED: usize = 50;
+
+/// Tells the model what was changed in its arguments, behind the answer.
+pub(crate) fn append(result: &mut ToolResult, warnings: &[Issue]) {
+    let mut note = String::from("Note on the arguments of this call:");
+    list(&mut note, warnings.iter());
+    match &mut result.content {
+        Content::Text(text) if text.is_empty() => *text = note,
+        Content::Text(text) => {
+            text.push_str("\n\n");
+            text.push_str(&note);
+        }
+        Content::Blocks(blocks) => blocks.push(Block::text(note)),
+    }
+}
