@@ -59,7 +59,7 @@ impl<'s> Coercer<'s> {
                 }
                 let code = Code::EnumCaseNormalized;
                 self.report.warn(at, || wording::changed(code, node, &declared));
-                self.limit(&declared, want, plain, at);
+                self.limit(&declared, node, want, plain, at);
                 return Some(declared);
             }
             Err(refused) => {
@@ -70,7 +70,7 @@ impl<'s> Coercer<'s> {
         if let (Some(code), Some(taken)) = (code, &changed) {
             self.report.warn(at, || wording::changed(code, node, taken));
         }
-        self.limit(changed.as_ref().unwrap_or(node), want, plain, at);
+        self.limit(changed.as_ref().unwrap_or(node), node, want, plain, at);
         changed
     }
 
@@ -113,8 +113,9 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    fn limit(&mut self, node: &Node<'_>, want: Types, plain: &Plain, at: &Path<'_>) {
-        match node {
+    /// Holds what was taken to its limits; a model that broke one is told what it had `sent`.
+    fn limit(&mut self, taken: &Node<'_>, sent: &Node<'_>, want: Types, plain: &Plain, at: &Path<'_>) {
+        match taken {
             Node::Number(number) => {
                 if let Some(limits) = plain
                     .number
@@ -122,7 +123,7 @@ impl<'s> Coercer<'s> {
                     .filter(|limits| !limits::number_fits(limits, &number.text))
                 {
                     self.report.refuse(at, || {
-                        wording::violated(node, format_args!("{want}{}", wording::Range(limits)))
+                        wording::violated(sent, format_args!("{want}{}", wording::Range(limits)))
                     });
                 }
             }
@@ -132,7 +133,7 @@ impl<'s> Coercer<'s> {
                     .as_ref()
                     .and_then(|limits| limits::of_text(limits, text))
                 {
-                    self.report.refuse(at, || wording::violated(node, limit));
+                    self.report.refuse(at, || wording::violated(sent, limit));
                 }
             }
             _ => {}
