@@ -193,22 +193,24 @@ fn held(registry: &ToolRegistry, text: &str, policy: Policy) -> ToolCallRequest 
 }
 
 /// A machine that stood still once does not do so three times in a row.
-fn in_time(read: impl Fn() -> ToolCallRequest) -> ToolCallRequest {
+fn in_time(call: &ToolCall, read: impl Fn(ToolCall) -> ToolCallRequest) -> ToolCallRequest {
     let mut slowest = Duration::ZERO;
     for _ in 0..3 {
+        let call = call.clone();
         let began = Instant::now();
-        let request = read();
-        slowest = slowest.max(began.elapsed());
-        if began.elapsed() < LONGEST {
+        let request = read(call);
+        let took = began.elapsed();
+        if took < LONGEST {
             return request;
         }
+        slowest = slowest.max(took);
     }
     panic!("three times too slow, up to {slowest:?}")
 }
 
 fn read(registry: &ToolRegistry, name: &str, input: RawArguments, policy: Policy) -> ToolCallRequest {
     let call = ToolCall::new("id", name, input).with_policy(policy);
-    let request = in_time(|| registry.request(call.clone()));
+    let request = in_time(&call, |call| registry.request(call));
     for issue in request.warnings.iter().chain(&request.errors) {
         let shown = issue.to_string();
         assert!(!shown.contains(char::is_control), "more than a line: {shown:?}");

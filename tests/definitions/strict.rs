@@ -314,6 +314,10 @@ fn unions_of_types_and_fixed_values() {
         ] }),
     );
     assert_eq!(
+        property(json!({ "type": "number", "const": 1, "enum": [0.5, 1.0, 1.5] })),
+        json!({ "anyOf": [{ "type": "number", "const": 1, "enum": [1.0] }, { "type": "null" }] }),
+    );
+    assert_eq!(
         property(json!({ "const": "a" })),
         json!({ "anyOf": [{ "type": "string", "const": "a" }, { "type": "null" }] }),
     );

@@ -1,11 +1,14 @@
 //! Arguments that are given away: what conforms is moved out of them, what is refused is told as of borrowed ones.
 
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use tool_runtime::result::Failure;
 use tool_runtime::schemars::JsonSchema;
-use tool_runtime::{State, ToolCall, ToolDefinition, ToolRegistry, tool};
+use tool_runtime::{RawArguments, State, ToolCall, ToolDefinition, ToolOutcome, ToolRegistry, tool};
+use tower::limit::ConcurrencyLimitLayer;
 
 /// Where texts lie that tools were given.
 #[derive(Default)]
@@ -32,6 +35,7 @@ impl TryFrom<String> for Picky {
     fn try_from(text: String) -> Result<Self, Self::Error> {
         match &*text {
             "worst" => Err("anything but the worst, please"),
+            "panic" => panic!("as it was told to"),
             _ => Ok(Self(text)),
         }
     }
@@ -93,22 +97,75 @@ async fn what_is_lent_stays_as_it_is() {
     assert_eq!(sent, arguments());
 }
 
-#[tokio::test]
-async fn a_refusal_is_told_as_of_lent_arguments() {
-    let registry = registry();
-    let refused = [
+/// Arguments that are refused, or changed, or have more in them than is known.
+fn troublesome() -> [Value; 6] {
+    [
         json!({ "first": "a text", "picky": "worst", "second": "two words" }),
         json!({ "first": "a text", "picky": "worst", "second": 2 }),
         json!({ "first": 1, "picky": "worst" }),
         json!({ "first": "a text", "second": "two words" }),
-        json!({ "first": "a text", "picky": "best", "second": "two words", "third": true }),
-    ];
-    for sent in refused {
-        let lent = registry.execute_tool("id", "take", &sent).await;
-        let given = registry.execute_tool("id", "take", sent.clone()).await;
-        assert_eq!(given, lent, "{sent}");
-        assert_eq!(given.is_error, sent.get("third").is_none(), "{sent}: {given:?}");
+        json!({ "first": 1, "picky": "best" }),
+        json!({ "first": "a text", "picky": "best", "third": true }),
+    ]
+}
+
+/// Everything but the time that it took.
+fn told(outcome: ToolOutcome) -> impl PartialEq + Debug {
+    let ToolOutcome {
+        result,
+        warnings,
+        errors,
+        failure,
+        ..
+    } = outcome;
+    (result, warnings, errors, failure)
+}
+
+#[tokio::test]
+async fn it_is_told_alike_however_arguments_come() {
+    let plain = registry().with_warnings_in_results(true);
+    let layered = plain.clone().layer(ConcurrencyLimitLayer::new(1));
+    for sent in troublesome() {
+        let call = |input: RawArguments| ToolCall::new("id", "take", input);
+        let from_text = plain.call(call(sent.to_string().into())).await;
+        assert_eq!(
+            from_text.errors.is_empty(),
+            !from_text.result.is_error,
+            "{from_text:?}"
+        );
+        let lent = plain.execute_tool("id", "take", &sent).await;
+        assert_eq!(lent, from_text.result, "{sent}");
+        let expected = told(from_text);
+        assert_eq!(told(plain.call(call(sent.clone().into())).await), expected);
+        assert_eq!(told(layered.call(call(sent.clone().into())).await), expected);
+        for outcome in plain
+            .execute_all([(); 2].map(|()| call(sent.clone().into())))
+            .await
+        {
+            assert_eq!(told(outcome), expected);
+        }
     }
+}
+
+#[tokio::test]
+async fn a_type_that_panics_leaves_no_errors_among_the_warnings() {
+    let call = ToolCall::new("id", "take", json!({ "picky": "panic", "second": 2 }));
+    let outcome = registry().with_warnings_in_results(true).call(call).await;
+    assert_eq!(outcome.failure, Some(Failure::Panicked));
+    assert_eq!((outcome.warnings, outcome.errors), (vec![], vec![]));
+    let text = "the tool `take` failed inside; other calls are not affected";
+    assert_eq!(outcome.result.text(), Some(text));
+}
+
+#[tokio::test]
+async fn what_is_far_too_deep_is_refused_and_no_danger_to_layers() {
+    let layered = registry().layer(ConcurrencyLimitLayer::new(1));
+    let deep = (0..100_000).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
+    let sent = RawArguments::Value(Map::from_iter([("first".to_owned(), deep)]).into());
+    let expected = registry().execute_tool("id", "take", &sent).await;
+    assert!(expected.is_error);
+    assert_eq!(layered.execute_tool("id", "take", &sent).await, expected);
+    assert_eq!(layered.execute_tool("id", "take", sent.clone()).await, expected);
 }
 
 #[tokio::test]

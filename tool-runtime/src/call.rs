@@ -93,7 +93,7 @@ impl<'de> Deserialize<'de> for ToolCall {
 /// assert_eq!(RawArguments::from(b"{}".as_slice()), RawArguments::Text("{}".to_owned()));
 /// assert_eq!(RawArguments::from(vec![0xFF]), RawArguments::Bytes(vec![0xFF])); // no UTF-8: refused when it is read
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RawArguments {
     /// JSON text, if all is well. The best form: number text survives exactly.
@@ -138,7 +138,7 @@ impl Handed<'_> {
         }
     }
 
-    /// Frees what was given: a function may run for long. It must not be deeper than [`depth::MOST`].
+    /// Frees a value that was given, since a function may run for long. It must not be deeper than [`depth::MOST`].
     #[inline]
     pub(crate) fn discard(&mut self) {
         if let Self::Given(value) = self {
@@ -202,7 +202,7 @@ impl Arguments<'_> {
     pub(crate) fn into_raw(self) -> RawArguments {
         match self.0 {
             Kept::Borrowed(Input::Text(text)) => text.into(),
-            Kept::Borrowed(Input::Value(value)) => RawArguments::Value(value.clone()),
+            Kept::Borrowed(Input::Value(value)) => RawArguments::Value(depth::copy(value)),
             Kept::Borrowed(Input::Bytes(bytes)) => bytes.into(),
             Kept::Owned(raw) => raw,
         }
@@ -243,6 +243,17 @@ impl Serialize for RawArguments {
             Self::Text(text) => text.serialize(serializer),
             Self::Value(value) => value.serialize(serializer),
             Self::Bytes(bytes) => String::from_utf8_lossy(bytes).serialize(serializer),
+        }
+    }
+}
+
+/// A value that is nested too deep for any tool is copied only so far that the copy is, too.
+impl Clone for RawArguments {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Text(text) => Self::Text(text.clone()),
+            Self::Value(value) => Self::Value(depth::copy(value)),
+            Self::Bytes(bytes) => Self::Bytes(bytes.clone()),
         }
     }
 }

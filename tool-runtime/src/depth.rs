@@ -39,6 +39,28 @@ pub(crate) fn dismantle(value: Value) {
     }
 }
 
+/// A copy. Copying recurses, too: of a value that is too deep, only as much comes along as shows that it is.
+pub(crate) fn copy(value: &Value) -> Value {
+    if is_too_deep(value) {
+        copy_to(MOST + 1, value)
+    } else {
+        value.clone()
+    }
+}
+
+fn copy_to(levels: usize, value: &Value) -> Value {
+    let below = |part: &Value| copy_to(levels - 1, part);
+    match value {
+        Value::Array(_) | Value::Object(_) if levels == 0 => Value::Null,
+        Value::Array(items) => items.iter().map(below).collect(),
+        Value::Object(entries) => entries
+            .iter()
+            .map(|(key, entry)| (key.clone(), below(entry)))
+            .collect(),
+        scalar => scalar.clone(),
+    }
+}
+
 fn nests(value: &Value) -> bool {
     matches!(value, Value::Array(_) | Value::Object(_))
 }
@@ -47,7 +69,7 @@ fn nests(value: &Value) -> bool {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{MOST, dismantle, is_too_deep};
+    use super::{MOST, copy, dismantle, is_too_deep};
 
     fn nested(levels: usize) -> Value {
         (0..levels).fold(Value::Null, |inner, level| match level % 2 {
@@ -60,6 +82,15 @@ mod tests {
     fn the_limit_is_exact() {
         assert!(!is_too_deep(&nested(MOST)));
         assert!(is_too_deep(&nested(MOST + 1)));
+    }
+
+    #[test]
+    fn a_copy_is_the_same_or_too_deep_as_well() {
+        assert_eq!(copy(&nested(MOST)), nested(MOST));
+        assert!(is_too_deep(&copy(&nested(MOST + 1))));
+        let deep = (0..200_000).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
+        assert!(is_too_deep(&copy(&deep)));
+        dismantle(deep);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub trait Params: Send + Sync + 'static {
     /// What there is to say about each, for the definition and for the checks at registration.
     fn specs(&self) -> Vec<ParamSpec>;
 
-    /// Reads each value that was sent; absent ones take their default. Every value that its type
+    /// Reads each value that was sent, but for texts that [`move_texts`](Self::move_texts) moves; absent ones take their default. Every value that its type
     /// refuses is told with the name of its parameter, and then there are no values.
     fn pick<'de, From: Lookup<'de>>(
         &self,
@@ -29,7 +29,8 @@ pub trait Params: Send + Sync + 'static {
         refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
     ) -> Option<Self::Values>;
 
-    /// Moves texts that were given into their places, now that nothing can be refused any more.
+    /// Moves texts that were given into their places, where [`pick`](Self::pick) has left empty ones: now nothing can be
+    /// refused any more.
     fn move_texts(values: &mut Self::Values, give: &mut dyn FnMut(usize, &mut String));
 }
 

@@ -365,3 +365,31 @@ impl Service<ToolCall> for ToolRegistry {
         Box::pin(async move { Ok(ToolRegistry::call(&registry, call).await) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::ToolRegistry;
+    use crate::call::{RawArguments, ToolCall};
+    use crate::definition::ToolDefinition;
+    use crate::execute::{Request, run};
+
+    #[test]
+    fn given_arguments_are_freed_before_the_function_runs() {
+        let schema = json!({ "type": "object", "properties": { "text": { "type": "string" } } });
+        let definition = ToolDefinition::new("wait", "Wait.", schema);
+        let mut registry = ToolRegistry::new();
+        let wait = async |_, _| std::future::pending::<String>().await;
+        registry.register_dynamic(definition, wait).unwrap();
+        for sent in [json!({ "text": "as wanted" }), json!({ "text": 5 })] {
+            let mut call = ToolCall::new("id", "wait", sent);
+            {
+                let mut running = std::pin::pin!(run(&registry.tools, Request::of(&mut call)));
+                let mut waking = std::task::Context::from_waker(std::task::Waker::noop());
+                assert!(running.as_mut().poll(&mut waking).is_pending());
+            }
+            assert_eq!(call.input, RawArguments::Value(Value::Null));
+        }
+    }
+}

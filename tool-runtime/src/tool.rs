@@ -213,6 +213,7 @@ impl Call<'_> {
         if self.issues.iter().any(Issue::is_error) {
             return Handled::Refused;
         }
+        self.input.discard();
         let future = handler(Value::Object(coerced.arguments), self.host.context());
         self.start(Box::new(async move { future.await.answer() }))
     }

@@ -5,12 +5,13 @@ use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{Deserializer, Error, Visitor};
 use serde_json::Value;
 
-use super::conformed::{Conformed, Given};
+use super::conformed::{Conformed, ConformedValue};
 use super::feed::{RAW, visit_raw};
 use super::node::Node;
 use super::refusal::Refusal;
 
-/// A value, borrowed from the arguments.
+/// A value among the arguments, which it leaves where they are. (A text that was given is moved in the end, see
+/// [`Params::move_texts`](crate::params::Params::move_texts).)
 #[derive(Debug)]
 pub(crate) enum Member<'a> {
     Null,
@@ -50,8 +51,8 @@ macro_rules! hand_on {
         $(fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, Refusal> {
             match self {
                 Member::Json(json) => conformed_text!(json, $method($($argument,)* visitor)),
-                Member::Value(value) => conformed!(Given(value), $method($($argument,)* visitor)),
-                Member::Given(value) => conformed!(Given(value), $method($($argument,)* visitor)),
+                Member::Value(value) => conformed!(ConformedValue(value), $method($($argument,)* visitor)),
+                Member::Given(value) => conformed!(ConformedValue(value), $method($($argument,)* visitor)),
                 Member::Tree(node) => node.$method($($argument,)* visitor),
                 scalar => scalar.give(visitor),
             }
@@ -105,7 +106,7 @@ impl Member<'_> {
     }
 }
 
-/// By reference: a copy would be written and read again for each parameter.
+/// By reference, so that nothing is moved for each parameter.
 impl<'de> Deserializer<'de> for &'de Member<'_> {
     type Error = Refusal;
 
@@ -124,8 +125,8 @@ impl<'de> Deserializer<'de> for &'de Member<'_> {
             Member::Unsigned(value) => visitor.visit_i128((*value).into()),
             Member::Signed(value) => visitor.visit_i128((*value).into()),
             Member::Json(json) => conformed_text!(json, deserialize_i128(visitor)),
-            Member::Value(value) => conformed!(Given(value), deserialize_i128(visitor)),
-            Member::Given(value) => conformed!(Given(value), deserialize_i128(visitor)),
+            Member::Value(value) => conformed!(ConformedValue(value), deserialize_i128(visitor)),
+            Member::Given(value) => conformed!(ConformedValue(value), deserialize_i128(visitor)),
             Member::Tree(node) => node.deserialize_i128(visitor),
             scalar => scalar.give(visitor),
         }
@@ -135,8 +136,8 @@ impl<'de> Deserializer<'de> for &'de Member<'_> {
         match self {
             Member::Unsigned(value) => visitor.visit_u128((*value).into()),
             Member::Json(json) => conformed_text!(json, deserialize_u128(visitor)),
-            Member::Value(value) => conformed!(Given(value), deserialize_u128(visitor)),
-            Member::Given(value) => conformed!(Given(value), deserialize_u128(visitor)),
+            Member::Value(value) => conformed!(ConformedValue(value), deserialize_u128(visitor)),
+            Member::Given(value) => conformed!(ConformedValue(value), deserialize_u128(visitor)),
             Member::Tree(node) => node.deserialize_u128(visitor),
             scalar => scalar.give(visitor),
         }
@@ -145,8 +146,8 @@ impl<'de> Deserializer<'de> for &'de Member<'_> {
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
         match self {
             Member::Json(json) => conformed_text!(json, deserialize_f32(visitor)),
-            Member::Value(value) => conformed!(Given(value), deserialize_f32(visitor)),
-            Member::Given(value) => conformed!(Given(value), deserialize_f32(visitor)),
+            Member::Value(value) => conformed!(ConformedValue(value), deserialize_f32(visitor)),
+            Member::Given(value) => conformed!(ConformedValue(value), deserialize_f32(visitor)),
             Member::Tree(node) => node.deserialize_f32(visitor),
             scalar => scalar.give(visitor),
         }
@@ -172,10 +173,10 @@ impl<'de> Deserializer<'de> for &'de Member<'_> {
                 conformed_text!(json, deserialize_newtype_struct(name, visitor))
             }
             Member::Value(value) if name == RAW => {
-                conformed!(Given(value), deserialize_newtype_struct(name, visitor))
+                conformed!(ConformedValue(value), deserialize_newtype_struct(name, visitor))
             }
             Member::Given(value) if name == RAW => {
-                conformed!(Given(value), deserialize_newtype_struct(name, visitor))
+                conformed!(ConformedValue(value), deserialize_newtype_struct(name, visitor))
             }
             Member::Tree(node) if name == RAW => node.deserialize_newtype_struct(name, visitor),
             scalar if name == RAW => visit_raw(&scalar.node(), visitor),
@@ -192,8 +193,12 @@ impl<'de> Deserializer<'de> for &'de Member<'_> {
         match self {
             Member::Text(text) => visitor.visit_enum(BorrowedStrDeserializer::<Refusal>::new(text)),
             Member::Json(json) => conformed_text!(json, deserialize_enum(name, variants, visitor)),
-            Member::Value(value) => conformed!(Given(value), deserialize_enum(name, variants, visitor)),
-            Member::Given(value) => conformed!(Given(value), deserialize_enum(name, variants, visitor)),
+            Member::Value(value) => {
+                conformed!(ConformedValue(value), deserialize_enum(name, variants, visitor))
+            }
+            Member::Given(value) => {
+                conformed!(ConformedValue(value), deserialize_enum(name, variants, visitor))
+            }
             Member::Tree(node) => node.deserialize_enum(name, variants, visitor),
             _ => Err(unheard()),
         }
@@ -203,8 +208,8 @@ impl<'de> Deserializer<'de> for &'de Member<'_> {
         match self {
             Member::Text(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
             Member::Json(json) => conformed_text!(json, deserialize_bytes(visitor)),
-            Member::Value(value) => conformed!(Given(value), deserialize_bytes(visitor)),
-            Member::Given(value) => conformed!(Given(value), deserialize_bytes(visitor)),
+            Member::Value(value) => conformed!(ConformedValue(value), deserialize_bytes(visitor)),
+            Member::Given(value) => conformed!(ConformedValue(value), deserialize_bytes(visitor)),
             Member::Tree(node) => node.deserialize_bytes(visitor),
             scalar => scalar.give(visitor),
         }

@@ -42,7 +42,8 @@ use node::{Members, Node};
 use refusal::Refusal;
 use report::Path;
 
-/// Reads the arguments of a typed tool; `None` when an issue is an error. There are none before.
+/// Reads the arguments of a typed tool; `None` when one of the issues is an error. What was found replaces `issues`,
+/// once all is read.
 #[inline]
 pub(crate) fn read<P: Params>(
     params: &P,
@@ -66,6 +67,7 @@ pub(crate) fn read<P: Params>(
     {
         P::move_texts(&mut values, &mut |parameter, text| {
             if let Some(given) = members.given_text(shape.place_of(parameter)) {
+                debug_assert!(text.is_empty(), "read, and left where it was");
                 std::mem::swap(text, given);
             }
         });
@@ -84,9 +86,14 @@ fn read_coerced<P: Params>(
     host: &Host<'_>,
     issues: &mut Vec<Issue>,
 ) -> Option<P::Values> {
-    let fitted = fit(shape, input, policy, false);
-    *issues = fitted.issues;
-    let object = fitted.object?;
+    let Fitted {
+        object,
+        issues: mut found,
+    } = fit(shape, input, policy, false);
+    let Some(object) = object else {
+        *issues = found;
+        return None;
+    };
     // The types are asked even when the schema has said no: the model learns all its mistakes at once.
     let mut refused = Vec::new();
     let mut members = exact::Members::default();
@@ -101,7 +108,9 @@ fn read_coerced<P: Params>(
             refused.push(invalid(shape, &object, name, &refusal));
         },
     );
-    add(issues, refused, shape);
+    add(&mut found, refused, shape);
+    // Not before the types are done: one that panics leaves nothing that could be taken for warnings.
+    *issues = found;
     values.filter(|_| !issues.iter().any(Issue::is_error))
 }
 

@@ -89,7 +89,7 @@ pub(super) fn values(keywords: &Map<String, Value>) -> Option<(Values, Types)> {
         (None, None) => return None,
         (Some(listed), None) => listed.iter().collect(),
         (None, Some(only)) => vec![only],
-        (Some(listed), Some(only)) => listed.iter().filter(|value| *value == only).collect(),
+        (Some(listed), Some(only)) => listed.iter().filter(|value| is_same(value, only)).collect(),
     };
     let types = allowed.iter().fold(Types::NONE, |types, value| types | of(value));
     let mut values = Values {
@@ -104,6 +104,24 @@ pub(super) fn values(keywords: &Map<String, Value>) -> Option<(Values, Types)> {
         }
     }
     Some((values, types))
+}
+
+/// Whether two values are the same to JSON Schema: numbers by value, `1.0` is `1`.
+pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => {
+            one == other || Decimal::parse(&one.to_string()) == Decimal::parse(&other.to_string())
+        }
+        (Value::Array(ones), Value::Array(others)) => {
+            ones.len() == others.len() && ones.iter().zip(others).all(|(one, other)| is_same(one, other))
+        }
+        (Value::Object(ones), Value::Object(others)) => {
+            let is_in_others =
+                |(key, one): (&String, &Value)| others.get(key).is_some_and(|other| is_same(one, other));
+            ones.len() == others.len() && ones.iter().all(is_in_others)
+        }
+        _ => one == other,
+    }
 }
 
 /// The type of a value of a schema.

@@ -12,7 +12,7 @@ pub(crate) mod bounds;
 pub(crate) mod name;
 pub(crate) mod shape;
 mod formats;
-mod limits;
+pub(crate) mod limits;
 mod reference;
 mod check;
 mod uri;

@@ -1,7 +1,7 @@
 //! The names of properties, as they are compared with keys: exactly and quickly, or in any spelling.
 
-/// Whether two names are the same. Most are so short that calling the system's comparison would take longer: their
-/// beginnings and their ends, which may overlap, are all of them.
+/// Whether two names, or two other short texts, are the same. Most are so short that calling the system's comparison
+/// would take longer: the beginnings and the ends of those of 4 to 16 bytes, which may overlap, are all of them.
 #[inline]
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
     fn ends<const N: usize>(one: &[u8], other: &[u8]) -> bool {

@@ -24,7 +24,7 @@ use super::feed::{self, RAW, fits_single};
 use parts::{Parts, Variant};
 pub(super) use text::Conformed;
 use text::{NotTaken, Taken};
-pub(super) use value::Given;
+pub(super) use value::ConformedValue;
 
 impl<'de> Conformed<'de> {
     fn visit_string<V: Visitor<'de>>(&mut self, visitor: V) -> Taken<V::Value> {

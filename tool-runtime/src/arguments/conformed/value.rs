@@ -14,7 +14,7 @@ use crate::arguments::node::Node;
 
 /// A value, borrowed from the arguments.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::arguments) struct Given<'de>(pub(in crate::arguments) &'de Value);
+pub(in crate::arguments) struct ConformedValue<'de>(pub(in crate::arguments) &'de Value);
 
 fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Taken<V::Value> {
     if let Some(value) = number.as_u64() {
@@ -29,7 +29,7 @@ fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Taken<V::V
     }
 }
 
-impl<'de> Given<'de> {
+impl<'de> ConformedValue<'de> {
     /// Where an integer is wanted, `3.0` is one.
     fn visit_integer<V: Visitor<'de>, T: FromStr>(
         self,
@@ -46,7 +46,7 @@ impl<'de> Given<'de> {
     }
 }
 
-impl<'de> Deserializer<'de> for Given<'de> {
+impl<'de> Deserializer<'de> for ConformedValue<'de> {
     type Error = NotTaken;
 
     #[inline]
@@ -160,7 +160,7 @@ impl<'de> SeqAccess<'de> for Items<'de> {
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Taken<Option<T::Value>> {
         self.0
             .next()
-            .map(|item| seed.deserialize(Given(item)))
+            .map(|item| seed.deserialize(ConformedValue(item)))
             .transpose()
     }
 
@@ -189,7 +189,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Taken<T::Value> {
-        seed.deserialize(Given(self.value.take().ok_or(NotTaken)?))
+        seed.deserialize(ConformedValue(self.value.take().ok_or(NotTaken)?))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -205,16 +205,16 @@ struct Variant<'de> {
 
 impl<'de> EnumAccess<'de> for Variant<'de> {
     type Error = NotTaken;
-    type Variant = Given<'de>;
+    type Variant = ConformedValue<'de>;
 
-    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Taken<(T::Value, Given<'de>)> {
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Taken<(T::Value, ConformedValue<'de>)> {
         let variant = seed.deserialize(BorrowedStrDeserializer::<NotTaken>::new(self.name))?;
-        Ok((variant, Given(self.content)))
+        Ok((variant, ConformedValue(self.content)))
     }
 }
 
 /// The content of a variant.
-impl<'de> VariantAccess<'de> for Given<'de> {
+impl<'de> VariantAccess<'de> for ConformedValue<'de> {
     type Error = NotTaken;
 
     fn unit_variant(self) -> Taken<()> {
