@@ -11,7 +11,7 @@ use serde_json::Value;
 use tool_builtins::todo::{TodoStore, todo_write};
 use tool_runtime::{State, ToolRegistry};
 
-const ROUNDS: usize = 41;
+const ROUNDS: usize = 205;
 
 pub fn run() {
     correct();

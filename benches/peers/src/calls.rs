@@ -5,7 +5,7 @@ use peers::row::Row;
 use peers::rows;
 use peers::{floors, ours};
 
-const ROUNDS: usize = 41;
+const ROUNDS: usize = 205;
 
 /// Where the floor that a registry is held to stands among the rows.
 const FLOOR: usize = 1;
