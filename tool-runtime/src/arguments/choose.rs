@@ -219,10 +219,8 @@ impl<'s> Coercer<'s> {
             .map(|(_, trial)| *trial);
         let first = equal.next().unwrap_or(*first);
         let rest: Vec<Trial> = equal.collect();
-        if rest.is_empty() {
-            return Choice::Fits(first);
-        }
-        if self.all_lead_to_one(node, first, &rest, at, around) {
+        let is_one_way = rest.is_empty() || self.all_lead_to_one(node, first, &rest, at, around);
+        if is_one_way && self.lasts(node, first, among, at, around) {
             Choice::Fits(first)
         } else {
             Choice::Several
@@ -245,6 +243,35 @@ impl<'s> Coercer<'s> {
             .all(|other| self.reading(node, *other, at, around) == reading);
         self.keeps_unknown = keeps;
         same
+    }
+
+    /// Whether what a way makes of a value would be read as that again. Not asked of the unions inside: that would double
+    /// with each level.
+    fn lasts(
+        &mut self,
+        node: &Node<'_>,
+        way: Trial,
+        among: Among<'_>,
+        at: &Path<'_>,
+        around: Around,
+    ) -> bool {
+        if self.lasting {
+            return true;
+        }
+        let keeps = std::mem::replace(&mut self.keeps_unknown, true);
+        let lasts = self.reading(node, way, at, around).is_none_or(|taken| {
+            self.lasting = true;
+            let lasts = self.apart(|this| match this.weigh(&taken, among, at, around) {
+                Choice::Fits(way) => this
+                    .reading(&taken, way, at, around)
+                    .is_none_or(|again| again == taken),
+                Choice::Several | Choice::None(_) => false,
+            });
+            self.lasting = false;
+            lasts
+        });
+        self.keeps_unknown = keeps;
+        lasts
     }
 
     /// The first two that JSON Schema takes the value for: a second one breaks its `oneOf`, where leniently the first

@@ -33,6 +33,8 @@ pub(crate) struct Coercer<'s> {
     pub(super) steps: usize,
     /// Whether the parts of a conjunction are being asked if they agree.
     agreeing: bool,
+    /// Whether what a union made of a value is being read again.
+    pub(super) lasting: bool,
 }
 
 /// More steps than honest arguments need: with [`depth::MOST`] levels between, they take less than 2 MiB of stack.
@@ -55,6 +57,7 @@ impl<'s> Coercer<'s> {
             most_work: size.saturating_mul(WORK_PER_VALUE).saturating_add(MOST_WORK),
             steps: 0,
             agreeing: false,
+            lasting: false,
         }
     }
 

@@ -369,3 +369,20 @@ fn unions_in_unions_take_linear_time() {
     );
     assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
 }
+
+/// Of `{"n": "1", …}` the first alternative alone can be made; of what it makes, the second with less ado.
+#[test]
+fn a_reading_that_would_not_last_is_none() {
+    let closed = json!({ "properties": { "n": { "type": "integer" } }, "additionalProperties": false });
+    let numbers = json!({ "type": "object", "allOf": [closed, closed] });
+    let flags = json!({ "type": "object", "additionalProperties": { "enum": [true, "red", 2.5] } });
+    let either = json!({ "anyOf": [numbers, flags] });
+    let codes = |sent| lenient(&either, sent).1;
+    assert_eq!(codes(r#"{ "n": "1", "b": 1, "c": 1 }"#), ["!ambiguous_value "]);
+    let flags = ["/n", "/b", "/c"].map(|place| format!("number_coerced_to_boolean {place}"));
+    assert_eq!(codes(r#"{ "n": 1, "b": 1, "c": 1 }"#), flags);
+    assert_eq!(
+        codes(r#"{ "n": "1" }"#),
+        ["string_literal_converted_to_integer /n"]
+    );
+}

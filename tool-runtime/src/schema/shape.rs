@@ -227,7 +227,7 @@ pub(crate) struct Property {
     pub(crate) name: Box<str>,
     /// The name and the colon behind it, as JSON mostly has them: `"name":`.
     pub(crate) written: Written,
-    /// The name without case, `_` and `-` (see [`fold`]).
+    /// The name without case, `_` and `-` (see [`fold`](super::name::fold)).
     pub(crate) folded: Box<str>,
     pub(crate) form: FormId,
     pub(crate) required: bool,
