@@ -368,22 +368,33 @@ impl Service<ToolCall> for ToolRegistry {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+
     use serde_json::{Value, json};
 
     use super::ToolRegistry;
     use crate::call::{RawArguments, ToolCall};
+    use crate::declaration::Declaration;
     use crate::definition::ToolDefinition;
     use crate::execute::{Request, run};
+    use crate::param::Param;
+    use crate::tool::DeclaredTool;
 
     #[test]
     fn given_arguments_are_freed_before_the_function_runs() {
         let schema = json!({ "type": "object", "properties": { "text": { "type": "string" } } });
         let definition = ToolDefinition::new("wait", "Wait.", schema);
+        let text = Param::<String>::new("text", "A text.");
+        let typed = DeclaredTool::function(Declaration::new("wait_typed", "Wait."), (text,), |_| pending());
         let mut registry = ToolRegistry::new();
-        let wait = async |_, _| std::future::pending::<String>().await;
-        registry.register_dynamic(definition, wait).unwrap();
-        for sent in [json!({ "text": "as wanted" }), json!({ "text": 5 })] {
-            let mut call = ToolCall::new("id", "wait", sent);
+        registry
+            .register_dynamic(definition, async |_, _| pending::<String>().await)
+            .unwrap()
+            .register_all(vec![typed])
+            .unwrap();
+        let all = [json!({ "text": "as wanted" }), json!({ "text": 5 })];
+        for (name, sent) in all.iter().flat_map(|sent| [("wait", sent), ("wait_typed", sent)]) {
+            let mut call = ToolCall::new("id", name, sent.clone());
             {
                 let mut running = std::pin::pin!(run(&registry.tools, Request::of(&mut call)));
                 let mut waking = std::task::Context::from_waker(std::task::Waker::noop());
