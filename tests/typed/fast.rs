@@ -49,13 +49,7 @@ fn what_the_fast_path_takes_the_tree_makes_the_same_of() {
             differences.extend(in_all_ways(&probe, text, seen));
         }
     }
-    let shown = &differences[..differences.len().min(20)];
-    assert!(
-        differences.is_empty(),
-        "{}:\n{}",
-        differences.len(),
-        shown.join("\n")
-    );
+    none(&differences);
     let slow: Vec<_> = seen
         .iter()
         .filter(|(name, seen)| seen.fast == 0 && !OFTEN_SLOW.contains(name))
@@ -85,13 +79,7 @@ fn the_same_of_random_types() {
             differences.extend(found.into_iter().map(|found| format!("{found}\n   of {form:?}")));
         }
     }
-    let shown = &differences[..differences.len().min(20)];
-    assert!(
-        differences.is_empty(),
-        "{}:\n{}",
-        differences.len(),
-        shown.join("\n")
-    );
+    none(&differences);
     assert!(
         seen.fast * 3 > seen.silent && seen.told * 10 > seen.silent,
         "{seen:?}"
@@ -111,13 +99,7 @@ fn the_same_of_types_that_swallow_refusals() {
             differences.extend(in_all_ways(&probe, text, &mut seen));
         }
     }
-    let shown = &differences[..differences.len().min(20)];
-    assert!(
-        differences.is_empty(),
-        "{}:\n{}",
-        differences.len(),
-        shown.join("\n")
-    );
+    none(&differences);
     assert!(seen.fast * 4 > seen.silent, "{seen:?}");
 }
 
@@ -199,4 +181,16 @@ fn difference(probe: &Probe, input: &RawArguments, policy: Policy, fast: &Read) 
             probe.name
         )
     })
+}
+
+/// Shows the first of many.
+#[track_caller]
+fn none(differences: &[String]) {
+    let shown = &differences[..differences.len().min(20)];
+    assert!(
+        differences.is_empty(),
+        "{}:\n{}",
+        differences.len(),
+        shown.join("\n")
+    );
 }
