@@ -106,12 +106,15 @@ pub fn repair_with(text: &str, limits: Limits) -> Repaired<'_> {
     let (sent, rest) = text.split_at(deviation.at);
     let sent_kept = (sent.len() <= limits.sent).then_some(sent);
     match settle(rest, sent_kept, &deviation, limits, true) {
-        Ok(mended) => Repaired {
-            text: Cow::Owned([sent, &mended.text].concat()),
-            status: Status::Repaired,
-            fixes: mended.fixes,
-            reason: None,
-        },
+        Ok(Mended { mut text, fixes }) => {
+            text.insert_str(0, sent); // a byte or two, as a rule: moved, not copied to another place
+            Repaired {
+                text: Cow::Owned(text),
+                status: Status::Repaired,
+                fixes,
+                reason: None,
+            }
+        }
         Err(Unmended::Truncated(reason)) => unchanged(Status::Truncated, Some(reason)),
         Err(Unmended::Refused(reason)) => unchanged(Status::Refused, Some(reason)),
     }
