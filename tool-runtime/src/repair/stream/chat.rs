@@ -4,13 +4,12 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use super::super::repairer::Status;
-use super::call::{Call, Outcome, Position};
-use super::chat_event::{Delta, Located, written};
+use super::call::Call;
+use super::chat_call::Entry;
+use super::chat_event::{Delta, Located};
 use super::desk::Desk;
 use super::dialect::is_cut_off;
-use super::escapes;
-use super::payload::{Edit, Payload, line_end};
+use super::payload::{Edit, Payload};
 use super::piece::Piece;
 use crate::sse::Event;
 
@@ -22,20 +21,6 @@ pub(super) struct Chat {
     /// A call ended that was not complete. One behind it that is only told by its name or id may be its continuation,
     /// in a stream that says them anew with every piece.
     doubtful: bool,
-}
-
-#[derive(Debug)]
-struct Entry {
-    choice: String,
-    /// The `index` that its last piece had.
-    index: Option<String>,
-    /// It is a `function_call`, as streams had it before there were `tool_calls`.
-    legacy: bool,
-    /// Its pieces are told by their id, so that what is sent for it must have one.
-    by_id: bool,
-    /// It has no `index`, or one that another call had before.
-    unsure: bool,
-    call: Call,
 }
 
 impl Chat {
@@ -104,7 +89,7 @@ impl Chat {
     pub(super) fn give_up(&mut self, reason: &str, desk: &mut Desk<'_>) {
         for mut entry in std::mem::take(&mut self.calls) {
             let rest = entry.call.give_up(reason.to_owned(), desk.ledger);
-            entry.send_rest(&rest, desk);
+            entry.release(&rest, None, desk);
             entry.end(false, &mut self.doubtful, None, desk);
         }
     }
@@ -260,106 +245,10 @@ enum Found {
     New(Option<usize>),
 }
 
-impl Entry {
-    /// Whether a delta of the same `index` begins another call: with another id, or with another name once there
-    /// are arguments. Another id beside arguments but without a name is the same call whose ids drift.
-    fn is_replaced_by(&self, delta: &Delta<'_>) -> bool {
-        match (&delta.id, &delta.name) {
-            (Some(id), Some(_)) => self.call.id.as_deref().map_or(self.call.begun(), |own| own != id),
-            (Some(id), None) => !delta.has_text && self.call.id.as_deref().is_some_and(|own| own != id),
-            (None, Some(name)) => self.call.begun() && !self.call.tool.is_empty() && self.call.tool != **name,
-            (None, None) => false,
-        }
-    }
-
-    /// Notes what a delta says of the call itself.
-    fn meet(&mut self, delta: &Delta<'_>) {
-        if let Some(index) = delta.index
-            && self.index.as_deref() != Some(index)
-        {
-            self.index = Some(index.to_owned());
-        }
-        if let Some(id) = &delta.id
-            && self.call.id.as_deref() != Some(id)
-        {
-            self.by_id |= self.call.id.is_some();
-            self.call.id = Some(id.clone().into_owned());
-        }
-        if let Some(name) = &delta.name {
-            self.call.name(name);
-        }
-    }
-
-    /// Ends the call; what is still held goes into its piece in the present event, or out in front of it.
-    fn end(
-        mut self,
-        cut: bool,
-        doubtful: &mut bool,
-        present: Option<(&mut [Edit], &Payload<'_>)>,
-        desk: &mut Desk<'_>,
-    ) {
-        let mut rest = String::new();
-        if self.unsure && *doubtful && self.call.deviated() {
-            rest = self.call.give_up(
-                "the call before is not complete, and this may be more of it",
-                desk.ledger,
-            );
-        }
-        let Some(outcome) = self.call.end(cut, desk.ledger) else {
-            return;
-        };
-        *doubtful |= matches!(outcome.status, Status::Truncated | Status::Refused);
-        rest.push_str(&outcome.rest);
-        if let Some(message) = self.record(outcome, desk) {
-            return desk.fail(&error(&message, &self.call.last));
-        }
-        self.release(&rest, present, desk);
-    }
-
-    /// Lets go of what was held: into the call's piece in the present event, or out in front of it.
-    fn release(&self, rest: &str, present: Option<(&mut [Edit], &Payload<'_>)>, desk: &mut Desk<'_>) {
-        let own = |edit: &&mut Edit| edit.call == self.call.serial;
-        match present.and_then(|(edits, payload)| Some((edits.iter_mut().rfind(own)?, payload))) {
-            Some((edit, payload)) => edit.append(rest, payload),
-            None => self.send_rest(rest, desk),
-        }
-    }
-
-    fn record(&self, outcome: Outcome, desk: &mut Desk<'_>) -> Option<String> {
-        let position = Position {
-            choice: self.choice.parse().ok(),
-            index: self.index.as_deref().and_then(|index| index.parse().ok()),
-        };
-        self.call.record(outcome, position, desk.ledger)
-    }
-
-    /// Sends what was held as an event of its own, made after the call's last one.
-    fn send_rest(&self, rest: &str, desk: &mut Desk<'_>) {
-        if rest.is_empty() {
-            return;
-        }
-        let id = self.call.id.as_deref().filter(|_| self.by_id);
-        let delta = written::delta(self.legacy, self.index.as_deref(), id, rest);
-        if let Some(event) = written::event(&self.call.last, &self.choice, &delta) {
-            desk.send(event.as_bytes());
-        }
-    }
-}
-
 /// Whether an event may say anything of calls: most do not. One search for both `tool_calls` and `function_call`.
 fn may_call(raw: &[u8]) -> bool {
     static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_call"));
     CALL.find(raw).is_some()
-}
-
-/// An error as Chat Completions streams report it.
-fn error(message: &str, last: &[u8]) -> String {
-    let mut contents = String::new();
-    escapes::encode(message, &mut contents);
-    let end = line_end(last);
-    format!(
-        r#"data: {{"error":{{"message":"{contents}","type":"invalid_tool_arguments","param":null,"code":"invalid_tool_arguments"}}}}{end}{end}"#
-    )
 }
 
 /// Events above say more than `[DONE]`.

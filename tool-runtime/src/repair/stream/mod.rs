@@ -90,6 +90,7 @@ mod piece;
 mod call;
 mod dialect;
 mod chat_event;
+mod chat_call;
 mod chat;
 mod anthropic;
 mod responses_event;
