@@ -140,6 +140,11 @@ impl Framer {
         self.buffer.get(self.start..).unwrap_or_default()
     }
 
+    /// Whether a part of the line that comes next has left already.
+    pub(crate) fn line_left(&self) -> bool {
+        self.line_left
+    }
+
     /// The next frame, or `None` when more bytes are needed to know it (or nothing is left).
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
         if !self.begun {

@@ -72,7 +72,7 @@ impl StreamRepairer {
             return;
         }
         self.framer.push(bytes);
-        self.take_frames(out);
+        self.take_frames(false, out);
     }
 
     /// Ends the stream: appends to `out` all that is left. Calls that are under way end with it.
@@ -82,7 +82,7 @@ impl StreamRepairer {
             return;
         }
         self.framer.finish();
-        self.take_frames(out);
+        self.take_frames(true, out);
         if !self.passing {
             self.calls.end(
                 false,
@@ -151,12 +151,16 @@ impl StreamRepairer {
         self.ledger.failed
     }
 
-    fn take_frames(&mut self, out: &mut Vec<u8>) {
+    fn take_frames(&mut self, ended: bool, out: &mut Vec<u8>) {
         let mut desk = Desk {
             ledger: &mut self.ledger,
             out,
         };
-        while let Some(frame) = self.framer.next_frame() {
+        loop {
+            let goes_on = self.framer.line_left();
+            let Some(frame) = self.framer.next_frame() else {
+                return;
+            };
             match frame {
                 Frame::Event(event) => self.calls.event(&event, &mut desk),
                 Frame::Oversized { raw, .. } => {
@@ -166,8 +170,9 @@ impl StreamRepairer {
                     desk.ledger.lose(message);
                 }
                 Frame::Between(raw) => {
-                    if !raw.ends_with(b"\n") && !raw.ends_with(b"\r") && raw.starts_with(b":") {
-                        self.calls.end(false, &mut desk); // the stream ends inside a comment: nothing can follow it
+                    let comment = raw.starts_with(b":") && !goes_on;
+                    if ended && comment && !raw.ends_with(b"\n") && !raw.ends_with(b"\r") {
+                        self.calls.end(false, &mut desk); // the stream ends inside of it: nothing can follow
                     }
                     desk.send(raw);
                 }
