@@ -61,7 +61,7 @@ fn chat(events: &[Value]) -> Vec<Call> {
             let call = calls.iter_mut().find(|call| call.legacy).unwrap();
             call.add_chat(None, said(&legacy["name"]), None, &legacy["arguments"]);
         }
-        if let Some(reason) = choice["finish_reason"].as_str() {
+        if let Some(reason) = said(&choice["finish_reason"]).filter(|reason| reason != "null") {
             for call in calls
                 .iter_mut()
                 .filter(|call| call.choice == number && !call.stopped)

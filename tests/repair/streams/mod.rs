@@ -7,5 +7,6 @@ mod client;
 mod recorded;
 mod random;
 mod mutated;
+mod wild;
 mod limits;
 mod told;

@@ -254,6 +254,11 @@ impl Repairer {
         !matches!(self.state, State::Scanning(_))
     }
 
+    /// Whether the text is JSON so far, and an object or a list that is complete.
+    pub(super) fn closed(&self) -> bool {
+        matches!(&self.state, State::Scanning(scanner) if scanner.closed())
+    }
+
     /// Ends the text: what is still held is repaired, or comes back as it was.
     #[must_use = "`rest` is the end of the text, and is lost otherwise"]
     pub fn finish(self) -> Finished {

@@ -89,6 +89,11 @@ impl Scanner {
         Err(Reason::new(self.0.at, missing))
     }
 
+    /// Whether an object or a list ended that is the whole text: nothing but white space may follow.
+    pub(super) fn closed(&self) -> bool {
+        matches!(self.0.state, State::Done | State::EmptyRoot)
+    }
+
     fn deviation(&self, place: Place) -> Deviation {
         let machine = &self.0;
         Deviation {

@@ -7,11 +7,12 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use super::call::{Call, Outcome, Position};
+use super::call::{Call, Position};
 use super::desk::Desk;
 use super::dialect::is_cut_off;
 use super::escapes;
 use super::json::{Cursor, index, said};
+use super::outcome::Outcome;
 use super::payload::{Edit, Payload, line_end};
 use super::piece::Piece;
 use crate::sse::Event;

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::super::fixes::{Fixes, Reason};
-use super::super::repairer::{Finished, Repairer, Status};
+use super::super::fixes::Reason;
+use super::super::repairer::{Repairer, Status};
 use super::desk::{Desk, Ledger};
-use super::escapes::{self, LoneSurrogate};
-use super::piece::{Piece, encoded};
+use super::outcome::Outcome;
+use super::piece::Piece;
 use super::record::RepairRecord;
+use super::repairing::Repairing;
 
 /// One call, whatever the dialect.
 ///
@@ -42,16 +43,15 @@ enum Flow {
     Ended,
 }
 
+/// What becomes of a call when another one begins that may be more of it.
 #[derive(Debug)]
-struct Repairing {
-    repairer: Repairer,
-    /// The first half of a surrogate pair, at the end of the last piece.
-    half: Option<u16>,
-    /// How many bytes of the arguments came, and how many of them are held.
-    came: usize,
-    held: usize,
-    /// Whether they were complete was asked before.
-    asked: bool,
+pub(super) enum Conclusion {
+    /// It is complete; this of it has not left yet.
+    Complete(String),
+    /// It is not complete, and all that comes passes; this was held.
+    Incomplete(String),
+    /// That is known when it ends.
+    Waits,
 }
 
 /// Where a call stands in its stream.
@@ -59,20 +59,6 @@ struct Repairing {
 pub(super) struct Position {
     pub(super) choice: Option<u64>,
     pub(super) index: Option<u64>,
-}
-
-/// What a call's arguments turned out to be.
-#[derive(Debug)]
-pub(super) struct Outcome {
-    /// What has not left yet, as it stands between the quotes of a JSON string.
-    pub(super) rest: String,
-    pub(super) status: Status,
-    fixes: Fixes,
-    reason: Option<Reason>,
-    /// What leaves is no JSON, and it is not only that its end is missing.
-    not_json: bool,
-    /// How long the arguments were.
-    came: usize,
 }
 
 impl Call {
@@ -156,7 +142,7 @@ impl Call {
             return None;
         }
         let deviated = repairing.repairer.deviated();
-        let finished = repairing.repairer.clone().finish();
+        let finished = repairing.ended(Repairer::finish);
         let closed = finished.rest.trim_ascii_end().ends_with(['}', ']']);
         let mut outcome = Outcome::of(finished, repairing.came, deviated);
         let becomes_error = outcome.not_json && !ledger.fixing.fallback_on_error;
@@ -167,6 +153,53 @@ impl Call {
         let rest = std::mem::take(&mut outcome.rest);
         self.flow = Flow::Settled(Box::new(outcome));
         Some(rest)
+    }
+
+    /// Another call begins that may be more of this one, unless this one is complete. One that stopped being JSON and is
+    /// not complete may `wait` for its end, to be judged then.
+    pub(super) fn conclude(&mut self, wait: bool, ledger: &mut Ledger) -> Conclusion {
+        let complete = match &mut self.flow {
+            Flow::Undecided | Flow::Ended => true,
+            Flow::Foreign => !self.tool.is_empty(),
+            Flow::GivenUp { .. } => false,
+            Flow::Settled(outcome) => outcome.status != Status::Refused,
+            Flow::Repairing(repairing) => {
+                if let Some(mut outcome) = repairing.complete() {
+                    ledger.held -= repairing.held;
+                    let rest = std::mem::take(&mut outcome.rest);
+                    self.flow = Flow::Settled(Box::new(outcome));
+                    return Conclusion::Complete(rest);
+                }
+                if wait && repairing.repairer.deviated() {
+                    return Conclusion::Waits;
+                }
+                return Conclusion::Incomplete(self.give_up(ANOTHER_BEGAN, ledger));
+            }
+        };
+        if complete {
+            Conclusion::Complete(String::new())
+        } else {
+            Conclusion::Incomplete(String::new())
+        }
+    }
+
+    /// Lets the arguments pass as they come, from the first on.
+    pub(super) fn pass(&mut self, reason: &'static str, ledger: &mut Ledger) {
+        self.decide(ledger);
+        self.give_up(reason, ledger);
+    }
+
+    /// Holds all of the arguments until their end, from the first on.
+    pub(super) fn wait(&mut self, ledger: &mut Ledger) {
+        self.decide(ledger);
+        if let Flow::Repairing(repairing) = &mut self.flow {
+            repairing.withheld = Some(String::new());
+        }
+    }
+
+    /// Whether all of the arguments is held.
+    pub(super) fn waits(&self) -> bool {
+        matches!(&self.flow, Flow::Repairing(repairing) if repairing.withheld.is_some())
     }
 
     /// Stops looking at the arguments: from here on they pass as they come. Returns what was held.
@@ -206,12 +239,8 @@ impl Call {
                     let reason = Reason::new(repairing.came, LONE_SURROGATE);
                     return Some(Outcome::refused(repairing.as_it_was(), reason, not_json));
                 }
-                let finished = if cut {
-                    repairing.repairer.cut_off()
-                } else {
-                    repairing.repairer.finish()
-                };
-                Some(Outcome::of(finished, repairing.came, not_json))
+                let end = if cut { Repairer::cut_off } else { Repairer::finish };
+                Some(Outcome::of(repairing.take_end(end), repairing.came, not_json))
             }
         }
     }
@@ -266,6 +295,7 @@ impl Call {
             came: 0,
             held: 0,
             asked: false,
+            withheld: None,
         }));
     }
 
@@ -280,84 +310,9 @@ impl Call {
     }
 }
 
-impl Repairing {
-    /// Takes the next piece. Returns what takes its place, unless that is the piece itself.
-    fn take(&mut self, piece: Piece<'_>, ledger: &mut Ledger) -> Result<Option<String>, LoneSurrogate> {
-        let mut half = self.half;
-        let text = &mut ledger.scratch;
-        text.clear();
-        match piece {
-            Piece::Text(raw) => escapes::decode(raw, &mut half, text)?,
-            Piece::Object(_) if half.is_some() => return Err(LoneSurrogate),
-            Piece::Object(raw) => text.push_str(raw),
-        }
-        let halves = half.is_some() || self.half.is_some();
-        self.half = half;
-        let passed = self.repairer.push(text);
-        self.came += text.len();
-        let held = self.held + text.len() - passed.len();
-        ledger.held = ledger.held + held - self.held;
-        self.held = held;
-        let same = matches!(piece, Piece::Text(raw) if raw.is_empty() || !halves) && passed == text;
-        Ok((!same).then(|| encoded(passed)))
-    }
-
-    /// All that is held, as it came.
-    fn as_it_was(&mut self) -> String {
-        let mut rest = encoded(&std::mem::take(&mut self.repairer).cut_off().rest);
-        if let Some(half) = self.half.take() {
-            let _ = std::fmt::Write::write_fmt(&mut rest, format_args!("\\u{half:04x}"));
-        }
-        rest
-    }
-}
-
-impl Outcome {
-    fn of(finished: Finished, came: usize, not_json: bool) -> Self {
-        Self {
-            came,
-            rest: encoded(&finished.rest),
-            not_json: not_json && finished.status != Status::Repaired,
-            status: finished.status,
-            fixes: finished.fixes,
-            reason: finished.reason,
-        }
-    }
-
-    /// More came for arguments that were complete: unless it is nothing but white space, they are no JSON any more.
-    fn go_on(&mut self, piece: Piece<'_>) {
-        let (mut half, mut text) = (None, String::new());
-        let blank = matches!(piece, Piece::Text(raw) if escapes::decode(raw, &mut half, &mut text).is_ok());
-        let more = !blank || half.is_some() || !text.trim_ascii().is_empty();
-        if more && self.status != Status::Refused {
-            *self = Self::refused(String::new(), Reason::new(self.came, BEHIND_THE_WHOLE), true);
-        }
-    }
-
-    fn refused(rest: String, reason: Reason, not_json: bool) -> Self {
-        Self {
-            rest,
-            status: Status::Refused,
-            fixes: Fixes::default(),
-            came: reason.offset,
-            reason: Some(reason),
-            not_json,
-        }
-    }
-
-    /// The stream said afterwards that the arguments were cut off. Only what was JSON until then has left already,
-    /// so that nothing of it has to be taken back.
-    pub(super) fn cut_off(self) -> Self {
-        let reason = || Reason::new(self.came, "the text was cut off here");
-        Self {
-            status: Status::Truncated,
-            reason: Some(self.reason.unwrap_or_else(reason)),
-            ..self
-        }
-    }
-}
-
-const BEHIND_THE_WHOLE: &str = "more came when the arguments were complete and another call had begun";
+/// Why a call passes that may be no call of its own.
+pub(super) const MORE_OF_ANOTHER: &str = "the call before is not complete, and this may be more of it";
+const ANOTHER_BEGAN: &str = "another call began that may be more of this one";
 const LONE_SURROGATE: &str = "half a surrogate pair stands alone in the string that carries the arguments";
 /// No tool has a longer one (the APIs allow 64 bytes or 128); a stream may send pieces of one without end.
 const LONGEST_NAME: usize = 4096;

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use super::call::Call;
+use super::call::{Call, Conclusion, MORE_OF_ANOTHER};
 use super::chat_call::Entry;
 use super::chat_event::{Delta, Located};
 use super::desk::Desk;
@@ -18,9 +18,11 @@ use crate::sse::Event;
 pub(super) struct Chat {
     /// In the order in which their last pieces came.
     calls: Vec<Entry>,
-    /// A call ended that was not complete. One behind it that is only told by its name or id may be its continuation,
-    /// in a stream that says them anew with every piece.
+    /// A call was not complete when it ended, or when another one began. One behind it that has no `index` of its own may
+    /// be more of it, in a stream that says names and ids anew with every piece.
     doubtful: bool,
+    /// Calls ended: an `index` may be one of theirs.
+    ended: bool,
 }
 
 impl Chat {
@@ -80,6 +82,7 @@ impl Chat {
     /// The stream ends, or breaks off: so does every call.
     pub(super) fn end(&mut self, cut: bool, desk: &mut Desk<'_>) {
         self.calls.sort_by_key(|entry| entry.call.serial);
+        self.ended |= !self.calls.is_empty();
         for entry in std::mem::take(&mut self.calls) {
             entry.end(cut, &mut self.doubtful, None, desk);
         }
@@ -116,7 +119,7 @@ impl Chat {
                 return;
             }
             Found::New(replaced) => {
-                if let Some(at) = replaced {
+                if let Some(at) = replaced.filter(|at| !self.waits(*at)) {
                     let old = self.calls.remove(at);
                     old.end(false, &mut self.doubtful, Some((edits, payload)), desk);
                 }
@@ -129,6 +132,9 @@ impl Chat {
         if let Some(span) = &delta.arguments
             && let Some(piece) = Piece::of(payload.slice(span))
         {
+            if entry.unsure && !entry.call.begun() && piece != Piece::Text("") {
+                self.doubt(&mut entry, piece, (edits, payload), desk);
+            }
             let contents = entry.call.push(piece, desk);
             edits.push(Edit {
                 call: entry.call.serial,
@@ -160,13 +166,57 @@ impl Chat {
         }
     }
 
+    /// The first arguments come of a call that may be more of one that is under way. Only what begins like arguments may
+    /// be another call while that one is not complete; what it is, is known when that one ends.
+    fn doubt(
+        &mut self,
+        next: &mut Entry,
+        piece: Piece<'_>,
+        (edits, payload): (&mut [Edit], &Payload<'_>),
+        desk: &mut Desk<'_>,
+    ) {
+        let own = |entry: &&mut Entry| entry.choice == next.choice && entry.legacy == next.legacy;
+        let mut before: Vec<&mut Entry> = self.calls.iter_mut().filter(own).collect();
+        before.sort_by_key(|entry| entry.call.serial);
+        let (mut incomplete, mut waits) = (false, false);
+        for entry in before {
+            let rest = if incomplete {
+                entry.call.give_up(MORE_OF_ANOTHER, desk.ledger)
+            } else {
+                match entry.call.conclude(piece.begins_arguments(), desk.ledger) {
+                    Conclusion::Complete(rest) => rest,
+                    Conclusion::Incomplete(rest) => {
+                        incomplete = true;
+                        rest
+                    }
+                    Conclusion::Waits => {
+                        waits = true;
+                        break;
+                    }
+                }
+            };
+            entry.release(&rest, Some((edits, payload)), desk);
+        }
+        self.doubtful |= incomplete;
+        if self.doubtful {
+            next.call.pass(MORE_OF_ANOTHER, desk.ledger);
+        } else if waits {
+            next.call.wait(desk.ledger);
+        }
+    }
+
+    /// Whether a call ends only behind one that came before.
+    fn waits(&self, at: usize) -> bool {
+        self.calls.get(at).is_some_and(|entry| entry.call.waits())
+    }
+
     fn begin(&mut self, delta: &Delta<'_>, replaces: bool, desk: &mut Desk<'_>) {
         self.calls.push(Entry {
             choice: delta.choice.to_owned(),
             index: None,
             legacy: delta.legacy,
             by_id: delta.index.is_none(),
-            unsure: replaces || delta.index.is_none(),
+            unsure: replaces || delta.index.is_none() || self.ended,
             call: Call::new(desk.ledger, None, String::new()),
         });
     }
@@ -231,6 +281,7 @@ impl Chat {
         self.calls = others;
         let mut ended: Vec<Entry> = ended;
         ended.sort_by_key(|entry| entry.call.serial);
+        self.ended |= !ended.is_empty();
         for entry in ended {
             entry.end(cut, &mut self.doubtful, Some((edits, payload)), desk);
         }

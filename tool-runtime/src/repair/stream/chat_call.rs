@@ -1,10 +1,11 @@
 //! One call of a Chat Completions stream, and the way its pieces name it.
 
 use super::super::repairer::Status;
-use super::call::{Call, Outcome, Position};
+use super::call::{Call, MORE_OF_ANOTHER, Position};
 use super::chat_event::{Delta, written};
 use super::desk::Desk;
 use super::escapes;
+use super::outcome::Outcome;
 use super::payload::{Edit, Payload, line_end};
 
 #[derive(Debug)]
@@ -16,7 +17,7 @@ pub(super) struct Entry {
     pub(super) legacy: bool,
     /// Its pieces are told by their id, so that what is sent for it must have one.
     pub(super) by_id: bool,
-    /// It has no `index`, or one that another call had before.
+    /// It has no `index`, or one that another call may have had before.
     pub(super) unsure: bool,
     pub(super) call: Call,
 }
@@ -61,10 +62,7 @@ impl Entry {
     ) {
         let mut rest = String::new();
         if self.unsure && *doubtful && self.call.deviated() {
-            rest = self.call.give_up(
-                "the call before is not complete, and this may be more of it",
-                desk.ledger,
-            );
+            rest = self.call.give_up(MORE_OF_ANOTHER, desk.ledger);
         }
         let Some(outcome) = self.call.end(cut, desk.ledger) else {
             return;

@@ -37,7 +37,8 @@ impl<'a> Located<'a> {
         Cursor::new(text).object(|key, cursor| match key {
             "choices" => cursor.array(|cursor| located.choice(text, cursor)),
             "error" => {
-                located.error = cursor.peek()? != b'n';
+                let error = text.get(cursor.value()?)?;
+                located.error = !matches!(error, "null" | "false" | "\"\"" | "{}");
                 Some(())
             }
             _ => Some(()),
@@ -51,7 +52,10 @@ impl<'a> Located<'a> {
         cursor.object(|key, cursor| {
             match key {
                 "index" => choice = text.get(cursor.value()?)?,
-                "finish_reason" => reason = text.get(cursor.value()?).and_then(contents),
+                "finish_reason" => {
+                    let said = text.get(cursor.value()?).and_then(contents);
+                    reason = said.filter(|reason| !matches!(*reason, "" | "null")); // some say so in every event
+                }
                 "delta" => {
                     self.deltas.truncate(first); // of two members of one name, the last one counts
                     self.message(text, cursor)?;

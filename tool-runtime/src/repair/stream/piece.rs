@@ -23,6 +23,12 @@ impl<'a> Piece<'a> {
         }
     }
 
+    /// Whether it begins like an object or a list.
+    pub(super) fn begins_arguments(self) -> bool {
+        let (Self::Text(text) | Self::Object(text)) = self;
+        text.trim_ascii_start().starts_with(['{', '['])
+    }
+
     /// As it stands between the quotes of a string.
     pub(super) fn contents(self) -> String {
         match self {

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
+use super::call::MORE_OF_ANOTHER;
 use super::desk::Desk;
 use super::payload::{Edit, Payload};
 use super::responses_call::{Entry, Stop};
@@ -110,7 +111,11 @@ impl Responses {
 
     fn delta(&mut self, present: Present<'_>, desk: &mut Desk<'_>) {
         let item = &present.located.item;
+        let before = self.entries.len();
         let at = self.find_or_begin(item, desk);
+        if at == before && item.output_index.is_none() {
+            self.doubt(desk);
+        }
         let mut edits = Vec::new();
         if let Some(entry) = self.entries.get_mut(at) {
             match &entry.stop {
@@ -129,6 +134,21 @@ impl Responses {
             }
         }
         self.send(present, edits, desk);
+    }
+
+    /// A call begins that nothing announced and that has no place of its own: in a stream that says another id with every
+    /// piece, it is more of the one before, unless that is complete.
+    fn doubt(&mut self, desk: &mut Desk<'_>) {
+        let Some((last, before)) = self.entries.split_last_mut() else {
+            return;
+        };
+        let mut doubtful = false;
+        for entry in before {
+            doubtful |= !entry.conclude(desk);
+        }
+        if doubtful {
+            last.call.pass(MORE_OF_ANOTHER, desk.ledger);
+        }
     }
 
     /// The arguments of a call are done, or its item is. Arguments that are not JSON are kept until the stream says

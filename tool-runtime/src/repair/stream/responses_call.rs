@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use super::super::repairer::Status;
-use super::call::{Call, Outcome, Position};
+use super::call::{Call, Conclusion, Position};
 use super::desk::Desk;
+use super::outcome::Outcome;
 use super::payload::{Edit, Payload, line_end};
 use super::piece::{Piece, repaired_copy};
 use super::responses_event::{self, Item, Located};
@@ -119,6 +120,24 @@ impl Entry {
                 self.settle(false, None, desk);
                 false
             }
+        }
+    }
+
+    /// Another call begins that may be more of this one. Returns whether it may be a call of its own.
+    pub(super) fn conclude(&mut self, desk: &mut Desk<'_>) -> bool {
+        match &self.stop {
+            Stop::Open => {
+                let (rest, complete) = match self.call.conclude(false, desk.ledger) {
+                    Conclusion::Complete(rest) => (rest, true),
+                    Conclusion::Incomplete(rest) => (rest, false),
+                    Conclusion::Waits => (String::new(), false),
+                };
+                self.send_rest(&rest, desk);
+                complete
+            }
+            Stop::Kept(_) => false,
+            Stop::Left(outcome) => outcome.status == Status::Valid,
+            Stop::Settled(status) => !matches!(status, Some(Status::Truncated | Status::Refused)),
         }
     }
 

@@ -1,0 +1,281 @@
+//! One call in a stream that tells of it as it likes: ids, names and indexes that are missing, said again or changed
+//! with every piece, ends that come early or with every piece. Whatever a client takes the pieces for, put together
+//! they are what came, or its repair.
+
+use serde_json::{Value, json};
+use tests::random::Random;
+use tool_runtime::repair::stream::Dialect;
+use tool_runtime::repair::{FormatFixing, TargetTools, repair};
+
+use super::heard::events;
+use super::sent::send_whole;
+
+/// What a piece of arguments looks like that could be taken for arguments by itself.
+const MISLEADING: [&str; 16] = [
+    "True", "nul", "it's", "'yes'", "None, x", "{'a': 1}", "[1,]", "say 'hi'", "a, b", "{}", "x}", "(1, 2)",
+    "1", ".5", "\\\\d", "{",
+];
+
+#[test]
+fn what_is_json_as_a_whole_leaves_as_it_came() {
+    let mut random = Random::new(11);
+    for round in 0..rounds() {
+        let arguments = json!({"k": value(&mut random, 0), "l": value(&mut random, 0)}).to_string();
+        let (dialect, stream) = stream(&arguments, &mut random);
+        for fixing in [FormatFixing::default(), FormatFixing::for_every_tool()] {
+            let sent = send_whole(dialect, &fixing, stream.as_bytes());
+            assert!(
+                together(&sent.bytes) == arguments,
+                "round {round}, {:?}: {arguments}\nbecame {}\nin\n{stream}",
+                fixing.target_tools,
+                together(&sent.bytes)
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_not_json_leaves_as_it_came_or_repaired_as_a_whole() {
+    let mut random = Random::new(12);
+    let mut repaired = 0;
+    for round in 0..rounds() {
+        let arguments = json!({"k": value(&mut random, 0), "l": value(&mut random, 0)})
+            .to_string()
+            .replace('"', "'")
+            .replace("null", "None");
+        let (dialect, stream) = stream(&arguments, &mut random);
+        let fixing = FormatFixing {
+            target_tools: random
+                .pick(&[TargetTools::All, TargetTools::named(["TodoWrite"])])
+                .clone(),
+            ..FormatFixing::default()
+        };
+        let heard = together(&send_whole(dialect, &fixing, stream.as_bytes()).bytes);
+        repaired += usize::from(heard != arguments);
+        assert!(
+            heard == arguments || heard == repair(&arguments).text,
+            "round {round}, {:?}: {arguments}\nbecame {heard}\nin\n{stream}",
+            fixing.target_tools
+        );
+    }
+    assert!(repaired > rounds() / 20, "{repaired}");
+}
+
+fn rounds() -> usize {
+    if std::env::var_os("REPAIR_LONG").is_some() {
+        100_000
+    } else {
+        2_000
+    }
+}
+
+fn value(random: &mut Random, depth: usize) -> Value {
+    match random.below(if depth > 1 { 5 } else { 8 }) {
+        0 => json!(random.pick(&[1, 17])),
+        1 => json!(random.one_in(2)),
+        2 => Value::Null,
+        3 | 4 => json!(random.pick(&MISLEADING)),
+        5 => (0..random.below(3)).map(|_| value(random, depth + 1)).collect(),
+        _ => (0..random.below(3))
+            .map(|at| (["a", "b", "c"][at].to_owned(), value(random, depth + 1)))
+            .collect(),
+    }
+}
+
+/// Cut anywhere, and as a rule around what misleads.
+fn pieces<'a>(text: &'a str, random: &mut Random) -> Vec<&'a str> {
+    let mut cuts: Vec<usize> = (0..random.below(5)).map(|_| random.below(text.len())).collect();
+    for word in MISLEADING {
+        if let Some(at) = text.find(word).filter(|_| !random.one_in(3)) {
+            cuts.extend([at, at + word.len()]);
+        }
+    }
+    cuts.retain(|cut| text.is_char_boundary(*cut) && *cut > 0 && *cut < text.len());
+    cuts.sort_unstable();
+    cuts.dedup();
+    let mut begin = 0;
+    let mut pieces = Vec::new();
+    for end in cuts.into_iter().chain([text.len()]) {
+        pieces.push(&text[begin..end]);
+        begin = end;
+    }
+    pieces
+}
+
+/// How a stream says a thing: in every event, in the first, another one each time, not at all.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Said {
+    Always,
+    First,
+    Changing,
+    Empty,
+    Never,
+}
+
+impl Said {
+    fn any(random: &mut Random) -> Self {
+        *random.pick(&[
+            Self::Always,
+            Self::First,
+            Self::Changing,
+            Self::Empty,
+            Self::Never,
+        ])
+    }
+
+    fn of(self, at: usize, word: &str) -> Value {
+        match self {
+            Self::Always => json!(word),
+            Self::First if at == 0 => json!(word),
+            Self::Changing => json!(format!("{word}_{at}")),
+            Self::Empty if at == 0 => json!(word),
+            Self::Empty => json!(""),
+            Self::First | Self::Never => Value::Null,
+        }
+    }
+}
+
+fn stream(arguments: &str, random: &mut Random) -> (Dialect, String) {
+    let pieces = pieces(arguments, random);
+    let dialect = *random.pick(&[
+        Dialect::ChatCompletions,
+        Dialect::ChatCompletions,
+        Dialect::Responses,
+        Dialect::Anthropic,
+    ]);
+    let events = match dialect {
+        Dialect::ChatCompletions => chat(&pieces, random),
+        Dialect::Responses => responses(&pieces, random),
+        _ => anthropic(&pieces, random),
+    };
+    let framed = events.into_iter().map(|event| match event {
+        Value::String(done) => format!("data: {done}\n\n"),
+        event => match event["type"].as_str() {
+            Some(name) => format!("event: {name}\ndata: {event}\n\n"),
+            None => format!("data: {event}\n\n"),
+        },
+    });
+    (dialect, framed.collect())
+}
+
+fn chat(pieces: &[&str], random: &mut Random) -> Vec<Value> {
+    let (id, name) = (Said::any(random), Said::any(random));
+    let index = random.pick(&[json!(0), json!(0), json!(7), Value::Null]).clone();
+    let end = random
+        .pick(&[
+            Value::Null,
+            Value::Null,
+            json!(""),
+            json!("null"),
+            json!("tool_calls"),
+            json!("stop"),
+        ])
+        .clone();
+    let early = random.one_in(4);
+    let choice = |delta: Value, end: &Value| json!({"id": "c", "choices": [{"index": 0, "delta": delta, "finish_reason": end}]});
+    let mut events = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        let mut call = json!({"function": {"arguments": piece}});
+        if !index.is_null() {
+            call["index"] = index.clone();
+        }
+        if let id @ Value::String(_) = id.of(at, "call") {
+            call["id"] = id;
+        }
+        // A name that changes is that of another tool.
+        let name = if name == Said::Changing {
+            Said::Always
+        } else {
+            name
+        };
+        if let name @ Value::String(_) = name.of(at, "TodoWrite") {
+            call["function"]["name"] = name;
+        }
+        events.push(choice(json!({"tool_calls": [call]}), &end));
+        match random.below(if early { 4 } else { 40 }) {
+            0 => events.push(choice(
+                json!({}),
+                random.pick(&[json!("tool_calls"), json!("stop"), json!("length")]),
+            )),
+            1 => events.push(choice(json!({"content": "\u{2026}"}), &Value::Null)),
+            2 => events.push(json!("[DONE]")),
+            _ => {}
+        }
+    }
+    if !random.one_in(4) {
+        events.push(choice(json!({}), &json!("tool_calls")));
+    }
+    events.push(json!("[DONE]"));
+    events
+}
+
+fn responses(pieces: &[&str], random: &mut Random) -> Vec<Value> {
+    let id = Said::any(random);
+    let index = *random.pick(&[Said::Always, Said::Never]);
+    let mut events = Vec::new();
+    if !random.one_in(3) {
+        let item = json!({"type": "function_call", "id": id.of(0, "fc"), "call_id": "call", "name": "TodoWrite", "arguments": ""});
+        let mut added = json!({"type": "response.output_item.added", "item": item});
+        if index == Said::Always {
+            added["output_index"] = json!(0);
+        }
+        events.push(added);
+    }
+    for (at, piece) in pieces.iter().enumerate() {
+        let mut delta = json!({"type": "response.function_call_arguments.delta", "delta": piece});
+        if let id @ Value::String(_) = id.of(at, "fc") {
+            delta["item_id"] = id;
+        }
+        if index == Said::Always {
+            delta["output_index"] = json!(0);
+        }
+        events.push(delta);
+        if random.one_in(12) {
+            events.push(
+                json!({"type": "response.completed", "response": {"status": "completed", "output": []}}),
+            );
+        }
+    }
+    events.push(json!({"type": "response.completed", "response": {"status": "completed", "output": []}}));
+    events
+}
+
+fn anthropic(pieces: &[&str], random: &mut Random) -> Vec<Value> {
+    let index = *random.pick(&[Said::Always, Said::Always, Said::First, Said::Never]);
+    let again = random.one_in(3);
+    let start = |at: usize| json!({"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": format!("toolu_{at}"), "name": "TodoWrite", "input": {}}});
+    let mut events = vec![start(0)];
+    for (at, piece) in pieces.iter().enumerate() {
+        let mut delta = json!({"type": "content_block_delta", "delta": {"type": "input_json_delta", "partial_json": piece}});
+        if index == Said::Always || (index == Said::First && at == 0) {
+            delta["index"] = json!(1);
+        }
+        events.push(delta);
+        match random.below(if again { 6 } else { 40 }) {
+            0 => events.push(json!({"type": "content_block_stop", "index": 1})),
+            1 => events.push(json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}})),
+            2 => events.push(json!({"type": "message_stop"})),
+            3 => events.push(json!({"type": "ping"})),
+            _ => {}
+        }
+    }
+    events.push(json!({"type": "content_block_stop", "index": 1}));
+    events.push(json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}));
+    events.push(json!({"type": "message_stop"}));
+    events
+}
+
+/// All pieces of arguments in the order of their events.
+fn together(stream: &[u8]) -> String {
+    let mut all = String::new();
+    for event in events(stream) {
+        for place in [
+            "/choices/0/delta/tool_calls/0/function/arguments",
+            "/delta/partial_json",
+            "/delta",
+        ] {
+            all.push_str(event.pointer(place).and_then(Value::as_str).unwrap_or_default());
+        }
+    }
+    all
+}

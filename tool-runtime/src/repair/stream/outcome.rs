@@ -1,0 +1,67 @@
+//! What the arguments of a call turned out to be.
+
+use super::super::fixes::{Fixes, Reason};
+use super::super::repairer::{Finished, Status};
+use super::escapes;
+use super::piece::{Piece, encoded};
+
+/// What a call's arguments turned out to be.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// What has not left yet, as it stands between the quotes of a JSON string.
+    pub(super) rest: String,
+    pub(super) status: Status,
+    pub(super) fixes: Fixes,
+    pub(super) reason: Option<Reason>,
+    /// What leaves is no JSON, and it is not only that its end is missing.
+    pub(super) not_json: bool,
+    /// How long the arguments were.
+    pub(super) came: usize,
+}
+
+impl Outcome {
+    pub(super) fn of(finished: Finished, came: usize, not_json: bool) -> Self {
+        Self {
+            came,
+            rest: encoded(&finished.rest),
+            not_json: not_json && finished.status != Status::Repaired,
+            status: finished.status,
+            fixes: finished.fixes,
+            reason: finished.reason,
+        }
+    }
+
+    /// More came for arguments that were complete: unless it is nothing but white space, they are no JSON any more.
+    pub(super) fn go_on(&mut self, piece: Piece<'_>) {
+        let (mut half, mut text) = (None, String::new());
+        let blank = matches!(piece, Piece::Text(raw) if escapes::decode(raw, &mut half, &mut text).is_ok());
+        let more = !blank || half.is_some() || !text.trim_ascii().is_empty();
+        if more && self.status != Status::Refused {
+            *self = Self::refused(String::new(), Reason::new(self.came, BEHIND_THE_WHOLE), true);
+        }
+    }
+
+    pub(super) fn refused(rest: String, reason: Reason, not_json: bool) -> Self {
+        Self {
+            rest,
+            status: Status::Refused,
+            fixes: Fixes::default(),
+            came: reason.offset,
+            reason: Some(reason),
+            not_json,
+        }
+    }
+
+    /// The stream said afterwards that the arguments were cut off. Only what was JSON until then has left already,
+    /// so that nothing of it has to be taken back.
+    pub(super) fn cut_off(self) -> Self {
+        let reason = || Reason::new(self.came, "the text was cut off here");
+        Self {
+            status: Status::Truncated,
+            reason: Some(self.reason.unwrap_or_else(reason)),
+            ..self
+        }
+    }
+}
+
+const BEHIND_THE_WHOLE: &str = "more came when the arguments were complete and another call had begun";
