@@ -87,7 +87,68 @@ fn any_stream(bytes: &[u8], lengths: &[u8], dialect: Dialect, fixing: &FormatFix
     }
     if fixing.fallback_on_error {
         what_is_no_json_passes(bytes, &whole, limits);
+        if let Some(arguments) =
+            one_call_of(bytes, dialect).filter(|text| is_json(text) && text.starts_with('{'))
+        {
+            let left = one_call_of(&whole, dialect);
+            assert_eq!(left, Some(arguments), "JSON was changed: {}", shown(&whole));
+        }
     }
+}
+
+/// The pieces of arguments in a stream, put together, if nothing says that they are of several calls.
+fn one_call_of(stream: &[u8], dialect: Dialect) -> Option<String> {
+    let (mut all, mut whose) = (String::new(), Vec::new());
+    for event in all_events(stream)? {
+        let pieces: Vec<(Value, &Value)> = match dialect {
+            Dialect::ChatCompletions => {
+                let choices = event["choices"].as_array().into_iter().flatten();
+                let calls = choices.flat_map(|choice| {
+                    let delta = &choice["delta"];
+                    let calls = delta["tool_calls"].as_array().into_iter().flatten();
+                    let of = |legacy: bool, index: &Value| json!([choice["index"], legacy, index]);
+                    let legacy = (of(true, &Value::Null), &delta["function_call"]["arguments"]);
+                    let calls =
+                        calls.map(move |call| (of(false, &call["index"]), &call["function"]["arguments"]));
+                    calls.chain([legacy])
+                });
+                calls.collect()
+            }
+            Dialect::Anthropic => vec![(event["index"].clone(), &event["delta"]["partial_json"])],
+            _ => {
+                let delta = event["type"] == "response.function_call_arguments.delta";
+                let piece = if delta { &event["delta"] } else { &Value::Null };
+                vec![(event["output_index"].clone(), piece)]
+            }
+        };
+        for (own, piece) in pieces {
+            match piece {
+                Value::Null => continue,
+                Value::String(piece) => all.push_str(piece),
+                _ => return None,
+            }
+            whose.push(own);
+        }
+    }
+    whose.dedup();
+    (whose.len() == 1).then_some(all)
+}
+
+/// What the events of a stream say, if all of it can be read.
+fn all_events(stream: &[u8]) -> Option<Vec<Value>> {
+    let mut framer = Framer::new();
+    framer.push(stream);
+    framer.finish();
+    let mut found = Vec::new();
+    while let Some(frame) = framer.next_frame() {
+        if let Frame::Event(event) = frame
+            && let Some(data) = event.data()
+            && *data != *b"[DONE]"
+        {
+            found.push(serde_json::from_slice(&data).ok()?);
+        }
+    }
+    Some(found)
 }
 
 /// Frames without JSON are those of somebody else: they leave as they came, in their order.

@@ -87,7 +87,9 @@ fn chat_delta(calls: &mut Vec<Call>, choice: u64, delta: &Value) {
             .as_ref()
             .is_some_and(|name| !call.tool.is_empty() && *name != call.tool);
         let unnamed = id.is_none() && index.is_none();
-        (name.is_some() && id.is_some() && call.id.is_some() && call.id != id)
+        let another_index = index.is_some() && call.index.is_some() && call.index != index;
+        (name.is_some() && another_index)
+            || (name.is_some() && id.is_some() && call.id.is_some() && call.id != id)
             || (call.in_pieces && (another_name || (unnamed && name.is_some())))
     };
     let by_index = own

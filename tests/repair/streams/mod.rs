@@ -8,5 +8,6 @@ mod recorded;
 mod random;
 mod mutated;
 mod wild;
+mod apart;
 mod limits;
 mod told;

@@ -77,11 +77,12 @@ fn expectation(made: &Made) -> String {
 }
 
 /// In a chat, a call that ends like a whole object or list when a piece of another one comes is taken for complete, as
-/// clients take it; what comes for it later is left as it is. It is asked once, when there is something to let go.
+/// clients take it; what comes for it later is left as it is. It is asked when there is something to let go, and again
+/// when twice as much has come.
 fn chat_expectations(made: &[Made], stream: &str) -> Vec<String> {
     let mut expectations: Vec<String> = made.iter().map(expectation).collect();
     let mut came = vec![String::new(); made.len()];
-    let mut asked = vec![false; made.len()];
+    let mut asked = vec![0; made.len()];
     let mut last = 0;
     for event in events(stream.as_bytes()) {
         let delta = &event["choices"][0]["delta"]["tool_calls"][0];
@@ -92,12 +93,17 @@ fn chat_expectations(made: &[Made], stream: &str) -> Vec<String> {
         let before = std::mem::replace(&mut last, at);
         let mut repairer = Repairer::new();
         let mut whole = repairer.push(&came[before]).to_owned();
-        if at != before && !asked[before] && whole.len() < came[before].len() && made[before].tool != "Bash" {
-            asked[before] = true;
+        if at != before
+            && came[before].len() >= 2 * asked[before]
+            && whole.len() < came[before].len()
+            && made[before].tool != "Bash"
+        {
+            asked[before] = came[before].len();
             let finished = repairer.finish();
             whole += &finished.rest;
             let closed = finished.rest.trim_ascii_end().ends_with(['}', ']']);
             if closed && finished.status != Status::Truncated {
+                asked[before] = usize::MAX / 2;
                 expectations[before] = whole + &made[before].arguments[came[before].len()..];
             }
         }

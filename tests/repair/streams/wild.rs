@@ -213,13 +213,15 @@ fn responses(pieces: &[&str], random: &mut Random) -> Vec<Value> {
     let id = Said::any(random);
     let index = *random.pick(&[Said::Always, Said::Never]);
     let mut events = Vec::new();
+    let mut added = None;
     if !random.one_in(3) {
         let item = json!({"type": "function_call", "id": id.of(0, "fc"), "call_id": "call", "name": "TodoWrite", "arguments": ""});
-        let mut added = json!({"type": "response.output_item.added", "item": item});
+        let mut event = json!({"type": "response.output_item.added", "item": item});
         if index == Said::Always {
-            added["output_index"] = json!(0);
+            event["output_index"] = json!(0);
         }
-        events.push(added);
+        added = Some(event);
+        events.extend(added.clone());
     }
     for (at, piece) in pieces.iter().enumerate() {
         let mut delta = json!({"type": "response.function_call_arguments.delta", "delta": piece});
@@ -231,6 +233,9 @@ fn responses(pieces: &[&str], random: &mut Random) -> Vec<Value> {
         }
         events.push(delta);
         if random.one_in(12) {
+            events.extend(added.clone()); // said again
+        }
+        if random.one_in(12) {
             events.push(
                 json!({"type": "response.completed", "response": {"status": "completed", "output": []}}),
             );
@@ -240,22 +245,33 @@ fn responses(pieces: &[&str], random: &mut Random) -> Vec<Value> {
     events
 }
 
+/// What a stream says between the pieces, although it is said once.
+#[derive(Clone, Copy)]
+enum Again {
+    Begins,
+    Ends,
+    Never,
+}
+
 fn anthropic(pieces: &[&str], random: &mut Random) -> Vec<Value> {
     let index = *random.pick(&[Said::Always, Said::Always, Said::First, Said::Never]);
-    let again = random.one_in(3);
-    let start = |at: usize| json!({"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": format!("toolu_{at}"), "name": "TodoWrite", "input": {}}});
-    let mut events = vec![start(0)];
+    let again = *random.pick(&[Again::Never, Again::Ends, Again::Begins]);
+    let start = json!({"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "toolu", "name": "TodoWrite", "input": {}}});
+    let mut events = vec![start.clone()];
     for (at, piece) in pieces.iter().enumerate() {
         let mut delta = json!({"type": "content_block_delta", "delta": {"type": "input_json_delta", "partial_json": piece}});
         if index == Said::Always || (index == Said::First && at == 0) {
             delta["index"] = json!(1);
         }
         events.push(delta);
-        match random.below(if again { 6 } else { 40 }) {
-            0 => events.push(json!({"type": "content_block_stop", "index": 1})),
-            1 => events.push(json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}})),
-            2 => events.push(json!({"type": "message_stop"})),
-            3 => events.push(json!({"type": "ping"})),
+        match (again, random.below(6)) {
+            (Again::Ends, 0) => events.push(json!({"type": "content_block_stop", "index": 1})),
+            (Again::Ends, 1) => {
+                events.push(json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}))
+            }
+            (Again::Ends, 2) => events.push(json!({"type": "message_stop"})),
+            (Again::Begins, 0) => events.push(start.clone()),
+            (_, 3) => events.push(json!({"type": "ping"})),
             _ => {}
         }
     }

@@ -2,18 +2,16 @@
 //! model stopped comes behind that, in the `message_delta`.
 
 use std::borrow::Cow;
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use super::call::{Call, Position};
+use super::anthropic_block::{Block, Stop};
+use super::anthropic_event::Located;
+use super::call::{Call, MORE_OF_ANOTHER, UNREADABLE};
 use super::desk::Desk;
 use super::dialect::is_cut_off;
-use super::escapes;
-use super::json::{Cursor, index, said};
-use super::outcome::Outcome;
-use super::payload::{Edit, Payload, line_end};
+use super::payload::{Edit, Payload, may_be_read_by_others};
 use super::piece::Piece;
 use crate::sse::Event;
 
@@ -21,39 +19,8 @@ use crate::sse::Event;
 #[derive(Debug, Default)]
 pub(super) struct Anthropic {
     blocks: Vec<Block>,
-}
-
-#[derive(Debug)]
-struct Block {
-    index: String,
-    /// The index that its last piece had, if that was another.
-    changed_index: Option<String>,
-    call: Call,
-    stop: Stop,
-}
-
-/// How far the end of a block has come.
-#[derive(Debug)]
-enum Stop {
-    /// Its `content_block_stop` has not come.
-    Open,
-    /// It has, and left: what the arguments are is known, unless the stream says that they were cut off.
-    Left(Box<Outcome>),
-    /// It has, and is kept back with what followed and must not overtake it: whether the arguments are repaired
-    /// depends on what the stream says next.
-    Kept(Vec<u8>),
-}
-
-/// What an event says.
-#[derive(Debug, Default)]
-struct Located<'a> {
-    kind: Option<Cow<'a, str>>,
-    index: Option<&'a str>,
-    block_type: Option<Cow<'a, str>>,
-    id: Option<Cow<'a, str>>,
-    name: Option<Cow<'a, str>>,
-    partial_json: Option<Range<usize>>,
-    stop_reason: Option<Cow<'a, str>>,
+    /// The indexes of all blocks that began beside or behind a call, of whatever kind.
+    begun: Vec<String>,
 }
 
 impl Anthropic {
@@ -68,6 +35,8 @@ impl Anthropic {
         let Some((payload, located)) = located else {
             if !event.ended() {
                 self.end(false, desk);
+            } else if may_be_read_by_others(event, "partial_json") {
+                self.give_up(UNREADABLE, desk);
             }
             return desk.send(event.raw());
         };
@@ -97,9 +66,18 @@ impl Anthropic {
         }
     }
 
-    /// Another block begins, so those that stopped before are complete; and so is one whose index it takes.
+    /// Another block begins, so those that stopped before are complete; and so is one whose index it takes. If it takes
+    /// its id, too, it is the same one, said again.
     fn start(&mut self, located: &Located<'_>, event: &Event<'_>, desk: &mut Desk<'_>) {
         let index = located.index.unwrap_or_default();
+        if !self.has_begun(index) {
+            self.begun.push(index.to_owned());
+        }
+        let mut same = self
+            .blocks
+            .iter_mut()
+            .filter(|block| block.is_open_as(index, located.id.as_deref()));
+        let again = same.any(|block| !block.conclude(desk));
         let complete = |block: &Block| !matches!(block.stop, Stop::Open) || block.index == index;
         let (complete, others) = std::mem::take(&mut self.blocks).into_iter().partition(complete);
         self.blocks = others;
@@ -109,14 +87,15 @@ impl Anthropic {
         }
         if located.block_type.as_deref() == Some("tool_use") {
             let owned = |text: &Option<Cow<'_, str>>| text.as_deref().map(str::to_owned);
+            let name = owned(&located.name).unwrap_or_default();
+            let mut call = Call::new(desk.ledger, owned(&located.id), name);
+            if again {
+                call.pass(MORE_OF_ANOTHER, desk.ledger);
+            }
             self.blocks.push(Block {
                 index: index.to_owned(),
                 changed_index: None,
-                call: Call::new(
-                    desk.ledger,
-                    owned(&located.id),
-                    owned(&located.name).unwrap_or_default(),
-                ),
+                call,
                 stop: Stop::Open,
             });
             if self.blocks.len() > desk.ledger.limits.calls {
@@ -245,13 +224,19 @@ impl Anthropic {
         desk.send(event.raw());
     }
 
-    /// The open block of an index; a piece of another index goes on with the only one that is open.
+    /// The open block of an index; a piece of an index that no block began with goes on with the only one that is open.
     fn open(&mut self, index: Option<&str>) -> Option<&mut Block> {
         let open = |block: &&Block| matches!(block.stop, Stop::Open);
         let only = self.blocks.iter().filter(open).count() == 1;
-        let last = || self.position(None).filter(|_| only || index.is_none());
+        let goes_on = index.is_none_or(|index| only && !self.has_begun(index));
+        let last = || self.position(None).filter(|_| goes_on);
         let at = self.position(index).or_else(last)?;
         self.blocks.get_mut(at)
+    }
+
+    /// Whether a block began with this index; once there were too many to keep, any may have.
+    fn has_begun(&self, index: &str) -> bool {
+        self.begun.len() >= INDEXES_KEPT || self.begun.iter().any(|begun| begun == index)
     }
 
     fn position(&self, index: Option<&str>) -> Option<usize> {
@@ -261,116 +246,8 @@ impl Anthropic {
     }
 }
 
-impl Block {
-    fn has(&self, index: &str) -> bool {
-        self.index == index || self.changed_index.as_deref() == Some(index)
-    }
-
-    fn give_up(mut self, reason: &str, desk: &mut Desk<'_>) {
-        let rest = self.call.give_up(reason.to_owned(), desk.ledger);
-        self.send_rest(&rest, desk);
-        self.end(false, None, desk);
-    }
-
-    /// Ends the block. What is still held goes into its piece in the present event, or out in front of it; what was
-    /// kept back follows.
-    fn end(mut self, cut: bool, present: Option<(&mut Vec<Edit>, &Payload<'_>)>, desk: &mut Desk<'_>) {
-        let stop = std::mem::replace(&mut self.stop, Stop::Open);
-        if let Stop::Left(outcome) = stop {
-            let outcome = if cut { outcome.cut_off() } else { *outcome };
-            self.record(outcome, desk);
-            return;
-        }
-        if let Some(outcome) = self.call.end(cut, desk.ledger) {
-            let rest = outcome.rest.clone();
-            if let Some(message) = self.record(outcome, desk) {
-                return desk.fail(&error(&message, &self.call.last));
-            }
-            let own = |edit: &&mut Edit| edit.call == self.call.serial;
-            match present.and_then(|(edits, payload)| Some((edits.iter_mut().rfind(own)?, payload))) {
-                Some((edit, payload)) => edit.append(&rest, payload),
-                None => self.send_rest(&rest, desk),
-            }
-        }
-        if let Stop::Kept(kept) = stop {
-            desk.ledger.held -= kept.len();
-            desk.send(&kept);
-        }
-    }
-
-    fn record(&self, outcome: Outcome, desk: &mut Desk<'_>) -> Option<String> {
-        let position = Position {
-            choice: None,
-            index: self.index.parse().ok(),
-        };
-        self.call.record(outcome, position, desk.ledger)
-    }
-
-    /// Sends what was held in an event like the last one.
-    fn send_rest(&self, rest: &str, desk: &mut Desk<'_>) {
-        if rest.is_empty() || desk.ledger.failed {
-            return;
-        }
-        let last = Event::whole(&self.call.last);
-        if let Some(payload) = Payload::of(&last)
-            && let Some(span) = Located::of(payload.text()).and_then(|located| located.partial_json)
-        {
-            let contents = Some(rest.to_owned());
-            let edit = Edit {
-                call: self.call.serial,
-                span,
-                contents,
-            };
-            payload.write(&mut [edit], desk.out);
-        }
-    }
-}
-
-impl<'a> Located<'a> {
-    fn of(text: &'a str) -> Option<Self> {
-        let mut located = Self::default();
-        Cursor::new(text).object(|key, cursor| match key {
-            "type" => {
-                located.kind = said(text, cursor);
-                Some(())
-            }
-            "index" => {
-                located.index = index(text, cursor);
-                Some(())
-            }
-            "content_block" => cursor.object(|key, cursor| {
-                match key {
-                    "type" => located.block_type = said(text, cursor),
-                    "id" => located.id = said(text, cursor),
-                    "name" => located.name = said(text, cursor),
-                    _ => {}
-                }
-                Some(())
-            }),
-            "delta" => cursor.object(|key, cursor| {
-                match key {
-                    "partial_json" => located.partial_json = Some(cursor.value()?),
-                    "stop_reason" => located.stop_reason = said(text, cursor),
-                    _ => {}
-                }
-                Some(())
-            }),
-            _ => Some(()),
-        })?;
-        Some(located)
-    }
-}
-
-/// An error as streams of Messages report it.
-fn error(message: &str, last: &[u8]) -> String {
-    let mut contents = String::new();
-    escapes::encode(message, &mut contents);
-    let end = line_end(last);
-    format!(
-        r#"event: error{end}data: {{"type":"error","error":{{"type":"api_error","message":"{contents}"}}}}{end}{end}"#
-    )
-}
-
+/// More blocks than an answer has.
+const INDEXES_KEPT: usize = 256;
 const HELD_TOO_MUCH: &str = "more is held than may be until the stream says whether it is complete";
 
 /// Whether an event may begin a call, when none is under way.

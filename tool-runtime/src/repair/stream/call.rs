@@ -133,12 +133,12 @@ impl Call {
     }
 
     /// Lets go of what is held if the arguments, as far as they came, end like a whole object or list. Returns what has
-    /// not left yet. Asked of a call once, so that the work stays in proportion.
+    /// not left yet.
     pub(super) fn settle(&mut self, ledger: &mut Ledger) -> Option<String> {
         let Flow::Repairing(repairing) = &mut self.flow else {
             return None;
         };
-        if repairing.held == 0 || repairing.half.is_some() || std::mem::replace(&mut repairing.asked, true) {
+        if repairing.held == 0 || repairing.half.is_some() || !repairing.may_ask() {
             return None;
         }
         let deviated = repairing.repairer.deviated();
@@ -155,31 +155,43 @@ impl Call {
         Some(rest)
     }
 
+    /// Lets go of what is held if the arguments are complete, a whole object or list: nothing more is expected then.
+    /// Returns what has not left yet.
+    pub(super) fn leave_if_complete(&mut self, ledger: &mut Ledger) -> Option<String> {
+        match &mut self.flow {
+            Flow::Settled(outcome) => (outcome.status != Status::Refused).then(String::new),
+            Flow::Repairing(repairing) => {
+                let mut outcome = repairing.complete()?;
+                ledger.held -= repairing.held;
+                let rest = std::mem::take(&mut outcome.rest);
+                self.flow = Flow::Settled(Box::new(outcome));
+                Some(rest)
+            }
+            Flow::Undecided | Flow::Foreign | Flow::GivenUp { .. } | Flow::Ended => None,
+        }
+    }
+
     /// Another call begins that may be more of this one, unless this one is complete. One that stopped being JSON and is
     /// not complete may `wait` for its end, to be judged then.
     pub(super) fn conclude(&mut self, wait: bool, ledger: &mut Ledger) -> Conclusion {
-        let complete = match &mut self.flow {
-            Flow::Undecided | Flow::Ended => true,
-            Flow::Foreign => !self.tool.is_empty(),
-            Flow::GivenUp { .. } => false,
-            Flow::Settled(outcome) => outcome.status != Status::Refused,
-            Flow::Repairing(repairing) => {
-                if let Some(mut outcome) = repairing.complete() {
-                    ledger.held -= repairing.held;
-                    let rest = std::mem::take(&mut outcome.rest);
-                    self.flow = Flow::Settled(Box::new(outcome));
-                    return Conclusion::Complete(rest);
-                }
-                if wait && repairing.repairer.deviated() {
-                    return Conclusion::Waits;
-                }
-                return Conclusion::Incomplete(self.give_up(ANOTHER_BEGAN, ledger));
-            }
-        };
-        if complete {
-            Conclusion::Complete(String::new())
-        } else {
-            Conclusion::Incomplete(String::new())
+        if let Some(rest) = self.leave_if_complete(ledger) {
+            return Conclusion::Complete(rest);
+        }
+        match &self.flow {
+            Flow::Undecided | Flow::Ended => Conclusion::Complete(String::new()),
+            Flow::Foreign if !self.tool.is_empty() => Conclusion::Complete(String::new()),
+            Flow::Repairing(repairing) if wait && repairing.repairer.deviated() => Conclusion::Waits,
+            _ => Conclusion::Incomplete(self.give_up(ANOTHER_BEGAN, ledger)),
+        }
+    }
+
+    /// Another call begins in the place of this one. Returns what leaves now, and whether the arguments are complete;
+    /// otherwise they pass as they come from here on.
+    pub(super) fn leave_or_pass(&mut self, ledger: &mut Ledger) -> (String, bool) {
+        match self.conclude(false, ledger) {
+            Conclusion::Complete(rest) => (rest, true),
+            Conclusion::Incomplete(rest) => (rest, false),
+            Conclusion::Waits => (String::new(), false),
         }
     }
 
@@ -294,7 +306,7 @@ impl Call {
             half: None,
             came: 0,
             held: 0,
-            asked: false,
+            asked: 0,
             withheld: None,
         }));
     }
@@ -312,6 +324,8 @@ impl Call {
 
 /// Why a call passes that may be no call of its own.
 pub(super) const MORE_OF_ANOTHER: &str = "the call before is not complete, and this may be more of it";
+/// Why calls are given up before an event that clients may read in their own way.
+pub(super) const UNREADABLE: &str = "an event that is not UTF-8 may carry a piece of it";
 const ANOTHER_BEGAN: &str = "another call began that may be more of this one";
 const LONE_SURROGATE: &str = "half a surrogate pair stands alone in the string that carries the arguments";
 /// No tool has a longer one (the APIs allow 64 bytes or 128); a stream may send pieces of one without end.

@@ -4,12 +4,12 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use super::call::{Call, Conclusion, MORE_OF_ANOTHER};
+use super::call::{Call, Conclusion, MORE_OF_ANOTHER, UNREADABLE};
 use super::chat_call::Entry;
 use super::chat_event::{Delta, Located};
 use super::desk::Desk;
 use super::dialect::is_cut_off;
-use super::payload::{Edit, Payload};
+use super::payload::{Edit, Payload, may_be_read_by_others};
 use super::piece::Piece;
 use crate::sse::Event;
 
@@ -43,6 +43,8 @@ impl Chat {
         }
         if !event.ended() {
             self.end(false, desk);
+        } else if payload.is_none() && may_be_read_by_others(event, "arguments") {
+            self.give_up(UNREADABLE, desk);
         }
         desk.send(event.raw());
     }
@@ -105,10 +107,13 @@ impl Chat {
         edits: &mut Vec<Edit>,
         desk: &mut Desk<'_>,
     ) {
-        let found = self.find(delta);
+        let found = match self.find(delta) {
+            Found::Drifts(at) => self.drifts(at, delta, (edits, payload), desk),
+            found => found,
+        };
         self.settle_last(&found, delta, edits, payload, desk);
         let at = match found {
-            Found::Same(at) => at,
+            Found::Same(at) | Found::Drifts(at) => at,
             Found::Unclear => {
                 for entry in self.calls.iter_mut().filter(|entry| entry.choice == delta.choice) {
                     let rest = entry
@@ -205,6 +210,13 @@ impl Chat {
         }
     }
 
+    /// Whether all that a delta says of its call is of no other one.
+    fn is_told_apart(&self, delta: &Delta<'_>) -> bool {
+        let known =
+            |entry: &Entry| entry.call.id.is_some() && entry.call.id.as_deref() == delta.id.as_deref();
+        delta.index.is_some() && delta.name.is_some() && !self.calls.iter().any(known)
+    }
+
     /// Whether a call ends only behind one that came before.
     fn waits(&self, at: usize) -> bool {
         self.calls.get(at).is_some_and(|entry| entry.call.waits())
@@ -216,7 +228,7 @@ impl Chat {
             index: None,
             legacy: delta.legacy,
             by_id: delta.index.is_none(),
-            unsure: replaces || delta.index.is_none() || self.ended,
+            unsure: replaces || self.ended || !self.is_told_apart(delta),
             call: Call::new(desk.ledger, None, String::new()),
         });
     }
@@ -228,6 +240,9 @@ impl Chat {
             let own = |entry: &Entry| entry.choice == delta.choice && entry.legacy == delta.legacy;
             self.calls.iter().rposition(|entry| own(entry) && wanted(entry))
         };
+        if delta.legacy {
+            return position(&|_| true).map_or(Found::New(None), Found::Same); // a choice has one
+        }
         let by_id = || {
             delta
                 .id
@@ -245,11 +260,18 @@ impl Chat {
             };
         }
         if let Some(at) = by_id() {
-            return Found::Same(at);
+            let drifts =
+                delta.index.is_some() && self.calls.get(at).is_some_and(|entry| entry.index.is_some());
+            return match (drifts, &delta.name) {
+                (false, _) => Found::Same(at),
+                (true, None) => Found::Drifts(at),
+                (true, Some(_)) => Found::New(None),
+            };
         }
         let last = position(&|_| true).and_then(|at| Some((at, self.calls.get(at)?)));
         if let Some((at, entry)) = last {
-            let same = if delta.index.is_none() && delta.id.is_none() {
+            let nameless = delta.index.is_none() && delta.id.is_none();
+            let same = if nameless {
                 delta.name.is_none() || !entry.call.begun()
             } else {
                 // Another index or id, or both: they drift, if there is no other call that could be meant.
@@ -259,14 +281,40 @@ impl Chat {
             let later = position(&|other| other.call.serial > entry.call.serial).is_some();
             if same && later {
                 return Found::Unclear; // clients would take the call that began last, or the one that came last
-            } else if same {
+            } else if same && nameless {
                 return Found::Same(at);
+            } else if same {
+                return Found::Drifts(at);
             }
         }
         // A call that names nothing cannot be gone on with behind another.
         Found::New(position(&|entry| {
             entry.index.is_none() && entry.call.id.is_none()
         }))
+    }
+
+    /// A piece has another index or id than the call that it seems to go on with. It does not if that is complete, or if
+    /// both are others and it begins like arguments itself.
+    fn drifts(
+        &mut self,
+        at: usize,
+        delta: &Delta<'_>,
+        (edits, payload): (&mut [Edit], &Payload<'_>),
+        desk: &mut Desk<'_>,
+    ) -> Found {
+        let Some(entry) = self.calls.get_mut(at) else {
+            return Found::New(None);
+        };
+        if let Some(rest) = entry.call.leave_if_complete(desk.ledger) {
+            entry.release(&rest, Some((edits, payload)), desk);
+            return Found::New(None);
+        }
+        let other_id = delta.id.is_some() && entry.call.id.as_deref() != delta.id.as_deref();
+        if other_id && delta.index.is_some() && delta.begins {
+            Found::New(None)
+        } else {
+            Found::Same(at)
+        }
     }
 
     fn end_where(
@@ -290,6 +338,8 @@ impl Chat {
 
 enum Found {
     Same(usize),
+    /// This one, if it is not complete.
+    Drifts(usize),
     /// One of several calls, and nothing says which.
     Unclear,
     /// A call that was not there yet; it takes the place of that one, which is complete.

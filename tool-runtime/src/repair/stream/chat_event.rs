@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::escapes;
 use super::json::{Cursor, contents, index, said};
+use super::piece::Piece;
 
 /// What an event says of calls.
 #[derive(Debug, Default)]
@@ -28,6 +29,8 @@ pub(super) struct Delta<'a> {
     pub(super) arguments: Option<Range<usize>>,
     /// Whether that says anything.
     pub(super) has_text: bool,
+    /// Whether that begins like arguments: all of them, not a piece from within.
+    pub(super) begins: bool,
 }
 
 impl<'a> Located<'a> {
@@ -114,6 +117,7 @@ impl<'a> Delta<'a> {
                     let span = cursor.value()?;
                     let value = text.get(span.clone())?;
                     self.has_text = value.starts_with('{') || (value.starts_with('"') && value.len() > 2);
+                    self.begins = Piece::of(value).is_some_and(Piece::begins_arguments);
                     self.arguments = Some(span);
                 }
                 _ => {}

@@ -57,6 +57,8 @@
 //!
 //! # Streams that go their own ways
 //!
+//! - What comes for one `index` leaves for it. Only a piece of an `index` that nothing else is known of, while no call
+//!   is complete, can be more of the only call that is under way.
 //! - A piece without `index` belongs to the call of its id; without either, to the call that began last, if
 //!   that came last, too (else it passes, and what is held of the calls in front of it). A piece of an
 //!   unknown `index` without id and name goes on with the only call that is under way; with several, it passes.
@@ -96,6 +98,8 @@ mod dialect;
 mod chat_event;
 mod chat_call;
 mod chat;
+mod anthropic_event;
+mod anthropic_block;
 mod anthropic;
 mod responses_event;
 mod responses_call;

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use memchr::memmem;
 use serde::de::IgnoredAny;
 
 use super::json::contents;
@@ -107,6 +108,13 @@ impl<'a> Payload<'a> {
         };
         of(span.start)..of(span.end.saturating_sub(1)) + 1
     }
+}
+
+/// Whether an event that has no payload may carry a piece of arguments for those who read bytes that are not UTF-8 as
+/// characters that stand for them.
+pub(super) fn may_be_read_by_others(event: &Event<'_>, key: &str) -> bool {
+    let raw = event.raw();
+    std::str::from_utf8(raw).is_err() && memmem::find(raw, key.as_bytes()).is_some()
 }
 
 /// The line end that a stream uses, read off one of its events.

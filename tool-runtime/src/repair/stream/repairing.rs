@@ -15,8 +15,8 @@ pub(super) struct Repairing {
     /// How many bytes of the arguments came, and how many of them are held.
     pub(super) came: usize,
     pub(super) held: usize,
-    /// Whether they were complete was asked before.
-    pub(super) asked: bool,
+    /// How many had come when it was last asked whether they are complete.
+    pub(super) asked: usize,
     /// What could have left, if all is held: it may have to follow a call that is not complete yet.
     pub(super) withheld: Option<String>,
 }
@@ -50,16 +50,25 @@ impl Repairing {
         Ok((!same).then(|| encoded(passed)))
     }
 
-    /// What the arguments are, if they are a whole object or list, or can be repaired to be one. Of arguments that are
-    /// not JSON this is asked once, so that the work stays in proportion.
+    /// Whether it may be asked (again) if the arguments are complete: only when twice as many have come, so that the work
+    /// stays in proportion.
+    pub(super) fn may_ask(&mut self) -> bool {
+        let may = self.came >= 2 * self.asked;
+        if may {
+            self.asked = self.came;
+        }
+        may
+    }
+
+    /// What the arguments are, if they are a whole object or list, or can be repaired to be one.
     pub(super) fn complete(&mut self) -> Option<Outcome> {
         let deviated = self.repairer.deviated();
-        let worth_it = if deviated {
-            !std::mem::replace(&mut self.asked, true)
+        let plausible = if deviated {
+            self.repairer.ends_closed() && self.may_ask()
         } else {
             self.repairer.closed()
         };
-        if self.half.is_some() || !worth_it {
+        if self.half.is_some() || !plausible {
             return None;
         }
         let finished = self.ended(Repairer::finish);

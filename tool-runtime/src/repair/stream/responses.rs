@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use super::call::MORE_OF_ANOTHER;
+use super::call::{MORE_OF_ANOTHER, UNREADABLE};
 use super::desk::Desk;
-use super::payload::{Edit, Payload};
+use super::payload::{Edit, Payload, may_be_read_by_others};
 use super::responses_call::{Entry, Stop};
 use super::responses_event::{Item, Located};
 use crate::sse::Event;
@@ -42,6 +42,8 @@ impl Responses {
         let Some((payload, located)) = &located else {
             if !event.ended() {
                 self.end(false, desk);
+            } else if may_be_read_by_others(event, "arguments") {
+                self.give_up(UNREADABLE, desk);
             }
             return desk.send(event.raw());
         };
@@ -88,15 +90,22 @@ impl Responses {
         self.end(false, desk);
     }
 
-    /// An item begins, so those that are done are complete; and so is one whose id it takes.
+    /// An item begins, so those that are done are complete; and so is one whose place it takes. If that one is not, this
+    /// may be more of it.
     fn added(&mut self, present: Present<'_>, desk: &mut Desk<'_>) {
         let item = &present.located.item;
-        let same = |entry: &Entry| item.id.is_some() && entry.id.as_deref() == item.id.as_deref();
-        let complete = |entry: &Entry| !matches!(entry.stop, Stop::Open) || same(entry);
+        let mut doubtful = false;
+        for entry in self.entries.iter_mut().filter(|entry| entry.is_meant_by(item)) {
+            doubtful |= !entry.conclude(desk);
+        }
+        let complete = |entry: &Entry| !matches!(entry.stop, Stop::Open) || entry.is_meant_by(item);
         self.settle_where(complete, false, None, desk);
         let mut edits = Vec::new();
         if item.is_call() {
             let mut entry = Entry::new(item, desk);
+            if doubtful {
+                entry.call.pass(MORE_OF_ANOTHER, desk.ledger);
+            }
             entry.push(
                 item.arguments.as_ref(),
                 present.payload,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::repairer::Status;
-use super::call::{Call, Conclusion, Position};
+use super::call::{Call, Position};
 use super::desk::Desk;
 use super::outcome::Outcome;
 use super::payload::{Edit, Payload, line_end};
@@ -47,6 +47,14 @@ impl Entry {
             in_pieces: false,
             stop: Stop::Open,
         }
+    }
+
+    /// Whether an item is this call by any of its names.
+    pub(super) fn is_meant_by(&self, item: &Item<'_>) -> bool {
+        let same = |own: Option<&str>, said: Option<&str>| own.is_some() && own == said;
+        same(self.id.as_deref(), item.id.as_deref())
+            || same(self.call.id.as_deref(), item.call_id.as_deref())
+            || same(self.output_index.as_deref(), item.output_index)
     }
 
     /// Takes a piece of the arguments.
@@ -127,11 +135,7 @@ impl Entry {
     pub(super) fn conclude(&mut self, desk: &mut Desk<'_>) -> bool {
         match &self.stop {
             Stop::Open => {
-                let (rest, complete) = match self.call.conclude(false, desk.ledger) {
-                    Conclusion::Complete(rest) => (rest, true),
-                    Conclusion::Incomplete(rest) => (rest, false),
-                    Conclusion::Waits => (String::new(), false),
-                };
+                let (rest, complete) = self.call.leave_or_pass(desk.ledger);
                 self.send_rest(&rest, desk);
                 complete
             }
