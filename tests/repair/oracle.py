@@ -1,6 +1,6 @@
 """What Python itself says: makes values and literals by chance, hands their texts over, compares what comes back.
 
-    python3 oracle.py values|grammar|slips SEED COUNT
+    python3 oracle.py values|pretty|grammar|slips SEED COUNT
 
 It drives. A line of output is a JSON list of texts; the answer is a line with a JSON list of `[status, text]`, one
 for each, in order. At the end comes one JSON object: how many of each outcome, and the first that are wrong.
@@ -9,6 +9,7 @@ Written for Python 3.8 and later, its standard library alone.
 
 import ast
 import json
+import pprint
 import random
 import re
 import sys
@@ -24,7 +25,7 @@ def main():
     if hasattr(sys, "set_int_max_str_digits"):
         sys.set_int_max_str_digits(0)
     chance = random.Random(seed)
-    make = {"values": value_case, "grammar": grammar_case, "slips": slip_case}[what]
+    make = {"values": value_case, "pretty": pretty_case, "grammar": grammar_case, "slips": slip_case}[what]
     judge = judge_value if what == "values" else judge_literal
     counts, wrong = {}, []
     while count > 0:
@@ -128,6 +129,13 @@ WORDS = [
 def value_case(chance):
     value = a_value(chance, chance.choice([1, 2, 3, 4, 6]), chance.choice([0, 9, 9, 9, 9]))
     return repr(value), value
+
+
+def pretty_case(chance):
+    """As `pprint` writes it: long strings in several pieces, one below the other."""
+    value = a_value(chance, chance.choice([2, 3]), 9)
+    width = chance.choice([1, 10, 20, 40])
+    return pprint.pformat(value, width=width, indent=chance.choice([1, 1, 4]), sort_dicts=False), value
 
 
 def a_value(chance, depth, least=0):

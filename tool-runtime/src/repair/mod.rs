@@ -44,7 +44,7 @@
 //!     // Python's strings, literals, numbers and tuples.
 //!     (r"['it\'s', u'a', r'\d', '\x41']", r#"["it's", "a", "\\d", "A"]"#),
 //!     ("{'a': '''two\nlines'''}", r#"{"a": "two\nlines"}"#),
-//!     ("{'a': 'one ' 'two'}", r#"{"a": "one two"}"#),
+//!     ("{'a': 'one '\n      'two'}", r#"{"a": "one two"}"#),
 //!     ("[True, False, None]", "[true, false, null]"),
 //!     ("[1_000, 0x1F, .5, 5., +1]", "[1000, 31, 0.5, 5.0, 1]"),
 //!     ("('a', 1)", r#"["a", 1]"#),
@@ -77,6 +77,7 @@
 //!
 //! for text in [
 //!     r#"["a" "b"]"#,              // one string, or two?
+//!     "{'a': 'cut -d ' ' -f 2'}",  // two strings, or one with quotes in it?
 //!     r#"{"a": "5" pipe"}"#,       // where does the string end?
 //!     r#"{"a": "C:\data\new"}"#,   // is `\n` a line feed?
 //!     "{True: 1}",                 // "True", or "true" as Python's json module would write it?

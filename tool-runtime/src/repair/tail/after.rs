@@ -183,17 +183,42 @@ fn ends_in_punctuation(draft: &Draft<'_>) -> bool {
     last.is_none_or(|last| matches!(last, b',' | b':' | b'(' | b'[' | b'{' | b'"' | b'\'' | 0..=0x1f))
 }
 
-/// Whether two strings with nothing but a gap between them are one: in a list, more likely a comma is missing.
+/// Whether two strings with nothing but a gap between them are one: in a list, more likely a comma is missing, and on
+/// one line, the quotes between are text: `'cut -d ' ' -f 2'`.
 fn may_join(draft: &Draft<'_>, gap: Gap, inside: Kind, opening: Opening) -> bool {
-    let two_double = draft.string.form.quote == b'"' && opening.form.quote == b'"';
     let tuple = draft.frames.last().is_some_and(|frame| frame.comma);
-    !gap.comment
-        && (gap.newline || !two_double)
-        && match inside {
-            Kind::Object => true,
-            Kind::Parentheses => !tuple,
-            Kind::Array => false,
-        }
+    let kind = match inside {
+        Kind::Object => true,
+        Kind::Parentheses => !tuple,
+        Kind::Array => false,
+    };
+    kind && gap.newline && !gap.comment && is_aligned(draft, draft.at + opening.prefix)
+}
+
+/// Whether the quote at `at`, the first on its line, stands below the quote of the last string, as Python's `pprint`
+/// and those who format code put it; `'x = '\n'.join(y)'` has a line break between quotes, too.
+fn is_aligned(draft: &Draft<'_>, at: usize) -> bool {
+    let column = |characters: &mut dyn Iterator<Item = char>| {
+        characters
+            .take_while(|before| !matches!(before, '\n' | '\r'))
+            .count()
+    };
+    let here = draft.text.get(..at).unwrap_or_default();
+    let here = column(&mut here.chars().rev());
+    let began = draft.string.began;
+    let sent = if began < draft.base {
+        draft.sent.and_then(|sent| sent.get(..began))
+    } else {
+        draft.sent
+    };
+    let Some(sent) = sent else { return false };
+    let rest = draft
+        .text
+        .get(..began.saturating_sub(draft.base))
+        .unwrap_or_default();
+    // No further than it takes to see that they are not.
+    let there = rest.chars().rev().chain(sent.chars().rev());
+    column(&mut there.take(here + 1)) == here
 }
 
 /// Takes the closing quote of the last string as text, if it can be nothing else.
