@@ -86,6 +86,8 @@
 //!     "{'a': {1, 2}}",
 //!     "{'a': nan}",
 //!     "{'a': f'{x}'}",
+//!     "path: a.txt, options: {\"b\": 1}", // the object alone?
+//!     "{\"a\": 1} null",
 //!     "I have no tool for that.",
 //! ] {
 //!     let refused = repair(text);

@@ -6,6 +6,7 @@ use super::frame::State;
 use super::gap::{self, gap};
 use super::literal;
 use super::mended::Unmended;
+use super::prose;
 use super::string;
 
 const SPACE: [char; 4] = [' ', '\n', '\r', '\t'];
@@ -32,20 +33,7 @@ pub(super) fn root(draft: &mut Draft<'_>) -> Result<State, Unmended> {
 fn prose_before(draft: &mut Draft<'_>, len: usize) -> Result<(), Unmended> {
     let at = draft.at;
     let whole = draft.from(at).get(..len).unwrap_or_default();
-    let prose = whole.trim_end();
-    let new_line = whole.get(prose.len()..).is_some_and(|space| space.contains('\n'));
-    let line = prose.lines().next_back().unwrap_or_default().trim();
-    let assigned = prose.ends_with([
-        '=', '(', ',', '\'', '"', '\\', '$', '@', '%', '#', '&', '|', '~', '^', '+', '-',
-    ]);
-    // Chinese puts no spaces between words, but it puts the full-width colon behind a sentence, never behind a key.
-    let colon: &[char] = if new_line { &[':'] } else { &[':', '\u{ff1a}'] };
-    let label = line
-        .strip_suffix(colon)
-        .is_some_and(|label| !label.trim_end().contains(char::is_whitespace) || label.ends_with(['\'', '`']));
-    // A bracket may have become something else; only a fence says as little.
-    let says_nothing = !prose.contains(char::is_alphanumeric) && !prose.ends_with("```");
-    if prose.contains(['"', '}', ']']) || assigned || label || says_nothing || is_scalar(prose) {
+    if !prose::introduces(whole) {
         let message = "text before an object that may be more than an introduction";
         return Err(draft.refuse(at, message));
     }
@@ -53,12 +41,6 @@ fn prose_before(draft: &mut Draft<'_>, len: usize) -> Result<(), Unmended> {
     draft.at += len;
     draft.prose = true;
     Ok(())
-}
-
-/// Whether a text is a value of its own.
-fn is_scalar(text: &str) -> bool {
-    let number = text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '-' | '+' | '.'));
-    matches!(text, "true" | "false" | "null" | "True" | "False" | "None") || number && !text.contains(SPACE)
 }
 
 /// Drops the `{}` that was opened last if it is the whole text so far and the real object follows: goes on inside
@@ -106,7 +88,7 @@ pub(super) fn done(draft: &mut Draft<'_>) -> Result<(), Unmended> {
     } else if bracket == Some(first) && !draft.prose && (spaced || first == '{') {
         copies(draft)?;
         (FixCode::Doubled, "the same value came again and was removed")
-    } else if bracket.is_some() && (spaced || matches!(first, '`' | '<')) && is_prose(rest) {
+    } else if bracket.is_some() && (spaced || matches!(first, '`' | '<')) && prose::concludes(rest) {
         (FixCode::TextAfter, "text after the value was removed")
     } else {
         return Err(draft.refuse(at, "something follows the value"));
@@ -163,28 +145,3 @@ fn copies(draft: &Draft<'_>) -> Result<(), Unmended> {
     }
     Ok(())
 }
-
-/// Whether a text behind a value is prose or a tag, and no expression that goes on.
-fn is_prose(rest: &str) -> bool {
-    if rest.contains(['"', '{', '}', '[', ']']) {
-        return false;
-    }
-    let mut characters = rest.chars();
-    match characters.next() {
-        Some('`') => true,
-        Some('<') => characters
-            .next()
-            .is_some_and(|next| matches!(next, '/' | '|') || next.is_ascii_alphabetic()),
-        // Pictures too, but no punctuation, which is below them.
-        Some(first) if first.is_alphabetic() || first >= '\u{1f000}' => {
-            let word = rest
-                .split(|next: char| !next.is_alphanumeric() && next != '_')
-                .next();
-            !word.is_some_and(|word| OPERATORS.contains(&word))
-        }
-        _ => false,
-    }
-}
-
-/// Words with which an expression of Python goes on.
-const OPERATORS: [&str; 8] = ["and", "else", "for", "if", "in", "is", "not", "or"];

@@ -1,0 +1,193 @@
+//! Judges the text around an object: prose and tags may go, but nothing that could be an argument beside it.
+
+/// Whether the text before an object, up to its brace, only introduces it.
+pub(super) fn introduces(text: &str) -> bool {
+    let prose = text.trim_end();
+    // A fence says as little as a bracket that became something else, but it is none.
+    let speaks = prose.contains(char::is_alphanumeric) || prose.ends_with("```");
+    let goes_on = prose.ends_with([
+        '=', '(', ',', '\'', '"', '\\', '$', '@', '%', '#', '&', '|', '~', '^', '+', '-',
+    ]);
+    // `l{d: 1}`: a letter of the key may have come before the brace.
+    let touches = text.ends_with(|last: char| last.is_alphanumeric() || last == '_')
+        && !text.ends_with("```json")
+        && !text.ends_with("```python");
+    speaks
+        && !goes_on
+        && !touches
+        && !prose.contains(['"', '}', ']'])
+        && !is_label(prose, text.get(prose.len()..).unwrap_or_default())
+        && !is_scalar(prose)
+        && !has_label(prose)
+        && !has_tagged_text(prose)
+}
+
+/// Whether the text behind a value is prose or a closing tag, and no expression that goes on.
+pub(super) fn concludes(text: &str) -> bool {
+    if text.contains(['"', '{', '}', '[', ']']) || tags(text).next().is_some() || has_label(text) {
+        return false;
+    }
+    let mut characters = text.chars();
+    match characters.next() {
+        Some('`') => true,
+        Some('<') => characters.next().is_some_and(|next| matches!(next, '/' | '|')),
+        // Pictures too, but no punctuation, which is below them.
+        Some(first) if first.is_alphabetic() || first >= '\u{1f000}' => {
+            let word = text
+                .split(|next: char| !next.is_alphanumeric() && next != '_')
+                .next();
+            !word.is_some_and(|word| OPERATORS.contains(&word) || LITERALS.contains(&word))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a text ends in a word and a colon, with `space` before the object: `args: {`.
+fn is_label(prose: &str, space: &str) -> bool {
+    let line = prose.lines().next_back().unwrap_or_default();
+    let part = line.rsplit(SEPARATORS).next().unwrap_or_default().trim();
+    // Chinese puts no spaces between words, but it puts the full-width colon behind a sentence, never behind a key.
+    let colon: &[char] = if space.contains('\n') {
+        &[':']
+    } else {
+        &[':', '\u{ff1a}']
+    };
+    part.strip_suffix(colon)
+        .is_some_and(|label| !label.trim_end().contains(char::is_whitespace) || label.ends_with(['\'', '`']))
+}
+
+/// Whether a text is a value of its own.
+fn is_scalar(text: &str) -> bool {
+    let number = text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '-' | '+' | '.'));
+    LITERALS.contains(&text) || number && !text.contains([' ', '\n', '\r', '\t'])
+}
+
+/// Whether a name with a value begins a line, or what a comma sets off in it: `path: a.txt, mode=w`, `- path: a.txt`.
+fn has_label(text: &str) -> bool {
+    let lines = text.split(['\n', '\r']);
+    lines
+        .flat_map(|line| line.split(SEPARATORS))
+        .any(begins_with_label)
+}
+
+fn begins_with_label(part: &str) -> bool {
+    let is_name = |next: char| next.is_alphanumeric() || next == '_';
+    let Some(at) = part.find(is_name) else {
+        return false;
+    };
+    let (marks, rest) = part.split_at(at);
+    let behind = rest.trim_start_matches(|next: char| is_name(next) || matches!(next, '-' | '.'));
+    let sign = behind.trim_start_matches([' ', '\t', '\'', '`', '*']);
+    match sign.strip_prefix('\u{ff1a}') {
+        // A sentence in Chinese may end with its colon.
+        Some(value) => !value.trim().is_empty(),
+        None if sign.starts_with('=') => !marks.ends_with('<'),
+        None => sign.starts_with(':') && !sign.starts_with("://"),
+    }
+}
+
+/// Whether a tag is closed before the object, or holds a text that is not the object.
+fn has_tagged_text(prose: &str) -> bool {
+    let mut tags = tags(prose).filter_map(|tag| tag.split_once('>'));
+    prose.contains("</") || tags.any(|(_, behind)| behind.contains(char::is_alphanumeric))
+}
+
+/// The opening tags of a text, each with what comes behind it up to the next.
+fn tags(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split('<').skip(1);
+    parts.filter(|part| part.starts_with(|first: char| first.is_ascii_alphabetic()))
+}
+
+/// Marks that set one argument off from the next, where nothing else does.
+const SEPARATORS: [char; 4] = [',', ';', '\u{ff0c}', '\u{ff1b}'];
+
+const LITERALS: [&str; 6] = ["true", "false", "null", "True", "False", "None"];
+
+/// Words with which an expression of Python goes on.
+const OPERATORS: [&str; 8] = ["and", "else", "for", "if", "in", "is", "not", "or"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_introduces_an_object_says_nothing_else() {
+        for text in [
+            "Here is the call:\n",
+            "Sure! The arguments are: ",
+            "1. First do this: ",
+            "Sure, see https://example.org/a and call it with ",
+            "```json\n",
+            "```json",
+            "<tool_call>\n",
+            "<function=Edit>\n<parameter=edit>\n",
+            "<|start|>call<|message|>",
+            "\u{597d}\u{7684}\u{ff0c}\u{53c2}\u{6570}\u{5982}\u{4e0b}\u{ff1a}\n",
+            "At 10:30, this is what to call ",
+        ] {
+            assert!(introduces(text), "{text}");
+        }
+        for text in [
+            "args: ",
+            "Sure!\nargs:\n",
+            "path: a.txt, opts: ",
+            "a.txt, opts: ",
+            "title: Fix bug, labels: ",
+            "a: 1, b: ",
+            "the first; labels:\n",
+            "path: a.txt\nThe options are: ",
+            "path = a.txt\n",
+            "- path: a.txt\n- opts: ",
+            "**path:** a.txt\n",
+            "`path`: a.txt\n",
+            "a.txt\u{ff0c} \u{9009}\u{9879}\u{ff1a}",
+            "\u{8def}\u{5f84}\u{ff1a}a.txt\n\u{9009}\u{9879}\u{ff1a}\n",
+            "<path>a.txt</path><opts>",
+            "<parameter=path>\na.txt\n<parameter=edit>\n",
+            "</a>",
+            "l",
+            "o_",
+            "\u{53c2}\u{6570}",
+            "null",
+            "-1",
+            "- ",
+            "first, ",
+            "x = ",
+        ] {
+            assert!(!introduces(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_concludes_a_value_says_nothing_else() {
+        for text in [
+            "Done.",
+            "Hope it helps: all of it, at least.\n",
+            "```\n",
+            "</parameter>\n</function>\n</tool_call>",
+            "<|im_end|>",
+            "\u{1f389}",
+        ] {
+            assert!(concludes(text), "{text}");
+        }
+        for text in [
+            "</opts><path>a.txt</path>",
+            "</arg_value>\n<arg_key>b</arg_key>",
+            "<path>a.txt",
+            "null",
+            "False",
+            "true, 5",
+            "b: 2",
+            "b=2",
+            "Done.\nb: 2",
+            "and b",
+            "Done, b: 2",
+            "```\n* b: 2",
+            ", b",
+            "2",
+            ".b",
+        ] {
+            assert!(!concludes(text), "{text}");
+        }
+    }
+}
