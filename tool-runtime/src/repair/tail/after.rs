@@ -60,7 +60,7 @@ pub(super) fn close(draft: &mut Draft<'_>) -> State {
     );
     draft.evidence.python_only(
         frame.opened,
-        "parentheses around one value, in a text with a comma missing or too many elsewhere",
+        "parentheses around one value, in a text with a comma or a bracket missing or too many elsewhere",
     );
     let bracket = frame.contents - 1;
     draft.out.replace_range(bracket..frame.contents, " ");

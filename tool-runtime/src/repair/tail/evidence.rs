@@ -47,13 +47,9 @@ impl Evidence {
         self.control = true;
     }
 
-    /// Closing brackets too many stood at the end.
+    /// Closing brackets too many stood at the end: one of them may belong elsewhere.
     pub(super) fn extra_closers(&mut self, at: usize) {
         self.closers.get_or_insert(at);
-        self.python_only(
-            at,
-            "a closing bracket too many, in a text with a comma missing or too many",
-        );
     }
 
     /// A comma is missing or too many: nobody meant the text to be as it is.
@@ -75,7 +71,7 @@ impl Evidence {
         );
         self.python_only(
             at,
-            "strings side by side in a text with a comma missing or too many elsewhere",
+            "strings side by side in a text with a comma or a bracket missing or too many elsewhere",
         );
     }
 
@@ -88,8 +84,14 @@ impl Evidence {
         if self.guessed.is_some() && self.trusted.is_some() {
             return self.trusted;
         }
-        if self.slipped && self.python_only.is_some() {
+        if (self.slipped || self.closers.is_some()) && self.python_only.is_some() {
             return self.python_only;
+        }
+        if self.slipped
+            && let Some(closers) = self.closers
+        {
+            let message = "a closing bracket too many, in a text with a comma missing or too many";
+            return Some((closers, message));
         }
         if let Some(joined) = self.joined
             && self.control
