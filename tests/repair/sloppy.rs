@@ -14,6 +14,7 @@ pub fn sloppy(tree: &Tree, parentheses: bool, random: &mut Random) -> String {
     let mut writer = Writer {
         text: String::new(),
         parentheses,
+        escapes: may_be_fewer(tree),
         random,
     };
     writer.value(tree);
@@ -29,7 +30,37 @@ pub fn sloppy(tree: &Tree, parentheses: bool, random: &mut Random) -> String {
 struct Writer<'a> {
     text: String,
     parentheses: bool,
+    /// Whether every control character is escaped.
+    escapes: bool,
     random: &'a mut Random,
+}
+
+/// Whether two strings of a list may be one with `", "` in it, had its writer not escaped it: `x = ", ".join(y)`.
+fn may_be_fewer(tree: &Tree) -> bool {
+    let text = |tree: &Tree| match tree {
+        Tree::Text(units) => Some(String::from_utf16_lossy(units)),
+        _ => None,
+    };
+    let opens = |before: &str| {
+        let word = before
+            .rsplit(|last: char| !last.is_ascii_alphanumeric() && last != '_')
+            .next();
+        let prefix = ["b", "f", "r", "u", "br", "rb", "fr", "rf"];
+        let prefix = prefix.contains(&&*word.unwrap_or_default().to_lowercase());
+        prefix || !before.ends_with(|last: char| last.is_ascii_alphanumeric() || ")]}.".contains(last))
+    };
+    let closes =
+        |behind: &str| !behind.starts_with(|next: char| next.is_ascii_alphanumeric() || "([{".contains(next));
+    match tree {
+        Tree::List(items) => {
+            let mut pairs = items
+                .windows(2)
+                .filter_map(|pair| text(&pair[0]).zip(text(&pair[1])));
+            pairs.any(|(one, other)| opens(&one) && closes(&other)) || items.iter().any(may_be_fewer)
+        }
+        Tree::Map(entries) => entries.iter().any(|(_, item)| may_be_fewer(item)),
+        _ => false,
+    }
 }
 
 impl Writer<'_> {
@@ -130,7 +161,8 @@ impl Writer<'_> {
         }
         // Behind a comma a line break may be what is left of two quotes.
         let line_end = [u16::from(b','), u16::from(b'\n')];
-        let raw = value && !units.windows(2).any(|pair| pair == line_end) && self.random.one_in(3);
+        let raw =
+            value && !self.escapes && !units.windows(2).any(|pair| pair == line_end) && self.random.one_in(3);
         self.text.push(quote);
         for character in char::decode_utf16(units.iter().copied()) {
             match character {

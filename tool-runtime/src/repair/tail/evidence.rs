@@ -14,6 +14,7 @@ pub(super) struct Evidence {
     guessed: Option<usize>,
     trusted: Option<Objection>,
     control: bool,
+    control_in_list: Option<usize>,
     closers: Option<usize>,
     python_only: Option<Objection>,
     slipped: bool,
@@ -45,6 +46,11 @@ impl Evidence {
     /// A control character stood in a string as it is.
     pub(super) fn control(&mut self) {
         self.control = true;
+    }
+
+    /// That string is an item of a list.
+    pub(super) fn control_in_list(&mut self, at: usize) {
+        self.control_in_list.get_or_insert(at);
     }
 
     /// Closing brackets too many stood at the end: one of them may belong elsewhere.
@@ -99,7 +105,7 @@ impl Evidence {
             let message = "strings side by side in a text with a control character in a string";
             return Some((joined, message));
         }
-        let at = self.guessed.or(self.closers)?;
+        let at = self.guessed.or(self.closers).or(self.control_in_list)?;
         let Some(sent) = sent else {
             return Some((at, "what came before is too long to be looked at again"));
         };
@@ -107,6 +113,12 @@ impl Evidence {
         if self.guessed.is_some() && doubts.two_empty_strings {
             let message = "a quote that is not escaped, in a text with two empty strings in a row";
             return Some((at, message));
+        }
+        if let Some(control) = self.control_in_list
+            && doubts.separator_in_list
+        {
+            let message = "a control character in a list whose strings may be fewer, with quotes in them";
+            return Some((control, message));
         }
         (self.closers.is_some() && (doubts.object_goes_on || doubts.brace_in_key))
             .then_some((at, "a closing bracket too many, and which one is not certain"))

@@ -78,11 +78,15 @@ pub(super) fn control(draft: &mut Draft<'_>, byte: u8) -> Result<(), Unmended> {
             ));
         }
     } else {
-        if matches!(byte, b'\n' | b'\r') && draft.inside() != Some(Kind::Object) && is_behind_comma(draft) {
+        let in_list = draft.inside() != Some(Kind::Object);
+        if matches!(byte, b'\n' | b'\r') && in_list && is_behind_comma(draft) {
             let message = "a line break behind a comma in a string in a list: quotes may be missing there";
             return Err(draft.refuse(at, message));
         }
         draft.evidence.control();
+        if in_list {
+            draft.evidence.control_in_list(at);
+        }
         draft.fix(
             FixCode::ControlCharacter,
             at,
