@@ -130,6 +130,8 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape("quotes in a list", "[\"", "a \"b\" c\", \"", "\"]"),
     shape("triple quotes", "[", "'''a''' ", "]"),
     shape("line feeds in a string", "{\"a\": \"", "x\n", "\"}"),
+    shape("control characters in a string", "[\"", "\u{1}", "\"]"),
+    shape("escapes of control characters", "['", "\\x01", "']"),
     shape("unknown escapes", "{\"a\": \"", "\\d", "\"}"),
     shape("keys without quotes", "{", "a-b: 1, ", "}"),
     shape("objects without commas", "[", "{\"a\": 1} ", "]"),

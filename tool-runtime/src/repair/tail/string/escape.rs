@@ -1,7 +1,5 @@
 //! Escapes: what they mean in Python, what they mean in JSON, and how JSON writes that.
 
-use std::fmt::Write as _;
-
 use super::super::super::fixes::FixCode;
 use super::super::draft::Draft;
 use super::super::mended::Unmended;
@@ -21,9 +19,13 @@ pub(super) fn push(out: &mut String, character: char) {
     }
 }
 
+/// Writes the escape of a value of 16 bits; by hand, since a text may be nothing but these, and `write!` is slow.
 fn push_unicode(out: &mut String, value: u32) {
-    // Writing to a `String` cannot fail.
-    let _ = write!(out, "\\u{value:04x}");
+    out.push_str("\\u");
+    for shift in [12, 8, 4, 0] {
+        let digit = char::from_digit(value >> shift & 0xF, 16);
+        out.push(digit.unwrap_or('0'));
+    }
 }
 
 /// The escape that begins here, in a string of Python.
