@@ -144,7 +144,7 @@ fn behind_string(draft: &mut Draft<'_>, gap: Gap, inside: Kind, written: usize) 
         let Some(next) = behind.bytes().next() else {
             return Err(draft.ends());
         };
-        if next == b':' && inside == Kind::Object && !draft.string.joined && !ends_in_punctuation(draft) {
+        if next == b':' && inside == Kind::Object && !draft.string.joined && !may_be_text(draft, opening) {
             return missing_comma(draft, written);
         }
         let goes_on =
@@ -177,10 +177,17 @@ fn missing_comma(draft: &mut Draft<'_>, written: usize) -> Result<State, Unmende
     Ok(State::Next { comma: None })
 }
 
-/// Whether the last string ends as if its quote had changed places with something: `'a,' 'b': 1`.
-fn ends_in_punctuation(draft: &Draft<'_>) -> bool {
-    let last = draft.before(draft.string.end);
-    last.is_none_or(|last| matches!(last, b',' | b':' | b'(' | b'[' | b'{' | b'"' | b'\'' | 0..=0x1f))
+/// Whether the last string and the key that begins with `opening` may be something else: a quote may have changed
+/// places, `'a,' 'b': 1`, or all of it be one string, `'x = ' '.split(':')'`.
+fn may_be_text(draft: &Draft<'_>, opening: Opening) -> bool {
+    let ends = draft.before(draft.string.end).is_some_and(|last| {
+        last.is_ascii_alphanumeric() || !last.is_ascii() || b")]}.!?;%/>*".contains(&last)
+    });
+    let key = draft.from(draft.at + opening.len()).chars().next();
+    let begins = key.is_some_and(|first| {
+        first.is_ascii_alphanumeric() || !first.is_ascii() || matches!(first, '_' | '$' | '@' | '-' | '\\')
+    });
+    !ends || !begins
 }
 
 /// Whether two strings with nothing but a gap between them are one: in a list, more likely a comma is missing, and on
