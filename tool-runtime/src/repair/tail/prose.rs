@@ -6,19 +6,22 @@ pub(super) fn introduces(text: &str) -> bool {
     // A fence says as little as a bracket that became something else, but it is none.
     let speaks = prose.contains(char::is_alphanumeric) || prose.ends_with("```");
     let goes_on = prose.ends_with([
-        '=', '(', ',', '\'', '"', '\\', '$', '@', '%', '#', '&', '|', '~', '^', '+', '-',
+        '=', '(', ',', ';', '\'', '"', '\\', '$', '@', '%', '#', '&', '|', '~', '^', '+', '-',
     ]);
+    let arrow = prose.ends_with("->") || prose.ends_with("=>");
     // `l{d: 1}`: a letter of the key may have come before the brace.
     let touches = text.ends_with(|last: char| last.is_alphanumeric() || last == '_')
         && !text.ends_with("```json")
         && !text.ends_with("```python");
     speaks
         && !goes_on
+        && !arrow
         && !touches
         && !prose.contains(['"', '}', ']'])
         && !is_label(prose, text.get(prose.len()..).unwrap_or_default())
         && !is_scalar(prose)
         && !has_label(prose)
+        && !has_flag(prose)
         && !has_tagged_text(prose)
 }
 
@@ -52,8 +55,10 @@ fn is_label(prose: &str, space: &str) -> bool {
     } else {
         &[':', '\u{ff1a}']
     };
-    part.strip_suffix(colon)
-        .is_some_and(|label| !label.trim_end().contains(char::is_whitespace) || label.ends_with(['\'', '`']))
+    part.strip_suffix(colon).is_some_and(|label| {
+        // `set path: a.txt and options: {`
+        !label.trim_end().contains(char::is_whitespace) || label.ends_with(['\'', '`']) || line.contains(": ")
+    })
 }
 
 /// Whether a text is a value of its own.
@@ -84,6 +89,12 @@ fn begins_with_label(part: &str) -> bool {
         None if sign.starts_with('=') => !marks.ends_with('<'),
         None => sign.starts_with(':') && !sign.starts_with("://"),
     }
+}
+
+/// Whether there is a flag of a command: `--path a.txt --options {`.
+fn has_flag(text: &str) -> bool {
+    let mut flags = text.split_whitespace().filter_map(|word| word.strip_prefix("--"));
+    flags.any(|flag| flag.starts_with(char::is_alphanumeric))
 }
 
 /// Whether a tag is closed before the object, or holds a text that is not the object.
@@ -124,6 +135,8 @@ mod tests {
             "<|start|>call<|message|>",
             "\u{597d}\u{7684}\u{ff0c}\u{53c2}\u{6570}\u{5982}\u{4e0b}\u{ff1a}\n",
             "At 10:30, this is what to call ",
+            "I do two things: look, and call.\nThe call is: ",
+            "Sure -- this is the call: ",
         ] {
             assert!(introduces(text), "{text}");
         }
@@ -148,6 +161,10 @@ mod tests {
             "l",
             "o_",
             "\u{53c2}\u{6570}",
+            "set path: a.txt and options: ",
+            "--path a.txt --options ",
+            "path -> a.txt\noptions -> ",
+            "a.txt; ",
             "null",
             "-1",
             "- ",
