@@ -287,7 +287,13 @@ const NASTY: [&str; 40] = [
     "options: \"a\", \"b\"",
 ];
 
-const CODE: [&str; 26] = [
+const CODE: [&str; 32] = [
+    "x = ' '.join(a)",
+    "x = '\\n'.join(a).split(', ')",
+    "cut -d ' ' -f 2",
+    "tr ' ' ':'",
+    "a = ' '.split(':')",
+    "x = \", \".join(y)\nz = \" \".split(\":\")",
     "print(\"hi\")",
     "print('hi')",
     "x = {\"a\": 1, 'b': \"c\"}",

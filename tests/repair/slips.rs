@@ -83,13 +83,21 @@ fn judge(slip: &Slip) -> Verdict {
         Verdict::Right
     } else if repaired.status == Status::Valid {
         Verdict::StillValid
-    } else if read_python(&slip.after) == says {
+    } else if read_python(&slip.after) == says && !is_joined(&repaired) {
         Verdict::PythonAgrees
     } else if slip.undecidable || (slip.slips > 1 || slip.sloppy) && guesses(slip, &repaired) < slip.slips {
         Verdict::Undecidable
     } else {
         Verdict::Wrong
     }
+}
+
+/// Whether strings became one: Python says so too of a string whose quotes are not escaped, `'x = ' '.join(a)'`.
+fn is_joined(repaired: &Repaired<'_>) -> bool {
+    repaired
+        .fixes
+        .counts()
+        .any(|(code, _)| code == FixCode::ConcatenatedStrings)
 }
 
 /// How many slips the reading takes that came back: what follows from the grammar of JSON or Python is none.
@@ -257,7 +265,9 @@ pub fn is_more_than_one(meant: &Tree, quote: char) -> bool {
     match meant {
         Tree::Text(units) => {
             let text = String::from_utf16_lossy(units).replace(char::is_control, " ");
-            text.contains(quote) && read_python(&format!("[{quote}{text}{quote}]")).is_some()
+            let read = read_python(&format!("[{quote}{text}{quote}]"));
+            text.contains(quote)
+                && read.is_some_and(|it| !matches!(it, Tree::List(items) if items.len() == 1))
         }
         Tree::List(items) => items.iter().any(|item| is_more_than_one(item, quote)),
         Tree::Map(entries) => entries.iter().any(|(_, value)| is_more_than_one(value, quote)),
