@@ -2,6 +2,20 @@
 
 /// Whether the text before an object, up to its brace, only introduces it.
 pub(super) fn introduces(text: &str) -> bool {
+    match thoughts(text) {
+        Some((thoughts, behind)) => {
+            !thoughts.contains(VALUES_END) && (behind.trim().is_empty() || introduces_by_itself(behind))
+        }
+        None => introduces_by_itself(text),
+    }
+}
+
+/// What a model thought before it spoke, which is no argument whatever it says, and what comes behind.
+fn thoughts(text: &str) -> Option<(&str, &str)> {
+    text.trim_start().strip_prefix("<think>")?.split_once("</think>")
+}
+
+fn introduces_by_itself(text: &str) -> bool {
     let prose = text.trim_end();
     // A fence says as little as a bracket that became something else, but it is none.
     let speaks = prose.contains(char::is_alphanumeric) || prose.ends_with("```");
@@ -17,7 +31,7 @@ pub(super) fn introduces(text: &str) -> bool {
         && !goes_on
         && !arrow
         && !touches
-        && !prose.contains(['"', '}', ']'])
+        && !prose.contains(VALUES_END)
         && !is_label(prose, text.get(prose.len()..).unwrap_or_default())
         && !is_scalar(prose)
         && !has_label(prose)
@@ -109,6 +123,9 @@ fn tags(text: &str) -> impl Iterator<Item = &str> {
     parts.filter(|part| part.starts_with(|first: char| first.is_ascii_alphabetic()))
 }
 
+/// What a value ends with, or a part of one.
+const VALUES_END: [char; 3] = ['"', '}', ']'];
+
 /// Marks that set one argument off from the next, where nothing else does.
 const SEPARATORS: [char; 4] = [',', ';', '\u{ff0c}', '\u{ff1b}'];
 
@@ -135,6 +152,8 @@ mod tests {
             "<|start|>call<|message|>",
             "\u{597d}\u{7684}\u{ff0c}\u{53c2}\u{6570}\u{5982}\u{4e0b}\u{ff1a}\n",
             "At 10:30, this is what to call ",
+            "<think>Note: edit a.txt, mode=w\n</think>\n\n",
+            "<think></think>Here it is: ",
             "I do two things: look, and call.\nThe call is: ",
             "Sure -- this is the call: ",
         ] {
@@ -156,6 +175,9 @@ mod tests {
             "a.txt\u{ff0c} \u{9009}\u{9879}\u{ff1a}",
             "\u{8def}\u{5f84}\u{ff1a}a.txt\n\u{9009}\u{9879}\u{ff1a}\n",
             "<path>a.txt</path><opts>",
+            "<think>the path</think><path>a.txt</path><opts>",
+            "<think>say \"a\"</think>",
+            "a.txt <think>of it</think>",
             "<parameter=path>\na.txt\n<parameter=edit>\n",
             "</a>",
             "l",
