@@ -39,15 +39,19 @@ pub(crate) fn run(
             Err(error) => break Err(Failure::reading(&source.name, &error)),
         }
     };
-    // What is held goes out, also where there is no more to be had.
-    passage.repairer.finish(&mut passage.out);
+    // What is held goes out, also where there is no more to be had: then as it came, for it may be half a call.
+    if read.is_ok() {
+        passage.repairer.finish(&mut passage.out);
+    } else {
+        passage.repairer.break_off(&mut passage.out);
+    }
     passage.send()?;
     terminal.say(&passed_by(passage.repairer.passed_by()));
     if let Some(reason) = passage.repairer.gave_up() {
         let untouched = terminal.palette.bad("the rest of the stream passed untouched");
         terminal.say(&format!("{untouched}: {reason}\n"));
         passage.unmet = true;
-    } else if passage.repairer.calls() == 0 {
+    } else if read.is_ok() && passage.repairer.calls() == 0 {
         terminal.say("no tool call was seen; if there is one, the stream may be of another kind: --sse chat, responses or anthropic\n");
     }
     read.map(|()| Ending::fine_if(!passage.unmet))

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 
 use serde_json::{Value, json};
 
-use crate::program::{Directory, run, start};
+use crate::program::{Directory, command, run, start};
 
 /// Events of a stream, as an API writes them.
 fn events(data: &[Value]) -> String {
@@ -271,4 +271,60 @@ fn nobody_reading_is_a_quiet_end() {
         (output.status.code(), output.stderr.as_slice()),
         (Some(0), &b""[..])
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_stream_that_breaks_off_leaves_as_it_came() {
+    use std::io::Read as _;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::OwnedFd;
+    use std::process::Stdio;
+
+    let stream = chat("TodoWrite", &["{\"a\": 1, ", "'b': 2}"], "tool_calls");
+    let half = &stream[..stream.rfind("data: {").unwrap()];
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (mut theirs, _) = listener.accept().unwrap();
+    // Whoever closes a connection without having read what was sent resets it.
+    theirs.write_all(b"never read").unwrap();
+    let mut child = command(&["repair", "--sse", "chat"])
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    ours.write_all(half.as_bytes()).unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut sent = String::new();
+    while sent.matches("\n\n").count() < 3 {
+        stdout.read_line(&mut sent).unwrap();
+    }
+    drop(ours);
+    stdout.read_to_string(&mut sent).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        (output.status.code(), arguments(&sent).as_str()),
+        (Some(2), "{\"a\": 1, 'b': 2}")
+    );
+    let told: Vec<&str> = stderr.lines().collect();
+    assert_eq!(told.len(), 2, "{stderr}");
+    assert!(
+        told[0].starts_with("TodoWrite call_1 (choice 0, index 0): truncated "),
+        "{stderr}"
+    );
+    assert!(told[1].starts_with("error: stdin cannot be read: "), "{stderr}");
+}
+
+#[test]
+fn what_cannot_be_read_is_no_stream_of_another_kind() {
+    let directory = Directory::new();
+    let ran = run(
+        &["repair", "--sse", "chat", directory.path().to_str().unwrap()],
+        "",
+    );
+    assert_eq!((ran.status, ran.text()), (2, ""));
+    assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains(" cannot be read: "), "{}", ran.stderr);
 }
