@@ -67,7 +67,7 @@ fn chat(events: &[Value]) -> Vec<Call> {
                 .filter(|call| call.choice == number && !call.stopped)
             {
                 call.stopped = true;
-                call.cut = reason == "length";
+                call.cut = ["length", "content_filter", "SAFETY"].contains(&&*reason);
             }
         }
     }
@@ -169,7 +169,11 @@ fn anthropic(events: &[Value]) -> Vec<Call> {
                     call.stopped = true;
                 }
             }
-            "message_delta" if event["delta"]["stop_reason"] == "max_tokens" => {
+            "message_delta"
+                if ["max_tokens", "refusal"]
+                    .map(Value::from)
+                    .contains(&event["delta"]["stop_reason"]) =>
+            {
                 // Only the block that came last can have been cut.
                 calls.iter_mut().rev().take(1).for_each(|call| call.cut = true);
             }
@@ -204,7 +208,7 @@ fn responses(events: &[Value]) -> Vec<Call> {
                 call.copies.push(written(&event["item"]["arguments"]));
                 call.cut |= event["item"]["status"] == "incomplete";
             }
-            "response.completed" | "response.incomplete" | "response.failed" => {
+            "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
                 for item in event["response"]["output"].as_array().into_iter().flatten() {
                     if item["type"] == "function_call" {
                         let call = meet(&mut calls, item, None);
@@ -213,11 +217,10 @@ fn responses(events: &[Value]) -> Vec<Call> {
                     }
                 }
                 let silent = kind == "response.incomplete" && calls.iter().all(|call| !call.cut);
-                calls
-                    .iter_mut()
-                    .rev()
-                    .take(1)
-                    .for_each(|call| call.cut |= silent || kind == "response.failed");
+                let broke_off = ["response.failed", "response.cancelled"].contains(&kind);
+                if let Some(last) = calls.last_mut() {
+                    last.cut |= silent || broke_off;
+                }
             }
             _ => {}
         }
