@@ -6,6 +6,25 @@ use tool_runtime::repair::{FormatFixing, Limits, Status};
 use super::client::calls;
 use super::sent::{Sent, send};
 
+#[test]
+fn the_limits_are_what_the_documents_say_unless_set() {
+    let arguments = Limits {
+        depth: 1024,
+        held: 67_108_864,
+        sent: 1_048_576,
+        space: 1024,
+        number: 64,
+    };
+    assert_eq!(Limits::default(), arguments);
+    let stream = StreamLimits {
+        event: 16_777_216,
+        calls: 256,
+        held: 67_108_864,
+        arguments,
+    };
+    assert_eq!(StreamLimits::default(), stream);
+}
+
 fn piece(index: usize, head: &str, arguments: &str) -> String {
     let arguments = serde_json::to_string(arguments).unwrap();
     format!(
@@ -244,4 +263,83 @@ fn a_name_without_end_is_kept_in_part() {
     let records = repairer.take_records();
     assert_eq!(records[0].status, Status::Repaired);
     assert!(records[0].tool.len() < 6000, "{} bytes", records[0].tool.len());
+}
+
+/// A call that is whole, of a tool that may be any.
+fn call(at: usize, tool: &str, arguments: &str) -> String {
+    format!(
+        "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{{\"index\":0,\"id\":\"call_{at}\",\
+         \"function\":{{\"name\":\"{tool}\",\"arguments\":\"{arguments}\"}}}}]}},\"finish_reason\":\"tool_calls\"}}]}}\n\n"
+    )
+}
+
+#[test]
+fn so_many_records_wait_to_be_taken() {
+    let mut repairer = StreamRepairer::new(Dialect::ChatCompletions, FormatFixing::default());
+    let mut out = Vec::new();
+    for at in 0..4200 {
+        repairer.push(call(at, "TodoWrite", "{'a': 1}").as_bytes(), &mut out);
+    }
+    let records = repairer.take_records();
+    assert_eq!(records.len(), 4096);
+    assert_eq!(records[4095].call.as_deref(), Some("call_4095"));
+    repairer.push(call(4200, "TodoWrite", "{'a': 1}").as_bytes(), &mut out);
+    let records = repairer.take_records();
+    assert_eq!(records.len(), 1, "there is room again");
+    assert_eq!(records[0].call.as_deref(), Some("call_4200"));
+    assert!(
+        !String::from_utf8(out).unwrap().contains("'a'"),
+        "all were repaired"
+    );
+}
+
+#[test]
+fn so_many_names_that_passed_by_are_kept() {
+    let mut repairer = StreamRepairer::new(Dialect::ChatCompletions, FormatFixing::default());
+    let mut out = Vec::new();
+    repairer.push(call(0, &"x".repeat(257), "{}").as_bytes(), &mut out);
+    assert_eq!(repairer.passed_by(), [""; 0]);
+    repairer.push(call(1, &"x".repeat(256), "{}").as_bytes(), &mut out);
+    for at in 0..100 {
+        for _ in 0..2 {
+            repairer.push(call(at, &format!("Tool{at}"), "{}").as_bytes(), &mut out);
+        }
+    }
+    let names = repairer.passed_by();
+    assert_eq!((names.len(), &*names[1], &*names[63]), (64, "Tool0", "Tool62"));
+}
+
+/// No repair is known whose result is no JSON, so that the switch itself is all that can be seen from outside; that it
+/// switches is seen where a repair with a mistake in it can be made.
+#[test]
+fn the_validation_is_off_where_the_configuration_says_so() {
+    for strict_validation in [true, false] {
+        let fixing = FormatFixing {
+            strict_validation,
+            ..FormatFixing::default()
+        };
+        for (dialect, stream) in [
+            (Dialect::ChatCompletions, piece(0, "", "{'a'")),
+            (
+                Dialect::Anthropic,
+                "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":\
+                 {\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"TodoWrite\"}}\n\n\
+                 data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"partial_json\":\"{'a'\"}}\n\n"
+                    .to_owned(),
+            ),
+            (
+                Dialect::Responses,
+                "data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":\
+                 {\"type\":\"function_call\",\"id\":\"fc_1\",\"name\":\"TodoWrite\",\"arguments\":\"{'a'\"}}\n\n"
+                    .to_owned(),
+            ),
+        ] {
+            let mut repairer = StreamRepairer::new(dialect, fixing.clone());
+            repairer.push(stream.as_bytes(), &mut Vec::new());
+            let shown = format!("{repairer:?}");
+            let wanted = format!(" validate: {strict_validation},");
+            assert_eq!(shown.matches(" validate: ").count(), 1, "{dialect}: {shown}");
+            assert!(shown.contains(&wanted), "{dialect}: {shown}");
+        }
+    }
 }

@@ -83,3 +83,26 @@ fn a_short_job_says_nothing_on_the_way() {
         assert_eq!(told, "1 call: 1 clean, 0 with warnings, 0 refused\r\n");
     }
 }
+
+#[test]
+fn whoever_is_to_type_is_told_so() {
+    let directory = Directory::new();
+    directory.file("answer.txt", "{}");
+    let message = "reading from the terminal; end the input with Ctrl-D on a line of its own\r\n";
+    for command in [
+        "repair",
+        "repair -",
+        "repair --jsonl",
+        "repair --sse chat",
+        "check",
+    ] {
+        let Some(told) = seen(&format!("tool-gateway {command} > out"), &directory, &[]) else {
+            return;
+        };
+        assert!(told.contains(message), "{command}: {told:?}");
+    }
+    for command in ["repair answer.txt", "repair < answer.txt", "repair 2> told"] {
+        let told = seen(&format!("tool-gateway {command} > out"), &directory, &[]).unwrap();
+        assert!(!told.contains("reading"), "{command}: {told:?}");
+    }
+}

@@ -87,6 +87,10 @@ pub fn repair(text: &str) -> Repaired<'_> {
 /// As [`repair`], with other limits.
 #[must_use = "the text that was given is unchanged; the result is returned"]
 pub fn repair_with(text: &str, limits: Limits) -> Repaired<'_> {
+    repair_by(text, limits, tail::mend)
+}
+
+fn repair_by(text: &str, limits: Limits, mend: impl Mend) -> Repaired<'_> {
     let mut scanner = Scanner::new(limits);
     let unchanged = |status, reason| Repaired {
         text: Cow::Borrowed(text),
@@ -105,7 +109,7 @@ pub fn repair_with(text: &str, limits: Limits) -> Repaired<'_> {
     };
     let (sent, rest) = text.split_at(deviation.at);
     let sent_kept = (sent.len() <= limits.sent).then_some(sent);
-    match settle(rest, sent_kept, &deviation, limits, true) {
+    match settle(rest, sent_kept, &deviation, limits, true, mend) {
         Ok(Mended { mut text, fixes }) => {
             text.insert_str(0, sent); // a byte or two, as a rule: moved, not copied to another place
             Repaired {
@@ -267,6 +271,10 @@ impl Repairer {
     /// Ends the text: what is still held is repaired, or comes back as it was.
     #[must_use = "`rest` is the end of the text, and is lost otherwise"]
     pub fn finish(self) -> Finished {
+        self.finish_by(tail::mend)
+    }
+
+    fn finish_by(self, mend: impl Mend) -> Finished {
         let (status, reason) = match &self.state {
             State::Scanning(scanner) => match scanner.finish() {
                 Ok(()) => (Status::Valid, None),
@@ -276,7 +284,7 @@ impl Repairer {
             State::Deviated(deviation) => {
                 let (sent, held) = self.text.split_at(self.sent - self.dropped);
                 let sent_kept = (self.sent <= self.limits.sent).then_some(sent);
-                match settle(held, sent_kept, deviation, self.limits, self.validate) {
+                match settle(held, sent_kept, deviation, self.limits, self.validate, mend) {
                     Ok(mended) => {
                         return Finished {
                             rest: mended.text,
@@ -338,6 +346,11 @@ impl Default for Repairer {
     }
 }
 
+/// What repairs the rest of a text: [`tail::mend`], or one with a mistake in it, to see that it is noticed.
+trait Mend: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Mended, Unmended> {}
+
+impl<F: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Mended, Unmended>> Mend for F {}
+
 /// Repairs the rest of a text and makes sure that the result is JSON.
 fn settle(
     rest: &str,
@@ -345,11 +358,12 @@ fn settle(
     deviation: &Deviation,
     limits: Limits,
     validate: bool,
+    mend: impl Mend,
 ) -> Result<Mended, Unmended> {
     if let Some(reason) = too_late(deviation, deviation.at + rest.len(), limits) {
         return Err(Unmended::Refused(reason));
     }
-    let mended = tail::mend(rest, sent, deviation, limits)?;
+    let mended = mend(rest, sent, deviation, limits)?;
     if validate && let Err(found) = goes_on_as_json(&mended.text, deviation, limits) {
         let message = format!("the repair was no JSON at byte {found} of its result");
         return Err(Unmended::Refused(Reason::new(deviation.found, message)));
@@ -390,6 +404,44 @@ mod tests {
         assert_eq!(goes_on_as_json(r#""a": 01}]"#, &deviation, limits), Err(8));
         assert_eq!(goes_on_as_json(r#""a": 1}"#, &deviation, limits), Err(9));
         assert_eq!(goes_on_as_json(r#""a": 1}] x"#, &deviation, limits), Err(11));
+    }
+
+    const MISTAKEN: &str = r#""a": 01}"#;
+
+    #[allow(clippy::unnecessary_wraps, reason = "as every mending")]
+    fn mistaken(_: &str, _: Option<&str>, _: &Deviation, _: Limits) -> Result<Mended, Unmended> {
+        Ok(Mended {
+            text: MISTAKEN.to_owned(),
+            fixes: Fixes::default(),
+        })
+    }
+
+    #[test]
+    fn a_repair_with_a_mistake_in_it_is_not_sent() {
+        let text = "{'a': 1}";
+        let whole = repair_by(text, Limits::default(), mistaken);
+        assert_eq!((whole.status, &*whole.text), (Status::Refused, text));
+        let reason = whole.reason.unwrap();
+        assert_eq!(
+            reason.to_string(),
+            "byte 1: the repair was no JSON at byte 7 of its result"
+        );
+
+        let mut repairer = Repairer::new();
+        assert_eq!(repairer.push(text), "{");
+        let finished = repairer.clone().finish_by(mistaken);
+        assert_eq!((finished.status, &*finished.rest), (Status::Refused, "'a': 1}"));
+        assert_eq!(finished.reason, Some(reason));
+        let finished = repairer.validate(true).finish_by(mistaken);
+        assert_eq!(finished.status, Status::Refused);
+    }
+
+    #[test]
+    fn without_validation_a_repair_is_believed() {
+        let mut repairer = Repairer::new().validate(false);
+        assert_eq!(repairer.push("{'a': 1}"), "{");
+        let finished = repairer.finish_by(mistaken);
+        assert_eq!((finished.status, &*finished.rest), (Status::Repaired, MISTAKEN));
     }
 
     #[test]
