@@ -32,15 +32,20 @@ impl Visit for Line {
 }
 
 fn told(fixing: &FormatFixing, arguments: &[&str]) -> Vec<(Level, String)> {
+    let arguments = arguments.iter().map(|text| serde_json::to_string(text).unwrap());
+    told_of(fixing, &arguments.collect::<Vec<_>>())
+}
+
+/// What is told of calls with these arguments, as they stand in the events.
+fn told_of(fixing: &FormatFixing, arguments: &[String]) -> Vec<(Level, String)> {
     let told = Told::default();
     let subscriber = tracing_subscriber::registry().with(told.clone());
     let stream: String = arguments
         .iter()
         .enumerate()
         .map(|(at, arguments)| {
-            let arguments = serde_json::to_string(arguments).unwrap();
             format!(
-                "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":{at},\"id\":\"call_{at}\",\
+                "data: {{\"choices\":[{{\"index\":2,\"delta\":{{\"tool_calls\":[{{\"index\":{at},\"id\":\"call_{at}\",\
                  \"function\":{{\"name\":\"TodoWrite\",\"arguments\":{arguments}}}}}]}}}}]}}\n\n"
             )
         })
@@ -79,10 +84,43 @@ fn each_call_that_was_not_simply_json_is_told_once() {
         let (_, line) = &told[at - 1];
         assert!(line.contains(words) && line.contains("TodoWrite"), "{line}");
         assert!(
-            line.contains(&format!("call_{at}")) && line.contains(&format!("index={at}")),
+            line.contains(&format!("call=\"call_{at}\" choice=2 index={at} ")),
             "{line}"
         );
     }
+    assert!(
+        told[0]
+            .1
+            .contains("fixes=single_quotes×1 python_literal×1 offset=1 validated=true "),
+        "{told:?}"
+    );
+    assert!(told[1].1.contains(" offset=8 "), "{told:?}");
+    assert!(told[2].1.contains(" offset=11 "), "{told:?}");
+}
+
+#[test]
+fn arguments_that_are_an_object_are_told() {
+    let objects = [r#"{"secret": 1}"#.to_owned()];
+    let told = told_of(&FormatFixing::default(), &objects);
+    assert_eq!(told.len(), 1, "{told:?}");
+    let (level, line) = &told[0];
+    assert_eq!(*level, Level::INFO);
+    assert!(
+        line.contains("arguments that were an object were sent as a string"),
+        "{line}"
+    );
+    assert!(
+        line.contains("tool=\"TodoWrite\" call=\"call_0\" choice=2 index=0 "),
+        "{line}"
+    );
+    assert!(!line.contains("secret"), "{line}");
+}
+
+/// Fixes are noted in the order in which they are made: what stands in front of the object comes last.
+#[test]
+fn the_first_place_is_the_first_in_the_text() {
+    let told = told(&FormatFixing::default(), &["Here is the call:\n{'secret': 1}"]);
+    assert!(told[0].1.contains("text_before×1 offset=0 "), "{told:?}");
 }
 
 #[test]

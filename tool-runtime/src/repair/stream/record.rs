@@ -1,6 +1,8 @@
 //! What is told of a stream: a record for each call whose arguments were not simply JSON, to the caller and through
 //! `tracing`.
 
+use std::fmt;
+
 use super::super::fixes::{Fixes, Reason};
 use super::super::repairer::Status;
 
@@ -46,14 +48,16 @@ impl RepairRecord {
                 );
             }
             Status::Repaired => {
-                let (fixes, validated) = (self.fixes.total(), self.validated);
+                // They are noted as they are made: what stands in front of the object comes last.
+                let offset = self.fixes.iter().map(|fix| fix.offset).min();
                 tracing::info!(
                     tool,
                     call,
                     choice,
                     index,
-                    fixes,
-                    validated,
+                    fixes = %Counts(&self.fixes),
+                    offset,
+                    validated = self.validated,
                     "arguments were repaired"
                 );
             }
@@ -75,5 +79,18 @@ impl RepairRecord {
                 tracing::debug!(tool, call, choice, index, code, offset, "fixed");
             }
         }
+    }
+}
+
+/// The codes, each with its number: `single_quotes×9 python_literal×1`.
+struct Counts<'a>(&'a Fixes);
+
+impl fmt::Display for Counts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (code, count)) in self.0.counts().enumerate() {
+            let space = if at == 0 { "" } else { " " };
+            write!(f, "{space}{code}×{count}")?;
+        }
+        Ok(())
     }
 }
