@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use tests::long::long;
 use tests::random::Random;
 use tool_runtime::repair::{Limits, Status, repair, repair_with};
 
@@ -14,8 +15,7 @@ const SMALL: usize = 10_000;
 
 /// The longer of the two lengths that are held against each other.
 fn large() -> usize {
-    let long = std::env::var_os("REPAIR_LONG").is_some_and(|it| it == "1");
-    if long { 10_000_000 } else { 1_000_000 }
+    if long() { 10_000_000 } else { 1_000_000 }
 }
 
 #[test]

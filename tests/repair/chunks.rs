@@ -2,6 +2,7 @@
 //! on is never taken back, and no more is held than must be.
 
 use serde::de::IgnoredAny;
+use tests::long::long;
 use tests::random::Random;
 use tool_runtime::repair::{Limits, Repaired, Repairer, Status, repair, repair_with};
 
@@ -66,8 +67,7 @@ fn assert_kept_its_promise(text: &str, repaired: &Repaired<'_>) {
 }
 
 fn rounds(quick: usize) -> usize {
-    let long = std::env::var_os("REPAIR_LONG").is_some_and(|it| it == "1");
-    if long { quick * 100 } else { quick }
+    if long() { quick * 100 } else { quick }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
+use tests::long::long;
 use tests::random::Random;
 use tool_runtime::repair::{Status, repair};
 
@@ -12,8 +13,7 @@ use crate::spelt::document;
 
 /// How many texts are tried; `REPAIR_LONG=1` tries many more.
 fn rounds(quick: usize) -> usize {
-    let long = std::env::var_os("REPAIR_LONG").is_some_and(|it| it == "1");
-    if long { quick * 100 } else { quick }
+    if long() { quick * 100 } else { quick }
 }
 
 fn is_json(text: &str) -> bool {

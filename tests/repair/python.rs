@@ -9,6 +9,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
 use serde::Deserialize;
+use tests::long::long;
 use tool_runtime::repair::{Status, repair};
 
 use crate::judge::Tree;
@@ -151,8 +152,7 @@ fn json(tree: &Tree) -> String {
 
 /// Answers `oracle.py`'s texts with their repairs until it has judged them all. `None` where there is no Python.
 fn judged_by_python(what: &str, seed: u64, answer: fn(&str) -> Answer) -> Option<Judged> {
-    let long = std::env::var_os("REPAIR_LONG").is_some_and(|said| said != "0");
-    let count = if long { 100_000 } else { 2_000 };
+    let count = if long() { 100_000 } else { 2_000 };
     if !python_is_there() {
         return None;
     }
@@ -177,7 +177,9 @@ fn judged_by_python(what: &str, seed: u64, answer: fn(&str) -> Answer) -> Option
     }
     assert!(python.wait().unwrap().success(), "oracle.py failed");
     let judged: Option<Judged> = judged;
-    if long && let Some(judged) = &judged {
+    if long()
+        && let Some(judged) = &judged
+    {
         let counts = format!("{what}: {:?}\n", judged.counts);
         std::io::stderr().write_all(counts.as_bytes()).unwrap();
     }

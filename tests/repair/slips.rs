@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use tests::long::long;
 use tests::random::Random;
 use tool_runtime::repair::{FixCode, Repaired, Status, repair};
 
@@ -128,8 +129,7 @@ fn guesses(slip: &Slip, repaired: &Repaired<'_>) -> usize {
 
 /// Tries `count` slips (a quarter of them unless asked for more) and holds what becomes wrong to `bound`.
 pub fn hold(name: &str, count: usize, bound: usize, mut slip: impl FnMut(&mut Random) -> Option<Slip>) {
-    let long = std::env::var_os("REPAIR_LONG").is_some_and(|it| it == "1");
-    let count = if long { count * 10 } else { count / 4 };
+    let count = if long() { count * 10 } else { count / 4 };
     let seed = std::env::var("REPAIR_SEED").map_or(0, |seed| seed.parse().expect("a seed is a number"));
     let mut random = Random::new(name.bytes().map(u64::from).sum::<u64>() ^ seed << 32);
     let mut tally = [0; 6];

@@ -11,6 +11,7 @@ mod made;
 mod sdk;
 mod heard;
 
+use tests::long::long;
 use tests::random::Random;
 use tool_runtime::repair::stream::Dialect;
 
@@ -36,8 +37,7 @@ fn javascript_reads_what_the_repair_makes() {
 fn reads_what_the_repair_makes(sdk: &Sdk) {
     let mut streams = every_plan();
     let mut random = Random::new(31);
-    let long = std::env::var_os("REPAIR_LONG").is_some_and(|said| said != "0");
-    for _ in 0..if long { 600 } else { 60 } {
+    for _ in 0..if long() { 600 } else { 60 } {
         let dialect = *random.pick(&DIALECTS);
         let plan = Plan::any(&mut random);
         streams.push(Made::new(dialect, &plan, &mut random));

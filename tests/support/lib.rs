@@ -1,6 +1,7 @@
 //! What several test suites share.
 
 pub mod clock;
+pub mod long;
 pub mod random;
 pub mod values;
 pub mod schemas;

@@ -1,6 +1,7 @@
 //! Recorded streams with events lost, doubled and swapped, and with bytes changed: whatever comes, every cut gives
 //! the same, other tools' calls are untouched, and nothing is lost where nothing was repaired.
 
+use tests::long::long;
 use tests::random::Random;
 use tool_runtime::repair::stream::{RepairRecord, StreamLimits};
 use tool_runtime::repair::{FormatFixing, Status, TargetTools};
@@ -83,11 +84,7 @@ fn left_early(record: &RepairRecord) -> bool {
 }
 
 fn rounds() -> usize {
-    if std::env::var_os("REPAIR_LONG").is_some() {
-        300
-    } else {
-        4
-    }
+    if long() { 300 } else { 4 }
 }
 
 /// The same stream with arguments that nobody can repair.

@@ -1,6 +1,7 @@
 //! Random calls, cut into random pieces and mixed at random: what a client hears is the repair of what came.
 
 use serde_json::{Value, json};
+use tests::long::long;
 use tests::random::Random;
 use tool_runtime::repair::stream::{Dialect, StreamLimits};
 use tool_runtime::repair::{FormatFixing, Repairer, Status, repair};
@@ -19,11 +20,7 @@ struct Made {
 
 #[test]
 fn a_client_hears_the_repair_of_what_came_however_it_came() {
-    let rounds = if std::env::var_os("REPAIR_LONG").is_some() {
-        30_000
-    } else {
-        300
-    };
+    let rounds = if long() { 30_000 } else { 300 };
     let mut random = Random::new(20);
     for round in 0..rounds {
         let dialect = *random.pick(&[Dialect::ChatCompletions, Dialect::Responses, Dialect::Anthropic]);

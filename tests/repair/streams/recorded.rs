@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use tests::long::long;
 use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamLimits};
 use tool_runtime::repair::{FormatFixing, Status, repair};
 
@@ -140,11 +141,7 @@ fn every_cut_gives_the_same() {
         };
         cut(stream.bytes.chunks(1).collect(), &"byte by byte");
         // What stands above the framer sees whole events only, so that a part of the cuts is enough every day.
-        let step = if std::env::var_os("REPAIR_LONG").is_some() {
-            1
-        } else {
-            97
-        };
+        let step = if long() { 1 } else { 97 };
         for at in (1..stream.bytes.len()).step_by(step) {
             let (left, right) = stream.bytes.split_at(at);
             cut(vec![left, right], &at);

@@ -3,6 +3,7 @@
 //! they are what came, or its repair.
 
 use serde_json::{Value, json};
+use tests::long::long;
 use tests::random::Random;
 use tool_runtime::repair::stream::Dialect;
 use tool_runtime::repair::{FormatFixing, TargetTools, repair};
@@ -62,11 +63,7 @@ fn what_is_not_json_leaves_as_it_came_or_repaired_as_a_whole() {
 }
 
 fn rounds() -> usize {
-    if std::env::var_os("REPAIR_LONG").is_some() {
-        100_000
-    } else {
-        2_000
-    }
+    if long() { 100_000 } else { 2_000 }
 }
 
 fn value(random: &mut Random, depth: usize) -> Value {

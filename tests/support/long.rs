@@ -1,0 +1,32 @@
+//! Whether the long runs are asked for: `REPAIR_LONG=1`.
+
+use std::env;
+use std::ffi::OsStr;
+
+/// Whether to try many more cases than every day.
+pub fn long() -> bool {
+    is_on(env::var_os("REPAIR_LONG").as_deref())
+}
+
+/// Nothing and `0` mean no, whatever else means yes.
+fn is_on(said: Option<&OsStr>) -> bool {
+    said.is_some_and(|said| !said.is_empty() && said != "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_and_zero_are_off() {
+        for (said, on) in [
+            (None, false),
+            (Some(""), false),
+            (Some("0"), false),
+            (Some("1"), true),
+            (Some("yes"), true),
+        ] {
+            assert_eq!(is_on(said.map(OsStr::new)), on, "{said:?}");
+        }
+    }
+}
