@@ -84,6 +84,10 @@ impl Lines {
             }
             self.number += 1;
             self.end += u64::try_from(read).unwrap_or_default();
+            // A line that is cut off ends there, and not with a line end that has no place in it.
+            if line.pop_if(|byte| *byte == b'\n').is_some() {
+                line.pop_if(|byte| *byte == b'\r');
+            }
             if self.number == 1 && line.starts_with(BYTE_ORDER_MARK) {
                 line.drain(..BYTE_ORDER_MARK.len());
             }

@@ -166,6 +166,30 @@ const NO_RECORDS: [(&[u8], Option<u32>, &str); 14] = [
 ];
 
 #[test]
+fn a_line_that_is_cut_off_says_where_it_ends() {
+    for (line, wanted) in [
+        (
+            r#"{"id": 2, "text": "x""#,
+            "EOF while parsing an object at column 21; ",
+        ),
+        (
+            r#"{"id": 2, "text": "x"#,
+            "EOF while parsing a string at column 20; ",
+        ),
+        (r#"[1, "x"#, "EOF while parsing a string at column 6; "),
+    ] {
+        for end in ["\n", "\r\n", "\n{}\n", ""] {
+            for command in ["repair", "check"] {
+                let ran = run(&[command, "--jsonl"], format!("{line}{end}"));
+                let records = ran.records();
+                let error = records[0]["error"].as_str().unwrap();
+                assert!(error.contains(wanted), "{command} {line:?} {end:?}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_line_that_is_no_record_is_answered_in_its_place() {
     let mut input = Vec::new();
     for (line, ..) in &NO_RECORDS {
