@@ -30,9 +30,9 @@ pub(super) fn resume(
 ) -> Result<(), Unmended> {
     draft.string = Literal::new(Form::JSON, key, began);
     draft.string.short_escape = short_escape;
-    // Where it is not kept, it may have been there.
     let passed_on = draft.sent.and_then(|sent| sent.get(began..));
-    draft.string.double_backslash = passed_on.is_none_or(|contents| contents.contains("\\\\"));
+    draft.string.double_backslash = passed_on.is_some_and(|contents| contents.contains("\\\\"));
+    let at = draft.at;
     // `""` was not read as an empty string yet: its second quote was held.
     if began + 1 == draft.base && draft.text.starts_with("\"\"") {
         draft.at = 2;
@@ -40,7 +40,16 @@ pub(super) fn resume(
         draft.string.form.python = true;
         triple(draft, 0)?;
     }
-    contents(draft, &[])
+    contents(draft, &[])?;
+    // Where it is not kept, `\\` may have been there, whatever else is read of this string.
+    if passed_on.is_none() {
+        if draft.string.unknown_escape {
+            let message = "what came before is too long to be looked at again";
+            draft.evidence.needs_python(at, message);
+        }
+        draft.string.double_backslash = true;
+    }
+    Ok(())
 }
 
 /// Reads the literal that begins here as the continuation of the last one.
