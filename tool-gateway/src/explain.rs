@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tool_runtime::repair::{Fix, FixCode, Fixes, Reason, Status};
+use tool_runtime::repair::{Fix, FixCode, Fixes, Limits, Reason, Status};
 
 use crate::excerpt::Excerpt;
 use crate::place::{Place, Places};
@@ -61,9 +61,12 @@ impl Explainer<'_> {
         let (status, note) = match status {
             Status::Truncated => (
                 "truncated",
-                "half a call must not be executed, so nothing was completed; the text is unchanged",
+                "half a call must not be executed, so nothing was completed".to_owned(),
             ),
-            _ => ("refused", "any repair would be a guess; the text is unchanged"),
+            _ => (
+                "refused",
+                limit(&reason.message).unwrap_or_else(|| "any repair would be a guess".to_owned()),
+            ),
         };
         let mut told = format!(
             "{}:{}:{}: {}: {} (byte {})\n",
@@ -75,7 +78,11 @@ impl Explainer<'_> {
             reason.offset,
         );
         self.excerpt(&[place], &Excerpt::of(self.text, &[place]), &mut told);
-        let _ = writeln!(told, "{} {note}", self.gutter(&[place], "="));
+        let _ = writeln!(
+            told,
+            "{} {note}; the text is unchanged",
+            self.gutter(&[place], "=")
+        );
         told
     }
 
@@ -137,6 +144,27 @@ impl Explainer<'_> {
             .faint(&format!("{:width$} {mark}", "", width = digits(places)))
     }
 }
+
+/// The limit that a reason speaks of, if it speaks of one.
+fn limit(reason: &str) -> Option<String> {
+    let limits = Limits::default();
+    let limits = [
+        ("nested deeper", limits.depth, "levels are followed"),
+        ("a number longer", limits.number, "bytes of a number are held"),
+        ("more white space", limits.space, "bytes of white space are held"),
+        (
+            "not JSON, and more",
+            limits.held,
+            "bytes are held from the first that is not JSON",
+        ),
+        ("what came before is too long", limits.sent, KEPT),
+        ("something follows a value too long", limits.sent, KEPT),
+    ];
+    let (_, most, what) = limits.iter().find(|(begins, ..)| reason.starts_with(begins))?;
+    Some(format!("a limit, not a guess: at most {most} {what}"))
+}
+
+const KEPT: &str = "bytes of what was JSON are kept to be looked at again";
 
 /// How many digits the line numbers have.
 fn digits(places: &[Place]) -> usize {

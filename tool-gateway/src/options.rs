@@ -175,6 +175,10 @@ Valid JSON comes back byte for byte, and so does everything that cannot be repai
 that would be a guess is refused, and text that ends too early is never completed. What comes out beside that is
 JSON. Nothing is added to it, no line break either.
 
+There are limits: 1,024 levels are followed, 64 MiB are held from the first byte that is not JSON, 1 MiB of what
+came before is looked at again, and 1,024 bytes of white space and 64 bytes of a number are held while the text is
+JSON. What would need more is refused, and the reason says so.
+
 Exit status: 0 valid or repaired; 1 refused or truncated (the text is unchanged on standard output, the reason and
 the place are on standard error); 2 wrong usage, or input that cannot be read. Bytes that are not UTF-8 go out
 unchanged, too, with 2.";

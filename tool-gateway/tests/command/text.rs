@@ -184,3 +184,59 @@ fn a_full_disk_is_an_error() {
         "{stderr}"
     );
 }
+
+#[test]
+fn a_limit_is_no_guess_and_is_named() {
+    let string = "x".repeat((1 << 20) + 1);
+    let note = |text: &str, wanted: &str| {
+        let ran = run(&["repair"], text);
+        let name = &text[..text.len().min(20)];
+        assert!(ran.status == 1 && ran.text() == text, "{name}: {}", ran.status);
+        let last = ran.stderr.lines().last().unwrap_or_default();
+        assert_eq!(last, format!("  = {wanted}; the text is unchanged"), "{name}");
+    };
+    let deep = "a limit, not a guess: at most 1024 levels are followed";
+    note(&("[".repeat(1100) + &"]".repeat(1100)), deep);
+    note(&("(".repeat(1100) + &")".repeat(1100)), deep);
+    note(
+        &format!("[1{}_0]", "0".repeat(70)),
+        "a limit, not a guess: at most 64 bytes of a number are held",
+    );
+    note(
+        &format!("[1,{}]", " ".repeat(1100)),
+        "a limit, not a guess: at most 1024 bytes of white space are held",
+    );
+    let sent = "a limit, not a guess: at most 1048576 bytes of what was JSON are kept to be looked at again";
+    note(&format!("{{\"a\": \"{string}\\d\"}}"), sent);
+    note("[1, @]", "any repair would be a guess");
+}
+
+#[test]
+fn more_than_is_held_is_a_limit_too() {
+    let text = format!("['{}']", "x".repeat(64 << 20));
+    let ran = run(&["repair"], &text);
+    assert!(ran.status == 1 && ran.text() == text);
+    assert!(
+        ran.stderr.ends_with(
+            "= a limit, not a guess: at most 67108864 bytes are held from the first that is not JSON; the text is unchanged\n"
+        ),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn the_limits_stand_in_the_help_and_in_the_reference() {
+    let help = run(&["repair", "--help"], "");
+    let reference = include_str!("../../README.md");
+    for limit in [
+        "1,024 levels",
+        "64 MiB",
+        "1 MiB",
+        "1,024 bytes of white space",
+        "64 bytes of a number",
+    ] {
+        assert!(help.text().contains(limit), "--help: {limit}");
+        assert!(reference.contains(limit), "README: {limit}");
+    }
+}
