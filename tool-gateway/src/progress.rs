@@ -1,4 +1,4 @@
-//! How far a long job has come, where somebody is watching.
+//! How far a long job has come, where somebody is watching and no result passes by.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,11 @@ impl Progress {
     pub(crate) fn step(&mut self, lines: usize, bytes: u64) {
         self.steps = self.steps.wrapping_add(1);
         // Most jobs are done before anybody asks, and asking the clock costs as much as a short line.
-        if !self.terminal.watched || !self.steps.is_multiple_of(64) || self.began.elapsed() < QUIET {
+        if !self.terminal.watched
+            || self.terminal.shared
+            || !self.steps.is_multiple_of(64)
+            || self.began.elapsed() < QUIET
+        {
             return;
         }
         if self.told.is_none_or(|told| told.elapsed() >= INTERVAL) {

@@ -20,6 +20,7 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Ending,
         Err(error) => {
             // Whoever pipes through this command loses nothing.
             write(&bytes)?;
+            terminal.end_line(&bytes);
             let reason = not_text(&bytes, error.valid_up_to());
             return Err(Failure::Told(format!(
                 "{}: {reason}; it is unchanged",
@@ -34,11 +35,14 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Ending,
         text,
         palette: terminal.palette,
     };
-    if let Some(reason) = &repaired.reason {
-        terminal.say(&explainer.reason(repaired.status, reason));
-        terminal.say(other_form(text));
-    } else if options.explain {
-        terminal.say(&explainer.fixes(repaired.status, &repaired.fixes));
+    let told = match &repaired.reason {
+        Some(reason) => explainer.reason(repaired.status, reason) + other_form(text),
+        None if options.explain => explainer.fixes(repaired.status, &repaired.fixes),
+        None => String::new(),
+    };
+    if !told.is_empty() {
+        terminal.end_line(repaired.text.as_bytes());
+        terminal.say(&told);
     }
     Ok(Ending::fine_if(matches!(
         repaired.status,

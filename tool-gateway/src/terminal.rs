@@ -11,6 +11,8 @@ pub(crate) struct Terminal {
     pub(crate) palette: Palette,
     /// Whether somebody is watching, on a terminal where a line can be written anew.
     pub(crate) watched: bool,
+    /// Whether the result goes to a terminal, too: most likely the same one.
+    pub(crate) shared: bool,
 }
 
 impl Terminal {
@@ -24,6 +26,14 @@ impl Terminal {
                 colored: is_colored(color, watched, unwanted),
             },
             watched,
+            shared: io::stderr().is_terminal() && io::stdout().is_terminal(),
+        }
+    }
+
+    /// Ends the line of a result, where a message would go on with it.
+    pub(crate) fn end_line(self, result: &[u8]) {
+        if self.shared && result.last().is_some_and(|byte| *byte != b'\n') {
+            self.say("\n");
         }
     }
 

@@ -106,3 +106,53 @@ fn whoever_is_to_type_is_told_so() {
         assert!(!told.contains("reading"), "{command}: {told:?}");
     }
 }
+
+#[test]
+fn progress_is_not_written_between_results() {
+    let directory = Directory::new();
+    let call = r#"{"id": 1, "schema": {"type": "object"}, "raw": "{}"}"#;
+    directory.file("calls.jsonl", format!("{call}\n").repeat(100));
+    let command = "(cat calls.jsonl; sleep 2; cat calls.jsonl) | tool-gateway check --jsonl";
+    if let Some(told) = seen(command, &directory, &[]) {
+        assert!(
+            told.starts_with("{\"id\":1,") && !told.contains("\u{1b}[K"),
+            "{told:?}"
+        );
+        assert!(told.contains("200 calls: 200 clean"), "{told:?}");
+    }
+}
+
+#[test]
+fn a_message_begins_a_line_of_its_own() {
+    let directory = Directory::new();
+    for (text, wanted) in [
+        ("hello", "hello\r\nstdin:1:1: "),
+        ("hello\\n", "hello\r\nstdin:1:1: "),
+        ("", "stdin:1:1: "),
+    ] {
+        let command = format!("printf '{text}' | tool-gateway repair --color never");
+        let Some(told) = seen(&command, &directory, &[]) else {
+            return;
+        };
+        assert!(told.starts_with(wanted), "{told:?}");
+    }
+    let told = seen(
+        "printf '[1,]' | tool-gateway repair --explain --color never",
+        &directory,
+        &[],
+    );
+    assert!(told.unwrap().starts_with("[1]\r\nstdin: repaired, "));
+    let told = seen(
+        "printf '\\377' | tool-gateway repair --color never | od -c",
+        &directory,
+        &[],
+    );
+    assert!(told.unwrap().starts_with("error: "));
+    for alone in [
+        "printf '[1]' | tool-gateway repair",
+        "printf hello | tool-gateway repair 2> told",
+    ] {
+        let told = seen(alone, &directory, &[]).unwrap();
+        assert!(!told.contains('\n'), "{told:?}");
+    }
+}
