@@ -13,7 +13,7 @@ use tool_runtime::repair::stream::Dialect;
 pub(crate) struct Options {
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Colour what is written to standard error
+    /// Colour standard error: `auto`, `always` or `never`
     ///
     /// `auto` colours on a terminal, unless `NO_COLOR` is set.
     #[arg(

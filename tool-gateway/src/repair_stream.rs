@@ -25,14 +25,15 @@ pub(crate) fn run(
         each_fix: options.stream.debug_logging,
         unmet: false,
     };
+    let mut first = None;
     let mut bytes = vec![0; 64 << 10];
     let read = loop {
         match source.reader.read(&mut bytes) {
             Ok(0) => break Ok(()),
             Ok(count) => {
-                passage
-                    .repairer
-                    .push(bytes.get(..count).unwrap_or_default(), &mut passage.out);
+                let bytes = bytes.get(..count).unwrap_or_default();
+                first = first.or_else(|| bytes.iter().copied().find(|byte| !BLANK.contains(byte)));
+                passage.repairer.push(bytes, &mut passage.out);
                 passage.send()?;
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -52,7 +53,12 @@ pub(crate) fn run(
         terminal.say(&format!("{untouched}: {reason}\n"));
         passage.unmet = true;
     } else if read.is_ok() && passage.repairer.calls() == 0 {
-        terminal.say("no tool call was seen; if there is one, the stream may be of another kind: --sse chat, responses or anthropic\n");
+        let advice = if first.is_some_and(|byte| b"{[".contains(&byte)) {
+            NO_STREAM
+        } else {
+            OTHER_KIND
+        };
+        terminal.say(&format!("no tool call was seen; {advice}\n"));
     }
     read.map(|()| Ending::fine_if(!passage.unmet))
 }
@@ -175,9 +181,23 @@ fn passed_by(tools: &[String]) -> String {
     if tools.is_empty() {
         return String::new();
     }
-    let names: Vec<String> = tools.iter().map(|name| visible(name)).collect();
+    let names: Vec<String> = tools
+        .iter()
+        .map(|name| match name.as_str() {
+            "" => "(a call without a name)".to_owned(),
+            name => visible(name),
+        })
+        .collect();
     let names = names.join(", ");
     format!(
         "calls of other tools passed untouched: {names}; to repair them, too: --target-tools '*', or their names\n"
     )
 }
+
+/// White space and the bytes of a byte order mark: what may come before an answer.
+const BLANK: &[u8] = b" \t\r\n\xef\xbb\xbf";
+
+const OTHER_KIND: &str =
+    "if there is one, the stream may be of another kind: --sse chat, responses or anthropic";
+const NO_STREAM: &str = "this is no stream of events, it begins like JSON: record the answer with \"stream\": true, \
+                         or repair its arguments by themselves, without --sse";

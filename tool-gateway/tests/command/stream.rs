@@ -149,6 +149,36 @@ fn other_tools_pass_untouched_and_it_says_so() {
 }
 
 #[test]
+fn a_call_without_a_name_is_told_as_one() {
+    let stream = chat("", &PIECES, "tool_calls") + &chat("Edit", &PIECES, "tool_calls");
+    let ran = run(&["repair", "--sse", "chat"], &stream);
+    assert_eq!((ran.status, ran.text()), (0, stream.as_str()));
+    assert_eq!(
+        ran.stderr,
+        "calls of other tools passed untouched: (a call without a name), Edit; to repair them, too: \
+         --target-tools '*', or their names\n"
+    );
+}
+
+#[test]
+fn an_answer_that_is_no_stream_is_told() {
+    let told = "no tool call was seen; this is no stream of events, it begins like JSON: record the answer with \
+                \"stream\": true, or repair its arguments by themselves, without --sse\n";
+    for answer in [
+        r#"{"choices":[{"message":{"tool_calls":[{"function":{"name":"TodoWrite","arguments":"{'a': 1}"}}]}}]}"#,
+        "\u{feff}\n  {\n  \"choices\": []\n}\n",
+        "[{}]",
+    ] {
+        let ran = run(&["repair", "--sse", "chat"], answer);
+        assert_eq!((ran.status, ran.text(), ran.stderr.as_str()), (0, answer, told));
+    }
+    for stream in ["", "\n", "data: {}\n\n", "\u{feff}: {\n\n"] {
+        let ran = run(&["repair", "--sse", "chat"], stream);
+        assert!(ran.stderr.contains("may be of another kind"), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn names_from_a_stream_are_shown_not_obeyed() {
     let stream = chat("Todo\u{1b}[2JWrite", &PIECES, "tool_calls");
     for targets in ["*", "TodoWrite"] {

@@ -44,6 +44,10 @@ fn help_has_examples_and_exit_statuses() {
                 "{arguments:?} says nothing of {wanted:?}"
             );
         }
+        assert!(
+            ran.text().contains("`auto`, `always` or `never`"),
+            "{arguments:?} does not say what --color takes"
+        );
         let widest = ran.text().lines().map(|line| line.chars().count()).max();
         assert!(
             widest <= Some(140),
