@@ -79,11 +79,15 @@ pub(crate) struct StreamOptions {
 }
 
 /// A name of `--target-tools`, without the white space around it.
-fn tool_name(name: &str) -> Result<String, &'static str> {
+fn tool_name(name: &str) -> Result<String, String> {
     match name.trim() {
         "" => Err(
-            "a name is empty; write names with commas between them, as in TodoWrite,Edit, or '*' for every tool",
+            "a name is empty; write names with commas between them, as in TodoWrite,Edit, or '*' for every tool"
+                .to_owned(),
         ),
+        name if name.contains('*') && name != "*" => Err(format!(
+            "no tool is called `{name}`: '*' means every tool, and only by itself; write the names in full, or '*'"
+        )),
         name => Ok(name.to_owned()),
     }
 }

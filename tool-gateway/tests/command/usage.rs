@@ -95,6 +95,10 @@ fn wrong_usage_says_what_to_write() {
             "a name is empty; ",
         ),
         (
+            &["repair", "--sse", "chat", "--target-tools", "Edit,Todo*"],
+            "no tool is called `Todo*`: '*' means every tool, and only by itself",
+        ),
+        (
             &["repair", "--sse", "chat", "--target-tools="],
             "'--target-tools <NAMES>'",
         ),

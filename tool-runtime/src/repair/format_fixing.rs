@@ -1,11 +1,15 @@
 //! The configuration block `format_fixing`: which tools' arguments are repaired in a stream, and what happens to
 //! those that cannot be.
 
-use serde::de::{self, SeqAccess, Visitor};
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What is repaired in streams of tool calls. Every key may be left out; an unknown one is an error.
+/// What is repaired in streams of tool calls. Every key may be left out; an unknown one is an error, and so is a name
+/// that no tool can have.
 ///
 /// ```
 /// use tool_runtime::repair::FormatFixing;
@@ -14,8 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// assert!(fixing.enabled && fixing.target_tools.contains("Edit"));
 /// assert!(serde_json::from_str::<FormatFixing>(r#"{"target_tool": ["Edit"]}"#).is_err());
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(
     clippy::struct_excessive_bools,
     reason = "the keys of the configuration, each a switch of its own"
@@ -62,6 +65,45 @@ impl FormatFixing {
             target_tools: TargetTools::All,
             ..Self::default()
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for FormatFixing {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Block)
+    }
+}
+
+/// The keys, as serde reads them. By itself it would take a list for them, too, and call a wrong type by our name.
+#[derive(Deserialize)]
+#[serde(
+    remote = "FormatFixing",
+    default = "FormatFixing::default",
+    deny_unknown_fields
+)]
+#[allow(clippy::struct_excessive_bools, reason = "as above")]
+struct Keys {
+    enabled: bool,
+    target_tools: TargetTools,
+    strict_validation: bool,
+    fallback_on_error: bool,
+    debug_logging: bool,
+}
+
+struct Block;
+
+impl<'de> Visitor<'de> for Block {
+    type Value = FormatFixing;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(
+            "a block with the keys `enabled`, `target_tools`, `strict_validation`, `fallback_on_error` and \
+             `debug_logging`",
+        )
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, keys: A) -> Result<FormatFixing, A::Error> {
+        Keys::deserialize(MapAccessDeserializer::new(keys))
     }
 }
 
@@ -120,7 +162,7 @@ struct Names;
 impl<'de> Visitor<'de> for Names {
     type Value = TargetTools;
 
-    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a list of tool names, or \"*\" for every tool")
     }
 
@@ -134,11 +176,34 @@ impl<'de> Visitor<'de> for Names {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<TargetTools, A::Error> {
         let mut names: Vec<String> = Vec::new();
-        while let Some(name) = list.next_element()? {
+        while let Some(name) = list.next_element::<String>()? {
+            if let Some(wrong) = no_name(&name) {
+                let place = names.len() + 1;
+                return Err(de::Error::custom(format!("name {place} of the list{wrong}")));
+            }
             names.push(name);
         }
         Ok(TargetTools::named(names))
     }
+}
+
+/// Why no tool can have this name, and what to write.
+fn no_name(name: &str) -> Option<String> {
+    let trimmed = name.trim();
+    if trimmed.is_empty() {
+        return Some(" is empty; write a tool's name, or \"*\" for every tool".to_owned());
+    }
+    if trimmed != name {
+        return Some(format!(
+            ", {name:?}, has white space around it; write {trimmed:?}"
+        ));
+    }
+    (name.contains(EVERY) && name != EVERY).then(|| {
+        format!(
+            ", {name:?}, is no tool's name: `*` means every tool, and only by itself; write the names in full, or \
+             \"*\""
+        )
+    })
 }
 
 const EVERY: &str = "*";
@@ -222,5 +287,46 @@ mod tests {
             "{wrong}"
         );
         assert!(read(json!({ "enabled": "yes" })).is_err());
+    }
+
+    #[test]
+    fn a_name_that_no_tool_has_is_refused_with_its_place() {
+        for (name, wanted) in [
+            (
+                "",
+                "name 2 of the list is empty; write a tool's name, or \"*\" for every tool",
+            ),
+            (
+                " TodoWrite ",
+                "name 2 of the list, \" TodoWrite \", has white space around it; write \"TodoWrite\"",
+            ),
+            ("\t", "name 2 of the list is empty; "),
+            (
+                "Todo*",
+                "name 2 of the list, \"Todo*\", is no tool's name: `*` means every tool, and only by itself; write \
+                 the names in full, or \"*\"",
+            ),
+        ] {
+            let wrong = read(json!({ "target_tools": ["Edit", name] })).unwrap_err();
+            assert!(wrong.starts_with(wanted), "{wrong}");
+        }
+        let text = "{\n  \"target_tools\": [\"Edit\",\n    \"Todo*\"]}";
+        let wrong = serde_json::from_str::<FormatFixing>(text).unwrap_err();
+        assert_eq!(wrong.line(), 3, "{wrong}");
+    }
+
+    #[test]
+    fn only_a_block_with_keys_is_one() {
+        let wanted = "expected a block with the keys `enabled`, `target_tools`, `strict_validation`, \
+                      `fallback_on_error` and `debug_logging`";
+        for other in [
+            json!(true),
+            json!("TodoWrite"),
+            json!([]),
+            json!([true, ["a"], true, true, false]),
+        ] {
+            let wrong = read(other.clone()).unwrap_err();
+            assert!(wrong.ends_with(wanted), "{other}: {wrong}");
+        }
     }
 }
