@@ -63,6 +63,26 @@ impl<S> RepairedStream<S> {
     pub fn repairer(&self) -> &StreamRepairer {
         &self.repairer
     }
+
+    /// The inner stream.
+    pub fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The inner stream. What is taken from it here is not repaired, and missing.
+    pub fn get_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
+
+    /// The inner stream, pinned. What is taken from it here is not repaired, and missing.
+    pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
+        self.project().inner
+    }
+
+    /// The inner stream, with what has not been taken from it yet. What is held is lost.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
 }
 
 impl<S, B, E> Stream for RepairedStream<S>
@@ -184,6 +204,22 @@ mod tests {
         assert_eq!(items[1], Err("slow"));
         assert!(items[0].as_ref().unwrap().contains(r#""arguments":"{""#));
         assert!(items[2].as_ref().unwrap().contains(r#""arguments":"}""#));
+    }
+
+    #[test]
+    fn the_inner_stream_can_be_reached() {
+        let python = OPEN.replace("{}", "{'a': 1}").into_bytes();
+        let body = Body(VecDeque::from([Ok(python), Ok(b"data: 1\n\n".to_vec())]), false);
+        let repairer = StreamRepairer::new(Dialect::ChatCompletions, FormatFixing::default());
+        let mut stream = Box::pin(RepairedStream::new(body, repairer));
+        let mut context = Context::from_waker(Waker::noop());
+        while stream.as_mut().poll_next(&mut context).is_pending() {}
+        assert_eq!(stream.get_ref().0.len(), 1);
+        stream.as_mut().get_pin_mut().0.push_back(Err("reset"));
+        stream.get_mut().0.push_back(Ok(Vec::new()));
+        let inner = Pin::into_inner(stream).into_inner();
+        let left = [Ok(b"data: 1\n\n".to_vec()), Err("reset"), Ok(Vec::new())];
+        assert_eq!(Vec::from(inner.0), left);
     }
 
     #[test]
