@@ -45,7 +45,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let terminal = Terminal::new(options.color);
     let ended = match &options.command {
         Command::Repair(options) => match options.sse {
-            Some(stream_of) => repair_stream::run(stream_of, options, terminal),
+            Some(dialect) => repair_stream::run(dialect, options, terminal),
             None if options.jsonl => repair_lines::run(options, terminal),
             None => repair_text::run(options, terminal),
         },

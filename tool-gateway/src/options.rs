@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tool_runtime::Policy;
@@ -55,8 +56,8 @@ pub(crate) struct RepairOptions {
     #[arg(long, conflicts_with = "sse")]
     pub(crate) jsonl: bool,
     /// Repair the tool calls in a stream of server-sent events, as it passes by
-    #[arg(long, value_name = "API")]
-    pub(crate) sse: Option<StreamOf>,
+    #[arg(long, value_name = "API", value_parser = dialect())]
+    pub(crate) sse: Option<Dialect>,
     #[command(flatten, next_help_heading = "With --sse")]
     pub(crate) stream: StreamOptions,
 }
@@ -92,25 +93,18 @@ fn tool_name(name: &str) -> Result<String, String> {
     }
 }
 
-/// Whose stream it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StreamOf {
-    /// OpenAI's Chat Completions, and all that speak like them
-    Chat,
-    /// OpenAI's Responses
-    Responses,
-    /// Anthropic's Messages
-    Anthropic,
-}
-
-impl From<StreamOf> for Dialect {
-    fn from(stream: StreamOf) -> Self {
-        match stream {
-            StreamOf::Chat => Self::ChatCompletions,
-            StreamOf::Responses => Self::Responses,
-            StreamOf::Anthropic => Self::Anthropic,
+/// Reads a dialect by its name; `--help` says what each is.
+fn dialect() -> impl TypedValueParser<Value = Dialect> {
+    let values = Dialect::ALL.iter().map(|dialect| {
+        let value = PossibleValue::new(dialect.as_str());
+        match dialect {
+            Dialect::ChatCompletions => value.help("OpenAI's Chat Completions, and all that speak like them"),
+            Dialect::Responses => value.help("OpenAI's Responses"),
+            Dialect::Anthropic => value.help("Anthropic's Messages"),
+            _ => value,
         }
-    }
+    });
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<Dialect>())
 }
 
 #[derive(Debug, Args)]

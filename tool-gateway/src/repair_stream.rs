@@ -3,23 +3,19 @@
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Read as _, Write as _};
 
-use tool_runtime::repair::stream::{RepairRecord, StreamRepairer};
+use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamRepairer};
 use tool_runtime::repair::{FormatFixing, Status, TargetTools};
 
 use crate::ending::{Ending, Failure};
 use crate::explain::counted;
-use crate::options::{RepairOptions, StreamOf, StreamOptions};
+use crate::options::{RepairOptions, StreamOptions};
 use crate::source::Source;
 use crate::terminal::{Palette, Terminal, visible};
 
-pub(crate) fn run(
-    stream_of: StreamOf,
-    options: &RepairOptions,
-    terminal: Terminal,
-) -> Result<Ending, Failure> {
+pub(crate) fn run(dialect: Dialect, options: &RepairOptions, terminal: Terminal) -> Result<Ending, Failure> {
     let mut source = Source::open(options.file.as_deref(), terminal)?;
     let mut passage = Passage {
-        repairer: StreamRepairer::new(stream_of.into(), fixing(&options.stream)),
+        repairer: StreamRepairer::new(dialect, fixing(&options.stream)),
         out: Vec::new(),
         terminal,
         each_fix: options.stream.debug_logging,

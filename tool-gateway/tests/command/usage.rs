@@ -18,6 +18,7 @@ fn help_has_examples_and_exit_statuses() {
                 "--color",
                 "Examples:",
                 "fix_counts",
+                "- responses: OpenAI's Responses",
             ],
         ),
         (
@@ -78,6 +79,11 @@ fn wrong_usage_says_what_to_write() {
             &["repair", "--color", "blue"],
             "[possible values: auto, always, never]",
         ),
+        (
+            &["repair", "--sse", "chatt"],
+            "[possible values: chat, responses, anthropic]",
+        ),
+        (&["repair", "--sse", "chatt"], "similar value exists: 'chat'"),
         (
             &["check", "--policy", "lossy"],
             "similar value exists: 'lossless'",

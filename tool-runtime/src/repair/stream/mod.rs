@@ -109,6 +109,6 @@ mod adapter;
 
 pub use adapter::RepairedStream;
 pub use desk::StreamLimits;
-pub use dialect::Dialect;
+pub use dialect::{Dialect, UnknownDialect};
 pub use record::RepairRecord;
 pub use repairer::StreamRepairer;
