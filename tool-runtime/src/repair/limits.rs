@@ -20,7 +20,8 @@ pub struct Limits {
     /// How many bytes are kept from the first that is not JSON to the end. 64 MiB unless set.
     pub held: usize,
     /// How many bytes that were already passed on are kept, to recognize an object that comes twice and to judge
-    /// quotes and backslashes that were not escaped. Behind more than that, these are refused. 1 MiB unless set.
+    /// quotes, backslashes and control characters that were not escaped. Behind more than that, these are refused where
+    /// what came before counts. 1 MiB unless set.
     pub sent: usize,
     /// How many bytes of white space are held behind a comma or a closing quote; behind more, neither can be changed
     /// any more. 1,024 unless set.

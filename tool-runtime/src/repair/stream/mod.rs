@@ -46,7 +46,7 @@
 //! |---|---|---|
 //! | Chat Completions | `finish_reason` of its choice; another id or name on its `index`; `[DONE]` or the end of the stream | `finish_reason` is `length`, `content_filter` or the like; an error |
 //! | Anthropic | the next `content_block_start`; `message_delta` with a `stop_reason`; `message_stop`, the end | `stop_reason` is `max_tokens`, `model_context_window_exceeded` or `refusal`; an error |
-//! | Responses | its item is done with `"status": "completed"`; the next item; `response.completed`, the end | its item is `incomplete`; `response.incomplete`, `response.failed`; an error |
+//! | Responses | its item is done with `"status": "completed"`; the next item; `response.completed`, the end | its item is `incomplete`; `response.incomplete`, `response.failed`, `response.cancelled`; an error |
 //!
 //! Where the stream says only afterwards whether a call was cut off (Anthropic, Responses), the end of a call that is
 //! not JSON is kept back until it does; pings and comments overtake it.

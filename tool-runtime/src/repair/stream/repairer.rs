@@ -118,7 +118,7 @@ impl StreamRepairer {
     }
 
     /// The names of the tools whose calls passed untouched, since they are not
-    /// [`target_tools`](FormatFixing::target_tools); the first 64.
+    /// [`target_tools`](FormatFixing::target_tools); the first 64. A call that has no name is one of `""`.
     pub fn passed_by(&self) -> &[String] {
         self.ledger.passed_by()
     }
