@@ -40,13 +40,15 @@ pub(super) fn after(draft: &mut Draft<'_>, last: Last) -> Result<State, Unmended
 
 /// Reads the closing bracket that fits.
 pub(super) fn close(draft: &mut Draft<'_>) -> State {
-    let Some(frame) = draft.frames.pop() else {
+    let Some(kind) = draft.inside() else {
         return State::Done;
     };
-    if frame.kind != Kind::Parentheses {
+    // Of most frames, the rest is not wanted; reading all of what was written in parts just now would take its time.
+    let frame = draft.frames.pop();
+    let Some(frame) = frame.filter(|_| kind == Kind::Parentheses) else {
         draft.copy(1);
-        return behind(draft, Last::Container(frame.kind.closer()));
-    }
+        return behind(draft, Last::Container(kind.closer()));
+    };
     if frame.comma {
         draft.evidence.python();
         draft.fix(FixCode::Tuple, frame.opened, "a tuple became an array");
