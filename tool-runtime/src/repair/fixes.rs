@@ -180,7 +180,7 @@ codes! {
     SmartQuotes = "smart_quotes",
     /// A prefix of a Python string: `r`, `u`.
     StringPrefix = "string_prefix",
-    /// Strings that stood side by side became one.
+    /// Strings that stood one below the other, as Python breaks a long one, became one.
     ConcatenatedStrings = "concatenated_strings",
     /// An escape of Python that JSON does not know.
     PythonEscape = "python_escape",
