@@ -74,7 +74,7 @@ fn expectation(made: &Made) -> String {
 }
 
 /// In a chat, a call that ends like a whole object or list when a piece of another one comes is taken for complete, as
-/// clients take it; what comes for it later is left as it is. It is asked when there is something to let go, and again
+/// clients take it; what comes for it later is left as it is. It is asked when it ends so and there is something to let go, and again
 /// when twice as much has come.
 fn chat_expectations(made: &[Made], stream: &str) -> Vec<String> {
     let mut expectations: Vec<String> = made.iter().map(expectation).collect();
@@ -93,6 +93,7 @@ fn chat_expectations(made: &[Made], stream: &str) -> Vec<String> {
         if at != before
             && came[before].len() >= 2 * asked[before]
             && whole.len() < came[before].len()
+            && came[before].trim_ascii_end().ends_with(['}', ']'])
             && made[before].tool != "Bash"
         {
             asked[before] = came[before].len();

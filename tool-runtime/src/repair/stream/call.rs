@@ -138,13 +138,13 @@ impl Call {
         let Flow::Repairing(repairing) = &mut self.flow else {
             return None;
         };
-        if repairing.held == 0 || repairing.half.is_some() || !repairing.may_ask() {
+        if repairing.held == 0 || !repairing.closed() || !repairing.may_ask() {
             return None;
         }
         let deviated = repairing.repairer.deviated();
         let finished = repairing.ended(Repairer::finish);
         let closed = finished.rest.trim_ascii_end().ends_with(['}', ']']);
-        let mut outcome = Outcome::of(finished, repairing.came, deviated);
+        let mut outcome = Outcome::of(finished, repairing.came, deviated, true);
         let becomes_error = outcome.not_json && !ledger.fixing.fallback_on_error;
         if !closed || outcome.status == Status::Truncated || becomes_error {
             return None;
@@ -159,9 +159,10 @@ impl Call {
     /// Returns what has not left yet.
     pub(super) fn leave_if_complete(&mut self, ledger: &mut Ledger) -> Option<String> {
         match &mut self.flow {
-            Flow::Settled(outcome) => (outcome.status != Status::Refused).then(String::new),
+            Flow::Settled(outcome) => outcome.closed.then(String::new),
             Flow::Repairing(repairing) => {
-                let mut outcome = repairing.complete()?;
+                let becomes_error = |outcome: &Outcome| outcome.not_json && !ledger.fixing.fallback_on_error;
+                let mut outcome = repairing.complete().filter(|outcome| !becomes_error(outcome))?;
                 ledger.held -= repairing.held;
                 let rest = std::mem::take(&mut outcome.rest);
                 self.flow = Flow::Settled(Box::new(outcome));
@@ -251,8 +252,14 @@ impl Call {
                     let reason = Reason::new(repairing.came, LONE_SURROGATE);
                     return Some(Outcome::refused(repairing.as_it_was(), reason, not_json));
                 }
+                let closed = repairing.closed();
                 let end = if cut { Repairer::cut_off } else { Repairer::finish };
-                Some(Outcome::of(repairing.take_end(end), repairing.came, not_json))
+                Some(Outcome::of(
+                    repairing.take_end(end),
+                    repairing.came,
+                    not_json,
+                    closed,
+                ))
             }
         }
     }
@@ -306,6 +313,7 @@ impl Call {
             half: None,
             came: 0,
             held: 0,
+            last: 0,
             asked: 0,
             withheld: None,
         }));

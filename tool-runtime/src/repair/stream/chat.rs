@@ -7,6 +7,7 @@ use memchr::memmem::Finder;
 use super::call::{Call, Conclusion, MORE_OF_ANOTHER, UNREADABLE};
 use super::chat_call::Entry;
 use super::chat_event::{Delta, Located};
+use super::chat_past::Pasts;
 use super::desk::Desk;
 use super::dialect::is_cut_off;
 use super::payload::{Edit, Payload, may_be_read_by_others};
@@ -18,11 +19,7 @@ use crate::sse::Event;
 pub(super) struct Chat {
     /// In the order in which their last pieces came.
     calls: Vec<Entry>,
-    /// A call was not complete when it ended, or when another one began. One behind it that has no `index` of its own may
-    /// be more of it, in a stream that says names and ids anew with every piece.
-    doubtful: bool,
-    /// Calls ended: an `index` may be one of theirs.
-    ended: bool,
+    pasts: Pasts,
 }
 
 impl Chat {
@@ -84,9 +81,10 @@ impl Chat {
     /// The stream ends, or breaks off: so does every call.
     pub(super) fn end(&mut self, cut: bool, desk: &mut Desk<'_>) {
         self.calls.sort_by_key(|entry| entry.call.serial);
-        self.ended |= !self.calls.is_empty();
         for entry in std::mem::take(&mut self.calls) {
-            entry.end(cut, &mut self.doubtful, None, desk);
+            let past = self.pasts.of(&entry.choice);
+            past.ended = true;
+            entry.end(cut, past, None, desk);
         }
     }
 
@@ -95,7 +93,9 @@ impl Chat {
         for mut entry in std::mem::take(&mut self.calls) {
             let rest = entry.call.give_up(reason.to_owned(), desk.ledger);
             entry.release(&rest, None, desk);
-            entry.end(false, &mut self.doubtful, None, desk);
+            let past = self.pasts.of(&entry.choice);
+            past.ended = true;
+            entry.end(false, past, None, desk);
         }
     }
 
@@ -126,7 +126,8 @@ impl Chat {
             Found::New(replaced) => {
                 if let Some(at) = replaced.filter(|at| !self.waits(*at)) {
                     let old = self.calls.remove(at);
-                    old.end(false, &mut self.doubtful, Some((edits, payload)), desk);
+                    let past = self.pasts.of(&old.choice);
+                    old.end(false, past, Some((edits, payload)), desk);
                 }
                 self.begin(delta, replaced.is_some(), desk);
                 self.calls.len() - 1
@@ -164,7 +165,7 @@ impl Chat {
         let last = self.calls.iter().rposition(own);
         let same = matches!(found, Found::Same(at) if last == Some(*at)) || matches!(found, Found::Unclear);
         if let Some(entry) = last.and_then(|at| self.calls.get_mut(at))
-            && !(same || entry.unsure || delta.index.is_none())
+            && !(same || entry.call.waits() || entry.index.is_none() || delta.index.is_none())
             && let Some(rest) = entry.call.settle(desk.ledger)
         {
             entry.release(&rest, Some((edits, payload)), desk);
@@ -202,8 +203,9 @@ impl Chat {
             };
             entry.release(&rest, Some((edits, payload)), desk);
         }
-        self.doubtful |= incomplete;
-        if self.doubtful {
+        let past = self.pasts.of(&next.choice);
+        past.doubtful |= incomplete;
+        if past.doubtful {
             next.call.pass(MORE_OF_ANOTHER, desk.ledger);
         } else if waits {
             next.call.wait(desk.ledger);
@@ -223,12 +225,13 @@ impl Chat {
     }
 
     fn begin(&mut self, delta: &Delta<'_>, replaces: bool, desk: &mut Desk<'_>) {
+        let ended = self.pasts.of(delta.choice).ended;
         self.calls.push(Entry {
             choice: delta.choice.to_owned(),
             index: None,
             legacy: delta.legacy,
             by_id: delta.index.is_none(),
-            unsure: replaces || self.ended || !self.is_told_apart(delta),
+            unsure: replaces || ended || !self.is_told_apart(delta),
             call: Call::new(desk.ledger, None, String::new()),
         });
     }
@@ -259,13 +262,16 @@ impl Chat {
                 _ => Found::Same(at),
             };
         }
+        let known_index = delta
+            .index
+            .is_some_and(|index| self.pasts.knows(delta.choice, index));
         if let Some(at) = by_id() {
             let drifts =
                 delta.index.is_some() && self.calls.get(at).is_some_and(|entry| entry.index.is_some());
             return match (drifts, &delta.name) {
                 (false, _) => Found::Same(at),
-                (true, None) => Found::Drifts(at),
-                (true, Some(_)) => Found::New(None),
+                (true, None) if !known_index => Found::Drifts(at),
+                (true, _) => Found::New(None),
             };
         }
         let last = position(&|_| true).and_then(|at| Some((at, self.calls.get(at)?)));
@@ -276,7 +282,7 @@ impl Chat {
             } else {
                 // Another index or id, or both: they drift, if there is no other call that could be meant.
                 let only = position(&|other| other.call.serial != entry.call.serial).is_none();
-                only && delta.name.is_none() && delta.has_text
+                only && delta.name.is_none() && delta.has_text() && !known_index
             };
             let later = position(&|other| other.call.serial > entry.call.serial).is_some();
             if same && later {
@@ -307,10 +313,14 @@ impl Chat {
         };
         if let Some(rest) = entry.call.leave_if_complete(desk.ledger) {
             entry.release(&rest, Some((edits, payload)), desk);
-            return Found::New(None);
+            return if delta.piece.is_some_and(Piece::is_blank) {
+                Found::Same(at)
+            } else {
+                Found::New(None)
+            };
         }
         let other_id = delta.id.is_some() && entry.call.id.as_deref() != delta.id.as_deref();
-        if other_id && delta.index.is_some() && delta.begins {
+        if other_id && delta.index.is_some() && delta.piece.is_some_and(Piece::begins_arguments) {
             Found::New(None)
         } else {
             Found::Same(at)
@@ -329,9 +339,10 @@ impl Chat {
         self.calls = others;
         let mut ended: Vec<Entry> = ended;
         ended.sort_by_key(|entry| entry.call.serial);
-        self.ended |= !ended.is_empty();
         for entry in ended {
-            entry.end(cut, &mut self.doubtful, Some((edits, payload)), desk);
+            let past = self.pasts.of(&entry.choice);
+            past.ended = true;
+            entry.end(cut, past, Some((edits, payload)), desk);
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::super::repairer::Status;
 use super::call::{Call, MORE_OF_ANOTHER, Position};
 use super::chat_event::{Delta, written};
+use super::chat_past::Past;
 use super::desk::Desk;
 use super::escapes;
 use super::outcome::Outcome;
@@ -28,7 +29,7 @@ impl Entry {
     pub(super) fn is_replaced_by(&self, delta: &Delta<'_>) -> bool {
         match (&delta.id, &delta.name) {
             (Some(id), Some(_)) => self.call.id.as_deref().map_or(self.call.begun(), |own| own != id),
-            (Some(id), None) => !delta.has_text && self.call.id.as_deref().is_some_and(|own| own != id),
+            (Some(id), None) => !delta.has_text() && self.call.id.as_deref().is_some_and(|own| own != id),
             (None, Some(name)) => self.call.begun() && !self.call.tool.is_empty() && self.call.tool != **name,
             (None, None) => false,
         }
@@ -56,18 +57,23 @@ impl Entry {
     pub(super) fn end(
         mut self,
         cut: bool,
-        doubtful: &mut bool,
+        past: &mut Past,
         present: Option<(&mut [Edit], &Payload<'_>)>,
         desk: &mut Desk<'_>,
     ) {
         let mut rest = String::new();
-        if self.unsure && *doubtful && self.call.deviated() {
+        past.note(self.index.as_deref());
+        if self.call.waits() && past.doubtful {
             rest = self.call.give_up(MORE_OF_ANOTHER, desk.ledger);
         }
         let Some(outcome) = self.call.end(cut, desk.ledger) else {
             return;
         };
-        *doubtful |= matches!(outcome.status, Status::Truncated | Status::Refused);
+        past.doubtful |= match outcome.status {
+            Status::Truncated => true,
+            Status::Refused => !outcome.closed,
+            _ => false,
+        };
         rest.push_str(&outcome.rest);
         if let Some(message) = self.record(outcome, desk) {
             return desk.fail(&error(&message, &self.call.last));

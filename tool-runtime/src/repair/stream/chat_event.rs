@@ -27,10 +27,8 @@ pub(super) struct Delta<'a> {
     pub(super) name: Option<Cow<'a, str>>,
     /// The value of `arguments`, with its quotes.
     pub(super) arguments: Option<Range<usize>>,
-    /// Whether that says anything.
-    pub(super) has_text: bool,
-    /// Whether that begins like arguments: all of them, not a piece from within.
-    pub(super) begins: bool,
+    /// What that says of them.
+    pub(super) piece: Option<Piece<'a>>,
 }
 
 impl<'a> Located<'a> {
@@ -109,6 +107,11 @@ impl<'a> Located<'a> {
 }
 
 impl<'a> Delta<'a> {
+    /// Whether it says anything of the arguments.
+    pub(super) fn has_text(&self) -> bool {
+        self.piece.is_some_and(|piece| piece != Piece::Text(""))
+    }
+
     fn function(&mut self, text: &'a str, cursor: &mut Cursor<'a>) -> Option<()> {
         cursor.object(|key, cursor| {
             match key {
@@ -116,8 +119,7 @@ impl<'a> Delta<'a> {
                 "arguments" => {
                     let span = cursor.value()?;
                     let value = text.get(span.clone())?;
-                    self.has_text = value.starts_with('{') || (value.starts_with('"') && value.len() > 2);
-                    self.begins = Piece::of(value).is_some_and(Piece::begins_arguments);
+                    self.piece = Piece::of(value);
                     self.arguments = Some(span);
                 }
                 _ => {}

@@ -62,9 +62,11 @@
 //! - A piece without `index` belongs to the call of its id; without either, to the call that began last, if
 //!   that came last, too (else it passes, and what is held of the calls in front of it). A piece of an
 //!   unknown `index` without id and name goes on with the only call that is under way; with several, it passes.
-//! - A call that has no `index` of its own (none, or one that a call had before), or that begins when others ended, is
-//!   repaired only if those before it were complete; otherwise it passes, and so does what comes for them: there are
-//!   streams that say another id, or an end, with every piece. Arguments that are JSON put together are never changed.
+//! - A call that has no `index` of its own (none, or one that a call had before), or that begins when others of its choice
+//!   ended, is repaired only if those before it were complete; otherwise it passes, and so does what comes for them: there
+//!   are streams that say another id, or an end, with every piece. Arguments that are JSON put together are never changed.
+//!   What passes is recorded as refused, even where it is JSON, and is no error with `fallback_on_error` off: nobody can
+//!   tell of which call it is a piece. While that is open, behind a call that stopped being JSON, such a call is held whole.
 //! - An `error` that says nothing and a `finish_reason` of `""` are none.
 //! - Whether a call is repaired is decided by the name that is known when its first arguments arrive. Pieces of a name
 //!   before that are put together. If the name comes later, the call passes untouched, and is recorded as refused;
@@ -96,6 +98,7 @@ mod repairing;
 mod call;
 mod dialect;
 mod chat_event;
+mod chat_past;
 mod chat_call;
 mod chat;
 mod anthropic_event;

@@ -17,12 +17,15 @@ pub(super) struct Outcome {
     pub(super) not_json: bool,
     /// How long the arguments were.
     pub(super) came: usize,
+    /// Whether they end like a whole object or list, so that what follows is no more of them.
+    pub(super) closed: bool,
 }
 
 impl Outcome {
-    pub(super) fn of(finished: Finished, came: usize, not_json: bool) -> Self {
+    pub(super) fn of(finished: Finished, came: usize, not_json: bool, closed: bool) -> Self {
         Self {
             came,
+            closed,
             rest: encoded(&finished.rest),
             not_json: not_json && finished.status != Status::Repaired,
             status: finished.status,
@@ -39,6 +42,7 @@ impl Outcome {
         if more && self.status != Status::Refused {
             *self = Self::refused(String::new(), Reason::new(self.came, BEHIND_THE_WHOLE), true);
         }
+        self.closed &= !more;
     }
 
     pub(super) fn refused(rest: String, reason: Reason, not_json: bool) -> Self {
@@ -46,6 +50,7 @@ impl Outcome {
             rest,
             status: Status::Refused,
             fixes: Fixes::default(),
+            closed: false,
             came: reason.offset,
             reason: Some(reason),
             not_json,

@@ -23,6 +23,18 @@ impl<'a> Piece<'a> {
         }
     }
 
+    /// Whether it is white space alone.
+    pub(super) fn is_blank(self) -> bool {
+        let Self::Text(mut text) = self else { return false };
+        while let Some(rest) = [" ", "\\n", "\\r", "\\t"]
+            .iter()
+            .find_map(|space| text.strip_prefix(space))
+        {
+            text = rest;
+        }
+        text.is_empty()
+    }
+
     /// Whether it begins like an object or a list.
     pub(super) fn begins_arguments(self) -> bool {
         let (Self::Text(text) | Self::Object(text)) = self;

@@ -15,6 +15,8 @@ pub(super) struct Repairing {
     /// How many bytes of the arguments came, and how many of them are held.
     pub(super) came: usize,
     pub(super) held: usize,
+    /// The last byte that is no white space.
+    pub(super) last: u8,
     /// How many had come when it was last asked whether they are complete.
     pub(super) asked: usize,
     /// What could have left, if all is held: it may have to follow a call that is not complete yet.
@@ -43,6 +45,7 @@ impl Repairing {
             withheld.push_str(std::mem::take(&mut passed));
         }
         self.came += text.len();
+        self.last = text.trim_ascii_end().bytes().next_back().unwrap_or(self.last);
         let held = self.held + text.len() - passed.len();
         ledger.held = ledger.held + held - self.held;
         self.held = held;
@@ -60,21 +63,25 @@ impl Repairing {
         may
     }
 
-    /// What the arguments are, if they are a whole object or list, or can be repaired to be one.
+    /// Whether the arguments end like an object or a list.
+    pub(super) fn closed(&self) -> bool {
+        matches!(self.last, b'}' | b']') && self.half.is_none()
+    }
+
+    /// What the arguments are, if they are a whole object or list, or end like one and can be followed to there.
     pub(super) fn complete(&mut self) -> Option<Outcome> {
         let deviated = self.repairer.deviated();
         let plausible = if deviated {
-            self.repairer.ends_closed() && self.may_ask()
+            self.closed() && self.may_ask()
         } else {
-            self.repairer.closed()
+            self.half.is_none() && self.repairer.closed()
         };
-        if self.half.is_some() || !plausible {
+        if !plausible {
             return None;
         }
         let finished = self.ended(Repairer::finish);
-        let closed = !deviated || finished.rest.trim_ascii_end().ends_with(['}', ']']);
-        let complete = closed && matches!(finished.status, Status::Valid | Status::Repaired);
-        complete.then(|| Outcome::of(finished, self.came, deviated))
+        let complete = finished.status != Status::Truncated;
+        complete.then(|| Outcome::of(finished, self.came, deviated, true))
     }
 
     /// The end of the arguments, as if this were it.

@@ -49,9 +49,13 @@ impl Entry {
         }
     }
 
-    /// Whether an item is this call by any of its names.
+    /// Whether an item is this call by any of its names, and not another's by the one that answers go by.
     pub(super) fn is_meant_by(&self, item: &Item<'_>) -> bool {
         let same = |own: Option<&str>, said: Option<&str>| own.is_some() && own == said;
+        let both = self.call.id.as_deref().zip(item.call_id.as_deref());
+        if !matches!(self.stop, Stop::Open) && both.is_some_and(|(own, said)| own != said) {
+            return false;
+        }
         same(self.id.as_deref(), item.id.as_deref())
             || same(self.call.id.as_deref(), item.call_id.as_deref())
             || same(self.output_index.as_deref(), item.output_index)
@@ -134,12 +138,11 @@ impl Entry {
     /// Another call begins that may be more of this one. Returns whether it may be a call of its own.
     pub(super) fn conclude(&mut self, desk: &mut Desk<'_>) -> bool {
         match &self.stop {
-            Stop::Open => {
+            Stop::Open | Stop::Kept(_) => {
                 let (rest, complete) = self.call.leave_or_pass(desk.ledger);
                 self.send_rest(&rest, desk);
                 complete
             }
-            Stop::Kept(_) => false,
             Stop::Left(outcome) => outcome.status == Status::Valid,
             Stop::Settled(status) => !matches!(status, Some(Status::Truncated | Status::Refused)),
         }
