@@ -102,17 +102,18 @@ fn one_call_of(stream: &[u8], dialect: Dialect) -> Option<String> {
     for event in all_events(stream)? {
         let pieces: Vec<(Value, &Value)> = match dialect {
             Dialect::ChatCompletions => {
-                let choices = event["choices"].as_array().into_iter().flatten();
-                let calls = choices.flat_map(|choice| {
+                let mut pieces = Vec::new();
+                for choice in event["choices"].as_array().into_iter().flatten() {
+                    // Without an index, it is the first; what is made here says so.
+                    let number = choice["index"].as_u64().unwrap_or_default();
                     let delta = &choice["delta"];
-                    let calls = delta["tool_calls"].as_array().into_iter().flatten();
-                    let of = |legacy: bool, index: &Value| json!([choice["index"], legacy, index]);
-                    let legacy = (of(true, &Value::Null), &delta["function_call"]["arguments"]);
-                    let calls =
-                        calls.map(move |call| (of(false, &call["index"]), &call["function"]["arguments"]));
-                    calls.chain([legacy])
-                });
-                calls.collect()
+                    for call in delta["tool_calls"].as_array().into_iter().flatten() {
+                        let own = json!([number, false, call["index"]]);
+                        pieces.push((own, &call["function"]["arguments"]));
+                    }
+                    pieces.push((json!([number, true]), &delta["function_call"]["arguments"]));
+                }
+                pieces
             }
             Dialect::Anthropic => vec![(event["index"].clone(), &event["delta"]["partial_json"])],
             _ => {
