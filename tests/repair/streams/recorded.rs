@@ -201,6 +201,7 @@ fn expected(stream: &Recorded, came: &Call, sent: &Sent) -> String {
         "chat_drifting_ids_and_names",
         "chat_drifting_ids_alone",
         "chat_finish_with_every_piece",
+        "chat_missing_index_behind_truncated",
         "chat_missing_index_repeated_name",
         "chat_error",
         "anthropic_error",
