@@ -1,7 +1,13 @@
 //! Streams of server-sent events on their way through, beside a plain copy.
 
+use std::convert::Infallible;
+use std::pin::{Pin, pin};
+use std::slice::Chunks;
+use std::task::{Context, Poll, Waker};
+
+use futures_core::Stream;
 use tool_runtime::repair::FormatFixing;
-use tool_runtime::repair::stream::{Dialect, StreamRepairer};
+use tool_runtime::repair::stream::{Dialect, RepairedStream, StreamRepairer};
 
 use crate::clock::{rounds, short, side_by_side, work};
 use crate::texts;
@@ -18,8 +24,10 @@ pub fn run() {
         "{} KB in pieces of {PIECE} bytes, an event each; the stream is read in pieces of {READ} bytes.\n",
         SIZE / 1000
     );
-    println!("| stream | of | events | µs an event | MB/s | plain copy, MB/s | times the copy's time |");
-    println!("|---|---|---|---|---|---|---|");
+    println!(
+        "| stream | of | events | µs an event | by the adapter, µs | MB/s | plain copy, MB/s | times the copy's time |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
     for (dialect, name) in [
         (Dialect::ChatCompletions, "Chat Completions"),
         (Dialect::Responses, "Responses"),
@@ -36,12 +44,17 @@ pub fn run() {
             let stream = events(dialect, arguments.is_some(), text).concat().into_bytes();
             let count = events(dialect, arguments.is_some(), text).len();
             let timed = side_by_side(
-                &mut [work(|| repaired(dialect, &stream)), work(|| copied(&stream))],
+                &mut [
+                    work(|| repaired(dialect, &stream)),
+                    work(|| copied(&stream)),
+                    work(|| adapted(dialect, &stream)),
+                ],
                 rounds(SIZE),
             );
             println!(
-                "| {name} | {kind} | {count} | {} | {} | {} | {} |",
+                "| {name} | {kind} | {count} | {} | {} | {} | {} | {} |",
                 short(timed[0].median() / 1e3 / count as f64),
+                short(timed[2].median() / 1e3 / count as f64),
                 timed[0].rate(stream.len()),
                 timed[1].rate(stream.len()),
                 short(timed[1].times_as_fast_as(&timed[0])),
@@ -62,6 +75,28 @@ fn repaired(dialect: Dialect, stream: &[u8]) -> usize {
     }
     repairer.finish(&mut out);
     length + std::hint::black_box(&out).len()
+}
+
+/// The same through the adapter, over a body that is always ready.
+fn adapted(dialect: Dialect, stream: &[u8]) -> usize {
+    let repairer = StreamRepairer::new(dialect, FormatFixing::default());
+    let mut repaired = pin!(RepairedStream::new(Body(stream.chunks(READ)), repairer));
+    let mut context = Context::from_waker(Waker::noop());
+    let mut length = 0;
+    while let Poll::Ready(Some(Ok(bytes))) = repaired.as_mut().poll_next(&mut context) {
+        length += std::hint::black_box(&bytes).len();
+    }
+    length
+}
+
+struct Body<'a>(Chunks<'a, u8>);
+
+impl<'a> Stream for Body<'a> {
+    type Item = Result<&'a [u8], Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(self.0.next().map(Ok))
+    }
 }
 
 fn copied(stream: &[u8]) -> usize {
