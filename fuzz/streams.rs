@@ -99,7 +99,8 @@ fn any_stream(bytes: &[u8], lengths: &[u8], dialect: Dialect, fixing: &FormatFix
 /// The pieces of arguments in a stream, put together, if nothing says that they are of several calls.
 fn one_call_of(stream: &[u8], dialect: Dialect) -> Option<String> {
     let (mut all, mut whose) = (String::new(), Vec::new());
-    for event in all_events(stream)? {
+    for data in payloads(stream) {
+        let event: Value = serde_json::from_slice(&data).ok()?;
         let pieces: Vec<(Value, &Value)> = match dialect {
             Dialect::ChatCompletions => {
                 let mut pieces = Vec::new();
@@ -135,8 +136,8 @@ fn one_call_of(stream: &[u8], dialect: Dialect) -> Option<String> {
     (whose.len() == 1).then_some(all)
 }
 
-/// What the events of a stream say, if all of it can be read.
-fn all_events(stream: &[u8]) -> Option<Vec<Value>> {
+/// What the events of a stream carry, but for `[DONE]`.
+fn payloads(stream: &[u8]) -> Vec<Vec<u8>> {
     let mut framer = Framer::new();
     framer.push(stream);
     framer.finish();
@@ -146,10 +147,10 @@ fn all_events(stream: &[u8]) -> Option<Vec<Value>> {
             && let Some(data) = event.data()
             && *data != *b"[DONE]"
         {
-            found.push(serde_json::from_slice(&data).ok()?);
+            found.push(data.into_owned());
         }
     }
-    Some(found)
+    found
 }
 
 /// Frames without JSON are those of somebody else: they leave as they came, in their order.
@@ -297,21 +298,12 @@ fn repaired(
 
 /// The events of a stream that is all JSON.
 fn events(stream: &[u8]) -> Vec<Value> {
-    let mut framer = Framer::new();
-    framer.push(stream);
-    framer.finish();
-    let mut found = Vec::new();
-    while let Some(frame) = framer.next_frame() {
-        if let Frame::Event(event) = frame
-            && let Some(data) = event.data()
-            && *data != *b"[DONE]"
-        {
-            let text = std::str::from_utf8(&data);
-            assert!(text.is_ok_and(is_json), "no JSON any more: {}", shown(&data));
-            found.push(serde_json::from_slice(&data).unwrap_or_default());
-        }
-    }
-    found
+    let read = |data: Vec<u8>| {
+        let text = std::str::from_utf8(&data);
+        assert!(text.is_ok_and(is_json), "no JSON any more: {}", shown(&data));
+        serde_json::from_slice(&data).unwrap_or_default()
+    };
+    payloads(stream).into_iter().map(read).collect()
 }
 
 /// Bytes in pieces of these lengths, used in turn, again and again.
