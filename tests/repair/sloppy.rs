@@ -78,7 +78,8 @@ impl Writer<'_> {
             Tree::Number(number) => match self.random.below(8) {
                 0 if number == "1000" => self.text.push_str("1_000"),
                 1 if number == "42" => self.text.push_str("0x2A"),
-                2 if !number.starts_with('-') => {
+                // Longer ones may be telephone numbers.
+                2 if !number.starts_with('-') && number.len() <= 6 => {
                     self.text.push('+');
                     self.text.push_str(number);
                 }
@@ -161,8 +162,14 @@ impl Writer<'_> {
         }
         // Behind a comma a line break may be what is left of two quotes.
         let line_end = [u16::from(b','), u16::from(b'\n')];
-        let raw =
-            value && !self.escapes && !units.windows(2).any(|pair| pair == line_end) && self.random.one_in(3);
+        // Beside a line break that is not escaped, an escape may be none.
+        let escaped = |unit: &u16| matches!(unit, 0..0x09 | 0x0b..0x20 | 0xd800..0xe000);
+        let doubtful = units.contains(&u16::from(b'\n')) && units.iter().any(escaped);
+        let raw = value
+            && !self.escapes
+            && !doubtful
+            && !units.windows(2).any(|pair| pair == line_end)
+            && self.random.one_in(3);
         self.text.push(quote);
         for character in char::decode_utf16(units.iter().copied()) {
             match character {

@@ -59,7 +59,7 @@ pub(crate) struct Machine {
     /// Whether the string is a key.
     pub(crate) key: bool,
     pub(crate) opening_quote: usize,
-    pub(crate) short_escape: bool,
+    pub(crate) doubtful_escape: bool,
     /// How many digits of `\u` were seen.
     digits: u8,
     /// What is missing of the literal.
@@ -82,7 +82,7 @@ impl Machine {
             over_limit: None,
             key: false,
             opening_quote: 0,
-            short_escape: false,
+            doubtful_escape: false,
             digits: 0,
             word: b"",
         }
@@ -162,9 +162,9 @@ impl Machine {
 
     fn escape(&mut self, byte: u8) -> Step {
         match (self.state, byte) {
-            (State::Escape, b'"' | b'\\' | b'/') => self.release(State::String),
-            (State::Escape, b'b' | b'f' | b'n' | b'r' | b't') => {
-                self.short_escape = true;
+            (State::Escape, b'"' | b'\\') => self.release(State::String),
+            (State::Escape, b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.doubtful_escape = true;
                 self.release(State::String)
             }
             (State::Escape, b'u') => {
@@ -174,6 +174,7 @@ impl Machine {
             (State::Unicode, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
                 self.digits += 1;
                 if self.digits == 4 {
+                    self.doubtful_escape = true;
                     self.release(State::String)
                 } else {
                     Ok(())
@@ -310,7 +311,7 @@ impl Machine {
 
     fn open_string(&mut self, key: bool) -> Step {
         self.key = key;
-        self.short_escape = false;
+        self.doubtful_escape = false;
         self.opening_quote = self.at;
         self.release(State::String)
     }

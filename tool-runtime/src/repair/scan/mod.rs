@@ -102,7 +102,7 @@ impl Scanner {
             place: machine.held.map_or(place, |_| machine.resume),
             stack: machine.stack.clone(),
             opening_quote: machine.opening_quote,
-            short_escape: machine.short_escape,
+            doubtful_escape: machine.doubtful_escape,
             over_limit: machine.over_limit,
         }
     }

@@ -107,14 +107,16 @@ impl Skim<'_> {
     #[inline]
     fn escape(&mut self, behind: &[u8]) -> Option<usize> {
         match behind {
-            [b'"' | b'\\' | b'/', ..] => Some(2),
-            [b'b' | b'f' | b'n' | b'r' | b't', ..] => {
-                self.machine.short_escape = true;
+            [b'"' | b'\\', ..] => Some(2),
+            [b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => {
+                self.machine.doubtful_escape = true;
                 Some(2)
             }
             [b'u', digits @ ..] => {
                 let digits = digits.first_chunk::<4>()?;
-                digits.iter().all(u8::is_ascii_hexdigit).then_some(6)
+                let complete = digits.iter().all(u8::is_ascii_hexdigit);
+                self.machine.doubtful_escape |= complete;
+                complete.then_some(6)
             }
             _ => None,
         }
@@ -176,7 +178,7 @@ impl Skim<'_> {
     #[inline]
     fn open_string(&mut self, key: bool) -> State {
         self.machine.key = key;
-        self.machine.short_escape = false;
+        self.machine.doubtful_escape = false;
         self.machine.opening_quote = self.start + self.at;
         self.go(State::String)
     }

@@ -32,7 +32,9 @@ pub(super) fn after(draft: &mut Draft<'_>, last: Last) -> Result<State, Unmended
     if last == Last::String {
         return behind_string(draft, gap, inside, written);
     }
-    if (inside, last, byte) == ADJACENT || gap.space && !pointed && misses_comma(draft, inside, last, byte)? {
+    let missing =
+        (inside, last, byte) == ADJACENT || gap.space && !pointed && misses_comma(draft, inside, last, byte)?;
+    if missing && !(byte == b'{' && has_empty_neighbour(draft, written)) {
         return missing_comma(draft, written);
     }
     Err(draft.refuse(at, inside.misses_comma()))
@@ -72,7 +74,7 @@ pub(super) fn close(draft: &mut Draft<'_>) -> State {
 
 /// Reads what follows a comma: another value, or a bracket that makes the comma too many.
 pub(super) fn next(draft: &mut Draft<'_>, comma: Option<Comma>) -> Result<State, Unmended> {
-    let gap = gap(draft, gap::Next::Content)?;
+    gap(draft, gap::Next::Content)?;
     let at = draft.at;
     let (Some(byte), Some(inside)) = (draft.byte(), draft.inside()) else {
         return Err(draft.ends());
@@ -93,8 +95,9 @@ pub(super) fn next(draft: &mut Draft<'_>, comma: Option<Comma>) -> Result<State,
     if inside != Kind::Object {
         return Ok(State::Value);
     }
-    if byte == b',' && comma.is_some() && !gap.newline {
-        draft.evidence.slip();
+    // Between `, ,` a member may be missing.
+    if byte == b',' && comma.is_some_and(|comma| comma.at + 1 == at) {
+        draft.evidence.slip(at);
         draft.fix(FixCode::DoubleComma, at, "one of two commas was removed");
         draft.at += 1;
         return Ok(State::Next { comma });
@@ -120,6 +123,19 @@ fn comma(draft: &mut Draft<'_>) -> Result<State, Unmended> {
 
 /// `[{…}{…}]`: nothing else can stand between the two.
 const ADJACENT: (Kind, Last, u8) = (Kind::Array, Last::Container(b'}'), b'{');
+
+/// Whether the object that ended in the output at `written`, or the one that begins here, is empty: some begin with
+/// `{}` what they then write.
+fn has_empty_neighbour(draft: &Draft<'_>, written: usize) -> bool {
+    let before = match written {
+        0 => draft.sent.unwrap_or_default().trim_end(),
+        _ => draft.out.get(..written).unwrap_or_default(),
+    };
+    let empty = before
+        .strip_suffix('}')
+        .is_some_and(|object| object.trim_end().ends_with('{'));
+    empty || draft.from(draft.at + 1).trim_start().starts_with('}')
+}
 
 /// Whether a comma, and nothing else, is missing between a value that is no string and what begins here.
 fn misses_comma(draft: &Draft<'_>, inside: Kind, last: Last, byte: u8) -> Result<bool, Unmended> {
@@ -173,7 +189,7 @@ fn missing_comma(draft: &mut Draft<'_>, written: usize) -> Result<State, Unmende
     {
         return Err(draft.refuse(draft.at, "a comma is missing, and the key begins with one"));
     }
-    draft.evidence.slip();
+    draft.evidence.slip(draft.at);
     draft.fix(FixCode::MissingComma, draft.at, "a comma was inserted");
     draft.out.insert(written, ',');
     Ok(State::Next { comma: None })
@@ -182,14 +198,24 @@ fn missing_comma(draft: &mut Draft<'_>, written: usize) -> Result<State, Unmende
 /// Whether the last string and the key that begins with `opening` may be something else: a quote may have changed
 /// places, `'a,' 'b': 1`, or all of it be one string, `'x = ' '.split(':')'`.
 fn may_be_text(draft: &Draft<'_>, opening: Opening) -> bool {
-    let ends = draft.before(draft.string.end).is_some_and(|last| {
-        last.is_ascii_alphanumeric() || !last.is_ascii() || b")]}.!?;%/>*".contains(&last)
-    });
+    let ends = !ends_in_escape(draft)
+        && draft.before(draft.string.end).is_some_and(|last| {
+            last.is_ascii_alphanumeric() || !last.is_ascii() || b")]}.!?;%/>*".contains(&last)
+        });
     let key = draft.from(draft.at + opening.len()).chars().next();
     let begins = key.is_some_and(|first| {
         first.is_ascii_alphanumeric() || !first.is_ascii() || matches!(first, '_' | '$' | '@' | '-' | '\\')
     });
     !ends || !begins
+}
+
+/// Whether the last string ends in an escape: behind `'one line\n'`, the next line may be missing.
+fn ends_in_escape(draft: &Draft<'_>) -> bool {
+    let text = draft.text.get(..draft.string.end).unwrap_or_default();
+    let sent = draft.sent.unwrap_or_default();
+    // No escape is longer.
+    let mut before = text.bytes().rev().chain(sent.bytes().rev()).take(10);
+    before.find(|byte| !byte.is_ascii_alphanumeric()) == Some(b'\\')
 }
 
 /// Whether two strings with nothing but a gap between them are one: in a list, more likely a comma is missing, and on

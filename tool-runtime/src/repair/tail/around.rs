@@ -71,24 +71,27 @@ pub(super) fn done(draft: &mut Draft<'_>) -> Result<(), Unmended> {
     let Some(first) = rest.chars().next() else {
         return Ok(());
     };
-    let spaced = draft
-        .before(at)
-        .is_some_and(|before| before.is_ascii_whitespace());
+    let space = space_before(draft);
     let bracket = root_bracket(draft);
     draft.evidence.trust(
         at,
         "something follows the value, in a text with a quote that is not escaped",
     );
     let (code, message) = if bracket == Some('{') && !draft.prose && is_closers(rest) {
+        if has_lost_its_head(draft) {
+            let message =
+                "a closing bracket too many, and by its indentation the object is a part of another";
+            return Err(draft.refuse(at, message));
+        }
         draft.evidence.extra_closers(at);
         (
             FixCode::ExtraClosers,
             "closing brackets without an opening one were removed",
         )
-    } else if bracket == Some(first) && !draft.prose && (spaced || first == '{') {
+    } else if bracket == Some(first) && !draft.prose && (!space.is_empty() || first == '{') {
         copies(draft)?;
         (FixCode::Doubled, "the same value came again and was removed")
-    } else if bracket.is_some() && (spaced || matches!(first, '`' | '<')) && prose::concludes(rest) {
+    } else if text_may_follow(bracket, &space, first) && prose::concludes(rest) {
         (FixCode::TextAfter, "text after the value was removed")
     } else {
         return Err(draft.refuse(at, "something follows the value"));
@@ -96,6 +99,57 @@ pub(super) fn done(draft: &mut Draft<'_>) -> Result<(), Unmended> {
     draft.fix(code, at, message);
     draft.at = draft.text.len();
     Ok(())
+}
+
+/// The white space before the next byte, in JSON's sense, as far as it is known.
+fn space_before(draft: &Draft<'_>) -> String {
+    let text = draft.text.get(..draft.at).unwrap_or_default();
+    let bytes = text
+        .bytes()
+        .rev()
+        .chain(draft.sent.unwrap_or_default().bytes().rev());
+    let space = bytes.take_while(u8::is_ascii_whitespace).map(char::from);
+    space.collect()
+}
+
+/// Whether text may follow the value: behind an array in lines of its own only, since `[0, 10] step 2` goes on.
+fn text_may_follow(bracket: Option<char>, space: &str, first: char) -> bool {
+    match bracket {
+        _ if matches!(first, '`' | '<') => bracket.is_some(),
+        Some('{') => !space.is_empty(),
+        Some(_) => space.contains(['\n', '\r']),
+        None => false,
+    }
+}
+
+/// Whether the object before closing brackets too many stands further to the right than the first of those, or does
+/// not begin its line: then the brackets are not too many, but the beginning of what they close is missing.
+fn has_lost_its_head(draft: &Draft<'_>) -> bool {
+    let text = draft.text.get(..draft.at).unwrap_or_default();
+    let sent = draft.sent.unwrap_or_default();
+    let space = sent
+        .chars()
+        .chain(text.chars())
+        .take_while(|first| SPACE.contains(first));
+    let indented = space.last().is_some_and(|last| matches!(last, ' ' | '\t'));
+    let before = || text.chars().rev().chain(sent.chars().rev());
+    let own = column(before().skip_while(|before| SPACE.contains(before)).skip(1));
+    let extra = column(before());
+    indented || own.zip(extra).is_some_and(|(own, extra)| own > extra)
+}
+
+/// How many bytes of white space stand before a place in its line, if nothing else does. `before` is what comes before
+/// the place, backwards.
+fn column(before: impl Iterator<Item = char>) -> Option<usize> {
+    let mut column = 0;
+    for before in before {
+        match before {
+            '\n' | '\r' => break,
+            ' ' | '\t' => column += 1,
+            _ => return None,
+        }
+    }
+    Some(column)
 }
 
 /// The bracket that the value of the whole text begins with, if it is a container, as far as that is known.

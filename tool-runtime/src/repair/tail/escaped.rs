@@ -41,6 +41,11 @@ pub(super) fn whole(
     if scanner.finish().is_err() {
         return Some(Err(truncated()));
     }
+    if only_quotes_are_escaped(&text) {
+        let message =
+            "the text is escaped as a whole, and perhaps only its quotes are: a backslash may be one";
+        return Some(Err(refused(0, message)));
+    }
     let mut fixes = Fixes::default();
     fixes.add(
         FixCode::EscapedWhole,
@@ -48,6 +53,22 @@ pub(super) fn whole(
         "the whole text was escaped; the escapes were removed",
     );
     Some(Ok(Mended { text, fixes }))
+}
+
+/// Whether escapes in the text may be backslashes that were not escaped, `{\"path\": \"C:\\temp\"}`: nothing shows that
+/// backslashes were, and there is more than a line break.
+fn only_quotes_are_escaped(text: &str) -> bool {
+    let mut doubtful = false;
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('\\') {
+        match behind.as_bytes().first() {
+            Some(b'"' | b'\\') => return false,
+            Some(b'n') => doubtful |= before.ends_with(':'),
+            _ => doubtful = true,
+        }
+        rest = behind.get(1..).unwrap_or_default();
+    }
+    doubtful
 }
 
 enum Stop {

@@ -17,7 +17,7 @@ pub(super) struct Evidence {
     control_in_list: Option<usize>,
     closers: Option<usize>,
     python_only: Option<Objection>,
-    slipped: bool,
+    slipped: Option<usize>,
     joined: Option<usize>,
 }
 
@@ -35,7 +35,6 @@ impl Evidence {
     /// A quote was taken as text although it was not escaped.
     pub(super) fn guess(&mut self, at: usize) {
         self.guessed.get_or_insert(at);
-        self.slipped = true;
     }
 
     /// Quotes were believed where, had one of them been text, all would have another meaning.
@@ -59,8 +58,8 @@ impl Evidence {
     }
 
     /// A comma is missing or too many: nobody meant the text to be as it is.
-    pub(super) fn slip(&mut self) {
-        self.slipped = true;
+    pub(super) fn slip(&mut self, at: usize) {
+        self.slipped.get_or_insert(at);
     }
 
     /// Something that Python reads as it was read, but that had another meaning if a comma was lost in it.
@@ -90,10 +89,17 @@ impl Evidence {
         if self.guessed.is_some() && self.trusted.is_some() {
             return self.trusted;
         }
-        if (self.slipped || self.closers.is_some()) && self.python_only.is_some() {
+        let slipped = self.slipped.or(self.guessed);
+        if (slipped.is_some() || self.closers.is_some()) && self.python_only.is_some() {
             return self.python_only;
         }
-        if self.slipped
+        if let Some(slipped) = self.slipped
+            && self.control
+        {
+            let message = "a comma missing or too many, in a text with a control character in a string";
+            return Some((slipped, message));
+        }
+        if slipped.is_some()
             && let Some(closers) = self.closers
         {
             let message = "a closing bracket too many, in a text with a comma missing or too many";
@@ -105,11 +111,15 @@ impl Evidence {
             let message = "strings side by side in a text with a control character in a string";
             return Some((joined, message));
         }
-        let at = self.guessed.or(self.closers).or(self.control_in_list)?;
+        let at = slipped.or(self.closers).or(self.control_in_list)?;
         let Some(sent) = sent else {
             return Some((at, "what came before is too long to be looked at again"));
         };
         let doubts = doubts([sent, out]);
+        if slipped.is_some() && doubts.key_twice {
+            let message = "a comma or a quote is missing or too many, in a text with a key twice in one object: two may have become one";
+            return Some((at, message));
+        }
         if self.guessed.is_some() && doubts.two_empty_strings {
             let message = "a quote that is not escaped, in a text with two empty strings in a row";
             return Some((at, message));

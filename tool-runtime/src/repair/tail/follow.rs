@@ -56,7 +56,7 @@ fn resume(draft: &mut Draft<'_>, deviation: &Deviation) -> Result<State, Unmende
         Place::Colon => State::Colon,
         Place::Value => State::Value,
         Place::String { key } => {
-            string::resume(draft, key, deviation.opening_quote, deviation.short_escape)?;
+            string::resume(draft, key, deviation.opening_quote, deviation.doubtful_escape)?;
             if key {
                 State::Colon
             } else {
@@ -222,8 +222,8 @@ mod tests {
     fn strings_of_every_form_are_read() {
         all_become(&[
             (
-                r"['\a\v\0\12\x41\u00e9\U0001F600\'\/\d']",
-                "[\"\\u0007\\u000b\\u0000\\nA\\u00e9\u{1f600}'\\\\/\\\\d\"]",
+                r"['\0\033\x41\u00e9\U0001F600\'', '\d\'']",
+                "[\"\\u0000\\u001bA\\u00e9\u{1f600}'\", \"\\\\d'\"]",
             ),
             (
                 r"['\ud800', '\udc00\ud800', '\U0000d800']",
@@ -453,7 +453,7 @@ mod tests {
             "{'a': [True, (1, 0x1F), u'x'], 'k':\n'y'\n'z', b: r'\\d', 'c': '\\x41\\u00e9\\\n', \"d\": \"\\x41\"}",
             "[\u{201c}a\u{201d}, '''b''', None, 'c',]",
             "{\"a\": 1 \"b\": true c: 2 'd': 'it's', \"e\": \"x \"y\" z\"}",
-            "Here it is: {'a': 1.5e3, # b\n 'c': 2, \"d\": [{}{}]}",
+            "Here it is: {'a': 1.5e3, # b\n 'c': 2, \"d\": [{e: 1}{f: 1}]}",
         ] {
             for end in (1..text.len()).filter(|at| text.is_char_boundary(*at)) {
                 match mended(&text[..end]) {

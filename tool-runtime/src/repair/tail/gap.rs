@@ -56,8 +56,8 @@ fn long_gap(draft: &mut Draft<'_>, next: Next) -> Result<Gap, Unmended> {
                 gap.comment = true;
             }
             Some(0x0b | 0x0c | 0x1c..=0x1f | 0x80..) => match odd_space(draft.from(draft.at)) {
+                // A comma is not missing there: it may stand between the thousands of a number.
                 Some(len) => {
-                    gap.space = true;
                     draft.fix(
                         FixCode::OddSpace,
                         draft.at,
@@ -103,6 +103,10 @@ fn comment(draft: &mut Draft<'_>, next: Next) -> Result<(), Unmended> {
     if len == rest.len() {
         return Err(draft.ends_with("the text ends inside a comment"));
     }
+    if leaves_out(text) {
+        let message = "a comment that may stand for what was left out";
+        return Err(draft.refuse(at, message));
+    }
     draft.fix(FixCode::Comment, at, "a comment was removed");
     draft.at += len;
     Ok(())
@@ -116,6 +120,39 @@ fn says_no_value(comment: &str) -> bool {
     let literal = matches!(word, "true" | "false" | "null" | "True" | "False" | "None");
     text.is_empty() || text.starts_with(char::is_alphabetic) && !literal
 }
+
+/// Whether a comment says that there is more: `# the rest is unchanged`.
+fn leaves_out(comment: &str) -> bool {
+    let lower = comment.to_lowercase();
+    let mut words = lower.split(|next: char| !next.is_alphanumeric());
+    words.any(|word| LEAVING_OUT.contains(&word))
+        || lower.contains("so on")
+        || LEAVING_OUT_IN_CHINESE.iter().any(|word| comment.contains(word))
+}
+
+const LEAVING_OUT: [&str; 19] = [
+    "more",
+    "rest",
+    "remaining",
+    "remainder",
+    "etc",
+    "omitted",
+    "omit",
+    "elided",
+    "truncated",
+    "unchanged",
+    "unmodified",
+    "keep",
+    "kept",
+    "existing",
+    "same",
+    "other",
+    "others",
+    "continue",
+    "continued",
+];
+
+const LEAVING_OUT_IN_CHINESE: [&str; 8] = ["其余", "其他", "省略", "不变", "同上", "更多", "剩余", "等等"];
 
 /// Whether there is a quote that is no apostrophe.
 fn has_quote(comment: &str) -> bool {

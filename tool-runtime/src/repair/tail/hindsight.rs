@@ -1,5 +1,8 @@
 //! Doubts about a fix that only the whole result can settle.
 
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hasher};
+
 /// What stands in a text of JSON and makes a fix doubtful.
 #[derive(Debug, Default, PartialEq, Eq)]
 #[allow(
@@ -14,6 +17,8 @@ pub(super) struct Doubts {
     pub(super) brace_in_key: bool,
     /// Two empty strings in a row: they may be one string, `", "`, whose quotes were not escaped.
     pub(super) two_empty_strings: bool,
+    /// An object has a key twice: the end of one object and the beginning of the next may be missing between them.
+    pub(super) key_twice: bool,
     /// Two strings of an array, of which one has a control character, that end and begin as one would that has
     /// `", "` in it: `x = ", ".join(y)`.
     pub(super) separator_in_list: bool,
@@ -51,6 +56,8 @@ struct Level {
     object: bool,
     control: bool,
     separator: bool,
+    /// The keys so far. Two that only seem to be one cost no more than a refusal.
+    keys: HashSet<u64>,
 }
 
 /// What was seen of a string.
@@ -60,6 +67,7 @@ struct Contents {
     end: u64,
     brace: bool,
     control: bool,
+    hasher: DefaultHasher,
 }
 
 impl Reader {
@@ -72,6 +80,7 @@ impl Reader {
         self.string.control |= self.escaped && matches!(byte, b'b' | b'f' | b'n' | b'r' | b't' | b'u');
         self.string.brace |= byte == b'{';
         self.string.end = self.string.end << 8 | u64::from(byte);
+        self.string.hasher.write_u8(byte);
         self.escaped = !self.escaped && byte == b'\\';
         if self.last[4] == b'"' {
             self.last[4] = b'.';
@@ -86,7 +95,12 @@ impl Reader {
                 self.string = Contents::default();
                 self.in_string = true;
             }
-            b':' => self.doubts.brace_in_key |= self.string.brace,
+            b':' => {
+                self.doubts.brace_in_key |= self.string.brace;
+                let key = self.string.hasher.finish();
+                let level = self.levels.last_mut();
+                self.doubts.key_twice |= level.is_some_and(|level| !level.keys.insert(key));
+            }
             b'{' | b'[' => self.levels.push(Level {
                 object: byte == b'{',
                 ..Level::default()
@@ -170,10 +184,26 @@ mod tests {
                 object_goes_on,
                 brace_in_key,
                 two_empty_strings,
-                separator_in_list: false,
+                ..Doubts::default()
             };
             for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
                 assert_eq!(doubts([&text[..at], &text[at..]]), expected, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_that_comes_twice_in_one_object_is_seen() {
+        for (text, key_twice) in [
+            (r#"{"a": 1, "b": {"a": 2}, "c": [{"a": 3}, {"a": 4}]}"#, false),
+            (r#"{"a": "a", "b": "a"}"#, false),
+            (r#"{"": 1, "a": 2, "": 3}"#, true),
+            (r#"{"a": {"b": 1, "c": 2, "b": 3}}"#, true),
+            (r#"[{"a\"": 1}, {"a\"": 1, "a": 2, "a\"": 3}]"#, true),
+            (r#"{"a": {"a": {}}, "a": 1}"#, true),
+        ] {
+            for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
+                assert_eq!(doubts([&text[..at], &text[at..]]).key_twice, key_twice, "{text}");
             }
         }
     }

@@ -49,7 +49,7 @@ pub(super) fn judge(
                 let goes_on = bytes.get(follower);
                 if matches!(goes_on, Some(b',' | b':' | b'}' | b']')) || goes_on == Some(&quote) {
                     let even = pairs && inner.len() % 2 == 0;
-                    if inner.is_empty() || !even && !apostrophes {
+                    if inner.is_empty() || !even && !apostrophes || string.are_two_values(&inner) {
                         return Err(Undecided::Uncertain);
                     }
                     string.ends_at(follower)?;
@@ -132,10 +132,23 @@ impl Doubtful<'_> {
     /// Whether the quote at `at` stands between two letters, as in `it's`.
     fn is_apostrophe(&self, at: usize) -> bool {
         // Scripts that put no spaces between words would make every quote one.
-        let is_letter = |character: char| character < '\u{250}' && character.is_alphabetic();
-        self.backwards(at).next().is_some_and(is_letter)
-            && self.after(at).is_some_and(is_letter)
-            && !self.behind_escape(at)
+        let is_letter = |character: &char| *character < '\u{250}' && character.is_alphabetic();
+        // One letter more than the longest that is known.
+        let before: String = self.backwards(at).take_while(is_letter).take(5).collect();
+        let behind = self.text.get(at + 1..).unwrap_or_default().chars();
+        let behind: String = behind.take_while(is_letter).take(5).collect();
+        let is_one_of = |words: &[&str], part: &str| words.contains(&&*part.to_lowercase());
+        let shortened = is_one_of(&SHORTENED_BEHIND, &behind) && !before.is_empty()
+            || is_one_of(&SHORTENED_BEFORE, &before.chars().rev().collect::<String>()) && !behind.is_empty();
+        shortened && !self.behind_escape(at)
+    }
+
+    /// Whether the outer quotes may serve two values, `\"苹果\"和\"香蕉\"` without the escapes: two quotes, and nothing
+    /// between them but a word that joins.
+    fn are_two_values(&self, inner: &[usize]) -> bool {
+        let [opening, closing] = inner else { return false };
+        let between = self.text.get(opening + 1..*closing).unwrap_or_default();
+        JOINING_WORDS.contains(&between)
     }
 
     /// Whether `, "word"` begins with the quote at `at`: more likely, a quote was lost before the comma. Where it is
@@ -239,6 +252,21 @@ impl Doubtful<'_> {
 /// Marks behind which a string may begin, had another mark been lost. Those of Chinese and Japanese are among them:
 /// some write them in the place of JSON's, `["…"，"…"]`.
 const MARKS: &str = ",:[{(\u{ff0c}\u{3001}\u{ff1b}\u{ff1a}\u{ff3b}\u{ff5b}\u{ff08}\u{3010}";
+
+/// What an apostrophe shortens before it: `it's`, `don't`, `we're`. Behind any other letters a quote may have been the
+/// end of a string whose beginning is lost.
+const SHORTENED_BEHIND: [&str; 10] = ["s", "t", "d", "m", "n", "re", "ve", "ll", "em", "all"];
+
+/// What an apostrophe shortens behind it: `l'eau`, `d'accord`, `O'Brien`.
+const SHORTENED_BEFORE: [&str; 13] = [
+    "l", "d", "j", "n", "m", "s", "c", "t", "o", "qu", "dell", "all", "un",
+];
+
+/// Words between two values, where no spaces are.
+const JOINING_WORDS: [&str; 18] = [
+    "和", "与", "與", "或", "及", "跟", "同", "到", "至", "以及", "或者", "还是", "と", "や", "か", "와",
+    "과", "ou",
+];
 
 /// What stands before a title or a quote within a quote.
 const OPENING_BRACKETS: &str = "\u{300a}\u{300c}\u{300e}";

@@ -116,6 +116,12 @@ fn number_key(draft: &mut Draft<'_>) -> Result<State, Unmended> {
         Err(BadNumber::Ends) => return Err(draft.ends()),
         Err(BadNumber::Refused(message)) => return Err(draft.refuse(at, message)),
     };
+    if draft.byte() == Some(b'+') {
+        return Err(draft.refuse(
+            at,
+            "a key with a plus sign: whether it belongs to the key is not certain",
+        ));
+    }
     if number.json.contains(['.', 'e', 'E']) {
         let message = "a key that is no integer: how it is written as a string is not certain";
         return Err(draft.refuse(at, message));

@@ -46,12 +46,17 @@ pub(super) struct Literal {
     pub(super) closed: usize,
     /// Whether it is put together from several.
     pub(super) joined: bool,
-    /// Whether `\b \f \n \r \t` was seen in it.
-    pub(super) short_escape: bool,
+    /// Whether an escape was seen in it that a text without escapes may have, too: any but those of quotes and of the
+    /// backslash.
+    pub(super) doubtful_escape: bool,
     /// Whether `\\` was seen in it.
     pub(super) double_backslash: bool,
     /// Whether an escape was seen in it that nobody knows.
     pub(super) unknown_escape: bool,
+    /// Whether `\'` was seen in it.
+    pub(super) escaped_apostrophe: bool,
+    /// Whether a line of it ends without an escape.
+    pub(super) raw_break: bool,
 }
 
 impl Literal {
@@ -63,9 +68,11 @@ impl Literal {
             end: 0,
             closed: 0,
             joined: false,
-            short_escape: false,
+            doubtful_escape: false,
             double_backslash: false,
             unknown_escape: false,
+            escaped_apostrophe: false,
+            raw_break: false,
         }
     }
 }

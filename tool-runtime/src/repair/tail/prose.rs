@@ -34,14 +34,20 @@ fn introduces_by_itself(text: &str) -> bool {
         && !prose.contains(VALUES_END)
         && !is_label(prose, text.get(prose.len()..).unwrap_or_default())
         && !is_scalar(prose)
+        && !is_name(prose)
         && !has_label(prose)
         && !has_flag(prose)
         && !has_tagged_text(prose)
+        && !fence_holds_text(prose)
 }
 
 /// Whether the text behind a value is prose or a closing tag, and no expression that goes on.
 pub(super) fn concludes(text: &str) -> bool {
+    let fenced = text.strip_prefix("```").unwrap_or(text).contains("```");
     if text.contains(['"', '{', '}', '[', ']']) || tags(text).next().is_some() || has_label(text) {
+        return false;
+    }
+    if fenced || has_flag(text) {
         return false;
     }
     let mut characters = text.chars();
@@ -69,10 +75,39 @@ fn is_label(prose: &str, space: &str) -> bool {
     } else {
         &[':', '\u{ff1a}']
     };
-    part.strip_suffix(colon).is_some_and(|label| {
-        // `set path: a.txt and options: {`
-        !label.trim_end().contains(char::is_whitespace) || label.ends_with(['\'', '`']) || line.contains(": ")
-    })
+    part.strip_suffix(colon)
+        .is_some_and(|label| !label.trim_end().contains(char::is_whitespace) || label.ends_with(['\'', '`']))
+        || goes_on_behind_colon(line)
+}
+
+/// Whether a line says something behind a colon: `I set path: a.txt and options: {`.
+fn goes_on_behind_colon(line: &str) -> bool {
+    let says = |behind: &str| behind.contains(char::is_alphanumeric);
+    let ascii = line.split_once(": ").is_some_and(|(_, behind)| says(behind));
+    ascii
+        || line
+            .split_once('\u{ff1a}')
+            .is_some_and(|(_, behind)| says(behind))
+}
+
+/// Whether the last line is a single name, which may be the one of an argument: `options⏎{`, `**options** {`. A tag, a
+/// fence and the word `json` that is left of one are none.
+fn is_name(prose: &str) -> bool {
+    let line = prose.lines().next_back().unwrap_or_default();
+    let word = line.trim().trim_matches(['*', '`', '_', '\'']);
+    let name = word.starts_with(|first: char| first.is_ascii_alphabetic())
+        && word
+            .chars()
+            .all(|next| next.is_ascii_alphanumeric() || matches!(next, '_' | '-' | '.'))
+        && !word.ends_with('.');
+    name && !line.starts_with("```") && !matches!(word, "json" | "JSON" | "python")
+}
+
+/// Whether a fence before the object holds something else than the object: a file's content, as likely as not.
+fn fence_holds_text(prose: &str) -> bool {
+    prose
+        .split_once("```")
+        .is_some_and(|(_, behind)| behind.trim().contains(['`', '\n', ' ']))
 }
 
 /// Whether a text is a value of its own.
@@ -84,9 +119,19 @@ fn is_scalar(text: &str) -> bool {
 /// Whether a name with a value begins a line, or what a comma sets off in it: `path: a.txt, mode=w`, `- path: a.txt`.
 fn has_label(text: &str) -> bool {
     let lines = text.split(['\n', '\r']);
-    lines
-        .flat_map(|line| line.split(SEPARATORS))
-        .any(begins_with_label)
+    // Special tokens name a recipient so: `<|channel|>commentary to=functions.edit<|message|>`.
+    let assigns = !text.starts_with("<|") && text.split_whitespace().any(is_assignment);
+    assigns
+        || lines
+            .flat_map(|line| line.split(SEPARATORS))
+            .any(begins_with_label)
+}
+
+/// `path=a.txt`, but no tag, `<function=edit>`, and no address.
+fn is_assignment(word: &str) -> bool {
+    let (name, value) = word.split_once('=').unwrap_or_default();
+    let named = name.ends_with(|last: char| last.is_alphanumeric() || last == '_');
+    named && !value.is_empty() && !word.starts_with('<') && !word.contains("://")
 }
 
 fn begins_with_label(part: &str) -> bool {
@@ -105,17 +150,49 @@ fn begins_with_label(part: &str) -> bool {
     }
 }
 
-/// Whether there is a flag of a command: `--path a.txt --options {`.
+/// Whether there is a flag of a command: `--path a.txt --options {`, `-p a.txt {`.
 fn has_flag(text: &str) -> bool {
-    let mut flags = text.split_whitespace().filter_map(|word| word.strip_prefix("--"));
-    flags.any(|flag| flag.starts_with(char::is_alphanumeric))
+    let mut flags = text.split_whitespace().filter_map(|word| word.strip_prefix('-'));
+    flags.any(|flag| {
+        flag.trim_start_matches('-')
+            .starts_with(|first: char| first.is_ascii_alphabetic())
+    })
 }
 
-/// Whether a tag is closed before the object, or holds a text that is not the object.
+/// Whether a tag is closed before the object, holds a text that is not the object, or may be the name of an argument:
+/// `<options>{`, `<parameter=options>{`.
 fn has_tagged_text(prose: &str) -> bool {
-    let mut tags = tags(prose).filter_map(|tag| tag.split_once('>'));
-    prose.contains("</") || tags.any(|(_, behind)| behind.contains(char::is_alphanumeric))
+    let speaks = |tag: &str| {
+        let (tag, behind) = tag.split_once('>').unwrap_or((tag, ""));
+        let name = tag.split(['=', ' ', '\n']).next().unwrap_or_default();
+        behind.contains(char::is_alphanumeric) || !WRAPPERS.contains(&name)
+    };
+    prose.contains("</") || tags(prose).any(speaks)
 }
+
+/// The tags that models put around a call or its arguments.
+const WRAPPERS: [&str; 20] = [
+    "tool_call",
+    "tool_calls",
+    "tool_use",
+    "tool",
+    "toolcall",
+    "tool_code",
+    "function",
+    "functions",
+    "function_call",
+    "function_calls",
+    "functioncall",
+    "call",
+    "invoke",
+    "json",
+    "arguments",
+    "args",
+    "input",
+    "parameters",
+    "answer",
+    "output",
+];
 
 /// The opening tags of a text, each with what comes behind it up to the next.
 fn tags(text: &str) -> impl Iterator<Item = &str> {
@@ -129,7 +206,25 @@ const VALUES_END: [char; 3] = ['"', '}', ']'];
 /// Marks that set one argument off from the next, where nothing else does.
 const SEPARATORS: [char; 4] = [',', ';', '\u{ff0c}', '\u{ff1b}'];
 
-const LITERALS: [&str; 6] = ["true", "false", "null", "True", "False", "None"];
+const LITERALS: [&str; 17] = [
+    "true",
+    "false",
+    "null",
+    "True",
+    "False",
+    "None",
+    "TRUE",
+    "FALSE",
+    "NULL",
+    "Null",
+    "nil",
+    "none",
+    "undefined",
+    "NaN",
+    "nan",
+    "Infinity",
+    "inf",
+];
 
 /// Words with which an expression of Python goes on.
 const OPERATORS: [&str; 8] = ["and", "else", "for", "if", "in", "is", "not", "or"];
@@ -148,7 +243,9 @@ mod tests {
             "```json\n",
             "```json",
             "<tool_call>\n",
-            "<function=Edit>\n<parameter=edit>\n",
+            "<tool_call>\n<function=Edit>\n",
+            "json\n",
+            "<|start|>assistant<|channel|>commentary to=functions.edit <|constrain|>json<|message|>",
             "<|start|>call<|message|>",
             "\u{597d}\u{7684}\u{ff0c}\u{53c2}\u{6570}\u{5982}\u{4e0b}\u{ff1a}\n",
             "At 10:30, this is what to call ",
@@ -159,6 +256,10 @@ mod tests {
         ] {
             assert!(introduces(text), "{text}");
         }
+    }
+
+    #[test]
+    fn what_may_be_an_argument_does_not_introduce_an_object() {
         for text in [
             "args: ",
             "Sure!\nargs:\n",
@@ -192,6 +293,21 @@ mod tests {
             "- ",
             "first, ",
             "x = ",
+            "```\nhello\n```\n",
+            "```python\nprint(1)\n```\n```json\n",
+            "```sh\nedit ",
+            "<function=Edit>\n<parameter=edit>\n",
+            "<args><todos>",
+            "Edit path=a.txt ",
+            "edit(path=a.txt) ",
+            "I set path: a.txt ",
+            "-p a.txt ",
+            "curl -X POST https://example.org -d ",
+            "options\n",
+            "Sure!\noptions ",
+            "**options**\n",
+            "`options` ",
+            "undefined ",
         ] {
             assert!(!introduces(text), "{text}");
         }
@@ -222,6 +338,10 @@ mod tests {
             "and b",
             "Done, b: 2",
             "```\n* b: 2",
+            "```\nhello\n```",
+            "with path=a.txt",
+            "edit --path a.txt",
+            "NaN",
             ", b",
             "2",
             ".b",

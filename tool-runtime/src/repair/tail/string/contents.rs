@@ -47,10 +47,35 @@ fn close(draft: &mut Draft<'_>, quotes: usize) -> Result<(), Unmended> {
             return Err(draft.refuse(at, "three quotes, and which belong together is not certain"));
         }
     }
+    if draft.string.escaped_apostrophe && has_apostrophe(draft) {
+        let message = "`\\'` and a `'` without a backslash in one string: perhaps nothing in it is escaped";
+        draft.evidence.needs_python(at, message);
+    }
     draft.string.end = at;
     draft.string.closed = draft.out.len();
     draft.replace(quotes, "\"");
     Ok(())
+}
+
+/// Whether a `'` stands in the string that ends here without a backslash before it, as far as that is known.
+fn has_apostrophe(draft: &Draft<'_>) -> bool {
+    let contents = draft.string.began + 1;
+    let Some(sent) = draft.sent.or((contents >= draft.base).then_some("")) else {
+        return true;
+    };
+    let here = draft.text.get(contents.saturating_sub(draft.base)..draft.at);
+    let mut bytes = sent
+        .bytes()
+        .skip(contents)
+        .chain(here.unwrap_or_default().bytes());
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => drop(bytes.next()),
+            b'\'' => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// In a raw string a backslash is one, and so is a quote or a backslash behind it.
@@ -82,6 +107,10 @@ pub(super) fn control(draft: &mut Draft<'_>, byte: u8) -> Result<(), Unmended> {
         if matches!(byte, b'\n' | b'\r') && in_list && is_behind_comma(draft) {
             let message = "a line break behind a comma in a string in a list: quotes may be missing there";
             return Err(draft.refuse(at, message));
+        }
+        if matches!(byte, b'\n' | b'\r') {
+            draft.string.raw_break = true;
+            escape::doubt_mixture(draft)?;
         }
         draft.evidence.control();
         if in_list {

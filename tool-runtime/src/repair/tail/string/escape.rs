@@ -2,6 +2,7 @@
 
 use super::super::super::fixes::FixCode;
 use super::super::draft::Draft;
+use super::super::literal::Literal;
 use super::super::mended::Unmended;
 
 /// Writes a character as it stands in a string of JSON.
@@ -35,16 +36,18 @@ pub(super) fn python(draft: &mut Draft<'_>) -> Result<(), Unmended> {
         return Err(draft.ends_in_string(draft.string.began));
     };
     match escaped {
-        b'\\' | b'"' | b'b' | b'f' | b'n' | b'r' | b't' => draft.copy(2),
+        b'"' => draft.copy(2),
         b'\'' => draft.replace(2, "'"),
-        b'a' => write(draft, 2, 0x07)?,
-        b'v' => write(draft, 2, 0x0b)?,
-        b'0'..=b'7' => {
-            let digits = draft.from(at + 1).bytes().take(3);
-            let digits = digits.take_while(|byte| matches!(byte, b'0'..=b'7')).count();
-            let value = draft.text.get(at + 1..at + 1 + digits);
-            let value = value.and_then(|digits| u32::from_str_radix(digits, 8).ok());
-            write(draft, 1 + digits, value.unwrap_or_default())?;
+        b'\\' => double_backslash(draft)?,
+        b'n' | b'r' | b't' => {
+            doubtful(draft)?;
+            draft.copy(2);
+        }
+        b'0'..=b'7' => octal(draft)?,
+        b'a' | b'b' | b'f' | b'v' | b'/' => {
+            let message =
+                "an escape that no program writes so in Python: perhaps a backslash that was not escaped";
+            return Err(draft.refuse(at, message));
         }
         b'x' => {
             let value = hex(draft, 2)?;
@@ -56,6 +59,7 @@ pub(super) fn python(draft: &mut Draft<'_>) -> Result<(), Unmended> {
         }
         b'u' => {
             let value = hex(draft, 4)?;
+            doubtful(draft)?;
             // As JSON writes it.
             if matches!(value, 0xDC00..=0xDFFF) {
                 refuse_pair(draft)?;
@@ -68,10 +72,23 @@ pub(super) fn python(draft: &mut Draft<'_>) -> Result<(), Unmended> {
                 "`\\N{\u{2026}}` names a character, and the names are not known here",
             ));
         }
-        b'\n' | b'\r' => line_break(draft),
-        _ => unknown(draft),
+        b'\n' | b'\r' => line_break(draft)?,
+        _ => unknown(draft)?,
     }
     Ok(())
+}
+
+/// `\033`, `\0`: with fewer digits it refers to a group, `s/(a)/\1/`, as nobody writes a character.
+fn octal(draft: &mut Draft<'_>) -> Result<(), Unmended> {
+    let digits = draft.from(draft.at + 1).bytes().take(3);
+    let len = digits.take_while(|byte| matches!(byte, b'0'..=b'7')).count();
+    let digits = draft.text.get(draft.at + 1..draft.at + 1 + len);
+    let digits = digits.unwrap_or_default();
+    if len < 3 && digits != "0" {
+        let message = "`\\1` or the like: a character in Python, a group of a pattern elsewhere";
+        return Err(draft.refuse(draft.at, message));
+    }
+    write(draft, 1 + len, u32::from_str_radix(digits, 8).unwrap_or_default())
 }
 
 /// The escape that begins here, in a string in double quotes: what JSON defines means that; anything else is a
@@ -82,19 +99,15 @@ pub(super) fn json(draft: &mut Draft<'_>) -> Result<(), Unmended> {
         return Err(draft.ends_in_string(draft.string.began));
     };
     match escaped {
-        b'"' | b'/' => draft.copy(2),
-        b'\\' => {
-            draft.string.double_backslash = true;
-            doubt_mixture(draft)?;
-            draft.copy(2);
-        }
-        b'b' | b'f' | b'n' | b'r' | b't' => {
-            draft.string.short_escape = true;
-            doubt_mixture(draft)?;
+        b'"' => draft.copy(2),
+        b'\\' => double_backslash(draft)?,
+        b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {
+            doubtful(draft)?;
             draft.copy(2);
         }
         b'u' => {
             hex(draft, 4)?;
+            doubtful(draft)?;
             draft.copy(6);
         }
         b'\'' => apostrophe(draft),
@@ -113,7 +126,7 @@ pub(super) fn json(draft: &mut Draft<'_>) -> Result<(), Unmended> {
                 draft,
                 "a backslash at the end of a line, in a text that has nothing else of Python",
             );
-            line_break(draft);
+            line_break(draft)?;
         }
         b'a' | b'v' | b'0'..=b'7' => {
             return Err(draft.refuse(at, "a backslash that may be one, or begin an escape of Python"));
@@ -124,13 +137,22 @@ pub(super) fn json(draft: &mut Draft<'_>) -> Result<(), Unmended> {
                 "`\\N{\u{2026}}` names a character, and the names are not known here",
             ));
         }
-        _ => {
-            draft.string.unknown_escape = true;
-            doubt_mixture(draft)?;
-            unknown(draft);
-        }
+        _ => unknown(draft)?,
     }
     Ok(())
+}
+
+fn double_backslash(draft: &mut Draft<'_>) -> Result<(), Unmended> {
+    draft.string.double_backslash = true;
+    doubt_mixture(draft)?;
+    draft.copy(2);
+    Ok(())
+}
+
+/// Notes an escape that a text without escapes may have, too.
+fn doubtful(draft: &mut Draft<'_>) -> Result<(), Unmended> {
+    draft.string.doubtful_escape = true;
+    doubt_mixture(draft)
 }
 
 /// `\'`, which JSON does not escape.
@@ -139,6 +161,7 @@ fn apostrophe(draft: &mut Draft<'_>) {
     if draft.before(at) == Some(b'\'') || draft.byte_at(at + 2) == Some(b'\'') {
         needs_python(draft, "`\\'` beside another quote, as shells write it");
     }
+    draft.string.escaped_apostrophe = true;
     draft.fix(FixCode::PythonEscape, at, "`\\'` became `'`");
     draft.replace(2, "'");
 }
@@ -148,23 +171,26 @@ fn needs_python(draft: &mut Draft<'_>, reason: &'static str) {
     draft.evidence.needs_python(at, reason);
 }
 
-/// `C:\data\new`, `\\server\share`: which of the backslashes are escapes is anyone's guess, but in Python the second
-/// is certain.
-fn doubt_mixture(draft: &mut Draft<'_>) -> Result<(), Unmended> {
-    if !draft.string.unknown_escape {
+/// `C:\data\new`, `\\server\share`, or code in lines of its own that prints `\n`: where one backslash or one line
+/// break was not escaped, perhaps none is, and which of the others are escapes is anyone's guess.
+pub(super) fn doubt_mixture(draft: &Draft<'_>) -> Result<(), Unmended> {
+    let Literal {
+        unknown_escape,
+        double_backslash,
+        doubtful_escape,
+        raw_break,
+        ..
+    } = draft.string;
+    let message = if unknown_escape && double_backslash {
+        "a string with `\\\\` and with an escape that does not exist: perhaps nothing in it is escaped"
+    } else if unknown_escape && doubtful_escape {
+        "a string with `\\n` or the like and with an escape that does not exist: perhaps a path"
+    } else if raw_break && doubtful_escape {
+        "a string with `\\n` or the like and with a line break that is not escaped: perhaps nothing in it is escaped"
+    } else {
         return Ok(());
-    }
-    if draft.string.double_backslash {
-        let message =
-            "a string with `\\\\` and with an escape that does not exist: perhaps nothing in it is escaped";
-        needs_python(draft, message);
-    }
-    if draft.string.short_escape {
-        let message =
-            "a string with `\\n` or the like and with an escape that does not exist: perhaps a path";
-        return Err(draft.refuse(draft.at, message));
-    }
-    Ok(())
+    };
+    Err(draft.refuse(draft.at, message))
 }
 
 /// The value of the `digits` hexadecimal digits of the escape that begins here.
@@ -192,6 +218,11 @@ fn hex(draft: &Draft<'_>, digits: usize) -> Result<u32, Unmended> {
 /// Writes the character of an escape of `len` bytes.
 fn write(draft: &mut Draft<'_>, len: usize, value: u32) -> Result<(), Unmended> {
     let at = draft.at;
+    doubtful(draft)?;
+    if matches!(value, 0xC2..=0xF4) && begins_continuation(draft.from(at + len)) {
+        let message = "bytes of UTF-8 one by one, which Python reads as other characters";
+        return Err(draft.refuse(at, message));
+    }
     match char::from_u32(value) {
         Some(character) => push(&mut draft.out, character),
         None if value > 0x10_FFFF => return Err(draft.refuse(at, "an escape of no character")),
@@ -209,6 +240,15 @@ fn write(draft: &mut Draft<'_>, len: usize, value: u32) -> Result<(), Unmended> 
     );
     draft.at += len;
     Ok(())
+}
+
+/// Whether a text begins with the escape of a byte that goes on in a character of UTF-8.
+fn begins_continuation(text: &str) -> bool {
+    matches!(
+        text.as_bytes(),
+        [b'\\', b'x', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', ..]
+            | [b'\\', b'2', b'0'..=b'7', b'0'..=b'7', ..]
+    )
 }
 
 /// Python's `'\ud83d\ude00'` is two characters that are no text; in JSON they would be one that is.
@@ -249,8 +289,9 @@ pub(super) fn is_low_surrogate(text: &str) -> bool {
 }
 
 /// A backslash at the end of a line: neither is part of the string.
-fn line_break(draft: &mut Draft<'_>) {
+fn line_break(draft: &mut Draft<'_>) -> Result<(), Unmended> {
     let at = draft.at;
+    doubtful(draft)?;
     let len = if draft.from(at + 1).starts_with("\r\n") {
         3
     } else {
@@ -262,15 +303,19 @@ fn line_break(draft: &mut Draft<'_>) {
         "a backslash and the line break behind it were removed",
     );
     draft.at += len;
+    Ok(())
 }
 
 /// A backslash that stands for itself.
-fn unknown(draft: &mut Draft<'_>) {
+fn unknown(draft: &mut Draft<'_>) -> Result<(), Unmended> {
     let at = draft.at;
+    draft.string.unknown_escape = true;
+    doubt_mixture(draft)?;
     draft.fix(
         FixCode::UnknownEscape,
         at,
         "a backslash that begins no escape was doubled",
     );
     draft.replace(1, "\\\\");
+    Ok(())
 }

@@ -26,10 +26,10 @@ pub(super) fn resume(
     draft: &mut Draft<'_>,
     key: bool,
     began: usize,
-    short_escape: bool,
+    doubtful_escape: bool,
 ) -> Result<(), Unmended> {
     draft.string = Literal::new(Form::JSON, key, began);
-    draft.string.short_escape = short_escape;
+    draft.string.doubtful_escape = doubtful_escape;
     let passed_on = draft.sent.and_then(|sent| sent.get(began..));
     draft.string.double_backslash = passed_on.is_some_and(|contents| contents.contains("\\\\"));
     let at = draft.at;
@@ -44,8 +44,7 @@ pub(super) fn resume(
     // Where it is not kept, `\\` may have been there, whatever else is read of this string.
     if passed_on.is_none() {
         if draft.string.unknown_escape {
-            let message = "what came before is too long to be looked at again";
-            draft.evidence.needs_python(at, message);
+            return Err(draft.refuse(at, "what came before is too long to be looked at again"));
         }
         draft.string.double_backslash = true;
     }
@@ -54,9 +53,10 @@ pub(super) fn resume(
 
 /// Reads the literal that begins here as the continuation of the last one.
 pub(super) fn join(draft: &mut Draft<'_>, opening: Opening) -> Result<(), Unmended> {
+    let last = draft.string;
     let Literal {
         form, began, closed, ..
-    } = draft.string;
+    } = last;
     let (at, high) = (draft.at, ends_in_high_surrogate(draft, closed));
     if form.quote == b'"' && !form.python && opening.form == Form::JSON {
         draft.evidence.needs_python(
@@ -75,8 +75,14 @@ pub(super) fn join(draft: &mut Draft<'_>, opening: Opening) -> Result<(), Unmend
     if high && escape::is_low_surrogate(draft.from(draft.at)) {
         return Err(draft.refuse(at, "two halves of a surrogate pair in two strings"));
     }
-    draft.string.began = began;
-    draft.string.joined = true;
+    draft.string = Literal {
+        began,
+        joined: true,
+        unknown_escape: last.unknown_escape,
+        double_backslash: last.double_backslash,
+        doubtful_escape: last.doubtful_escape,
+        ..draft.string
+    };
     contents(draft, &[])
 }
 
