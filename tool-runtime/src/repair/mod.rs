@@ -80,6 +80,8 @@
 //!     "{'a': 'cut -d ' ' -f 2'}",  // two strings, or one with quotes in it?
 //!     r#"{"a": "5" pipe"}"#,       // where does the string end?
 //!     r#"{"a": "C:\data\new"}"#,   // is `\n` a line feed?
+//!     "{'a': '\\bword\\b'}",        // a backspace, as Python says, or the end of a word?
+//!     "{\"a\": \"\nprint('\\n')\"}", // escaped, or as in the file?
 //!     "{True: 1}",                 // "True", or "true" as Python's json module would write it?
 //!     "[01]",                      // 1, or a text?
 //!     r#"{"a": [1, 2}"#,           // which bracket is missing?

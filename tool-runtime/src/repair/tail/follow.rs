@@ -13,6 +13,8 @@ use super::string;
 use super::value::{behind, value};
 
 /// Follows `rest` from what was there when it began to its end.
+// By itself the loop of states is a fifth quicker than as a part of its caller.
+#[inline(never)]
 pub(super) fn follow(
     rest: &str,
     sent: Option<&str>,

@@ -123,7 +123,7 @@ fn says_no_value(comment: &str) -> bool {
 
 /// Whether a comment says that there is more: `# the rest is unchanged`.
 fn leaves_out(comment: &str) -> bool {
-    let lower = comment.to_lowercase();
+    let lower = comment.to_ascii_lowercase();
     let mut words = lower.split(|next: char| !next.is_alphanumeric());
     words.any(|word| LEAVING_OUT.contains(&word))
         || lower.contains("so on")

@@ -1,7 +1,6 @@
 //! Doubts about a fix that only the whole result can settle.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hasher};
 
 /// What stands in a text of JSON and makes a fix doubtful.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -67,7 +66,8 @@ struct Contents {
     end: u64,
     brace: bool,
     control: bool,
-    hasher: DefaultHasher,
+    /// FNV-1a, but for where it begins.
+    hash: u64,
 }
 
 impl Reader {
@@ -80,7 +80,7 @@ impl Reader {
         self.string.control |= self.escaped && matches!(byte, b'b' | b'f' | b'n' | b'r' | b't' | b'u');
         self.string.brace |= byte == b'{';
         self.string.end = self.string.end << 8 | u64::from(byte);
-        self.string.hasher.write_u8(byte);
+        self.string.hash = (self.string.hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME);
         self.escaped = !self.escaped && byte == b'\\';
         if self.last[4] == b'"' {
             self.last[4] = b'.';
@@ -97,8 +97,7 @@ impl Reader {
             }
             b':' => {
                 self.doubts.brace_in_key |= self.string.brace;
-                let key = self.string.hasher.finish();
-                let level = self.levels.last_mut();
+                let (key, level) = (self.string.hash, self.levels.last_mut());
                 self.doubts.key_twice |= level.is_some_and(|level| !level.keys.insert(key));
             }
             b'{' | b'[' => self.levels.push(Level {
@@ -138,6 +137,8 @@ impl Reader {
         }
     }
 }
+
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
 /// Whether a quote behind a string that ends so, in JSON, may open one: not behind a bracket that closes, a full stop,
 /// or a letter or a digit, unless it is an escape's or a prefix of Python.

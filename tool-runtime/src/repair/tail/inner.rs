@@ -129,17 +129,17 @@ impl Doubtful<'_> {
         opens || alone
     }
 
-    /// Whether the quote at `at` stands between two letters, as in `it's`.
+    /// Whether the quote at `at` stands between two letters and shortens a word, as in `it's`.
     fn is_apostrophe(&self, at: usize) -> bool {
-        // Scripts that put no spaces between words would make every quote one.
-        let is_letter = |character: &char| *character < '\u{250}' && character.is_alphabetic();
-        // One letter more than the longest that is known.
-        let before: String = self.backwards(at).take_while(is_letter).take(5).collect();
-        let behind = self.text.get(at + 1..).unwrap_or_default().chars();
-        let behind: String = behind.take_while(is_letter).take(5).collect();
-        let is_one_of = |words: &[&str], part: &str| words.contains(&&*part.to_lowercase());
-        let shortened = is_one_of(&SHORTENED_BEHIND, &behind) && !before.is_empty()
-            || is_one_of(&SHORTENED_BEFORE, &before.chars().rev().collect::<String>()) && !behind.is_empty();
+        let behind = || letters(self.text.get(at + 1..).unwrap_or_default().chars());
+        let before = || letters(self.backwards(at));
+        if before().next().is_none() || behind().next().is_none() {
+            return false;
+        }
+        let shortened = SHORTENED_BEHIND.iter().any(|word| behind().eq(word.chars()))
+            || SHORTENED_BEFORE
+                .iter()
+                .any(|word| before().eq(word.chars().rev()));
         shortened && !self.behind_escape(at)
     }
 
@@ -252,6 +252,13 @@ impl Doubtful<'_> {
 /// Marks behind which a string may begin, had another mark been lost. Those of Chinese and Japanese are among them:
 /// some write them in the place of JSON's, `["…"，"…"]`.
 const MARKS: &str = ",:[{(\u{ff0c}\u{3001}\u{ff1b}\u{ff1a}\u{ff3b}\u{ff5b}\u{ff08}\u{3010}";
+
+/// The letters that a text begins with, as small ones. Scripts that put no spaces between words have none: every quote
+/// would be an apostrophe there.
+fn letters(text: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
+    let letters = text.take_while(|next| *next < '\u{250}' && next.is_alphabetic());
+    letters.flat_map(char::to_lowercase)
+}
 
 /// What an apostrophe shortens before it: `it's`, `don't`, `we're`. Behind any other letters a quote may have been the
 /// end of a string whose beginning is lost.
