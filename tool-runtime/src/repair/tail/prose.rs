@@ -34,7 +34,8 @@ fn introduces_by_itself(text: &str) -> bool {
         && !prose.contains(VALUES_END)
         && !is_label(prose, text.get(prose.len()..).unwrap_or_default())
         && !is_scalar(prose)
-        && !is_name(prose)
+        && !is_word(prose)
+        && !prose.starts_with(['/', '@'])
         && !has_label(prose)
         && !has_flag(prose)
         && !has_tagged_text(prose)
@@ -53,7 +54,11 @@ pub(super) fn concludes(text: &str) -> bool {
     let mut characters = text.chars();
     match characters.next() {
         Some('`') => true,
-        Some('<') => characters.next().is_some_and(|next| matches!(next, '/' | '|')),
+        Some('<') => match characters.next() {
+            Some('/') => true,
+            Some('|') => !has_text_between_tokens(text),
+            _ => false,
+        },
         // Pictures too, but no punctuation, which is below them.
         Some(first) if first.is_alphabetic() || first >= '\u{1f000}' => {
             let word = text
@@ -90,17 +95,15 @@ fn goes_on_behind_colon(line: &str) -> bool {
             .is_some_and(|(_, behind)| says(behind))
 }
 
-/// Whether the last line is a single name, which may be the one of an argument: `options⏎{`, `**options** {`. A tag, a
-/// fence and the word `json` that is left of one are none.
-fn is_name(prose: &str) -> bool {
+/// Whether the last line is a single word, which may be the name of an argument or one itself: `options⏎{`,
+/// `**options** {`, `src/main.rs {`. A tag, a fence and the word `json` that is left of one are none.
+fn is_word(prose: &str) -> bool {
     let line = prose.lines().next_back().unwrap_or_default();
     let word = line.trim().trim_matches(['*', '`', '_', '\'']);
-    let name = word.starts_with(|first: char| first.is_ascii_alphabetic())
-        && word
-            .chars()
-            .all(|next| next.is_ascii_alphanumeric() || matches!(next, '_' | '-' | '.'))
-        && !word.ends_with('.');
-    name && !line.starts_with("```") && !matches!(word, "json" | "JSON" | "python")
+    let is_end = |end: Option<char>| end.is_some_and(|end| end.is_ascii_alphanumeric());
+    let one = word.is_ascii() && !word.contains(' ');
+    let word_like = one && is_end(word.chars().next()) && is_end(word.chars().next_back());
+    word_like && !line.starts_with("```") && !matches!(word, "json" | "JSON" | "python")
 }
 
 /// Whether a fence before the object holds something else than the object: a file's content, as likely as not.
@@ -131,7 +134,7 @@ fn has_label(text: &str) -> bool {
 fn is_assignment(word: &str) -> bool {
     let (name, value) = word.split_once('=').unwrap_or_default();
     let named = name.ends_with(|last: char| last.is_alphanumeric() || last == '_');
-    named && !value.is_empty() && !word.starts_with('<') && !word.contains("://")
+    named && !value.is_empty() && !name.starts_with('<') && !name.contains("://")
 }
 
 fn begins_with_label(part: &str) -> bool {
@@ -168,6 +171,12 @@ fn has_tagged_text(prose: &str) -> bool {
         behind.contains(char::is_alphanumeric) || !WRAPPERS.contains(&name)
     };
     prose.contains("</") || tags(prose).any(speaks)
+}
+
+/// Whether there is more than special tokens: `<|path|>a.txt`.
+fn has_text_between_tokens(text: &str) -> bool {
+    let mut tokens = text.split("<|").skip(1).map(|token| token.split_once("|>"));
+    tokens.any(|token| token.is_none_or(|(_, behind)| behind.contains(char::is_alphanumeric)))
 }
 
 /// The tags that models put around a call or its arguments.
@@ -307,6 +316,9 @@ mod tests {
             "Sure!\noptions ",
             "**options**\n",
             "`options` ",
+            "src/main.rs ",
+            "/edit the file ",
+            "edit url=https://example.org ",
             "undefined ",
         ] {
             assert!(!introduces(text), "{text}");
@@ -321,6 +333,7 @@ mod tests {
             "```\n",
             "</parameter>\n</function>\n</tool_call>",
             "<|im_end|>",
+            "<|im_end|>\n<|endoftext|>\n",
             "\u{1f389}",
         ] {
             assert!(concludes(text), "{text}");
@@ -329,6 +342,7 @@ mod tests {
             "</opts><path>a.txt</path>",
             "</arg_value>\n<arg_key>b</arg_key>",
             "<path>a.txt",
+            "<|path|>a.txt",
             "null",
             "False",
             "true, 5",
