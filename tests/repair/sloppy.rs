@@ -163,7 +163,7 @@ impl Writer<'_> {
         // Behind a comma a line break may be what is left of two quotes.
         let line_end = [u16::from(b','), u16::from(b'\n')];
         // Beside a line break that is not escaped, an escape may be none.
-        let escaped = |unit: &u16| matches!(unit, 0..0x09 | 0x0b..0x20 | 0xd800..0xe000);
+        let escaped = |unit: &u16| matches!(unit, 0..0x09 | 0x0b..0x20 | 0x5c | 0xd800..0xe000);
         let doubtful = units.contains(&u16::from(b'\n')) && units.iter().any(escaped);
         let raw = value
             && !self.escapes

@@ -130,7 +130,7 @@ const CHARACTERS: [char; 36] = [
 
 const KEYS: [&str; 6] = ["'a'", "\"b\"", "c", "u'd'", "5", "'it\\'s'"];
 
-const VALUES: [&str; 24] = [
+const VALUES: [&str; 28] = [
     "'a'",
     "\"b\"",
     "''",
@@ -140,6 +140,10 @@ const VALUES: [&str; 24] = [
     "'it\\'s'",
     "\"say \"hi\" now\"",
     "'it's so'",
+    "'they're so'",
+    "'\\033'",
+    "'\\xe9\\xa1'",
+    "+1234567.5",
     "'\\x41'",
     "\"C:\\dir\"",
     "r'\\d'",

@@ -174,7 +174,6 @@ impl Machine {
             (State::Unicode, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
                 self.digits += 1;
                 if self.digits == 4 {
-                    self.doubtful_escape = true;
                     self.release(State::String)
                 } else {
                     Ok(())

@@ -114,9 +114,7 @@ impl Skim<'_> {
             }
             [b'u', digits @ ..] => {
                 let digits = digits.first_chunk::<4>()?;
-                let complete = digits.iter().all(u8::is_ascii_hexdigit);
-                self.machine.doubtful_escape |= complete;
-                complete.then_some(6)
+                digits.iter().all(u8::is_ascii_hexdigit).then_some(6)
             }
             _ => None,
         }

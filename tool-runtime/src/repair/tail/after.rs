@@ -34,7 +34,11 @@ pub(super) fn after(draft: &mut Draft<'_>, last: Last) -> Result<State, Unmended
     }
     let missing =
         (inside, last, byte) == ADJACENT || gap.space && !pointed && misses_comma(draft, inside, last, byte)?;
-    if missing && !(byte == b'{' && has_empty_neighbour(draft, written)) {
+    if missing && byte == b'{' && has_empty_neighbour(draft, written) {
+        let message = "a comma is missing beside an empty object, which may be the beginning of the other";
+        return Err(draft.refuse(at, message));
+    }
+    if missing {
         return missing_comma(draft, written);
     }
     Err(draft.refuse(at, inside.misses_comma()))
@@ -95,8 +99,12 @@ pub(super) fn next(draft: &mut Draft<'_>, comma: Option<Comma>) -> Result<State,
     if inside != Kind::Object {
         return Ok(State::Value);
     }
-    // Between `, ,` a member may be missing.
-    if byte == b',' && comma.is_some_and(|comma| comma.at + 1 == at) {
+    if byte == b','
+        && let Some(first) = comma
+    {
+        if first.at + 1 < at {
+            return Err(draft.refuse(at, "two commas apart: what belongs between them may be missing"));
+        }
         draft.evidence.slip(at);
         draft.fix(FixCode::DoubleComma, at, "one of two commas was removed");
         draft.at += 1;
@@ -127,14 +135,14 @@ const ADJACENT: (Kind, Last, u8) = (Kind::Array, Last::Container(b'}'), b'{');
 /// Whether the object that ended in the output at `written`, or the one that begins here, is empty: some begin with
 /// `{}` what they then write.
 fn has_empty_neighbour(draft: &Draft<'_>, written: usize) -> bool {
+    let sent = draft.sent.unwrap_or_default().trim_end().strip_suffix('}');
     let before = match written {
-        0 => draft.sent.unwrap_or_default().trim_end(),
-        _ => draft.out.get(..written).unwrap_or_default(),
+        0 => sent.is_some_and(|object| object.trim_end().ends_with('{')),
+        _ => draft.empty == Some(written),
     };
-    let empty = before
-        .strip_suffix('}')
-        .is_some_and(|object| object.trim_end().ends_with('{'));
-    empty || draft.from(draft.at + 1).trim_start().starts_with('}')
+    let here = draft.from(draft.at + 1).trim_start_matches(char::is_whitespace);
+    // Whether there is more behind a comment is not worth another look.
+    before || here.starts_with(['}', '#', '\u{200b}', '\u{feff}'])
 }
 
 /// Whether a comma, and nothing else, is missing between a value that is no string and what begins here.
@@ -163,6 +171,10 @@ fn behind_string(draft: &mut Draft<'_>, gap: Gap, inside: Kind, written: usize) 
             return Err(draft.ends());
         };
         if next == b':' && inside == Kind::Object && !draft.string.joined && !may_be_text(draft, opening) {
+            if ends_in_escape(draft) {
+                let message = "a comma is missing behind a line of a text that may go on in another string";
+                draft.evidence.needs_json(at, message);
+            }
             return missing_comma(draft, written);
         }
         let goes_on =
@@ -198,10 +210,9 @@ fn missing_comma(draft: &mut Draft<'_>, written: usize) -> Result<State, Unmende
 /// Whether the last string and the key that begins with `opening` may be something else: a quote may have changed
 /// places, `'a,' 'b': 1`, or all of it be one string, `'x = ' '.split(':')'`.
 fn may_be_text(draft: &Draft<'_>, opening: Opening) -> bool {
-    let ends = !ends_in_escape(draft)
-        && draft.before(draft.string.end).is_some_and(|last| {
-            last.is_ascii_alphanumeric() || !last.is_ascii() || b")]}.!?;%/>*".contains(&last)
-        });
+    let ends = draft.before(draft.string.end).is_some_and(|last| {
+        last.is_ascii_alphanumeric() || !last.is_ascii() || b")]}.!?;%/>*".contains(&last)
+    });
     let key = draft.from(draft.at + opening.len()).chars().next();
     let begins = key.is_some_and(|first| {
         first.is_ascii_alphanumeric() || !first.is_ascii() || matches!(first, '_' | '$' | '@' | '-' | '\\')
@@ -211,11 +222,9 @@ fn may_be_text(draft: &Draft<'_>, opening: Opening) -> bool {
 
 /// Whether the last string ends in an escape: behind `'one line\n'`, the next line may be missing.
 fn ends_in_escape(draft: &Draft<'_>) -> bool {
-    let text = draft.text.get(..draft.string.end).unwrap_or_default();
-    let sent = draft.sent.unwrap_or_default();
     // No escape is longer.
-    let mut before = text.bytes().rev().chain(sent.bytes().rev()).take(10);
-    before.find(|byte| !byte.is_ascii_alphanumeric()) == Some(b'\\')
+    let mut before = draft.backwards(draft.string.end).take(10);
+    before.find(|next| !next.is_ascii_alphanumeric()) == Some('\\')
 }
 
 /// Whether two strings with nothing but a gap between them are one: in a list, more likely a comma is missing, and on
@@ -233,27 +242,18 @@ fn may_join(draft: &Draft<'_>, gap: Gap, inside: Kind, opening: Opening) -> bool
 /// Whether the quote at `at`, the first on its line, stands below the quote of the last string, as Python's `pprint`
 /// and those who format code put it; `'x = '\n'.join(y)'` has a line break between quotes, too.
 fn is_aligned(draft: &Draft<'_>, at: usize) -> bool {
-    let column = |characters: &mut dyn Iterator<Item = char>| {
-        characters
-            .take_while(|before| !matches!(before, '\n' | '\r'))
-            .count()
+    let column = |before: &mut dyn Iterator<Item = char>| {
+        before.take_while(|before| !matches!(before, '\n' | '\r')).count()
     };
     let here = draft.text.get(..at).unwrap_or_default();
     let here = column(&mut here.chars().rev());
     let began = draft.string.began;
-    let sent = if began < draft.base {
-        draft.sent.and_then(|sent| sent.get(..began))
-    } else {
-        draft.sent
+    let Some(began) = began.checked_sub(draft.base) else {
+        let sent = draft.sent.and_then(|sent| sent.get(..began));
+        // No further than it takes to see that they are not.
+        return sent.is_some_and(|sent| column(&mut sent.chars().rev().take(here + 1)) == here);
     };
-    let Some(sent) = sent else { return false };
-    let rest = draft
-        .text
-        .get(..began.saturating_sub(draft.base))
-        .unwrap_or_default();
-    // No further than it takes to see that they are not.
-    let there = rest.chars().rev().chain(sent.chars().rev());
-    column(&mut there.take(here + 1)) == here
+    draft.sent.is_some() && column(&mut draft.backwards(began).take(here + 1)) == here
 }
 
 /// Takes the closing quote of the last string as text, if it can be nothing else.

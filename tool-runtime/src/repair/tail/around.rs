@@ -71,7 +71,10 @@ pub(super) fn done(draft: &mut Draft<'_>) -> Result<(), Unmended> {
     let Some(first) = rest.chars().next() else {
         return Ok(());
     };
-    let space = space_before(draft);
+    let spaced = draft
+        .backwards(at)
+        .next()
+        .is_some_and(|before| SPACE.contains(&before));
     let bracket = root_bracket(draft);
     draft.evidence.trust(
         at,
@@ -88,10 +91,10 @@ pub(super) fn done(draft: &mut Draft<'_>) -> Result<(), Unmended> {
             FixCode::ExtraClosers,
             "closing brackets without an opening one were removed",
         )
-    } else if bracket == Some(first) && !draft.prose && (!space.is_empty() || first == '{') {
+    } else if bracket == Some(first) && !draft.prose && (spaced || first == '{') {
         copies(draft)?;
         (FixCode::Doubled, "the same value came again and was removed")
-    } else if text_may_follow(bracket, &space, first) && prose::concludes(rest) {
+    } else if text_may_follow(draft, bracket, first) && prose::concludes(rest) {
         (FixCode::TextAfter, "text after the value was removed")
     } else {
         return Err(draft.refuse(at, "something follows the value"));
@@ -101,29 +104,22 @@ pub(super) fn done(draft: &mut Draft<'_>) -> Result<(), Unmended> {
     Ok(())
 }
 
-/// The white space before the next byte, in JSON's sense, as far as it is known.
-fn space_before(draft: &Draft<'_>) -> String {
-    let text = draft.text.get(..draft.at).unwrap_or_default();
-    let bytes = text
-        .bytes()
-        .rev()
-        .chain(draft.sent.unwrap_or_default().bytes().rev());
-    let space = bytes.take_while(u8::is_ascii_whitespace).map(char::from);
-    space.collect()
-}
-
 /// Whether text may follow the value: behind an array in lines of its own only, since `[0, 10] step 2` goes on.
-fn text_may_follow(bracket: Option<char>, space: &str, first: char) -> bool {
+fn text_may_follow(draft: &Draft<'_>, bracket: Option<char>, first: char) -> bool {
+    let mut space = draft
+        .backwards(draft.at)
+        .take_while(|before| SPACE.contains(before));
     match bracket {
-        _ if matches!(first, '`' | '<') => bracket.is_some(),
-        Some('{') => !space.is_empty(),
-        Some(_) => space.contains(['\n', '\r']),
         None => false,
+        _ if matches!(first, '`' | '<') => true,
+        Some('{') => space.next().is_some(),
+        Some(_) => space.any(|space| matches!(space, '\n' | '\r')),
     }
 }
 
-/// Whether the object before closing brackets too many stands further to the right than the first of those, or does
-/// not begin its line: then the brackets are not too many, but the beginning of what they close is missing.
+/// Whether the object before closing brackets too many stands further to the right than the first of those, or in a
+/// text of several lines does not begin its own: then the brackets are not too many, but the beginning of what they
+/// close is missing.
 fn has_lost_its_head(draft: &Draft<'_>) -> bool {
     let text = draft.text.get(..draft.at).unwrap_or_default();
     let sent = draft.sent.unwrap_or_default();
@@ -132,14 +128,19 @@ fn has_lost_its_head(draft: &Draft<'_>) -> bool {
         .chain(text.chars())
         .take_while(|first| SPACE.contains(first));
     let indented = space.last().is_some_and(|last| matches!(last, ' ' | '\t'));
-    let before = || text.chars().rev().chain(sent.chars().rev());
-    let own = column(before().skip_while(|before| SPACE.contains(before)).skip(1));
-    let extra = column(before());
-    indented || own.zip(extra).is_some_and(|(own, extra)| own > extra)
+    let own = column(
+        draft
+            .backwards(draft.at)
+            .skip_while(|before| SPACE.contains(before))
+            .skip(1),
+    );
+    let extra = column(draft.backwards(draft.at));
+    indented && (sent.contains('\n') || text.contains('\n'))
+        || own.zip(extra).is_some_and(|(own, extra)| own > extra)
 }
 
-/// How many bytes of white space stand before a place in its line, if nothing else does. `before` is what comes before
-/// the place, backwards.
+/// How much white space stands before a place in its line, if nothing else does. `before` is what comes before the
+/// place, backwards.
 fn column(before: impl Iterator<Item = char>) -> Option<usize> {
     let mut column = 0;
     for before in before {

@@ -31,6 +31,8 @@ pub(super) struct Draft<'t> {
     pub(super) root: Option<usize>,
     /// Where the value of the whole text ends.
     pub(super) root_end: usize,
+    /// Where the last container without contents ends in the output.
+    pub(super) empty: Option<usize>,
     /// Whether text before the root was removed.
     pub(super) prose: bool,
 }
@@ -60,6 +62,7 @@ impl<'t> Draft<'t> {
             string: Literal::new(Form::JSON, false, deviation.opening_quote),
             root: None,
             root_end: 0,
+            empty: None,
             prose: false,
         }
     }
@@ -70,6 +73,13 @@ impl<'t> Draft<'t> {
             Some(before) => self.byte_at(before),
             None => self.sent?.bytes().next_back(),
         }
+    }
+
+    /// What comes before `at`, backwards, as far as it was kept.
+    pub(super) fn backwards(&self, at: usize) -> impl Iterator<Item = char> + use<'t> {
+        let sent = self.sent.unwrap_or_default();
+        let text = self.text.get(..at).unwrap_or_default();
+        text.chars().rev().chain(sent.chars().rev())
     }
 
     pub(super) fn byte(&self) -> Option<u8> {

@@ -64,6 +64,9 @@ fn only_quotes_are_escaped(text: &str) -> bool {
         match behind.as_bytes().first() {
             Some(b'"' | b'\\') => return false,
             Some(b'n') => doubtful |= before.ends_with(':'),
+            // `https:\/\/`, and letters beyond ASCII: nobody means these backslashes.
+            Some(b'/') => doubtful |= !before.is_empty() && !before.ends_with(':'),
+            Some(b'u') => doubtful |= behind.starts_with("u00"),
             _ => doubtful = true,
         }
         rest = behind.get(1..).unwrap_or_default();

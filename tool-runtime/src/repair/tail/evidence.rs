@@ -18,6 +18,8 @@ pub(super) struct Evidence {
     closers: Option<usize>,
     python_only: Option<Objection>,
     slipped: Option<usize>,
+    needs_json: Option<Objection>,
+    unknown_escape: Option<usize>,
     joined: Option<usize>,
 }
 
@@ -30,6 +32,16 @@ impl Evidence {
     /// Something between double quotes that is read as Python reads it.
     pub(super) fn needs_python(&mut self, at: usize, reason: &'static str) {
         self.needs_python.get_or_insert((at, reason));
+    }
+
+    /// Something that is certain in JSON, but not in a text that has anything of Python.
+    pub(super) fn needs_json(&mut self, at: usize, reason: &'static str) {
+        self.needs_json.get_or_insert((at, reason));
+    }
+
+    /// A backslash was read as one although it was not escaped.
+    pub(super) fn unknown_escape(&mut self, at: usize) {
+        self.unknown_escape.get_or_insert(at);
     }
 
     /// A quote was taken as text although it was not escaped.
@@ -86,6 +98,16 @@ impl Evidence {
         if !self.python && self.needs_python.is_some() {
             return self.needs_python;
         }
+        if self.python && self.needs_json.is_some() {
+            return self.needs_json;
+        }
+        if let Some(at) = self.unknown_escape
+            && sent.is_some_and(has_path)
+        {
+            let message =
+                "a backslash that was not escaped, in a text with a path whose backslash is an escape";
+            return Some((at, message));
+        }
         if self.guessed.is_some() && self.trusted.is_some() {
             return self.trusted;
         }
@@ -111,6 +133,12 @@ impl Evidence {
             let message = "strings side by side in a text with a control character in a string";
             return Some((joined, message));
         }
+        self.hindsight(sent, out)
+    }
+
+    /// What only the whole result shows.
+    fn hindsight(&self, sent: Option<&str>, out: &str) -> Option<Objection> {
+        let slipped = self.slipped.or(self.guessed);
         let at = slipped.or(self.closers).or(self.control_in_list)?;
         let Some(sent) = sent else {
             return Some((at, "what came before is too long to be looked at again"));
@@ -133,4 +161,15 @@ impl Evidence {
         (self.closers.is_some() && (doubts.object_goes_on || doubts.brace_in_key))
             .then_some((at, "a closing bracket too many, and which one is not certain"))
     }
+}
+
+/// Whether a string of JSON begins with a drive and an escape: `"C:\temp"`.
+fn has_path(text: &str) -> bool {
+    let mut backslashes = text.match_indices(":\\");
+    backslashes.any(|(at, _)| {
+        let before = text.get(..at).unwrap_or_default().as_bytes();
+        let behind = text.as_bytes().get(at + 2);
+        matches!(before, [.., b'"', letter] if letter.is_ascii_alphabetic())
+            && matches!(behind, Some(b'b' | b'f' | b'n' | b'r' | b't'))
+    })
 }

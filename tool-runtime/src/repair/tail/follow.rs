@@ -99,7 +99,9 @@ fn first(draft: &mut Draft<'_>) -> Result<State, Unmended> {
         // Empty parentheses are a tuple.
         frame.comma = true;
     }
-    Ok(close(draft))
+    let state = close(draft);
+    draft.empty = Some(draft.out.len());
+    Ok(state)
 }
 
 fn colon(draft: &mut Draft<'_>) -> Result<State, Unmended> {
@@ -386,7 +388,7 @@ mod tests {
             ("```json\n{\"a\": 1}\n```\n", "{\"a\": 1}\n"),
             ("\u{53c2}\u{6570}\u{ff1a}\n{\"a\": 1}", "{\"a\": 1}"),
             ("<tool_call>{\"a\": 1}</tool_call>", "{\"a\": 1}"),
-            ("1. First {\"a\": 1}", "{\"a\": 1}"),
+            ("1. First this {\"a\": 1}", "{\"a\": 1}"),
             ("{} {\"a\": 1}", "{\"a\": 1}"),
             ("{'a': {}} {'a': {}}\n{'a': {}}", "{\"a\": {}} "),
             ("{\"a\": 1}{\"a\": 1}", "{\"a\": 1}"),

@@ -2,6 +2,7 @@
 
 use super::super::fixes::FixCode;
 use super::draft::Draft;
+use super::frame::Kind;
 use super::mended::Unmended;
 
 /// What stood between two tokens.
@@ -103,7 +104,7 @@ fn comment(draft: &mut Draft<'_>, next: Next) -> Result<(), Unmended> {
     if len == rest.len() {
         return Err(draft.ends_with("the text ends inside a comment"));
     }
-    if leaves_out(text) {
+    if may_stand_for_more(draft, rest.get(len..).unwrap_or_default()) && leaves_out(text) {
         let message = "a comment that may stand for what was left out";
         return Err(draft.refuse(at, message));
     }
@@ -119,6 +120,16 @@ fn says_no_value(comment: &str) -> bool {
     let word = text.get(..word.unwrap_or(text.len())).unwrap_or_default();
     let literal = matches!(word, "true" | "false" | "null" | "True" | "False" | "None");
     text.is_empty() || text.starts_with(char::is_alphabetic) && !literal
+}
+
+/// Whether a comment here may stand for items or members: not behind one and before the next, `'a': 1,  # as before`.
+fn may_stand_for_more(draft: &Draft<'_>, behind: &str) -> bool {
+    let mut line = draft
+        .backwards(draft.at)
+        .take_while(|before| !matches!(before, '\n' | '\r'));
+    let alone = line.all(char::is_whitespace);
+    let last = behind.trim_start().starts_with(['}', ']', ')']);
+    alone || last || draft.inside() != Some(Kind::Object)
 }
 
 /// Whether a comment says that there is more: `# the rest is unchanged`.

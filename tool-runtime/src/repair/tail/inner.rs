@@ -64,7 +64,7 @@ pub(super) fn judge(
                     }
                     _ => string.opens(at),
                 };
-                apostrophes &= string.is_apostrophe(at);
+                apostrophes = apostrophes && string.is_apostrophe(at)?;
                 if !pairs && !apostrophes {
                     return Err(Undecided::Uncertain);
                 }
@@ -130,17 +130,30 @@ impl Doubtful<'_> {
     }
 
     /// Whether the quote at `at` stands between two letters and shortens a word, as in `it's`.
-    fn is_apostrophe(&self, at: usize) -> bool {
-        let behind = || letters(self.text.get(at + 1..).unwrap_or_default().chars());
+    fn is_apostrophe(&self, at: usize) -> Result<bool, Undecided> {
+        let text = self.text.get(at + 1..).unwrap_or_default();
+        let behind = || letters(text.chars());
         let before = || letters(self.backwards(at));
-        if before().next().is_none() || behind().next().is_none() {
-            return false;
+        if before().next().is_none() || behind().next().is_none() || self.behind_escape(at) {
+            return Ok(false);
         }
-        let shortened = SHORTENED_BEHIND.iter().any(|word| behind().eq(word.chars()))
+        let que = before().take(2).eq(['u', 'q']);
+        if que
             || SHORTENED_BEFORE
                 .iter()
-                .any(|word| before().eq(word.chars().rev()));
-        shortened && !self.behind_escape(at)
+                .any(|word| before().eq(word.chars().rev()))
+        {
+            return Ok(true);
+        }
+        let ends = behind().count() == text.chars().count();
+        if ends
+            && SHORTENED_BEHIND
+                .iter()
+                .any(|word| word.chars().zip(behind()).all(|(one, other)| one == other))
+        {
+            return Err(Undecided::Ends);
+        }
+        Ok(SHORTENED_BEHIND.iter().any(|word| behind().eq(word.chars())))
     }
 
     /// Whether the outer quotes may serve two values, `\"苹果\"和\"香蕉\"` without the escapes: two quotes, and nothing
@@ -260,13 +273,15 @@ fn letters(text: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
     letters.flat_map(char::to_lowercase)
 }
 
-/// What an apostrophe shortens before it: `it's`, `don't`, `we're`. Behind any other letters a quote may have been the
-/// end of a string whose beginning is lost.
-const SHORTENED_BEHIND: [&str; 10] = ["s", "t", "d", "m", "n", "re", "ve", "ll", "em", "all"];
+/// The ends of shortened words: `it's`, `don't`, `we're`. Behind any other letters a quote may have been the end of a
+/// string whose beginning is lost.
+const SHORTENED_BEHIND: [&str; 11] = ["s", "t", "d", "m", "n", "am", "re", "ve", "ll", "em", "all"];
 
-/// What an apostrophe shortens behind it: `l'eau`, `d'accord`, `O'Brien`.
-const SHORTENED_BEFORE: [&str; 13] = [
-    "l", "d", "j", "n", "m", "s", "c", "t", "o", "qu", "dell", "all", "un",
+/// The beginnings of shortened words: `l'eau`, `O'Brien`, `dell'arte`; in French, whatever ends in `qu`.
+const SHORTENED_BEFORE: [&str; 32] = [
+    "l", "d", "j", "n", "m", "s", "c", "t", "o", "un", "aujourd", "prud", "grand", "dell", "nell", "dall",
+    "sull", "coll", "all", "quest", "quell", "bell", "gl", "degl", "com", "dov", "cos", "anch", "sant",
+    "senz", "tutt", "mezz",
 ];
 
 /// Words between two values, where no spaces are.

@@ -53,6 +53,8 @@ pub(super) struct Literal {
     pub(super) double_backslash: bool,
     /// Whether an escape was seen in it that nobody knows.
     pub(super) unknown_escape: bool,
+    /// Whether its own quote was seen in it, escaped.
+    pub(super) escaped_quote: bool,
     /// Whether `\'` was seen in it.
     pub(super) escaped_apostrophe: bool,
     /// Whether a line of it ends without an escape.
@@ -71,6 +73,7 @@ impl Literal {
             doubtful_escape: false,
             double_backslash: false,
             unknown_escape: false,
+            escaped_quote: false,
             escaped_apostrophe: false,
             raw_break: false,
         }

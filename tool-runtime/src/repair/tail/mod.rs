@@ -15,6 +15,7 @@ mod skim;
 mod key;
 mod value;
 mod after;
+mod markup;
 mod prose;
 mod around;
 mod escaped;

@@ -38,9 +38,13 @@ pub(super) fn read(text: &str) -> Result<Number<'_>, BadNumber> {
     };
     let (source, behind) = text.split_at(sign.len() + len);
     ends_before(behind)?;
-    if sign == "+" && len > 6 && unsigned.as_bytes().iter().take(len).all(u8::is_ascii_digit) {
+    if sign == "+" && len > 6 && unsigned.bytes().take(len).all(|byte| byte.is_ascii_digit()) {
         let message = "a long number with a plus sign, which may be a telephone number without its quotes";
-        return Err(BadNumber::Refused(message));
+        return Err(if behind.is_empty() {
+            BadNumber::Ends // a point may follow
+        } else {
+            BadNumber::Refused(message)
+        });
     }
     Ok(Number {
         len: source.len(),

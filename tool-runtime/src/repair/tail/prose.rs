@@ -1,4 +1,9 @@
-//! Judges the text around an object: prose and tags may go, but nothing that could be an argument beside it.
+//! Judges the text around an object: prose may go, but nothing that could be an argument beside it.
+
+use super::markup::{
+    ends_in_fence, fence_holds_text, goes_on_behind_tag, has_tagged_text, has_text_between_tokens,
+    opens_fence,
+};
 
 /// Whether the text before an object, up to its brace, only introduces it.
 pub(super) fn introduces(text: &str) -> bool {
@@ -12,7 +17,13 @@ pub(super) fn introduces(text: &str) -> bool {
 
 /// What a model thought before it spoke, which is no argument whatever it says, and what comes behind.
 fn thoughts(text: &str) -> Option<(&str, &str)> {
-    text.trim_start().strip_prefix("<think>")?.split_once("</think>")
+    let text = text.trim_start();
+    match text.strip_prefix("<think>") {
+        Some(thoughts) => thoughts.split_once("</think>"),
+        None => text
+            .strip_prefix("<|channel|>analysis<|message|>")?
+            .split_once("<|end|>"),
+    }
 }
 
 fn introduces_by_itself(text: &str) -> bool {
@@ -33,22 +44,23 @@ fn introduces_by_itself(text: &str) -> bool {
         && !touches
         && !prose.contains(VALUES_END)
         && !is_label(prose, text.get(prose.len()..).unwrap_or_default())
+        && !goes_on_behind_colon(prose)
         && !is_scalar(prose)
         && !is_word(prose)
-        && !prose.starts_with(['/', '@'])
+        && !is_command(prose)
         && !has_label(prose)
-        && !has_flag(prose)
+        && (ends_in_fence(prose) || !has_option(prose))
         && !has_tagged_text(prose)
+        && !has_text_between_tokens(prose)
         && !fence_holds_text(prose)
 }
 
 /// Whether the text behind a value is prose or a closing tag, and no expression that goes on.
 pub(super) fn concludes(text: &str) -> bool {
-    let fenced = text.strip_prefix("```").unwrap_or(text).contains("```");
-    if text.contains(['"', '{', '}', '[', ']']) || tags(text).next().is_some() || has_label(text) {
-        return false;
-    }
-    if fenced || has_flag(text) {
+    let structured =
+        text.contains(['"', '{', '}', '[', ']']) || goes_on_behind_tag(text) || opens_fence(text);
+    let argues = has_label(text) || is_path(text) || !text.starts_with("```") && has_option(text);
+    if structured || argues {
         return false;
     }
     let mut characters = text.chars();
@@ -64,7 +76,7 @@ pub(super) fn concludes(text: &str) -> bool {
             let word = text
                 .split(|next: char| !next.is_alphanumeric() && next != '_')
                 .next();
-            !word.is_some_and(|word| OPERATORS.contains(&word) || LITERALS.contains(&word))
+            !word.is_some_and(|word| OPERATORS.contains(&word) || VALUES.contains(&word))
         }
         _ => false,
     }
@@ -82,11 +94,12 @@ fn is_label(prose: &str, space: &str) -> bool {
     };
     part.strip_suffix(colon)
         .is_some_and(|label| !label.trim_end().contains(char::is_whitespace) || label.ends_with(['\'', '`']))
-        || goes_on_behind_colon(line)
 }
 
-/// Whether a line says something behind a colon: `I set path: a.txt and options: {`.
-fn goes_on_behind_colon(line: &str) -> bool {
+/// Whether the last sentence says something behind a colon: `I set path: a.txt and options: {`.
+fn goes_on_behind_colon(prose: &str) -> bool {
+    let line = prose.lines().next_back().unwrap_or_default();
+    let line = line.rsplit(". ").next().unwrap_or_default();
     let says = |behind: &str| behind.contains(char::is_alphanumeric);
     let ascii = line.split_once(": ").is_some_and(|(_, behind)| says(behind));
     ascii
@@ -96,45 +109,74 @@ fn goes_on_behind_colon(line: &str) -> bool {
 }
 
 /// Whether the last line is a single word, which may be the name of an argument or one itself: `options⏎{`,
-/// `**options** {`, `src/main.rs {`. A tag, a fence and the word `json` that is left of one are none.
+/// `## options⏎{`, `src/main.rs {`. A tag, a fence and what models say before they speak are none.
 fn is_word(prose: &str) -> bool {
     let line = prose.lines().next_back().unwrap_or_default();
-    let word = line.trim().trim_matches(['*', '`', '_', '\'']);
+    let word = line.trim_start_matches(|next: char| next.is_ascii_digit() || "#>-+. ".contains(next));
+    let word = word.trim_matches(['*', '`', '_', '\'']);
+    let end = word.trim_end_matches(['.', '\u{2026}']);
     let is_end = |end: Option<char>| end.is_some_and(|end| end.is_ascii_alphanumeric());
-    let one = word.is_ascii() && !word.contains(' ');
-    let word_like = one && is_end(word.chars().next()) && is_end(word.chars().next_back());
-    word_like && !line.starts_with("```") && !matches!(word, "json" | "JSON" | "python")
+    let one = end.is_ascii() && !end.contains(' ');
+    let word_like = one && is_end(end.chars().next()) && is_end(end.chars().next_back());
+    word_like && !ends_in_fence(line) && !GREETINGS.contains(&&*end.to_ascii_lowercase())
 }
 
-/// Whether a fence before the object holds something else than the object: a file's content, as likely as not.
-fn fence_holds_text(prose: &str) -> bool {
-    prose
-        .split_once("```")
-        .is_some_and(|(_, behind)| behind.trim().contains(['`', '\n', ' ']))
+/// Words that stand alone before an object: what is left of a fence, or of a chat's template, and yes.
+const GREETINGS: [&str; 9] = [
+    "json",
+    "python",
+    "assistant",
+    "ok",
+    "okay",
+    "sure",
+    "certainly",
+    "yes",
+    "done",
+];
+
+/// Whether a text begins as a command, and is no comment: `/edit a.txt {`, `$ edit a.txt⏎{`.
+fn is_command(prose: &str) -> bool {
+    prose.starts_with(['/', '@', '$', '>']) && !prose.starts_with("//") && !prose.starts_with("/*")
+}
+
+/// Whether a text is the name of a file and nothing else.
+fn is_path(text: &str) -> bool {
+    let word = text.trim();
+    word.trim_end_matches('.').contains(['.', '/'])
+        && !word.contains(char::is_whitespace)
+        && !word.starts_with(['`', '<'])
 }
 
 /// Whether a text is a value of its own.
 fn is_scalar(text: &str) -> bool {
     let number = text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '-' | '+' | '.'));
-    LITERALS.contains(&text) || number && !text.contains([' ', '\n', '\r', '\t'])
+    VALUES.contains(&text) || number && !text.contains([' ', '\n', '\r', '\t'])
 }
 
 /// Whether a name with a value begins a line, or what a comma sets off in it: `path: a.txt, mode=w`, `- path: a.txt`.
 fn has_label(text: &str) -> bool {
     let lines = text.split(['\n', '\r']);
-    // Special tokens name a recipient so: `<|channel|>commentary to=functions.edit<|message|>`.
-    let assigns = !text.starts_with("<|") && text.split_whitespace().any(is_assignment);
-    assigns
-        || lines
-            .flat_map(|line| line.split(SEPARATORS))
-            .any(begins_with_label)
+    lines
+        .flat_map(|line| line.split(SEPARATORS))
+        .any(begins_with_label)
 }
 
-/// `path=a.txt`, but no tag, `<function=edit>`, and no address.
+/// Whether there is an option of a command or an argument of a call: `--path a.txt`, `-p a.txt`, `edit(path=a.txt)`.
+fn has_option(text: &str) -> bool {
+    text.split_whitespace()
+        .any(|word| is_flag(word) || is_assignment(word))
+}
+
+fn is_flag(word: &str) -> bool {
+    let flag = word.trim_start_matches('-');
+    flag.len() < word.len() && flag.starts_with(|first: char| first.is_ascii_alphabetic())
+}
+
+/// `path=a.txt`, but no tag, `<function=edit>`, no address, and not whom a call is for, `to=functions.edit`.
 fn is_assignment(word: &str) -> bool {
     let (name, value) = word.split_once('=').unwrap_or_default();
     let named = name.ends_with(|last: char| last.is_alphanumeric() || last == '_');
-    named && !value.is_empty() && !name.starts_with('<') && !name.contains("://")
+    named && !value.is_empty() && name != "to" && !name.starts_with('<') && !name.contains("://")
 }
 
 fn begins_with_label(part: &str) -> bool {
@@ -153,69 +195,13 @@ fn begins_with_label(part: &str) -> bool {
     }
 }
 
-/// Whether there is a flag of a command: `--path a.txt --options {`, `-p a.txt {`.
-fn has_flag(text: &str) -> bool {
-    let mut flags = text.split_whitespace().filter_map(|word| word.strip_prefix('-'));
-    flags.any(|flag| {
-        flag.trim_start_matches('-')
-            .starts_with(|first: char| first.is_ascii_alphabetic())
-    })
-}
-
-/// Whether a tag is closed before the object, holds a text that is not the object, or may be the name of an argument:
-/// `<options>{`, `<parameter=options>{`.
-fn has_tagged_text(prose: &str) -> bool {
-    let speaks = |tag: &str| {
-        let (tag, behind) = tag.split_once('>').unwrap_or((tag, ""));
-        let name = tag.split(['=', ' ', '\n']).next().unwrap_or_default();
-        behind.contains(char::is_alphanumeric) || !WRAPPERS.contains(&name)
-    };
-    prose.contains("</") || tags(prose).any(speaks)
-}
-
-/// Whether there is more than special tokens: `<|path|>a.txt`.
-fn has_text_between_tokens(text: &str) -> bool {
-    let mut tokens = text.split("<|").skip(1).map(|token| token.split_once("|>"));
-    tokens.any(|token| token.is_none_or(|(_, behind)| behind.contains(char::is_alphanumeric)))
-}
-
-/// The tags that models put around a call or its arguments.
-const WRAPPERS: [&str; 20] = [
-    "tool_call",
-    "tool_calls",
-    "tool_use",
-    "tool",
-    "toolcall",
-    "tool_code",
-    "function",
-    "functions",
-    "function_call",
-    "function_calls",
-    "functioncall",
-    "call",
-    "invoke",
-    "json",
-    "arguments",
-    "args",
-    "input",
-    "parameters",
-    "answer",
-    "output",
-];
-
-/// The opening tags of a text, each with what comes behind it up to the next.
-fn tags(text: &str) -> impl Iterator<Item = &str> {
-    let parts = text.split('<').skip(1);
-    parts.filter(|part| part.starts_with(|first: char| first.is_ascii_alphabetic()))
-}
-
 /// What a value ends with, or a part of one.
 const VALUES_END: [char; 3] = ['"', '}', ']'];
 
 /// Marks that set one argument off from the next, where nothing else does.
 const SEPARATORS: [char; 4] = [',', ';', '\u{ff0c}', '\u{ff1b}'];
 
-const LITERALS: [&str; 17] = [
+const VALUES: [&str; 17] = [
     "true",
     "false",
     "null",
@@ -256,6 +242,18 @@ mod tests {
             "json\n",
             "<|start|>assistant<|channel|>commentary to=functions.edit <|constrain|>json<|message|>",
             "<|start|>call<|message|>",
+            "assistant<|channel|>commentary to=functions.edit<|message|>",
+            "commentary to=functions.edit <|constrain|>json<|message|>",
+            "<|channel|>analysis<|message|>Need: 3 items.<|end|><|start|>assistant<|channel|>commentary to=a<|message|>",
+            "<|im_start|>assistant\n",
+            "<TOOL_CALL>\n",
+            "<tool-call><tool_input>",
+            "```xml\n<tool_call>\n",
+            "Running with -v:\n```json\n",
+            "assistant\n\n",
+            "OK\n",
+            "// TodoWrite\n",
+            "I fixed it: gone. Now call the tool. ",
             "\u{597d}\u{7684}\u{ff0c}\u{53c2}\u{6570}\u{5982}\u{4e0b}\u{ff1a}\n",
             "At 10:30, this is what to call ",
             "<think>Note: edit a.txt, mode=w\n</think>\n\n",
@@ -302,6 +300,14 @@ mod tests {
             "- ",
             "first, ",
             "x = ",
+        ] {
+            assert!(!introduces(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_has_a_name_or_marks_of_its_own_does_not_introduce_an_object() {
+        for text in [
             "```\nhello\n```\n",
             "```python\nprint(1)\n```\n```json\n",
             "```sh\nedit ",
@@ -317,6 +323,15 @@ mod tests {
             "**options**\n",
             "`options` ",
             "src/main.rs ",
+            "## path\na.txt\n\n## options\n",
+            "- options ",
+            "1. options ",
+            "options.\n",
+            "$ edit a.txt\n",
+            "```a.txt\n",
+            "<|path|>a.txt<|options|>",
+            "<|tool|>edit path=a.txt ",
+            "<|tool_call|>path=a.txt\n",
             "/edit the file ",
             "edit url=https://example.org ",
             "undefined ",
@@ -334,6 +349,10 @@ mod tests {
             "</parameter>\n</function>\n</tool_call>",
             "<|im_end|>",
             "<|im_end|>\n<|endoftext|>\n",
+            "<|im_end|>\n<|im_start|>assistant",
+            "<|call|>commentary",
+            "</tool_call>\n```",
+            "```\n\nRun `cargo test -p x`.",
             "\u{1f389}",
         ] {
             assert!(concludes(text), "{text}");
@@ -343,6 +362,9 @@ mod tests {
             "</arg_value>\n<arg_key>b</arg_key>",
             "<path>a.txt",
             "<|path|>a.txt",
+            "</opts>a.txt",
+            "a.txt",
+            "```a.txt",
             "null",
             "False",
             "true, 5",

@@ -3,7 +3,7 @@
 use super::super::super::fixes::FixCode;
 use super::super::draft::Draft;
 use super::super::frame::Kind;
-use super::super::literal;
+use super::super::literal::{self, Literal};
 use super::super::mended::Unmended;
 use super::{escape, run};
 
@@ -47,7 +47,20 @@ fn close(draft: &mut Draft<'_>, quotes: usize) -> Result<(), Unmended> {
             return Err(draft.refuse(at, "three quotes, and which belong together is not certain"));
         }
     }
-    if draft.string.escaped_apostrophe && has_apostrophe(draft) {
+    let Literal {
+        escaped_apostrophe,
+        raw_break,
+        double_backslash,
+        escaped_quote,
+        joined,
+        ..
+    } = draft.string;
+    if raw_break && double_backslash && !escaped_quote {
+        let message = "a string with `\\\\` and with a line break that is not escaped: perhaps nothing in it is escaped";
+        return Err(draft.refuse(at, message));
+    }
+    // Those that are joined need Python anyway.
+    if escaped_apostrophe && !joined && has_apostrophe(draft) {
         let message = "`\\'` and a `'` without a backslash in one string: perhaps nothing in it is escaped";
         draft.evidence.needs_python(at, message);
     }

@@ -36,13 +36,13 @@ pub(super) fn python(draft: &mut Draft<'_>) -> Result<(), Unmended> {
         return Err(draft.ends_in_string(draft.string.began));
     };
     match escaped {
-        b'"' => draft.copy(2),
-        b'\'' => draft.replace(2, "'"),
-        b'\\' => double_backslash(draft)?,
-        b'n' | b'r' | b't' => {
-            doubtful(draft)?;
-            draft.copy(2);
+        b'"' => quote(draft),
+        b'\'' => {
+            draft.string.escaped_quote |= draft.string.form.quote == b'\'';
+            draft.replace(2, "'");
         }
+        b'\\' => double_backslash(draft)?,
+        b'n' | b'r' | b't' => short(draft)?,
         b'0'..=b'7' => octal(draft)?,
         b'a' | b'b' | b'f' | b'v' | b'/' => {
             let message =
@@ -59,7 +59,7 @@ pub(super) fn python(draft: &mut Draft<'_>) -> Result<(), Unmended> {
         }
         b'u' => {
             let value = hex(draft, 4)?;
-            doubtful(draft)?;
+            doubt_range(draft)?;
             // As JSON writes it.
             if matches!(value, 0xDC00..=0xDFFF) {
                 refuse_pair(draft)?;
@@ -78,14 +78,22 @@ pub(super) fn python(draft: &mut Draft<'_>) -> Result<(), Unmended> {
     Ok(())
 }
 
-/// `\033`, `\0`: with fewer digits it refers to a group, `s/(a)/\1/`, as nobody writes a character.
+/// `\033`, `\0`: what nobody writes so is a group, `s/(a)/\1/`, or a path, `D:\2024`.
 fn octal(draft: &mut Draft<'_>) -> Result<(), Unmended> {
+    let behind = draft.from(draft.at + 1);
+    if behind.len() <= 3 && behind.bytes().all(|byte| matches!(byte, b'0'..=b'7')) {
+        return Err(draft.ends_in_string(draft.string.began));
+    }
     let digits = draft.from(draft.at + 1).bytes().take(3);
     let len = digits.take_while(|byte| matches!(byte, b'0'..=b'7')).count();
     let digits = draft.text.get(draft.at + 1..draft.at + 1 + len);
     let digits = digits.unwrap_or_default();
-    if len < 3 && digits != "0" {
-        let message = "`\\1` or the like: a character in Python, a group of a pattern elsewhere";
+    let more = draft
+        .byte_at(draft.at + 1 + len)
+        .is_some_and(|byte| byte.is_ascii_digit());
+    let control = len == 3 && digits < "040" && !more;
+    if !control && (digits != "0" || more) {
+        let message = "an octal escape in Python, or a backslash that was not escaped: in a path or before the number of a group";
         return Err(draft.refuse(draft.at, message));
     }
     write(draft, 1 + len, u32::from_str_radix(digits, 8).unwrap_or_default())
@@ -99,15 +107,12 @@ pub(super) fn json(draft: &mut Draft<'_>) -> Result<(), Unmended> {
         return Err(draft.ends_in_string(draft.string.began));
     };
     match escaped {
-        b'"' => draft.copy(2),
+        b'"' => quote(draft),
         b'\\' => double_backslash(draft)?,
-        b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {
-            doubtful(draft)?;
-            draft.copy(2);
-        }
+        b'/' | b'b' | b'f' | b'n' | b'r' | b't' => short(draft)?,
         b'u' => {
             hex(draft, 4)?;
-            doubtful(draft)?;
+            doubt_range(draft)?;
             draft.copy(6);
         }
         b'\'' => apostrophe(draft),
@@ -140,6 +145,33 @@ pub(super) fn json(draft: &mut Draft<'_>) -> Result<(), Unmended> {
         _ => unknown(draft)?,
     }
     Ok(())
+}
+
+fn quote(draft: &mut Draft<'_>) {
+    draft.string.escaped_quote |= draft.string.form.quote == b'"';
+    draft.copy(2);
+}
+
+/// An escape of one letter, or of a slash.
+fn short(draft: &mut Draft<'_>) -> Result<(), Unmended> {
+    doubtful(draft)?;
+    let contents = draft.string.began + 1;
+    let drive = contents
+        .checked_sub(draft.base)
+        .and_then(|from| draft.text.get(from..draft.at));
+    if drive.is_some_and(|text| matches!(text.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic())) {
+        let message = "a path whose backslash is an escape unless it was not escaped";
+        return Err(draft.refuse(draft.at, message));
+    }
+    draft.copy(2);
+    Ok(())
+}
+
+/// In a text without escapes `\u4e2d` is the end of a range, `[\u4e00-\u9fa5]`; anywhere else it is a letter.
+fn doubt_range(draft: &mut Draft<'_>) -> Result<(), Unmended> {
+    let ends =
+        matches!(draft.before(draft.at), Some(b'[' | b'-')) || draft.byte_at(draft.at + 6) == Some(b'-');
+    if ends { doubtful(draft) } else { Ok(()) }
 }
 
 fn double_backslash(draft: &mut Draft<'_>) -> Result<(), Unmended> {
@@ -219,7 +251,7 @@ fn hex(draft: &Draft<'_>, digits: usize) -> Result<u32, Unmended> {
 fn write(draft: &mut Draft<'_>, len: usize, value: u32) -> Result<(), Unmended> {
     let at = draft.at;
     doubtful(draft)?;
-    if matches!(value, 0xC2..=0xF4) && begins_continuation(draft.from(at + len)) {
+    if goes_on_as_utf8(value, draft.from(at + len)) {
         let message = "bytes of UTF-8 one by one, which Python reads as other characters";
         return Err(draft.refuse(at, message));
     }
@@ -242,13 +274,18 @@ fn write(draft: &mut Draft<'_>, len: usize, value: u32) -> Result<(), Unmended> 
     Ok(())
 }
 
-/// Whether a text begins with the escape of a byte that goes on in a character of UTF-8.
-fn begins_continuation(text: &str) -> bool {
-    matches!(
-        text.as_bytes(),
-        [b'\\', b'x', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', ..]
-            | [b'\\', b'2', b'0'..=b'7', b'0'..=b'7', ..]
-    )
+/// Whether a byte begins a character of UTF-8 whose other bytes `text` begins with, escape by escape.
+fn goes_on_as_utf8(first: u32, text: &str) -> bool {
+    let others = match first {
+        0xC2..=0xDF => 1,
+        0xE0..=0xEF => 2,
+        0xF0..=0xF4 => 3,
+        _ => return false,
+    };
+    let is_other =
+        |escape: &[u8]| matches!(escape, [b'\\', b'x', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', _]);
+    let escapes = text.as_bytes().chunks(4);
+    escapes.take(others).filter(|escape| is_other(escape)).count() == others
 }
 
 /// Python's `'\ud83d\ude00'` is two characters that are no text; in JSON they would be one that is.
@@ -310,6 +347,7 @@ fn line_break(draft: &mut Draft<'_>) -> Result<(), Unmended> {
 fn unknown(draft: &mut Draft<'_>) -> Result<(), Unmended> {
     let at = draft.at;
     draft.string.unknown_escape = true;
+    draft.evidence.unknown_escape(at);
     doubt_mixture(draft)?;
     draft.fix(
         FixCode::UnknownEscape,

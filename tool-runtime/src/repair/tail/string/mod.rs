@@ -31,7 +31,11 @@ pub(super) fn resume(
     draft.string = Literal::new(Form::JSON, key, began);
     draft.string.doubtful_escape = doubtful_escape;
     let passed_on = draft.sent.and_then(|sent| sent.get(began..));
-    draft.string.double_backslash = passed_on.is_some_and(|contents| contents.contains("\\\\"));
+    if let Some(contents) = passed_on {
+        draft.string.double_backslash = contents.contains("\\\\");
+        draft.string.escaped_quote = contents.contains("\\\"");
+        draft.string.doubtful_escape |= contents.contains("[\\u") || contents.contains("-\\u");
+    }
     let at = draft.at;
     // `""` was not read as an empty string yet: its second quote was held.
     if began + 1 == draft.base && draft.text.starts_with("\"\"") {
