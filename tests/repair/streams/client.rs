@@ -95,7 +95,11 @@ fn chat_delta(calls: &mut Vec<Call>, choice: u64, delta: &Value) {
     let by_index = own
         .iter()
         .rposition(|call| index.is_some() && call.index == index);
-    let at = by_index
+    let by_both = own
+        .iter()
+        .rposition(|call| index.is_some() && call.index == index && by_id(call));
+    let at = by_both
+        .or(by_index)
         .or_else(|| own.iter().rposition(|call| by_id(call)))
         .or(own.len().checked_sub(1));
     let same = at.filter(|at| {

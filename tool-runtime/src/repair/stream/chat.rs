@@ -124,10 +124,8 @@ impl Chat {
                 return;
             }
             Found::New(replaced) => {
-                if let Some(at) = replaced.filter(|at| !self.waits(*at)) {
-                    let old = self.calls.remove(at);
-                    let past = self.pasts.of(&old.choice);
-                    old.end(false, past, Some((edits, payload)), desk);
+                if let Some(at) = replaced {
+                    self.replace(at, (edits, payload), desk);
                 }
                 self.begin(delta, replaced.is_some(), desk);
                 self.calls.len() - 1
@@ -219,18 +217,27 @@ impl Chat {
         delta.index.is_some() && delta.name.is_some() && !self.calls.iter().any(known)
     }
 
-    /// Whether a call ends only behind one that came before.
-    fn waits(&self, at: usize) -> bool {
-        self.calls.get(at).is_some_and(|entry| entry.call.waits())
+    /// Another call takes the place of this one, which ends; unless it does so only behind one that came before. Then
+    /// its `index` says no longer that it is meant.
+    fn replace(&mut self, at: usize, (edits, payload): (&mut [Edit], &Payload<'_>), desk: &mut Desk<'_>) {
+        if let Some(entry) = self.calls.get_mut(at).filter(|entry| entry.call.waits()) {
+            entry.by_id = true;
+        } else if at < self.calls.len() {
+            let old = self.calls.remove(at);
+            let past = self.pasts.of(&old.choice);
+            old.end(false, past, Some((edits, payload)), desk);
+        }
     }
 
     fn begin(&mut self, delta: &Delta<'_>, replaces: bool, desk: &mut Desk<'_>) {
+        let reused = |index| self.pasts.knows(delta.choice, index);
+        let by_id = replaces || delta.index.is_none_or(reused);
         let ended = self.pasts.of(delta.choice).ended;
         self.calls.push(Entry {
             choice: delta.choice.to_owned(),
             index: None,
             legacy: delta.legacy,
-            by_id: delta.index.is_none(),
+            by_id,
             unsure: replaces || ended || !self.is_told_apart(delta),
             call: Call::new(desk.ledger, None, String::new()),
         });

@@ -16,7 +16,8 @@ pub(super) struct Entry {
     pub(super) index: Option<String>,
     /// It is a `function_call`, as streams had it before there were `tool_calls`.
     pub(super) legacy: bool,
-    /// Its pieces are told by their id, so that what is sent for it must have one.
+    /// Clients may tell its pieces by their id alone, so that what is sent for it must have one. Otherwise it must not:
+    /// there are clients that begin a call at an id.
     pub(super) by_id: bool,
     /// It has no `index`, or one that another call may have had before.
     pub(super) unsure: bool,

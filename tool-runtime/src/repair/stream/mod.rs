@@ -37,7 +37,8 @@
 //! in it. When all of the piece is held, the event leaves with an empty one: connections stay alive, and numbered
 //! events stay numbered. What is left at the end goes into the event that ends the call, if that carries a piece of
 //! it, or else into one more event in front of it, made like the call's last one: the same id, model and line ends, no
-//! usage, no end. In a Responses stream it repeats the `sequence_number` of that last one, as if that had come in two
+//! usage, no end. It names the call by its `index`, and by its own id, too, where another call had that `index` or it has
+//! none. In a Responses stream it repeats the `sequence_number` of that last one, as if that had come in two
 //! halves; no other number changes. All copies of the arguments in a Responses stream are repaired alike.
 //!
 //! # When a call is complete
