@@ -75,7 +75,8 @@ fn chat(events: &[Value]) -> Vec<Call> {
 }
 
 fn chat_delta(calls: &mut Vec<Call>, choice: u64, delta: &Value) {
-    let (id, name) = (said(&delta["id"]), said(&delta["function"]["name"]));
+    let id = said(&delta["id"]).filter(|id| id != "null");
+    let name = said(&delta["function"]["name"]);
     let (index, arguments) = (delta["index"].as_u64(), &delta["function"]["arguments"]);
     let mut own: Vec<&mut Call> = calls
         .iter_mut()

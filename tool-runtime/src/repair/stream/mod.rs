@@ -68,7 +68,7 @@
 //!   are streams that say another id, or an end, with every piece. Arguments that are JSON put together are never changed.
 //!   What passes is recorded as refused, even where it is JSON, and is no error with `fallback_on_error` off: nobody can
 //!   tell of which call it is a piece. While that is open, behind a call that stopped being JSON, such a call is held whole.
-//! - An `error` that says nothing and a `finish_reason` of `""` are none.
+//! - An `error` that says nothing, a `finish_reason` and an id of `""` or `"null"` are none.
 //! - Whether a call is repaired is decided by the name that is known when its first arguments arrive. Pieces of a name
 //!   before that are put together. If the name comes later, the call passes untouched, and is recorded as refused;
 //!   with `"*"` for all tools no name is needed.
