@@ -7,6 +7,7 @@ use memchr::memmem::Finder;
 use super::call::{Call, Conclusion, MORE_OF_ANOTHER, UNREADABLE};
 use super::chat_call::Entry;
 use super::chat_event::{Delta, Located};
+use super::chat_find::{Found, find};
 use super::chat_past::Pasts;
 use super::desk::Desk;
 use super::dialect::is_cut_off;
@@ -107,7 +108,7 @@ impl Chat {
         edits: &mut Vec<Edit>,
         desk: &mut Desk<'_>,
     ) {
-        let found = match self.find(delta) {
+        let found = match find(&self.calls, &self.pasts, delta) {
             Found::Drifts(at) => self.drifts(at, delta, (edits, payload), desk),
             found => found,
         };
@@ -243,69 +244,6 @@ impl Chat {
         });
     }
 
-    /// The call that a delta belongs to. The last one of an `index` counts; without one, that of the id; and what
-    /// names nothing goes on with the call that came last.
-    fn find(&self, delta: &Delta<'_>) -> Found {
-        let position = |wanted: &dyn Fn(&Entry) -> bool| {
-            let own = |entry: &Entry| entry.choice == delta.choice && entry.legacy == delta.legacy;
-            self.calls.iter().rposition(|entry| own(entry) && wanted(entry))
-        };
-        if delta.legacy {
-            return position(&|_| true).map_or(Found::New(None), Found::Same); // a choice has one
-        }
-        let by_id = || {
-            delta
-                .id
-                .as_deref()
-                .and_then(|id| position(&|entry| entry.call.id.as_deref() == Some(id)))
-        };
-        if let Some(index) = delta.index
-            && let Some(at) = position(&|entry| entry.index.as_deref() == Some(index))
-        {
-            return match self.calls.get(at) {
-                Some(entry) if entry.is_replaced_by(delta) => {
-                    by_id().map_or(Found::New(Some(at)), Found::Same)
-                }
-                _ => Found::Same(at),
-            };
-        }
-        let known_index = delta
-            .index
-            .is_some_and(|index| self.pasts.knows(delta.choice, index));
-        if let Some(at) = by_id() {
-            let drifts =
-                delta.index.is_some() && self.calls.get(at).is_some_and(|entry| entry.index.is_some());
-            return match (drifts, &delta.name) {
-                (false, _) => Found::Same(at),
-                (true, None) if !known_index => Found::Drifts(at),
-                (true, _) => Found::New(None),
-            };
-        }
-        let last = position(&|_| true).and_then(|at| Some((at, self.calls.get(at)?)));
-        if let Some((at, entry)) = last {
-            let nameless = delta.index.is_none() && delta.id.is_none();
-            let same = if nameless {
-                delta.name.is_none() || !entry.call.begun()
-            } else {
-                // Another index or id, or both: they drift, if there is no other call that could be meant.
-                let only = position(&|other| other.call.serial != entry.call.serial).is_none();
-                only && delta.name.is_none() && delta.has_text() && !known_index
-            };
-            let later = position(&|other| other.call.serial > entry.call.serial).is_some();
-            if same && later {
-                return Found::Unclear; // clients would take the call that began last, or the one that came last
-            } else if same && nameless {
-                return Found::Same(at);
-            } else if same {
-                return Found::Drifts(at);
-            }
-        }
-        // A call that names nothing cannot be gone on with behind another.
-        Found::New(position(&|entry| {
-            entry.index.is_none() && entry.call.id.is_none()
-        }))
-    }
-
     /// A piece has another index or id than the call that it seems to go on with. It does not if that is complete, or if
     /// both are others and it begins like arguments itself.
     fn drifts(
@@ -352,16 +290,6 @@ impl Chat {
             entry.end(cut, past, Some((edits, payload)), desk);
         }
     }
-}
-
-enum Found {
-    Same(usize),
-    /// This one, if it is not complete.
-    Drifts(usize),
-    /// One of several calls, and nothing says which.
-    Unclear,
-    /// A call that was not there yet; it takes the place of that one, which is complete.
-    New(Option<usize>),
 }
 
 /// Whether an event may say anything of calls: most do not. One search for both `tool_calls` and `function_call`.

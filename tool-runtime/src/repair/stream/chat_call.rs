@@ -29,11 +29,20 @@ impl Entry {
     /// are arguments. Another id beside arguments but without a name is the same call whose ids drift.
     pub(super) fn is_replaced_by(&self, delta: &Delta<'_>) -> bool {
         match (&delta.id, &delta.name) {
-            (Some(id), Some(_)) => self.call.id.as_deref().map_or(self.call.begun(), |own| own != id),
+            (Some(id), Some(_)) => {
+                let another = self.call.id.as_deref().map_or(self.call.begun(), |own| own != id);
+                another || self.is_of_another_tool(delta)
+            }
             (Some(id), None) => !delta.has_text() && self.call.id.as_deref().is_some_and(|own| own != id),
-            (None, Some(name)) => self.call.begun() && !self.call.tool.is_empty() && self.call.tool != **name,
-            (None, None) => false,
+            (None, _) => self.is_of_another_tool(delta),
         }
+    }
+
+    /// Whether a delta names another tool than this call, once there are arguments: before them, names come in pieces.
+    pub(super) fn is_of_another_tool(&self, delta: &Delta<'_>) -> bool {
+        let own = &self.call.tool;
+        let another = |name: &str| !own.is_empty() && own != name;
+        self.call.begun() && delta.name.as_deref().is_some_and(another)
     }
 
     /// Notes what a delta says of the call itself.

@@ -101,6 +101,7 @@ mod dialect;
 mod chat_event;
 mod chat_past;
 mod chat_call;
+mod chat_find;
 mod chat;
 mod anthropic_event;
 mod anthropic_block;
