@@ -241,8 +241,11 @@ fn meet<'a>(calls: &'a mut Vec<Call>, item: &Value, index: Option<u64>) -> &'a m
         (id.is_some() && call.item == id)
             || (call_id.is_some() && call.id == call_id)
             || (index.is_some() && call.index == index)
+            || (id.is_some() && call.id == id)
     };
-    let at = calls.iter().position(same).unwrap_or_else(|| {
+    let unknown = index.is_none() && !item["item_id"].is_null();
+    let open = || calls.iter().position(|call| unknown && call.copies.is_empty());
+    let at = calls.iter().position(same).or_else(open).unwrap_or_else(|| {
         calls.push(Call {
             item: id.clone(),
             index,

@@ -75,6 +75,8 @@
 //! - Arguments that are an object where the string belongs are sent as the string of the object's text.
 //! - A surrogate pair that is cut in two is put together. Half a pair that stays alone cannot be read: from there on,
 //!   its call passes as it comes.
+//! - In a Responses stream, the `item_id` of a piece may be the call's id. One that nothing is known of, without
+//!   `output_index`, is the only call under way, if that was announced and is not complete.
 //! - In a stream of Anthropic's Messages, only `tool_use` blocks are looked at: other blocks are executed elsewhere.
 //!   A legacy `function_call` of Chat Completions is a call like others.
 //!
