@@ -81,12 +81,8 @@ impl Chat {
 
     /// The stream ends, or breaks off: so does every call.
     pub(super) fn end(&mut self, cut: bool, desk: &mut Desk<'_>) {
-        self.calls.sort_by_key(|entry| entry.call.serial);
-        for entry in std::mem::take(&mut self.calls) {
-            let past = self.pasts.of(&entry.choice);
-            past.ended = true;
-            entry.end(cut, past, None, desk);
-        }
+        let calls = std::mem::take(&mut self.calls);
+        self.end_all(calls, cut, None, desk);
     }
 
     /// The stream cannot be followed any more: what is held leaves as it came.
@@ -282,14 +278,48 @@ impl Chat {
     ) {
         let (ended, others) = std::mem::take(&mut self.calls).into_iter().partition(ended);
         self.calls = others;
-        let mut ended: Vec<Entry> = ended;
-        ended.sort_by_key(|entry| entry.call.serial);
-        for entry in ended {
+        self.end_all(ended, cut, Some((edits, payload)), desk);
+    }
+
+    /// Ends calls, in the order in which they began: what becomes of one may depend on those before it. An error comes
+    /// behind all that can leave.
+    fn end_all(
+        &mut self,
+        ended: Vec<Entry>,
+        cut: bool,
+        mut present: Option<(&mut [Edit], &Payload<'_>)>,
+        desk: &mut Desk<'_>,
+    ) {
+        let last = in_hand(&ended);
+        let mut ends = Vec::with_capacity(ended.len());
+        let mut ended: Vec<(Entry, bool)> = ended.into_iter().zip(last).collect();
+        ended.sort_by_key(|(entry, _)| entry.call.serial);
+        for (mut entry, last) in ended {
             let past = self.pasts.of(&entry.choice);
             past.ended = true;
-            entry.end(cut, past, Some((edits, payload)), desk);
+            let end = entry.stop(cut, past, desk);
+            ends.push((entry, last, end));
+        }
+        ends.sort_by_key(|(_, last, end)| (end.is_error(), !last && !end.is_error()));
+        for (entry, _, end) in ends {
+            let present = present.as_mut().map(|(edits, payload)| (&mut **edits, *payload));
+            entry.leave(&end, present, desk);
         }
     }
+}
+
+/// Of each call, whether clients have it in hand: a piece of it came last in its choice, and they take it for done when
+/// one of another comes. So the rest of it leaves first. Not so behind a call that waits: there, what leaves first is
+/// what began first.
+fn in_hand(ended: &[Entry]) -> Vec<bool> {
+    let last = |entry: &Entry| {
+        let mut of_choice = ended.iter().filter(|other| other.choice == entry.choice);
+        !of_choice.clone().any(|other| other.call.waits())
+            && of_choice
+                .next_back()
+                .is_some_and(|other| other.call.serial == entry.call.serial)
+    };
+    ended.iter().map(last).collect()
 }
 
 /// Whether an event may say anything of calls: most do not. One search for both `tool_calls` and `function_call`.

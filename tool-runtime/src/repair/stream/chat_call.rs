@@ -24,6 +24,20 @@ pub(super) struct Entry {
     pub(super) call: Call,
 }
 
+/// What leaves at the end of a call.
+#[derive(Debug, Default)]
+pub(super) struct End {
+    rest: String,
+    /// What to say instead, with which the stream ends.
+    error: Option<String>,
+}
+
+impl End {
+    pub(super) fn is_error(&self) -> bool {
+        self.error.is_some()
+    }
+}
+
 impl Entry {
     /// Whether a delta of the same `index` begins another call: with another id, or with another name once there
     /// are arguments. Another id beside arguments but without a name is the same call whose ids drift.
@@ -71,24 +85,36 @@ impl Entry {
         present: Option<(&mut [Edit], &Payload<'_>)>,
         desk: &mut Desk<'_>,
     ) {
-        let mut rest = String::new();
+        let end = self.stop(cut, past, desk);
+        self.leave(&end, present, desk);
+    }
+
+    /// Ends the call, and writes down what became of it. What is still held has to leave next.
+    pub(super) fn stop(&mut self, cut: bool, past: &mut Past, desk: &mut Desk<'_>) -> End {
+        let mut end = End::default();
         past.note(self.index.as_deref());
         if self.call.waits() && past.doubtful {
-            rest = self.call.give_up(MORE_OF_ANOTHER, desk.ledger);
+            end.rest = self.call.give_up(MORE_OF_ANOTHER, desk.ledger);
         }
         let Some(outcome) = self.call.end(cut, desk.ledger) else {
-            return;
+            return end;
         };
         past.doubtful |= match outcome.status {
             Status::Truncated => true,
             Status::Refused => !outcome.closed,
             _ => false,
         };
-        rest.push_str(&outcome.rest);
-        if let Some(message) = self.record(outcome, desk) {
-            return desk.fail(&error(&message, &self.call.last));
+        end.rest.push_str(&outcome.rest);
+        end.error = self.record(outcome, desk);
+        end
+    }
+
+    /// Lets go of the end of the call.
+    pub(super) fn leave(&self, end: &End, present: Option<(&mut [Edit], &Payload<'_>)>, desk: &mut Desk<'_>) {
+        match &end.error {
+            Some(message) => desk.fail(&error(message, &self.call.last)),
+            None => self.release(&end.rest, present, desk),
         }
-        self.release(&rest, present, desk);
     }
 
     /// Lets go of what was held: into the call's piece in the present event, or out in front of it.

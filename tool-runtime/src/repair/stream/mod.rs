@@ -54,7 +54,8 @@
 //!
 //! In Chat Completions, clients take a call for done when a piece of another one comes, and some execute it then. So
 //! arguments that end like a whole object or list at that time leave as if the call were complete. Should more come
-//! for it nevertheless, that passes behind them: together they are no JSON, and the record says so.
+//! for it nevertheless, that passes behind them: together they are no JSON, and the record says so. For the same reason, of
+//! calls that end together, the one whose piece came last is the first whose rest leaves.
 //!
 //! # Streams that go their own ways
 //!
