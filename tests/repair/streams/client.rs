@@ -87,10 +87,15 @@ fn chat_delta(calls: &mut Vec<Call>, choice: u64, delta: &Value) {
         let another_name = name
             .as_ref()
             .is_some_and(|name| !call.tool.is_empty() && *name != call.tool);
+        let again = name.is_some()
+            && written(arguments).trim_start().starts_with(['{', '['])
+            && serde_json::from_str::<Value>(&call.arguments)
+                .is_ok_and(|whole| whole.is_object() || whole.is_array());
         let unnamed = id.is_none() && index.is_none();
         let another_index = index.is_some() && call.index.is_some() && call.index != index;
         (name.is_some() && another_index)
             || (name.is_some() && id.is_some() && call.id.is_some() && call.id != id)
+            || again
             || (call.in_pieces && (another_name || (unnamed && name.is_some())))
     };
     let by_index = own

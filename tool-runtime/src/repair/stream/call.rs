@@ -91,6 +91,16 @@ impl Call {
         matches!(&self.flow, Flow::Repairing(repairing) if repairing.repairer.deviated())
     }
 
+    /// Whether the arguments were JSON as they came, and are a whole object or list. Also when they were taken for that
+    /// and left.
+    pub(super) fn is_whole(&self) -> bool {
+        match &self.flow {
+            Flow::Repairing(repairing) => repairing.whole(),
+            Flow::Settled(outcome) => outcome.closed,
+            Flow::Undecided | Flow::Foreign | Flow::GivenUp { .. } | Flow::Ended => false,
+        }
+    }
+
     /// Whether anything waits for the end of the call.
     pub(super) fn holds(&self) -> bool {
         matches!(&self.flow, Flow::Repairing(repairing) if repairing.held > 0 || repairing.half.is_some())

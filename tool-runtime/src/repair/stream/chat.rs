@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::call::{Call, Conclusion, MORE_OF_ANOTHER, UNREADABLE};
-use super::chat_call::Entry;
+use super::chat_call::{Entry, NamedBy};
 use super::chat_event::{Delta, Located};
 use super::chat_find::{Found, find};
 use super::chat_past::Pasts;
@@ -121,10 +121,11 @@ impl Chat {
                 return;
             }
             Found::New(replaced) => {
+                let named_by = self.named_by(delta, replaced.is_some());
                 if let Some(at) = replaced {
                     self.replace(at, (edits, payload), desk);
                 }
-                self.begin(delta, replaced.is_some(), desk);
+                self.begin(delta, replaced.is_some(), named_by, desk);
                 self.calls.len() - 1
             }
         };
@@ -136,12 +137,20 @@ impl Chat {
             if entry.unsure && !entry.call.begun() && piece != Piece::Text("") {
                 self.doubt(&mut entry, piece, (edits, payload), desk);
             }
+            let first = !entry.call.begun();
             let contents = entry.call.push(piece, desk);
             edits.push(Edit {
                 call: entry.call.serial,
                 span: span.clone(),
                 contents,
             });
+            if first
+                && entry.named_by == NamedBy::Nothing
+                && !entry.call.waits()
+                && let Some(rest) = entry.call.leave_if_complete(desk.ledger)
+            {
+                entry.release(&rest, Some((edits, payload)), desk);
+            }
             entry.call.keep_event(event.raw(), desk.ledger);
         }
         self.calls.push(entry);
@@ -214,11 +223,10 @@ impl Chat {
         delta.index.is_some() && delta.name.is_some() && !self.calls.iter().any(known)
     }
 
-    /// Another call takes the place of this one, which ends; unless it does so only behind one that came before. Then
-    /// its `index` says no longer that it is meant.
+    /// Another call takes the place of this one, which ends; unless it does so only behind one that came before.
     fn replace(&mut self, at: usize, (edits, payload): (&mut [Edit], &Payload<'_>), desk: &mut Desk<'_>) {
         if let Some(entry) = self.calls.get_mut(at).filter(|entry| entry.call.waits()) {
-            entry.by_id = true;
+            entry.needs_id();
         } else if at < self.calls.len() {
             let old = self.calls.remove(at);
             let past = self.pasts.of(&old.choice);
@@ -226,15 +234,30 @@ impl Chat {
         }
     }
 
-    fn begin(&mut self, delta: &Delta<'_>, replaces: bool, desk: &mut Desk<'_>) {
+    /// How clients will tell the pieces of the call that a delta begins.
+    fn named_by(&self, delta: &Delta<'_>, replaces: bool) -> NamedBy {
+        let alike = |entry: &Entry| {
+            let own = entry.choice == delta.choice && entry.index.as_deref() == delta.index;
+            own && !entry.legacy && entry.is_behind_the_whole(delta)
+        };
+        let nameless = delta.index.is_none() && delta.id.is_none();
         let reused = |index| self.pasts.knows(delta.choice, index);
-        let by_id = replaces || delta.index.is_none_or(reused);
+        if !delta.legacy && (nameless || self.calls.iter().any(alike)) {
+            NamedBy::Nothing
+        } else if replaces || delta.index.is_none_or(reused) {
+            NamedBy::Id
+        } else {
+            NamedBy::Index
+        }
+    }
+
+    fn begin(&mut self, delta: &Delta<'_>, replaces: bool, named_by: NamedBy, desk: &mut Desk<'_>) {
         let ended = self.pasts.of(delta.choice).ended;
         self.calls.push(Entry {
             choice: delta.choice.to_owned(),
             index: None,
             legacy: delta.legacy,
-            by_id,
+            named_by,
             unsure: replaces || ended || !self.is_told_apart(delta),
             call: Call::new(desk.ledger, None, String::new()),
         });

@@ -8,6 +8,7 @@ use super::desk::Desk;
 use super::escapes;
 use super::outcome::Outcome;
 use super::payload::{Edit, Payload, line_end};
+use super::piece::Piece;
 
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -16,12 +17,21 @@ pub(super) struct Entry {
     pub(super) index: Option<String>,
     /// It is a `function_call`, as streams had it before there were `tool_calls`.
     pub(super) legacy: bool,
-    /// Clients may tell its pieces by their id alone, so that what is sent for it must have one. Otherwise it must not:
-    /// there are clients that begin a call at an id.
-    pub(super) by_id: bool,
+    pub(super) named_by: NamedBy,
     /// It has no `index`, or one that another call may have had before.
     pub(super) unsure: bool,
     pub(super) call: Call,
+}
+
+/// How clients tell the pieces of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NamedBy {
+    /// What is sent for it must have no id: there are clients that begin a call at an id.
+    Index,
+    /// Maybe by their id alone, so that what is sent for it must have one.
+    Id,
+    /// Nothing that comes later can name it: the call before is named like it, or it has neither `index` nor id.
+    Nothing,
 }
 
 /// What leaves at the end of a call.
@@ -39,17 +49,15 @@ impl End {
 }
 
 impl Entry {
-    /// Whether a delta of the same `index` begins another call: with another id, or with another name once there
-    /// are arguments. Another id beside arguments but without a name is the same call whose ids drift.
+    /// Whether a delta of the same `index` begins another call: with another id, or by its name. Another id beside
+    /// arguments but without a name is the same call whose ids drift.
     pub(super) fn is_replaced_by(&self, delta: &Delta<'_>) -> bool {
-        match (&delta.id, &delta.name) {
-            (Some(id), Some(_)) => {
-                let another = self.call.id.as_deref().map_or(self.call.begun(), |own| own != id);
-                another || self.is_of_another_tool(delta)
-            }
+        let another = match (&delta.id, &delta.name) {
+            (Some(id), Some(_)) => self.call.id.as_deref().map_or(self.call.begun(), |own| own != id),
             (Some(id), None) => !delta.has_text() && self.call.id.as_deref().is_some_and(|own| own != id),
-            (None, _) => self.is_of_another_tool(delta),
-        }
+            (None, _) => false,
+        };
+        another || self.is_of_another_tool(delta) || self.is_behind_the_whole(delta)
     }
 
     /// Whether a delta names another tool than this call, once there are arguments: before them, names come in pieces.
@@ -57,6 +65,15 @@ impl Entry {
         let own = &self.call.tool;
         let another = |name: &str| !own.is_empty() && own != name;
         self.call.begun() && delta.name.as_deref().is_some_and(another)
+    }
+
+    /// Whether a delta begins such a call anew when this one is whole: it says the name again and begins like arguments.
+    /// Calls that come whole are said one after another with the same `index` and the same id, or none.
+    pub(super) fn is_behind_the_whole(&self, delta: &Delta<'_>) -> bool {
+        delta.name.as_deref() == Some(&self.call.tool)
+            && (delta.id.is_none() || delta.id.as_deref() == self.call.id.as_deref())
+            && delta.piece.is_some_and(Piece::begins_arguments)
+            && self.call.is_whole()
     }
 
     /// Notes what a delta says of the call itself.
@@ -69,11 +86,20 @@ impl Entry {
         if let Some(id) = &delta.id
             && self.call.id.as_deref() != Some(id)
         {
-            self.by_id |= self.call.id.is_some();
+            if self.call.id.is_some() {
+                self.needs_id();
+            }
             self.call.id = Some(id.clone().into_owned());
         }
         if let Some(name) = &delta.name {
             self.call.name(name);
+        }
+    }
+
+    /// Its `index` says no longer that it is meant.
+    pub(super) fn needs_id(&mut self) {
+        if self.named_by == NamedBy::Index {
+            self.named_by = NamedBy::Id;
         }
     }
 
@@ -144,7 +170,11 @@ impl Entry {
         if rest.is_empty() {
             return;
         }
-        let id = self.call.id.as_deref().filter(|_| self.by_id);
+        let id = self
+            .call
+            .id
+            .as_deref()
+            .filter(|_| self.named_by != NamedBy::Index);
         let delta = written::delta(self.legacy, self.index.as_deref(), id, rest);
         if let Some(event) = written::event(&self.call.last, &self.choice, &delta) {
             desk.send(event.as_bytes());

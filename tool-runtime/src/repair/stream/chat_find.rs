@@ -27,11 +27,8 @@ pub(super) fn find(calls: &[Entry], pasts: &Pasts, delta: &Delta<'_>) -> Found {
     let by_id = || {
         let id = delta.id.as_deref()?;
         let same = |entry: &Entry| entry.call.id.as_deref() == Some(id);
-        position(&same).filter(|at| {
-            !calls
-                .get(*at)
-                .is_some_and(|entry| entry.is_of_another_tool(delta))
-        })
+        let anew = |entry: &Entry| entry.is_of_another_tool(delta) || entry.is_behind_the_whole(delta);
+        position(&same).filter(|at| !calls.get(*at).is_some_and(anew))
     };
     if let Some(index) = delta.index
         && let Some(at) = position(&|entry| entry.index.as_deref() == Some(index))
