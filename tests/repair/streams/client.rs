@@ -19,6 +19,8 @@ pub struct Call {
     pub in_pieces: bool,
     legacy: bool,
     stopped: bool,
+    /// All that came of the arguments is what a Responses item was announced with, whole and JSON.
+    announced: bool,
     /// The stream said that its output was cut off while this call was under way.
     pub cut: bool,
 }
@@ -136,6 +138,14 @@ impl Call {
         self.add(arguments);
     }
 
+    /// What an item was announced with is a copy, if all of it is said again.
+    fn start_over(&mut self, again: bool) {
+        if again && std::mem::take(&mut self.announced) {
+            self.arguments.clear();
+            self.in_pieces = false;
+        }
+    }
+
     fn add(&mut self, arguments: &Value) {
         let text = written(arguments);
         self.in_pieces |= !text.is_empty();
@@ -203,15 +213,17 @@ fn responses(events: &[Value]) -> Vec<Call> {
             "response.output_item.added" if event["item"]["type"] == "function_call" => {
                 let call = meet(&mut calls, &event["item"], index);
                 call.add(&event["item"]["arguments"]);
+                call.announced = serde_json::from_str::<Value>(&call.arguments).is_ok();
             }
             "response.function_call_arguments.delta" => {
                 let call = meet(&mut calls, event, index);
+                call.start_over(written(&event["delta"]).starts_with(['{', '[']));
                 call.add(&event["delta"]);
             }
             "response.function_call_arguments.done" => {
-                meet(&mut calls, event, index)
-                    .copies
-                    .push(written(&event["arguments"]));
+                let call = meet(&mut calls, event, index);
+                call.start_over(true);
+                call.copies.push(written(&event["arguments"]));
             }
             "response.output_item.done" if event["item"]["type"] == "function_call" => {
                 let call = meet(&mut calls, &event["item"], index);

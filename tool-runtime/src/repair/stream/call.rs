@@ -182,6 +182,16 @@ impl Call {
         }
     }
 
+    /// The arguments are said again: what came of them so far, whole and JSON, was a copy. Returns whether it was.
+    pub(super) fn start_over(&mut self) -> bool {
+        let copy =
+            matches!(&self.flow, Flow::Settled(outcome) if outcome.closed && outcome.status == Status::Valid);
+        if copy {
+            self.flow = Flow::Undecided;
+        }
+        copy
+    }
+
     /// Another call begins that may be more of this one, unless this one is complete. One that stopped being JSON and is
     /// not complete may `wait` for its end, to be judged then.
     pub(super) fn conclude(&mut self, wait: bool, ledger: &mut Ledger) -> Conclusion {

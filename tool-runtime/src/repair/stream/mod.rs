@@ -80,7 +80,8 @@
 //! - A surrogate pair that is cut in two is put together. Half a pair that stays alone cannot be read: from there on,
 //!   its call passes as it comes.
 //! - In a Responses stream, the `item_id` of a piece may be the call's id. One that nothing is known of, without
-//!   `output_index`, is the only call under way, if that was announced and is not complete.
+//!   `output_index`, is the only call under way, if that was announced and is not complete. Arguments
+//!   that the announcement carries, JSON and whole, leave with it; pieces behind it that begin like arguments say them again.
 //! - In a stream of Anthropic's Messages, only `tool_use` blocks are looked at: other blocks are executed elsewhere.
 //!   A legacy `function_call` of Chat Completions is a call like others.
 //!

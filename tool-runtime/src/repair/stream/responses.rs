@@ -113,6 +113,7 @@ impl Responses {
                 &mut edits,
                 desk,
             );
+            entry.announce(&mut edits, present.payload, desk);
             self.entries.push(entry);
         }
         self.send(present, edits, desk);
