@@ -90,6 +90,7 @@ fn chat_delta(calls: &mut Vec<Call>, choice: u64, delta: &Value) {
             .as_ref()
             .is_some_and(|name| !call.tool.is_empty() && *name != call.tool);
         let again = name.is_some()
+            && id == call.id
             && written(arguments).trim_start().starts_with(['{', '['])
             && serde_json::from_str::<Value>(&call.arguments)
                 .is_ok_and(|whole| whole.is_object() || whole.is_array());
@@ -259,6 +260,7 @@ fn meet<'a>(calls: &'a mut Vec<Call>, item: &Value, index: Option<u64>) -> &'a m
             || (call_id.is_some() && call.id == call_id)
             || (index.is_some() && call.index == index)
             || (id.is_some() && call.id == id)
+            || (call_id.is_some() && call.item == call_id)
     };
     let unknown = index.is_none() && !item["item_id"].is_null();
     let open = || calls.iter().position(|call| unknown && call.copies.is_empty());

@@ -262,6 +262,7 @@ impl Responses {
             .or_else(|| position(&|entry| same(entry.call.id.as_deref(), item.call_id.as_deref())))
             .or_else(|| position(&|entry| same(entry.output_index.as_deref(), item.output_index)))
             .or_else(|| position(&|entry| same(entry.call.id.as_deref(), item.id.as_deref())))
+            .or_else(|| position(&|entry| same(entry.id.as_deref(), item.call_id.as_deref())))
     }
 
     fn begin(&mut self, item: &Item<'_>, desk: &mut Desk<'_>) -> usize {
