@@ -205,6 +205,7 @@ fn expected(stream: &Recorded, came: &Call, sent: &Sent) -> String {
         "chat_finish_with_every_piece",
         "chat_missing_index_behind_truncated",
         "chat_missing_index_repeated_name",
+        "chat_same_ids_said_again",
         "chat_error",
         "anthropic_error",
     ]

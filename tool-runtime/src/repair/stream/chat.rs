@@ -123,7 +123,7 @@ impl Chat {
             Found::New(replaced) => {
                 let named_by = self.named_by(delta, replaced.is_some());
                 if let Some(at) = replaced {
-                    self.replace(at, (edits, payload), desk);
+                    self.replace(at, delta, (edits, payload), desk);
                 }
                 self.begin(delta, replaced.is_some(), named_by, desk);
                 self.calls.len() - 1
@@ -146,7 +146,6 @@ impl Chat {
             });
             if first
                 && entry.named_by == NamedBy::Nothing
-                && !entry.call.waits()
                 && let Some(rest) = entry.call.leave_if_complete(desk.ledger)
             {
                 entry.release(&rest, Some((edits, payload)), desk);
@@ -189,11 +188,12 @@ impl Chat {
         let mut before: Vec<&mut Entry> = self.calls.iter_mut().filter(own).collect();
         before.sort_by_key(|entry| entry.call.serial);
         let (mut incomplete, mut waits) = (false, false);
+        let may_wait = piece.begins_arguments() && next.named_by != NamedBy::Nothing;
         for entry in before {
             let rest = if incomplete {
                 entry.call.give_up(MORE_OF_ANOTHER, desk.ledger)
             } else {
-                match entry.call.conclude(piece.begins_arguments(), desk.ledger) {
+                match entry.call.conclude(may_wait, desk.ledger) {
                     Conclusion::Complete(rest) => rest,
                     Conclusion::Incomplete(rest) => {
                         incomplete = true;
@@ -223,15 +223,29 @@ impl Chat {
         delta.index.is_some() && delta.name.is_some() && !self.calls.iter().any(known)
     }
 
-    /// Another call takes the place of this one, which ends; unless it does so only behind one that came before.
-    fn replace(&mut self, at: usize, (edits, payload): (&mut [Edit], &Payload<'_>), desk: &mut Desk<'_>) {
-        if let Some(entry) = self.calls.get_mut(at).filter(|entry| entry.call.waits()) {
-            entry.needs_id();
-        } else if at < self.calls.len() {
-            let old = self.calls.remove(at);
-            let past = self.pasts.of(&old.choice);
-            old.end(false, past, Some((edits, payload)), desk);
+    /// Another call takes the place of this one, which ends; unless it does so only behind one that came before, and its
+    /// own id still names it then.
+    fn replace(
+        &mut self,
+        at: usize,
+        delta: &Delta<'_>,
+        (edits, payload): (&mut [Edit], &Payload<'_>),
+        desk: &mut Desk<'_>,
+    ) {
+        let Some(entry) = self.calls.get_mut(at) else {
+            return;
+        };
+        let both = entry.call.id.as_deref().zip(delta.id.as_deref());
+        if entry.call.waits() && both.is_some_and(|(own, said)| own != said) {
+            return entry.needs_id();
         }
+        let mut old = self.calls.remove(at);
+        if old.call.waits() {
+            let rest = old.call.give_up(MORE_OF_ANOTHER, desk.ledger);
+            old.release(&rest, Some((edits, payload)), desk);
+        }
+        let past = self.pasts.of(&old.choice);
+        old.end(false, past, Some((edits, payload)), desk);
     }
 
     /// How clients will tell the pieces of the call that a delta begins.

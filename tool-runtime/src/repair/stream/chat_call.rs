@@ -67,11 +67,11 @@ impl Entry {
         self.call.begun() && delta.name.as_deref().is_some_and(another)
     }
 
-    /// Whether a delta begins such a call anew when this one is whole: it says the name again and begins like arguments.
-    /// Calls that come whole are said one after another with the same `index` and the same id, or none.
+    /// Whether a delta begins another call behind this one, which is whole: it says the name again, and begins like
+    /// arguments. There are streams of whole calls that have the same `index`, and the same id or none.
     pub(super) fn is_behind_the_whole(&self, delta: &Delta<'_>) -> bool {
         delta.name.as_deref() == Some(&self.call.tool)
-            && (delta.id.is_none() || delta.id.as_deref() == self.call.id.as_deref())
+            && delta.id.as_deref() == self.call.id.as_deref()
             && delta.piece.is_some_and(Piece::begins_arguments)
             && self.call.is_whole()
     }

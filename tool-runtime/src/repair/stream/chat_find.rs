@@ -34,7 +34,9 @@ pub(super) fn find(calls: &[Entry], pasts: &Pasts, delta: &Delta<'_>) -> Found {
         && let Some(at) = position(&|entry| entry.index.as_deref() == Some(index))
     {
         return match calls.get(at) {
-            Some(entry) if entry.is_replaced_by(delta) => by_id().map_or(Found::New(Some(at)), Found::Same),
+            Some(entry) if entry.is_replaced_by(delta) => by_id()
+                .filter(|_| entry.call.id.as_deref() != delta.id.as_deref())
+                .map_or(Found::New(Some(at)), Found::Same),
             _ => Found::Same(at),
         };
     }
