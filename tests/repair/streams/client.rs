@@ -19,6 +19,8 @@ pub struct Call {
     pub in_pieces: bool,
     legacy: bool,
     stopped: bool,
+    /// All that came of the arguments is what a Responses item was announced with, whole and JSON.
+    announced: bool,
     /// The stream said that its output was cut off while this call was under way.
     pub cut: bool,
 }
@@ -75,7 +77,8 @@ fn chat(events: &[Value]) -> Vec<Call> {
 }
 
 fn chat_delta(calls: &mut Vec<Call>, choice: u64, delta: &Value) {
-    let (id, name) = (said(&delta["id"]), said(&delta["function"]["name"]));
+    let id = said(&delta["id"]).filter(|id| id != "null");
+    let name = said(&delta["function"]["name"]);
     let (index, arguments) = (delta["index"].as_u64(), &delta["function"]["arguments"]);
     let mut own: Vec<&mut Call> = calls
         .iter_mut()
@@ -86,16 +89,26 @@ fn chat_delta(calls: &mut Vec<Call>, choice: u64, delta: &Value) {
         let another_name = name
             .as_ref()
             .is_some_and(|name| !call.tool.is_empty() && *name != call.tool);
+        let again = name.is_some()
+            && id == call.id
+            && written(arguments).trim_start().starts_with(['{', '['])
+            && serde_json::from_str::<Value>(&call.arguments)
+                .is_ok_and(|whole| whole.is_object() || whole.is_array());
         let unnamed = id.is_none() && index.is_none();
         let another_index = index.is_some() && call.index.is_some() && call.index != index;
         (name.is_some() && another_index)
             || (name.is_some() && id.is_some() && call.id.is_some() && call.id != id)
+            || again
             || (call.in_pieces && (another_name || (unnamed && name.is_some())))
     };
     let by_index = own
         .iter()
         .rposition(|call| index.is_some() && call.index == index);
-    let at = by_index
+    let by_both = own
+        .iter()
+        .rposition(|call| index.is_some() && call.index == index && by_id(call));
+    let at = by_both
+        .or(by_index)
         .or_else(|| own.iter().rposition(|call| by_id(call)))
         .or(own.len().checked_sub(1));
     let same = at.filter(|at| {
@@ -124,6 +137,14 @@ impl Call {
             self.tool.push_str(&name);
         }
         self.add(arguments);
+    }
+
+    /// What an item was announced with is a copy, if all of it is said again.
+    fn start_over(&mut self, again: bool) {
+        if again && std::mem::take(&mut self.announced) {
+            self.arguments.clear();
+            self.in_pieces = false;
+        }
     }
 
     fn add(&mut self, arguments: &Value) {
@@ -193,15 +214,17 @@ fn responses(events: &[Value]) -> Vec<Call> {
             "response.output_item.added" if event["item"]["type"] == "function_call" => {
                 let call = meet(&mut calls, &event["item"], index);
                 call.add(&event["item"]["arguments"]);
+                call.announced = serde_json::from_str::<Value>(&call.arguments).is_ok();
             }
             "response.function_call_arguments.delta" => {
                 let call = meet(&mut calls, event, index);
+                call.start_over(written(&event["delta"]).starts_with(['{', '[']));
                 call.add(&event["delta"]);
             }
             "response.function_call_arguments.done" => {
-                meet(&mut calls, event, index)
-                    .copies
-                    .push(written(&event["arguments"]));
+                let call = meet(&mut calls, event, index);
+                call.start_over(true);
+                call.copies.push(written(&event["arguments"]));
             }
             "response.output_item.done" if event["item"]["type"] == "function_call" => {
                 let call = meet(&mut calls, &event["item"], index);
@@ -236,8 +259,12 @@ fn meet<'a>(calls: &'a mut Vec<Call>, item: &Value, index: Option<u64>) -> &'a m
         (id.is_some() && call.item == id)
             || (call_id.is_some() && call.id == call_id)
             || (index.is_some() && call.index == index)
+            || (id.is_some() && call.id == id)
+            || (call_id.is_some() && call.item == call_id)
     };
-    let at = calls.iter().position(same).unwrap_or_else(|| {
+    let unknown = index.is_none() && !item["item_id"].is_null();
+    let open = || calls.iter().position(|call| unknown && call.copies.is_empty());
+    let at = calls.iter().position(same).or_else(open).unwrap_or_else(|| {
         calls.push(Call {
             item: id.clone(),
             index,

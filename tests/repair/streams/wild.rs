@@ -106,6 +106,7 @@ enum Said {
     First,
     Changing,
     Empty,
+    Null,
     Never,
 }
 
@@ -116,6 +117,7 @@ impl Said {
             Self::First,
             Self::Changing,
             Self::Empty,
+            Self::Null,
             Self::Never,
         ])
     }
@@ -125,8 +127,9 @@ impl Said {
             Self::Always => json!(word),
             Self::First if at == 0 => json!(word),
             Self::Changing => json!(format!("{word}_{at}")),
-            Self::Empty if at == 0 => json!(word),
+            Self::Empty | Self::Null if at == 0 => json!(word),
             Self::Empty => json!(""),
+            Self::Null => json!("null"),
             Self::First | Self::Never => Value::Null,
         }
     }
@@ -180,7 +183,7 @@ fn chat(pieces: &[&str], random: &mut Random) -> Vec<Value> {
             call["id"] = id;
         }
         // A name that changes is that of another tool.
-        let name = if name == Said::Changing {
+        let name = if matches!(name, Said::Changing | Said::Null) {
             Said::Always
         } else {
             name

@@ -14,7 +14,7 @@ use super::repairer::StreamRepairer;
 pin_project! {
     /// A stream of bytes whose tool calls are repaired as they pass by: the body of an upstream's answer, say.
     ///
-    /// Errors of the inner stream are passed on where they come. One with nothing behind it
+    /// Errors of the inner stream are passed on where they come. One with no byte behind it
     /// [breaks the stream off](StreamRepairer::break_off). At the end of the inner stream what is held leaves, by
     /// itself: poll until there is no more. Dropped before that, it drops the inner stream and what is held.
     ///
@@ -97,7 +97,7 @@ where
         while !*this.ended {
             match ready!(this.inner.as_mut().poll_next(context)) {
                 Some(Ok(bytes)) => {
-                    *this.broken = false;
+                    *this.broken &= bytes.as_ref().is_empty();
                     this.repairer.push(bytes.as_ref(), this.out);
                 }
                 Some(Err(error)) => {
@@ -235,8 +235,10 @@ mod tests {
             rest.contains(r#""arguments":"'a': 1}""#) && rest.ends_with("data: half"),
             "{rest}"
         );
-        let items = collect(vec![Ok(&python), Err("slow"), Ok("")], FormatFixing::default());
-        assert!(items[2].as_ref().unwrap().contains(r#"\"a\": 1}"#));
+        let items = collect(vec![Ok(&python), Err("reset"), Ok("")], FormatFixing::default());
+        assert!(items[2].as_ref().unwrap().contains(r#""arguments":"'a': 1}""#));
+        let items = collect(vec![Ok(&python), Err("slow"), Ok("\n")], FormatFixing::default());
+        assert!(items[3].as_ref().unwrap().contains(r#"\"a\": 1}"#));
     }
 
     #[test]

@@ -91,6 +91,16 @@ impl Call {
         matches!(&self.flow, Flow::Repairing(repairing) if repairing.repairer.deviated())
     }
 
+    /// Whether the arguments were JSON as they came, and are a whole object or list. Also when they were taken for that
+    /// and left.
+    pub(super) fn is_whole(&self) -> bool {
+        match &self.flow {
+            Flow::Repairing(repairing) => repairing.whole(),
+            Flow::Settled(outcome) => outcome.closed,
+            Flow::Undecided | Flow::Foreign | Flow::GivenUp { .. } | Flow::Ended => false,
+        }
+    }
+
     /// Whether anything waits for the end of the call.
     pub(super) fn holds(&self) -> bool {
         matches!(&self.flow, Flow::Repairing(repairing) if repairing.held > 0 || repairing.half.is_some())
@@ -170,6 +180,16 @@ impl Call {
             }
             Flow::Undecided | Flow::Foreign | Flow::GivenUp { .. } | Flow::Ended => None,
         }
+    }
+
+    /// The arguments are said again: what came of them so far, whole and JSON, was a copy. Returns whether it was.
+    pub(super) fn start_over(&mut self) -> bool {
+        let copy =
+            matches!(&self.flow, Flow::Settled(outcome) if outcome.closed && outcome.status == Status::Valid);
+        if copy {
+            self.flow = Flow::Undecided;
+        }
+        copy
     }
 
     /// Another call begins that may be more of this one, unless this one is complete. One that stopped being JSON and is

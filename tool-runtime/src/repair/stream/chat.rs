@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::call::{Call, Conclusion, MORE_OF_ANOTHER, UNREADABLE};
-use super::chat_call::Entry;
+use super::chat_call::{Entry, NamedBy};
 use super::chat_event::{Delta, Located};
+use super::chat_find::{Found, find};
 use super::chat_past::Pasts;
 use super::desk::Desk;
 use super::dialect::is_cut_off;
@@ -80,12 +81,8 @@ impl Chat {
 
     /// The stream ends, or breaks off: so does every call.
     pub(super) fn end(&mut self, cut: bool, desk: &mut Desk<'_>) {
-        self.calls.sort_by_key(|entry| entry.call.serial);
-        for entry in std::mem::take(&mut self.calls) {
-            let past = self.pasts.of(&entry.choice);
-            past.ended = true;
-            entry.end(cut, past, None, desk);
-        }
+        let calls = std::mem::take(&mut self.calls);
+        self.end_all(calls, cut, None, desk);
     }
 
     /// The stream cannot be followed any more: what is held leaves as it came.
@@ -107,7 +104,7 @@ impl Chat {
         edits: &mut Vec<Edit>,
         desk: &mut Desk<'_>,
     ) {
-        let found = match self.find(delta) {
+        let found = match find(&self.calls, &self.pasts, delta) {
             Found::Drifts(at) => self.drifts(at, delta, (edits, payload), desk),
             found => found,
         };
@@ -124,12 +121,11 @@ impl Chat {
                 return;
             }
             Found::New(replaced) => {
-                if let Some(at) = replaced.filter(|at| !self.waits(*at)) {
-                    let old = self.calls.remove(at);
-                    let past = self.pasts.of(&old.choice);
-                    old.end(false, past, Some((edits, payload)), desk);
+                let named_by = self.named_by(delta, replaced.is_some());
+                if let Some(at) = replaced {
+                    self.replace(at, delta, (edits, payload), desk);
                 }
-                self.begin(delta, replaced.is_some(), desk);
+                self.begin(delta, replaced.is_some(), named_by, desk);
                 self.calls.len() - 1
             }
         };
@@ -141,12 +137,19 @@ impl Chat {
             if entry.unsure && !entry.call.begun() && piece != Piece::Text("") {
                 self.doubt(&mut entry, piece, (edits, payload), desk);
             }
+            let first = !entry.call.begun();
             let contents = entry.call.push(piece, desk);
             edits.push(Edit {
                 call: entry.call.serial,
                 span: span.clone(),
                 contents,
             });
+            if first
+                && entry.named_by == NamedBy::Nothing
+                && let Some(rest) = entry.call.leave_if_complete(desk.ledger)
+            {
+                entry.release(&rest, Some((edits, payload)), desk);
+            }
             entry.call.keep_event(event.raw(), desk.ledger);
         }
         self.calls.push(entry);
@@ -185,11 +188,12 @@ impl Chat {
         let mut before: Vec<&mut Entry> = self.calls.iter_mut().filter(own).collect();
         before.sort_by_key(|entry| entry.call.serial);
         let (mut incomplete, mut waits) = (false, false);
+        let may_wait = piece.begins_arguments() && next.named_by != NamedBy::Nothing;
         for entry in before {
             let rest = if incomplete {
                 entry.call.give_up(MORE_OF_ANOTHER, desk.ledger)
             } else {
-                match entry.call.conclude(piece.begins_arguments(), desk.ledger) {
+                match entry.call.conclude(may_wait, desk.ledger) {
                     Conclusion::Complete(rest) => rest,
                     Conclusion::Incomplete(rest) => {
                         incomplete = true;
@@ -219,84 +223,58 @@ impl Chat {
         delta.index.is_some() && delta.name.is_some() && !self.calls.iter().any(known)
     }
 
-    /// Whether a call ends only behind one that came before.
-    fn waits(&self, at: usize) -> bool {
-        self.calls.get(at).is_some_and(|entry| entry.call.waits())
+    /// Another call takes the place of this one, which ends; unless it does so only behind one that came before, and its
+    /// own id still names it then.
+    fn replace(
+        &mut self,
+        at: usize,
+        delta: &Delta<'_>,
+        (edits, payload): (&mut [Edit], &Payload<'_>),
+        desk: &mut Desk<'_>,
+    ) {
+        let Some(entry) = self.calls.get_mut(at) else {
+            return;
+        };
+        let both = entry.call.id.as_deref().zip(delta.id.as_deref());
+        if entry.call.waits() && both.is_some_and(|(own, said)| own != said) {
+            return entry.needs_id();
+        }
+        let mut old = self.calls.remove(at);
+        if old.call.waits() {
+            let rest = old.call.give_up(MORE_OF_ANOTHER, desk.ledger);
+            old.release(&rest, Some((edits, payload)), desk);
+        }
+        let past = self.pasts.of(&old.choice);
+        old.end(false, past, Some((edits, payload)), desk);
     }
 
-    fn begin(&mut self, delta: &Delta<'_>, replaces: bool, desk: &mut Desk<'_>) {
+    /// How clients will tell the pieces of the call that a delta begins.
+    fn named_by(&self, delta: &Delta<'_>, replaces: bool) -> NamedBy {
+        let alike = |entry: &Entry| {
+            let own = entry.choice == delta.choice && entry.index.as_deref() == delta.index;
+            own && !entry.legacy && entry.is_behind_the_whole(delta)
+        };
+        let nameless = delta.index.is_none() && delta.id.is_none();
+        let reused = |index| self.pasts.knows(delta.choice, index);
+        if !delta.legacy && (nameless || self.calls.iter().any(alike)) {
+            NamedBy::Nothing
+        } else if replaces || delta.index.is_none_or(reused) {
+            NamedBy::Id
+        } else {
+            NamedBy::Index
+        }
+    }
+
+    fn begin(&mut self, delta: &Delta<'_>, replaces: bool, named_by: NamedBy, desk: &mut Desk<'_>) {
         let ended = self.pasts.of(delta.choice).ended;
         self.calls.push(Entry {
             choice: delta.choice.to_owned(),
             index: None,
             legacy: delta.legacy,
-            by_id: delta.index.is_none(),
+            named_by,
             unsure: replaces || ended || !self.is_told_apart(delta),
             call: Call::new(desk.ledger, None, String::new()),
         });
-    }
-
-    /// The call that a delta belongs to. The last one of an `index` counts; without one, that of the id; and what
-    /// names nothing goes on with the call that came last.
-    fn find(&self, delta: &Delta<'_>) -> Found {
-        let position = |wanted: &dyn Fn(&Entry) -> bool| {
-            let own = |entry: &Entry| entry.choice == delta.choice && entry.legacy == delta.legacy;
-            self.calls.iter().rposition(|entry| own(entry) && wanted(entry))
-        };
-        if delta.legacy {
-            return position(&|_| true).map_or(Found::New(None), Found::Same); // a choice has one
-        }
-        let by_id = || {
-            delta
-                .id
-                .as_deref()
-                .and_then(|id| position(&|entry| entry.call.id.as_deref() == Some(id)))
-        };
-        if let Some(index) = delta.index
-            && let Some(at) = position(&|entry| entry.index.as_deref() == Some(index))
-        {
-            return match self.calls.get(at) {
-                Some(entry) if entry.is_replaced_by(delta) => {
-                    by_id().map_or(Found::New(Some(at)), Found::Same)
-                }
-                _ => Found::Same(at),
-            };
-        }
-        let known_index = delta
-            .index
-            .is_some_and(|index| self.pasts.knows(delta.choice, index));
-        if let Some(at) = by_id() {
-            let drifts =
-                delta.index.is_some() && self.calls.get(at).is_some_and(|entry| entry.index.is_some());
-            return match (drifts, &delta.name) {
-                (false, _) => Found::Same(at),
-                (true, None) if !known_index => Found::Drifts(at),
-                (true, _) => Found::New(None),
-            };
-        }
-        let last = position(&|_| true).and_then(|at| Some((at, self.calls.get(at)?)));
-        if let Some((at, entry)) = last {
-            let nameless = delta.index.is_none() && delta.id.is_none();
-            let same = if nameless {
-                delta.name.is_none() || !entry.call.begun()
-            } else {
-                // Another index or id, or both: they drift, if there is no other call that could be meant.
-                let only = position(&|other| other.call.serial != entry.call.serial).is_none();
-                only && delta.name.is_none() && delta.has_text() && !known_index
-            };
-            let later = position(&|other| other.call.serial > entry.call.serial).is_some();
-            if same && later {
-                return Found::Unclear; // clients would take the call that began last, or the one that came last
-            } else if same && nameless {
-                return Found::Same(at);
-            } else if same {
-                return Found::Drifts(at);
-            }
-        }
-        // A call that names nothing cannot be gone on with behind another.
-        Found::New(position(&|entry| {
-            entry.index.is_none() && entry.call.id.is_none()
-        }))
     }
 
     /// A piece has another index or id than the call that it seems to go on with. It does not if that is complete, or if
@@ -337,24 +315,48 @@ impl Chat {
     ) {
         let (ended, others) = std::mem::take(&mut self.calls).into_iter().partition(ended);
         self.calls = others;
-        let mut ended: Vec<Entry> = ended;
-        ended.sort_by_key(|entry| entry.call.serial);
-        for entry in ended {
+        self.end_all(ended, cut, Some((edits, payload)), desk);
+    }
+
+    /// Ends calls, in the order in which they began: what becomes of one may depend on those before it. An error comes
+    /// behind all that can leave.
+    fn end_all(
+        &mut self,
+        ended: Vec<Entry>,
+        cut: bool,
+        mut present: Option<(&mut [Edit], &Payload<'_>)>,
+        desk: &mut Desk<'_>,
+    ) {
+        let last = in_hand(&ended);
+        let mut ends = Vec::with_capacity(ended.len());
+        let mut ended: Vec<(Entry, bool)> = ended.into_iter().zip(last).collect();
+        ended.sort_by_key(|(entry, _)| entry.call.serial);
+        for (mut entry, last) in ended {
             let past = self.pasts.of(&entry.choice);
             past.ended = true;
-            entry.end(cut, past, Some((edits, payload)), desk);
+            let end = entry.stop(cut, past, desk);
+            ends.push((entry, last, end));
+        }
+        ends.sort_by_key(|(_, last, end)| (end.is_error(), !last && !end.is_error()));
+        for (entry, _, end) in ends {
+            let present = present.as_mut().map(|(edits, payload)| (&mut **edits, *payload));
+            entry.leave(&end, present, desk);
         }
     }
 }
 
-enum Found {
-    Same(usize),
-    /// This one, if it is not complete.
-    Drifts(usize),
-    /// One of several calls, and nothing says which.
-    Unclear,
-    /// A call that was not there yet; it takes the place of that one, which is complete.
-    New(Option<usize>),
+/// Of each call, whether clients have it in hand: a piece of it came last in its choice, and they take it for done when
+/// one of another comes. So the rest of it leaves first. Not so behind a call that waits: there, what leaves first is
+/// what began first.
+fn in_hand(ended: &[Entry]) -> Vec<bool> {
+    let last = |entry: &Entry| {
+        let mut of_choice = ended.iter().filter(|other| other.choice == entry.choice);
+        !of_choice.clone().any(|other| other.call.waits())
+            && of_choice
+                .next_back()
+                .is_some_and(|other| other.call.serial == entry.call.serial)
+    };
+    ended.iter().map(last).collect()
 }
 
 /// Whether an event may say anything of calls: most do not. One search for both `tool_calls` and `function_call`.

@@ -8,6 +8,7 @@ use super::desk::Desk;
 use super::escapes;
 use super::outcome::Outcome;
 use super::payload::{Edit, Payload, line_end};
+use super::piece::Piece;
 
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -16,23 +17,63 @@ pub(super) struct Entry {
     pub(super) index: Option<String>,
     /// It is a `function_call`, as streams had it before there were `tool_calls`.
     pub(super) legacy: bool,
-    /// Its pieces are told by their id, so that what is sent for it must have one.
-    pub(super) by_id: bool,
+    pub(super) named_by: NamedBy,
     /// It has no `index`, or one that another call may have had before.
     pub(super) unsure: bool,
     pub(super) call: Call,
 }
 
+/// How clients tell the pieces of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NamedBy {
+    /// What is sent for it must have no id: there are clients that begin a call at an id.
+    Index,
+    /// Maybe by their id alone, so that what is sent for it must have one.
+    Id,
+    /// Nothing that comes later can name it: the call before is named like it, or it has neither `index` nor id.
+    Nothing,
+}
+
+/// What leaves at the end of a call.
+#[derive(Debug, Default)]
+pub(super) struct End {
+    rest: String,
+    /// What to say instead, with which the stream ends.
+    error: Option<String>,
+}
+
+impl End {
+    pub(super) fn is_error(&self) -> bool {
+        self.error.is_some()
+    }
+}
+
 impl Entry {
-    /// Whether a delta of the same `index` begins another call: with another id, or with another name once there
-    /// are arguments. Another id beside arguments but without a name is the same call whose ids drift.
+    /// Whether a delta of the same `index` begins another call: with another id, or by its name. Another id beside
+    /// arguments but without a name is the same call whose ids drift.
     pub(super) fn is_replaced_by(&self, delta: &Delta<'_>) -> bool {
-        match (&delta.id, &delta.name) {
+        let another = match (&delta.id, &delta.name) {
             (Some(id), Some(_)) => self.call.id.as_deref().map_or(self.call.begun(), |own| own != id),
             (Some(id), None) => !delta.has_text() && self.call.id.as_deref().is_some_and(|own| own != id),
-            (None, Some(name)) => self.call.begun() && !self.call.tool.is_empty() && self.call.tool != **name,
-            (None, None) => false,
-        }
+            (None, _) => false,
+        };
+        another || self.is_of_another_tool(delta) || self.is_behind_the_whole(delta)
+    }
+
+    /// Whether a delta names another tool than this call, once there are arguments: before them, names come in pieces.
+    pub(super) fn is_of_another_tool(&self, delta: &Delta<'_>) -> bool {
+        let own = &self.call.tool;
+        let another = |name: &str| !own.is_empty() && own != name;
+        self.call.begun() && delta.name.as_deref().is_some_and(another)
+    }
+
+    /// Whether a delta begins another call behind this one, which is whole: it says the name again, and begins like
+    /// arguments. There are streams of whole calls that have the same `index`, and the same id or none.
+    pub(super) fn is_behind_the_whole(&self, delta: &Delta<'_>) -> bool {
+        delta.name.as_deref() == Some(&self.call.tool)
+            && delta.id.as_deref() == self.call.id.as_deref()
+            && delta.piece.is_some_and(Piece::begins_arguments)
+            && self.call.is_whole()
     }
 
     /// Notes what a delta says of the call itself.
@@ -45,11 +86,20 @@ impl Entry {
         if let Some(id) = &delta.id
             && self.call.id.as_deref() != Some(id)
         {
-            self.by_id |= self.call.id.is_some();
+            if self.call.id.is_some() {
+                self.needs_id();
+            }
             self.call.id = Some(id.clone().into_owned());
         }
         if let Some(name) = &delta.name {
             self.call.name(name);
+        }
+    }
+
+    /// Its `index` says no longer that it is meant.
+    pub(super) fn needs_id(&mut self) {
+        if self.named_by == NamedBy::Index {
+            self.named_by = NamedBy::Id;
         }
     }
 
@@ -61,24 +111,36 @@ impl Entry {
         present: Option<(&mut [Edit], &Payload<'_>)>,
         desk: &mut Desk<'_>,
     ) {
-        let mut rest = String::new();
+        let end = self.stop(cut, past, desk);
+        self.leave(&end, present, desk);
+    }
+
+    /// Ends the call, and writes down what became of it. What is still held has to leave next.
+    pub(super) fn stop(&mut self, cut: bool, past: &mut Past, desk: &mut Desk<'_>) -> End {
+        let mut end = End::default();
         past.note(self.index.as_deref());
         if self.call.waits() && past.doubtful {
-            rest = self.call.give_up(MORE_OF_ANOTHER, desk.ledger);
+            end.rest = self.call.give_up(MORE_OF_ANOTHER, desk.ledger);
         }
         let Some(outcome) = self.call.end(cut, desk.ledger) else {
-            return;
+            return end;
         };
         past.doubtful |= match outcome.status {
             Status::Truncated => true,
             Status::Refused => !outcome.closed,
             _ => false,
         };
-        rest.push_str(&outcome.rest);
-        if let Some(message) = self.record(outcome, desk) {
-            return desk.fail(&error(&message, &self.call.last));
+        end.rest.push_str(&outcome.rest);
+        end.error = self.record(outcome, desk);
+        end
+    }
+
+    /// Lets go of the end of the call.
+    pub(super) fn leave(&self, end: &End, present: Option<(&mut [Edit], &Payload<'_>)>, desk: &mut Desk<'_>) {
+        match &end.error {
+            Some(message) => desk.fail(&error(message, &self.call.last)),
+            None => self.release(&end.rest, present, desk),
         }
-        self.release(&rest, present, desk);
     }
 
     /// Lets go of what was held: into the call's piece in the present event, or out in front of it.
@@ -108,7 +170,11 @@ impl Entry {
         if rest.is_empty() {
             return;
         }
-        let id = self.call.id.as_deref().filter(|_| self.by_id);
+        let id = self
+            .call
+            .id
+            .as_deref()
+            .filter(|_| self.named_by != NamedBy::Index);
         let delta = written::delta(self.legacy, self.index.as_deref(), id, rest);
         if let Some(event) = written::event(&self.call.last, &self.choice, &delta) {
             desk.send(event.as_bytes());

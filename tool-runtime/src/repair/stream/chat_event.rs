@@ -82,7 +82,8 @@ impl<'a> Located<'a> {
                     cursor.object(|key, cursor| {
                         match key {
                             "index" => delta.index = index(text, cursor),
-                            "id" => delta.id = said(text, cursor),
+                            // Mistral's says "null" in all pieces but the first.
+                            "id" => delta.id = said(text, cursor).filter(|id| id != "null"),
                             "function" => delta.function(text, cursor)?,
                             _ => {}
                         }

@@ -37,14 +37,15 @@
 //! in it. When all of the piece is held, the event leaves with an empty one: connections stay alive, and numbered
 //! events stay numbered. What is left at the end goes into the event that ends the call, if that carries a piece of
 //! it, or else into one more event in front of it, made like the call's last one: the same id, model and line ends, no
-//! usage, no end. In a Responses stream it repeats the `sequence_number` of that last one, as if that had come in two
+//! usage, no end. It names the call by its `index`, and by its own id, too, where another call had that `index` or it has
+//! none. In a Responses stream it repeats the `sequence_number` of that last one, as if that had come in two
 //! halves; no other number changes. All copies of the arguments in a Responses stream are repaired alike.
 //!
 //! # When a call is complete
 //!
 //! | stream | complete | cut off (or the stream breaks off), so that the arguments leave as they came |
 //! |---|---|---|
-//! | Chat Completions | `finish_reason` of its choice; another id or name on its `index`; `[DONE]` or the end of the stream | `finish_reason` is `length`, `content_filter` or the like; an error |
+//! | Chat Completions | `finish_reason` of its choice; another id or name on its `index`, or its own again when it is JSON and whole; `[DONE]` or the end of the stream | `finish_reason` is `length`, `content_filter` or the like; an error |
 //! | Anthropic | the next `content_block_start`; `message_delta` with a `stop_reason`; `message_stop`, the end | `stop_reason` is `max_tokens`, `model_context_window_exceeded` or `refusal`; an error |
 //! | Responses | its item is done with `"status": "completed"`; the next item; `response.completed`, the end | its item is `incomplete`; `response.incomplete`, `response.failed`, `response.cancelled`; an error |
 //!
@@ -53,7 +54,8 @@
 //!
 //! In Chat Completions, clients take a call for done when a piece of another one comes, and some execute it then. So
 //! arguments that end like a whole object or list at that time leave as if the call were complete. Should more come
-//! for it nevertheless, that passes behind them: together they are no JSON, and the record says so.
+//! for it nevertheless, that passes behind them: together they are no JSON, and the record says so. For the same reason, of
+//! calls that end together, the one whose piece came last is the first whose rest leaves.
 //!
 //! # Streams that go their own ways
 //!
@@ -62,18 +64,24 @@
 //! - A piece without `index` belongs to the call of its id; without either, to the call that began last, if
 //!   that came last, too (else it passes, and what is held of the calls in front of it). A piece of an
 //!   unknown `index` without id and name goes on with the only call that is under way; with several, it passes.
+//! - Behind a call that is JSON and whole, its name again, its id (or none again) and what begins like arguments are another
+//!   call. Nothing could name that later, nor a call with neither `index` nor id. So if all of it stands in one piece, it
+//!   leaves with that, repaired or not; what comes for it behind that passes.
 //! - A call that has no `index` of its own (none, or one that a call had before), or that begins when others of its choice
 //!   ended, is repaired only if those before it were complete; otherwise it passes, and so does what comes for them: there
 //!   are streams that say another id, or an end, with every piece. Arguments that are JSON put together are never changed.
 //!   What passes is recorded as refused, even where it is JSON, and is no error with `fallback_on_error` off: nobody can
 //!   tell of which call it is a piece. While that is open, behind a call that stopped being JSON, such a call is held whole.
-//! - An `error` that says nothing and a `finish_reason` of `""` are none.
+//! - An `error` that says nothing, a `finish_reason` and an id of `""` or `"null"` are none.
 //! - Whether a call is repaired is decided by the name that is known when its first arguments arrive. Pieces of a name
 //!   before that are put together. If the name comes later, the call passes untouched, and is recorded as refused;
 //!   with `"*"` for all tools no name is needed.
 //! - Arguments that are an object where the string belongs are sent as the string of the object's text.
 //! - A surrogate pair that is cut in two is put together. Half a pair that stays alone cannot be read: from there on,
 //!   its call passes as it comes.
+//! - In a Responses stream, the `item_id` of a piece may be the call's id. One that nothing is known of, without
+//!   `output_index`, is the only call under way, if that was announced and is not complete. Arguments
+//!   that the announcement carries, JSON and whole, leave with it; pieces behind it that begin like arguments say them again.
 //! - In a stream of Anthropic's Messages, only `tool_use` blocks are looked at: other blocks are executed elsewhere.
 //!   A legacy `function_call` of Chat Completions is a call like others.
 //!
@@ -100,6 +108,7 @@ mod dialect;
 mod chat_event;
 mod chat_past;
 mod chat_call;
+mod chat_find;
 mod chat;
 mod anthropic_event;
 mod anthropic_block;

@@ -68,13 +68,18 @@ impl Repairing {
         matches!(self.last, b'}' | b']') && self.half.is_none()
     }
 
+    /// Whether the arguments are JSON, and a whole object or list.
+    pub(super) fn whole(&self) -> bool {
+        self.half.is_none() && !self.repairer.deviated() && self.repairer.closed()
+    }
+
     /// What the arguments are, if they are a whole object or list, or end like one and can be followed to there.
     pub(super) fn complete(&mut self) -> Option<Outcome> {
         let deviated = self.repairer.deviated();
         let plausible = if deviated {
             self.closed() && self.may_ask()
         } else {
-            self.half.is_none() && self.repairer.closed()
+            self.whole()
         };
         if !plausible {
             return None;

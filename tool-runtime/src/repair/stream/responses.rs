@@ -113,6 +113,7 @@ impl Responses {
                 &mut edits,
                 desk,
             );
+            entry.announce(&mut edits, present.payload, desk);
             self.entries.push(entry);
         }
         self.send(present, edits, desk);
@@ -229,16 +230,39 @@ impl Responses {
         };
         let nameless = item.id.is_none() && item.output_index.is_none() && item.call_id.is_none();
         let found = self.find(item).or_else(|| last().filter(|_| nameless));
+        let found = found.or_else(|| self.only_open(item, desk));
         found.unwrap_or_else(|| self.begin(item, desk))
     }
 
-    /// The call that is meant: by the item's id, by the call's, or by its place in the output.
+    /// What names an item that nothing is known of, and no place, is meant for the only call that is under way, if that
+    /// was announced and is not complete.
+    fn only_open(&mut self, item: &Item<'_>, desk: &mut Desk<'_>) -> Option<usize> {
+        let open = |entry: &Entry| matches!(entry.stop, Stop::Open);
+        let at = self.entries.iter().position(open)?;
+        let only = self.entries.iter().rposition(open) == Some(at);
+        let entry = self.entries.get_mut(at)?;
+        if item.kind.is_some() || item.output_index.is_some() || !only || entry.call.tool.is_empty() {
+            return None;
+        }
+        if item.delta.is_some()
+            && let Some(rest) = entry.call.leave_if_complete(desk.ledger)
+        {
+            entry.send_rest(&rest, desk);
+            return None;
+        }
+        Some(at)
+    }
+
+    /// The call that is meant: by the item's id, by the call's, or by its place in the output. There are streams that
+    /// say the call's where the item's belongs.
     fn find(&self, item: &Item<'_>) -> Option<usize> {
         let position = |wanted: &dyn Fn(&Entry) -> bool| self.entries.iter().rposition(wanted);
         let same = |own: Option<&str>, said: Option<&str>| own.is_some() && own == said;
         position(&|entry| same(entry.id.as_deref(), item.id.as_deref()))
             .or_else(|| position(&|entry| same(entry.call.id.as_deref(), item.call_id.as_deref())))
             .or_else(|| position(&|entry| same(entry.output_index.as_deref(), item.output_index)))
+            .or_else(|| position(&|entry| same(entry.call.id.as_deref(), item.id.as_deref())))
+            .or_else(|| position(&|entry| same(entry.id.as_deref(), item.call_id.as_deref())))
     }
 
     fn begin(&mut self, item: &Item<'_>, desk: &mut Desk<'_>) -> usize {

@@ -19,6 +19,8 @@ pub(super) struct Entry {
     pub(super) call: Call,
     /// Pieces of the arguments came, so that clients put them together.
     in_pieces: bool,
+    /// All that came of them is what its item was announced with, whole and JSON.
+    announced: bool,
     pub(super) stop: Stop,
 }
 
@@ -45,6 +47,7 @@ impl Entry {
             output_index: owned(item.output_index),
             call: Call::new(desk.ledger, owned(item.call_id.as_deref()), tool),
             in_pieces: false,
+            announced: false,
             stop: Stop::Open,
         }
     }
@@ -73,6 +76,10 @@ impl Entry {
         if let Some(span) = value
             && let Some(piece) = Piece::of(payload.slice(span))
         {
+            if self.announced && piece != Piece::Text("") {
+                self.announced = false;
+                let _ = piece.begins_arguments() && self.call.start_over();
+            }
             edits.push(Edit {
                 call: self.call.serial,
                 span: span.clone(),
@@ -83,9 +90,28 @@ impl Entry {
         }
     }
 
+    /// The item was announced. If it has arguments that are JSON and whole, all of them leave with it: they may be said
+    /// again.
+    pub(super) fn announce(&mut self, edits: &mut [Edit], payload: &Payload<'_>, desk: &mut Desk<'_>) {
+        self.announced = self.call.is_whole();
+        if self.announced
+            && let Some(rest) = self.call.leave_if_complete(desk.ledger)
+            && let Some(edit) = edits.last_mut()
+        {
+            edit.append(&rest, payload);
+            self.call.keep_event(&[], desk.ledger);
+        }
+    }
+
     /// Takes the arguments as a whole, if none came in pieces.
     pub(super) fn take_whole(&mut self, item: &Item<'_>, payload: &Payload<'_>, desk: &mut Desk<'_>) {
-        if !matches!(self.stop, Stop::Open) || self.call.begun() {
+        if !matches!(self.stop, Stop::Open) {
+            return;
+        }
+        if self.announced && item.arguments.is_some() {
+            self.in_pieces &= !self.call.start_over();
+        }
+        if self.call.begun() {
             return;
         }
         if self.call.tool.is_empty()

@@ -1,0 +1,75 @@
+//! Which call of a Chat Completions stream a piece belongs to.
+
+use super::chat_call::Entry;
+use super::chat_event::Delta;
+use super::chat_past::Pasts;
+
+pub(super) enum Found {
+    Same(usize),
+    /// This one, if it is not complete.
+    Drifts(usize),
+    /// One of several calls, and nothing says which.
+    Unclear,
+    /// A call that was not there yet; it takes the place of that one, which is complete.
+    New(Option<usize>),
+}
+
+/// The call that a delta belongs to. The last one of an `index` counts; without one, that of the id; and what
+/// names nothing goes on with the call that came last.
+pub(super) fn find(calls: &[Entry], pasts: &Pasts, delta: &Delta<'_>) -> Found {
+    let position = |wanted: &dyn Fn(&Entry) -> bool| {
+        let own = |entry: &Entry| entry.choice == delta.choice && entry.legacy == delta.legacy;
+        calls.iter().rposition(|entry| own(entry) && wanted(entry))
+    };
+    if delta.legacy {
+        return position(&|_| true).map_or(Found::New(None), Found::Same); // a choice has one
+    }
+    let by_id = || {
+        let id = delta.id.as_deref()?;
+        let same = |entry: &Entry| entry.call.id.as_deref() == Some(id);
+        let anew = |entry: &Entry| entry.is_of_another_tool(delta) || entry.is_behind_the_whole(delta);
+        position(&same).filter(|at| !calls.get(*at).is_some_and(anew))
+    };
+    if let Some(index) = delta.index
+        && let Some(at) = position(&|entry| entry.index.as_deref() == Some(index))
+    {
+        return match calls.get(at) {
+            Some(entry) if entry.is_replaced_by(delta) => by_id()
+                .filter(|_| entry.call.id.as_deref() != delta.id.as_deref())
+                .map_or(Found::New(Some(at)), Found::Same),
+            _ => Found::Same(at),
+        };
+    }
+    let known_index = delta.index.is_some_and(|index| pasts.knows(delta.choice, index));
+    if let Some(at) = by_id() {
+        let drifts = delta.index.is_some() && calls.get(at).is_some_and(|entry| entry.index.is_some());
+        return match (drifts, &delta.name) {
+            (false, _) => Found::Same(at),
+            (true, None) if !known_index => Found::Drifts(at),
+            (true, _) => Found::New(None),
+        };
+    }
+    let last = position(&|_| true).and_then(|at| Some((at, calls.get(at)?)));
+    if let Some((at, entry)) = last {
+        let nameless = delta.index.is_none() && delta.id.is_none();
+        let same = if nameless {
+            delta.name.is_none() || !entry.call.begun()
+        } else {
+            // Another index or id, or both: they drift, if there is no other call that could be meant.
+            let only = position(&|other| other.call.serial != entry.call.serial).is_none();
+            only && delta.name.is_none() && delta.has_text() && !known_index
+        };
+        let later = position(&|other| other.call.serial > entry.call.serial).is_some();
+        if same && later {
+            return Found::Unclear; // clients would take the call that began last, or the one that came last
+        } else if same && nameless {
+            return Found::Same(at);
+        } else if same {
+            return Found::Drifts(at);
+        }
+    }
+    // A call that names nothing cannot be gone on with behind another.
+    Found::New(position(&|entry| {
+        entry.index.is_none() && entry.call.id.is_none()
+    }))
+}
