@@ -17,7 +17,8 @@
 //!   them, half a surrogate pair for instance.
 //! * **Nothing is guessed.** A text is followed token by token as JSON and Python define them, in any mixture. Where
 //!   neither has a continuation, a few slips are mended that can be read in one way only. Everything else comes back
-//!   as it was, with the [`Reason`].
+//!   as it was, with the [`Reason`]. So does a text that only seems to be escaped: where one backslash or one line break
+//!   of a string is not, or an escape is one that programs do not write, the others may be backslashes, too.
 //! * **Text stays text.** Numbers of JSON keep their digits; Python's (`0x1F`, `5.`) become what JSON writes. Objects
 //!   keep their order, and the keys that they have twice.
 //! * **What was cut off is never completed.** Half a call must not be executed.
