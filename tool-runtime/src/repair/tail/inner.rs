@@ -145,12 +145,10 @@ impl Doubtful<'_> {
         {
             return Ok(true);
         }
-        let ends = behind().count() == text.chars().count();
-        if ends
-            && SHORTENED_BEHIND
-                .iter()
-                .any(|word| word.chars().zip(behind()).all(|(one, other)| one == other))
-        {
+        let more = SHORTENED_BEHIND
+            .iter()
+            .any(|word| word.chars().zip(behind()).all(|(one, other)| one == other));
+        if more && text.chars().all(is_letter) {
             return Err(Undecided::Ends);
         }
         Ok(SHORTENED_BEHIND.iter().any(|word| behind().eq(word.chars())))
@@ -269,8 +267,12 @@ const MARKS: &str = ",:[{(\u{ff0c}\u{3001}\u{ff1b}\u{ff1a}\u{ff3b}\u{ff5b}\u{ff0
 /// The letters that a text begins with, as small ones. Scripts that put no spaces between words have none: every quote
 /// would be an apostrophe there.
 fn letters(text: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
-    let letters = text.take_while(|next| *next < '\u{250}' && next.is_alphabetic());
-    letters.flat_map(char::to_lowercase)
+    text.take_while(|next| is_letter(*next))
+        .flat_map(char::to_lowercase)
+}
+
+fn is_letter(character: char) -> bool {
+    character < '\u{250}' && character.is_alphabetic()
 }
 
 /// The ends of shortened words: `it's`, `don't`, `we're`. Behind any other letters a quote may have been the end of a
