@@ -132,26 +132,19 @@ impl Doubtful<'_> {
     /// Whether the quote at `at` stands between two letters and shortens a word, as in `it's`.
     fn is_apostrophe(&self, at: usize) -> Result<bool, Undecided> {
         let text = self.text.get(at + 1..).unwrap_or_default();
-        let behind = || letters(text.chars());
-        let before = || letters(self.backwards(at));
-        if before().next().is_none() || behind().next().is_none() || self.behind_escape(at) {
+        let behind = letters(text.chars());
+        let before: String = letters(self.backwards(at)).chars().rev().collect();
+        if before.is_empty() || behind.is_empty() || self.behind_escape(at) {
             return Ok(false);
         }
-        let que = before().take(2).eq(['u', 'q']);
-        if que
-            || SHORTENED_BEFORE
-                .iter()
-                .any(|word| before().eq(word.chars().rev()))
-        {
+        if before.ends_with("qu") || SHORTENED_BEFORE.contains(&&*before) {
             return Ok(true);
         }
-        let more = SHORTENED_BEHIND
-            .iter()
-            .any(|word| word.chars().zip(behind()).all(|(one, other)| one == other));
+        let more = SHORTENED_BEHIND.iter().any(|word| word.starts_with(&behind));
         if more && text.chars().all(is_letter) {
             return Err(Undecided::Ends);
         }
-        Ok(SHORTENED_BEHIND.iter().any(|word| behind().eq(word.chars())))
+        Ok(SHORTENED_BEHIND.contains(&&*behind))
     }
 
     /// Whether the outer quotes may serve two values, `\"苹果\"和\"香蕉\"` without the escapes: two quotes, and nothing
@@ -264,11 +257,11 @@ impl Doubtful<'_> {
 /// some write them in the place of JSON's, `["…"，"…"]`.
 const MARKS: &str = ",:[{(\u{ff0c}\u{3001}\u{ff1b}\u{ff1a}\u{ff3b}\u{ff5b}\u{ff08}\u{3010}";
 
-/// The letters that a text begins with, as small ones. Scripts that put no spaces between words have none: every quote
-/// would be an apostrophe there.
-fn letters(text: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
-    text.take_while(|next| is_letter(*next))
-        .flat_map(char::to_lowercase)
+/// The letters that a text begins with, as small ones, and no more than tell a short word from a longer one. Scripts
+/// that put no spaces between words have none: every quote would be an apostrophe there.
+fn letters(text: impl Iterator<Item = char>) -> String {
+    let letters = text.take_while(|next| is_letter(*next)).take(8);
+    letters.flat_map(char::to_lowercase).collect()
 }
 
 fn is_letter(character: char) -> bool {
