@@ -8,7 +8,7 @@ pub(super) fn fence_holds_text(prose: &str) -> bool {
         let mut lines = behind.lines();
         let language = lines.next().unwrap_or_default().trim();
         let is_tag = |line: &str| line.starts_with('<') && line.ends_with('>');
-        !language.chars().all(char::is_alphanumeric)
+        !language.chars().all(|next| next.is_alphanumeric() || next == '_')
             || lines.map(str::trim).any(|line| !line.is_empty() && !is_tag(line))
     })
 }

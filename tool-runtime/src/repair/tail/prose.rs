@@ -249,6 +249,7 @@ mod tests {
             "<TOOL_CALL>\n",
             "<tool-call><tool_input>",
             "```xml\n<tool_call>\n",
+            "```tool_call\n",
             "Running with -v:\n```json\n",
             "assistant\n\n",
             "OK\n",
