@@ -20,6 +20,7 @@ pub(super) struct Evidence {
     slipped: Option<usize>,
     needs_json: Option<Objection>,
     unknown_escape: Option<usize>,
+    drive: bool,
     joined: Option<usize>,
 }
 
@@ -42,6 +43,11 @@ impl Evidence {
     /// A backslash was read as one although it was not escaped.
     pub(super) fn unknown_escape(&mut self, at: usize) {
         self.unknown_escape.get_or_insert(at);
+    }
+
+    /// A string begins with a drive and an escape, `'C:\temp'`; or with a question, `'Q:\nWhat?'`.
+    pub(super) fn drive(&mut self) {
+        self.drive = true;
     }
 
     /// A quote was taken as text although it was not escaped.
@@ -102,7 +108,7 @@ impl Evidence {
             return self.needs_json;
         }
         if let Some(at) = self.unknown_escape
-            && sent.is_some_and(has_path)
+            && (self.drive || sent.is_some_and(has_path))
         {
             let message =
                 "a backslash that was not escaped, in a text with a path whose backslash is an escape";

@@ -160,8 +160,7 @@ fn short(draft: &mut Draft<'_>) -> Result<(), Unmended> {
         .checked_sub(draft.base)
         .and_then(|from| draft.text.get(from..draft.at));
     if drive.is_some_and(|text| matches!(text.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic())) {
-        let message = "a path whose backslash is an escape unless it was not escaped";
-        return Err(draft.refuse(draft.at, message));
+        draft.evidence.drive();
     }
     draft.copy(2);
     Ok(())
