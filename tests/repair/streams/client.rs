@@ -90,7 +90,8 @@ fn chat_delta(calls: &mut Vec<Call>, choice: u64, delta: &Value) {
             .as_ref()
             .is_some_and(|name| !call.tool.is_empty() && *name != call.tool);
         let again = name.is_some()
-            && id == call.id
+            && id.is_none()
+            && call.id.is_none()
             && written(arguments).trim_start().starts_with(['{', '['])
             && serde_json::from_str::<Value>(&call.arguments)
                 .is_ok_and(|whole| whole.is_object() || whole.is_array());

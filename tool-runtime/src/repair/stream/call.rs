@@ -241,7 +241,8 @@ impl Call {
             return String::new();
         };
         let reason = Reason::new(repairing.came, reason);
-        let not_json = repairing.repairer.deviated();
+        // Of which call such a piece is, nobody can tell: that is no fault of the call.
+        let not_json = repairing.repairer.deviated() && reason.message != MORE_OF_ANOTHER;
         ledger.held -= repairing.held;
         let rest = repairing.as_it_was();
         self.flow = Flow::GivenUp { reason, not_json };

@@ -144,8 +144,10 @@ impl Chat {
                 span: span.clone(),
                 contents,
             });
+            // More may follow what is not JSON; a rest that nothing names is better than half of it repaired.
             if first
                 && entry.named_by == NamedBy::Nothing
+                && !entry.call.deviated()
                 && let Some(rest) = entry.call.leave_if_complete(desk.ledger)
             {
                 entry.release(&rest, Some((edits, payload)), desk);
@@ -252,7 +254,10 @@ impl Chat {
     fn named_by(&self, delta: &Delta<'_>, replaces: bool) -> NamedBy {
         let alike = |entry: &Entry| {
             let own = entry.choice == delta.choice && entry.index.as_deref() == delta.index;
-            own && !entry.legacy && entry.is_behind_the_whole(delta)
+            let same_id = delta.index.is_none()
+                && delta.id.is_some()
+                && entry.call.id.as_deref() == delta.id.as_deref();
+            own && !entry.legacy && (same_id || entry.is_behind_the_whole(delta))
         };
         let nameless = delta.index.is_none() && delta.id.is_none();
         let reused = |index| self.pasts.knows(delta.choice, index);

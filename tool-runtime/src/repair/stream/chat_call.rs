@@ -68,12 +68,15 @@ impl Entry {
     }
 
     /// Whether a delta begins another call behind this one, which is whole: it says the name again, and begins like
-    /// arguments. There are streams of whole calls that have the same `index`, and the same id or none.
+    /// arguments. There are streams of whole calls that have the same `index`, and no ids. With the same id it is the
+    /// same call, which some say twice; an empty object is held, since it may stand before the real one.
     pub(super) fn is_behind_the_whole(&self, delta: &Delta<'_>) -> bool {
         delta.name.as_deref() == Some(&self.call.tool)
-            && delta.id.as_deref() == self.call.id.as_deref()
+            && delta.id.is_none()
+            && self.call.id.is_none()
             && delta.piece.is_some_and(Piece::begins_arguments)
             && self.call.is_whole()
+            && !self.call.holds()
     }
 
     /// Notes what a delta says of the call itself.

@@ -17,19 +17,17 @@ pub(super) enum Found {
 /// The call that a delta belongs to. The last one of an `index` counts; without one, that of the id; and what
 /// names nothing goes on with the call that came last.
 pub(super) fn find(calls: &[Entry], pasts: &Pasts, delta: &Delta<'_>) -> Found {
-    let position = |wanted: &dyn Fn(&Entry) -> bool| {
-        let own = |entry: &Entry| entry.choice == delta.choice && entry.legacy == delta.legacy;
-        calls.iter().rposition(|entry| own(entry) && wanted(entry))
-    };
+    let position = |wanted: &dyn Fn(&Entry) -> bool| position(calls, delta, wanted);
     if delta.legacy {
         return position(&|_| true).map_or(Found::New(None), Found::Same); // a choice has one
     }
-    let by_id = || {
-        let id = delta.id.as_deref()?;
-        let same = |entry: &Entry| entry.call.id.as_deref() == Some(id);
-        let anew = |entry: &Entry| entry.is_of_another_tool(delta) || entry.is_behind_the_whole(delta);
-        position(&same).filter(|at| !calls.get(*at).is_some_and(anew))
+    let same_id = |entry: &Entry| delta.id.is_some() && entry.call.id.as_deref() == delta.id.as_deref();
+    let anew = |at: &usize| {
+        calls
+            .get(*at)
+            .is_some_and(|entry| entry.is_of_another_tool(delta))
     };
+    let by_id = || position(&same_id).filter(|at| !anew(at));
     if let Some(index) = delta.index
         && let Some(at) = position(&|entry| entry.index.as_deref() == Some(index))
     {
@@ -49,27 +47,50 @@ pub(super) fn find(calls: &[Entry], pasts: &Pasts, delta: &Delta<'_>) -> Found {
             (true, _) => Found::New(None),
         };
     }
-    let last = position(&|_| true).and_then(|at| Some((at, calls.get(at)?)));
-    if let Some((at, entry)) = last {
-        let nameless = delta.index.is_none() && delta.id.is_none();
-        let same = if nameless {
-            delta.name.is_none() || !entry.call.begun()
-        } else {
-            // Another index or id, or both: they drift, if there is no other call that could be meant.
-            let only = position(&|other| other.call.serial != entry.call.serial).is_none();
-            only && delta.name.is_none() && delta.has_text() && !known_index
-        };
-        let later = position(&|other| other.call.serial > entry.call.serial).is_some();
-        if same && later {
-            return Found::Unclear; // clients would take the call that began last, or the one that came last
-        } else if same && nameless {
-            return Found::Same(at);
-        } else if same {
-            return Found::Drifts(at);
-        }
+    // Nothing names that one any more: it ends in front of the one that has its id.
+    if delta.index.is_none()
+        && let Some(at) = position(&same_id)
+        && calls.get(at).is_some_and(|entry| entry.index.is_none())
+    {
+        return Found::New(Some(at));
+    }
+    if let Some(found) = gone_on_with(calls, delta, known_index) {
+        return found;
     }
     // A call that names nothing cannot be gone on with behind another.
     Found::New(position(&|entry| {
         entry.index.is_none() && entry.call.id.is_none()
     }))
+}
+
+/// The call that came last, if a delta that has no name of it seems to go on with it.
+fn gone_on_with(calls: &[Entry], delta: &Delta<'_>, known_index: bool) -> Option<Found> {
+    let position = |wanted: &dyn Fn(&Entry) -> bool| position(calls, delta, wanted);
+    let at = position(&|_| true)?;
+    let entry = calls.get(at)?;
+    let nameless = delta.index.is_none() && delta.id.is_none();
+    let same = if nameless {
+        delta.name.is_none() || !entry.call.begun()
+    } else {
+        // Another index or id, or both: they drift, if there is no other call that could be meant.
+        let only = position(&|other| other.call.serial != entry.call.serial).is_none();
+        only && delta.name.is_none() && delta.has_text() && !known_index
+    };
+    let later = position(&|other| other.call.serial > entry.call.serial).is_some();
+    if !same {
+        return None;
+    }
+    Some(if later {
+        Found::Unclear // clients would take the call that began last, or the one that came last
+    } else if nameless {
+        Found::Same(at)
+    } else {
+        Found::Drifts(at)
+    })
+}
+
+/// The last call of a delta's choice, and of its kind, that is `wanted`.
+fn position(calls: &[Entry], delta: &Delta<'_>, wanted: &dyn Fn(&Entry) -> bool) -> Option<usize> {
+    let own = |entry: &Entry| entry.choice == delta.choice && entry.legacy == delta.legacy;
+    calls.iter().rposition(|entry| own(entry) && wanted(entry))
 }

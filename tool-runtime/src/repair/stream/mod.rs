@@ -45,7 +45,7 @@
 //!
 //! | stream | complete | cut off (or the stream breaks off), so that the arguments leave as they came |
 //! |---|---|---|
-//! | Chat Completions | `finish_reason` of its choice; another id or name on its `index`, or its own again when it is JSON and whole; `[DONE]` or the end of the stream | `finish_reason` is `length`, `content_filter` or the like; an error |
+//! | Chat Completions | `finish_reason` of its choice; another id or name on its `index`, or its own name again behind what is JSON and whole, without ids; `[DONE]` or the end of the stream | `finish_reason` is `length`, `content_filter` or the like; an error |
 //! | Anthropic | the next `content_block_start`; `message_delta` with a `stop_reason`; `message_stop`, the end | `stop_reason` is `max_tokens`, `model_context_window_exceeded` or `refusal`; an error |
 //! | Responses | its item is done with `"status": "completed"`; the next item; `response.completed`, the end | its item is `incomplete`; `response.incomplete`, `response.failed`, `response.cancelled`; an error |
 //!
@@ -64,9 +64,9 @@
 //! - A piece without `index` belongs to the call of its id; without either, to the call that began last, if
 //!   that came last, too (else it passes, and what is held of the calls in front of it). A piece of an
 //!   unknown `index` without id and name goes on with the only call that is under way; with several, it passes.
-//! - Behind a call that is JSON and whole, its name again, its id (or none again) and what begins like arguments are another
-//!   call. Nothing could name that later, nor a call with neither `index` nor id. So if all of it stands in one piece, it
-//!   leaves with that, repaired or not; what comes for it behind that passes.
+//! - Behind a call without an id that is JSON and whole, its name again without one, and what begins like arguments, are
+//!   another call (behind `{}`, they may be the same). Nothing could name it later, nor a call with neither `index` nor id;
+//!   so if it is JSON and whole in its first piece, all of it leaves with that.
 //! - A call that has no `index` of its own (none, or one that a call had before), or that begins when others of its choice
 //!   ended, is repaired only if those before it were complete; otherwise it passes, and so does what comes for them: there
 //!   are streams that say another id, or an end, with every piece. Arguments that are JSON put together are never changed.

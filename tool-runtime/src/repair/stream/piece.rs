@@ -25,20 +25,14 @@ impl<'a> Piece<'a> {
 
     /// Whether it is white space alone.
     pub(super) fn is_blank(self) -> bool {
-        let Self::Text(mut text) = self else { return false };
-        while let Some(rest) = [" ", "\\n", "\\r", "\\t"]
-            .iter()
-            .find_map(|space| text.strip_prefix(space))
-        {
-            text = rest;
-        }
-        text.is_empty()
+        let Self::Text(text) = self else { return false };
+        behind_space(text).is_empty()
     }
 
     /// Whether it begins like an object or a list.
     pub(super) fn begins_arguments(self) -> bool {
         let (Self::Text(text) | Self::Object(text)) = self;
-        text.trim_ascii_start().starts_with(['{', '['])
+        behind_space(text).starts_with(['{', '['])
     }
 
     /// As it stands between the quotes of a string.
@@ -48,6 +42,17 @@ impl<'a> Piece<'a> {
             Self::Object(raw) => encoded(raw),
         }
     }
+}
+
+/// What stands in a string of JSON behind white space.
+fn behind_space(mut contents: &str) -> &str {
+    while let Some(rest) = [" ", "\\n", "\\r", "\\t"]
+        .iter()
+        .find_map(|space| contents.strip_prefix(space))
+    {
+        contents = rest;
+    }
+    contents
 }
 
 /// What takes the place of a copy of arguments that were repaired; `None` when it may stay as it is.

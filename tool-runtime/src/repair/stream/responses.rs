@@ -223,25 +223,34 @@ impl Responses {
     }
 
     fn find_or_begin(&mut self, item: &Item<'_>, desk: &mut Desk<'_>) -> usize {
+        let nameless = item.id.is_none() && item.output_index.is_none() && item.call_id.is_none();
+        let found = self.find(item);
+        if let Some(entry) = found.and_then(|at| self.entries.get_mut(at)) {
+            entry.named |= item.delta.is_some();
+        }
         let last = || {
             self.entries
                 .iter()
                 .rposition(|entry| matches!(entry.stop, Stop::Open))
         };
-        let nameless = item.id.is_none() && item.output_index.is_none() && item.call_id.is_none();
-        let found = self.find(item).or_else(|| last().filter(|_| nameless));
+        let found = found.or_else(|| last().filter(|_| nameless));
         let found = found.or_else(|| self.only_open(item, desk));
         found.unwrap_or_else(|| self.begin(item, desk))
     }
 
     /// What names an item that nothing is known of, and no place, is meant for the only call that is under way, if that
-    /// was announced and is not complete.
+    /// was announced, is not complete, and no piece named it itself.
     fn only_open(&mut self, item: &Item<'_>, desk: &mut Desk<'_>) -> Option<usize> {
         let open = |entry: &Entry| matches!(entry.stop, Stop::Open);
         let at = self.entries.iter().position(open)?;
         let only = self.entries.iter().rposition(open) == Some(at);
         let entry = self.entries.get_mut(at)?;
-        if item.kind.is_some() || item.output_index.is_some() || !only || entry.call.tool.is_empty() {
+        if item.kind.is_some()
+            || item.output_index.is_some()
+            || !only
+            || entry.named
+            || entry.call.tool.is_empty()
+        {
             return None;
         }
         if item.delta.is_some()
@@ -258,11 +267,23 @@ impl Responses {
     fn find(&self, item: &Item<'_>) -> Option<usize> {
         let position = |wanted: &dyn Fn(&Entry) -> bool| self.entries.iter().rposition(wanted);
         let same = |own: Option<&str>, said: Option<&str>| own.is_some() && own == said;
+        let other =
+            |own: Option<&str>, said: Option<&str>| own.zip(said).is_some_and(|(own, said)| own != said);
+        let is_another = |entry: &Entry| {
+            let ids = other(entry.call.id.as_deref(), item.call_id.as_deref())
+                && other(entry.id.as_deref(), item.id.as_deref());
+            ids || other(entry.output_index.as_deref(), item.output_index)
+        };
         position(&|entry| same(entry.id.as_deref(), item.id.as_deref()))
             .or_else(|| position(&|entry| same(entry.call.id.as_deref(), item.call_id.as_deref())))
             .or_else(|| position(&|entry| same(entry.output_index.as_deref(), item.output_index)))
-            .or_else(|| position(&|entry| same(entry.call.id.as_deref(), item.id.as_deref())))
-            .or_else(|| position(&|entry| same(entry.id.as_deref(), item.call_id.as_deref())))
+            .or_else(|| {
+                let crosswise = |entry: &Entry| {
+                    same(entry.call.id.as_deref(), item.id.as_deref())
+                        || same(entry.id.as_deref(), item.call_id.as_deref())
+                };
+                position(&|entry| crosswise(entry) && !is_another(entry))
+            })
     }
 
     fn begin(&mut self, item: &Item<'_>, desk: &mut Desk<'_>) -> usize {

@@ -19,6 +19,8 @@ pub(super) struct Entry {
     pub(super) call: Call,
     /// Pieces of the arguments came, so that clients put them together.
     in_pieces: bool,
+    /// One of the pieces had its own id or place.
+    pub(super) named: bool,
     /// All that came of them is what its item was announced with, whole and JSON.
     announced: bool,
     pub(super) stop: Stop,
@@ -47,6 +49,7 @@ impl Entry {
             output_index: owned(item.output_index),
             call: Call::new(desk.ledger, owned(item.call_id.as_deref()), tool),
             in_pieces: false,
+            named: false,
             announced: false,
             stop: Stop::Open,
         }
@@ -76,7 +79,7 @@ impl Entry {
         if let Some(span) = value
             && let Some(piece) = Piece::of(payload.slice(span))
         {
-            if self.announced && piece != Piece::Text("") {
+            if self.announced && !piece.is_blank() {
                 self.announced = false;
                 let _ = piece.begins_arguments() && self.call.start_over();
             }
