@@ -260,12 +260,21 @@ fn meet<'a>(calls: &'a mut Vec<Call>, item: &Value, index: Option<u64>) -> &'a m
         (id.is_some() && call.item == id)
             || (call_id.is_some() && call.id == call_id)
             || (index.is_some() && call.index == index)
-            || (id.is_some() && call.id == id)
-            || (call_id.is_some() && call.item == call_id)
+    };
+    // Some say the one id where the other belongs.
+    let crosswise = |call: &Call| {
+        let other_place = index.is_some() && call.index.is_some() && call.index != index;
+        let other_ids = call_id.is_some() && call.id.is_some() && id.is_some() && call.item.is_some();
+        let ids = (id.is_some() && call.id == id) || (call_id.is_some() && call.item == call_id);
+        ids && !other_place && !other_ids
     };
     let unknown = index.is_none() && !item["item_id"].is_null();
     let open = || calls.iter().position(|call| unknown && call.copies.is_empty());
-    let at = calls.iter().position(same).or_else(open).unwrap_or_else(|| {
+    let known = calls
+        .iter()
+        .position(same)
+        .or_else(|| calls.iter().position(crosswise));
+    let at = known.or_else(open).unwrap_or_else(|| {
         calls.push(Call {
             item: id.clone(),
             index,
