@@ -14,6 +14,10 @@ pub struct Call {
     pub id: Option<String>,
     pub tool: String,
     pub arguments: String,
+    /// A piece of a Responses stream had its own id or place.
+    named: bool,
+    /// It is named like the call before it, which was whole.
+    again: bool,
     /// The arguments, where they were said again as a whole.
     pub copies: Vec<String>,
     pub in_pieces: bool,
@@ -85,21 +89,27 @@ fn chat_delta(calls: &mut Vec<Call>, choice: u64, delta: &Value) {
         .filter(|call| call.choice == choice && !call.stopped && !call.legacy)
         .collect();
     let by_id = |call: &Call| id.is_some() && call.id == id;
+    // Behind an empty object that is the first, the real one may follow.
+    let again = |call: &Call| {
+        let whole = serde_json::from_str::<Value>(&call.arguments).ok();
+        name.is_some()
+            && id.is_none()
+            && call.id.is_none()
+            && written(arguments).trim_start().starts_with(['{', '['])
+            && whole.is_some_and(|whole| match whole {
+                Value::Object(members) => call.again || !members.is_empty(),
+                other => other.is_array(),
+            })
+    };
     let begins = |call: &Call| {
         let another_name = name
             .as_ref()
             .is_some_and(|name| !call.tool.is_empty() && *name != call.tool);
-        let again = name.is_some()
-            && id.is_none()
-            && call.id.is_none()
-            && written(arguments).trim_start().starts_with(['{', '['])
-            && serde_json::from_str::<Value>(&call.arguments)
-                .is_ok_and(|whole| whole.is_object() || whole.is_array());
         let unnamed = id.is_none() && index.is_none();
         let another_index = index.is_some() && call.index.is_some() && call.index != index;
         (name.is_some() && another_index)
             || (name.is_some() && id.is_some() && call.id.is_some() && call.id != id)
-            || again
+            || again(call)
             || (call.in_pieces && (another_name || (unnamed && name.is_some())))
     };
     let by_index = own
@@ -123,6 +133,7 @@ fn chat_delta(calls: &mut Vec<Call>, choice: u64, delta: &Value) {
     } else {
         let mut call = Call {
             choice,
+            again: at.is_some_and(|at| again(own[at])),
             ..Call::default()
         };
         call.add_chat(id, name, index, arguments);
@@ -269,11 +280,18 @@ fn meet<'a>(calls: &'a mut Vec<Call>, item: &Value, index: Option<u64>) -> &'a m
         ids && !other_place && !other_ids
     };
     let unknown = index.is_none() && !item["item_id"].is_null();
-    let open = || calls.iter().position(|call| unknown && call.copies.is_empty());
     let known = calls
         .iter()
         .position(same)
         .or_else(|| calls.iter().position(crosswise));
+    if let Some(at) = known {
+        calls[at].named |= item["delta"].is_string();
+    }
+    let open = || {
+        calls
+            .iter()
+            .position(|call| unknown && !call.named && call.copies.is_empty())
+    };
     let at = known.or_else(open).unwrap_or_else(|| {
         calls.push(Call {
             item: id.clone(),
