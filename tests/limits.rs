@@ -25,6 +25,13 @@ fn recurring() -> Value {
             "union": { "$ref": "#/$defs/Union" },
             "parts": { "$ref": "#/$defs/Parts" },
             "lists": { "$ref": "#/$defs/Lists" },
+            "wrapped": { "$ref": "#/$defs/Wrapped" },
+            "number_or_list": { "$ref": "#/$defs/NumberOrList" },
+            "exclusive": { "$ref": "#/$defs/Exclusive" },
+            "wrapped_union": { "$ref": "#/$defs/WrappedUnion" },
+            "tagged": { "$ref": "#/$defs/Tagged" },
+            "map": { "$ref": "#/$defs/Map" },
+            "map_union": { "$ref": "#/$defs/MapUnion" },
             "any": {},
         },
         "$defs": {
@@ -39,6 +46,30 @@ fn recurring() -> Value {
                 { "type": "object", "patternProperties": { "^b": { "type": "integer" } } },
             ] },
             "Lists": { "type": "array", "items": { "$ref": "#/$defs/Lists" } },
+            "Wrapped": { "properties": { "a": { "type": "array", "items": { "$ref": "#/$defs/Wrapped" } } } },
+            "NumberOrList": { "anyOf": [{ "type": "integer" }, { "type": "array", "items": { "$ref": "#/$defs/NumberOrList" } }] },
+            "Exclusive": { "oneOf": [
+                { "type": "integer" },
+                { "type": "array", "items": { "$ref": "#/$defs/Exclusive" } },
+                { "type": "object", "additionalProperties": { "$ref": "#/$defs/Exclusive" } },
+            ] },
+            "WrappedUnion": { "anyOf": [
+                { "type": "integer" },
+                { "type": "object", "properties": { "a": { "type": "array", "items": { "$ref": "#/$defs/WrappedUnion" } } } },
+            ] },
+            "Tagged": { "oneOf": [
+                { "type": "object", "properties": { "a": { "$ref": "#/$defs/Tagged" } }, "required": ["a"] },
+                { "type": "object", "properties": { "b": { "$ref": "#/$defs/Tagged" } }, "required": ["b"] },
+                { "type": "integer" },
+            ] },
+            "Map": { "type": "object", "additionalProperties": { "$ref": "#/$defs/Map" } },
+            "MapUnion": { "anyOf": [
+                { "type": "integer" },
+                { "allOf": [
+                    { "type": "object", "additionalProperties": { "$ref": "#/$defs/MapUnion" } },
+                    { "type": "object", "minProperties": 1 },
+                ] },
+            ] },
         },
     })
 }
@@ -108,35 +139,127 @@ fn garbled(random: &mut Random, text: &str) -> Vec<u8> {
     bytes
 }
 
-/// What is as deep as is allowed, and deeper, in every way of recurring: the stack of a thread as it usually is, and
-/// where nothing is tried in several ways, a quarter of it.
+/// The stack that arguments need at most, in KiB, whatever they are: as SECURITY.md has it.
+const STACK: usize = if cfg!(debug_assertions) { 1024 } else { 512 };
+
+/// What is as deep as is allowed, and deeper, in every way of recurring.
 #[test]
 fn what_recurs_does_not_overflow_the_stack() {
-    for (kilobytes, keys) in [(512, &["plain", "lists", "any"][..]), (2048, &["union", "parts"])] {
-        on_a_stack_of(kilobytes, move || {
-            let registry = tool(&recurring());
-            for key in keys {
-                for levels in [100, 126, 127, 128, 129, 1_000] {
-                    let (open, close) = if *key == "lists" {
-                        ("[", "]")
-                    } else {
-                        ("{\"a\":", "}")
-                    };
-                    for leaf in ["{}", "[]", "\"1\"", "7", "\"{}\"", "null"] {
-                        let text = format!(
-                            "{{\"{key}\":{}{leaf}{}}}",
-                            open.repeat(levels),
-                            close.repeat(levels)
-                        );
-                        for policy in POLICIES {
-                            let request = read(&registry, text.clone(), policy);
-                            assert!(levels < 129 || !request.errors.is_empty(), "{key}: {levels}");
-                        }
+    on_a_stack_of(STACK, || {
+        let registry = tool(&recurring());
+        for key in recurring()["properties"].as_object().unwrap().keys() {
+            let is_list = ["lists", "number_or_list"].contains(&key.as_str());
+            let (open, close) = if is_list {
+                ("[", "]")
+            } else {
+                ("{\"A\":\"1\",\"a\":", "}")
+            };
+            for levels in [62, 127, 129, 1_000] {
+                for leaf in ["{}", "\"1\"", "7"] {
+                    let (open, close) = (open.repeat(levels), close.repeat(levels));
+                    let text = format!("{{\"{key}\":{open}{leaf}{close}}}");
+                    for policy in POLICIES {
+                        let request = read(&registry, text.clone(), policy);
+                        assert!(levels < 129 || !request.errors.is_empty(), "{key}: {levels}");
+                    }
+                    if let Ok(value) = text.parse::<Value>() {
+                        read(&registry, value, Policy::Lenient);
                     }
                 }
             }
-        });
+        }
+    });
+}
+
+/// A value of any kind, which the function gets as it is, and a tool whose types are its own.
+#[test]
+fn calls_of_functions_do_not_overflow_the_stack() {
+    /// Counts levels.
+    #[tool_runtime::tool]
+    async fn count(
+        /// Anything.
+        any: Value,
+        /// Not needed.
+        count: Option<u32>,
+    ) -> usize {
+        let mut levels = 0;
+        let mut inner = &any;
+        while let Some(item) = inner.get(0) {
+            (inner, levels) = (item, levels + 1);
+        }
+        levels + count.unwrap_or_default() as usize
     }
+
+    on_a_stack_of(STACK, || {
+        let mut registry = ToolRegistry::new();
+        registry.register::<count>().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for levels in [100, 127, 128, 1_000] {
+            for more in ["", ",\"count\":\"0\""] {
+                let text = format!("{{\"any\":{}{}{more}}}", "[".repeat(levels), "]".repeat(levels));
+                let result = runtime.block_on(registry.execute_tool("id", "count", text));
+                let expected = (levels - 1).to_string();
+                assert_eq!(
+                    result.text() == Some(&expected),
+                    levels < 128,
+                    "{levels}: {:?}",
+                    result.text()
+                );
+            }
+        }
+    });
+}
+
+/// Depth is that of the result: a value that is wrapped into a list on every level is twice as deep.
+#[test]
+fn what_is_wrapped_counts_as_depth() {
+    let registry = tool(&recurring());
+    for sent in [10, 62, 63, 64, 70, 100, 126] {
+        let nested = (0..sent).fold("{}".to_owned(), |inner, _| format!("{{\"a\":{inner}}}"));
+        let request = read(&registry, format!("{{\"wrapped\":{nested}}}"), Policy::Lenient);
+        let codes: Vec<_> = request.errors.iter().map(|error| error.code.as_str()).collect();
+        if sent < 64 {
+            assert_eq!(codes, [] as [&str; 0], "{sent}");
+            let again = read(
+                &registry,
+                Value::Object(request.arguments.clone()),
+                Policy::Lenient,
+            );
+            assert_eq!(again.arguments, request.arguments);
+            assert!(again.errors.is_empty() && again.warnings.is_empty(), "{sent}");
+        } else {
+            assert_eq!(codes, ["too_deep"], "{sent}");
+        }
+    }
+}
+
+/// Each time a value is encoded as JSON again, it doubles in length: its reading does no more.
+#[test]
+fn values_encoded_many_times_take_linear_time() {
+    let registry = tool(&recurring());
+    let encoded = |times: usize| {
+        let value = (0..times).fold(json!(1), |inner, _| json!([inner.to_string()]));
+        json!({ "number_or_list": value }).to_string()
+    };
+    let work = |text: &str| {
+        let clock = Clock::start();
+        for _ in 0..5 {
+            let request = read(&registry, text, Policy::Lenient);
+            assert!(request.errors.is_empty(), "{:?}", request.errors.first());
+        }
+        clock.worked() / 5
+    };
+    let (half, whole) = (encoded(14), encoded(15));
+    assert!(half.len() > 32_000 && whole.len() > 64_000);
+    work(&half);
+    let (small, large) = (work(&half), work(&whole));
+    let a_millisecond_per_kilobyte = Duration::from_millis(if cfg!(debug_assertions) { 640 } else { 64 });
+    assert!(large < a_millisecond_per_kilobyte, "{large:?}");
+    // What cannot be measured is no more than this.
+    assert!(
+        large < small.max(Duration::from_millis(2)) * 5 / 2,
+        "{small:?}, twice as much {large:?}"
+    );
 }
 
 /// Twice the arguments must not cost more than twice the work, with a generous allowance: what is quadratic costs four

@@ -163,6 +163,8 @@ codes! {
     ArgumentsNotObject = "arguments_not_object",
     /// Nested deeper than is read.
     TooDeep = "too_deep",
+    /// More alternatives to try than are tried.
+    TooComplex = "too_complex",
     /// `null` for a parameter with a default: the default was used.
     NullTreatedAsMissing = "null_treated_as_missing",
     /// `null` where a value is required.
@@ -211,8 +213,10 @@ codes! {
     BooleanCoercedToString = "boolean_coerced_to_string",
     /// Nothing that can be read as a string.
     UnsupportedStringLiteral = "unsupported_string_literal",
-    /// An allowed value in another case, or with space around it.
+    /// An allowed value in another spelling: in another case, with space around it, its words told apart otherwise.
     EnumCaseNormalized = "enum_case_normalized",
+    /// Items of a set that came again; each was kept once.
+    DuplicateItemsRemoved = "duplicate_items_removed",
     /// None of the allowed values.
     EnumOutOfRange = "enum_out_of_range",
     /// Nothing that can be read as a list.

@@ -50,6 +50,7 @@ macro_rules! untagged {
 untagged! {
     IntegerOrBoolean(Integer(i64), Boolean(bool));
     IntegerOrString(Integer(i64), String(String));
+    IntegerOrNumber(Integer(i64), Number(f64));
     IntegerOrList(Integer(i64), List(Vec<i64>));
     ListsOfTwo(Integers(Vec<i64>), Strings(Vec<String>));
     StringOrObject(String(String), Object(File));
@@ -82,6 +83,8 @@ echo! {
     integer_or_boolean(IntegerOrBoolean);
     optional_integer_or_boolean(Option<IntegerOrBoolean>);
     integer_or_string(IntegerOrString);
+    integer_or_number(IntegerOrNumber);
+    integers_or_strings(Vec<IntegerOrString>);
     integer_or_list(IntegerOrList);
     lists_of_two(ListsOfTwo);
     string_or_object(StringOrObject);

@@ -2,13 +2,12 @@
 //!
 //! The tree stays as it is; what changes is made anew, and a parent only where a child changed.
 
-use std::borrow::Cow;
+use std::rc::Rc;
 
-use super::around::Around;
+use super::cache::{Among, Cache, Outcome, Trial, address};
+use super::context::Context;
 use super::limits::{self, Membership};
-use super::memo::{Among, Memo, Trial};
 use super::node::Node;
-
 use super::report::{Path, Report};
 use super::rules::{self, Rigor};
 use super::syntax::{self, Read};
@@ -20,25 +19,24 @@ use crate::schema::types::Types;
 
 /// One coercion of one call's arguments.
 #[derive(Debug)]
-pub(crate) struct Coercer<'s> {
+pub(crate) struct Coercer<'s, 'a> {
     pub(super) shape: &'s Shape,
     pub(crate) report: Report,
+    /// Why the arguments were not read to their end. Then nothing else that was found is worth telling.
+    pub(crate) stopped: Option<Issue>,
     /// Whether keys that the schema does not know stay in the result: they do in JSON that is passed on. A type does
     /// not get them, it might know them all the same (`#[schemars(skip)]`, `#[serde(alias)]`).
-    pub(super) keeps_unknown: bool,
-    pub(super) memo: Memo,
-    /// How many trials may be made.
-    pub(super) most_work: usize,
-    /// How much of the stack is used by what stands at no other place than its parent.
-    pub(super) steps: usize,
-    /// Whether the parts of a conjunction are being asked if they agree.
-    agreeing: bool,
-    /// Whether what a union made of a value is being read again.
-    pub(super) lasting: bool,
+    keeps_unknown: bool,
+    pub(super) cache: Cache<'a>,
+    /// How many more trials may be made.
+    work: usize,
+    /// How many unions and conjunctions are being read, one in the other.
+    composites: usize,
 }
 
-/// More steps than honest arguments need: with [`depth::MOST`] levels between, they take less than 2 MiB of stack.
-const MOST_STEPS: usize = 600;
+/// More unions and conjunctions, one in the other, than honest arguments need. With [`depth::MOST`] levels between, they
+/// take less than 512 KiB of stack in an optimized build, and less than 1 MiB in another.
+const MOST_COMPOSITES: usize = 80;
 
 /// More trials than honest arguments need: about a second's work.
 const MOST_WORK: usize = 2_000_000;
@@ -46,31 +44,30 @@ const MOST_WORK: usize = 2_000_000;
 /// The same of large arguments, for each value in them.
 const WORK_PER_VALUE: usize = 16;
 
-impl<'s> Coercer<'s> {
+impl<'s, 'a> Coercer<'s, 'a> {
     /// For arguments of so many values.
     pub(crate) fn new(shape: &'s Shape, keeps_unknown: bool, size: usize) -> Self {
         Self {
             shape,
             report: Report::default(),
+            stopped: None,
             keeps_unknown,
-            memo: Memo::default(),
-            most_work: size.saturating_mul(WORK_PER_VALUE).saturating_add(MOST_WORK),
-            steps: 0,
-            agreeing: false,
-            lasting: false,
+            cache: Cache::default(),
+            work: size.saturating_mul(WORK_PER_VALUE).saturating_add(MOST_WORK),
+            composites: 0,
         }
     }
 
     /// Fits a value to a form: `None` when it stays as it was sent, also because it was refused.
-    pub(crate) fn fit<'a>(
+    pub(crate) fn fit(
         &mut self,
         node: &Node<'a>,
         id: FormId,
         at: &Path<'_>,
-        around: Around,
+        context: Context,
     ) -> Option<Node<'a>> {
         let form = self.shape.form(id);
-        let around = around.under(form);
+        let context = context.under(form);
         let wanted = Wanted(self.shape, id);
         match node {
             Node::Null if !form.types.has(Types::NULL) => {
@@ -78,10 +75,13 @@ impl<'s> Coercer<'s> {
                 return None;
             }
             Node::Text(text)
-                if stands_for_nothing(text, form, around.rigor) && form.types.has(Types::NULL) =>
+                if stands_for_nothing(text, form, context.rigor) && form.types.has(Types::NULL) =>
             {
                 let code = Code::EmptyStringTreatedAsNull;
                 self.report.warn(at, || wording::changed(code, node, &Node::Null));
+                if matches!(form.kind, Kind::Alternatives(_) | Kind::Parts(_)) {
+                    self.apart(|this| this.fit(&Node::Null, id, at, context));
+                }
                 return Some(Node::Null);
             }
             _ => {}
@@ -91,35 +91,86 @@ impl<'s> Coercer<'s> {
                 self.free(node, at);
                 None
             }
-            Kind::Free => self.plain(node, (id, form, &NO_LIMITS), at, around),
-            Kind::Plain(plain) => self.plain(node, (id, form, plain), at, around),
-            Kind::Alternatives(_) | Kind::Parts(_) if !self.enter(1, at) => None,
+            Kind::Free => self.plain(node, (id, form, &NO_LIMITS), at, context),
+            Kind::Plain(plain) => self.plain(node, (id, form, plain), at, context),
             Kind::Alternatives(alternatives) => {
-                let taken = self.alternatives(node, (id, form, alternatives), at, around);
-                self.steps -= 1;
+                if !self.enter_composite(at) {
+                    return None;
+                }
+                let taken = self.alternatives(node, (id, form, alternatives), at, context);
+                self.leave_composite();
                 taken
             }
             Kind::Parts(parts) => {
-                let around = Around {
-                    within: around.within.or(Some(id)),
-                    ..around
+                let context = Context {
+                    within: context.within.or(Some(id)),
+                    ..context
                 };
-                let taken = self.parts(node, &parts.forms, at, around);
-                self.steps -= 1;
-                taken
+                self.parts(node, &parts.forms, at, context)
             }
         }
     }
 
-    /// Whether the stack has room for so many steps, which are taken then.
-    pub(super) fn enter(&mut self, steps: usize, at: &Path<'_>) -> bool {
-        let has_room = self.steps + steps <= MOST_STEPS;
+    /// Enters a union or a conjunction, where the stack has room for it.
+    fn enter_composite(&mut self, at: &Path<'_>) -> bool {
+        let has_room = self.composites < MOST_COMPOSITES;
         if has_room {
-            self.steps += steps;
+            self.composites += 1;
         } else {
-            self.report.refuse(at, wording::too_composed);
+            self.stop(at, wording::too_composed);
         }
         has_room
+    }
+
+    fn leave_composite(&mut self) {
+        self.composites -= 1;
+        if self.composites == 0 {
+            self.cache = Cache::default();
+        }
+    }
+
+    /// Whether the union or conjunction that was entered last stands in no other one.
+    pub(super) fn is_outermost(&self) -> bool {
+        self.composites == 1
+    }
+
+    /// Whether the parts of a list or an object in that place are read: not where the result would be too deep, be it
+    /// by what was wrapped or decoded on the way.
+    pub(super) fn may_open(&mut self, at: &Path<'_>) -> bool {
+        let is_open = at.depth() < depth::MOST;
+        if !is_open {
+            self.stop(at, wording::too_deep);
+        }
+        is_open
+    }
+
+    /// Whether another trial may be made.
+    pub(super) fn may_work(&mut self, at: &Path<'_>) -> bool {
+        match self.work.checked_sub(1) {
+            Some(left) => {
+                self.work = left;
+                true
+            }
+            None => {
+                // In a trial as well: nothing is known of the alternatives that were not tried.
+                self.stopped
+                    .get_or_insert_with(|| at.issue(wording::too_complex()));
+                false
+            }
+        }
+    }
+
+    /// Gives the reading up, unless this is a trial: another alternative may do.
+    fn stop(&mut self, at: &Path<'_>, issue: fn() -> Issue) {
+        if !self.report.quiet {
+            self.stopped.get_or_insert_with(|| at.issue(issue()));
+        }
+        self.report.refuse(at, issue);
+    }
+
+    /// Whether unknown keys stay where they are: alternatives are told apart with them.
+    pub(super) fn keeps_unknown(&self) -> bool {
+        self.keeps_unknown || self.report.quiet
     }
 
     /// A value that anything may be: only what cannot be passed on is refused.
@@ -128,6 +179,7 @@ impl<'s> Coercer<'s> {
             Node::Number(number) if !number.is_finite() => {
                 self.report.refuse(at, || wording::infinite(node));
             }
+            Node::List(_) | Node::Object(_) if !self.may_open(at) => {}
             Node::List(items) => {
                 for (place, item) in items.iter().enumerate() {
                     self.free(item, &Path::Index(at, place));
@@ -137,7 +189,7 @@ impl<'s> Coercer<'s> {
                 for (place, (key, entry)) in members.entries.iter().enumerate() {
                     let at = Path::Key(at, key);
                     if members.repeated.binary_search(&place).is_ok() {
-                        self.report.warn(&at, || wording::repeated(key));
+                        self.report.repeat(&at, key);
                     }
                     self.free(entry, &at);
                 }
@@ -146,12 +198,12 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    fn plain<'a>(
+    fn plain(
         &mut self,
         node: &Node<'a>,
         (id, form, plain): (FormId, &'s Form, &'s Plain),
         at: &Path<'_>,
-        around: Around,
+        context: Context,
     ) -> Option<Node<'a>> {
         let types = form.types.without(Types::NULL);
         let several = types.count() > 1;
@@ -164,17 +216,22 @@ impl<'s> Coercer<'s> {
             other => Some(other.types()).filter(|own| types.has(*own)),
         };
         let excluded = |values| limits::membership(values, node, false) != Membership::Is;
-        let misses = several && around.rigor.bends() && plain.values.as_ref().is_some_and(excluded);
+        let misses = several && context.rigor.bends() && plain.values.as_ref().is_some_and(excluded);
         match one_of_them {
-            Some(own) if !misses => self.typed(node, own, (id, form, plain), at, around),
-            _ if several && around.rigor.bends() => {
+            Some(own) if !misses => self.typed(node, own, (id, form, plain), at, context),
+            _ if several && context.rigor.bends() => {
+                if !self.enter_composite(at) {
+                    return None;
+                }
                 let trials: Vec<Trial> = types.each().map(|one| Trial::Type(id, one)).collect();
                 let among = Among {
                     owner: id,
                     trials: &trials,
                     exclusive: false,
                 };
-                self.choose(node, among, at, around)
+                let taken = self.choose(node, among, at, context);
+                self.leave_composite();
+                taken
             }
             _ if several => {
                 let wanted = Wanted(self.shape, id);
@@ -184,43 +241,45 @@ impl<'s> Coercer<'s> {
                 });
                 None
             }
-            _ => self.typed(node, types, (id, form, plain), at, around),
+            _ => self.typed(node, types, (id, form, plain), at, context),
         }
     }
 
     /// A value where one type is wanted, be it the value's own or not.
-    pub(super) fn typed<'a>(
+    pub(super) fn typed(
         &mut self,
         node: &Node<'a>,
         want: Types,
         (id, form, plain): (FormId, &'s Form, &'s Plain),
         at: &Path<'_>,
-        around: Around,
+        context: Context,
     ) -> Option<Node<'a>> {
         let changed = match (want, node) {
-            (Types::ARRAY, Node::List(items)) => self.list(items, plain.list.as_ref(), at, around),
-            (Types::OBJECT, Node::Object(members)) => self.object(members, plain.object.as_ref(), at, around),
-            (Types::ARRAY | Types::OBJECT, Node::Text(text)) if around.rigor.bends() => {
-                if let Some(decoded) = self.decoded(text, want, (id, form, plain), at, around) {
+            (Types::ARRAY, Node::List(items)) => self.list(items, plain.list.as_ref(), at, context),
+            (Types::OBJECT, Node::Object(members)) => {
+                self.object(members, plain.object.as_ref(), at, context)
+            }
+            (Types::ARRAY | Types::OBJECT, Node::Text(_)) if context.rigor.bends() => {
+                if let Some(decoded) = self.decoded(node, want, (id, form, plain), at, context) {
                     return Some(decoded);
                 }
-                self.misfit(node, want, (id, plain), at, around)
+                self.misfit(node, want, (id, plain), at, context)
             }
-            (Types::ARRAY | Types::OBJECT, _) => self.misfit(node, want, (id, plain), at, around),
-            _ => return self.scalar(node, want, (id, plain), at, around),
+            (Types::ARRAY | Types::OBJECT, _) => self.misfit(node, want, (id, plain), at, context),
+            _ => return self.scalar(node, want, (id, plain), at, context),
         };
         self.only_allowed(changed.as_ref().unwrap_or(node), plain, at);
         changed
     }
 
     /// A list or an object is wanted, and something else came.
-    fn misfit<'a>(
+    fn misfit(
         &mut self,
         node: &Node<'a>,
         want: Types,
         (id, plain): (FormId, &'s Plain),
         at: &Path<'_>,
-        around: Around,
+        context: Context,
     ) -> Option<Node<'a>> {
         let wanted = Wanted(self.shape, id);
         if want == Types::OBJECT {
@@ -230,11 +289,11 @@ impl<'s> Coercer<'s> {
             return None;
         }
         let list = plain.list.as_ref();
-        if around.rigor.bends()
-            && around.wraps
+        if context.rigor.bends()
+            && context.wraps
             && list.is_none_or(crate::schema::shape::List::takes_one_for_all)
         {
-            return self.wrapped(node, (id, list), at, around);
+            return self.wrapped(node, (id, list), at, context);
         }
         self.report.refuse(at, || {
             wording::unreadable(Code::UnsupportedArrayLiteral, node, wanted)
@@ -243,103 +302,119 @@ impl<'s> Coercer<'s> {
     }
 
     /// Rule 4b: a string that holds the list or object that is wanted.
-    fn decoded<'a>(
+    fn decoded(
         &mut self,
-        text: &Cow<'a, str>,
+        node: &Node<'a>,
         want: Types,
         (id, form, plain): (FormId, &'s Form, &'s Plain),
         at: &Path<'_>,
-        around: Around,
+        context: Context,
     ) -> Option<Node<'a>> {
-        let Read { node, repaired } = decode(text, want, at)?;
+        let read = self.decode(node, want, at)?;
         if want == Types::ARRAY && form.lists_of_strings {
-            let exact = Around {
-                rigor: Rigor::Exact,
-                ..around
-            };
-            let conforms = self.apart(|this| {
-                this.tally(|this| {
-                    this.typed(&node, want, (id, form, plain), at, exact);
-                })
-            });
-            if conforms.is_some() {
+            let exact = context.with(Rigor::Exact);
+            let trial = self.quietly(|this| this.typed(&read.node, want, (id, form, plain), at, exact));
+            if !trial.tally.is_silent() {
                 return None;
             }
         }
-        self.tell_decoded(want, repaired, at);
-        let changed = self.apart(|this| this.typed(&node, want, (id, form, plain), at, around));
-        Some(changed.unwrap_or(node))
+        self.tell_decoded(&read, at);
+        let changed = self.typed(&read.node, want, (id, form, plain), at, context);
+        Some(changed.unwrap_or_else(|| read.node.clone()))
+    }
+
+    /// The list or object that a text holds, whole, in JSON or as Python writes it.
+    pub(super) fn decode(&mut self, node: &Node<'a>, want: Types, at: &Path<'_>) -> Option<Rc<Read<'a>>> {
+        let Node::Text(text) = node else { return None };
+        if !opens(text, want) {
+            return None;
+        }
+        let known = self.cache.decoded.entry(address(node));
+        let read = known.or_insert_with(|| {
+            let levels = depth::MOST.saturating_sub(at.depth());
+            syntax::read_inner(text, levels).map(Rc::new)
+        });
+        read.clone().filter(|read| want.has(read.node.types()))
     }
 
     /// What was done to get at what a string holds.
-    pub(super) fn tell_decoded(&mut self, held: Types, repaired: Option<Issue>, at: &Path<'_>) {
+    pub(super) fn tell_decoded(&mut self, Read { node, repaired }: &Read<'a>, at: &Path<'_>) {
+        let held = node.types();
         self.report.warn(at, || {
             let message = format!("a string that holds JSON was decoded; send {held} itself, not its text");
             Issue::warning(Code::JsonStringDecoded, "", message)
         });
         if let Some(repaired) = repaired {
-            self.report.warn(at, || repaired);
+            self.report.warn(at, || repaired.clone());
         }
     }
 
     /// All of several: each sees what the ones before made of the value, and in the end all have to agree.
-    pub(super) fn parts<'a>(
+    pub(super) fn parts(
         &mut self,
         node: &Node<'a>,
         parts: &[FormId],
         at: &Path<'_>,
-        around: Around,
+        context: Context,
     ) -> Option<Node<'a>> {
+        if !self.enter_composite(at) {
+            return None;
+        }
         let mark = self.report.mark();
         let mut current: Option<Node<'a>> = None;
         for part in parts {
             let changed = match &current {
-                None => self.fit(node, *part, at, around),
-                Some(node) => self.apart(|this| this.fit(node, *part, at, around)),
+                None => self.fit(node, *part, at, context),
+                Some(node) => self.apart(|this| this.fit(node, *part, at, context)),
             };
             current = changed.or(current);
         }
-        if let Some(taken) = &current
+        if self.is_outermost()
+            && let Some(taken) = &current
             && self.report.tally.errors == mark.tally.errors
-            && !self.apart(|this| this.agree(taken, parts, at, around))
+            && !self.agree(taken, parts, at, context)
         {
             self.report.rewind(mark);
-            self.report.refuse(at, || {
-                let shown = wording::shown(node);
-                let message = format!(
-                    "{shown} is read in one way here and in another there; send what needs no reading"
-                );
-                wording::refused(Code::AmbiguousValue, node, message)
-            });
-            return None;
+            self.report.refuse(at, || wording::read_differently(node));
+            current = None;
         }
+        self.leave_composite();
         self.report.say_once(mark);
         current
     }
 
-    /// Whether all parts take a value as it is. Not asked again of the parts inside: that would double with each level.
-    fn agree(&mut self, node: &Node<'_>, parts: &[FormId], at: &Path<'_>, around: Around) -> bool {
-        if std::mem::replace(&mut self.agreeing, true) {
-            return true;
-        }
-        let mut changes = false;
-        let found = self.tally(|this| {
-            changes = parts.iter().any(|part| {
-                this.fit(node, *part, at, around)
-                    .is_some_and(|again| again != *node)
-            });
-        });
-        self.agreeing = false;
-        !changes && found.is_none_or(|found| found.errors == 0)
+    /// Whether all parts take a value as it is.
+    fn agree(&mut self, node: &Node<'a>, parts: &[FormId], at: &Path<'_>, context: Context) -> bool {
+        let mut all = parts.iter();
+        all.all(|part| self.reads_as_it_is(node, |this| this.fit(node, *part, at, context)))
     }
 
-    /// Runs something on nodes that will not live as long as those the memo knows.
-    pub(super) fn apart<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
-        let outer = std::mem::take(&mut self.memo);
-        self.memo.inherit(&outer);
+    /// Whether a value that was read is read as just that again. Asked of the outermost union or conjunction only: what
+    /// was read inside of it is part of its value.
+    pub(super) fn reads_as_it_is(
+        &mut self,
+        node: &Node<'a>,
+        read: impl FnOnce(&mut Self) -> Option<Node<'a>>,
+    ) -> bool {
+        let Outcome { tally, value } = self.apart(|this| this.quietly(read));
+        tally.is_unchanged() && value.is_none_or(|again| again == *node)
+    }
+
+    /// A trial: it is counted what there is to tell, and nothing is told.
+    pub(super) fn quietly(&mut self, read: impl FnOnce(&mut Self) -> Option<Node<'a>>) -> Outcome<'a> {
+        let before = std::mem::take(&mut self.report.tally);
+        let was_quiet = std::mem::replace(&mut self.report.quiet, true);
+        let value = read(self);
+        self.report.quiet = was_quiet;
+        let tally = std::mem::replace(&mut self.report.tally, before);
+        Outcome { tally, value }
+    }
+
+    /// Runs something on nodes that will not live as long as those the cache knows.
+    fn apart<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = std::mem::take(&mut self.cache);
         let result = run(self);
-        let inner = std::mem::replace(&mut self.memo, outer);
-        self.memo.resume(&inner);
+        self.cache = outer;
         result
     }
 }
@@ -349,14 +424,43 @@ pub(super) fn stands_for_nothing(text: &str, form: &Form, rigor: Rigor) -> bool 
     rigor.bends() && !form.types.has(Types::STRING) && !form.lists_of_strings && rules::means_nothing(text)
 }
 
-/// The list or object that a string holds, whole, in JSON or as Python writes it.
-pub(super) fn decode<'a>(text: &Cow<'a, str>, want: Types, at: &Path<'_>) -> Option<Read<'a>> {
-    let opens = |brackets: &[char]| text.trim_start().starts_with(brackets);
-    if !(want.has(Types::ARRAY) && opens(&['[', '(']) || want.has(Types::OBJECT) && opens(&['{'])) {
-        return None;
-    }
-    let levels = depth::MOST.saturating_sub(at.depth());
-    syntax::read_inner(text, levels).filter(|read| want.has(read.node.types()))
+/// Whether a text begins as a list or an object does, whichever is wanted.
+pub(super) fn opens(text: &str, want: Types) -> bool {
+    let begins = |brackets: &[char]| text.trim_start().starts_with(brackets);
+    want.has(Types::ARRAY) && begins(&['[', '(']) || want.has(Types::OBJECT) && begins(&['{'])
 }
 
 pub(super) static NO_LIMITS: Plain = Plain::NONE;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::arguments::parse::parse;
+
+    #[test]
+    fn too_many_trials_are_an_error_of_their_own() {
+        let either = json!({ "anyOf": [{ "type": "integer" }, { "type": "array", "items": { "$ref": "#/$defs/Either" } }] });
+        let schema = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/Either" } }, "$defs": { "Either": either } });
+        let shape = Shape::compile(&schema).unwrap().shape;
+        let sent = parse(r#"{"x":[["1"],["2"],["3"]]}"#, depth::MOST).unwrap();
+        let codes = |work| {
+            let mut coercer = Coercer::new(&shape, true, 0);
+            coercer.work = work;
+            coercer.fit(&sent, FormId::ROOT, &Path::Root, Context::all(Rigor::Lenient));
+            (coercer.stopped, coercer.report.tally)
+        };
+        let (stopped, tally) = codes(1_000);
+        assert_eq!((stopped, tally.errors, tally.warnings), (None, 0, 3));
+        for work in [0, 1, 5, 10, 20] {
+            let stopped = codes(work).0.expect("too much work");
+            assert_eq!(
+                (stopped.code, stopped.is_error()),
+                (Code::TooComplex, true),
+                "{work}"
+            );
+            assert!(stopped.path.starts_with("/x"), "{}", stopped.path);
+        }
+    }
+}

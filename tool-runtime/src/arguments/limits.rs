@@ -1,6 +1,6 @@
 //! Limits of the schema, held against values after their coercion.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use serde_json::Value;
@@ -14,12 +14,12 @@ use crate::schema::shape::{TextLimits, Values};
 #[derive(Debug, PartialEq)]
 pub(crate) enum Membership<'s> {
     Is,
-    /// It is, but for case and outer space; this is the declared spelling.
+    /// It is, but for its spelling (see [`resemble`]); this is the declared one.
     Resembles(&'s str),
     IsNot,
 }
 
-/// Looks a value up among the allowed ones; `bends` lets case and outer space differ.
+/// Looks a value up among the allowed ones; `bends` lets the spelling differ.
 pub(crate) fn membership<'s>(values: &'s Values, node: &Node<'_>, bends: bool) -> Membership<'s> {
     let Node::Text(text) = node else {
         let is = values.others.iter().any(|value| same(node, value));
@@ -38,10 +38,30 @@ pub(crate) fn membership<'s>(values: &'s Values, node: &Node<'_>, bends: bool) -
     }
 }
 
-/// Whether two texts differ in case and outer space only.
+/// Whether two texts differ only in case, in outer space, or in how their words are told apart: by `_`, `-`, one space
+/// or a change from lower to upper case. No separator is added or removed: `gpt-4-1` is not `gpt-41`.
 pub(crate) fn resemble(left: &str, right: &str) -> bool {
     let letters = |text| str::chars(str::trim(text)).flat_map(char::to_lowercase);
-    letters(left).eq(letters(right))
+    letters(left).eq(letters(right)) || words(left.trim()).eq(words(right.trim()))
+}
+
+/// The letters of a text in lower case, with `_` between its words.
+fn words(text: &str) -> impl Iterator<Item = char> {
+    let before = std::iter::once(None).chain(text.chars().map(Some));
+    let after = text.chars().map(Some).skip(1).chain(std::iter::once(None));
+    before
+        .zip(text.chars())
+        .zip(after)
+        .flat_map(|((before, letter), after)| {
+            let is_word = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
+            let begins_word = letter.is_uppercase() && before.is_some_and(char::is_lowercase);
+            let separates = matches!(letter, '_' | '-' | ' ') && is_word(before) && is_word(after);
+            let letter = if separates { '_' } else { letter };
+            begins_word
+                .then_some('_')
+                .into_iter()
+                .chain(letter.to_lowercase())
+        })
 }
 
 /// Whether a value is that value: numbers by value, objects whatever their order.
@@ -149,26 +169,21 @@ fn counted(count: u64, one: &str) -> String {
     }
 }
 
-/// The positions of the first item that comes again, and of its return.
-pub(crate) fn repeated_item(items: &[Node<'_>]) -> Option<(usize, usize)> {
+/// The items that are equal to an earlier one, as JSON Schema has it: its position, and theirs.
+pub(crate) fn repeated_items(items: &[Node<'_>]) -> Vec<(usize, usize)> {
     let mut known = HashMap::with_capacity(items.len());
-    let mut texts = HashSet::new();
+    let mut texts = HashMap::new();
+    let mut repeated = Vec::new();
     for (place, item) in items.iter().enumerate() {
-        let text = match item {
-            Node::Text(text) if texts.insert(text.as_ref()) => continue,
-            item => canonical(item),
+        let first = match item {
+            Node::Text(text) => *texts.entry(text.as_ref()).or_insert(place),
+            item => *known.entry(canonical(item)).or_insert(place),
         };
-        if let Node::Text(text) = item {
-            let first = items
-                .iter()
-                .position(|other| matches!(other, Node::Text(other) if other == text))?;
-            return Some((first, place));
-        }
-        if let Some(first) = known.insert(text, place) {
-            return Some((first, place));
+        if first != place {
+            repeated.push((first, place));
         }
     }
-    None
+    repeated
 }
 
 /// A text that is the same for equal values and for no others.
@@ -180,7 +195,7 @@ fn canonical(node: &Node<'_>) -> String {
         }
         Node::List(items) => {
             text.push('[');
-            for item in items {
+            for item in items.iter() {
                 text.push_str(&canonical(item));
                 text.push(',');
             }
@@ -199,4 +214,40 @@ fn canonical(node: &Node<'_>) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::resemble;
+
+    #[test]
+    fn spellings_of_one_value_resemble_each_other() {
+        for (left, right) in [
+            ("in_progress", "IN-PROGRESS"),
+            ("in_progress", "in progress"),
+            ("in_progress", "inProgress"),
+            ("in_progress", "InProgress"),
+            ("inProgress", "in-progress"),
+            ("inprogress", "inProgress"),
+            ("v2_beta", "v2-Beta"),
+            ("two_words_more", " Two wordsMore "),
+            ("-1", "-1"),
+            ("größe_maß", "Größe-Maß"),
+        ] {
+            assert!(resemble(left, right) && resemble(right, left), "{left} {right}");
+        }
+        for (left, right) in [
+            ("gpt-4-1", "gpt-41"),
+            ("in_progress", "inprogress"),
+            ("in_progress", "in  progress"),
+            ("in_progress", "in__progress"),
+            ("in_progress", "_in_progress"),
+            ("a.b", "a_b"),
+            ("1", "-1"),
+            ("-1", "_1"),
+            ("http_server", "HTTPServer"),
+        ] {
+            assert!(!resemble(left, right) && !resemble(right, left), "{left} {right}");
+        }
+    }
 }

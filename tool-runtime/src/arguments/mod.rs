@@ -3,21 +3,21 @@
 mod node;
 mod parse;
 mod syntax;
-mod report;
 mod rules;
 mod limits;
 mod sketch;
 mod wording;
+mod report;
 mod whole;
-mod around;
-mod memo;
+mod context;
+mod cache;
 mod coerce;
 mod scalar;
 mod list;
 mod places;
 mod object;
 mod tag;
-mod choose;
+mod union;
 mod refusal;
 mod map_key;
 mod feed;
@@ -35,8 +35,8 @@ use crate::policy::Policy;
 use crate::schema::Shape;
 use crate::schema::pointer;
 use crate::schema::shape::FormId;
-use around::Around;
 use coerce::Coercer;
+use context::Context;
 use member::Member;
 use node::{Members, Node};
 use refusal::Refusal;
@@ -89,8 +89,9 @@ fn read_coerced<P: Params>(
     let Fitted {
         object,
         issues: mut found,
+        is_stopped,
     } = fit(shape, input, policy, false);
-    let Some(object) = object else {
+    let Some(object) = object.filter(|_| !is_stopped) else {
         *issues = found;
         return None;
     };
@@ -144,7 +145,7 @@ pub(crate) fn coerce(shape: &Shape, input: &mut Handed<'_>, policy: Policy) -> C
             issues: Vec::new(),
         };
     }
-    let Fitted { object, issues } = fit(shape, input.as_input(), policy, true);
+    let Fitted { object, issues, .. } = fit(shape, input.as_input(), policy, true);
     Coerced {
         arguments: object.map(|object| object.to_map()).unwrap_or_default(),
         issues,
@@ -153,7 +154,7 @@ pub(crate) fn coerce(shape: &Shape, input: &mut Handed<'_>, policy: Policy) -> C
 
 /// As [`coerce()`], with the arguments as JSON text, too, in which numbers are written as they were sent.
 pub(crate) fn coerce_to_text(shape: &Shape, input: Input<'_>, policy: Policy) -> (Coerced, String) {
-    let Fitted { object, issues } = fit(shape, input, policy, true);
+    let Fitted { object, issues, .. } = fit(shape, input, policy, true);
     let object = Node::Object(object.unwrap_or_default());
     let mut text = String::new();
     // Writing to a `String` cannot fail.
@@ -169,6 +170,8 @@ struct Fitted<'a> {
     /// The arguments, if they are an object.
     object: Option<Members<'a>>,
     issues: Vec<Issue>,
+    /// Whether they were not read to their end.
+    is_stopped: bool,
 }
 
 fn fit<'a>(shape: &Shape, input: Input<'a>, policy: Policy, keeps_unknown: bool) -> Fitted<'a> {
@@ -178,18 +181,28 @@ fn fit<'a>(shape: &Shape, input: Input<'a>, policy: Policy, keeps_unknown: bool)
             return Fitted {
                 object: None,
                 issues: vec![refused],
+                is_stopped: true,
             };
         }
     };
     let mut coercer = Coercer::new(shape, keeps_unknown, most_values(input));
+    let about_all = issues.len();
     coercer.report.issues = issues;
-    let changed = coercer.fit(&sent, FormId::ROOT, &Path::Root, Around::all(policy.into()));
+    let changed = coercer.fit(&sent, FormId::ROOT, &Path::Root, Context::all(policy.into()));
+    let (mut issues, stopped) = (coercer.report.issues, coercer.stopped);
+    let is_stopped = stopped.is_some();
+    if is_stopped {
+        issues.truncate(about_all);
+        issues.extend(stopped);
+    }
+    let read = changed.filter(|_| !is_stopped).unwrap_or(sent);
     Fitted {
-        object: match changed.unwrap_or(sent) {
+        object: match read {
             Node::Object(members) => Some(members),
             _ => None,
         },
-        issues: coercer.report.issues,
+        issues,
+        is_stopped,
     }
 }
 

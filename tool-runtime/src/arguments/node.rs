@@ -18,7 +18,8 @@ pub(crate) enum Node<'a> {
     Bool(bool),
     Number(Number<'a>),
     Text(Cow<'a, str>),
-    List(Vec<Node<'a>>),
+    /// Shared, as the members of objects are.
+    List(Rc<Vec<Node<'a>>>),
     Object(Members<'a>),
 }
 
@@ -64,7 +65,7 @@ impl<'a> Node<'a> {
                 as_integer: false,
             }),
             Value::String(text) => Self::Text(text.as_str().into()),
-            Value::Array(items) => Self::List(items.iter().map(Self::from_value).collect()),
+            Value::Array(items) => Self::List(Rc::new(items.iter().map(Self::from_value).collect())),
             Value::Object(entries) => {
                 let entries = entries
                     .iter()
@@ -129,7 +130,10 @@ impl<'a> Node<'a> {
                 as_integer: number.as_integer,
             }),
             Self::Text(text) => Node::Text(owned(text)),
-            Self::List(items) => Node::List(items.into_iter().map(Self::into_owned).collect()),
+            Self::List(items) => {
+                let items = Rc::unwrap_or_clone(items).into_iter();
+                Node::List(Rc::new(items.map(Self::into_owned).collect()))
+            }
             Self::Object(members) => {
                 let entries = Rc::unwrap_or_clone(members.entries).into_iter();
                 let entries = entries.map(|(key, entry)| (owned(key), entry.into_owned()));

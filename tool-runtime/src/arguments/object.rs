@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::around::Around;
 use super::coerce::{Coercer, stands_for_nothing};
+use super::context::Context;
 use super::limits;
 use super::node::{Members, Node};
 use super::places::Places;
@@ -35,21 +35,24 @@ struct Edits<'a> {
     ousted: Vec<(usize, usize)>,
 }
 
-impl<'s> Coercer<'s> {
-    pub(super) fn object<'a>(
+impl<'s, 'a> Coercer<'s, 'a> {
+    pub(super) fn object(
         &mut self,
         members: &Members<'a>,
         object: Option<&'s Object>,
         at: &Path<'_>,
-        around: Around,
+        context: Context,
     ) -> Option<Node<'a>> {
+        if !self.may_open(at) {
+            return None;
+        }
         let object = object.unwrap_or(&FREE);
         let mut edits = Edits::default();
         let mut places = Places::of(object);
         let mut extras = places.assign(members, object);
         let places = places.as_mut();
-        if !extras.is_empty() && around.rigor.bends() {
-            self.respell(members, object, places, &mut extras, &mut edits, around);
+        if !extras.is_empty() && context.rigor.bends() {
+            self.respell(members, object, places, &mut extras, &mut edits, context);
         }
         for (position, (property, place)) in object.properties.iter().zip(&*places).enumerate() {
             let at = Path::Key(at, &property.name);
@@ -57,7 +60,7 @@ impl<'s> Coercer<'s> {
                 && let Some((_, node)) = members.entries.get(nothing)
             {
                 self.tell_repeated(members, nothing, &at);
-                edits.set(nothing, self.property(node, property, &at, around.entry()));
+                edits.set(nothing, self.property(node, property, &at, context.entry()));
             }
             let Some((place, (key, node))) =
                 place.and_then(|place| Some((place, members.entries.get(place)?)))
@@ -73,7 +76,7 @@ impl<'s> Coercer<'s> {
                 self.report.warn(&at, || wording::renamed(key, &property.name));
             }
             self.tell_repeated(members, place, &at);
-            let slot = self.property(node, property, &at, around.entry());
+            let slot = self.property(node, property, &at, context.entry());
             edits.set(place, slot);
         }
         for name in &object.also_required {
@@ -83,7 +86,7 @@ impl<'s> Coercer<'s> {
             }
         }
         for place in extras {
-            self.extra(members, place, object, &mut edits, at, around);
+            self.extra(members, place, object, &mut edits, at, context);
         }
         let count = members.entries.len() - edits.absent();
         if let Some(limit) = limits::of_count(count, object.min, object.max, "property") {
@@ -94,14 +97,14 @@ impl<'s> Coercer<'s> {
     }
 
     /// Rule 7: names that differ in case, `_` and `-` only.
-    fn respell<'a>(
+    fn respell(
         &self,
         members: &Members<'a>,
         object: &Object,
         places: &mut [Option<usize>],
         extras: &mut Vec<usize>,
         edits: &mut Edits<'a>,
-        around: Around,
+        context: Context,
     ) {
         let mut claims: Vec<(usize, usize)> = Vec::new();
         for place in extras.iter().copied() {
@@ -110,7 +113,7 @@ impl<'s> Coercer<'s> {
             };
             let is_required = object.also_required.iter().any(|name| **name == **key);
             let has_pattern = || object.patterns.iter().any(|(pattern, _)| pattern.is_match(key));
-            if is_required || has_pattern() || self.is_known(key, around) {
+            if is_required || has_pattern() || self.is_known(key, context) {
                 continue;
             }
             let folded = fold(key);
@@ -122,7 +125,7 @@ impl<'s> Coercer<'s> {
             if let (Some((position, property)), None) = (alike.next(), alike.next())
                 && places
                     .get(position)
-                    .is_some_and(|place| self.is_free(*place, members, property, around))
+                    .is_some_and(|place| self.is_free(*place, members, property, context))
                 // Where other keys are welcome, this one may be one of them.
                 && match object.rest {
                     Rest::Unsaid | Rest::Denied => true,
@@ -159,18 +162,18 @@ impl<'s> Coercer<'s> {
         place: Option<usize>,
         members: &Members<'_>,
         property: &Property,
-        around: Around,
+        context: Context,
     ) -> bool {
         match place.and_then(|place| members.entries.get(place)) {
-            Some((_, node)) => self.is_absence(node, property, around.entry()),
+            Some((_, node)) => self.is_absence(node, property, context.entry()),
             None => true,
         }
     }
 
     /// Whether a value of a declared property is as if it had not been sent.
-    fn is_absence(&self, node: &Node<'_>, property: &Property, around: Around) -> bool {
+    fn is_absence(&self, node: &Node<'_>, property: &Property, context: Context) -> bool {
         let form = self.shape.form(property.form);
-        let rigor = around.under(form).rigor;
+        let rigor = context.under(form).rigor;
         if property.required || form.types.has(Types::NULL) {
             return false;
         }
@@ -182,18 +185,18 @@ impl<'s> Coercer<'s> {
     }
 
     /// The value of a declared property.
-    fn property<'a>(
+    fn property(
         &mut self,
         node: &Node<'a>,
         property: &Property,
         at: &Path<'_>,
-        around: Around,
+        context: Context,
     ) -> Slot<'a> {
-        if self.is_absence(node, property, around) {
+        if self.is_absence(node, property, context) {
             self.tell_absence(node, property, at);
             return Slot::Absent;
         }
-        match self.fit(node, property.form, at, around) {
+        match self.fit(node, property.form, at, context) {
             Some(changed) => Slot::Changed(changed),
             None => Slot::AsSent,
         }
@@ -217,14 +220,14 @@ impl<'s> Coercer<'s> {
     }
 
     /// A key that is no declared property's.
-    fn extra<'a>(
+    fn extra(
         &mut self,
         members: &Members<'a>,
         place: usize,
         object: &'s Object,
         edits: &mut Edits<'a>,
         at: &Path<'_>,
-        around: Around,
+        context: Context,
     ) {
         let Some((key, node)) = members.entries.get(place) else {
             return;
@@ -232,19 +235,19 @@ impl<'s> Coercer<'s> {
         let top = matches!(at, Path::Root);
         let at = Path::Key(at, key);
         self.tell_repeated(members, place, &at);
-        if let Some(slot) = self.patterned(key, node, object, &at, around) {
+        if let Some(slot) = self.patterned(key, node, object, &at, context) {
             edits.set(place, slot);
             return;
         }
         match object.rest {
             Rest::Of(form) => {
-                let changed = self.fit(node, form, &at, around.entry());
+                let changed = self.fit(node, form, &at, context.entry());
                 edits.set(place, changed.map_or(Slot::AsSent, Slot::Changed));
             }
             Rest::Any => self.free(node, &at),
             Rest::Unsaid if object.is_free && !top => self.free(node, &at),
             // To JSON Schema `false` denies what another part of a conjunction knows, too; leniently that is no mistake.
-            rest if !(rest == Rest::Denied && around.denies) && self.is_known(key, around) => {}
+            rest if !(rest == Rest::Denied && context.denies) && self.is_known(key, context) => {}
             rest => {
                 self.free(node, &at);
                 let code = if top {
@@ -252,7 +255,7 @@ impl<'s> Coercer<'s> {
                 } else {
                     Code::UnknownProperty
                 };
-                let denied = rest == Rest::Denied && (around.denies || around.rigor == Rigor::Exact);
+                let denied = rest == Rest::Denied && (context.denies || context.rigor == Rigor::Exact);
                 let known = || object.properties.iter().map(|property| &*property.name);
                 if denied {
                     self.report
@@ -261,7 +264,7 @@ impl<'s> Coercer<'s> {
                     self.report
                         .overlook(&at, || wording::unknown(code, key, known(), false));
                 }
-                if !self.keeps_unknown {
+                if !self.keeps_unknown() {
                     edits.set(place, Slot::Untaken);
                 }
             }
@@ -269,13 +272,13 @@ impl<'s> Coercer<'s> {
     }
 
     /// The value of a key that `patternProperties` speak of: all that match have a say.
-    fn patterned<'a>(
+    fn patterned(
         &mut self,
         key: &str,
         node: &Node<'a>,
         object: &'s Object,
         at: &Path<'_>,
-        around: Around,
+        context: Context,
     ) -> Option<Slot<'a>> {
         let matching = object
             .patterns
@@ -284,15 +287,15 @@ impl<'s> Coercer<'s> {
         let forms: Vec<FormId> = matching.map(|(_, form)| *form).collect();
         let changed = match forms.as_slice() {
             [] => return None,
-            [only] => self.fit(node, *only, at, around.entry()),
-            all => self.parts(node, all, at, around.entry()),
+            [only] => self.fit(node, *only, at, context.entry()),
+            all => self.parts(node, all, at, context.entry()),
         };
         Some(changed.map_or(Slot::AsSent, Slot::Changed))
     }
 
     /// Whether another part of the same conjunction knows the key.
-    fn is_known(&self, key: &str, around: Around) -> bool {
-        around
+    fn is_known(&self, key: &str, context: Context) -> bool {
+        context
             .within
             .is_some_and(|whole| match &self.shape.form(whole).kind {
                 Kind::Parts(parts) => parts.open || parts.declared.iter().any(|known| **known == *key),
@@ -304,7 +307,7 @@ impl<'s> Coercer<'s> {
         if members.repeated.binary_search(&place).is_ok()
             && let Some((key, _)) = members.entries.get(place)
         {
-            self.report.warn(at, || wording::repeated(key));
+            self.report.repeat(at, key);
         }
     }
 }

@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
         let levels = self.enter(levels)?;
         let mut items = Vec::new();
         if self.take(b']') {
-            return Ok(Node::List(items));
+            return Ok(Node::List(Rc::new(items)));
         }
         loop {
             let item = self
@@ -89,7 +89,7 @@ impl<'a> Parser<'a> {
             items.push(item);
             self.skip_space();
             if self.take(b']') {
-                return Ok(Node::List(items));
+                return Ok(Node::List(Rc::new(items)));
             }
             if !self.take(b',') {
                 return Err(self.fault("expected `,` or `]`"));

@@ -1,7 +1,9 @@
 //! What coercion finds on its way, and where it is: nothing is rendered before there is something to say.
 
 use std::collections::HashSet;
+use std::ops::AddAssign;
 
+use super::wording;
 use crate::issue::Issue;
 use crate::schema::pointer;
 
@@ -20,6 +22,12 @@ impl Path<'_> {
             Self::Root => 0,
             Self::Key(parent, _) | Self::Index(parent, _) => parent.depth() + 1,
         }
+    }
+
+    /// A finding here.
+    pub(crate) fn issue(&self, mut issue: Issue) -> Issue {
+        issue.path = self.pointer();
+        issue
     }
 
     /// As an RFC 6901 JSON Pointer.
@@ -86,6 +94,38 @@ pub(crate) struct Tally {
     pub(crate) warnings: usize,
     /// Those of the warnings that tell of something not taken.
     pub(crate) overlooked: usize,
+    /// Those of the warnings that tell of keys that came more than once.
+    pub(crate) repeated: usize,
+}
+
+impl Tally {
+    pub(crate) const ONE_ERROR: Self = Self {
+        errors: 1,
+        losses: 0,
+        warnings: 0,
+        overlooked: 0,
+        repeated: 0,
+    };
+
+    /// Whether there is nothing to tell.
+    pub(crate) fn is_silent(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether nothing was refused or changed: keys that are not taken are not.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        self.errors == 0 && self.warnings == self.overlooked + self.repeated
+    }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, more: Self) {
+        self.errors += more.errors;
+        self.losses += more.losses;
+        self.warnings += more.warnings;
+        self.overlooked += more.overlooked;
+        self.repeated += more.repeated;
+    }
 }
 
 impl Report {
@@ -143,6 +183,7 @@ impl Report {
     }
 
     /// Adds a finding; `make` is called when somebody will read it.
+    #[inline(never)] // what it takes to say something is not to lie on the stack of the whole walk
     pub(crate) fn warn(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
         self.tally.warnings += 1;
         if !self.quiet && self.room.warnings > 0 {
@@ -157,12 +198,21 @@ impl Report {
     }
 
     /// Adds a finding about a key that is not taken.
+    #[inline(never)]
     pub(crate) fn overlook(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
         self.tally.overlooked += 1;
         self.warn(at, make);
     }
 
+    /// Adds a finding about a key that came more than once.
+    #[inline(never)]
+    pub(crate) fn repeat(&mut self, at: &Path<'_>, key: &str) {
+        self.tally.repeated += 1;
+        self.warn(at, || wording::repeated(key));
+    }
+
     /// Adds a finding that stops the call.
+    #[inline(never)]
     pub(crate) fn refuse(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
         self.tally.errors += 1;
         if !self.quiet && self.room.errors > 0 {
@@ -172,8 +222,7 @@ impl Report {
     }
 
     fn keep(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) -> usize {
-        let mut issue = make();
-        issue.path = at.pointer();
+        let issue = at.issue(make());
         let size = issue.path.len() + issue.message.len();
         self.issues.push(issue);
         size

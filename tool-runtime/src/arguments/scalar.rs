@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::around::Around;
 use super::coerce::Coercer;
+use super::context::Context;
 use super::limits::{self, Membership};
 use super::node::{Node, Number};
 use super::report::Path;
@@ -13,22 +13,22 @@ use crate::issue::{Code, Issue};
 use crate::schema::shape::{FormId, Plain};
 use crate::schema::types::Types;
 
-impl<'s> Coercer<'s> {
+impl<'s, 'a> Coercer<'s, 'a> {
     /// A value where a scalar is wanted.
-    pub(super) fn scalar<'a>(
+    pub(super) fn scalar(
         &mut self,
         node: &Node<'a>,
         want: Types,
         (id, plain): (FormId, &'s Plain),
         at: &Path<'_>,
-        around: Around,
+        context: Context,
     ) -> Option<Node<'a>> {
         let width = plain.number.as_ref().and_then(|limits| limits.width);
         let ruling = match want {
-            Types::INTEGER => rules::integer(node, width, around.rigor),
-            Types::NUMBER => rules::number(node, around.rigor),
-            Types::BOOLEAN => rules::boolean(node, around.rigor),
-            Types::STRING => rules::string(node, around.rigor),
+            Types::INTEGER => rules::integer(node, width, context.rigor),
+            Types::NUMBER => rules::number(node, context.rigor),
+            Types::BOOLEAN => rules::boolean(node, context.rigor),
+            Types::STRING => rules::string(node, context.rigor),
             _ => Ruling::Refused(Code::NoAlternativeFits),
         };
         let (changed, code) = match ruling {
@@ -51,7 +51,7 @@ impl<'s> Coercer<'s> {
         if code.is_some_and(|code| rules::loses(node, code)) {
             self.report.lose();
         }
-        let changed = match Self::spelled(changed.as_ref().unwrap_or(node), plain, around.rigor) {
+        let changed = match Self::spelled(changed.as_ref().unwrap_or(node), plain, context.rigor) {
             Ok(None) => changed,
             Ok(Some(declared)) => {
                 if let Some(code) = code {
@@ -75,10 +75,10 @@ impl<'s> Coercer<'s> {
     }
 
     /// For a type, an integer with a point is one. It stays as it was sent for all that is said of it.
-    fn plainly<'a>(&self, node: &Node<'a>, want: Types) -> Option<Node<'a>> {
+    fn plainly(&self, node: &Node<'a>, want: Types) -> Option<Node<'a>> {
         match node {
             Node::Number(number)
-                if want == Types::INTEGER && !self.keeps_unknown && !number.is_plain_integer() =>
+                if want == Types::INTEGER && !self.keeps_unknown() && !number.is_plain_integer() =>
             {
                 Some(Node::Number(Number {
                     as_integer: true,
@@ -90,7 +90,7 @@ impl<'s> Coercer<'s> {
     }
 
     /// The declared spelling of an allowed value, where it is another one.
-    fn spelled<'a>(
+    fn spelled(
         node: &Node<'a>,
         plain: &'s Plain,
         rigor: Rigor,

@@ -9,6 +9,7 @@ use crate::policy::Policy;
 use crate::repair::{FixCode, Fixes, Repaired, Status, repair};
 
 /// What a text became, and what was done to get there.
+#[derive(Debug)]
 pub(crate) struct Read<'a> {
     pub(crate) node: Node<'a>,
     /// One warning, unless the text was JSON.

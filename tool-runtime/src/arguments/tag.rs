@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::around::Around;
 use super::coerce::Coercer;
+use super::context::Context;
 use super::limits;
 use super::node::{Members, Node};
 use super::report::Path;
@@ -14,17 +14,17 @@ use crate::issue::Code;
 use crate::schema::name::fold;
 use crate::schema::shape::{FormId, Tag, Values};
 
-impl Coercer<'_> {
+impl<'a> Coercer<'_, 'a> {
     /// The form that an object's tag names; when it names none that is reported.
     pub(super) fn tagged(
         &mut self,
         members: &Members<'_>,
         (owner, tag): (FormId, &Tag),
         at: &Path<'_>,
-        around: Around,
+        context: Context,
     ) -> Option<FormId> {
         match tag {
-            Tag::Key(keys) => self.key_tagged(members, (owner, keys), at, around),
+            Tag::Key(keys) => self.key_tagged(members, (owner, keys), at, context),
             Tag::Property {
                 name,
                 folded,
@@ -37,7 +37,7 @@ impl Coercer<'_> {
                     others: Vec::new(),
                     case_sensitive: *case_sensitive,
                 };
-                let Some(sent) = member(members, name, folded, around.rigor) else {
+                let Some(sent) = member(members, name, folded, context.rigor) else {
                     self.report.refuse(&at, || {
                         // `{"circle": …}` for `{"type": "circle", …}`.
                         let forms = || values.iter().map(|(_, form)| *form);
@@ -52,7 +52,7 @@ impl Coercer<'_> {
                 };
                 let text = match sent {
                     Node::Text(text) => Some(&**text),
-                    Node::Number(number) if around.rigor.bends() => Some(&*number.text),
+                    Node::Number(number) if context.rigor.bends() => Some(&*number.text),
                     Node::Null => {
                         self.report
                             .refuse(&at, || wording::null(wording::Listed(&allowed())));
@@ -61,7 +61,7 @@ impl Coercer<'_> {
                     _ => None,
                 };
                 let exact = values.iter().find(|(value, _)| text == Some(value));
-                let bends = around.rigor.bends() && !case_sensitive;
+                let bends = context.rigor.bends() && !case_sensitive;
                 let found = exact.or_else(|| {
                     let mut alike = values
                         .iter()
@@ -77,9 +77,9 @@ impl Coercer<'_> {
     }
 
     /// For a type, an object without all keys but the tag: serde takes a variant whose key is the only one.
-    pub(super) fn only_variant<'a>(&self, node: Node<'a>, keys: &[(Box<str>, FormId)]) -> Node<'a> {
+    pub(super) fn only_variant(&self, node: Node<'a>, keys: &[(Box<str>, FormId)]) -> Node<'a> {
         match node {
-            Node::Object(mut members) if !self.keeps_unknown => {
+            Node::Object(mut members) if !self.keeps_unknown() => {
                 Rc::make_mut(&mut members.entries)
                     .retain(|(key, _)| keys.iter().any(|(tag, _)| **tag == **key));
                 members.repeated.clear();
@@ -94,15 +94,15 @@ impl Coercer<'_> {
         members: &Members<'_>,
         (owner, keys): (FormId, &[(Box<str>, FormId)]),
         at: &Path<'_>,
-        around: Around,
+        context: Context,
     ) -> Option<FormId> {
         let exact: Vec<_> = keys
             .iter()
             .filter(|(key, _)| members.get(key).is_some())
             .collect();
-        let present = if exact.is_empty() && around.rigor.bends() {
+        let present = if exact.is_empty() && context.rigor.bends() {
             keys.iter()
-                .filter(|(key, _)| member(members, key, &fold(key), around.rigor).is_some())
+                .filter(|(key, _)| member(members, key, &fold(key), context.rigor).is_some())
                 .collect()
         } else {
             exact

@@ -26,7 +26,7 @@ pub(crate) fn object(input: Input<'_>, policy: Policy) -> Result<(Node<'_>, Vec<
                 ),
             )),
         },
-        Input::Value(value) if depth::is_too_deep(value) => Err(too_deep()),
+        Input::Value(value) if depth::is_too_deep(value) => Err(wording::too_deep()),
         Input::Value(value) => from_node(Node::from_value(value), policy),
     }
 }
@@ -82,11 +82,6 @@ fn not_an_object(sent: &Node<'_>) -> Issue {
     wording::refused(Code::ArgumentsNotObject, sent, message)
 }
 
-fn too_deep() -> Issue {
-    let message = format!("nested deeper than {} levels; send a flatter value", depth::MOST);
-    Issue::error(Code::TooDeep, "", message)
-}
-
 fn refused(text: &str, unread: &Unread) -> Issue {
     match unread {
         Unread::Unreadable(error) => unreadable(text, error),
@@ -117,7 +112,7 @@ fn refused(text: &str, unread: &Unread) -> Issue {
 fn unreadable(text: &str, error: &ParseError) -> Issue {
     let (line, column) = place(text, error.offset);
     match error.fault {
-        Fault::TooDeep => too_deep(),
+        Fault::TooDeep => wording::too_deep(),
         Fault::LoneSurrogate => Issue::error(
             Code::JsonParseError,
             error.path(),

@@ -7,6 +7,7 @@ use super::limits;
 use super::node::Node;
 use super::rules::SIXTY_FOUR_BITS;
 use super::sketch::{Sketch, quoted};
+use crate::depth;
 use crate::issue::{Code, Issue, echo};
 use crate::schema::bounds::{Bound, NumberLimits};
 use crate::schema::shape::{Alternatives, Form, FormId, Kind, Plain, Shape, Tag, TextLimits, Values};
@@ -75,6 +76,27 @@ pub(crate) fn out_of_range(sent: &Node<'_>, limits: Option<&NumberLimits>) -> Is
 pub(crate) fn too_composed() -> Issue {
     let message = "too many unions stand in one another from the top to here; send a flatter value";
     Issue::error(Code::TooDeep, "", message)
+}
+
+/// A value that nests too deeply, as sent or as coerced.
+pub(crate) fn too_deep() -> Issue {
+    let message = format!("nested deeper than {} levels; send a flatter value", depth::MOST);
+    Issue::error(Code::TooDeep, "", message)
+}
+
+/// A value whose alternatives take too long to try.
+pub(crate) fn too_complex() -> Issue {
+    let message = "the value can be read in too many ways to try them all; send fewer items, each in exactly the form of the schema";
+    Issue::error(Code::TooComplex, "", message)
+}
+
+/// A value that the parts of a conjunction read differently.
+pub(crate) fn read_differently(sent: &Node<'_>) -> Issue {
+    let message = format!(
+        "{} is read in one way here and in another there; send what needs no reading",
+        shown(sent)
+    );
+    refused(Code::AmbiguousValue, sent, message)
 }
 
 /// A value that the schema allows and its type does not: the type says why, and its `format` what to send.

@@ -59,7 +59,7 @@ fn difference(shape: &Shape, input: Input<'_>) -> Option<String> {
 }
 
 /// An object that has this for its only property, in each of several shapes.
-fn around(schema: &Value) -> [Value; 5] {
+fn context(schema: &Value) -> [Value; 5] {
     [
         json!({ "type": "object", "properties": { "it": schema }, "required": ["it"] }),
         json!({ "type": "object", "additionalProperties": schema }),
@@ -228,7 +228,7 @@ fn wide(count: usize) -> Value {
 fn no_value_is_read_differently() {
     let mut found = Vec::new();
     for schema in schemas() {
-        for whole in around(&schema) {
+        for whole in context(&schema) {
             let texts: Vec<_> = VALUES
                 .iter()
                 .map(|value| format!(r#"{{"it":{value}}}"#))

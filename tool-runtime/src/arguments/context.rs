@@ -5,7 +5,7 @@ use crate::schema::shape::{Form, FormId};
 
 /// How a value is held against its form, beyond the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Around {
+pub(crate) struct Context {
     pub(super) rigor: Rigor,
     /// Whether a key that the schema denies is an error: the call is strict, not only a parameter of it.
     pub(super) denies: bool,
@@ -15,7 +15,7 @@ pub(crate) struct Around {
     pub(super) within: Option<FormId>,
 }
 
-impl Around {
+impl Context {
     /// The arguments as a whole.
     pub(crate) fn all(rigor: Rigor) -> Self {
         Self {
@@ -42,6 +42,11 @@ impl Around {
             within: None,
             ..self
         }
+    }
+
+    /// The same with another rigor.
+    pub(super) fn with(self, rigor: Rigor) -> Self {
+        Self { rigor, ..self }
     }
 
     pub(super) fn under(self, form: &Form) -> Self {
