@@ -9,6 +9,7 @@ use crate::definition::{Hints, ToolDefinition};
 use crate::issue::Issue;
 use crate::params::{ParamSpec, Params};
 use crate::schema::clean;
+use crate::variants::Enums;
 
 /// A tool as its annotation describes it, its parameters' types forgotten.
 #[derive(Debug)]
@@ -119,7 +120,7 @@ impl Declaration {
         let mut generator = settings.into_generator();
         let mut properties = Map::new();
         let mut required = Vec::new();
-        let mut variants = Vec::new();
+        let mut enums = Enums::default();
         for param in self.params.iter().filter(|param| param.from_model) {
             let mut schema = match Value::from((param.schema)(&mut generator)) {
                 Value::Object(schema) => schema,
@@ -127,7 +128,9 @@ impl Declaration {
             };
             schema.insert("description".to_owned(), param.description.into());
             schema.extend(param.keywords.clone());
-            variants.extend((param.variants)());
+            let Enums { values, keys } = (param.variants)();
+            enums.values.extend(values);
+            enums.keys.extend(keys);
             if let Some(Ok(default)) = &param.default {
                 schema.insert("default".to_owned(), default.clone());
             }
@@ -146,7 +149,7 @@ impl Declaration {
             keywords.insert("$defs".to_owned(), definitions.into());
         }
         let mut schema = Value::Object(keywords);
-        clean(&mut schema, &variants);
+        clean(&mut schema, &enums);
         schema
     }
 }

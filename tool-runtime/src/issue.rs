@@ -187,6 +187,10 @@ codes! {
     UnknownProperty = "unknown_property",
     /// A key that came twice; the last one counts.
     DuplicateKey = "duplicate_key",
+    /// A key that the map does not have, or one of two that are read as the same.
+    InvalidMapKey = "invalid_map_key",
+    /// A key of a map in another spelling.
+    MapKeyCoerced = "map_key_coerced",
     /// A string that spells an integer.
     StringLiteralConvertedToInteger = "string_literal_converted_to_integer",
     /// A number with nothing behind its point, or with an exponent, for an integer.

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use crate::context::{CancellationToken, Context};
 use crate::host::Host;
 use crate::state::{State, States};
-use crate::variants::{self, Names};
+use crate::variants::{self, Enums};
 
 /// A type that a parameter of a tool may have.
 ///
@@ -23,7 +23,7 @@ pub trait Parameter: Sized + Send + 'static {
     fn schema(generator: &mut SchemaGenerator) -> Schema;
 
     /// The enums in it, their variants in declared order.
-    fn variants() -> Vec<Names>;
+    fn variants() -> Enums;
 
     /// Its value when the model sends none; `None` when it must send one.
     fn absent() -> Option<Self>;
@@ -46,7 +46,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameter for T {
         generator.subschema_for::<T>()
     }
 
-    fn variants() -> Vec<Names> {
+    fn variants() -> Enums {
         variants::of::<T>()
     }
 
@@ -78,8 +78,8 @@ macro_rules! from_host {
                 Schema::default()
             }
 
-            fn variants() -> Vec<Names> {
-                Vec::new()
+            fn variants() -> Enums {
+                Enums::default()
             }
 
             fn absent() -> Option<Self> {

@@ -10,7 +10,7 @@ use crate::param::Param;
 use crate::parameter::Parameter;
 use crate::state::States;
 use crate::text;
-use crate::variants::Names;
+use crate::variants::Enums;
 
 /// A tuple of up to 16 [`Field`]s.
 pub trait Params: Send + Sync + 'static {
@@ -86,7 +86,7 @@ pub struct ParamSpec {
     pub(crate) problem: Option<String>,
     pub(crate) default: Option<Result<Value, String>>,
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
-    pub(crate) variants: fn() -> Vec<Names>,
+    pub(crate) variants: fn() -> Enums,
     pub(crate) missing_state: fn(&States) -> Option<&'static str>,
 }
 

@@ -18,8 +18,18 @@ use serde::{Deserializer, forward_to_deserialize_any};
 /// The names of one enum's variants.
 pub(crate) type Names = &'static [&'static str];
 
-/// The enums that can be reached in `T`, outer ones first.
-pub(crate) fn of<T: DeserializeOwned>() -> Vec<Names> {
+/// The enums that can be reached in a type.
+#[derive(Debug, Clone, Default)]
+#[allow(unnameable_types, reason = "a hidden method of `Parameter` hands it over")]
+pub struct Enums {
+    /// Those of values, outer ones first.
+    pub(crate) values: Vec<Names>,
+    /// Those of the keys of maps.
+    pub(crate) keys: Vec<Names>,
+}
+
+/// The enums that can be reached in `T`.
+pub(crate) fn of<T: DeserializeOwned>() -> Enums {
     let findings = RefCell::new(Findings::default());
     let mut next = 0;
     let mut ways = vec![Vec::new()];
@@ -37,7 +47,7 @@ pub(crate) fn of<T: DeserializeOwned>() -> Vec<Names> {
 
 #[derive(Default)]
 struct Findings {
-    enums: Vec<Names>,
+    enums: Enums,
     /// Structs and enums that were met; each is entered once, so a recursive type comes to an end.
     met: HashSet<Met>,
     /// How many ways lead on from where the last look ended.
@@ -143,11 +153,7 @@ impl<'de> Deserializer<'de> for Look<'_> {
         variants: Names,
         visitor: V,
     ) -> Result<V::Value, Ended> {
-        let mut findings = self.findings.borrow_mut();
-        if !findings.enums.contains(&variants) {
-            findings.enums.push(variants);
-        }
-        drop(findings);
+        add(&mut self.findings.borrow_mut().enums.values, variants);
         let (key, look) = self.step::<V>(name, variants)?;
         visitor.visit_enum(Inside::new(key, look))
     }
@@ -192,11 +198,59 @@ impl<'de> MapAccess<'de> for Inside<'_> {
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Ended> {
         self.once()?;
-        seed.deserialize(self.key()).map(Some)
+        let key = Key {
+            name: self.key,
+            findings: self.look.findings,
+        };
+        seed.deserialize(key).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Ended> {
         seed.deserialize(self.look)
+    }
+}
+
+/// The key of an entry: the name of a field, or whatever a map wants for one.
+struct Key<'a> {
+    name: &'static str,
+    findings: &'a RefCell<Findings>,
+}
+
+impl<'de> Deserializer<'de> for Key<'_> {
+    type Error = Ended;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Ended> {
+        visitor.visit_borrowed_str(self.name)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Ended> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        variants: Names,
+        visitor: V,
+    ) -> Result<V::Value, Ended> {
+        add(&mut self.findings.borrow_mut().enums.keys, variants);
+        let first: StrDeserializer<'_, Ended> = variants.first().ok_or(Ended)?.into_deserializer();
+        visitor.visit_enum(first)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+fn add(enums: &mut Vec<Names>, variants: Names) {
+    if !enums.contains(&variants) {
+        enums.push(variants);
     }
 }
 
@@ -254,7 +308,13 @@ mod tests {
 
     use serde::Deserialize;
 
-    use super::of;
+    use serde::de::DeserializeOwned;
+
+    use super::{Names, of};
+
+    fn values_of<T: DeserializeOwned>() -> Vec<Names> {
+        of::<T>().values
+    }
 
     #[derive(Deserialize)]
     #[expect(dead_code, reason = "only looked at")]
@@ -276,7 +336,7 @@ mod tests {
         next: Option<Box<Inner>>,
     }
 
-    #[derive(Deserialize)]
+    #[derive(Deserialize, PartialEq, Eq, Hash)]
     enum Letter {
         #[serde(rename = "ypsilon")]
         Y,
@@ -311,9 +371,12 @@ mod tests {
 
     #[test]
     fn what_looks_alike_is_not_confused() {
-        assert_eq!(of::<Pair<Letter, Deep>>(), [["ypsilon", "X"], ["Two", "One"]]);
         assert_eq!(
-            of::<Alike>(),
+            values_of::<Pair<Letter, Deep>>(),
+            [["ypsilon", "X"], ["Two", "One"]]
+        );
+        assert_eq!(
+            values_of::<Alike>(),
             [["This", "That"], ["ypsilon", "X"], ["Two", "One"]]
         );
     }
@@ -329,17 +392,35 @@ mod tests {
 
     #[test]
     fn what_keeps_errors_to_itself_is_looked_at_once() {
-        assert_eq!(of::<Vec<Silent<Letter>>>(), [["ypsilon", "X"]]);
-        assert_eq!(of::<HashMap<String, Silent<Letter>>>(), [["ypsilon", "X"]]);
-        assert_eq!(of::<(Silent<Letter>, Silent<Deep>)>(), [["ypsilon", "X"]]);
-        assert_eq!(of::<Wrapped<Silent<Vec<Silent<Deep>>>>>(), [["Two", "One"]]);
+        assert_eq!(values_of::<Vec<Silent<Letter>>>(), [["ypsilon", "X"]]);
+        assert_eq!(values_of::<HashMap<String, Silent<Letter>>>(), [["ypsilon", "X"]]);
+        assert_eq!(values_of::<(Silent<Letter>, Silent<Deep>)>(), [["ypsilon", "X"]]);
+        assert_eq!(
+            values_of::<Wrapped<Silent<Vec<Silent<Deep>>>>>(),
+            [["Two", "One"]]
+        );
     }
 
     #[test]
     fn enums_are_found_wherever_they_are() {
-        let found = of::<Option<Outer>>();
+        let found = values_of::<Option<Outer>>();
         assert_eq!(found, [&["B", "A", "C"][..], &["ypsilon", "X"], &["Two", "One"]]);
-        assert!(of::<serde_json::Value>().is_empty());
-        assert!(of::<Vec<(String, u8)>>().is_empty());
+        assert!(values_of::<serde_json::Value>().is_empty());
+        assert!(values_of::<Vec<(String, u8)>>().is_empty());
+    }
+
+    #[test]
+    fn enums_of_keys_are_found_apart() {
+        #[derive(Deserialize, PartialEq, Eq, Hash)]
+        struct Wrapped(Letter);
+
+        type Map<K> = HashMap<K, Vec<Deep>>;
+
+        let found = of::<(Vec<Map<Letter>>,)>();
+        assert_eq!(found.keys, [["ypsilon", "X"]]);
+        assert_eq!(found.values, [["Two", "One"]]);
+        assert_eq!(of::<Map<Wrapped>>().keys, [["ypsilon", "X"]]);
+        assert!(of::<Map<String>>().keys.is_empty());
+        assert!(of::<Outer>().keys.is_empty());
     }
 }

@@ -411,7 +411,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
     }
 
     /// Runs something on nodes that will not live as long as those the cache knows.
-    fn apart<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
+    pub(super) fn apart<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
         let outer = std::mem::take(&mut self.cache);
         let result = run(self);
         self.cache = outer;

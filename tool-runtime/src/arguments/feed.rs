@@ -263,7 +263,7 @@ impl<'de> MapAccess<'de> for &mut Entries<'de, '_> {
         };
         seed.deserialize(Key::new(key))
             .map(Some)
-            .map_err(|refusal: Refusal| refusal.within(key))
+            .map_err(|refusal: Refusal| refusal.of_key(key))
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Refusal> {

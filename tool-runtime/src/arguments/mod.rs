@@ -16,6 +16,7 @@ mod scalar;
 mod list;
 mod places;
 mod object;
+mod keys;
 mod tag;
 mod union;
 mod refusal;
@@ -248,13 +249,21 @@ impl<'m> Lookup<'m> for Sent<'m, '_> {
 /// What the schema allows and the parameter's type refuses.
 fn invalid(shape: &Shape, object: &Members<'_>, name: &str, refusal: &Refusal) -> Issue {
     let sent = object.get(name).and_then(|node| node.at(refusal.steps()));
-    let wanted = shape.format_at(std::iter::once(name).chain(refusal.steps()));
+    let steps: Vec<&str> = std::iter::once(name).chain(refusal.steps()).collect();
+    let wanted = shape.format_at(steps.iter().copied());
     // A type may well repeat what it was sent.
     let said = cut(refusal.message(), MOST_TOLD);
     let mut issue = match sent {
+        _ if refusal.is_of_key() => wording::refused_key(refusal.steps().last().unwrap_or_default(), &said),
         Some(sent) => wording::disliked(sent, &said, wanted),
         None => Issue::error(Code::InvalidValue, "", said.into_owned()),
     };
+    if matches!(sent, Some(Node::Text(text)) if rules::means_nothing(text)) && shape.may_be_left_out(&steps) {
+        issue
+            .message
+            .to_mut()
+            .push_str("; leave the key out if there is none");
+    }
     issue.path = refusal.path(&pointer::join("", name));
     issue
 }

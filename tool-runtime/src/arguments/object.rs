@@ -17,7 +17,7 @@ use crate::schema::shape::{FormId, Kind, Object, Property, Rest};
 use crate::schema::types::Types;
 
 /// What becomes of a member.
-enum Slot<'a> {
+pub(super) enum Slot<'a> {
     AsSent,
     Changed(Node<'a>),
     /// It stands for nothing: as if it had not been sent.
@@ -28,7 +28,7 @@ enum Slot<'a> {
 
 /// The changes to the members of one object; no memory is taken before the first.
 #[derive(Default)]
-struct Edits<'a> {
+pub(super) struct Edits<'a> {
     slots: Vec<(usize, Slot<'a>)>,
     names: Vec<(usize, Cow<'a, str>)>,
     /// Of properties that another spelling was taken for: the member that has the name and stands for nothing.
@@ -51,7 +51,9 @@ impl<'s, 'a> Coercer<'s, 'a> {
         let mut places = Places::of(object);
         let mut extras = places.assign(members, object);
         let places = places.as_mut();
-        if !extras.is_empty() && context.rigor.bends() {
+        if object.is_map() {
+            self.map_keys((members, object), places, &mut extras, &mut edits, (at, context));
+        } else if !extras.is_empty() && context.rigor.bends() {
             self.respell(members, object, places, &mut extras, &mut edits, context);
         }
         for (position, (property, place)) in object.properties.iter().zip(&*places).enumerate() {
@@ -72,7 +74,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
                 }
                 continue;
             };
-            if *key != *property.name {
+            if *key != *property.name && !object.is_map() {
                 self.report.warn(&at, || wording::renamed(key, &property.name));
             }
             self.tell_repeated(members, place, &at);
@@ -149,7 +151,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
             {
                 let nothing = slot.replace(*place);
                 edits.ousted.extend(nothing.map(|nothing| (*position, nothing)));
-                edits.names.push((*place, Cow::Owned(property.name.to_string())));
+                edits.rename(*place, Cow::Owned(property.name.to_string()));
             }
         }
         extras.retain(|extra| !claims.iter().any(|(_, place)| place == extra));
@@ -174,7 +176,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
     fn is_absence(&self, node: &Node<'_>, property: &Property, context: Context) -> bool {
         let form = self.shape.form(property.form);
         let rigor = context.under(form).rigor;
-        if property.required || form.types.has(Types::NULL) {
+        if property.required || property.is_entry || form.types.has(Types::NULL) {
             return false;
         }
         match node {
@@ -233,6 +235,8 @@ impl<'s, 'a> Coercer<'s, 'a> {
             return;
         };
         let top = matches!(at, Path::Root);
+        let name = edits.name_of(place);
+        let key = name.as_ref().unwrap_or(key);
         let at = Path::Key(at, key);
         self.tell_repeated(members, place, &at);
         if let Some(slot) = self.patterned(key, node, object, &at, context) {
@@ -294,7 +298,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
     }
 
     /// Whether another part of the same conjunction knows the key.
-    fn is_known(&self, key: &str, context: Context) -> bool {
+    pub(super) fn is_known(&self, key: &str, context: Context) -> bool {
         context
             .within
             .is_some_and(|whole| match &self.shape.form(whole).kind {
@@ -313,6 +317,17 @@ impl<'s, 'a> Coercer<'s, 'a> {
 }
 
 impl<'a> Edits<'a> {
+    /// Gives a member another key.
+    pub(super) fn rename(&mut self, place: usize, name: Cow<'a, str>) {
+        self.names.push((place, name));
+    }
+
+    /// The new key of a member.
+    fn name_of(&self, place: usize) -> Option<Cow<'a, str>> {
+        let named = self.names.iter().find(|(named, _)| *named == place);
+        named.map(|(_, name)| name.clone())
+    }
+
     fn set(&mut self, place: usize, slot: Slot<'a>) {
         if !matches!(slot, Slot::AsSent) {
             self.slots.push((place, slot));

@@ -12,6 +12,8 @@ pub(crate) struct Refusal {
     message: String,
     /// The steps to the value, the last first.
     steps: Vec<String>,
+    /// Whether it is the key in the last step that is refused, and not what stands behind it.
+    is_of_key: bool,
 }
 
 impl Refusal {
@@ -39,6 +41,18 @@ impl Refusal {
         self.steps.iter().rev().map(String::as_str)
     }
 
+    /// Of a key of a map.
+    pub(crate) fn of_key(self, key: &str) -> Self {
+        Self {
+            is_of_key: true,
+            ..self.within(key)
+        }
+    }
+
+    pub(crate) fn is_of_key(&self) -> bool {
+        self.is_of_key
+    }
+
     pub(crate) fn within(mut self, step: impl Display) -> Self {
         self.steps.push(step.to_string());
         self
@@ -58,6 +72,7 @@ impl Error for Refusal {
         Self {
             message: message.to_string(),
             steps: Vec::new(),
+            is_of_key: false,
         }
     }
 }

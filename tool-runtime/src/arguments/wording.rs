@@ -160,6 +160,42 @@ pub(crate) fn renamed(sent: &str, name: &str) -> Issue {
     )
 }
 
+/// A key that the map does not have.
+pub(crate) fn invalid_key(sent: &str, wanted: impl Display) -> Issue {
+    let message = format!("invalid map key `{}`; expected {wanted}", echo(sent));
+    Issue::error(Code::InvalidMapKey, "", message).about(sent)
+}
+
+/// A key that the schema allows and the type of the map's keys refuses.
+pub(crate) fn refused_key(sent: &str, said: &str) -> Issue {
+    let message = format!("invalid map key `{}`: {said}", echo(sent));
+    Issue::error(Code::InvalidMapKey, "", message).about(sent)
+}
+
+/// One of two keys that are read as the same.
+pub(crate) fn same_key(sent: &str, name: &str) -> Issue {
+    let message = format!(
+        "`{}` is not the only key that is read as `{}`; send that key once",
+        echo(sent),
+        echo(name)
+    );
+    Issue::error(Code::InvalidMapKey, "", message).about(sent)
+}
+
+/// A key that was read as another spelling of it.
+pub(crate) fn coerced_key(sent: &str, name: &str) -> Issue {
+    let message = format!("the key `{}` was read as `{}`", echo(sent), echo(name));
+    Issue::warning(Code::MapKeyCoerced, "", message)
+}
+
+/// The first of some keys.
+pub(crate) fn one_of_keys<'n>(keys: impl Iterator<Item = &'n str>) -> String {
+    let keys: Vec<_> = keys.map(quoted).collect();
+    let mut words = String::from(if keys.len() > 1 { "one of " } else { "" });
+    let _ = several(&mut words, keys.len(), keys.into_iter());
+    words
+}
+
 pub(crate) fn repeated(name: &str) -> Issue {
     Issue::warning(
         Code::DuplicateKey,

@@ -98,7 +98,7 @@ impl<'s> Check<'s> {
             "properties" | "patternProperties" | "$defs" | "definitions" => self.named(path, keyword, value),
             "prefixItems" | "anyOf" | "oneOf" | "allOf" => self.listed(path, value),
             "items" if value.is_array() => self.listed(path, value),
-            "items" | "additionalItems" | "additionalProperties" => {
+            "items" | "additionalItems" | "additionalProperties" | "propertyNames" => {
                 self.open.push((path.to_owned(), value));
                 Ok(())
             }
@@ -106,7 +106,13 @@ impl<'s> Check<'s> {
             | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => {
                 check_limit(path, keyword, value, siblings)
             }
-            "uniqueItems" | marks::NOT_BLANK | marks::STRICT | marks::CASE_SENSITIVE
+            "uniqueItems"
+            | "nullable"
+            | marks::NOT_BLANK
+            | marks::STRICT
+            | marks::CASE_SENSITIVE
+            | marks::ENUM_MAP
+            | marks::DEFAULT
                 if !value.is_boolean() =>
             {
                 Err(wrong(path, value, "write `true` or `false`"))
@@ -311,7 +317,7 @@ const ANNOTATIONS: [&str; 24] = [
     "errorMessage",
 ];
 
-const ENFORCED: [&str; 13] = [
+const ENFORCED: [&str; 16] = [
     "enum",
     "const",
     "minimum",
@@ -324,5 +330,8 @@ const ENFORCED: [&str; 13] = [
     marks::STRICT,
     marks::CASE_SENSITIVE,
     marks::INTEGER,
+    marks::ENUM_MAP,
+    marks::DEFAULT,
+    "nullable",
     "required",
 ];

@@ -4,26 +4,26 @@
 
 use serde_json::{Map, Value};
 
-use crate::variants::Names;
+use crate::variants::{Enums, Names};
 
 use super::{describe, marks, subschemas, unions};
 
 type Keywords = Map<String, Value>;
 
-/// Cleans the schema of a tool's parameters; `orders` are the enums in their types, in declared order.
-pub(crate) fn clean(root: &mut Value, orders: &[Names]) {
-    node(root, orders);
+/// Cleans the schema of a tool's parameters; `enums` are those in their types.
+pub(crate) fn clean(root: &mut Value, enums: &Enums) {
+    node(root, enums);
     describe::render(root);
     subschemas::each_mut(root, arrange);
 }
 
 /// Cleans one schema, inner ones first. Recursive: Rust types do not nest deeply.
-fn node(schema: &mut Value, orders: &[Names]) {
+fn node(schema: &mut Value, enums: &Enums) {
     if let Value::Object(keywords) = schema {
         unions::repair_flattened(keywords);
     }
     for child in subschemas::children_mut(schema) {
-        node(child, orders);
+        node(child, enums);
     }
     let Value::Object(keywords) = schema else {
         return;
@@ -37,8 +37,9 @@ fn node(schema: &mut Value, orders: &[Names]) {
     }
     keywords.retain(|keyword, value| !is_noise(keyword, value));
     mark_integer(keywords);
-    unions::gather_values(keywords, orders);
+    unions::gather_values(keywords, &enums.values);
     unions::open_wrappers(keywords);
+    mark_map(keywords, &enums.keys);
     settle_properties(keywords);
     unions::unwrap_sole(keywords);
     tighten(keywords);
@@ -72,17 +73,53 @@ fn mark_integer(keywords: &mut Keywords) {
     }
 }
 
+/// A map whose keys are an enum looks like a struct: schemars lists the keys as properties, in the order of the alphabet.
+fn mark_map(keywords: &mut Keywords, keys: &[Names]) {
+    let is_closed = keywords.get("additionalProperties") == Some(&Value::Bool(false));
+    let Some(Value::Object(properties)) = keywords.get("properties").filter(|_| is_closed) else {
+        return;
+    };
+    let mut values = properties.values();
+    let first = values.next();
+    let is_listed = |names: &&Names| {
+        names.len() == properties.len() && names.iter().all(|name| properties.contains_key(*name))
+    };
+    let Some(names) = keys
+        .iter()
+        .find(is_listed)
+        .filter(|_| values.all(|value| Some(value) == first))
+    else {
+        return;
+    };
+    if keywords.contains_key("required") {
+        return;
+    }
+    let declared = names
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), first?.clone())));
+    let declared: Keywords = declared.collect();
+    keywords.insert("properties".to_owned(), declared.into());
+    keywords.insert(marks::ENUM_MAP.to_owned(), true.into());
+}
+
 /// Optional properties are shown as what they are when they are there; `true` becomes `{}`, which can be described.
 fn settle_properties(keywords: &mut Keywords) {
     let required: Vec<Value> = match keywords.get("required") {
         Some(Value::Array(names)) => names.clone(),
         _ => Vec::new(),
     };
+    let is_map = keywords.contains_key(marks::ENUM_MAP);
     let properties = keywords.get_mut("properties").and_then(Value::as_object_mut);
     for (name, property) in properties.into_iter().flatten() {
         match property {
             Value::Bool(true) => *property = Value::Object(Map::new()),
-            Value::Object(property) if !required.iter().any(|known| known == name) => without_null(property),
+            Value::Object(property) if !is_map && !required.iter().any(|known| known == name) => {
+                // Neither required nor an `Option`: it has a default, which only `Serialize` could show.
+                if !property.contains_key("default") && !admits_null(property) {
+                    property.insert(marks::DEFAULT.to_owned(), true.into());
+                }
+                without_null(property);
+            }
             _ => {}
         }
     }
@@ -114,6 +151,33 @@ fn without_null(keywords: &mut Keywords) {
     keywords.retain(|keyword, value| keyword != "default" || !value.is_null());
     unions::unwrap_sole(keywords);
     tighten(keywords);
+}
+
+/// Whether `null` is a value of a schema.
+fn admits_null(keywords: &Keywords) -> bool {
+    let listed = |values: &Value| {
+        values
+            .as_array()
+            .is_some_and(|values| values.contains(&Value::Null))
+    };
+    match keywords.get("type") {
+        Some(Value::String(name)) => return name == "null",
+        Some(Value::Array(names)) => return names.iter().any(|name| name == "null"),
+        _ => {}
+    }
+    if let Some(value) = keywords.get("const") {
+        return value.is_null();
+    }
+    if let Some(values) = keywords.get("enum") {
+        return listed(values);
+    }
+    for union in ["anyOf", "oneOf"] {
+        if let Some(Value::Array(alternatives)) = keywords.get(union) {
+            let admits = |schema: &Value| schema.as_object().is_some_and(admits_null) || *schema == true;
+            return alternatives.iter().any(admits);
+        }
+    }
+    !keywords.contains_key("$ref") && !keywords.contains_key("properties") && !keywords.contains_key("allOf")
 }
 
 fn is_null(schema: &Value) -> bool {

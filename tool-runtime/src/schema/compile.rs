@@ -13,7 +13,7 @@ use super::compiler::{Compiler, Flat};
 use super::name::{Written, fold};
 use super::shape::{Form, FormId, Kind, List, Object, Parts, Plain, Property, Rest, Shape};
 use super::types::Types;
-use super::{formats, identify, limits, marks, settle};
+use super::{formats, identify, limits, marks, nullable, settle};
 
 /// A shape, and what of its schema it does not enforce.
 #[derive(Debug, Clone)]
@@ -29,6 +29,7 @@ impl Shape {
     ///
     /// When the schema is not valid, does not describe an object, or refers to another document.
     pub(crate) fn compile(schema: &Value) -> Result<Compiled, SchemaError> {
+        let schema = &*nullable::spelled_out(schema);
         let schema = &*identify::by_pointer(schema)?;
         let warnings = check(schema)?;
         let mut compiler = Compiler {
@@ -211,13 +212,19 @@ impl Compiler<'_> {
         let patterns = limits::key_patterns(keywords);
         let mut object = Object {
             rest: self.rest(keywords.get("additionalProperties"))?,
+            names: match keywords.get("propertyNames") {
+                None | Some(Value::Bool(true)) => None,
+                Some(names) => Some(self.request(names)?),
+            },
+            is_enum_map: limits::flag(keywords, marks::ENUM_MAP),
             is_free: !words.into_iter().any(|word| keywords.contains_key(word)),
             min: limits::counted(keywords, "minProperties"),
             max: limits::counted(keywords, "maxProperties"),
             ..Object::default()
         };
         for (name, schema) in limits::named(keywords, "properties") {
-            let has_default = schema.get("default").is_some();
+            let has_default =
+                schema.get("default").is_some() || schema.get(marks::DEFAULT) == Some(&Value::Bool(true));
             let schema = with_patterns(name, schema, &patterns);
             object.properties.push(Property {
                 name: name.as_str().into(),
@@ -225,6 +232,7 @@ impl Compiler<'_> {
                 folded: fold(name),
                 form: self.request(&schema)?,
                 required: required.contains(&name.as_str()),
+                is_entry: object.is_enum_map,
                 has_default,
             });
         }
@@ -245,6 +253,7 @@ impl Compiler<'_> {
             }
         }
         let says = !object.is_free
+            || object.names.is_some()
             || !object.also_required.is_empty()
             || object.min.is_some()
             || object.max.is_some();

@@ -8,12 +8,31 @@ impl Shape {
     /// What a text at a place looks like. A way that leads through unions may end at several forms; the first that has
     /// a format counts.
     pub(crate) fn format_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Option<&'static str> {
+        let mut forms = self.forms_at(steps).into_iter();
+        forms.find_map(|form| self.form(form).format)
+    }
+
+    /// Whether the key in the last step may be left out.
+    pub(crate) fn may_be_left_out(&self, steps: &[&str]) -> bool {
+        let Some((key, above)) = steps.split_last() else {
+            return false;
+        };
+        let is_optional = |form: FormId| {
+            let object = self.form(form).plain()?.object.as_ref()?;
+            Some(!object.properties.get(object.position(key)?)?.required)
+        };
+        let mut forms = self.forms_at(above.iter().copied()).into_iter();
+        forms.find_map(is_optional).unwrap_or(false)
+    }
+
+    /// The forms of a value at a place, with those that they are composed of.
+    fn forms_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Vec<FormId> {
         let mut here = self.composing(vec![FormId::ROOT]);
         for step in steps {
             let below = here.iter().filter_map(|form| self.form(*form).below(step));
             here = self.composing(below.collect());
         }
-        here.into_iter().find_map(|form| self.form(form).format)
+        here
     }
 
     /// Some forms, and those that they are composed of.

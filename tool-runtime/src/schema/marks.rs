@@ -18,8 +18,14 @@ pub(crate) const CASE_SENSITIVE: &str = "x-case-sensitive";
 /// The Rust type of an integer, `i8` … `u128`: its range is enforced where the schema does not spell it out.
 pub(crate) const INTEGER: &str = "x-integer";
 
+/// The properties are the keys of a map, which schemars describes like a struct when its keys are an enum.
+pub(crate) const ENUM_MAP: &str = "x-enum-map";
+
+/// A property has a default that the schema does not show.
+pub(crate) const DEFAULT: &str = "x-default";
+
 /// All of them.
-pub(crate) const ALL: [&str; 4] = [NOT_BLANK, STRICT, CASE_SENSITIVE, INTEGER];
+pub(crate) const ALL: [&str; 6] = [NOT_BLANK, STRICT, CASE_SENSITIVE, INTEGER, ENUM_MAP, DEFAULT];
 
 /// Whether a keyword is one of them.
 pub(crate) fn is_mark(keyword: &str) -> bool {

@@ -56,9 +56,12 @@ fn combine(keyword: &str, left: &Value, right: &Value) -> Option<Value> {
         "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => {
             limit(left, right, Ordering::Less)
         }
-        "uniqueItems" | marks::NOT_BLANK | marks::STRICT | marks::CASE_SENSITIVE => {
-            Some(Value::Bool(left.as_bool()? || right.as_bool()?))
-        }
+        "uniqueItems"
+        | marks::NOT_BLANK
+        | marks::STRICT
+        | marks::CASE_SENSITIVE
+        | marks::ENUM_MAP
+        | marks::DEFAULT => Some(Value::Bool(left.as_bool()? || right.as_bool()?)),
         _ => None,
     }
 }

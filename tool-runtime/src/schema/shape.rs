@@ -211,6 +211,10 @@ pub(crate) struct Object {
     pub(crate) patterns: Vec<(Regex, FormId)>,
     /// `additionalProperties`.
     pub(crate) rest: Rest,
+    /// `propertyNames`: what every key has to be.
+    pub(crate) names: Option<FormId>,
+    /// The schema of a Rust map whose keys are an enum: its properties are those keys.
+    pub(crate) is_enum_map: bool,
     /// Neither `properties` nor `patternProperties` nor `additionalProperties` was said: keys are not unknown.
     pub(crate) is_free: bool,
     pub(crate) min: Option<u64>,
@@ -231,6 +235,8 @@ pub(crate) struct Property {
     pub(crate) folded: Box<str>,
     pub(crate) form: FormId,
     pub(crate) required: bool,
+    /// Whether it is an entry of a map, of which none is there for nothing: `null` does not stand for absence.
+    pub(crate) is_entry: bool,
     /// Whether the schema has a `default` for it. A property that is neither required nor has one is optional:
     /// `null` stands for absence.
     pub(crate) has_default: bool,
@@ -243,6 +249,17 @@ impl Object {
             is_free: true,
             ..Self::default()
         }
+    }
+
+    /// Whether its keys are data: one that does not fit is an error, not an unknown property.
+    pub(crate) fn is_map(&self) -> bool {
+        self.names.is_some() || self.has_no_other_keys()
+    }
+
+    /// Whether there are no keys but those that it declares or has patterns for.
+    pub(crate) fn has_no_other_keys(&self) -> bool {
+        let has_patterns = self.properties.is_empty() && !self.patterns.is_empty();
+        self.rest == Rest::Denied && (self.is_enum_map || has_patterns)
     }
 
     /// Whether the property in that place has this name: models mostly write in declared order.

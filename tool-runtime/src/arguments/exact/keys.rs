@@ -41,7 +41,10 @@ impl<'s, 't> Keys<'s, 't> {
         }
         let object = plain.object.as_ref();
         let is_simple = |object: &Object| {
-            object.properties.len() <= MOST && object.patterns.is_empty() && object.also_required.is_empty()
+            object.properties.len() <= MOST
+                && object.patterns.is_empty()
+                && object.names.is_none()
+                && object.also_required.is_empty()
         };
         object.is_none_or(is_simple).then(|| Self {
             is_root,

@@ -86,8 +86,8 @@ pub(super) fn strict(
         reason,
     };
     // The APIs know references into `$defs` and no names.
-    let schema =
-        schema::by_pointer(&definition.input_schema).map_err(|error| refused(error.path, error.reason))?;
+    let nullable = schema::spelled_out(&definition.input_schema);
+    let schema = schema::by_pointer(&nullable).map_err(|error| refused(error.path, error.reason))?;
     match Conversion::new(subset, &schema).run() {
         Ok((schema, notes)) => Ok(StrictTool {
             tool: wrap(schema),

@@ -1,0 +1,319 @@
+//! Keys of maps, `null` for what has a default, and texts that stand for nothing: as annotated functions have them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tool_runtime::{Policy, ToolCall, ToolDefinition, ToolRegistry, tool};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Colour {
+    Red,
+    DarkGreen,
+}
+
+/// Not `Serialize`, so that schemars cannot show it as a default.
+#[derive(Debug, Default, PartialEq, Deserialize, JsonSchema)]
+struct Settings {
+    /// How deep.
+    #[serde(default)]
+    depth: Depth,
+    /// A label.
+    label: Option<String>,
+}
+
+#[derive(Debug, Default, PartialEq, Deserialize, JsonSchema)]
+struct Depth(u8);
+
+/// Maps of all kinds.
+#[tool]
+async fn maps(
+    /// By number.
+    small: Option<BTreeMap<u32, bool>>,
+    /// By any number.
+    signed: Option<HashMap<i64, bool>>,
+    /// By colour.
+    colours: Option<BTreeMap<Colour, u8>>,
+    /// By flag.
+    flags: Option<BTreeMap<bool, u8>>,
+    /// By text.
+    texts: Option<BTreeMap<String, u8>>,
+    /// With a default inside.
+    settings: Option<Settings>,
+) -> String {
+    format!("{small:?} {signed:?} {colours:?} {flags:?} {texts:?} {settings:?}")
+}
+
+/// Dates and the like.
+#[tool]
+async fn formats(
+    /// The first day.
+    from: Option<chrono::NaiveDate>,
+    /// Which.
+    id: Option<uuid::Uuid>,
+    /// Where.
+    page: Option<url::Url>,
+    /// The last day.
+    until: chrono::NaiveDate,
+) -> String {
+    format!("{from:?} {id:?} {page:?} {until}")
+}
+
+/// What comes of a call: its answer or its errors, and its warnings, each as `code path`.
+fn call(tool: &str, policy: Policy, arguments: &Value) -> (Result<String, Vec<String>>, Vec<String>) {
+    let mut registry = ToolRegistry::new().with_policy(policy);
+    registry.register::<maps>().unwrap();
+    registry.register::<formats>().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let outcome = runtime.block_on(registry.call(ToolCall::new("id", tool, arguments.to_string())));
+    let told = |issues: &[tool_runtime::Issue]| {
+        let told = issues
+            .iter()
+            .map(|issue| format!("{} {}", issue.code, issue.path));
+        told.collect::<Vec<_>>()
+    };
+    let answer = match outcome.errors.as_slice() {
+        [] => Ok(outcome.result.text().unwrap_or_default().to_owned()),
+        errors => Err(told(errors)),
+    };
+    (answer, told(&outcome.warnings))
+}
+
+fn refused(parameter: &str, map: &Value) -> Vec<String> {
+    let arguments = json!({ parameter: map });
+    let [lenient, lossless, strict] = [Policy::Lenient, Policy::Lossless, Policy::Strict]
+        .map(|policy| call("maps", policy, &arguments).0.unwrap_err());
+    assert_eq!((&lenient, &lenient), (&lossless, &strict), "{map}");
+    lenient
+}
+
+#[test]
+fn keys_that_do_not_fit_are_errors() {
+    for (parameter, key) in [
+        ("small", "x"),
+        ("small", "-1"),
+        ("small", "07"),
+        ("small", "99999999999"),
+        ("small", "1.5"),
+        ("signed", "x"),
+        ("signed", "99999999999999999999"),
+        ("colours", "blue"),
+        ("colours", "darkgreen"),
+        ("flags", "yes"),
+    ] {
+        let value = if ["colours", "flags"].contains(&parameter) {
+            json!(1)
+        } else {
+            json!(true)
+        };
+        let expected = format!("invalid_map_key /{parameter}/{key}");
+        assert_eq!(
+            refused(parameter, &json!({ key: value })),
+            [expected],
+            "{parameter}: {key}"
+        );
+    }
+    assert_eq!(
+        refused("colours", &json!({ "red": null })),
+        ["null_not_allowed /colours/red"]
+    );
+}
+
+#[test]
+fn keys_that_can_be_coerced_are() {
+    for (parameter, key, read) in [
+        ("small", "1.0", "1"),
+        ("small", " 7", "7"),
+        ("small", "+7", "7"),
+        ("signed", "-1e1", "-10"),
+        ("colours", "Red", "red"),
+        ("colours", "darkGreen", "dark_green"),
+        ("colours", "DARK-GREEN", "dark_green"),
+    ] {
+        let is_flag = parameter != "colours";
+        let value = if is_flag { json!(true) } else { json!(1) };
+        let arguments = json!({ parameter: { key: value.clone() } });
+        for policy in [Policy::Lenient, Policy::Lossless] {
+            let (answer, warnings) = call("maps", policy, &arguments);
+            assert_eq!(
+                warnings,
+                [format!("map_key_coerced /{parameter}/{read}")],
+                "{key}"
+            );
+            let exact = call("maps", policy, &json!({ parameter: { read: value.clone() } }));
+            assert_eq!((answer, vec![]), exact, "{key}");
+        }
+        let (answer, _) = call("maps", Policy::Strict, &arguments);
+        assert_eq!(
+            answer,
+            Err(vec![format!("invalid_map_key /{parameter}/{key}")]),
+            "{key}"
+        );
+    }
+    let (answer, warnings) = call(
+        "maps",
+        Policy::Lenient,
+        &json!({ "texts": { "A b": 1, "a_b": 2 } }),
+    );
+    assert!(answer.unwrap().contains(r#"{"A b": 1, "a_b": 2}"#) && warnings.is_empty());
+}
+
+#[test]
+fn of_keys_that_become_one_neither_is_taken() {
+    let both = |parameter: &str, one: &str, other: &str| {
+        let arguments = json!({ parameter: { one: 1, other: 1 } });
+        let errors = call("maps", Policy::Lenient, &arguments).0.unwrap_err();
+        let at = |key: &str| format!("invalid_map_key /{parameter}/{key}");
+        let keys = errors
+            .iter()
+            .filter(|error| error.starts_with("invalid_map_key"))
+            .count();
+        assert!(
+            keys == 2 && errors.contains(&at(one)) && errors.contains(&at(other)),
+            "{errors:?}"
+        );
+    };
+    both("small", "1", "1.0");
+    both("signed", "+2", "2.0");
+    both("colours", "red", "Red");
+    both("colours", "DarkGreen", "dark-green");
+}
+
+/// Schemas over the wire.
+fn dynamic(map: &Value, sent: &Value) -> (Value, Vec<String>) {
+    let mut registry = ToolRegistry::new();
+    let schema = json!({ "type": "object", "properties": { "m": map } });
+    let definition = ToolDefinition::new("tool", "Takes a map.", schema);
+    registry
+        .register_dynamic(definition, async |arguments: Value, _| arguments)
+        .unwrap();
+    let request = registry.request(ToolCall::new("id", "tool", json!({ "m": sent }).to_string()));
+    let issues = request.errors.iter().chain(&request.warnings);
+    let told = issues
+        .map(|issue| format!("{} {}", issue.code, issue.path))
+        .collect();
+    (request.arguments["m"].clone(), told)
+}
+
+#[test]
+fn maps_over_the_wire_know_their_keys() {
+    let by_pattern = json!({ "type": "object", "patternProperties": { "^[a-z]+$": { "type": "integer" } }, "additionalProperties": false });
+    assert_eq!(
+        dynamic(&by_pattern, &json!({ "ab": "1" })).1,
+        ["string_literal_converted_to_integer /m/ab"]
+    );
+    assert_eq!(
+        dynamic(&by_pattern, &json!({ " ab ": "1" })),
+        (
+            json!({ "ab": 1 }),
+            vec![
+                "map_key_coerced /m/ab".to_owned(),
+                "string_literal_converted_to_integer /m/ab".to_owned()
+            ]
+        )
+    );
+    assert_eq!(
+        dynamic(&by_pattern, &json!({ "A1": 1 })).1,
+        ["invalid_map_key /m/A1"]
+    );
+
+    let by_name = json!({ "type": "object", "propertyNames": { "enum": ["left", "top_right"] }, "additionalProperties": { "type": "integer" } });
+    assert_eq!(dynamic(&by_name, &json!({ "left": 1 })).1, [] as [&str; 0]);
+    assert_eq!(
+        dynamic(&by_name, &json!({ "topRight": "2" })),
+        (
+            json!({ "top_right": 2 }),
+            vec![
+                "map_key_coerced /m/top_right".to_owned(),
+                "string_literal_converted_to_integer /m/top_right".to_owned()
+            ]
+        )
+    );
+    assert_eq!(
+        dynamic(&by_name, &json!({ "right": 1 })).1,
+        ["invalid_map_key /m/right"]
+    );
+    let short = json!({ "type": "object", "propertyNames": { "maxLength": 2 } });
+    assert_eq!(
+        dynamic(&short, &json!({ "ab": [1], "abc": 2 })).1,
+        ["invalid_map_key /m/abc"]
+    );
+
+    // All others keep the rule of unknown keys.
+    let open = json!({ "type": "object", "properties": { "a": {} }, "patternProperties": { "^x": {} }, "additionalProperties": false });
+    assert_eq!(dynamic(&open, &json!({ "b": 1 })).1, ["unknown_property /m/b"]);
+}
+
+#[test]
+fn the_message_names_the_key_and_what_is_expected() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<maps>().unwrap();
+    let message = |arguments: Value| {
+        let request = registry.request(ToolCall::new("id", "maps", arguments));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        match request.errors.as_slice() {
+            [error] => error.to_string(),
+            _ => {
+                let call = ToolCall::new("id", "maps", Value::Object(request.arguments));
+                runtime.block_on(registry.call(call)).errors[0].to_string()
+            }
+        }
+    };
+    assert_eq!(
+        message(json!({ "small": { "x": true } })),
+        "invalid_map_key:x at /small/x: invalid map key `x`; expected an integer from 0"
+    );
+    assert_eq!(
+        message(json!({ "colours": { "blue": 1 } })),
+        "invalid_map_key:blue at /colours/blue: invalid map key `blue`; expected one of \"red\", \"dark_green\""
+    );
+    assert_eq!(
+        message(json!({ "flags": { "yes": 1 } })),
+        "invalid_map_key:yes at /flags/yes: invalid map key `yes`: invalid type: string \"yes\", expected a boolean"
+    );
+}
+
+#[test]
+fn null_for_a_default_is_told_whether_or_not_it_can_be_shown() {
+    let (answer, warnings) = call(
+        "maps",
+        Policy::Lenient,
+        &json!({ "settings": { "depth": null, "label": null } }),
+    );
+    assert!(
+        answer
+            .unwrap()
+            .ends_with("Some(Settings { depth: Depth(0), label: None })")
+    );
+    assert_eq!(warnings, ["null_treated_as_missing /settings/depth"]);
+}
+
+#[test]
+fn nullable_is_null_among_the_types() {
+    let map = json!({ "type": "object", "properties": {
+        "a": { "type": "integer", "nullable": true },
+        "b": { "type": "string", "enum": ["x"], "nullable": true },
+        "c": { "allOf": [{ "type": "integer", "minimum": 1 }], "nullable": true },
+        "d": { "type": "integer", "nullable": false },
+    }, "required": ["a", "b", "c", "d"] });
+    let nulls = json!({ "a": null, "b": null, "c": null, "d": null });
+    assert_eq!(dynamic(&map, &nulls).1, ["null_not_allowed /m/d"]);
+    let values = json!({ "a": 1, "b": "x", "c": 1, "d": 1 });
+    assert_eq!(dynamic(&map, &values), (values, vec![]));
+}
+
+#[test]
+fn an_empty_text_for_what_is_optional_may_be_left_out() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<formats>().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let empty = json!({ "from": "", "id": "", "page": "", "until": "" });
+    let outcome = runtime.block_on(registry.call(ToolCall::new("id", "formats", empty)));
+    for error in &outcome.errors {
+        let may_be_left_out = error.message.ends_with("; leave the key out if there is none");
+        assert_eq!(may_be_left_out, error.path != "/until", "{error}");
+    }
+    assert_eq!(outcome.errors.len(), 4, "{:?}", outcome.errors);
+}

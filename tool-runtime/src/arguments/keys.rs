@@ -1,0 +1,183 @@
+//! Rule 9: keys of maps, where the schema says which there may be. Each fits, is coerced, or is refused.
+
+use std::borrow::Cow;
+
+use super::coerce::Coercer;
+use super::context::Context;
+use super::limits;
+use super::node::{Members, Node};
+use super::object::Edits;
+use super::report::Path;
+use super::wording;
+use crate::schema::decimal::Decimal;
+use crate::schema::shape::{FormId, Object};
+
+/// What a key of a map is.
+enum Key {
+    AsSent,
+    Coerced(String),
+    Refused,
+}
+
+impl<'a> Coercer<'_, 'a> {
+    /// Coerces the keys of a map and refuses those that do not fit: what is left among the `extras` is read under its
+    /// new name.
+    pub(super) fn map_keys(
+        &mut self,
+        (members, object): (&Members<'a>, &Object),
+        places: &mut [Option<usize>],
+        extras: &mut Vec<usize>,
+        edits: &mut Edits<'a>,
+        (at, context): (&Path<'_>, Context),
+    ) {
+        let keys: Vec<Key> = members
+            .entries
+            .iter()
+            .map(|(key, _)| self.map_key(key, object, at, context))
+            .collect();
+        let names = members
+            .entries
+            .iter()
+            .zip(&keys)
+            .map(|((sent, _), key)| match key {
+                Key::Coerced(name) => name.as_str(),
+                Key::AsSent | Key::Refused => sent,
+            });
+        let names: Vec<&str> = names.collect();
+        let mut positions = std::collections::HashMap::new();
+        for (place, name) in names.iter().enumerate() {
+            positions.entry(*name).or_insert_with(Vec::new).push(place);
+        }
+        for (place, ((sent, _), key)) in members.entries.iter().zip(&keys).enumerate() {
+            let rivals = names.get(place).and_then(|name| positions.get(name));
+            let becomes_another = rivals.is_some_and(|rivals| rivals.len() > 1);
+            let name = match key {
+                _ if becomes_another => {
+                    let name = names.get(place).copied().unwrap_or_default();
+                    self.report
+                        .refuse(&Path::Key(at, sent), || wording::same_key(sent, name));
+                    None
+                }
+                Key::AsSent => continue,
+                Key::Coerced(name) => Some(name),
+                Key::Refused => {
+                    let wanted = self.wanted_keys(object);
+                    self.report
+                        .refuse(&Path::Key(at, sent), || wording::invalid_key(sent, wanted));
+                    None
+                }
+            };
+            if let Some(name) = name {
+                self.report
+                    .warn(&Path::Key(at, name), || wording::coerced_key(sent, name));
+                edits.rename(place, Cow::Owned(name.clone()));
+                let position = object.position(name);
+                let Some(slot) = position.and_then(|position| places.get_mut(position)) else {
+                    continue;
+                };
+                *slot = Some(place);
+            } else if let Some(slot) = places.iter_mut().find(|slot| **slot == Some(place)) {
+                *slot = None;
+            }
+            extras.retain(|extra| *extra != place);
+        }
+    }
+
+    fn map_key(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> Key {
+        if self.fits_map(key, object, at, context) || (!context.denies && self.is_known(key, context)) {
+            return Key::AsSent;
+        }
+        if !context.rigor.bends() {
+            return Key::Refused;
+        }
+        let spelled = self.spelled_keys(key, object, at, context);
+        let mut fitting = spelled
+            .into_iter()
+            .filter(|name| self.fits_map(name, object, at, context));
+        match fitting.next() {
+            Some(name) => Key::Coerced(name),
+            None => Key::Refused,
+        }
+    }
+
+    /// Whether a key is one that the schema has.
+    fn fits_map(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> bool {
+        let is_declared = || {
+            object.position(key).is_some() || object.patterns.iter().any(|(pattern, _)| pattern.is_match(key))
+        };
+        (!object.has_no_other_keys() || is_declared())
+            && object.names.is_none_or(|names| {
+                let exact = context.with(super::rules::Rigor::Exact);
+                self.name_read(key, names, at, exact)
+                    .is_some_and(|read| read.is_none())
+            })
+    }
+
+    /// What else a key may be meant as: itself without outer space, the integer that it spells, the only declared key
+    /// or allowed name that it resembles.
+    fn spelled_keys(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> Vec<String> {
+        let mut resembling = object
+            .properties
+            .iter()
+            .filter(|property| limits::resemble(&property.name, key));
+        let declared = resembling.next().filter(|_| resembling.next().is_none());
+        let named = object
+            .names
+            .and_then(|names| self.name_read(key, names, at, context));
+        [
+            declared.map(|property| property.name.to_string()),
+            named.flatten(),
+            Some(key.trim().to_owned()),
+            integer(key.trim()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// A name as `propertyNames` reads it: `None` where it refuses it, nothing inside where it takes it as it is.
+    fn name_read(
+        &mut self,
+        key: &str,
+        names: FormId,
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Option<String>> {
+        let node = Node::Text(Cow::Owned(key.to_owned()));
+        let read = self.apart(|this| this.quietly(|this| this.fit(&node, names, at, context)));
+        (read.tally.errors == 0).then_some(match read.value {
+            Some(Node::Text(name)) => Some(name.into_owned()),
+            _ => None,
+        })
+    }
+
+    /// What to send for a key, for messages.
+    fn wanted_keys(&self, object: &Object) -> String {
+        let mut declared = object
+            .properties
+            .iter()
+            .map(|property| &*property.name)
+            .peekable();
+        match (object.names, object.patterns.as_slice()) {
+            (Some(names), _) => self.wanted(names).to_string(),
+            (None, _) if declared.peek().is_some() => wording::one_of_keys(declared),
+            (None, []) => "no key".to_owned(),
+            (None, patterns) => {
+                let words = patterns.iter().map(|(pattern, _)| match pattern.as_str() {
+                    r"^-?\d+$" => "an integer".to_owned(),
+                    r"^\d+$" => "an integer from 0".to_owned(),
+                    pattern => format!("a text that matches `{}`", crate::issue::echo(pattern)),
+                });
+                words.collect::<Vec<_>>().join(", or ")
+            }
+        }
+    }
+}
+
+/// The integer that a key spells. `07` is none: it would hide `7`.
+fn integer(key: &str) -> Option<String> {
+    let digits = key.trim_start_matches(['+', '-']);
+    let has_zeros = digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.");
+    let value = Decimal::parse(key).filter(|value| value.is_integer() && !has_zeros)?;
+    value.integer_text()
+}
