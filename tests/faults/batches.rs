@@ -94,7 +94,7 @@ async fn one_that_panics_outside_of_its_tool() {
     row.host_learns(that_one.failure.map(|failure| format!("{failure:?}")));
 }
 
-/// Seed 001: the second overwrites the first, to which the first's pointer then leads.
+/// Each of the pointers leads to its own content.
 #[tokio::test]
 async fn with_one_id_twice_offloaded() {
     let row = row("batches::with_one_id_twice_offloaded");
@@ -115,7 +115,11 @@ async fn with_one_id_twice_offloaded() {
             .replace(&row.id(), "ID")
     };
     row.model_reads(pointers.map(|text| short(text).replace('\\', "/")));
-    assert_eq!(memory.files().into_values().collect::<Vec<_>>(), ["2"]);
+    let files = ["", "-2"].map(|number| directory.join("s").join(format!("{}{number}.md", row.id())));
+    assert_eq!(
+        memory.files(),
+        files.into_iter().zip(["1", "2"].map(str::to_owned)).collect()
+    );
     for outcome in &outcomes {
         row.host_learns(learnt_from(outcome));
     }

@@ -46,12 +46,18 @@ async fn is_refused(row: &Row, directory: &Path) {
     row.is_told_beside_the_whole(directory, &outcome, &content());
 }
 
-/// The model gets a pointer to a file that has it all, beside which nothing lies.
+/// The model gets a pointer to a file that has it all, beside which lies only what was there before.
 async fn is_written(row: &Row, directory: &Path) {
+    let mut expected = everything_in(directory);
     row.is_told_in(directory, &offloaded(row, directory).await);
-    assert_eq!(fs::read_to_string(file_of(row, directory)).unwrap(), content());
-    let beside: Vec<_> = fs::read_dir(directory.join("s")).unwrap().collect();
-    assert_eq!(beside.len(), 1, "{beside:?}");
+    let is_taken = expected.contains(&file_of(row, directory));
+    let number = if is_taken { "-2" } else { "" };
+    let file = directory.join("s").join(format!("{}{number}.md", row.id()));
+    assert_eq!(fs::read_to_string(&file).unwrap(), content());
+    expected.extend([directory.join("s"), file]);
+    expected.sort();
+    expected.dedup();
+    assert_eq!(everything_in(directory), expected);
 }
 
 /// No file may grow beyond a few KiB (`ulimit -f` counts blocks), and the signal that says so is ignored: `write`
@@ -163,13 +169,7 @@ async fn has_a_directory_for_a_file() {
     let row = row("disk::has_a_directory_for_a_file");
     let directory = directory(&row);
     fs::create_dir_all(file_of(&row, &directory).join("in the way")).unwrap();
-    let before = everything_in(&directory);
-    is_refused(&row, &directory).await;
-    assert_eq!(
-        everything_in(&directory),
-        before,
-        "neither a part nor a temporary file"
-    );
+    is_written(&row, &directory).await;
 }
 
 #[tokio::test]
@@ -177,11 +177,12 @@ async fn has_the_file_already() {
     let row = row("disk::has_the_file_already");
     let directory = directory(&row);
     fs::create_dir(directory.join("s")).unwrap();
-    fs::write(file_of(&row, &directory), "x".repeat(1 << 20)).unwrap();
+    fs::write(file_of(&row, &directory), "an earlier turn's").unwrap();
     is_written(&row, &directory).await;
+    assert_eq!(fs::read(file_of(&row, &directory)).unwrap(), b"an earlier turn's");
 }
 
-/// The link is replaced, not followed: what it leads to is somebody else's.
+/// The link is not followed: what it leads to is somebody else's.
 #[tokio::test]
 async fn has_a_link_for_a_file() {
     let row = row("disk::has_a_link_for_a_file");
@@ -191,14 +192,17 @@ async fn has_a_link_for_a_file() {
     symlink(directory.join("theirs"), file_of(&row, &directory)).unwrap();
     is_written(&row, &directory).await;
     assert_eq!(fs::read(directory.join("theirs")).unwrap(), b"theirs");
+    assert!(file_of(&row, &directory).is_symlink());
 }
 
 #[tokio::test]
 async fn has_no_directory_yet() {
     let row = row("disk::has_no_directory_yet");
-    let directory = directory(&row);
-    fs::remove_dir(&directory).unwrap();
-    is_written(&row, &directory).await;
+    let directory = directory(&row).join("several/new/levels");
+    row.is_told_in(&directory, &offloaded(&row, &directory).await);
+    let file = file_of(&row, &directory);
+    assert_eq!(fs::read_to_string(&file).unwrap(), content());
+    assert_eq!(everything_in(&directory), [directory.join("s"), file]);
 }
 
 /// Somebody tidies up while contents are written. Each call either has its file, whole at the time, or its result.

@@ -2,8 +2,9 @@
 //!
 //! Nothing here is checked by a model checker, because nothing of it synchronises by itself: the task list and the
 //! store in memory are values in a `std::sync::Mutex`, which one statement replaces or copies; temporary files are
-//! named by one `fetch_add`, and made with `create_new`, which is the kernel's own; batches and cancellation are tokio's
-//! `JoinSet` and tokens. There is no order of atomic steps to explore beyond those of the libraries themselves.
+//! named by one `fetch_add`, and made with `create_new`, which is the kernel's own, as are the rename and the link that
+//! give a whole file its name; batches and cancellation are tokio's `JoinSet` and tokens. There is no order of atomic
+//! steps to explore beyond those of the libraries themselves.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tool_builtins::offload::{OffloadLayer, OffloadOptions};
 use tool_builtins::todo::{Status, Todo, TodoStore, todo_read, todo_write};
-use tool_runtime::{ToolCall, ToolRegistry};
+use tool_runtime::{ToolCall, ToolOutcome, ToolRegistry};
 
 use crate::calls::{brewing, meanwhile};
 use crate::rows::{Row, learnt_from, row};
@@ -135,6 +136,13 @@ fn offloading_to(directory: &Path) -> ToolRegistry {
         .with_max_concurrency(64)
 }
 
+/// The file that a result's pointer names.
+fn pointed_to(outcome: &ToolOutcome) -> &str {
+    let pointer = outcome.result.text().unwrap();
+    let file = pointer.strip_prefix("[Tool result offloaded to file: ");
+    file.and_then(|file| file.strip_suffix(']')).expect(pointer)
+}
+
 fn brew(id: String, n: usize) -> ToolCall {
     ToolCall::new(id, "brew", format!(r#"{{ "cup": {n} }}"#))
 }
@@ -166,7 +174,7 @@ async fn offloads_of_many_ids() {
     row.model_reads::<&str>([]);
 }
 
-/// One file, with one of the contents, whole; whoever reads on the way sees no other.
+/// Each pointer leads to its own content; whoever reads on the way sees whole ones.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn offloads_of_one_id() {
     let row = row("parallel::offloads_of_one_id");
@@ -180,9 +188,10 @@ async fn offloads_of_one_id() {
     };
     let registry = offloading_to(&directory);
     let outcomes = meanwhile(watch, registry.execute_all((0..200).map(|n| brew(row.id(), n))));
-    for outcome in &outcomes {
-        row.is_told_in(&directory, outcome);
+    for (n, outcome) in outcomes.iter().enumerate() {
+        assert!(fs::read_to_string(pointed_to(outcome)).unwrap() == content(n));
+        row.host_learns(learnt_from(outcome));
     }
-    assert!(contents.contains(&fs::read_to_string(&file).unwrap()));
-    assert_eq!(fs::read_dir(directory.join("s")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(directory.join("s")).unwrap().count(), 200);
+    row.model_reads::<&str>([]);
 }

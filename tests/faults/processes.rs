@@ -1,10 +1,13 @@
 //! What takes a process of its own: limits, ends, and two that write the same.
 
 use std::fs;
+use std::future::ready;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use tool_builtins::offload::{OffloadOptions, offload_to_files};
+use serde_json::Value;
+use tool_builtins::offload::{OffloadLayer, OffloadOptions, offload_to_files};
+use tool_runtime::ToolCall;
 use tool_runtime::message::Message;
 
 use crate::calls::{brewing, call_of};
@@ -154,6 +157,38 @@ async fn write_one_id() {
     assert!(read > 0, "nothing was read");
     assert_eq!(everything_in(&directory), [directory.join("s"), file]);
     row.is_told_in(&directory, &offloading_to(&directory).call(call_of(&row)).await);
+}
+
+/// Two processes behind the layer, each of which looks where its pointers lead when it has all of them.
+#[tokio::test]
+async fn offload_one_id() {
+    const NAME: &str = "processes::offload_one_id";
+    let row = row(NAME);
+    if let Some(directory) = told_to() {
+        let letter = std::env::var("LETTER").unwrap();
+        let layer = OffloadLayer::new(OffloadOptions::new("s", &directory)).with_threshold(1);
+        let cups_of = letter.clone();
+        let brew = move |arguments: Value, _| ready(format!("{cups_of} {}", arguments["cup"]));
+        let registry = brewing(brew).layer(layer);
+        let mut pointers = Vec::new();
+        for cup in 0..ROUNDS {
+            let call = ToolCall::new(row.id(), "brew", format!(r#"{{ "cup": {cup} }}"#));
+            pointers.push(registry.call(call).await.result.text().unwrap().to_owned());
+        }
+        for (cup, pointer) in pointers.iter().enumerate() {
+            let file = pointer.strip_prefix("[Tool result offloaded to file: ");
+            let file = file.and_then(|file| file.strip_suffix(']')).expect(pointer);
+            assert_eq!(fs::read_to_string(file).unwrap(), format!("{letter} {cup}"));
+        }
+        return;
+    }
+    let directory = directory(&row);
+    for mut process in ["a", "b"].map(|letter| writing(NAME, letter, &directory)) {
+        assert!(process.wait().unwrap().success());
+    }
+    assert_eq!(fs::read_dir(directory.join("s")).unwrap().count(), 2 * ROUNDS);
+    row.model_reads::<&str>([]);
+    row.host_learns::<&str>([]);
 }
 
 /// What is killed amid a write leaves a temporary file at worst: the content is whole, or there is none.

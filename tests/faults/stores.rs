@@ -30,6 +30,10 @@ impl FileWriter for Fails {
     fn write<'a>(&'a self, _: &'a Path, _: &'a str) -> Writing<'a> {
         Box::pin(async { Err("the store is closed".into()) })
     }
+
+    fn create_new<'a>(&'a self, _: &'a Path, _: &'a str) -> Writing<'a, bool> {
+        Box::pin(async { Err("the store is closed".into()) })
+    }
 }
 
 /// Panics when asked for a future, or in it.
@@ -39,6 +43,10 @@ struct Panics {
 
 impl FileWriter for Panics {
     fn write<'a>(&'a self, _: &'a Path, _: &'a str) -> Writing<'a> {
+        unreachable!("the layer overwrites nothing")
+    }
+
+    fn create_new<'a>(&'a self, _: &'a Path, _: &'a str) -> Writing<'a, bool> {
         assert!(!self.at_once, "the store broke");
         Box::pin(async { panic!("the store broke") })
     }
@@ -49,6 +57,10 @@ struct PanicsInVain;
 
 impl FileWriter for PanicsInVain {
     fn write<'a>(&'a self, _: &'a Path, _: &'a str) -> Writing<'a> {
+        unreachable!("the layer overwrites nothing")
+    }
+
+    fn create_new<'a>(&'a self, _: &'a Path, _: &'a str) -> Writing<'a, bool> {
         Box::pin(async {
             let _cup = PanicsInDrop;
             std::future::pending().await
@@ -60,7 +72,34 @@ struct Hangs;
 
 impl FileWriter for Hangs {
     fn write<'a>(&'a self, _: &'a Path, _: &'a str) -> Writing<'a> {
+        unreachable!("the layer overwrites nothing")
+    }
+
+    fn create_new<'a>(&'a self, _: &'a Path, _: &'a str) -> Writing<'a, bool> {
         Box::pin(std::future::pending())
+    }
+}
+
+/// A store that has only what the trait requires.
+#[derive(Clone, Default)]
+struct OnlyOverwrites(MemoryWriter);
+
+impl FileWriter for OnlyOverwrites {
+    fn write<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a> {
+        self.0.write(file, content)
+    }
+}
+
+/// A store in which every name is taken.
+struct Crowded;
+
+impl FileWriter for Crowded {
+    fn write<'a>(&'a self, _: &'a Path, _: &'a str) -> Writing<'a> {
+        unreachable!("the layer overwrites nothing")
+    }
+
+    fn create_new<'a>(&'a self, _: &'a Path, _: &'a str) -> Writing<'a, bool> {
+        Box::pin(async { Ok(false) })
     }
 }
 
@@ -141,6 +180,35 @@ async fn panics_when_given_up() {
 }
 
 /// A session id that would lead elsewhere: the same for a `tool_use_id`.
+#[tokio::test]
+async fn only_overwrites() {
+    let row = row("stores::only_overwrites");
+    let store = OnlyOverwrites::default();
+    let outcome = offloading_to(store.clone()).call(call_of(&row)).await;
+    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+    assert!(store.0.files().is_empty());
+}
+
+#[tokio::test]
+async fn only_overwrites_and_may() {
+    let row = row("stores::only_overwrites_and_may");
+    let store = OnlyOverwrites::default();
+    let layer = OffloadLayer::new(options())
+        .with_threshold(1)
+        .with_writer(store.clone());
+    let registry = brewing(async |_, _| CONTENT).layer(layer.overwriting());
+    registry.call(call_of(&row)).await;
+    row.is_told_in(Path::new("/DIR"), &registry.call(call_of(&row)).await);
+    assert_eq!(store.0.files().len(), 1);
+}
+
+#[tokio::test]
+async fn has_no_name_left() {
+    let row = row("stores::has_no_name_left");
+    let outcome = offloading_to(Crowded).call(call_of(&row)).await;
+    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+}
+
 #[tokio::test]
 async fn asked_for_another_place() {
     let row = row("stores::asked_for_another_place");

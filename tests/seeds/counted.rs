@@ -8,7 +8,7 @@ use tests::tests_of::{assert_one_for_one, names_in};
 const ROWS: &str = include_str!("rows.txt");
 
 /// The seeds with the numbers of their rows.
-const SEEDS: [(&str, usize); 4] = [("000", 60), ("001", 35), ("002", 48), ("003", 39)];
+const SEEDS: [(&str, usize); 4] = [("000", 60), ("001", 36), ("002", 48), ("003", 39)];
 
 /// All sources of a seed's tests.
 fn source(seed: &str) -> String {

@@ -96,6 +96,30 @@ async fn design_layer_session() {
 }
 
 #[tokio::test]
+async fn design_layer_repeated_id() {
+    let memory = MemoryWriter::new();
+    let layer = OffloadLayer::new(somewhere())
+        .with_writer(memory.clone())
+        .with_threshold(1);
+    let beside = |number| file().with_file_name(format!("toolu_xyz-{number}.md"));
+    let files = [file(), beside(2), beside(3)];
+    for (n, file) in files.iter().enumerate() {
+        let result = through(&layer, ToolOutput::text(format!("turn {n}")), Context::new()).await;
+        let pointer = format!("[Tool result offloaded to file: {}]", file.display());
+        assert_eq!(result["content"], pointer);
+    }
+    for (n, file) in files.iter().enumerate() {
+        assert_eq!(memory.read(file), Some(format!("turn {n}")));
+    }
+
+    let overwriting = layer.overwriting();
+    let result = through(&overwriting, ToolOutput::text("again"), Context::new()).await;
+    assert_eq!(result["content"], pointer());
+    assert_eq!(memory.read(file()).as_deref(), Some("again"));
+    assert_eq!(memory.files().len(), 3);
+}
+
+#[tokio::test]
 async fn design_layer_failure_keeps_result() {
     let long = ToolOutput::text("x".repeat(5000));
     let whole = serde_json::to_value(ToolResult::new("toolu_xyz", long.clone())).unwrap();

@@ -82,4 +82,8 @@ impl FileWriter for Full {
     fn write<'a>(&'a self, _file: &'a Path, _content: &'a str) -> Writing<'a> {
         Box::pin(async { Err("no space left on device".into()) })
     }
+
+    fn create_new<'a>(&'a self, _file: &'a Path, _content: &'a str) -> Writing<'a, bool> {
+        Box::pin(async { Err("no space left on device".into()) })
+    }
 }

@@ -141,13 +141,48 @@ pub(super) struct Pointer {
     pub(super) file: PathBuf,
 }
 
-/// Writes a content and says where it is.
+/// Writes a content, over an earlier one of this id, and says where it is.
 pub(super) async fn put(
     content: &str,
     tool_use_id: &str,
     options: &OffloadOptions,
     writer: &impl FileWriter,
 ) -> Result<Pointer, OffloadError> {
+    let pointer = pointer(tool_use_id, options, 1)?;
+    match writer.write(&pointer.file, content).await {
+        Ok(()) => Ok(pointer),
+        Err(source) => Err(failed(pointer, source)),
+    }
+}
+
+/// Writes a content, beside the earlier ones of this id, and says where it is.
+pub(super) async fn put_beside(
+    content: &str,
+    tool_use_id: &str,
+    options: &OffloadOptions,
+    writer: &impl FileWriter,
+) -> Result<Pointer, OffloadError> {
+    for number in 1..=MOST_OF_ONE_ID {
+        let pointer = pointer(tool_use_id, options, number)?;
+        match writer.create_new(&pointer.file, content).await {
+            Ok(true) => return Ok(pointer),
+            Ok(false) => {}
+            Err(source) => return Err(failed(pointer, source)),
+        }
+    }
+    let source = format!("there are {MOST_OF_ONE_ID} files of this id already");
+    Err(failed(pointer(tool_use_id, options, 1)?, source.into()))
+}
+
+/// How many names are tried before the store is taken for one that would refuse them all.
+const MOST_OF_ONE_ID: u32 = 10_000;
+
+fn failed(Pointer { file, .. }: Pointer, source: WriteError) -> OffloadError {
+    OffloadError::Write { file, source }
+}
+
+/// Points to the file of this number, whether or not it is there.
+fn pointer(tool_use_id: &str, options: &OffloadOptions, number: u32) -> Result<Pointer, OffloadError> {
     let OffloadOptions {
         session_id,
         output_dir,
@@ -156,15 +191,12 @@ pub(super) async fn put(
         output_dir: output_dir.clone(),
     };
     let directory = std::path::absolute(output_dir).map_err(|_| unnameable())?;
-    let file = place::file(&directory, session_id, tool_use_id)?;
+    let file = place::file(&directory, session_id, tool_use_id, number)?;
     let text = file
         .to_str()
         .map(|file| format!("[Tool result offloaded to file: {file}]"))
         .ok_or_else(unnameable)?;
-    match writer.write(&file, content).await {
-        Ok(()) => Ok(Pointer { text, file }),
-        Err(source) => Err(OffloadError::Write { file, source }),
-    }
+    Ok(Pointer { text, file })
 }
 
 fn only_result(blocks: &[Block]) -> Result<&Block, OffloadError> {

@@ -9,7 +9,7 @@ use tool_runtime::{Context as CallContext, ToolCall, ToolOutcome, ToolResult};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::function::{OffloadError, OffloadOptions, put};
+use super::function::{OffloadError, OffloadOptions, put, put_beside};
 use super::local::LocalWriter;
 use super::patience::Patience;
 use super::writer::{FileWriter, Writer};
@@ -25,9 +25,9 @@ use super::writer::{FileWriter, Writer};
 /// writer panics, and when it has no answer by the call's deadline or its cancellation. Without either it has all the
 /// time that it takes.
 ///
-/// **One file for each id**: a file is named by its `tool_use_id`, so a second result with the same id in the same
-/// session overwrites the first, to which an earlier message may still point. Ids of the
-/// large APIs are unique; where a server repeats them (`call_0` in every turn), give each turn a session of its own.
+/// **Nothing is overwritten**: a file is named by its `tool_use_id`, and a later result with the same id in the same
+/// session gets a number (`call_0.md`, `call_0-2.md`), since earlier messages still point to the first. Some servers
+/// repeat ids in every turn. [`overwriting`](Self::overwriting) is the other way.
 ///
 /// ```
 /// use tool_builtins::offload::{OffloadLayer, OffloadOptions};
@@ -42,6 +42,7 @@ pub struct OffloadLayer {
     options: OffloadOptions,
     writer: Writer,
     threshold: usize,
+    overwrites: bool,
 }
 
 impl OffloadLayer {
@@ -51,6 +52,7 @@ impl OffloadLayer {
             options,
             writer: Writer::new(LocalWriter),
             threshold: THRESHOLD,
+            overwrites: false,
         }
     }
 
@@ -65,6 +67,13 @@ impl OffloadLayer {
     #[must_use]
     pub fn with_writer(mut self, writer: impl FileWriter) -> Self {
         self.writer = Writer::new(writer);
+        self
+    }
+
+    /// Has one file for each id, always `<tool_use_id>.md`: a later result with the same id overwrites the earlier one.
+    #[must_use]
+    pub fn overwriting(mut self) -> Self {
+        self.overwrites = true;
         self
     }
 
@@ -86,7 +95,12 @@ impl OffloadLayer {
             writer: self.writer.clone(),
             context: around,
         };
-        let pointer = put(&content, &result.tool_use_id, &options, &writer).await?;
+        let id = &result.tool_use_id;
+        let pointer = if self.overwrites {
+            put(&content, id, &options, &writer).await?
+        } else {
+            put_beside(&content, id, &options, &writer).await?
+        };
         result.content = Content::Text(pointer.text);
         Ok(())
     }

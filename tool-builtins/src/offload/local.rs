@@ -9,9 +9,12 @@ use tokio::runtime::Handle;
 
 use super::writer::{FileWriter, Writing};
 
-/// Writes local files: first a temporary one beside the place, then a rename. A reader sees the old content or the
-/// new one, never a part, also when two processes write the same file. Needs a tokio runtime; without one, or when it
-/// is shut down before the write began, that is the error.
+/// Writes local files: first a temporary one beside the place, which then gets the name. A reader sees the old content
+/// or the new one, never a part, also when two processes write the same file. Needs a tokio runtime; without one, or
+/// when it is shut down before the write began, that is the error.
+///
+/// Whether a name is free ([`create_new`](FileWriter::create_new)) is decided by a hard link. On a disk that has none
+/// (FAT, some network disks), an empty file takes the name first, and is there until the content is in its place.
 ///
 /// The content is not forced onto the disk (`fsync`): after a power failure a file may be gone.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,29 +23,42 @@ pub struct LocalWriter;
 impl FileWriter for LocalWriter {
     fn write<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a> {
         let (file, content) = (file.to_owned(), content.to_owned());
-        Box::pin(async move {
-            // In one piece on another thread: a caller who stops waiting does not leave a half-written file.
-            let write = move || replace(&file, content.as_bytes());
-            let runtime = Handle::try_current().map_err(|_| "there is no tokio runtime to write on")?;
-            match runtime.spawn_blocking(write).await {
-                Ok(written) => Ok(written?),
-                Err(ended) if ended.is_cancelled() => {
-                    Err("the tokio runtime was shut down before the write began".into())
-                }
-                Err(panicked) => Err(panicked.into()),
-            }
-        })
+        on_another_thread(move || replace(&file, content.as_bytes()))
+    }
+
+    fn create_new<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a, bool> {
+        let (file, content) = (file.to_owned(), content.to_owned());
+        on_another_thread(move || create_new(&file, content.as_bytes()))
     }
 }
 
+/// In one piece on another thread: a caller who stops waiting does not leave a half-written file.
+fn on_another_thread<'a, T: Send + 'static>(
+    write: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Writing<'a, T> {
+    Box::pin(async move {
+        let runtime = Handle::try_current().map_err(|_| "there is no tokio runtime to write on")?;
+        match runtime.spawn_blocking(write).await {
+            Ok(written) => Ok(written?),
+            Err(ended) if ended.is_cancelled() => {
+                Err("the tokio runtime was shut down before the write began".into())
+            }
+            Err(panicked) => Err(panicked.into()),
+        }
+    })
+}
+
 fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
-    let directory = file.parent().unwrap_or(file);
-    fs::create_dir_all(directory)?;
-    let (temporary, mut handle) = Temporary::create(directory)?;
-    handle.write_all(content)?;
-    // Windows does not rename what is open.
-    drop(handle);
-    temporary.persist(file)
+    Temporary::beside(file, content)?.persist(file)
+}
+
+fn create_new(file: &Path, content: &[u8]) -> io::Result<bool> {
+    // Spares writing the content once for each name that is taken; what decides is `persist_new`.
+    if fs::symlink_metadata(file).is_ok() {
+        return Ok(false);
+    }
+    let temporary = Temporary::beside(file, content)?;
+    temporary.persist_new(file, |temporary, file| fs::hard_link(temporary, file))
 }
 
 /// A file that is removed unless it got its name.
@@ -52,6 +68,17 @@ struct Temporary {
 }
 
 impl Temporary {
+    /// Has the content, in the directory of `file`.
+    fn beside(file: &Path, content: &[u8]) -> io::Result<Self> {
+        let directory = file.parent().unwrap_or(file);
+        fs::create_dir_all(directory)?;
+        let (temporary, mut handle) = Self::create(directory)?;
+        handle.write_all(content)?;
+        // Windows does not rename what is open.
+        drop(handle);
+        Ok(temporary)
+    }
+
     fn create(directory: &Path) -> io::Result<(Self, File)> {
         loop {
             let number = CREATED.fetch_add(1, Ordering::Relaxed);
@@ -78,6 +105,26 @@ impl Temporary {
         fs::rename(&self.path, file)?;
         self.persisted = true;
         Ok(())
+    }
+
+    /// Gives it the name unless something has it; whether it got it.
+    fn persist_new(self, file: &Path, link: impl Fn(&Path, &Path) -> io::Result<()>) -> io::Result<bool> {
+        let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
+        match link(&self.path, file) {
+            Ok(()) => return Ok(true),
+            Err(error) if is_taken(&error) => return Ok(false),
+            // Not every disk has links: which error says so is another on each.
+            Err(_) => {}
+        }
+        match OpenOptions::new().write(true).create_new(true).open(file) {
+            Ok(_) => {}
+            Err(error) if is_taken(&error) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        self.persist(file).map(|()| true).inspect_err(|_| {
+            // Only its name was ours. The error that brought us here is the one to tell.
+            let _ = fs::remove_file(file);
+        })
     }
 }
 
@@ -139,6 +186,39 @@ mod tests {
             assert_eq!(fs::read(directory.join(name)).unwrap(), b"theirs");
         }
         fs::remove_dir_all(directory).unwrap();
+    }
+
+    fn no_links(_: &Path, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+
+    #[test]
+    fn one_of_many_gets_a_new_name() {
+        for (test, has_links) in [("links", true), ("no-links", false)] {
+            let directory = directory(test);
+            let file = directory.join("call_0.md");
+            let create = |writer: usize| {
+                let content = writer.to_string();
+                if has_links {
+                    create_new(&file, content.as_bytes()).unwrap()
+                } else {
+                    let temporary = Temporary::beside(&file, content.as_bytes()).unwrap();
+                    temporary.persist_new(&file, no_links).unwrap()
+                }
+            };
+            for _ in 0..50 {
+                let created: Vec<bool> = std::thread::scope(|scope| {
+                    let writers = [0, 1, 2, 3].map(|writer| scope.spawn(move || create(writer)));
+                    writers.map(|writer| writer.join().unwrap()).into()
+                });
+                let first = created.iter().position(|&created| created).unwrap();
+                assert_eq!(created.iter().filter(|&&created| created).count(), 1);
+                assert_eq!(fs::read_to_string(&file).unwrap(), first.to_string());
+                assert_eq!(names_in(&directory), ["call_0.md"]);
+                fs::remove_file(&file).unwrap();
+            }
+            fs::remove_dir_all(directory).unwrap();
+        }
     }
 
     #[test]

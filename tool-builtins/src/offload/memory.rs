@@ -1,6 +1,7 @@
 //! A store for tests: nothing touches the disk.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -39,6 +40,18 @@ impl FileWriter for MemoryWriter {
         Box::pin(async move {
             self.lock().insert(file.to_owned(), content.to_owned());
             Ok(())
+        })
+    }
+
+    fn create_new<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a, bool> {
+        Box::pin(async move {
+            match self.lock().entry(file.to_owned()) {
+                Entry::Occupied(_) => Ok(false),
+                Entry::Vacant(free) => {
+                    free.insert(content.to_owned());
+                    Ok(true)
+                }
+            }
         })
     }
 }

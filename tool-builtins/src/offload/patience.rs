@@ -21,24 +21,30 @@ pub(super) struct Patience {
 
 impl FileWriter for Patience {
     fn write<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a> {
-        Box::pin(async move {
-            let mut writing = caught(|| self.writer.write(file, content))?;
-            let mut ended = pin!(self.ended());
-            let written = poll_fn(|waking| {
-                let polled = caught(|| match writing.as_mut().poll(waking) {
-                    Poll::Pending => ended.as_mut().poll(waking).map(|()| Err(TOO_LATE.into())),
-                    written @ Poll::Ready(_) => written,
-                });
-                polled.unwrap_or_else(|panicked| Poll::Ready(Err(panicked)))
-            })
-            .await;
-            // What is given up may panic as well, and what is written stays written.
-            caught(|| drop(writing)).and(written)
-        })
+        Box::pin(self.wait(|| self.writer.write(file, content)))
+    }
+
+    fn create_new<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a, bool> {
+        Box::pin(self.wait(|| self.writer.create_new(file, content)))
     }
 }
 
 impl Patience {
+    async fn wait<'a, T>(&'a self, start: impl FnOnce() -> Writing<'a, T> + Send) -> Result<T, WriteError> {
+        let mut writing = caught(start)?;
+        let mut ended = pin!(self.ended());
+        let written = poll_fn(|waking| {
+            let polled = caught(|| match writing.as_mut().poll(waking) {
+                Poll::Pending => ended.as_mut().poll(waking).map(|()| Err(TOO_LATE.into())),
+                written @ Poll::Ready(_) => written,
+            });
+            polled.unwrap_or_else(|panicked| Poll::Ready(Err(panicked)))
+        })
+        .await;
+        // What is given up may panic as well, and what is written stays written.
+        caught(|| drop(writing)).and(written)
+    }
+
     /// Waits until the call is over, and a little longer.
     async fn ended(&self) {
         let token = self.context.cancellation();

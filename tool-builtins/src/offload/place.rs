@@ -5,16 +5,22 @@
 
 use std::path::{Path, PathBuf};
 
-/// The file for one result; both ids are checked first, and go in unchanged.
+/// The file for one result; both ids are checked first, and go in unchanged. From the second file of an id on, the
+/// name ends in its number: `call_0.md`, `call_0-2.md`.
 pub(super) fn file(
     output_dir: &Path,
     session_id: &str,
     tool_use_id: &str,
+    number: u32,
 ) -> Result<PathBuf, InvalidComponent> {
+    let suffix = match number {
+        0 | 1 => EXTENSION.to_owned(),
+        _ => format!("-{number}{EXTENSION}"),
+    };
     check("session id", session_id, LONGEST_NAME)?;
-    check("tool_use_id", tool_use_id, LONGEST_NAME - EXTENSION.len())?;
+    check("tool_use_id", tool_use_id, LONGEST_NAME - suffix.len())?;
     let mut file = output_dir.join(session_id);
-    file.push(format!("{tool_use_id}{EXTENSION}"));
+    file.push(format!("{tool_use_id}{suffix}"));
     Ok(file)
 }
 
@@ -27,14 +33,12 @@ pub struct InvalidComponent {
     reason: String,
 }
 
-/// The rules of all systems on each of them, so that a session can move.
+/// The rules of all systems on each of them, so that a session can move; but for `:`, which is in every id of some
+/// models (`functions.search:0`): it is a plain character everywhere but on Windows, so it is refused only there.
 fn check(what: &'static str, id: &str, longest: usize) -> Result<(), InvalidComponent> {
     let reason = if id.is_empty() {
         "it is empty".to_owned()
-    } else if let Some(c) = id
-        .chars()
-        .find(|c| matches!(c, '/' | '\\' | ':') || c.is_control())
-    {
+    } else if let Some(c) = id.chars().find(|&c| is_refused(c, cfg!(windows))) {
         format!("{c:?} is not allowed")
     } else if id.ends_with(['.', ' ']) {
         // `.` and `..`, and everything that Windows takes for them or for the name without the end.
@@ -51,6 +55,11 @@ fn check(what: &'static str, id: &str, longest: usize) -> Result<(), InvalidComp
         shown: id.chars().take(SHOWN).collect(),
         reason,
     })
+}
+
+/// On Windows, `:` stands behind the letter of a drive (`C:x` leads there), or before the name of a hidden stream.
+fn is_refused(c: char, on_windows: bool) -> bool {
+    matches!(c, '/' | '\\') || c.is_control() || (on_windows && c == ':')
 }
 
 /// `CON`, `nul.txt`, `com1` …: what is written to these is lost, whatever follows the first dot.
@@ -83,7 +92,7 @@ mod tests {
     use super::*;
 
     fn refused(session: &str, id: &str) -> String {
-        file(Path::new("/out"), session, id).unwrap_err().to_string()
+        file(Path::new("/out"), session, id, 1).unwrap_err().to_string()
     }
 
     #[test]
@@ -99,7 +108,7 @@ mod tests {
             "console",
             &"x".repeat(252),
         ] {
-            let file = file(Path::new("/out"), "session-abc123", id).unwrap();
+            let file = file(Path::new("/out"), "session-abc123", id, 1).unwrap();
             assert_eq!(file, Path::new("/out/session-abc123").join(format!("{id}.md")));
         }
     }
@@ -115,8 +124,6 @@ mod tests {
             "/etc/passwd",
             "a\\b",
             "..\\up",
-            "C:",
-            "C:x",
             "nul\0",
             "line\nbreak",
             "dot.",
@@ -138,7 +145,33 @@ mod tests {
         let text = refused("s", &"x".repeat(253));
         assert!(text.contains("253 bytes, 252 are allowed"), "{text}");
         assert!(text.len() < 250, "{text}");
-        assert!(file(Path::new("/out"), &"x".repeat(255), "toolu_1").is_ok());
+        assert!(file(Path::new("/out"), &"x".repeat(255), "toolu_1", 1).is_ok());
         assert!(refused(&"x".repeat(256), "toolu_1").contains("256 bytes, 255 are allowed"));
+    }
+
+    #[test]
+    fn a_colon_is_refused_on_windows_only() {
+        assert!(is_refused(':', true) && !is_refused(':', false));
+        for id in ["functions.search:0", "C:", "C:x"] {
+            let file = file(Path::new("/out"), id, id, 1);
+            if cfg!(windows) {
+                assert!(file.unwrap_err().to_string().contains("':' is not allowed"));
+            } else {
+                assert_eq!(file.unwrap(), Path::new(&format!("/out/{id}/{id}.md")));
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_is_part_of_the_name_and_of_its_length() {
+        let numbered = |id: &str, number| file(Path::new("/out"), "s", id, number);
+        assert_eq!(numbered("call_0", 2).unwrap(), Path::new("/out/s/call_0-2.md"));
+        assert_eq!(
+            numbered("call_0", 10_000).unwrap(),
+            Path::new("/out/s/call_0-10000.md")
+        );
+        assert!(numbered(&"x".repeat(250), 9).is_ok());
+        let error = numbered(&"x".repeat(250), 10).unwrap_err().to_string();
+        assert!(error.contains("250 bytes, 249 are allowed"), "{error}");
     }
 }

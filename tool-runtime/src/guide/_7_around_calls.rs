@@ -97,7 +97,7 @@
 //!
 //! What a tool returns stays in the conversation, and is paid for with every further turn. `OffloadLayer` of
 //! `tool-builtins` moves what is long into a file and leaves a pointer; a model that has a tool to read files reads it
-//! when it wants to.
+//! when it wants to. A file keeps what it has: when a server repeats an id, the next file's name gets a number.
 //!
 //! ```
 //! use tool_builtins::offload::{MemoryWriter, OffloadLayer, OffloadOptions};
