@@ -25,7 +25,7 @@ fn the_limits_are_what_the_documents_say_unless_set() {
     assert_eq!(StreamLimits::default(), stream);
 }
 
-fn piece(index: usize, head: &str, arguments: &str) -> String {
+pub(super) fn piece(index: usize, head: &str, arguments: &str) -> String {
     let arguments = serde_json::to_string(arguments).unwrap();
     format!(
         "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{{\"index\":{index},{head}\
@@ -342,34 +342,4 @@ fn the_validation_is_off_where_the_configuration_says_so() {
             assert!(shown.contains(&wanted), "{dialect}: {shown}");
         }
     }
-}
-
-/// A piece of another id each, behind arguments that are not complete: whether they are is asked without looking at all
-/// of what is held.
-#[test]
-fn ids_that_change_with_every_piece_cost_linear_time() {
-    let took = |pieces: usize| {
-        let delta = |id: usize, name: &str, arguments: &str| {
-            format!(
-                "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"id\":\"call_{id}\",\"function\":\
-                 {{{name}\"arguments\":\"{arguments}\"}}}}]}}}}]}}\n\n"
-            )
-        };
-        let mut stream = delta(0, "\"name\":\"TodoWrite\",", "{'a': 1, ");
-        for id in 1..pieces {
-            stream += &delta(id, "", "                    ");
-        }
-        let began = std::time::Instant::now();
-        let sent = send(
-            Dialect::ChatCompletions,
-            &FormatFixing::default(),
-            StreamLimits::default(),
-            [stream.as_bytes()],
-        );
-        assert_eq!(sent.records.len(), 1);
-        began.elapsed()
-    };
-    let few = (0..3).map(|_| took(2_000)).min().unwrap();
-    let many = (0..3).map(|_| took(16_000)).min().unwrap();
-    assert!(many < few * 24, "{few:?}, and eight times as many {many:?}");
 }

@@ -10,4 +10,5 @@ mod mutated;
 mod wild;
 mod apart;
 mod limits;
+mod linear;
 mod told;

@@ -1,5 +1,6 @@
 //! Chat Completions: calls are told apart by choice and `index`, and end with their choice's `finish_reason`.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
@@ -354,14 +355,14 @@ impl Chat {
 /// one of another comes. So the rest of it leaves first. Not so behind a call that waits: there, what leaves first is
 /// what began first.
 fn in_hand(ended: &[Entry]) -> Vec<bool> {
-    let last = |entry: &Entry| {
-        let mut of_choice = ended.iter().filter(|other| other.choice == entry.choice);
-        !of_choice.clone().any(|other| other.call.waits())
-            && of_choice
-                .next_back()
-                .is_some_and(|other| other.call.serial == entry.call.serial)
-    };
-    ended.iter().map(last).collect()
+    // Of each choice: its last call, or `None` when one of its calls waits.
+    let mut last: HashMap<&str, Option<u64>> = HashMap::new();
+    for Entry { choice, call, .. } in ended {
+        let last = last.entry(choice).or_insert(Some(call.serial));
+        *last = last.filter(|_| !call.waits()).and(Some(call.serial));
+    }
+    let in_hand = |entry: &Entry| last.get(&*entry.choice) == Some(&Some(entry.call.serial));
+    ended.iter().map(in_hand).collect()
 }
 
 /// Whether an event may say anything of calls: most do not. One search for both `tool_calls` and `function_call`.

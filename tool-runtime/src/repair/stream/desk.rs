@@ -12,7 +12,8 @@ pub struct StreamLimits {
     /// nobody knows which arguments were in it.
     pub event: usize,
     /// How many calls may be under way at once (in a Responses stream: be part of it). 256 unless set. With more, the
-    /// rest of the stream passes untouched.
+    /// rest of the stream passes untouched. Each piece is compared with all calls that are under way, so the time that
+    /// one takes grows with their number; their end takes time in proportion to it.
     pub calls: usize,
     /// How many bytes are held over all calls, of arguments and of events that go with them. 64 MiB unless set. The
     /// call that goes over passes as it came.

@@ -1,6 +1,7 @@
 //! Responses: calls are items of the output, and their arguments come up to four times: in pieces, and whole when
 //! the arguments, the item and the response are done. All copies say the same after the repair, too.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
@@ -16,6 +17,27 @@ use crate::sse::Event;
 #[derive(Debug, Default)]
 pub(super) struct Responses {
     entries: Vec<Entry>,
+    names: Names,
+}
+
+/// Where the last call of each name is among the entries: a whole response names all of them again.
+#[derive(Debug, Default)]
+struct Names {
+    ids: HashMap<String, usize>,
+    call_ids: HashMap<String, usize>,
+    output_indexes: HashMap<String, usize>,
+}
+
+impl Names {
+    fn add(&mut self, entry: &Entry, at: usize) {
+        for (names, name) in [
+            (&mut self.ids, &entry.id),
+            (&mut self.call_ids, &entry.call.id),
+            (&mut self.output_indexes, &entry.output_index),
+        ] {
+            names.extend(name.clone().map(|name| (name, at)));
+        }
+    }
 }
 
 /// One event, read.
@@ -114,7 +136,7 @@ impl Responses {
                 desk,
             );
             entry.announce(&mut edits, present.payload, desk);
-            self.entries.push(entry);
+            self.add(entry);
         }
         self.send(present, edits, desk);
     }
@@ -265,30 +287,38 @@ impl Responses {
     /// The call that is meant: by the item's id, by the call's, or by its place in the output. There are streams that
     /// say the call's where the item's belongs.
     fn find(&self, item: &Item<'_>) -> Option<usize> {
-        let position = |wanted: &dyn Fn(&Entry) -> bool| self.entries.iter().rposition(wanted);
+        let known = |names: &HashMap<String, usize>, said: Option<&str>| names.get(said?).copied();
+        let (id, call_id) = (item.id.as_deref(), item.call_id.as_deref());
         let same = |own: Option<&str>, said: Option<&str>| own.is_some() && own == said;
         let other =
             |own: Option<&str>, said: Option<&str>| own.zip(said).is_some_and(|(own, said)| own != said);
         let is_another = |entry: &Entry| {
-            let ids = other(entry.call.id.as_deref(), item.call_id.as_deref())
-                && other(entry.id.as_deref(), item.id.as_deref());
+            let ids = other(entry.call.id.as_deref(), call_id) && other(entry.id.as_deref(), id);
             ids || other(entry.output_index.as_deref(), item.output_index)
         };
-        position(&|entry| same(entry.id.as_deref(), item.id.as_deref()))
-            .or_else(|| position(&|entry| same(entry.call.id.as_deref(), item.call_id.as_deref())))
-            .or_else(|| position(&|entry| same(entry.output_index.as_deref(), item.output_index)))
+        let crosswise = |entry: &Entry| {
+            let crossed = same(entry.call.id.as_deref(), id) || same(entry.id.as_deref(), call_id);
+            crossed && !is_another(entry)
+        };
+        let names = &self.names;
+        known(&names.ids, id)
+            .or_else(|| known(&names.call_ids, call_id))
+            .or_else(|| known(&names.output_indexes, item.output_index))
             .or_else(|| {
-                let crosswise = |entry: &Entry| {
-                    same(entry.call.id.as_deref(), item.id.as_deref())
-                        || same(entry.id.as_deref(), item.call_id.as_deref())
-                };
-                position(&|entry| crosswise(entry) && !is_another(entry))
+                known(&names.call_ids, id).or_else(|| known(&names.ids, call_id))?;
+                self.entries.iter().rposition(crosswise)
             })
     }
 
     fn begin(&mut self, item: &Item<'_>, desk: &mut Desk<'_>) -> usize {
-        self.entries.push(Entry::new(item, desk));
-        self.entries.len() - 1
+        self.add(Entry::new(item, desk))
+    }
+
+    fn add(&mut self, entry: Entry) -> usize {
+        let at = self.entries.len();
+        self.names.add(&entry, at);
+        self.entries.push(entry);
+        at
     }
 }
 

@@ -1,0 +1,122 @@
+//! Streams with very many pieces or calls: twice as many take twice as long.
+
+use std::time::{Duration, Instant};
+
+use tool_runtime::repair::stream::{Dialect, StreamLimits, StreamRepairer};
+use tool_runtime::repair::{FormatFixing, Status};
+
+use super::limits::piece;
+use super::sent::send;
+
+/// A piece of another id each, behind arguments that are not complete: whether they are is asked without looking at all
+/// of what is held.
+#[test]
+fn ids_that_change_with_every_piece_cost_linear_time() {
+    let took = |pieces: usize| {
+        let delta = |id: usize, name: &str, arguments: &str| {
+            format!(
+                "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"id\":\"call_{id}\",\"function\":\
+                 {{{name}\"arguments\":\"{arguments}\"}}}}]}}}}]}}\n\n"
+            )
+        };
+        let mut stream = delta(0, "\"name\":\"TodoWrite\",", "{'a': 1, ");
+        for id in 1..pieces {
+            stream += &delta(id, "", "                    ");
+        }
+        let began = Instant::now();
+        let sent = send(
+            Dialect::ChatCompletions,
+            &FormatFixing::default(),
+            StreamLimits::default(),
+            [stream.as_bytes()],
+        );
+        assert_eq!(sent.records.len(), 1);
+        began.elapsed()
+    };
+    let few = (0..3).map(|_| took(2_000)).min().unwrap();
+    let many = (0..3).map(|_| took(16_000)).min().unwrap();
+    assert!(many < few * 24, "{few:?}, and eight times as many {many:?}");
+}
+
+/// Calls that are under way, and the event with which all of them end.
+fn calls_and_end(dialect: Dialect, count: usize) -> (String, String) {
+    let begin = |at: usize| match dialect {
+        Dialect::ChatCompletions => piece(at, &format!("\"id\":\"call_{at}\","), "{'a': 1}"),
+        Dialect::Responses => format!(
+            "data: {{\"type\":\"response.output_item.added\",\"output_index\":{at},\"item\":\
+             {{\"type\":\"function_call\",\"id\":\"fc_{at}\",\"call_id\":\"call_{at}\",\
+             \"name\":\"TodoWrite\",\"arguments\":\"{{'a': 1}}\"}}}}\n\n"
+        ),
+        _ => format!(
+            "data: {{\"type\":\"content_block_start\",\"index\":{at},\"content_block\":\
+             {{\"type\":\"tool_use\",\"id\":\"toolu_{at}\",\"name\":\"TodoWrite\"}}}}\n\n\
+             data: {{\"type\":\"content_block_delta\",\"index\":{at},\"delta\":\
+             {{\"partial_json\":\"{{'a': 1}}\"}}}}\n\n"
+        ),
+    };
+    let end = match dialect {
+        Dialect::ChatCompletions => {
+            "{\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}".to_owned()
+        }
+        Dialect::Responses => {
+            let item = |at| {
+                format!(
+                    "{{\"type\":\"function_call\",\"id\":\"fc_{at}\",\"call_id\":\"call_{at}\",\
+                     \"name\":\"TodoWrite\",\"arguments\":\"{{'a': 1}}\",\"status\":\"completed\"}}"
+                )
+            };
+            let output: Vec<String> = (0..count).map(item).collect();
+            let output = output.join(",");
+            format!("{{\"type\":\"response.completed\",\"response\":{{\"output\":[{output}]}}}}")
+        }
+        _ => "{\"type\":\"message_stop\"}".to_owned(),
+    };
+    ((0..count).map(begin).collect(), format!("data: {end}\n\n"))
+}
+
+/// How long all of the calls take to end, by an event of the stream or with it.
+fn end_takes(dialect: Dialect, count: usize, by_event: bool) -> Duration {
+    let (calls, end) = calls_and_end(dialect, count);
+    let limits = StreamLimits {
+        calls: 100_000,
+        ..StreamLimits::default()
+    };
+    let mut repairer = StreamRepairer::with(dialect, FormatFixing::default(), limits);
+    let mut out = Vec::new();
+    repairer.push(calls.as_bytes(), &mut out);
+    let began = Instant::now();
+    if by_event {
+        repairer.push(end.as_bytes(), &mut out);
+    } else {
+        repairer.finish(&mut out);
+    }
+    let took = began.elapsed();
+    let records = repairer.take_records();
+    assert_eq!(records.len(), count);
+    assert!(records.iter().all(|record| record.status == Status::Repaired));
+    took
+}
+
+fn assert_ends_in_linear_time(dialect: Dialect) {
+    for by_event in [true, false] {
+        let least = |count, times| (0..times).map(|_| end_takes(dialect, count, by_event)).min();
+        let few = least(250, 5).unwrap();
+        let many = least(2_000, 3).unwrap();
+        assert!(many < few * 24, "{few:?}, and eight times as many {many:?}");
+    }
+}
+
+#[test]
+fn ending_the_calls_of_a_chat_takes_linear_time() {
+    assert_ends_in_linear_time(Dialect::ChatCompletions);
+}
+
+#[test]
+fn ending_the_calls_of_a_response_takes_linear_time() {
+    assert_ends_in_linear_time(Dialect::Responses);
+}
+
+#[test]
+fn ending_the_calls_of_a_message_takes_linear_time() {
+    assert_ends_in_linear_time(Dialect::Anthropic);
+}
