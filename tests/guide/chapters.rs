@@ -4,10 +4,10 @@ use std::fs;
 
 use crate::{file, text};
 
-const GUIDE: &str = "tool-runtime/src/guide";
+pub const GUIDE: &str = "tool-runtime/src/guide";
 
 /// The chapters in their order, as `mod.rs` declares them.
-fn chapters() -> Vec<String> {
+pub fn chapters() -> Vec<String> {
     let list = text(&format!("{GUIDE}/mod.rs"));
     let declared = list.lines().filter_map(|line| line.strip_prefix("pub mod "));
     declared

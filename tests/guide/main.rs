@@ -6,6 +6,7 @@
 mod chapters;
 mod compiler;
 mod explained;
+mod pages;
 
 use std::fs;
 use std::path::{Path, PathBuf};
