@@ -38,10 +38,30 @@ async fn call(input: &str) -> ToolOutcome {
 #[test]
 fn the_first_tool_is_the_example_of_that_name() {
     assert_eq!(
-        blocks("Your first tool")[1],
+        blocks("Your first tool")[0],
         text("examples/first_tool.rs").trim_end(),
         "the README (left) and examples/first_tool.rs (right) differ; copy the newer one",
     );
+}
+
+/// What is derived by those who follow it are the traits of the crates that `tool-runtime` itself depends on.
+#[test]
+fn the_manifest_has_the_versions_that_are_needed() {
+    let manifest = &blocks("Before you start")[0];
+    let workspace = text("Cargo.toml");
+    for name in ["serde", "schemars"] {
+        let major = |manifest: &str| {
+            let lines = manifest.lines();
+            let mut lines = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(" = "));
+            let version = lines.next().unwrap_or_default();
+            let digits = version.trim_start_matches(|c: char| !c.is_ascii_digit());
+            digits
+                .split(|c: char| !c.is_ascii_digit())
+                .next()
+                .map(str::to_owned)
+        };
+        assert_eq!(major(manifest), major(&workspace), "{name}");
+    }
 }
 
 #[test]
