@@ -11,7 +11,8 @@ use super::node::Node;
 use super::report::{Path, Report};
 use super::rules::{self, Rigor};
 use super::syntax::{self, Read};
-use super::wording::{self, Wanted};
+use super::wanted::Wanted;
+use super::wording;
 use crate::depth;
 use crate::issue::{Code, Issue};
 use crate::schema::shape::{Form, FormId, Kind, Plain, Shape};
@@ -112,7 +113,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
     }
 
     /// Enters a union or a conjunction, where the stack has room for it.
-    fn enter_composite(&mut self, at: &Path<'_>) -> bool {
+    pub(super) fn enter_composite(&mut self, at: &Path<'_>) -> bool {
         let has_room = self.composites < MOST_COMPOSITES;
         if has_room {
             self.composites += 1;
@@ -122,7 +123,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
         has_room
     }
 
-    fn leave_composite(&mut self) {
+    pub(super) fn leave_composite(&mut self) {
         self.composites -= 1;
         if self.composites == 0 {
             self.cache = Cache::default();
@@ -347,46 +348,6 @@ impl<'s, 'a> Coercer<'s, 'a> {
         if let Some(repaired) = repaired {
             self.report.warn(at, || repaired.clone());
         }
-    }
-
-    /// All of several: each sees what the ones before made of the value, and in the end all have to agree.
-    pub(super) fn parts(
-        &mut self,
-        node: &Node<'a>,
-        parts: &[FormId],
-        at: &Path<'_>,
-        context: Context,
-    ) -> Option<Node<'a>> {
-        if !self.enter_composite(at) {
-            return None;
-        }
-        let mark = self.report.mark();
-        let mut current: Option<Node<'a>> = None;
-        for part in parts {
-            let changed = match &current {
-                None => self.fit(node, *part, at, context),
-                Some(node) => self.apart(|this| this.fit(node, *part, at, context)),
-            };
-            current = changed.or(current);
-        }
-        if self.is_outermost()
-            && let Some(taken) = &current
-            && self.report.tally.errors == mark.tally.errors
-            && !self.agree(taken, parts, at, context)
-        {
-            self.report.rewind(mark);
-            self.report.refuse(at, || wording::read_differently(node));
-            current = None;
-        }
-        self.leave_composite();
-        self.report.say_once(mark);
-        current
-    }
-
-    /// Whether all parts take a value as it is.
-    fn agree(&mut self, node: &Node<'a>, parts: &[FormId], at: &Path<'_>, context: Context) -> bool {
-        let mut all = parts.iter();
-        all.all(|part| self.reads_as_it_is(node, |this| this.fit(node, *part, at, context)))
     }
 
     /// Whether a value that was read is read as just that again. Asked of the outermost union or conjunction only: what

@@ -90,12 +90,16 @@ impl<'s, 'a> Coercer<'s, 'a> {
         for place in extras {
             self.extra(members, place, object, &mut edits, at, context);
         }
-        let count = members.entries.len() - edits.absent();
+        self.limit_object(members, edits.absent(), object, at);
+        edits.apply(members)
+    }
+
+    fn limit_object(&mut self, members: &Members<'a>, absent: usize, object: &Object, at: &Path<'_>) {
+        let count = members.entries.len() - absent;
         if let Some(limit) = limits::of_count(count, object.min, object.max, "property") {
             self.report
                 .refuse(at, || wording::violated(&Node::Object(members.clone()), limit));
         }
-        edits.apply(members)
     }
 
     /// Rule 7: names that differ in case, `_` and `-` only.

@@ -8,7 +8,8 @@ use super::limits::{self, Membership};
 use super::node::{Node, Number};
 use super::report::Path;
 use super::rules::{self, Rigor, Ruling};
-use super::wording::{self, Wanted};
+use super::wanted::{self, Wanted};
+use super::wording;
 use crate::issue::{Code, Issue};
 use crate::schema::shape::{FormId, Plain};
 use crate::schema::types::Types;
@@ -123,7 +124,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
                     .filter(|limits| !limits::number_fits(limits, &number.text))
                 {
                     self.report.refuse(at, || {
-                        wording::violated(sent, format_args!("{want}{}", wording::Range(limits)))
+                        wording::violated(sent, format_args!("{want}{}", wanted::Range(limits)))
                     });
                 }
             }

@@ -9,6 +9,7 @@ use super::node::{Members, Node};
 use super::report::Path;
 use super::rules::Rigor;
 use super::sketch::Sketch;
+use super::wanted;
 use super::wording;
 use crate::issue::Code;
 use crate::schema::name::fold;
@@ -44,8 +45,8 @@ impl<'a> Coercer<'_, 'a> {
                         let mut keys = members.entries.iter();
                         let meant = keys.find_map(|(key, _)| Sketch::named(self.shape, forms(), key));
                         match meant {
-                            Some(meant) => wording::missing(name, wording::Within(&allowed(), meant)),
-                            None => wording::missing(name, wording::Listed(&allowed())),
+                            Some(meant) => wording::missing(name, wanted::Within(&allowed(), meant)),
+                            None => wording::missing(name, wanted::Listed(&allowed())),
                         }
                     });
                     return None;
@@ -55,7 +56,7 @@ impl<'a> Coercer<'_, 'a> {
                     Node::Number(number) if context.rigor.bends() => Some(&*number.text),
                     Node::Null => {
                         self.report
-                            .refuse(&at, || wording::null(wording::Listed(&allowed())));
+                            .refuse(&at, || wording::null(wanted::Listed(&allowed())));
                         return None;
                     }
                     _ => None,
