@@ -156,6 +156,29 @@ async fn a_tools_own_timeout_stops_it() {
     );
 }
 
+/// Tell how long there is, in whole seconds.
+#[tool(timeout = "1h")]
+async fn time_left(context: Context) -> Option<u64> {
+    let left = context.deadline()?.saturating_duration_since(Instant::now());
+    Some((left + Duration::from_millis(500)).as_secs())
+}
+
+#[tokio::test]
+async fn the_deadline_that_a_function_reads_is_the_earlier_of_both() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<time_left>().unwrap();
+    let left = async |context: Context| {
+        let call = ToolCall::new("toolu_1", "time_left", "{}").with_context(context);
+        registry.call(call).await.result
+    };
+    let (minute, day) = (Duration::from_secs(60), Duration::from_secs(24 * 3600));
+    assert_eq!(left(Context::new()).await.text(), Some("3600"));
+    assert_eq!(left(Context::new().with_timeout(day)).await.text(), Some("3600"));
+    assert_eq!(left(Context::new().with_timeout(minute)).await.text(), Some("60"));
+    let result = registry.execute_tool("toolu_1", "time_left", "{}").await;
+    assert_eq!(result.text(), Some("3600"));
+}
+
 #[tokio::test]
 async fn a_tool_that_is_out_of_time_may_tidy_up_as_well() {
     let context = Context::new().with_timeout(SOON);

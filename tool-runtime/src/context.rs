@@ -80,7 +80,7 @@ impl Context {
         self.session.as_deref()
     }
 
-    /// When the call is given up.
+    /// When the call is given up. In a function: the earlier of what the host set and the tool's own `timeout`.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }

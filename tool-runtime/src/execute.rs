@@ -139,7 +139,7 @@ impl<'a> Execution<'a> {
             shape: &tool.shape,
             input: input.reborrow(),
             policy: tools.policy_of(tool, *policy),
-            host: Host::new(&tools.states, context),
+            host: Host::new(&tools.states, context, deadline),
             waiting: (!is_watched).then_some(waking.waker()),
             issues: Vec::new(),
         };

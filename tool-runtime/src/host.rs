@@ -1,6 +1,7 @@
 //! What the host has at hand for one call.
 
 use std::cell::OnceCell;
+use std::time::Instant;
 
 use crate::context::{CancellationToken, Context};
 use crate::state::States;
@@ -10,15 +11,18 @@ use crate::state::States;
 pub struct Host<'a> {
     pub(crate) states: &'a States,
     context: &'a Context,
+    /// When this call is given up: the context's deadline, or an earlier one of the tool's own.
+    deadline: Option<Instant>,
     /// The call's own token, made only when somebody asks for it.
     token: OnceCell<CancellationToken>,
 }
 
 impl<'a> Host<'a> {
-    pub(crate) fn new(states: &'a States, context: &'a Context) -> Self {
+    pub(crate) fn new(states: &'a States, context: &'a Context, deadline: Option<Instant>) -> Self {
         Self {
             states,
             context,
+            deadline,
             token: OnceCell::new(),
         }
     }
@@ -33,9 +37,13 @@ impl<'a> Host<'a> {
         self.token.get_or_init(make).clone()
     }
 
-    /// The context, with the call's own token.
+    /// The context, with the call's own token and deadline.
     pub(crate) fn context(&self) -> Context {
-        self.context.clone().with_cancellation(self.token())
+        let context = self.context.clone().with_cancellation(self.token());
+        match self.deadline {
+            Some(deadline) => context.with_deadline(deadline),
+            None => context,
+        }
     }
 
     /// The token, if a parameter took it.

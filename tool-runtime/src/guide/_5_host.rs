@@ -81,7 +81,8 @@
 //! # Time
 //!
 //! A call ends at the earlier of two moments: the tool's own `#[tool(timeout = "30s")]`, counted from its start, and
-//! the deadline of its context, which is the host's. The function is left at the `.await` where it waits, and what it
+//! the deadline of its context, which is the host's. A function that takes the `Context` reads that moment from
+//! [`deadline`](crate::Context::deadline), and can plan its retries by it. The function is left at the `.await` where it waits, and what it
 //! owns is dropped. One that never awaits cannot be stopped; work that blocks belongs in `spawn_blocking`.
 //!
 //! ```
