@@ -1,8 +1,13 @@
-//! Calls that cannot be made: the function never runs.
+//! Calls that cannot be made: the function never runs. And what is told of arguments before it does.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use tool_runtime::{RawArguments, ToolCall, ToolRegistry, tool};
+use tool_runtime::{CancellationToken, Context, RawArguments, ToolCall, ToolRegistry, tool};
 
+use crate::calls::brewing;
+use crate::heard;
 use crate::rows::{Row, row};
 
 /// Make coffee.
@@ -71,3 +76,50 @@ async fn a_value_as_deep_as_a_stack() {
 
 /// Deeper than any stack of these tests, were each level a frame.
 const LEVELS: usize = 200_000;
+
+/// Make coffee, and never be done. Asks the log, before it waits, what was told of its arguments.
+#[tool(name = "brew")]
+async fn endless(
+    /// How many cups.
+    cups: u8,
+    call: Context,
+) {
+    call.extension::<Log>().unwrap().look();
+    std::future::pending::<()>().await;
+    let _ = cups;
+}
+
+/// What the log had of a call when its function ran.
+#[derive(Clone)]
+struct Log(String, Arc<Mutex<Option<Vec<String>>>>);
+
+impl Log {
+    fn look(&self) {
+        *self.1.lock().unwrap() = Some(heard::of(&self.0).events);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn changed_before_it_hangs() {
+    let row = row("arguments::changed_before_it_hangs");
+    let mut typed = ToolRegistry::new();
+    typed.register::<endless>().unwrap();
+    let dynamic = brewing(|_, call: Context| {
+        call.extension::<Log>().unwrap().look();
+        std::future::pending::<String>()
+    });
+    let watched = Context::new().with_cancellation(CancellationToken::new());
+    for (registry, name) in [(&typed, "cups"), (&dynamic, "cup")] {
+        for (place, context) in [Context::new(), watched.clone()].into_iter().enumerate() {
+            let log = Log(format!("{}_{name}_{place}", row.id()), Arc::default());
+            let call = ToolCall::new(&log.0, "brew", format!(r#"{{ "{name}": "2" }}"#))
+                .with_context(context.with_extension(log.clone()));
+            let waiting = tokio::time::timeout(Duration::from_secs(3600), registry.call(call));
+            waiting.await.unwrap_err();
+            row.model_reads::<&str>([]);
+            let seen = log.1.lock().unwrap().take().unwrap();
+            row.host_learns(seen.iter().map(|event| event.replace("/cups", "/cup")));
+            assert_eq!(heard::of(&log.0).events, seen, "it is told once");
+        }
+    }
+}

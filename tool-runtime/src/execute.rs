@@ -13,7 +13,7 @@ use crate::context::{CancelOnDrop, CancellationToken, Context};
 use crate::explain;
 use crate::host::Host;
 use crate::isolate;
-use crate::issue::Issue;
+use crate::issue::{self, Issue};
 use crate::policy::Policy;
 use crate::registered::RegisteredTool;
 use crate::result::{Failure, ToolOutcome, ToolOutput, ToolResult};
@@ -127,15 +127,13 @@ impl<'a> Execution<'a> {
         let Some(tool) = tools.tool(name) else {
             return Poll::Ready(failed(id(), Failure::NotFound, &explain::not_found(name)));
         };
-        if context.canceller().is_some_and(CancellationToken::is_cancelled) {
-            return Poll::Ready(failed_in(tool, id(), Failure::Cancelled));
-        }
         let deadline = deadline(context, tool.timeout);
-        if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-            return Poll::Ready(failed_in(tool, id(), Failure::TimedOut));
+        if let Some(failure) = over_beforehand(context, deadline) {
+            return Poll::Ready(failed_in(tool, id(), failure));
         }
         let is_watched = deadline.is_some() || context.canceller().is_some();
         let mut call = Call {
+            tool: tool.name.as_str(),
             shape: &tool.shape,
             input: input.reborrow(),
             policy: tools.policy_of(tool, *policy),
@@ -146,7 +144,7 @@ impl<'a> Execution<'a> {
         match isolate::call(|| (tool.handler)(&mut call)) {
             Ok(Handled::Answered(output)) => {
                 let mut outcome = finished(id(), output);
-                warn(tools, tool, &mut outcome, call.issues);
+                warn(tools, &mut outcome, call.issues);
                 Poll::Ready(outcome)
             }
             Ok(Handled::Started(started)) => {
@@ -166,7 +164,7 @@ impl<'a> Execution<'a> {
             Ok(Handled::Refused) => Poll::Ready(refused(id(), tool, call.issues)),
             Err(failure) => {
                 let mut outcome = failed_in(tool, id(), failure);
-                warn(tools, tool, &mut outcome, call.issues);
+                warn(tools, &mut outcome, call.issues);
                 Poll::Ready(outcome)
             }
         }
@@ -191,7 +189,7 @@ impl<'a> Execution<'a> {
         if ended.stopped.is_some() {
             outcome.failure = ended.stopped;
         }
-        warn(self.tools, tool, &mut outcome, std::mem::take(warnings));
+        warn(self.tools, &mut outcome, std::mem::take(warnings));
         Poll::Ready(outcome)
     }
 }
@@ -258,15 +256,14 @@ impl<'a> Way<'a> {
 
 /// Adds what was noticed about the arguments, if anything was.
 #[inline]
-fn warn(tools: &Tools, tool: &RegisteredTool, outcome: &mut ToolOutcome, warnings: Vec<Issue>) {
+fn warn(tools: &Tools, outcome: &mut ToolOutcome, warnings: Vec<Issue>) {
     if !warnings.is_empty() {
-        warn_of(tools, tool, outcome, warnings);
+        warn_of(tools, outcome, warnings);
     }
 }
 
 #[cold]
-fn warn_of(tools: &Tools, tool: &RegisteredTool, outcome: &mut ToolOutcome, warnings: Vec<Issue>) {
-    report(tool, &warnings);
+fn warn_of(tools: &Tools, outcome: &mut ToolOutcome, warnings: Vec<Issue>) {
     if tools.warnings_in_results {
         explain::append(&mut outcome.result, &warnings);
     }
@@ -285,6 +282,15 @@ fn deadline(context: &Context, timeout: Option<Duration>) -> Option<Instant> {
     [context.deadline(), own].into_iter().flatten().min()
 }
 
+/// Why a call is not even started.
+fn over_beforehand(context: &Context, deadline: Option<Instant>) -> Option<Failure> {
+    if context.canceller().is_some_and(CancellationToken::is_cancelled) {
+        return Some(Failure::Cancelled);
+    }
+    let is_late = deadline.is_some_and(|deadline| deadline <= Instant::now());
+    is_late.then_some(Failure::TimedOut)
+}
+
 /// A failure with a text for the model; also what a batch and the layers answer with.
 pub(crate) fn failed(id: String, failure: Failure, text: &str) -> ToolOutcome {
     let mut outcome = ToolOutcome::new(ToolResult::new(id, ToolOutput::error(text)));
@@ -298,7 +304,7 @@ fn failed_in(tool: &RegisteredTool, id: String, failure: Failure) -> ToolOutcome
 }
 
 fn refused(id: String, tool: &RegisteredTool, issues: Vec<Issue>) -> ToolOutcome {
-    report(tool, &issues);
+    issue::log(tool.name.as_str(), &issues);
     let (errors, warnings): (Vec<_>, Vec<_>) = issues.into_iter().partition(Issue::is_error);
     let worded = match tool.wording {
         Some(wording) => isolate::call(|| wording(&errors)),
@@ -309,21 +315,4 @@ fn refused(id: String, tool: &RegisteredTool, issues: Vec<Issue>) -> ToolOutcome
     outcome.errors = errors;
     outcome.warnings = warnings;
     outcome
-}
-
-/// Tells the host what was found, without the values: those may be private.
-fn report(tool: &RegisteredTool, issues: &[Issue]) {
-    for issue in issues {
-        let (code, path) = (issue.code.as_str(), issue.path.as_str());
-        if issue.is_error() {
-            tracing::warn!(tool = tool.name.as_str(), code, path, "an argument was refused");
-        } else {
-            tracing::info!(
-                tool = tool.name.as_str(),
-                code,
-                path,
-                "an argument was changed or ignored"
-            );
-        }
-    }
 }

@@ -247,6 +247,18 @@ impl Serialize for Code {
     }
 }
 
+/// Tells the host what was found in the arguments of a call, without the values: those may be private.
+pub(crate) fn log(tool: &str, issues: &[Issue]) {
+    for issue in issues {
+        let (code, path) = (issue.code.as_str(), issue.path.as_str());
+        if issue.is_error() {
+            tracing::warn!(tool, code, path, "an argument was refused");
+        } else {
+            tracing::info!(tool, code, path, "an argument was changed or ignored");
+        }
+    }
+}
+
 /// Makes a text that came from outside fit to be shown to a model or written to a log: one line, at most
 /// [`ECHO_LIMIT`] characters.
 pub(crate) fn echo(text: &str) -> Cow<'_, str> {

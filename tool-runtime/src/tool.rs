@@ -13,7 +13,7 @@ use crate::call::Handed;
 use crate::context::{CancelOnDrop, CancellationToken, Context};
 use crate::declaration::Declaration;
 use crate::host::Host;
-use crate::issue::Issue;
+use crate::issue::{self, Issue};
 use crate::output::Answer;
 use crate::params::Params;
 use crate::policy::Policy;
@@ -165,6 +165,8 @@ impl fmt::Debug for DeclaredTool {
 /// One call on its way into a function.
 #[derive(Debug)]
 pub struct Call<'a> {
+    /// The tool's name.
+    pub(crate) tool: &'a str,
     pub(crate) shape: &'a Shape,
     pub(crate) input: Handed<'a>,
     pub(crate) policy: Policy,
@@ -197,6 +199,7 @@ impl Call<'_> {
         };
         // Something was read from it, so it is not too deep.
         input.discard();
+        self.log_warnings();
         // The future is made in its place: it would be moved there otherwise.
         let place = Box::new_uninit();
         self.start(Box::write(place, function(values)))
@@ -214,8 +217,18 @@ impl Call<'_> {
             return Handled::Refused;
         }
         self.input.discard();
+        self.log_warnings();
         let future = handler(Value::Object(coerced.arguments), self.host.context());
         self.start(Box::new(async move { future.await.answer() }))
+    }
+
+    /// Logs what was changed in the arguments. Before the function runs, since one that hangs or ends the process would
+    /// leave nothing of it in the log.
+    #[inline]
+    fn log_warnings(&self) {
+        if !self.issues.is_empty() {
+            issue::log(self.tool, &self.issues);
+        }
     }
 
     /// Polls the function for the first time, if nothing has to be watched meanwhile. Most answer at once.
