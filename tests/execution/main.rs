@@ -5,6 +5,7 @@ mod cancellation;
 mod faults;
 mod given;
 mod layers;
+mod notes;
 mod polls;
 mod registration;
 mod tools;

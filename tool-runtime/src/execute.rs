@@ -216,6 +216,10 @@ impl Future for Answer<'_, '_> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, waking: &mut Waking<'_>) -> Poll<ToolResult> {
         match Pin::new(&mut *self.0).poll(waking) {
+            Poll::Ready(mut outcome) if !outcome.notes.is_empty() => {
+                outcome.join_notes();
+                Poll::Ready(outcome.result)
+            }
             Poll::Ready(ToolOutcome { result, .. }) => Poll::Ready(result),
             Poll::Pending => Poll::Pending,
         }
@@ -265,7 +269,7 @@ fn warn(tools: &Tools, outcome: &mut ToolOutcome, warnings: Vec<Issue>) {
 #[cold]
 fn warn_of(tools: &Tools, outcome: &mut ToolOutcome, warnings: Vec<Issue>) {
     if tools.warnings_in_results {
-        explain::append(&mut outcome.result, &warnings);
+        outcome.notes.push(explain::note(&warnings));
     }
     outcome.warnings = warnings;
 }

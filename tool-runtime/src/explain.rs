@@ -4,8 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::issue::{Code, Issue, echo};
-use crate::message::Block;
-use crate::result::{Content, Failure, ToolResult};
+use crate::result::Failure;
 
 /// Seed 000, F-007: the text is fixed. A name too long for any tool is cut, as all that is echoed.
 pub(crate) fn not_found(name: &str) -> String {
@@ -57,16 +56,9 @@ fn list<'i>(text: &mut String, issues: impl Iterator<Item = &'i Issue> + Clone) 
 /// More lines than this help no model.
 const MOST_LISTED: usize = 50;
 
-/// Tells the model what was changed in its arguments, behind the answer.
-pub(crate) fn append(result: &mut ToolResult, warnings: &[Issue]) {
+/// The note on what was changed in the arguments of a call.
+pub(crate) fn note(warnings: &[Issue]) -> String {
     let mut note = String::from("Note on the arguments of this call:");
     list(&mut note, warnings.iter());
-    match &mut result.content {
-        Content::Text(text) if text.is_empty() => *text = note,
-        Content::Text(text) => {
-            text.push_str("\n\n");
-            text.push_str(&note);
-        }
-        Content::Blocks(blocks) => blocks.push(Block::text(note)),
-    }
+    note
 }

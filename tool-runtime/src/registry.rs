@@ -75,6 +75,9 @@ impl ToolRegistry {
     }
 
     /// Tells the model behind each answer what was changed in its arguments; off by default.
+    ///
+    /// Layers see the answer without this [note](ToolOutcome::notes): an offloaded one is what the tool returned, and the
+    /// model reads the note beside the pointer.
     #[must_use]
     pub fn with_warnings_in_results(mut self, told: bool) -> Self {
         self.tools_mut().warnings_in_results = told;
@@ -285,9 +288,9 @@ impl ToolRegistry {
             policy: None,
         };
         if !span.is_disabled() {
-            return Box::pin(execute::within(span, execute::run(&self.tools, request)))
-                .await
-                .result;
+            let mut outcome = Box::pin(execute::within(span, execute::run(&self.tools, request))).await;
+            outcome.join_notes();
+            return outcome.result;
         }
         let mut execution = Execution::new(&self.tools, request);
         execution.answer().await
@@ -303,6 +306,7 @@ impl ToolRegistry {
             // In a box, or every other call would be as large.
             Box::pin(execute::within(span, self.stack.run(&self.tools, call))).await
         };
+        outcome.join_notes();
         outcome.duration = arrived.elapsed();
         outcome
     }

@@ -1,5 +1,6 @@
 //! What a tool answers: [`ToolOutput`] from the function, [`ToolResult`] on the wire, [`ToolOutcome`] for the host.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::de::Error as _;
@@ -116,7 +117,39 @@ impl Content {
             Self::Blocks(_) => None,
         }
     }
+
+    /// Puts a note behind it: a paragraph of its own, or a block.
+    fn add_note(&mut self, note: &str) {
+        match self {
+            Self::Text(text) if text.is_empty() => note.clone_into(text),
+            Self::Text(text) => {
+                text.push_str(BEFORE_NOTE);
+                text.push_str(note);
+            }
+            Self::Blocks(blocks) => blocks.push(Block::text(note)),
+        }
+    }
+
+    /// What stands before a note that was added; `None` when it does not end with that note.
+    fn without_note(&self, note: &str) -> Option<Self> {
+        match self {
+            Self::Text(text) => {
+                let before = text.strip_suffix(note)?;
+                let before = before
+                    .strip_suffix(BEFORE_NOTE)
+                    .or(before.is_empty().then_some(""))?;
+                Some(Self::Text(before.to_owned()))
+            }
+            Self::Blocks(blocks) => {
+                let (last, before) = blocks.split_last()?;
+                (*last == Block::text(note)).then(|| Self::Blocks(before.to_vec()))
+            }
+        }
+    }
 }
+
+/// What parts a note from the text before it.
+const BEFORE_NOTE: &str = "\n\n";
 
 impl From<String> for Content {
     fn from(text: String) -> Self {
@@ -257,6 +290,13 @@ pub struct ToolOutcome {
     /// What went wrong; `None` when nothing did, or a layer that answered by itself does not say. Beside a good answer it
     /// tells that the answer came late (`TimedOut`, `Cancelled`): the tool did its work, do not send the call again.
     pub failure: Option<Failure>,
+    /// What the model reads behind the answer, for example
+    /// [what was changed in its arguments](crate::ToolRegistry::with_warnings_in_results). Apart from
+    /// [`result`](Self::result) while the call comes back through the layers, which may add notes of their own; joined to
+    /// it once it has passed them all.
+    pub notes: Vec<String>,
+    /// How many of the notes are in the result.
+    joined: usize,
 }
 
 impl ToolOutcome {
@@ -268,7 +308,28 @@ impl ToolOutcome {
             errors: Vec::new(),
             duration: Duration::ZERO,
             failure: None,
+            notes: Vec::new(),
+            joined: 0,
         }
+    }
+
+    /// What the tool, or a layer, answered: the content of the result without the notes behind it.
+    pub fn answer(&self) -> Cow<'_, Content> {
+        let mut answer = Cow::Borrowed(&self.result.content);
+        for note in self.notes.iter().take(self.joined).rev() {
+            if let Some(shorter) = answer.without_note(note) {
+                answer = Cow::Owned(shorter);
+            }
+        }
+        answer
+    }
+
+    /// Puts the notes behind the answer, each once.
+    pub(crate) fn join_notes(&mut self) {
+        for note in self.notes.iter().skip(self.joined) {
+            self.result.content.add_note(note);
+        }
+        self.joined = self.notes.len();
     }
 }
 

@@ -102,7 +102,7 @@ impl Checked {
             "the call failed: {:?}",
             self.result.content
         );
-        assert_eq!(self.result.text(), Some(expected));
+        assert_eq!(self.answer().as_text(), Some(expected));
         self
     }
 
@@ -122,10 +122,10 @@ impl Checked {
             "the call failed: {:?}",
             self.result.content
         );
-        let text = self.result.text().unwrap_or_default();
-        match serde_json::from_str::<Value>(text) {
+        let found = serde_json::from_str::<Value>(self.answer().as_text().unwrap_or_default());
+        match found {
             Ok(value) => assert_eq!(value, expected),
-            Err(error) => panic!("the result is no JSON ({error}): {text}"),
+            Err(error) => panic!("the result is no JSON ({error}): {:?}", self.answer()),
         }
         self
     }
@@ -142,7 +142,19 @@ impl Checked {
             "the call succeeded: {:?}",
             self.result.content
         );
-        assert_eq!(self.result.text(), Some(expected));
+        assert_eq!(self.answer().as_text(), Some(expected));
+        self
+    }
+
+    /// These are the [notes](ToolOutcome::notes) behind the answer, in order. The other assertions on texts compare the
+    /// answer without them.
+    ///
+    /// # Panics
+    ///
+    /// When they are others.
+    #[track_caller]
+    pub fn assert_notes<const N: usize>(self, expected: [&str; N]) -> Self {
+        assert_eq!(self.notes, expected);
         self
     }
 
