@@ -257,7 +257,7 @@ fn a_deep_value_for_nobody_is_dropped() {
             .expect("a runtime");
         let call = ToolCall::new(ID, "nobody", held("any", nested(100_000, true)));
         let outcome = runtime.block_on(registry().call(call));
-        assert_eq!(outcome.result.text(), Some("Tool 'nobody' not found"));
+        assert_eq!(outcome.answer().as_text(), Some("Tool 'nobody' not found"));
         // A call that is never made.
         drop(ToolCall::new(ID, "typed", nested(100_000, false)));
     });

@@ -9,3 +9,4 @@ mod notes;
 mod polls;
 mod registration;
 mod tools;
+mod unknown_names;

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tool_runtime::{CancellationToken, Context, RawArguments, ToolCall, ToolRegistry, tool};
+use tool_runtime::{CancellationToken, Context, RawArguments, ToolCall, ToolDefinition, ToolRegistry, tool};
 
 use crate::calls::brewing;
 use crate::heard;
-use crate::rows::{Row, row};
+use crate::rows::{Row, read_in, row};
 
 /// Make coffee.
 #[tool(name = "brew")]
@@ -29,6 +29,30 @@ async fn sent(row: &Row, name: &str, input: impl Into<RawArguments>) {
 #[tokio::test]
 async fn unknown_tool() {
     sent(&row("arguments::unknown_tool"), "steep", "{}").await;
+}
+
+#[tokio::test]
+async fn unknown_among_many() {
+    let row = row("arguments::unknown_among_many");
+    let mut registry = brewing(async |_, _| "coffee");
+    for name in ["ab", "cd", "ef", "gh", "ij", "kl", "mn", "op"] {
+        let definition = ToolDefinition::new(name, "Stir.", json!({ "type": "object" }));
+        registry.register_dynamic(definition, async |_, _| "tea").unwrap();
+    }
+    row.is_told_by(&registry.call(ToolCall::new(row.id(), "bruw", "{}")).await);
+}
+
+#[tokio::test]
+async fn unknown_by_name() {
+    let row = row("arguments::unknown_by_name");
+    let registry = brewing(async |_, _| "coffee");
+    let result = registry.execute_tool(row.id(), "steep", "{}").await;
+    row.model_reads(read_in(&result));
+    let heard = heard::of(&row.id());
+    assert!(heard.events.is_empty());
+    let mut learnt = vec!["error.type".to_owned()];
+    learnt.extend(heard.error_type);
+    row.host_learns(learnt);
 }
 
 #[tokio::test]

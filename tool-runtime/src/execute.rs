@@ -125,7 +125,7 @@ impl<'a> Execution<'a> {
         } = self;
         let mut id = || std::mem::take(id);
         let Some(tool) = tools.tool(name) else {
-            return Poll::Ready(failed(id(), Failure::NotFound, &explain::not_found(name)));
+            return Poll::Ready(not_found(tools, id(), name));
         };
         let deadline = deadline(context, tool.timeout);
         if let Some(failure) = over_beforehand(context, deadline) {
@@ -216,10 +216,7 @@ impl Future for Answer<'_, '_> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, waking: &mut Waking<'_>) -> Poll<ToolResult> {
         match Pin::new(&mut *self.0).poll(waking) {
-            Poll::Ready(mut outcome) if !outcome.notes.is_empty() => {
-                outcome.join_notes();
-                Poll::Ready(outcome.result)
-            }
+            Poll::Ready(outcome) if !outcome.notes.is_empty() => Poll::Ready(outcome.into_result()),
             Poll::Ready(ToolOutcome { result, .. }) => Poll::Ready(result),
             Poll::Pending => Poll::Pending,
         }
@@ -299,6 +296,12 @@ fn over_beforehand(context: &Context, deadline: Option<Instant>) -> Option<Failu
 pub(crate) fn failed(id: String, failure: Failure, text: &str) -> ToolOutcome {
     let mut outcome = ToolOutcome::new(ToolResult::new(id, ToolOutput::error(text)));
     outcome.failure = Some(failure);
+    outcome
+}
+
+fn not_found(tools: &Tools, id: String, name: &str) -> ToolOutcome {
+    let mut outcome = failed(id, Failure::NotFound, &explain::not_found(name));
+    outcome.notes.extend(explain::known_names(name, tools));
     outcome
 }
 

@@ -5,11 +5,28 @@ use std::fmt::Write as _;
 
 use crate::issue::{Code, Issue, echo};
 use crate::result::Failure;
+use crate::similar::similar;
+use crate::tools::Tools;
 
-/// Seed 000, F-007: the text is fixed. A name too long for any tool is cut, as all that is echoed.
+/// Seed 000, F-007: the text is fixed; what helps is a note behind it, [`known_names`]. A name too long for any tool is cut,
+/// as all that is echoed.
 pub(crate) fn not_found(name: &str) -> String {
     format!("Tool '{}' not found", echo(name))
 }
+
+/// Which names there are instead of an unknown one: all, if they are few, else those that are similar.
+pub(crate) fn known_names(unknown: &str, tools: &Tools) -> Option<String> {
+    let names = tools.tools().map(|tool| tool.name.as_str());
+    let (what, names) = if tools.tools().count() <= FEW_TOOLS {
+        ("available tools", names.collect())
+    } else {
+        ("similar names", similar(unknown, names))
+    };
+    (!names.is_empty()).then(|| format!("{what}: `{}`", names.join("`, `")))
+}
+
+/// A list of so many is read by a model, and costs little.
+const FEW_TOOLS: usize = 8;
 
 /// What the model reads when the function gave no answer of its own.
 pub(crate) fn failure(tool: &str, failure: Failure) -> String {

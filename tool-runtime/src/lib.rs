@@ -34,6 +34,7 @@ mod tool;
 mod registry_error;
 mod registered;
 mod tools;
+mod similar;
 mod isolate;
 mod explain;
 mod execute;

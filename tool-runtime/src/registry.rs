@@ -266,6 +266,9 @@ impl ToolRegistry {
 /// Calling.
 impl ToolRegistry {
     /// Runs a tool and answers in the API's form. Never fails: what goes wrong is in the result.
+    ///
+    /// Of an unknown name it is `Tool '{name}' not found` and nothing else; [`call`](Self::call) and
+    /// [`execute_all`](Self::execute_all) put a note behind it that names the tools there are.
     pub async fn execute_tool(
         &self,
         tool_use_id: impl Into<String>,
@@ -276,7 +279,7 @@ impl ToolRegistry {
         if !self.stack.is_empty() {
             // Layers take calls that own everything.
             let call = ToolCall::new(id, name, input.into_raw());
-            return Box::pin(self.call(call)).await.result;
+            return Box::pin(self.run(call)).await.into_result();
         }
         let context = Context::new();
         let span = execute::span(name, &id);
@@ -288,27 +291,33 @@ impl ToolRegistry {
             policy: None,
         };
         if !span.is_disabled() {
-            let mut outcome = Box::pin(execute::within(span, execute::run(&self.tools, request))).await;
-            outcome.join_notes();
-            return outcome.result;
+            let outcome = Box::pin(execute::within(span, execute::run(&self.tools, request))).await;
+            return outcome.into_result();
         }
         let mut execution = Execution::new(&self.tools, request);
         execution.answer().await
     }
 
     /// Runs a call and tells everything about it.
-    pub async fn call(&self, mut call: ToolCall) -> ToolOutcome {
+    ///
+    /// Behind the answer to an unknown name stands a [note](ToolOutcome::notes): up to three similar names, or all that
+    /// there are in a registry of a few tools.
+    pub async fn call(&self, call: ToolCall) -> ToolOutcome {
         let arrived = Instant::now();
-        let mut outcome = if self.stack.is_empty() {
-            execute::watched(&self.tools, Request::of(&mut call)).await
-        } else {
-            let span = execute::span(&call.name, &call.id);
-            // In a box, or every other call would be as large.
-            Box::pin(execute::within(span, self.stack.run(&self.tools, call))).await
-        };
+        let mut outcome = self.run(call).await;
         outcome.join_notes();
         outcome.duration = arrived.elapsed();
         outcome
+    }
+
+    /// Runs a call through the layers; the notes are not joined yet.
+    async fn run(&self, mut call: ToolCall) -> ToolOutcome {
+        if self.stack.is_empty() {
+            return execute::watched(&self.tools, Request::of(&mut call)).await;
+        }
+        let span = execute::span(&call.name, &call.id);
+        // In a box, or every other call would be as large.
+        Box::pin(execute::within(span, self.stack.run(&self.tools, call))).await
     }
 
     /// Runs the calls of one turn side by side on the runtime's threads and answers in their order.
@@ -336,7 +345,12 @@ impl ToolRegistry {
         let (Coerced { arguments, issues }, arguments_json) = if let Some(tool) = self.tools.tool(&name) {
             arguments::coerce_to_text(&tool.shape, input.as_input(), self.tools.policy_of(tool, policy))
         } else {
-            let unknown = Issue::error(Code::UnknownTool, "", explain::not_found(&name)).about(&name);
+            let mut message = explain::not_found(&name);
+            if let Some(known) = explain::known_names(&name, &self.tools) {
+                message.push_str("; ");
+                message.push_str(&known);
+            }
+            let unknown = Issue::error(Code::UnknownTool, "", message).about(&name);
             let arguments = Map::new();
             let issues = vec![unknown];
             (Coerced { arguments, issues }, "{}".to_owned())

@@ -331,6 +331,14 @@ impl ToolOutcome {
         }
         self.joined = self.notes.len();
     }
+
+    /// The result alone, with its notes. Of an unknown tool it is the text of seed 000 (F-007) and nothing behind it.
+    pub(crate) fn into_result(mut self) -> ToolResult {
+        if self.failure != Some(Failure::NotFound) {
+            self.join_notes();
+        }
+        self.result
+    }
 }
 
 /// What went wrong with a call. The answer is the function's own with [`Failed`](Self::Failed), and where it still gave

@@ -1,0 +1,115 @@
+//! Calls of tools that are not there: which names help, and where they are told.
+
+use tool_runtime::{ToolCall, ToolRegistry, testing};
+use tower_layer::Identity;
+
+use crate::tools::definition;
+
+fn registry(names: &[&str]) -> ToolRegistry {
+    let mut registry = ToolRegistry::new();
+    for name in names {
+        registry
+            .register_dynamic(definition(name), async |_, _| "done")
+            .unwrap();
+    }
+    registry
+}
+
+/// More tools than are listed.
+const MANY: [&str; 10] = [
+    "read_file",
+    "read_files",
+    "write_file",
+    "search_files",
+    "search_text",
+    "TodoWrite",
+    "TodoRead",
+    "fetch",
+    "shell",
+    "read_image",
+];
+
+async fn notes_on(registry: &ToolRegistry, name: &str) -> Vec<String> {
+    let checked = testing::run_in(registry, name, "{}").await;
+    checked
+        .assert_error(&format!("Tool '{name}' not found"))
+        .notes
+        .clone()
+}
+
+#[tokio::test]
+async fn lists_the_tools_when_there_are_few() {
+    let registry = registry(&["search", "fetch"]);
+    assert_eq!(
+        notes_on(&registry, "brew").await,
+        ["available tools: `search`, `fetch`"]
+    );
+    let outcome = registry.call(ToolCall::new("1", "brew", "{}")).await;
+    let text = "Tool 'brew' not found\n\navailable tools: `search`, `fetch`";
+    assert_eq!(outcome.result.text(), Some(text));
+    let outcomes = registry.execute_all([ToolCall::new("1", "brew", "{}")]).await;
+    assert_eq!(outcomes[0].result.text(), Some(text));
+}
+
+#[tokio::test]
+async fn names_up_to_three_similar_tools_when_there_are_many() {
+    let registry = registry(&MANY);
+    for (sent, similar) in [
+        ("Search-Files", "`search_files`"),
+        ("todo_write", "`TodoWrite`"),
+        ("TodoWrit", "`TodoWrite`"),
+        ("sehll", "`shell`"),
+        ("functions.fetch", "`fetch`"),
+        ("mcp__web__fetch", "`fetch`"),
+        ("search_file", "`search_files`"),
+        ("read_fil", "`read_file`, `read_files`"),
+        ("readfile", "`read_file`"),
+    ] {
+        let notes = notes_on(&registry, sent).await;
+        assert_eq!(notes, [format!("similar names: {similar}")], "{sent}");
+    }
+    for sent in ["brew", "", "x", "🍵", "f"] {
+        assert_eq!(notes_on(&registry, sent).await, [""; 0], "{sent}");
+    }
+}
+
+#[tokio::test]
+async fn names_none_when_there_are_none() {
+    assert_eq!(notes_on(&registry(&[]), "brew").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn names_only_tools_of_the_subset() {
+    let subset = registry(&MANY).only(["shell", "read_files"]);
+    assert_eq!(
+        notes_on(&subset, "read_file").await,
+        ["available tools: `read_files`, `shell`"]
+    );
+}
+
+#[tokio::test]
+async fn execute_tool_answers_with_the_fixed_text_alone() {
+    let plain = registry(&["search"]);
+    for registry in [plain.clone().layer(Identity::new()), plain] {
+        let result = registry.execute_tool("1", "serch", "{}").await;
+        assert_eq!(result.text(), Some("Tool 'serch' not found"));
+    }
+}
+
+#[test]
+fn prepared_calls_name_them_too() {
+    let request = registry(&["search"]).request(ToolCall::new("1", "serch", "{}"));
+    assert_eq!(
+        request.errors[0].to_string(),
+        "unknown_tool:serch: Tool 'serch' not found; available tools: `search`"
+    );
+}
+
+#[tokio::test]
+async fn a_name_without_end_is_compared_with_none() {
+    let registry = registry(&MANY);
+    let outcome = registry
+        .call(ToolCall::new("1", "read_file".repeat(1 << 20), "{}"))
+        .await;
+    assert!(outcome.notes.is_empty());
+}
