@@ -1,5 +1,6 @@
 //! What a registry does around a call: isolation, cancellation, batches and layers.
 
+mod assertions;
 mod batches;
 mod cancellation;
 mod faults;

@@ -35,7 +35,7 @@ use serde_json::Value;
 use crate::call::{RawArguments, ToolCall};
 use crate::issue::Issue;
 use crate::registry::ToolRegistry;
-use crate::result::{Failure, ToolOutcome};
+use crate::result::{Content, Failure, ToolOutcome};
 use crate::tool::Tool;
 
 /// Calls an annotated function that needs no state, in a registry of its own.
@@ -82,12 +82,42 @@ pub fn run<T: Tool>(input: impl Into<RawArguments>) -> impl Future<Output = Chec
 
 /// Calls a tool of a registry, through its layers.
 pub async fn run_in(registry: &ToolRegistry, name: &str, input: impl Into<RawArguments>) -> Checked {
-    Checked(registry.call(ToolCall::new("toolu_test", name, input)).await)
+    run_call(registry, ToolCall::new("toolu_test", name, input)).await
 }
 
-/// What a call came to, with assertions on it. Dereferences to the [`ToolOutcome`].
+/// The same with a call of your own: with a [`Context`](crate::Context), a policy, an id.
+///
+/// ```
+/// use tool_runtime::{Context, ToolCall, ToolRegistry, testing, tool};
+///
+/// /// Tell who is at the desk.
+/// #[tool]
+/// async fn desk(call: Context) -> Result<String, &'static str> {
+///     call.session().map(str::to_owned).ok_or("nobody is at the desk")
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let mut registry = ToolRegistry::new();
+/// registry.register::<desk>().unwrap();
+/// let call = ToolCall::new("toolu_01", "desk", "{}").with_context(Context::new().with_session("Ada"));
+/// testing::run_call(&registry, call).await.assert_text("Ada");
+/// # }
+/// ```
+pub async fn run_call(registry: &ToolRegistry, call: ToolCall) -> Checked {
+    registry.call(call).await.into()
+}
+
+/// What a call came to, with assertions on it. Dereferences to the [`ToolOutcome`], and is made of one: also of those
+/// that [`execute_all`](ToolRegistry::execute_all) answers with.
 #[derive(Debug, Clone)]
 pub struct Checked(ToolOutcome);
+
+impl From<ToolOutcome> for Checked {
+    fn from(outcome: ToolOutcome) -> Self {
+        Self(outcome)
+    }
+}
 
 impl Checked {
     /// The call succeeded with this text.
@@ -97,12 +127,8 @@ impl Checked {
     /// When it did not.
     #[track_caller]
     pub fn assert_text(self, expected: &str) -> Self {
-        assert!(
-            !self.result.is_error,
-            "the call failed: {:?}",
-            self.result.content
-        );
-        assert_eq!(self.answer().as_text(), Some(expected));
+        let is_expected = self.answer().as_text() == Some(expected);
+        self.check_answer(false, is_expected, &format!("{expected:?}"));
         self
     }
 
@@ -117,15 +143,20 @@ impl Checked {
         reason = "the argument is a `json!` in every call"
     )]
     pub fn assert_json(self, expected: Value) -> Self {
-        assert!(
-            !self.result.is_error,
-            "the call failed: {:?}",
-            self.result.content
-        );
         let found = serde_json::from_str::<Value>(self.answer().as_text().unwrap_or_default());
+        let shown = expected.to_string();
         match found {
-            Ok(value) => assert_eq!(value, expected),
-            Err(error) => panic!("the result is no JSON ({error}): {:?}", self.answer()),
+            Ok(found) if !self.result.is_error && found != expected => {
+                differ("unexpected answer", &shown, &found.to_string());
+            }
+            Err(error) if !self.result.is_error => {
+                differ(
+                    &format!("the answer is not JSON ({error})"),
+                    &shown,
+                    &self.shown(),
+                );
+            }
+            _ => self.check_answer(false, true, &shown),
         }
         self
     }
@@ -137,12 +168,8 @@ impl Checked {
     /// When it did not.
     #[track_caller]
     pub fn assert_error(self, expected: &str) -> Self {
-        assert!(
-            self.result.is_error,
-            "the call succeeded: {:?}",
-            self.result.content
-        );
-        assert_eq!(self.answer().as_text(), Some(expected));
+        let is_expected = self.answer().as_text() == Some(expected);
+        self.check_answer(true, is_expected, &format!("the error {expected:?}"));
         self
     }
 
@@ -154,7 +181,13 @@ impl Checked {
     /// When they are others.
     #[track_caller]
     pub fn assert_notes<const N: usize>(self, expected: [&str; N]) -> Self {
-        assert_eq!(self.notes, expected);
+        if self.notes != expected {
+            differ(
+                "unexpected notes",
+                &format!("{expected:?}"),
+                &format!("{:?}", self.notes),
+            );
+        }
         self
     }
 
@@ -175,7 +208,7 @@ impl Checked {
     /// When they are others.
     #[track_caller]
     pub fn assert_warnings<const N: usize>(self, expected: [&str; N]) -> Self {
-        check(&self.warnings, &expected);
+        check("warnings", &self.warnings, &expected);
         self
     }
 
@@ -186,19 +219,40 @@ impl Checked {
     /// When they were not, or for others.
     #[track_caller]
     pub fn assert_refused<const N: usize>(self, expected: [&str; N]) -> Self {
-        assert_eq!(
-            self.failure,
-            Some(Failure::InvalidArguments),
-            "{:?}",
-            self.result.content
-        );
-        check(&self.errors, &expected);
+        if self.failure != Some(Failure::InvalidArguments) {
+            let expected = format!("{expected:?}");
+            differ("the arguments were not refused", &expected, &self.shown());
+        }
+        check("errors", &self.errors, &expected);
         self
     }
 
     /// The outcome itself.
     pub fn into_outcome(self) -> ToolOutcome {
         self.0
+    }
+
+    #[track_caller]
+    fn check_answer(&self, is_error: bool, is_expected: bool, expected: &str) {
+        let what = match (self.result.is_error, is_error) {
+            (true, false) => "the call failed",
+            (false, true) => "the call succeeded",
+            _ if is_expected => return,
+            _ => "unexpected answer",
+        };
+        differ(what, expected, &self.shown());
+    }
+
+    /// The answer, as failed assertions show it.
+    fn shown(&self) -> String {
+        let error = if self.result.is_error { "the error " } else { "" };
+        match &*self.answer() {
+            Content::Text(text) => format!("{error}{text:?}"),
+            blocks @ Content::Blocks(_) => {
+                let blocks = serde_json::to_string(blocks).unwrap_or_default();
+                format!("{error}the blocks {blocks}")
+            }
+        }
     }
 }
 
@@ -211,9 +265,22 @@ impl Deref for Checked {
 }
 
 #[track_caller]
-fn check(issues: &[Issue], expected: &[&str]) {
+fn check(what: &str, issues: &[Issue], expected: &[&str]) {
     let found: Vec<String> = issues.iter().map(place).collect();
-    assert_eq!(found, expected, "in full: {issues:#?}");
+    if found != expected {
+        let full: Vec<String> = issues.iter().map(ToString::to_string).collect();
+        differ(
+            &format!("unexpected {what}"),
+            &format!("{expected:?}"),
+            &format!("{found:?}\n   in full: {full:?}"),
+        );
+    }
+}
+
+/// The failure of every assertion here: it says which side was expected.
+#[track_caller]
+fn differ(what: &str, expected: &str, found: &str) -> ! {
+    panic!("{what}\n  expected: {expected}\n       got: {found}");
 }
 
 /// The short form that the assertions compare.

@@ -1,0 +1,150 @@
+//! `tool_runtime::testing`: what it takes, and what its assertions say when they do not hold.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::json;
+use tool_runtime::message::Block;
+use tool_runtime::testing::{self, Checked};
+use tool_runtime::{
+    Blocks, Context, Policy, ToolCall, ToolDefinition, ToolOutcome, ToolOutput, ToolRegistry, ToolResult,
+    tool,
+};
+
+use crate::tools::definition;
+
+/// Tell who is at the desk.
+#[tool]
+async fn desk(
+    /// Which one.
+    number: u8,
+    call: Context,
+) -> Result<String, &'static str> {
+    let reader = call.session().ok_or("nobody is at the desk")?;
+    Ok(format!("{reader} at {number}"))
+}
+
+fn registry() -> ToolRegistry {
+    let mut registry = ToolRegistry::new();
+    registry.register::<desk>().unwrap();
+    registry
+}
+
+fn call(arguments: &str) -> ToolCall {
+    ToolCall::new("toolu_1", "desk", arguments).with_context(Context::new().with_session("Ada"))
+}
+
+#[tokio::test]
+async fn runs_a_call_with_its_context_and_policy() {
+    testing::run_call(&registry(), call(r#"{ "number": 1 }"#))
+        .await
+        .assert_silent()
+        .assert_text("Ada at 1");
+    let strict = call(r#"{ "number": "1" }"#).with_policy(Policy::Strict);
+    testing::run_call(&registry(), strict)
+        .await
+        .assert_refused(["unsupported_integer_literal at /number"]);
+}
+
+#[tokio::test]
+async fn is_made_of_an_outcome() {
+    let outcomes = registry()
+        .execute_all([call(r#"{ "number": "1" }"#), call("{}")])
+        .await;
+    let [first, second] = <[ToolOutcome; 2]>::try_from(outcomes).unwrap();
+    Checked::from(first)
+        .assert_text("Ada at 1")
+        .assert_warnings(["string_literal_converted_to_integer at /number"]);
+    Checked::from(second).assert_refused(["missing_required at /number"]);
+}
+
+/// What an assertion on this outcome panics with.
+fn said(output: ToolOutput, assertion: impl FnOnce(Checked)) -> String {
+    let checked = Checked::from(ToolOutcome::new(ToolResult::new("toolu_1", output)));
+    panics(|| assertion(checked))
+}
+
+fn panics(assertion: impl FnOnce()) -> String {
+    let payload = catch_unwind(AssertUnwindSafe(assertion)).expect_err("it holds");
+    *payload.downcast::<String>().unwrap()
+}
+
+#[test]
+fn says_which_side_was_expected() {
+    assert_eq!(
+        said(ToolOutput::text("3"), |checked| {
+            checked.assert_text("4");
+        }),
+        "unexpected answer\n  expected: \"4\"\n       got: \"3\""
+    );
+    assert_eq!(
+        said(ToolOutput::error("no"), |checked| {
+            checked.assert_text("4");
+        }),
+        "the call failed\n  expected: \"4\"\n       got: the error \"no\""
+    );
+    assert_eq!(
+        said(ToolOutput::text("3"), |checked| {
+            checked.assert_error("no");
+        }),
+        "the call succeeded\n  expected: the error \"no\"\n       got: \"3\""
+    );
+    assert_eq!(
+        said(ToolOutput::error("yes"), |checked| {
+            checked.assert_error("no");
+        }),
+        "unexpected answer\n  expected: the error \"no\"\n       got: the error \"yes\""
+    );
+    assert_eq!(
+        said(ToolOutput::text("[1]"), |checked| {
+            checked.assert_json(json!([2]));
+        }),
+        "unexpected answer\n  expected: [2]\n       got: [1]"
+    );
+    let no_json = said(ToolOutput::text("one"), |checked| {
+        checked.assert_json(json!([2]));
+    });
+    assert!(no_json.starts_with("the answer is not JSON ("), "{no_json}");
+    assert!(
+        no_json.ends_with(")\n  expected: [2]\n       got: \"one\""),
+        "{no_json}"
+    );
+    assert_eq!(
+        said(ToolOutput::text("3"), |checked| {
+            checked.assert_notes(["a note"]);
+        }),
+        "unexpected notes\n  expected: [\"a note\"]\n       got: []"
+    );
+    assert_eq!(
+        said(ToolOutput::text("3"), |checked| {
+            checked.assert_refused(["missing_required at /a"]);
+        }),
+        "the arguments were not refused\n  expected: [\"missing_required at /a\"]\n       got: \"3\""
+    );
+}
+
+#[tokio::test]
+async fn says_which_warnings_were_expected() {
+    let checked = testing::run_call(&registry(), call(r#"{ "number": "1" }"#)).await;
+    let said = panics(|| {
+        checked.assert_silent();
+    });
+    let short = "unexpected warnings\n  expected: []\n       \
+                 got: [\"string_literal_converted_to_integer at /number\"]\n   in full: [";
+    assert!(said.starts_with(short), "{said}");
+}
+
+#[tokio::test]
+async fn shows_blocks_where_text_was_expected() {
+    let mut registry = ToolRegistry::new();
+    let show: ToolDefinition = definition("show");
+    registry
+        .register_dynamic(show, async |_, _| Blocks(vec![Block::text("a picture")]))
+        .unwrap();
+    let checked = testing::run_in(&registry, "show", "{}").await;
+    assert_eq!(
+        panics(|| {
+            checked.assert_text("a picture");
+        }),
+        "unexpected answer\n  expected: \"a picture\"\n       got: the blocks [{\"type\":\"text\",\"text\":\"a picture\"}]"
+    );
+}
