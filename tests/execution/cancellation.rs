@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::time::Instant as Paused;
 use tool_runtime::result::Failure;
 use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolRegistry, tool};
+use tower::util::MapRequestLayer;
 
 use crate::tools::{Gauge, definition, registry};
 
@@ -161,6 +162,40 @@ async fn a_tools_own_timeout_stops_it() {
 async fn time_left(context: Context) -> Option<u64> {
     let left = context.deadline()?.saturating_duration_since(Instant::now());
     Some((left + Duration::from_millis(500)).as_secs())
+}
+
+#[tokio::test]
+async fn a_timeout_can_be_set_replaced_and_taken_away() {
+    let mut registry = registry();
+    registry.register::<time_left>().unwrap();
+    let left = async |registry: &ToolRegistry| registry.execute_tool("toolu_1", "time_left", "{}").await;
+    registry
+        .set_timeout("time_left", Duration::from_secs(7200))
+        .unwrap();
+    assert_eq!(left(&registry).await.text(), Some("7200"));
+    registry.set_timeout("time_left", None).unwrap();
+    assert_eq!(left(&registry).await.text(), Some("null"));
+
+    registry.set_timeout("hang", SOON).unwrap();
+    assert_eq!(registry.get_tool("hang").unwrap().timeout(), Some(SOON));
+    let outcome = registry.call(ToolCall::new("toolu_1", "hang", "{}")).await;
+    assert_eq!(outcome.failure, Some(Failure::TimedOut));
+
+    let error = registry.set_timeout("nope", None).unwrap_err();
+    assert!(error.to_string().contains("`nope`"), "{error}");
+}
+
+/// The host asks its user first. What the user takes is not the tool's time; what the layer gives afterwards is.
+#[tokio::test]
+async fn a_layer_gives_a_call_time_when_it_passes_it_on() {
+    let approval = MapRequestLayer::new(|mut call: ToolCall| {
+        call.context = call.context.with_timeout(Duration::from_secs(60));
+        call
+    });
+    let mut registry = ToolRegistry::new().layer(approval);
+    registry.register::<time_left>().unwrap();
+    let call = ToolCall::new("toolu_1", "time_left", "{}");
+    assert_eq!(registry.call(call).await.result.text(), Some("60"));
 }
 
 #[tokio::test]

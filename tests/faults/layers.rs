@@ -126,6 +126,33 @@ async fn hangs_past_the_deadline() {
     row.is_told_by(&registry.call(call_of(&row).with_context(context)).await);
 }
 
+/// Somebody is asked, and takes a while to answer: less than ends the call, more than the tool has.
+#[tokio::test]
+async fn passes_on_too_late() {
+    let row = row("layers::passes_on_too_late");
+    let context = Context::new().with_timeout(Duration::from_millis(20));
+    let registry = around(|mut inner, call| {
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_millis(25)).await;
+            inner.call(call).await
+        })
+    });
+    row.is_told_by(&registry.call(call_of(&row).with_context(context)).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn hangs_with_the_answer() {
+    let row = row("layers::hangs_with_the_answer");
+    let context = Context::new().with_timeout(Duration::from_secs(3600));
+    let registry = around(|mut inner, call| {
+        Box::pin(async move {
+            inner.call(call).await?;
+            std::future::pending().await
+        })
+    });
+    row.is_told_by(&registry.call(call_of(&row).with_context(context)).await);
+}
+
 #[tokio::test(start_paused = true)]
 async fn hangs_and_is_cancelled() {
     let row = row("layers::hangs_and_is_cancelled");

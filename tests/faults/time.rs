@@ -38,6 +38,14 @@ async fn hangs_past_its_own_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn hangs_past_the_timeout_it_was_given() {
+    let row = row("time::hangs_past_the_timeout_it_was_given");
+    let mut registry = hanging();
+    registry.set_timeout("brew", HOUR).unwrap();
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test(start_paused = true)]
 async fn hangs_and_nobody_minds() {
     let row = row("time::hangs_and_nobody_minds");
     let registry = hanging();

@@ -7,11 +7,12 @@ use proc_macro2::{TokenStream, TokenTree};
 use crate::sources::{CRATES, Module, shown};
 
 /// The files with synchronisation of their own, and what it is. Each is one step under one lock, or one atomic step.
-const KNOWN: [(&str, &[&str]); 4] = [
+const KNOWN: [(&str, &[&str]); 5] = [
     ("tool-builtins/src/offload/local.rs", &["AtomicU64"]),
     ("tool-builtins/src/offload/memory.rs", &["Mutex", "MutexGuard"]),
     ("tool-builtins/src/todo.rs", &["Mutex", "MutexGuard"]),
     ("tool-gateway/src/heard.rs", &["Mutex"]),
+    ("tool-runtime/src/layer.rs", &["AtomicBool"]),
 ];
 
 #[test]

@@ -46,7 +46,7 @@ where
             None => break,
         }
     }
-    let unanswered = |id, failure| execute::failed(id, failure, layer::explain(failure));
+    let unanswered = |id, failure| execute::failed(id, failure, layer::unanswered(failure));
     outcomes
         .into_iter()
         .zip(ids)

@@ -49,7 +49,9 @@ impl Context {
         self
     }
 
-    /// Sets the deadline this far from now.
+    /// Sets the deadline this far from now: from the moment at which the context is made, not from the call's. All that
+    /// happens until the answer is there counts, layers that wait for a user included; they may set one themselves when they
+    /// pass the call on. [A table](crate::guide::_5_host#time) has all timeouts.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         match Instant::now().checked_add(timeout) {

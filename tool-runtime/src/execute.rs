@@ -129,7 +129,7 @@ impl<'a> Execution<'a> {
         };
         let deadline = deadline(context, tool.timeout);
         if let Some(failure) = over_beforehand(context, deadline) {
-            return Poll::Ready(failed_in(tool, id(), failure));
+            return Poll::Ready(failed(id(), failure, &explain::not_started(name, failure)));
         }
         let is_watched = deadline.is_some() || context.canceller().is_some();
         let mut call = Call {

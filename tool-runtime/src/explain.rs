@@ -40,6 +40,18 @@ pub(crate) fn failure(tool: &str, failure: Failure) -> String {
     }
 }
 
+/// The same when the function did not even start.
+pub(crate) fn not_started(tool: &str, failure: Failure) -> String {
+    let tool = echo(tool);
+    match failure {
+        Failure::TimedOut => {
+            format!("the call ran out of time before `{tool}` could start; it did not run, try again later")
+        }
+        Failure::Cancelled => format!("the call was cancelled before `{tool}` could start; it did not run"),
+        other => self::failure(&tool, other),
+    }
+}
+
 /// What the model reads when its arguments were refused: the errors, and the names that nothing has, since a name
 /// that is missing may be among them.
 pub(crate) fn errors(tool: &str, errors: &[Issue], warnings: &[Issue]) -> String {

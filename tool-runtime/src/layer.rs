@@ -28,6 +28,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context as Waking, Poll};
 
 use tower_layer::Layer;
@@ -35,6 +36,7 @@ use tower_service::Service;
 
 use crate::call::ToolCall;
 use crate::execute::{self, Request};
+use crate::explain;
 use crate::isolate;
 use crate::result::{Failure, ToolOutcome};
 use crate::tools::Tools;
@@ -98,8 +100,12 @@ impl Stack {
         let Some(service) = &self.0 else {
             return execute::run(tools, Request::of(&mut call)).await;
         };
-        let (id, context) = (call.id.clone(), call.context.clone());
-        call.scope = Some(Arc::clone(tools) as _);
+        let (id, name, context) = (call.id.clone(), call.name.clone(), call.context.clone());
+        let scope = Arc::new(Scope {
+            tools: Arc::clone(tools),
+            is_reached: AtomicBool::new(false),
+        });
+        call.scope = Some(Arc::clone(&scope) as _);
         let started = isolate::call(|| service.0.call(call));
         // A layer may wait as well. The tool inside has the first word: it is given twice its time.
         let stop = isolate::Stop {
@@ -117,9 +123,14 @@ impl Stack {
             // The error's code is the layer's, too, and it ends here.
             Ok(Err(error)) => match isolate::call(move || error.to_string()) {
                 Ok(text) => execute::failed(id.clone(), Failure::Layer, &text),
-                Err(failure) => execute::failed(id.clone(), failure, explain(failure)),
+                Err(failure) => execute::failed(id.clone(), failure, unanswered(failure)),
             },
-            Err(failure) => execute::failed(id.clone(), failure, explain(failure)),
+            Err(failure @ (Failure::TimedOut | Failure::Cancelled))
+                if !scope.is_reached.load(Ordering::Relaxed) =>
+            {
+                execute::failed(id.clone(), failure, &explain::not_started(&name, failure))
+            }
+            Err(failure) => execute::failed(id.clone(), failure, unanswered(failure)),
         };
         // Whatever a layer answers, the answer belongs to this call.
         outcome.result.tool_use_id = id;
@@ -127,8 +138,15 @@ impl Stack {
     }
 }
 
+/// The registry that a call was handed to, as its innermost service finds it.
+struct Scope {
+    tools: Arc<Tools>,
+    /// Whether the call has come through all layers.
+    is_reached: AtomicBool,
+}
+
 /// What the model reads when neither the tool nor a layer had an answer.
-pub(crate) fn explain(failure: Failure) -> &'static str {
+pub(crate) fn unanswered(failure: Failure) -> &'static str {
     match failure {
         Failure::TimedOut => "the call took too long and was stopped; try again later",
         Failure::Cancelled => "the call was cancelled before it had an answer",
@@ -148,12 +166,15 @@ impl Erased for Innermost {
     fn call(&self, call: ToolCall) -> Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>> {
         let mut call = call;
         Box::pin(async move {
-            let tools = call
+            let scope = call
                 .scope
                 .clone()
-                .and_then(|scope| scope.downcast::<Tools>().ok());
-            match tools {
-                Some(tools) => Ok(execute::run(&tools, Request::of(&mut call)).await),
+                .and_then(|scope| scope.downcast::<Scope>().ok());
+            match scope {
+                Some(scope) => {
+                    scope.is_reached.store(true, Ordering::Relaxed);
+                    Ok(execute::run(&scope.tools, Request::of(&mut call)).await)
+                }
                 None => Err(
                     "a layer passed on a call of its own making; it must pass on the one it was given".into(),
                 ),

@@ -37,6 +37,7 @@ mod tools;
 mod similar;
 mod isolate;
 mod explain;
+mod prepare;
 mod execute;
 pub mod layer;
 mod batch;

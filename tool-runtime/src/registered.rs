@@ -58,7 +58,7 @@ impl RegisteredTool {
         self.policy
     }
 
-    /// How long a call may take, when the tool says so.
+    /// How long a call may take, when the tool says so, or [`set_timeout`](crate::ToolRegistry::set_timeout) did.
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout
     }

@@ -5,23 +5,21 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use std::task::{Context as Waking, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::arguments::{self, Coerced};
 use crate::batch;
 use crate::call::{Arguments, ToolCall, ToolCallRequest};
 use crate::context::Context;
 use crate::definition::ToolDefinition;
 use crate::execute::{self, Execution, Request};
-use crate::explain;
-use crate::issue::{Code, Issue};
 use crate::layer::{Answered, BoxError, Stack, ToolService};
 use crate::output::Answer;
 use crate::policy::Policy;
+use crate::prepare;
 use crate::registered::RegisteredTool;
 use crate::registry_error::RegistryError;
 use crate::result::{ToolOutcome, ToolResult};
@@ -219,6 +217,34 @@ impl ToolRegistry {
         Ok(self)
     }
 
+    /// Sets how long a call of one tool may take, counted from the function's start: the way to a timeout for a dynamic tool.
+    /// Takes the place of the tool's own, `None` takes that away.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tool_runtime::{ToolDefinition, ToolRegistry, serde_json::json};
+    ///
+    /// let search = ToolDefinition::new("search", "Search.", json!({ "type": "object" }));
+    /// let mut registry = ToolRegistry::new();
+    /// registry
+    ///     .register_dynamic(search, async |_, _| "nothing")?
+    ///     .set_timeout("search", Duration::from_secs(30))?;
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When there is no tool of that name.
+    pub fn set_timeout(
+        &mut self,
+        name: &str,
+        timeout: impl Into<Option<Duration>>,
+    ) -> Result<&mut Self, RegistryError> {
+        let timeout = timeout.into();
+        self.tools_mut().change(name, |tool| tool.timeout = timeout)?;
+        Ok(self)
+    }
+
     /// A registry with some of the tools, for one request; the tools themselves are shared.
     ///
     /// Names that are not registered are left out: a call to them answers that there is no such tool.
@@ -335,36 +361,7 @@ impl ToolRegistry {
     /// Reads a call's arguments without running anything: what a permission dialog shows and a gateway passes on.
     /// Defaults are not among them; they are put in when the function runs.
     pub fn request(&self, call: ToolCall) -> ToolCallRequest {
-        let ToolCall {
-            id,
-            name,
-            input,
-            policy,
-            ..
-        } = call;
-        let (Coerced { arguments, issues }, arguments_json) = if let Some(tool) = self.tools.tool(&name) {
-            arguments::coerce_to_text(&tool.shape, input.as_input(), self.tools.policy_of(tool, policy))
-        } else {
-            let mut message = explain::not_found(&name);
-            if let Some(known) = explain::known_names(&name, &self.tools) {
-                message.push_str("; ");
-                message.push_str(&known);
-            }
-            let unknown = Issue::error(Code::UnknownTool, "", message).about(&name);
-            let arguments = Map::new();
-            let issues = vec![unknown];
-            (Coerced { arguments, issues }, "{}".to_owned())
-        };
-        let (errors, warnings) = issues.into_iter().partition(Issue::is_error);
-        ToolCallRequest {
-            tool_use_id: id,
-            name,
-            raw_arguments: input,
-            arguments,
-            arguments_json,
-            warnings,
-            errors,
-        }
+        prepare::request(&self.tools, call)
     }
 }
 

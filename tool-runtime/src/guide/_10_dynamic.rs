@@ -58,7 +58,8 @@
 //! ```
 //!
 //! Two differences from annotated functions: unknown arguments reach the handler, and defaults in the schema do not. It
-//! reads what is absent as it likes.
+//! reads what is absent as it likes. What attributes say of a function is said of a tool by its name:
+//! [`set_policy`](crate::ToolRegistry::set_policy), [`set_timeout`](crate::ToolRegistry::set_timeout).
 //!
 //! A schema that is none, or that points to another document, is refused when it is registered, with the place. One
 //! with a keyword that cannot be enforced is taken, with a warning in the log.

@@ -108,6 +108,50 @@
 //! # }
 //! ```
 //!
+//! Which timeout is whose, and what counts against it:
+//!
+//! | | set by | counts from | waiting in layers counts | the model reads |
+//! |---|---|---|---|---|
+//! | of a tool | `#[tool(timeout = "30s")]` | the start of the function | no | ``the tool `x` took too long and was stopped; ..`` |
+//! | of any tool, also a dynamic one | [`set_timeout`](crate::ToolRegistry::set_timeout), in place of the tool's own | the start of the function | no | the same |
+//! | of a call | [`with_timeout`](crate::Context::with_timeout), [`with_deadline`](crate::Context::with_deadline) | the moment at which the context is made | yes, all of it | the same, or ``the call ran out of time before `x` could start; ..`` |
+//! | of a call, set by a layer that passes it on | the same, on `call.context` | that moment | only of the layers inside | the same |
+//! | of a layer | `tower`'s `TimeoutLayer` | the moment at which the call comes to that layer | only of the layers inside | the layer's words |
+//!
+//! All hold, the earliest ends the call, and none can be put off: a user who thinks for a minute before saying yes uses
+//! up a minute of his call's deadline. Where that should not count, the host sets none, and the layer that asked gives
+//! the call its time when it passes it on:
+//!
+//! ```
+//! use std::time::Duration;
+//! use tool_runtime::layer::BoxError;
+//! use tool_runtime::{Context, ToolCall, ToolRegistry, tool};
+//! use tower::filter::AsyncFilterLayer;
+//!
+//! /// Delete a reader's account.
+//! #[tool(destructive)]
+//! async fn delete_reader(call: Context) -> bool {
+//!     call.deadline().is_some()
+//! }
+//! # async fn ask_the_user(_: &ToolCall) -> bool { true }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let approval = AsyncFilterLayer::new(async |mut call: ToolCall| -> Result<ToolCall, BoxError> {
+//!     if !ask_the_user(&call).await {
+//!         return Err("the user said no".into());
+//!     }
+//!     call.context = call.context.with_timeout(Duration::from_secs(60)); // from now on
+//!     Ok(call)
+//! });
+//! let mut registry = ToolRegistry::new().layer(approval);
+//! registry.register::<delete_reader>()?;
+//! let result = registry.execute_tool("toolu_01", "delete_reader", "{}").await;
+//! assert_eq!(result.text(), Some("true"));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Cancellation
 //!
 //! The user presses Escape. A tool that holds nothing is dropped and need not care. One that has to tidy up takes the
