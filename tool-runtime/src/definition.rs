@@ -52,6 +52,16 @@ pub struct ToolDefinition {
     /// What a client may want to know before it runs the tool; not part of Anthropic's form.
     #[serde(skip)]
     pub hints: Hints,
+    /// The JSON Schema of structured results (MCP's `outputSchema`); only MCP's form has it, and nothing checks it. Who
+    /// lists it to clients has to answer them with a `structuredContent`, too.
+    #[serde(skip)]
+    pub output_schema: Option<Value>,
+    /// Pictures for a client's user interface (MCP's `icons`); only MCP's form has them.
+    #[serde(skip)]
+    pub icons: Option<Value>,
+    /// What server and client have agreed on (MCP's `_meta`); only MCP's form has it.
+    #[serde(skip)]
+    pub meta: Option<Value>,
 }
 
 impl ToolDefinition {
@@ -68,6 +78,9 @@ impl ToolDefinition {
             eager_input_streaming: None,
             rest: Map::new(),
             hints: Hints::default(),
+            output_schema: None,
+            icons: None,
+            meta: None,
         }
     }
 }
@@ -101,6 +114,8 @@ pub struct Hints {
     pub destructive: Option<bool>,
     /// Calling it twice is as good as once.
     pub idempotent: Option<bool>,
+    /// It reaches things that nobody here knows, as a search of the web does.
+    pub open_world: Option<bool>,
 }
 
 /// A name that the API accepts: 1 to 64 of `a-z A-Z 0-9 _ -`. Whoever holds one need not check it again.

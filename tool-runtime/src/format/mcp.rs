@@ -38,22 +38,33 @@ pub fn tool(definition: &ToolDefinition) -> Value {
     }
     tool.insert("description".to_owned(), definition.description.as_str().into());
     tool.insert("inputSchema".to_owned(), definition.input_schema.clone());
+    let mut add = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            tool.insert(name.to_owned(), value);
+        }
+    };
+    add("outputSchema", definition.output_schema.clone());
     let annotations: Map<_, _> = [
         ("readOnlyHint", hints.read_only),
         ("destructiveHint", hints.destructive),
         ("idempotentHint", hints.idempotent),
+        ("openWorldHint", hints.open_world),
     ]
     .into_iter()
     .filter_map(|(name, hint)| Some((name.to_owned(), Value::Bool(hint?))))
     .collect();
-    if !annotations.is_empty() {
-        tool.insert("annotations".to_owned(), annotations.into());
-    }
+    add(
+        "annotations",
+        (!annotations.is_empty()).then(|| annotations.into()),
+    );
+    add("icons", definition.icons.clone());
+    add("_meta", definition.meta.clone());
     Value::Object(tool)
 }
 
 /// The definition of a tool that an MCP server lists, for
-/// [`register_dynamic`](crate::ToolRegistry::register_dynamic).
+/// [`register_dynamic`](crate::ToolRegistry::register_dynamic). What only MCP knows (`outputSchema`, `icons`, `_meta`, the
+/// annotations) is kept beside the definition: [`tool`] writes it again, the forms of the other APIs do not.
 ///
 /// ```
 /// use tool_runtime::{format::mcp, serde_json::json};
@@ -95,7 +106,11 @@ pub fn definition(tool: &Value) -> Result<ToolDefinition, FormatError> {
         read_only: hint("readOnlyHint"),
         destructive: hint("destructiveHint"),
         idempotent: hint("idempotentHint"),
+        open_world: hint("openWorldHint"),
     };
+    definition.output_schema = tool.get("outputSchema").cloned();
+    definition.icons = tool.get("icons").cloned();
+    definition.meta = tool.get("_meta").cloned();
     Ok(definition)
 }
 
@@ -157,6 +172,7 @@ fn block(block: &Block) -> Result<Value, FormatError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::{anthropic, openai};
     use crate::output::IntoOutput;
     use crate::result::{Blocks, ToolOutput};
 
@@ -167,17 +183,42 @@ mod tests {
             "title": "Forget it",
             "description": "Forget everything.",
             "inputSchema": { "type": "object", "properties": {} },
-            "annotations": { "readOnlyHint": false, "destructiveHint": true, "idempotentHint": true },
+            "outputSchema": { "type": "object", "properties": { "forgotten": { "type": "integer" } } },
+            "annotations": {
+                "readOnlyHint": false, "destructiveHint": true, "idempotentHint": true, "openWorldHint": false,
+            },
+            "icons": [{ "src": "https://example.com/forget.png", "mimeType": "image/png" }],
+            "_meta": { "com.example/cost": 3 },
         });
-        assert_eq!(
-            tool(&definition(&listed).unwrap()).to_string(),
-            listed.to_string()
-        );
+        let definition_of_listed = definition(&listed).unwrap();
+        assert_eq!(tool(&definition_of_listed).to_string(), listed.to_string());
+        assert_eq!(definition_of_listed.hints.open_world, Some(false));
         let refused = definition(&json!({ "name": "forget" })).unwrap_err();
         assert_eq!(
             refused.to_string(),
             "an MCP tool needs `inputSchema`, a JSON Schema"
         );
+    }
+
+    #[test]
+    fn other_apis_are_not_sent_what_only_mcp_knows() {
+        let listed = json!({
+            "name": "forget",
+            "description": "Forget everything.",
+            "inputSchema": { "type": "object", "properties": {} },
+            "outputSchema": { "type": "object" },
+            "annotations": { "openWorldHint": true },
+            "icons": [{ "src": "https://example.com/forget.png" }],
+            "_meta": { "com.example/cost": 3 },
+        });
+        let listed = definition(&listed).unwrap();
+        let schema = json!({ "type": "object", "properties": {} });
+        let plain = ToolDefinition::new("forget", "Forget everything.", schema);
+        assert_eq!(anthropic::tool(&listed), anthropic::tool(&plain));
+        assert_eq!(openai::chat::tool(&listed), openai::chat::tool(&plain));
+        assert_eq!(openai::responses::tool(&listed), openai::responses::tool(&plain));
+        let strict = |definition| anthropic::strict_tool(definition).unwrap().tool;
+        assert_eq!(strict(&listed), strict(&plain));
     }
 
     #[test]
