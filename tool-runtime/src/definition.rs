@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 /// A tool as a model sees it; serializes exactly as the Messages API takes it.
@@ -20,31 +20,33 @@ use serde_json::{Map, Value};
 ///     }),
 /// );
 /// ```
+///
+/// Deserializes from the same form. One of MCP's or OpenAI's would be a tool without parameters there, so it is refused, and the
+/// error names the function to use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Wire")]
 #[non_exhaustive]
 pub struct ToolDefinition {
     /// `^[a-zA-Z0-9_-]{1,64}$`; checked when the tool is registered.
     pub name: String,
     /// What the tool does and when to use it: the first thing a model judges it by.
-    #[serde(default)]
     pub description: String,
     /// The JSON Schema of the arguments.
-    #[serde(default = "no_parameters")]
     pub input_schema: Value,
     /// Whether the model's output is constrained to the schema.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
     /// Examples of arguments.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub input_examples: Vec<Value>,
     /// Where the prompt cache ends, for example `{"type": "ephemeral"}`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_control: Option<Value>,
     /// Whether the model finds the tool by search only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub defer_loading: Option<bool>,
     /// Whether arguments are streamed before they are complete.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub eager_input_streaming: Option<bool>,
     /// All other fields, in their order: what this crate does not know passes through.
     #[serde(flatten)]
@@ -82,6 +84,79 @@ impl ToolDefinition {
             icons: None,
             meta: None,
         }
+    }
+}
+
+/// The form on the wire, in which a schema may be missing.
+#[derive(Deserialize)]
+struct Wire {
+    name: String,
+    #[serde(default)]
+    description: String,
+    #[serde(default, deserialize_with = "present")]
+    input_schema: Option<Value>,
+    strict: Option<bool>,
+    #[serde(default)]
+    input_examples: Vec<Value>,
+    cache_control: Option<Value>,
+    defer_loading: Option<bool>,
+    eager_input_streaming: Option<bool>,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+/// Also `null`, which is no schema and refused when it is registered.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+impl TryFrom<Wire> for ToolDefinition {
+    type Error = ForeignForm;
+
+    fn try_from(wire: Wire) -> Result<Self, ForeignForm> {
+        let input_schema = match wire.input_schema {
+            Some(schema) => schema,
+            None => match ForeignForm::of(&wire.rest) {
+                Some(foreign) => return Err(foreign),
+                None => no_parameters(),
+            },
+        };
+        Ok(Self {
+            strict: wire.strict,
+            input_examples: wire.input_examples,
+            cache_control: wire.cache_control,
+            defer_loading: wire.defer_loading,
+            eager_input_streaming: wire.eager_input_streaming,
+            rest: wire.rest,
+            ..Self::new(wire.name, wire.description, input_schema)
+        })
+    }
+}
+
+/// A definition without `input_schema` in another form.
+#[derive(Debug, thiserror::Error)]
+#[error("missing `input_schema` beside `{field}`, which {advice}")]
+struct ForeignForm {
+    field: &'static str,
+    advice: &'static str,
+}
+
+impl ForeignForm {
+    /// Recognizes the form by a field.
+    fn of(rest: &Map<String, Value>) -> Option<Self> {
+        const MCP: &str = "is of MCP's form; read that with `tool_runtime::format::mcp::definition`";
+        const OPENAI: &str =
+            "is of OpenAI's form; give its parts to `ToolDefinition::new(name, description, parameters)`";
+        const OURS: &str = "no API has; use `ToolDefinition::new` and set `hints` of what it returns";
+        [
+            ("inputSchema", MCP),
+            ("annotations", MCP),
+            ("parameters", OPENAI),
+            ("hints", OURS),
+        ]
+        .into_iter()
+        .find(|(field, _)| rest.contains_key(*field))
+        .map(|(field, advice)| Self { field, advice })
     }
 }
 
@@ -201,5 +276,46 @@ mod tests {
         assert_eq!(serde_json::to_string(&definition).unwrap(), wire.to_string());
         let least: ToolDefinition = serde_json::from_value(json!({ "name": "now" })).unwrap();
         assert_eq!(least.input_schema, no_parameters());
+    }
+
+    #[test]
+    fn other_forms_are_refused_with_the_function_that_reads_them() {
+        let refusal = |wire| {
+            serde_json::from_value::<ToolDefinition>(wire)
+                .unwrap_err()
+                .to_string()
+        };
+        for field in ["inputSchema", "annotations"] {
+            assert_eq!(
+                refusal(json!({ "name": "now", field: {} })),
+                format!(
+                    "missing `input_schema` beside `{field}`, which is of MCP's form; read that with \
+                     `tool_runtime::format::mcp::definition`"
+                )
+            );
+        }
+        assert_eq!(
+            refusal(json!({ "name": "now", "type": "function", "parameters": {} })),
+            "missing `input_schema` beside `parameters`, which is of OpenAI's form; give its parts to \
+             `ToolDefinition::new(name, description, parameters)`"
+        );
+        assert_eq!(
+            refusal(json!({ "name": "now", "hints": { "read_only": true } })),
+            "missing `input_schema` beside `hints`, which no API has; use `ToolDefinition::new` and set `hints` of what \
+             it returns"
+        );
+    }
+
+    #[test]
+    fn a_form_with_a_schema_may_have_fields_of_others() {
+        let wire =
+            json!({ "name": "now", "input_schema": {}, "parameters": 1, "annotations": {}, "hints": null });
+        let definition: ToolDefinition = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&definition).unwrap()["parameters"], 1);
+        let null: ToolDefinition =
+            serde_json::from_value(json!({ "name": "now", "input_schema": null, "parameters": 1 })).unwrap();
+        assert_eq!(null.input_schema, Value::Null, "refused when it is registered");
+        let built_in = json!({ "type": "bash_20250124", "name": "bash" });
+        assert!(serde_json::from_value::<ToolDefinition>(built_in).is_ok());
     }
 }
