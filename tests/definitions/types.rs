@@ -230,32 +230,60 @@ struct Node {
 }
 
 #[test]
-fn recursion_keeps_definitions_that_can_be_found() {
-    let node = |description: &str| {
-        json!({
-            "type": "object",
-            "description": description,
-            "properties": {
-                "value": { "type": "integer", "description": "What it holds." },
-                "children": {
-                    "type": "array", "description": "What hangs from it.", "items": { "$ref": "#/$defs/Node" },
-                },
-                "next": { "$ref": "#/$defs/Node", "description": "What comes next." },
+fn a_recursive_type_is_described_once_in_definitions() {
+    let node = json!({
+        "type": "object",
+        "description": "A node.",
+        "properties": {
+            "value": { "type": "integer", "description": "What it holds." },
+            "children": {
+                "type": "array", "description": "What hangs from it.", "items": { "$ref": "#/$defs/Node" },
             },
-            "required": ["value", "children"],
-        })
-    };
+            "next": { "$ref": "#/$defs/Node", "description": "What comes next." },
+        },
+        "required": ["value", "children"],
+    });
     let schema = definition::<Option<Node>>().input_schema;
     let expected = json!({
         "type": "object",
-        "properties": { "it": node("The value.") },
-        "$defs": { "Node": node("A node.") },
+        "properties": { "it": { "$ref": "#/$defs/Node", "description": "The value." } },
+        "$defs": { "Node": node },
     });
     assert_eq!(schema.to_string(), expected.to_string());
     assert_eq!(
         schema.to_string(),
         definition::<Option<Node>>().input_schema.to_string()
     );
+    let nullable = definition::<Vec<Option<Node>>>().input_schema;
+    assert_eq!(
+        nullable["properties"]["it"]["items"]["anyOf"],
+        json!([{ "$ref": "#/$defs/Node" }, { "type": "null" }])
+    );
+}
+
+/// A shelf.
+#[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "only the schema is looked at")]
+struct Shelf {
+    /// What stands on it.
+    boxes: Vec<Crate>,
+}
+
+/// A box.
+#[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "only the schema is looked at")]
+struct Crate {
+    /// What is in it.
+    shelf: Option<Box<Shelf>>,
+}
+
+#[test]
+fn types_that_contain_each_other_are_described_once() {
+    let schema = definition::<(Shelf, Crate)>().input_schema;
+    let text = schema.to_string();
+    assert_eq!(text.matches("\"boxes\":").count(), 1, "{text}");
+    assert_eq!(text.matches("\"shelf\":").count(), 1, "{text}");
+    references_lead_somewhere(&schema, &schema);
 }
 
 mod other {
@@ -292,11 +320,8 @@ fn definitions_of_the_same_name_are_told_apart() {
     let names: Vec<_> = schema["$defs"].as_object().unwrap().keys().collect();
     assert_eq!(names, ["Node", "Node2"]);
     let at = |pointer: &str| schema.pointer(pointer).unwrap().clone();
-    assert_eq!(
-        at("/properties/first/properties/children/items/$ref"),
-        "#/$defs/Node"
-    );
-    assert_eq!(at("/properties/second/properties/inner/$ref"), "#/$defs/Node2");
+    assert_eq!(at("/properties/first/$ref"), "#/$defs/Node");
+    assert_eq!(at("/properties/second/$ref"), "#/$defs/Node2");
     assert_eq!(at("/$defs/Node2/properties/inner/$ref"), "#/$defs/Node2");
     assert_eq!(at("/$defs/Node2/description"), "Another node.");
     assert_eq!(schema.to_string(), registered::<both>().input_schema.to_string());

@@ -6,13 +6,14 @@ use serde_json::{Map, Value};
 
 use crate::variants::{Enums, Names};
 
-use super::{describe, marks, subschemas, unions};
+use super::{describe, marks, recursion, subschemas, unions};
 
 type Keywords = Map<String, Value>;
 
 /// Cleans the schema of a tool's parameters; `enums` are those in their types.
 pub(crate) fn clean(root: &mut Value, enums: &Enums) {
     node(root, enums);
+    recursion::refer_to_definitions(root);
     describe::render(root);
     subschemas::each_mut(root, arrange);
 }

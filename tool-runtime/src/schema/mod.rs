@@ -4,6 +4,7 @@ pub(crate) mod subschemas;
 pub(crate) mod marks;
 mod describe;
 mod unions;
+mod recursion;
 mod clean;
 pub(crate) mod types;
 pub(crate) mod decimal;

@@ -1,0 +1,203 @@
+//! Recursive types, described once: schemars writes each where it is first used and again in `$defs`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::{marks, subschemas};
+
+type Keywords = Map<String, Value>;
+
+/// Replaces what says the same as a definition by a reference to it.
+pub(crate) fn refer_to_definitions(root: &mut Value) {
+    let Value::Object(keywords) = root else {
+        return;
+    };
+    let Some(Value::Object(mut definitions)) = keywords.shift_remove("$defs") else {
+        return;
+    };
+    let known = definitions.clone();
+    let known = Definitions(&known);
+    for schema in definitions.values_mut() {
+        known.replace_inside(schema);
+    }
+    known.replace_inside(root);
+    if let Value::Object(keywords) = root {
+        keywords.insert("$defs".to_owned(), definitions.into());
+    }
+}
+
+struct Definitions<'d>(&'d Keywords);
+
+impl Definitions<'_> {
+    /// Replaces what is inside a schema, outermost first. Recursive: Rust types do not nest deeply.
+    fn replace_inside(&self, schema: &mut Value) {
+        for child in subschemas::children_mut(schema) {
+            match self.reference_for(child) {
+                Some(reference) => *child = reference,
+                None => self.replace_inside(child),
+            }
+        }
+    }
+
+    /// The reference that says what a schema says.
+    fn reference_for(&self, schema: &Value) -> Option<Value> {
+        let keywords = schema.as_object()?;
+        if keywords.contains_key("$ref") {
+            return None;
+        }
+        let mut others = self.0.iter().filter_map(|(name, definition)| {
+            let definition = definition.as_object()?;
+            let place = json!({ "$ref": format!("#/$defs/{}", subschemas::escape(name)) });
+            self.reference_to(definition, place, keywords)
+        });
+        others.next()
+    }
+
+    /// The same for one definition. What a schema says beside it stays beside the reference: its description, a default,
+    /// marks of the parameter.
+    fn reference_to(&self, definition: &Keywords, place: Value, keywords: &Keywords) -> Option<Value> {
+        let mut seen = Vec::new();
+        let mut is_nullable = false;
+        for (keyword, value) in definition {
+            let own = keywords.get(keyword);
+            if is_annotation(keyword) || own.is_some_and(|own| self.are_same(own, value, &mut seen)) {
+                continue;
+            }
+            if keyword != "type" || !own.is_some_and(|own| *own == json!([value, "null"])) {
+                return None;
+            }
+            is_nullable = true;
+        }
+        let mut reference = match place {
+            Value::Object(reference) if !is_nullable => reference,
+            reference => Map::from_iter([("anyOf".to_owned(), json!([reference, { "type": "null" }]))]),
+        };
+        for (keyword, value) in keywords {
+            let said = definition.get(keyword);
+            if said.is_some_and(|said| !is_annotation(keyword) || (said == value && !is_nullable)) {
+                continue;
+            }
+            if !is_annotation(keyword) && !marks::is_mark(keyword) {
+                return None;
+            }
+            reference.insert(keyword.clone(), value.clone());
+        }
+        Some(reference.into())
+    }
+
+    /// Whether two schemas, or what is in them, say the same when references are followed. `seen` are the pairs that are
+    /// compared already: what leads back to one of them says nothing new.
+    fn are_same<'a>(&'a self, one: &'a Value, other: &'a Value, seen: &mut Vec<[*const Value; 2]>) -> bool {
+        match (one, other) {
+            (Value::Object(_), Value::Object(_)) => {
+                let pair: [*const Value; 2] = [one, other];
+                if std::ptr::eq(one, other) || seen.contains(&pair) {
+                    return true;
+                }
+                seen.push(pair);
+                let (one, other) = (self.resolved(one), self.resolved(other));
+                one.len() == other.len()
+                    && one.iter().all(|(keyword, value)| {
+                        let counterpart = other.get(keyword);
+                        counterpart.is_some_and(|other| self.are_same(value, other, seen))
+                    })
+            }
+            (Value::Array(ones), Value::Array(others)) => {
+                let mut pairs = ones.iter().zip(others);
+                ones.len() == others.len() && pairs.all(|(one, other)| self.are_same(one, other, seen))
+            }
+            _ => one == other,
+        }
+    }
+
+    /// The keywords of a schema; of a reference those of its definition, but for what it says itself.
+    fn resolved<'a>(&'a self, schema: &'a Value) -> BTreeMap<&'a str, &'a Value> {
+        let reference = schema.get("$ref").and_then(Value::as_str);
+        let name = reference.and_then(|reference| reference.strip_prefix("#/$defs/"));
+        let definition = name.and_then(|name| {
+            let mut known = self.0.iter();
+            known.find_map(|(known, schema)| (subschemas::escape(known) == name).then_some(schema))
+        });
+        let all = |schema: &'a Value| schema.as_object().into_iter().flatten();
+        let of_definition = definition.into_iter().flat_map(all);
+        let own = all(schema).filter(|(keyword, _)| definition.is_none() || *keyword != "$ref");
+        of_definition
+            .chain(own)
+            .map(|(keyword, value)| (keyword.as_str(), value))
+            .collect()
+    }
+}
+
+/// What may differ from use to use of one type.
+fn is_annotation(keyword: &str) -> bool {
+    matches!(keyword, "description" | "default" | "examples" | "deprecated")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn referred(mut root: Value) -> Value {
+        refer_to_definitions(&mut root);
+        root
+    }
+
+    #[test]
+    fn types_that_lead_to_each_other_are_described_once() {
+        let forest = json!({
+            "type": "object",
+            "properties": { "tree": {
+                "type": "object", "description": "A tree.",
+                "properties": { "under": { "$ref": "#/$defs/Forest" } },
+            } },
+        });
+        let tree = json!({
+            "type": "object",
+            "properties": { "under": {
+                "type": "object", "description": "What is under it.",
+                "properties": { "tree": { "$ref": "#/$defs/Tree", "description": "A tree." } },
+            } },
+        });
+        let root = json!({
+            "properties": { "forest": forest, "tree": tree },
+            "$defs": { "Forest": forest, "Tree": tree },
+        });
+        let uses = json!({
+            "forest": { "$ref": "#/$defs/Forest" },
+            "tree": { "$ref": "#/$defs/Tree" },
+        });
+        assert_eq!(referred(root)["properties"], uses);
+    }
+
+    #[test]
+    fn what_is_said_beside_a_type_stays() {
+        let node = |more: Value| {
+            let mut node = json!({ "type": "object", "description": "A node.", "properties": { "next": { "$ref": "#/$defs/Node" } } });
+            if let (Value::Object(node), Value::Object(more)) = (&mut node, more) {
+                node.extend(more);
+            }
+            node
+        };
+        let root = json!({
+            "properties": {
+                "same": node(json!({})),
+                "described": node(json!({ "description": "The first.", "x-strict": true, "default": {} })),
+                "nullable": node(json!({ "type": ["object", "null"] })),
+                "limited": node(json!({ "minProperties": 1 })),
+                "other": { "type": "object", "properties": { "next": {} } },
+            },
+            "$defs": { "Node": node(json!({})) },
+        });
+        let expected = json!({
+            "same": { "$ref": "#/$defs/Node" },
+            "described": { "$ref": "#/$defs/Node", "description": "The first.", "x-strict": true, "default": {} },
+            "nullable": { "anyOf": [{ "$ref": "#/$defs/Node" }, { "type": "null" }], "description": "A node." },
+            "limited": node(json!({ "minProperties": 1 })),
+            "other": { "type": "object", "properties": { "next": {} } },
+        });
+        let referred = referred(root);
+        assert_eq!(referred["properties"], expected);
+        assert_eq!(referred["$defs"]["Node"], node(json!({})));
+    }
+}
