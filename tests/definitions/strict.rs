@@ -278,8 +278,19 @@ fn what_the_subset_lacks_is_told_in_words() {
                 Matches the regular expression `^(?!x)`. Default: \"a\". For example \"b\" or \"c\".",
         }),
     );
-    let last = strict.notes.last().unwrap();
-    assert_eq!(last.to_string(), "`contentEncoding` at `/properties/a` dropped");
+    let notes: Vec<String> = strict.notes.iter().map(ToString::to_string).collect();
+    let moved = |keyword: &str| format!("`{keyword}` at `/properties/a` moved to the description");
+    assert_eq!(
+        notes,
+        [
+            moved("minLength"),
+            moved("maxLength"),
+            moved("format"),
+            moved("pattern"),
+            "`contentEncoding` at `/properties/a` dropped".to_owned(),
+        ],
+        "defaults and examples are no rules"
+    );
 }
 
 #[test]

@@ -31,9 +31,47 @@ pub struct Message {
 impl Message {
     /// A message of the user with these blocks, the form in which tool results go back.
     pub fn user(blocks: impl IntoIterator<Item = Block>) -> Self {
+        Self::new("user", MessageContent::Blocks(blocks.into_iter().collect()))
+    }
+
+    /// A message of the user with this text.
+    ///
+    /// ```
+    /// use tool_runtime::message::{Block, Message};
+    /// use tool_runtime::serde_json::{json, to_value};
+    ///
+    /// let turn = [
+    ///     Message::user_text("What time is it?"),
+    ///     Message::assistant_text("Noon."),
+    ///     Message::assistant([Block::text("Shall I ring the bell?")]),
+    /// ];
+    /// assert_eq!(
+    ///     to_value(&turn).unwrap(),
+    ///     json!([
+    ///         { "role": "user", "content": "What time is it?" },
+    ///         { "role": "assistant", "content": "Noon." },
+    ///         { "role": "assistant", "content": [{ "type": "text", "text": "Shall I ring the bell?" }] },
+    ///     ]),
+    /// );
+    /// ```
+    pub fn user_text(text: impl Into<String>) -> Self {
+        Self::new("user", MessageContent::Text(text.into()))
+    }
+
+    /// A message of the model with these blocks.
+    pub fn assistant(blocks: impl IntoIterator<Item = Block>) -> Self {
+        Self::new("assistant", MessageContent::Blocks(blocks.into_iter().collect()))
+    }
+
+    /// A message of the model with this text.
+    pub fn assistant_text(text: impl Into<String>) -> Self {
+        Self::new("assistant", MessageContent::Text(text.into()))
+    }
+
+    fn new(role: &str, content: MessageContent) -> Self {
         Self {
-            role: "user".to_owned(),
-            content: MessageContent::Blocks(blocks.into_iter().collect()),
+            role: role.to_owned(),
+            content,
             rest: Map::new(),
         }
     }

@@ -135,7 +135,7 @@
 //!     json!([{ "type": "tool_use", "id": "toolu_03", "name": "discard", "input": { "title": "Annals, volume 1" } }]),
 //!     json!([{ "type": "text", "text": "Ulysses is yours. I cannot discard the Annals; shall I ask the librarian?" }]),
 //! ]);
-//! let question = from_value(json!({ "role": "user", "content": "Ulysses, please. And away with the Annals!" }))?;
+//! let question = Message::user_text("Ulysses, please. And away with the Annals!");
 //! let messages = run(&registry, &mut model, question, Context::new().with_session("ada")).await;
 //!
 //! let roles: Vec<&str> = messages.iter().map(|message| message.role.as_str()).collect();

@@ -347,12 +347,10 @@ impl<'a> Conversion<'a> {
                 Kept::Handled => {}
                 Kept::AsIs => kept.push((keyword.clone(), value.clone())),
                 Kept::Said(sentence) => {
-                    if !text.is_empty() {
-                        text.push(' ');
-                    }
-                    text.push_str(&sentence);
+                    add_sentence(&mut text, &sentence);
                     self.note(path, keyword, true);
                 }
+                Kept::Described(sentence) => add_sentence(&mut text, &sentence),
                 Kept::Not => self.note(path, keyword, false),
             }
         }
@@ -377,6 +375,13 @@ impl<'a> Conversion<'a> {
             self.notes.push(note);
         }
     }
+}
+
+fn add_sentence(text: &mut String, sentence: &str) {
+    if !text.is_empty() {
+        text.push(' ');
+    }
+    text.push_str(sentence);
 }
 
 /// Deeper than any schema that the API takes, and no danger to the stack.

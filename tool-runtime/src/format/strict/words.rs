@@ -13,8 +13,10 @@ pub(super) enum Kept {
     Handled,
     /// It is in the subset.
     AsIs,
-    /// A sentence says it.
+    /// A sentence says it, and the API does not enforce it.
     Said(String),
+    /// A sentence says it, and there is nothing to enforce.
+    Described(String),
     /// It is dropped.
     Not,
 }
@@ -40,7 +42,7 @@ pub(super) fn fate(subset: Subset, of: &str, keyword: &str, value: &Value) -> Ke
         "enum" | "const" if matches!(of, "" | "object" | "array") => Kept::Said(format!("One of {value}.")),
         "enum" | "const" => Kept::AsIs,
         "default" if subset == Subset::Anthropic => Kept::AsIs,
-        "default" => Kept::Said(format!("Default: {value}.")),
+        "default" => Kept::Described(format!("Default: {value}.")),
         "examples" => examples(value),
         "pattern" if of == "string" => pattern(subset, value),
         "format" if of == "string" => format(subset, value),
@@ -158,7 +160,7 @@ fn examples(value: &Value) -> Kept {
         return Kept::Handled;
     };
     let examples: Vec<_> = examples.iter().map(Value::to_string).collect();
-    Kept::Said(format!("For example {}.", examples.join(" or ")))
+    Kept::Described(format!("For example {}.", examples.join(" or ")))
 }
 
 fn count(limit: &str, value: &Value, of: &str) -> Kept {
