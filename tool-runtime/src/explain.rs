@@ -52,6 +52,16 @@ pub(crate) fn not_started(tool: &str, failure: Failure) -> String {
     }
 }
 
+/// The same when no layer passed the call on in time. What the layers did meanwhile, nobody here knows.
+pub(crate) fn not_reached(tool: &str, failure: Failure) -> String {
+    let tool = echo(tool);
+    match failure {
+        Failure::TimedOut => format!("the call ran out of time before it reached `{tool}`; try again later"),
+        Failure::Cancelled => format!("the call was cancelled before it reached `{tool}`"),
+        other => self::failure(&tool, other),
+    }
+}
+
 /// What the model reads when its arguments were refused: the errors, and the names that nothing has, since a name
 /// that is missing may be among them.
 pub(crate) fn errors(tool: &str, errors: &[Issue], warnings: &[Issue]) -> String {

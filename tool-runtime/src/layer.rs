@@ -128,7 +128,7 @@ impl Stack {
             Err(failure @ (Failure::TimedOut | Failure::Cancelled))
                 if !scope.is_reached.load(Ordering::Relaxed) =>
             {
-                execute::failed(id.clone(), failure, &explain::not_started(&name, failure))
+                execute::failed(id.clone(), failure, &explain::not_reached(&name, failure))
             }
             Err(failure) => execute::failed(id.clone(), failure, unanswered(failure)),
         };
