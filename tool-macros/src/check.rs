@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::fmt::Display;
 
 use proc_macro2::Span;
-use syn::{GenericParam, LitStr, ReceiverKind, ReturnType, Safety};
+use syn::{GenericParam, Lifetime, LitStr, ReceiverKind, ReturnType, Safety, Token};
 
 use crate::ast::{Place, ToolFn};
 use crate::errors::Errors;
@@ -166,14 +166,26 @@ fn place(tool: &ToolFn, errors: &Errors) {
         errors.at(tool.function.body.span(), "a tool needs a body: `{ .. }`");
     }
     let Some(receiver) = &tool.receiver else { return };
-    let message = match &receiver.kind {
-        ReceiverKind::Reference(_, None, None) => return,
-        ReceiverKind::Reference(_, _, Some(_)) => {
+    let message = match borrowed(&receiver.kind) {
+        Some((None, None)) => return,
+        Some((_, Some(_))) => {
             "calls run side by side, so a tool takes `&self`; keep what it changes in a `Mutex`"
         }
         _ => "calls share the value, so a tool takes `&self`",
     };
     errors.over(receiver.self_token, message);
+}
+
+/// The lifetime and the `mut` of `&self`, or of `self: &Self`, which is the same.
+fn borrowed(receiver: &ReceiverKind) -> Option<(Option<&Lifetime>, Option<Token![mut]>)> {
+    match receiver {
+        ReceiverKind::Reference(_, lifetime, mutability) => Some((lifetime.as_ref(), *mutability)),
+        ReceiverKind::Typed(_, ty) => {
+            let reference = types::reference_to_self(ty)?;
+            Some((reference.lifetime.as_ref(), reference.mutability))
+        }
+        _ => None,
+    }
 }
 
 /// A tool's name is that of a type, too, and one of Rust's own would then mean the tool.

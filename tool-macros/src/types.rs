@@ -4,7 +4,7 @@
 
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;
-use syn::{GenericArgument, Lifetime, Path, PathArguments, Type, TypeParamBound, TypePath};
+use syn::{GenericArgument, Lifetime, Path, PathArguments, Type, TypeParamBound, TypePath, TypeReference};
 
 use crate::errors::Errors;
 
@@ -139,6 +139,26 @@ pub(crate) fn own_type(ty: &Type) -> Option<Span> {
     let mut found = None;
     inner_types(ty, &mut |ty| found = found.or_else(|| own_type(ty)));
     found
+}
+
+/// The reference in `&Self`.
+pub(crate) fn reference_to_self(ty: &Type) -> Option<&TypeReference> {
+    match ungrouped(ty) {
+        Type::Reference(reference) => match ungrouped(&reference.elem) {
+            Type::Path(path) if path.path.is_ident("Self") => Some(reference),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Without the parentheses around it, and without those that a macro leaves.
+fn ungrouped(ty: &Type) -> &Type {
+    match ty {
+        Type::Paren(paren) => ungrouped(&paren.elem),
+        Type::Group(group) => ungrouped(&group.elem),
+        _ => ty,
+    }
 }
 
 /// Where a type is named: the last word of its path, not the first.

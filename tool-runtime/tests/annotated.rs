@@ -286,3 +286,37 @@ async fn an_alias_of_option_is_optional_and_a_result_may_hide() {
     testing::run::<halve>("{}").await.assert_error("nothing there");
     testing::run::<halve>(r#"{"number": 8}"#).await.assert_text("4");
 }
+
+struct Typed(u8);
+
+#[tools]
+#[expect(clippy::needless_arbitrary_self_type, unused_parens, reason = "what is tested")]
+impl Typed {
+    /// Tell the number.
+    #[tool]
+    async fn with_a_typed_receiver(self: &Self) -> u8 {
+        self.0
+    }
+
+    /// Add to the number.
+    #[tool]
+    async fn with_parentheses(
+        self: &(Self),
+        /// What to add.
+        number: u8,
+    ) -> u8 {
+        self.0 + number
+    }
+}
+
+#[tokio::test]
+async fn accepts_typed_receivers() {
+    let mut registry = ToolRegistry::new();
+    registry.register_all(Typed(7)).unwrap();
+    let result = registry.execute_tool("1", "with_a_typed_receiver", "{}").await;
+    assert_eq!(result.text(), Some("7"));
+    let result = registry
+        .execute_tool("2", "with_parentheses", r#"{"number": 2}"#)
+        .await;
+    assert_eq!(result.text(), Some("9"));
+}

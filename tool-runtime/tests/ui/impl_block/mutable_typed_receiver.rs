@@ -1,0 +1,12 @@
+use tool_runtime::tools;
+
+struct Store;
+
+#[tools]
+impl Store {
+    /// Does a thing.
+    #[tool]
+    async fn act(self: &mut Self) {}
+}
+
+fn main() {}
