@@ -118,7 +118,7 @@ impl Param {
                 return None;
             }
         };
-        let name = arg.name.take().unwrap_or_else(|| {
+        let name = arg.name.clone().unwrap_or_else(|| {
             let name = ident.unraw().to_string();
             let name = rename_all.map_or_else(|| name.clone(), |rule| rule.apply(&name));
             LitStr::new(&name, ident.span())

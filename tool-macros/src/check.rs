@@ -8,7 +8,7 @@ use std::fmt::Display;
 use proc_macro2::Span;
 use syn::{GenericParam, Lifetime, LitStr, ReceiverKind, ReturnType, Safety, Token};
 
-use crate::ast::{Place, ToolFn};
+use crate::ast::{Param, Place, ToolFn};
 use crate::errors::Errors;
 use crate::signature::is_tool;
 use crate::{limits, types};
@@ -25,6 +25,7 @@ pub(crate) fn check(tool: &ToolFn, errors: &Errors) {
     name(&tool.name, errors);
     for param in &tool.params {
         name(&param.name, errors);
+        underscore(param, errors);
         types::of_parameter(&param.ty, errors);
         limits::check(&param.arg, errors);
     }
@@ -235,6 +236,25 @@ fn names_differ(tool: &ToolFn, errors: &Errors) {
                 format_args!("another parameter is already named \"{}\"", param.name.value()),
             );
         }
+    }
+}
+
+/// `_x` tells people that a parameter is unused; the model would read it as a name. Whatever is described is the model's,
+/// as far as can be told here: the host's parameters need no description.
+fn underscore(param: &Param, errors: &Errors) {
+    let name = param.name.value();
+    let without = match name.trim_start_matches(['_', '-']) {
+        "" => "..",
+        without => without,
+    };
+    let is_shown = param.arg.name.is_none() && param.description.is_some();
+    if is_shown && name.starts_with(['_', '-']) {
+        errors.at(
+            param.ident.span(),
+            format_args!(
+                "the model would see the name `{name}`; write `#[arg(name = \"{without}\")]`, or no description if the host supplies it"
+            ),
+        );
     }
 }
 

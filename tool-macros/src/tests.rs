@@ -189,6 +189,31 @@ fn a_stub_without_a_message_is_never_built() {
     }
 }
 
+/// `_x` is a name for people: the model would read it.
+#[test]
+fn refuses_names_with_an_underscore_that_the_model_would_see() {
+    for (attr, param, offered) in [
+        ("", "/// A.\n _count: u8", Some("count")),
+        ("", "/// A.\n __count: u8", Some("count")),
+        ("", "#[arg(description = \"A.\")] _count: u8", Some("count")),
+        ("rename_all = \"kebab-case\"", "/// A.\n _most_of: u8", Some("most-of")),
+        ("rename_all = \"camelCase\"", "/// A.\n _most_of: u8", None),
+        ("", "/// A.\n __: u8", Some("..")),
+        ("", "/// A.\n #[arg(name = \"_count\")] _count: u8", None),
+        ("", "_context: Context", None),
+    ] {
+        let item = format!("/// Acts.\nasync fn act({param}) {{}}");
+        let expanded = crate::tool::tool(attr.parse().unwrap(), &item.parse().unwrap()).to_string();
+        match offered {
+            Some(name) => {
+                let offer = format!(r#"write `#[arg(name = \"{name}\")]`"#);
+                assert!(expanded.contains(&offer), "{offer} is not in {expanded}");
+            }
+            None => assert!(!expanded.contains("compile_error"), "{expanded}"),
+        }
+    }
+}
+
 fn cases_in(folder: &str) -> impl Iterator<Item = PathBuf> {
     let is_case = |path: &PathBuf| {
         let name = path.to_string_lossy();

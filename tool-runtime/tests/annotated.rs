@@ -263,10 +263,12 @@ async fn what_the_keys_say_holds() {
 fn a_blank_description_is_found_at_registration() {
     /// Act.
     #[tool]
-    async fn act(#[arg(description = concat!(" ", "\n"))] _count: u8) {}
+    async fn act(#[arg(description = concat!(" ", "\n"))] count: u8) -> u8 {
+        count
+    }
 
     let error = ToolRegistry::new().register::<act>().unwrap_err().to_string();
-    assert!(error.contains("`_count`") && error.contains("blank"), "{error}");
+    assert!(error.contains("`count`") && error.contains("blank"), "{error}");
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ const _: () = {
                 __rt_::Param::<String>::of("type", "A type."),
                 __rt_::Param::<u8>::of("params", "Parameters."),
                 __rt_::Param::<u8>::of("this", "This."),
-                __rt_::Param::<u8>::of("__rt", "The tool itself."),
+                __rt_::Param::<u8>::of("rt", "The tool itself."),
             );
             let declaration = __rt_::Declaration::new(
                 "__rt",

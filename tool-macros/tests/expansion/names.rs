@@ -8,6 +8,7 @@ async fn __rt(
     /// This.
     mut this: u8,
     /// The tool itself.
+    #[arg(name = "rt")]
     __rt: u8,
 ) {
 }

@@ -16,7 +16,7 @@ macro_rules! tool_of {
             #[arg(default = $default, range = $range)]
             $param: $type,
             /// Of either.
-            #[arg(values = [$default, 7])]
+            #[arg(name = "other", values = [$default, 7])]
             _other: Option<$type>,
             $host: State<$state>,
         ) -> $returned $body

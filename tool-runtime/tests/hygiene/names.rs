@@ -31,6 +31,7 @@ macro_rules! takes_everything {
             /// G.
             declaration: u8,
             /// H.
+            #[arg(name = "runtime")]
             __rt: u8,
             /// I.
             this: u8,
@@ -106,6 +107,7 @@ impl r#Struct {
 #[tool]
 pub(crate) async fn __rt(
     /// And within.
+    #[arg(name = "rt")]
     __rt: u8,
 ) -> u8 {
     __rt

@@ -1,3 +1,5 @@
+#![allow(unused_variables)]
+
 //! What the macro refuses and what types refuse are said in one go.
 
 use tool_runtime::tool;
@@ -7,11 +9,11 @@ struct Opaque;
 /// Act.
 #[tool(nam = "x")]
 async fn act(
-    _count: u32,
+    count: u32,
     /// The thing.
-    _thing: Opaque,
+    thing: Opaque,
     /// A name.
-    _name: &str,
+    name: &str,
 ) {
 }
 

@@ -1,3 +1,5 @@
+#![allow(unused_variables)]
+
 //! What the macro refuses and what types refuse are said in one go, for methods as well.
 
 use tool_runtime::tools;
@@ -12,9 +14,9 @@ impl Store {
     #[tool(nam = "x")]
     async fn act(
         &self,
-        _count: u32,
+        count: u32,
         /// The thing.
-        _thing: Opaque,
+        thing: Opaque,
     ) {
     }
 }

@@ -1,3 +1,5 @@
+#![allow(unused_variables)]
+
 use tool_runtime::tools;
 
 struct Store;
@@ -15,7 +17,7 @@ impl Store {
         &self,
         /// How many.
         #[arg(range = 1..=5)]
-        _name: String,
+        name: String,
     ) {
     }
 }

@@ -1,12 +1,14 @@
+#![allow(unused_variables)]
+
 use tool_runtime::tool;
 
 /// Does a thing.
 #[tool]
 async fn act(
     /// The first.
-    _first: u8,
+    first: u8,
     /// The second.
-    _first: u8,
+    first: u8,
 ) {
 }
 

@@ -1,3 +1,5 @@
+#![allow(unused_variables)]
+
 use tool_runtime::tool;
 
 struct Opaque;
@@ -7,13 +9,13 @@ struct Opaque;
 async fn act(
     /// How many.
     #[arg(default = "many")]
-    _count: u32,
+    count: u32,
     /// A name.
     #[arg(range = 1..=5)]
-    _name: String,
+    name: String,
     /// A number.
     #[arg(default = 11, range = ..=10)]
-    _number: u8,
+    number: u8,
 ) -> Opaque {
     Opaque
 }
