@@ -5,6 +5,7 @@ mod documents;
 mod floors;
 mod locks;
 mod manifests;
+mod notes;
 mod sizes;
 mod sources;
 mod tokens;

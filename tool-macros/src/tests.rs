@@ -196,7 +196,11 @@ fn refuses_names_with_an_underscore_that_the_model_would_see() {
         ("", "/// A.\n _count: u8", Some("count")),
         ("", "/// A.\n __count: u8", Some("count")),
         ("", "#[arg(description = \"A.\")] _count: u8", Some("count")),
-        ("rename_all = \"kebab-case\"", "/// A.\n _most_of: u8", Some("most-of")),
+        (
+            "rename_all = \"kebab-case\"",
+            "/// A.\n _most_of: u8",
+            Some("most-of"),
+        ),
         ("rename_all = \"camelCase\"", "/// A.\n _most_of: u8", None),
         ("", "/// A.\n __: u8", Some("..")),
         ("", "/// A.\n #[arg(name = \"_count\")] _count: u8", None),

@@ -148,7 +148,8 @@ impl<T: Parameter> Param<T> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can have neither `default` nor `values` nor `example`",
     label = "the model is shown them as JSON, and this is not `Serialize`",
-    note = "derive `tool_runtime::serde::Serialize` for it; what the host supplies has none of them"
+    note = "a type of your own needs `tool_runtime::serde::Serialize` in its `#[derive(..)]`, beside `Deserialize`",
+    note = "what the host supplies has none of them"
 )]
 pub trait Shown<By>: Parameter {
     /// Always `Self`.

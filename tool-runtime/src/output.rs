@@ -38,7 +38,8 @@ use crate::result::{Blocks, Content, ToolOutput};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be what a tool returns",
     label = "not `Serialize`",
-    note = "return a `String`, anything that derives `tool_runtime::serde::Serialize`, `Blocks` or `ToolOutput`, or a `Result` of one of these"
+    note = "return a `String`, anything that is `Serialize`, `Blocks` or `ToolOutput`, or a `Result` of one of these",
+    note = "a type of your own that becomes JSON needs these lines above it, each once:\n#[derive(tool_runtime::serde::Serialize)]\n#[serde(crate = \"tool_runtime::serde\")]"
 )]
 pub trait IntoOutput {
     /// Makes the output. What cannot be serialized becomes a failure that says so.

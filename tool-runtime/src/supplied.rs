@@ -17,8 +17,10 @@ use crate::state::State;
 /// Who supplies a parameter. Where nobody does, there is no [`Param`](Self::Param) either that could be asked about.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
-    label = "neither the model nor the host can supply this",
-    note = "for a value that the model supplies, derive `tool_runtime::serde::Deserialize` and `tool_runtime::schemars::JsonSchema`",
+    label = "the model supplies what is `Deserialize`, `JsonSchema` and `Send`; the host supplies a `State<..>`",
+    note = "for a value that the model supplies, a type of your own needs these lines above it, each once:\n#[derive(tool_runtime::serde::Deserialize, tool_runtime::schemars::JsonSchema)]\n#[serde(crate = \"tool_runtime::serde\")]\n#[schemars(crate = \"tool_runtime::schemars\")]",
+    note = "if your crate depends on serde 1 and schemars 1 (not 0.8), `#[derive(serde::Deserialize, schemars::JsonSchema)]` is enough",
+    note = "a type of chrono, url or uuid needs that crate's feature `serde` and the feature of `tool-runtime` with that crate's name; an `Arc` needs serde's feature `rc`",
     note = "for a value that the host supplies, write `State<{Self}>` and give the registry one: `.with_state(..)`"
 )]
 pub trait Supplied<By>: Sized {

@@ -292,7 +292,11 @@ async fn an_alias_of_option_is_optional_and_a_result_may_hide() {
 struct Typed(u8);
 
 #[tools]
-#[expect(clippy::needless_arbitrary_self_type, unused_parens, reason = "what is tested")]
+#[expect(
+    clippy::needless_arbitrary_self_type,
+    unused_parens,
+    reason = "what is tested"
+)]
 impl Typed {
     /// Tell the number.
     #[tool]

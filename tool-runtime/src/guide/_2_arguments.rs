@@ -180,7 +180,11 @@
 //! # }
 //! ```
 //!
-//! The `crate = ".."` lines are there because this example depends on `tool-runtime` alone; where serde and schemars
-//! are dependencies of yours, they are not needed.
+//! The `crate = ".."` lines are there because this example depends on `tool-runtime` alone; without them the derives
+//! look for crates named `serde` and `schemars`. Where serde 1 and schemars 1 are dependencies of yours, the lines are not
+//! needed. (The traits of schemars 0.8 are others: a type with those cannot be a parameter.)
+//!
+//! Types of chrono, url and uuid are parameters with the feature of that name: `tool-runtime = { .., features = ["chrono"] }`
+//! beside `chrono = { .., features = ["serde"] }`. An `Arc<T>` from the model needs serde's feature `rc`.
 //!
 //! Next: [what happens when a model does not keep to the schema](super::_3_sloppy_calls).
