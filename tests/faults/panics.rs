@@ -1,5 +1,6 @@
 //! Panics, wherever the user's code may have them.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -98,8 +99,10 @@ fn holding_a_cup() -> ToolRegistry {
 }
 
 /// Whatever is asked of it panics.
-#[derive(JsonSchema)]
+#[derive(Debug, JsonSchema)]
 struct Broken {}
+
+impl Error for Broken {}
 
 impl<'de> Deserialize<'de> for Broken {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -153,10 +156,46 @@ async fn in_the_serialize_of_its_result() {
     row.is_told_by(&registry.call(call_of(&row)).await);
 }
 
+/// Fail, and say so in a way that cannot be shown.
+#[tool(name = "brew")]
+async fn with_a_broken_error() -> Result<(), Broken> {
+    Err(Broken {})
+}
+
 #[tokio::test]
 async fn in_the_display_of_its_error() {
     let row = row("panics::in_the_display_of_its_error");
-    let registry = brewing(async |_, _| Err::<String, _>(Broken {}));
+    let mut registry = ToolRegistry::new();
+    registry.register::<with_a_broken_error>().unwrap();
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+/// Fail for a reason that cannot be shown.
+#[tool(name = "brew")]
+async fn with_a_broken_cause() -> Result<(), Caused> {
+    Err(Caused(Broken {}))
+}
+
+#[derive(Debug)]
+struct Caused(Broken);
+
+impl fmt::Display for Caused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no coffee")
+    }
+}
+
+impl Error for Caused {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+#[tokio::test]
+async fn in_the_display_of_a_cause() {
+    let row = row("panics::in_the_display_of_a_cause");
+    let mut registry = ToolRegistry::new();
+    registry.register::<with_a_broken_cause>().unwrap();
     row.is_told_by(&registry.call(call_of(&row)).await);
 }
 

@@ -1,6 +1,8 @@
 //! Answers that cannot go back, or can hardly.
 
 use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
 use std::path::Path;
 
 use serde_json::Value;
@@ -15,6 +17,93 @@ use crate::rows::row;
 async fn an_error_of_its_own() {
     let row = row("results::an_error_of_its_own");
     let registry = brewing(async |_, _| Err::<String, _>("no beans; call `buy` first"));
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+/// An error, and the one that caused it.
+#[derive(Debug)]
+struct Problem(&'static str, Option<Box<Problem>>);
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl Error for Problem {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.1.as_deref().map(|cause| cause as &dyn Error)
+    }
+}
+
+fn unreadable() -> Problem {
+    let taken = Problem("somebody took it", None);
+    let empty = Problem("the shelf is empty", Some(Box::new(taken)));
+    Problem("the menu cannot be read", Some(Box::new(empty)))
+}
+
+/// Make coffee.
+#[tool(name = "brew")]
+async fn brew_from_the_menu() -> Result<(), Problem> {
+    Err(unreadable())
+}
+
+#[tokio::test]
+async fn an_error_with_causes() {
+    let row = row("results::an_error_with_causes");
+    let mut registry = ToolRegistry::new();
+    registry.register::<brew_from_the_menu>().unwrap();
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn an_error_with_causes_of_a_dynamic_tool() {
+    let row = row("results::an_error_with_causes_of_a_dynamic_tool");
+    let registry = brewing(async |_, _| Err::<(), _>(unreadable()));
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+/// Make coffee.
+#[tool(name = "brew")]
+async fn brew_anyhow() -> anyhow::Result<()> {
+    Err(unreadable())?
+}
+
+#[tokio::test]
+async fn an_error_of_anyhow() {
+    let row = row("results::an_error_of_anyhow");
+    let mut registry = ToolRegistry::new();
+    registry.register::<brew_anyhow>().unwrap();
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+/// Make coffee.
+#[tool(name = "brew", causes)]
+async fn brew_and_tell() -> Result<(), Problem> {
+    Err(unreadable())
+}
+
+#[tokio::test]
+async fn an_error_that_shows_its_causes() {
+    let row = row("results::an_error_that_shows_its_causes");
+    let mut registry = ToolRegistry::new();
+    registry.register::<brew_and_tell>().unwrap();
+    row.is_told_by(&registry.call(call_of(&row)).await);
+}
+
+/// Make coffee.
+#[tool(name = "brew", causes)]
+async fn brew_verbosely() -> Result<(), Problem> {
+    let empty = Problem("the shelf is empty", None);
+    let text = "the menu cannot be read: the shelf is empty";
+    Err(Problem(text, Some(Box::new(empty))))
+}
+
+#[tokio::test]
+async fn an_error_that_says_its_causes_itself() {
+    let row = row("results::an_error_that_says_its_causes_itself");
+    let mut registry = ToolRegistry::new();
+    registry.register::<brew_verbosely>().unwrap();
     row.is_told_by(&registry.call(call_of(&row)).await);
 }
 

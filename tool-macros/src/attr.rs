@@ -38,6 +38,7 @@ pub(crate) struct ToolAttr {
     pub(crate) hints: Vec<(Ident, bool)>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) errors: Option<Path>,
+    pub(crate) causes: Option<Span>,
     pub(crate) input_examples: Vec<TokenStream>,
     pub(crate) krate: Option<Path>,
 }
@@ -82,6 +83,7 @@ impl ToolAttr {
                 "title" => self.title = Some(entry.text()?),
                 "timeout" => self.timeout = Some(duration(&entry.literal("\"30s\"")?)?),
                 "errors" => self.errors = Some(path(entry, "path::to::function")?),
+                "causes" => self.causes = entry.flag()?.then(|| entry.span()),
                 "input_examples" => self.input_examples = examples(entry)?,
                 "crate" => self.krate = Some(path(entry, "path::to::tool_runtime")?),
                 hint => self.hints.push((Ident::new(hint, entry.span()), entry.flag()?)),

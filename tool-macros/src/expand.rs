@@ -244,14 +244,18 @@ fn run(tool: &ToolFn, rt: &Runtime) -> TokenStream {
         .iter()
         .map(|param| binding(&param.ident).into_token_stream());
     let arguments = this.chain(arguments);
-    let answer = answer(&quote!(#function(#(#arguments),*).await), returned, rt);
+    let answer = answer(tool, &quote!(#function(#(#arguments),*).await), returned, rt);
     quote_spanned!(ident.span()=> async move { #answer })
 }
 
 /// Answers with a returned value; what is wrong with its type is shown at `span`.
-pub(crate) fn answer(value: &TokenStream, span: Span, rt: &Runtime) -> TokenStream {
+pub(crate) fn answer(tool: &ToolFn, value: &TokenStream, span: Span, rt: &Runtime) -> TokenStream {
     let rt = rt.at(span);
-    quote_spanned!(span=> #rt::Output(#value).respond())
+    let causes = tool.attr.causes.map(|key| {
+        let causes = Ident::new("causes", key);
+        quote_spanned!(span=> .#causes())
+    });
+    quote_spanned!(span=> #rt::Output(#value).with_sources() #causes.respond())
 }
 
 /// A parameter's name, out of reach of everything that the user wrote.

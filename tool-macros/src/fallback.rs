@@ -67,7 +67,7 @@ fn returned(tool: &ToolFn, rt: &Runtime) -> Option<TokenStream> {
     is_sound.then(|| {
         let span = types::name_of(ty);
         let value = Ident::new("returned", Span::mixed_site());
-        let answer = answer(&quote!(#value), span, rt);
+        let answer = answer(tool, &quote!(#value), span, rt);
         quote!(|#value: #ty| #answer)
     })
 }

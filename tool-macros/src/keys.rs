@@ -21,6 +21,7 @@ pub(crate) const TOOL_KEYS: &[&str] = &[
     "idempotent",
     "timeout",
     "errors",
+    "causes",
     "input_examples",
     "crate",
 ];

@@ -27,6 +27,7 @@ mod fits;
 mod facets;
 mod text;
 mod params;
+mod causes;
 mod output;
 mod declaration;
 mod arguments;

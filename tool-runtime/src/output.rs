@@ -2,11 +2,13 @@
 
 use std::any::Any;
 use std::borrow::Cow;
+use std::error::Error;
 use std::fmt;
 
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::causes::{ErrorText, Fallible, HandlerError, WithSources};
 use crate::depth;
 use crate::message::Block;
 use crate::result::{Blocks, Content, ToolOutput};
@@ -162,17 +164,31 @@ impl fmt::Display for ToolError {
     }
 }
 
-impl std::error::Error for ToolError {}
+impl Error for ToolError {}
 
 /// What a function returned, on its way out.
 ///
 /// `impl<T: Serialize> IntoOutput for T` beside one for `Result` would be E0119, so [`respond`](Self::respond)
 /// is chosen as a method: the inherent one for `Result`, [`Respond`]'s for all else. It sees through aliases.
+/// [`with_sources`](Self::with_sources) is chosen in the same way.
 #[derive(Debug)]
 pub struct Output<T>(pub T);
 
+// The bound stands at the `impl`: an `E` that is no `Error` falls through to `Respond`.
+impl<T, E: Error> Output<Result<T, E>> {
+    /// With the sources of the error.
+    pub fn with_sources(self) -> Output<Result<T, WithSources<E>>> {
+        Output(self.0.map_err(WithSources))
+    }
+}
+
 // The bounds stand at the method: on the `impl` they would make an `E` without `Display` fall through to `Respond`.
 impl<T, E> Output<Result<T, E>> {
+    /// `causes`: the model reads the error's causes, too.
+    pub fn causes(self) -> WithCauses<T, E> {
+        WithCauses(self.0)
+    }
+
     /// The value, or the error's text as a failure.
     pub fn respond(self) -> ToolOutput
     where
@@ -181,26 +197,60 @@ impl<T, E> Output<Result<T, E>> {
     {
         match self.0 {
             Ok(value) => value.into_output(),
-            Err(error) => ToolOutput::error(error.to_string()),
+            Err(error) => {
+                let (text, _) = text_and_causes(&error);
+                ToolOutput::error(text)
+            }
         }
     }
 }
 
-/// An error that a model can read.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the error of a tool",
-    label = "not `Display`, so the model would have nothing to read",
-    note = "implement `std::fmt::Display` for it, or return a `String` or a `tool_runtime::ToolError`"
-)]
-pub trait ErrorText: fmt::Display {}
+/// An [`Output`] whose error shows its causes to the model.
+#[derive(Debug)]
+pub struct WithCauses<T, E>(Result<T, E>);
 
-#[diagnostic::do_not_recommend]
-impl<E: fmt::Display> ErrorText for E {}
+impl<T, E> WithCauses<T, E> {
+    /// The value, or the error's text and its causes as a failure.
+    pub fn respond(self) -> ToolOutput
+    where
+        T: IntoOutput,
+        E: ErrorText,
+    {
+        match self.0 {
+            Ok(value) => value.into_output(),
+            Err(error) => match text_and_causes(&error) {
+                (text, causes) if causes.is_empty() => ToolOutput::error(text),
+                (text, causes) => ToolOutput::error(format!("{text}: {causes}")),
+            },
+        }
+    }
+}
+
+/// The causes go to the log in any case.
+#[cold]
+fn text_and_causes(error: &dyn ErrorText) -> (String, String) {
+    let text = error.text();
+    let causes = error.causes(&text);
+    if !causes.is_empty() {
+        tracing::warn!(causes, "a tool failed");
+    }
+    (text, causes)
+}
 
 /// [`Output::respond`] for what is no `Result`.
 pub trait Respond {
     /// What was returned.
     type Returned;
+
+    /// The same: this has no error, or one that has no `source()`.
+    #[must_use]
+    fn with_sources(self) -> Self;
+
+    /// What has no error cannot show its causes.
+    #[must_use]
+    fn causes(self) -> Self
+    where
+        Self::Returned: Fallible;
 
     /// The value as an output.
     // The bound stands here, not at the `impl`: there it would only say that there is no method `respond`.
@@ -212,6 +262,17 @@ pub trait Respond {
 impl<T> Respond for Output<T> {
     type Returned = T;
 
+    fn with_sources(self) -> Self {
+        self
+    }
+
+    fn causes(self) -> Self
+    where
+        T: Fallible,
+    {
+        self
+    }
+
     fn respond(self) -> ToolOutput
     where
         T: IntoOutput,
@@ -221,7 +282,8 @@ impl<T> Respond for Output<T> {
 }
 
 /// What the handler of a dynamic tool may answer: a `Result` of anything that a `#[tool]` may return, or one of the
-/// types that stand for a result themselves.
+/// types that stand for a result themselves. The error of such a `Result` becomes a `Box<dyn Error + Send + Sync>`, by which its
+/// causes reach the log: an error, a text, a [`ToolError`].
 ///
 /// A list of types and not every [`Serialize`], since Rust would not have that beside `Result`.
 /// [`register_dynamic`](crate::ToolRegistry::register_dynamic) has an example.
@@ -234,9 +296,9 @@ pub trait Answer {
     fn answer(self) -> ToolOutput;
 }
 
-impl<T: IntoOutput, E: fmt::Display> Answer for Result<T, E> {
+impl<T: IntoOutput, E: HandlerError> Answer for Result<T, E> {
     fn answer(self) -> ToolOutput {
-        Output(self).respond()
+        Output(self.map_err(E::into)).respond()
     }
 }
 

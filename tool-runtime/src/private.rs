@@ -13,9 +13,10 @@ pub use crate::param::Param;
 pub use crate::tool::{DeclaredTool, OneToolsBlockPerType, Tool};
 
 // Not named by the output, but part of the signatures of what is.
+pub use crate::causes::{ErrorText, Fallible, HandlerError, WithSources};
 pub use crate::facets::{AsJson, Limits, Measured, Ranged, Shown, Textual};
 pub use crate::host::Host;
-pub use crate::output::ErrorText;
+pub use crate::output::WithCauses;
 pub use crate::parameter::Parameter;
 pub use crate::params::{Field, Lookup, ParamSpec, Params};
 pub use crate::state::States;

@@ -26,7 +26,9 @@ const _: () = {
             __rt::DeclaredTool::function(
                 declaration,
                 params,
-                |(name,)| async move { __rt::Output(compile(name).await).respond() },
+                |(name,)| async move {
+                    __rt::Output(compile(name).await).with_sources().respond()
+                },
             )
         }
     }

@@ -19,7 +19,7 @@ const _: () = {
             __rt::DeclaredTool::function(
                 declaration,
                 params,
-                |()| async move { __rt::Output(shell().await).respond() },
+                |()| async move { __rt::Output(shell().await).with_sources().respond() },
             )
         }
     }

@@ -27,7 +27,9 @@ const _: () = {
                 declaration,
                 params,
                 |(language, text)| async move {
-                    __rt::Output(translate(language, text).await).respond()
+                    __rt::Output(translate(language, text).await)
+                        .with_sources()
+                        .respond()
                 },
             )
         }

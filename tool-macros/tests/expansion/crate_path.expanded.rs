@@ -15,7 +15,7 @@ const _: () = {
             __rt::DeclaredTool::function(
                 declaration,
                 params,
-                |()| async move { __rt::Output(rest().await).respond() },
+                |()| async move { __rt::Output(rest().await).with_sources().respond() },
             )
         }
     }

@@ -62,6 +62,7 @@ const _: () = {
                                 )
                                 .await,
                         )
+                        .with_sources()
                         .respond()
                 },
             )

@@ -30,7 +30,9 @@ const _: () = {
             __rt::DeclaredTool::function(
                 declaration,
                 params,
-                |(text, to)| async move { __rt::Output(send(text, to).await).respond() },
+                |(text, to)| async move {
+                    __rt::Output(send(text, to).await).with_sources().respond()
+                },
             )
         }
     }

@@ -49,6 +49,7 @@ const _: () = {
                                 )
                                 .await,
                         )
+                        .with_sources()
                         .respond()
                 },
             )

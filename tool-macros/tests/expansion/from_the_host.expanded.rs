@@ -27,7 +27,9 @@ const _: () = {
                 declaration,
                 params,
                 |(users, call, cancel)| async move {
-                    __rt::Output(whoami(users, call, cancel).await).respond()
+                    __rt::Output(whoami(users, call, cancel).await)
+                        .with_sources()
+                        .respond()
                 },
             )
         }

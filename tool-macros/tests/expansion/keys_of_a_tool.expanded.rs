@@ -1,6 +1,9 @@
 /// This is for readers of the code.
 #[allow(clippy::unused_async, reason = "a tool is `async`")]
-pub(crate) async fn run_query(query_text: String, max_rows: u32) -> Rows {
+pub(crate) async fn run_query(
+    query_text: String,
+    max_rows: u32,
+) -> Result<Rows, QueryError> {
     query(query_text, max_rows).await
 }
 /// The tool made from the function of the same name.
@@ -36,7 +39,10 @@ const _: () = {
                 declaration,
                 params,
                 |(query_text, max_rows)| async move {
-                    __rt::Output(run_query(query_text, max_rows).await).respond()
+                    __rt::Output(run_query(query_text, max_rows).await)
+                        .with_sources()
+                        .causes()
+                        .respond()
                 },
             )
         }

@@ -10,6 +10,7 @@
     idempotent,
     timeout = "1500ms",
     errors = explain,
+    causes,
     input_examples = [{ "queryText": "select 1" }, { "queryText": "select 2", "maxRows": 10 }]
 )]
 pub(crate) async fn run_query(
@@ -18,6 +19,6 @@ pub(crate) async fn run_query(
     /// How many rows to return at most.
     #[arg(default = DEFAULT_ROWS)]
     max_rows: u32,
-) -> Rows {
+) -> Result<Rows, QueryError> {
     query(query_text, max_rows).await
 }

@@ -51,6 +51,7 @@ const _: () = {
                             __rt::Output(
                                     Self::read(&this, message_id, limit, session, call).await,
                                 )
+                                .with_sources()
                                 .respond()
                         },
                     )
@@ -75,6 +76,7 @@ const _: () = {
                             __rt::Output(
                                     Self::wipe(&this__, this, this_, params, declaration).await,
                                 )
+                                .with_sources()
                                 .respond()
                         },
                     )

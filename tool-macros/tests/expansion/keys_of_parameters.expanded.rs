@@ -40,6 +40,7 @@ const _: () = {
                 params,
                 |(name, full_name, role, age, tell)| async move {
                     __rt::Output(make_account(name, full_name, role, age, tell).await)
+                        .with_sources()
                         .respond()
                 },
             )

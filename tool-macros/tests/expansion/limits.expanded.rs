@@ -59,6 +59,7 @@ const _: () = {
                                 )
                                 .await,
                         )
+                        .with_sources()
                         .respond()
                 },
             )

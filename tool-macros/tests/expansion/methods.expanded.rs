@@ -36,7 +36,9 @@ const _: () = {
                         &self,
                         params,
                         |this, (key, number)| async move {
-                            __rt::Output(Self::put(&this, key, number).await).respond()
+                            __rt::Output(Self::put(&this, key, number).await)
+                                .with_sources()
+                                .respond()
                         },
                     )
                 },
@@ -47,7 +49,9 @@ const _: () = {
                     __rt::DeclaredTool::function(
                         declaration,
                         params,
-                        |()| async move { __rt::Output(Self::hello().await).respond() },
+                        |()| async move {
+                            __rt::Output(Self::hello().await).with_sources().respond()
+                        },
                     )
                 },
             ])

@@ -12,7 +12,9 @@ const _: () = {
     #[automatically_derived]
     impl __rt::Tool for delete {
         fn declare() -> __rt::DeclaredTool {
-            let _ = |returned: std::io::Result<()>| __rt::Output(returned).respond();
+            let _ = |returned: std::io::Result<()>| {
+                __rt::Output(returned).with_sources().respond()
+            };
             loop {}
         }
     }

@@ -24,7 +24,9 @@ const _: () = {
                 declaration,
                 params,
                 |(r#type, params, this, __rt)| async move {
-                    __rt_::Output(__rt(r#type, params, this, __rt).await).respond()
+                    __rt_::Output(__rt(r#type, params, this, __rt).await)
+                        .with_sources()
+                        .respond()
                 },
             )
         }

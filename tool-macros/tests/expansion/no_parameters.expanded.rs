@@ -17,7 +17,7 @@ const _: () = {
             __rt::DeclaredTool::function(
                 declaration,
                 params,
-                |()| async move { __rt::Output(now().await).respond() },
+                |()| async move { __rt::Output(now().await).with_sources().respond() },
             )
         }
     }

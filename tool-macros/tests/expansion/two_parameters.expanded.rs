@@ -27,7 +27,7 @@ const _: () = {
                 declaration,
                 params,
                 |(city, days)| async move {
-                    __rt::Output(get_weather(city, days).await).respond()
+                    __rt::Output(get_weather(city, days).await).with_sources().respond()
                 },
             )
         }

@@ -34,7 +34,9 @@ const _: () = {
                 declaration,
                 params,
                 |(maps, pair, policy)| async move {
-                    __rt::Output(r#move(maps, pair, policy).await).respond()
+                    __rt::Output(r#move(maps, pair, policy).await)
+                        .with_sources()
+                        .respond()
                 },
             )
         }

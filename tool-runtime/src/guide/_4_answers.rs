@@ -71,6 +71,63 @@
 //! # }
 //! ```
 //!
+//! What *caused* an error is for you and not for the model: paths, addresses, what a database said. A `std::error::Error` tells
+//! it by its `source()`, an `anyhow::Error` by its chain. Each is in the log, as `causes` of a warning within the call's span,
+//! and the model reads the outermost text alone; unless you write `#[tool(causes)]`, where what went wrong below is no secret and
+//! helps. A cause that the error's own text repeats is told once.
+//!
+//! ```
+//! use std::num::ParseIntError;
+//! use std::{error, fmt};
+//! use tool_runtime::{testing, tool};
+//!
+//! #[derive(Debug)]
+//! struct BadSignature(ParseIntError);
+//!
+//! impl fmt::Display for BadSignature {
+//!     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+//!         f.write_str("the signature does not end with a number")
+//!     }
+//! }
+//!
+//! impl error::Error for BadSignature {
+//!     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+//!         Some(&self.0)
+//!     }
+//! }
+//!
+//! fn number(signature: &str) -> Result<u32, BadSignature> {
+//!     let (_, number) = signature.rsplit_once(' ').unwrap_or_default();
+//!     number.parse().map_err(BadSignature)
+//! }
+//!
+//! /// Tell the floor of a book.
+//! #[tool]
+//! async fn floor(
+//!     /// Its signature, e.g. "FI 42".
+//!     signature: String,
+//! ) -> Result<u32, BadSignature> {
+//!     Ok(number(&signature)? / 1000)
+//! }
+//!
+//! /// Tell the shelf of a book.
+//! #[tool(causes)]
+//! async fn shelf(
+//!     /// Its signature, e.g. "FI 42".
+//!     signature: String,
+//! ) -> Result<u32, BadSignature> {
+//!     Ok(number(&signature)? / 100)
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let input = r#"{ "signature": "FI x" }"#;
+//! testing::run::<floor>(input).await.assert_error("the signature does not end with a number");
+//! testing::run::<shelf>(input).await
+//!     .assert_error("the signature does not end with a number: invalid digit found in string");
+//! # }
+//! ```
+//!
 //! # Everything else
 //!
 //! A model that gets no answer to a call is lost, and so is one whose turn ends because a function panicked. So every

@@ -1,0 +1,233 @@
+//! The errors of tools: what the model reads of one, and its causes, which are for the log.
+
+use std::any::Any;
+use std::error::Error;
+use std::fmt;
+use std::iter;
+
+/// An error that a model can read.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a tool",
+    label = "not `Display`, so the model would have nothing to read",
+    note = "implement `std::fmt::Display` for it, or return a `String` or a `tool_runtime::ToolError`"
+)]
+pub trait ErrorText {
+    /// The error as the model reads it.
+    fn text(&self) -> String;
+
+    /// What `text`, the error's own, does not say of its causes.
+    fn causes(&self, text: &str) -> String;
+}
+
+/// Whatever is `Display`. Its causes are in a box, or what `{:#}` adds (as that of `anyhow::Error` does).
+#[diagnostic::do_not_recommend]
+impl<E: fmt::Display + 'static> ErrorText for E {
+    fn text(&self) -> String {
+        self.to_string()
+    }
+
+    fn causes(&self, text: &str) -> String {
+        let this: &dyn Any = self;
+        if let Some(error) = this.downcast_ref::<Box<dyn Error + Send + Sync>>() {
+            return sources(&**error, text);
+        }
+        if let Some(error) = this.downcast_ref::<Box<dyn Error>>() {
+            return sources(&**error, text);
+        }
+        alternate(&format!("{self:#}"), text)
+    }
+}
+
+/// An [`Error`], which tells its causes by its `source()`.
+#[derive(Debug)]
+pub struct WithSources<E>(pub(crate) E);
+
+impl<E: Error> ErrorText for WithSources<E> {
+    fn text(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn causes(&self, text: &str) -> String {
+        sources(&self.0, text)
+    }
+}
+
+/// What a function returns that can fail.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no causes to show",
+    label = "`causes` is for a tool that returns a `Result`",
+    note = "return a `Result`, or remove `causes`"
+)]
+pub trait Fallible {}
+
+impl<T, E> Fallible for Result<T, E> {}
+
+/// An error that a dynamic tool's handler may return. Its causes are found without a macro's help, so `Display` is not enough.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a dynamic tool's handler",
+    label = "neither a `std::error::Error` that is `Send` and `Sync` nor a text",
+    note = "return a `String`: `.map_err(|error| error.to_string())`"
+)]
+pub trait HandlerError: Into<Box<dyn Error + Send + Sync>> {}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<Box<dyn Error + Send + Sync>>> HandlerError for E {}
+
+/// How many causes are followed: some chain might have no end.
+const MOST_CAUSES: usize = 32;
+
+/// The chain of sources, without those that were said before: many errors write their source into their own text.
+fn sources(error: &dyn Error, text: &str) -> String {
+    let chain = iter::successors(error.source(), |&error| error.source());
+    let mut said = text.to_owned();
+    for cause in chain.take(MOST_CAUSES).map(ToString::to_string) {
+        if !said.contains(&cause) {
+            said.push_str(": ");
+            said.push_str(&cause);
+        }
+    }
+    beyond(text, &said).unwrap_or_default().to_owned()
+}
+
+/// What `{:#}` says beyond `{}`, if it goes on as a chain does: `text: cause: cause`.
+fn alternate(alternate: &str, text: &str) -> String {
+    match beyond(text, alternate) {
+        Some(causes) if !text.contains(causes) => without_repetitions(causes, text),
+        _ => String::new(),
+    }
+}
+
+fn beyond<'a>(text: &str, chain: &'a str) -> Option<&'a str> {
+    chain.strip_prefix(text)?.strip_prefix(": ")
+}
+
+/// The causes without those that are said twice running: `text: b: b` is `text: b`, `text: b: c: b: c` is `text: b: c`.
+fn without_repetitions(causes: &str, text: &str) -> String {
+    let mut links: Vec<&str> = text.split(": ").collect();
+    let own = links.len();
+    for link in causes.splitn(2 * MOST_CAUSES, ": ") {
+        links.push(link);
+        let longest = (links.len() / 2).min(links.len() - own);
+        let repeats = |length: &usize| {
+            let (before, last) = links.split_at(links.len() - length);
+            before.ends_with(last)
+        };
+        if let Some(length) = (1..=longest).find(repeats) {
+            links.truncate(links.len() - length);
+        }
+    }
+    links.split_off(own).join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texts, each the source of the one before.
+    #[derive(Debug)]
+    struct Chain(&'static [&'static str], Option<Box<Chain>>);
+
+    impl Chain {
+        fn of(texts: &'static [&'static str]) -> Self {
+            let rest = texts.get(1..).filter(|rest| !rest.is_empty());
+            Self(texts, rest.map(|rest| Box::new(Self::of(rest))))
+        }
+    }
+
+    impl fmt::Display for Chain {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0.first().copied().unwrap_or_default())
+        }
+    }
+
+    impl Error for Chain {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            self.1.as_deref().map(|source| source as &dyn Error)
+        }
+    }
+
+    /// As `anyhow::Error` is displayed.
+    struct Any(&'static [&'static str]);
+
+    impl fmt::Display for Any {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            let shown = if f.alternate() { self.0 } else { &self.0[..1] };
+            f.write_str(&shown.join(": "))
+        }
+    }
+
+    const CHAINS: [(&[&str], &str); 9] = [
+        (&["a"], ""),
+        (&["a", "b", "c"], "b: c"),
+        // `#[error("a: {0}")]`, once and twice.
+        (&["a: b", "b"], ""),
+        (&["a: b: c", "b: c", "c"], ""),
+        (&["a", "b: c", "c"], "b: c"),
+        (&["a", "b: c: d", "c: d", "d", "e"], "b: c: d: e"),
+        // `#[error(transparent)]`.
+        (&["a", "a", "b"], "b"),
+        (&["a: a", "b"], "b"),
+        (&["a", "left: 1, right: 1", "b"], "left: 1, right: 1: b"),
+    ];
+
+    #[test]
+    fn sources_are_told_once() {
+        for (chain, causes) in CHAINS {
+            let error = Chain::of(chain);
+            assert_eq!(
+                WithSources(&error).causes(&error.to_string()),
+                causes,
+                "{chain:?}"
+            );
+            let error: Box<dyn Error + Send + Sync> = Box::new(error);
+            assert_eq!(error.causes(&error.to_string()), causes, "{chain:?}");
+            let error: Box<dyn Error> = error;
+            assert_eq!(error.causes(&error.to_string()), causes, "{chain:?}");
+        }
+    }
+
+    #[test]
+    fn alternate_chains_are_told_once() {
+        for (chain, causes) in CHAINS {
+            let error = Any(chain);
+            assert_eq!(error.causes(&error.text()), causes, "{chain:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_in_parentheses_is_told_once() {
+        let error = Chain::of(&["a (b)", "b"]);
+        assert_eq!(WithSources(&error).causes("a (b)"), "");
+        let error = Any(&["a (b)", "b"]);
+        assert_eq!(error.causes("a (b)"), "");
+    }
+
+    #[test]
+    fn other_alternate_forms_are_no_causes() {
+        let pretty = serde_json::json!({ "a": [1] });
+        assert_eq!(pretty.causes(&pretty.text()), "");
+        assert_eq!("a: b".causes("a: b"), "");
+        assert_eq!(String::from("a").causes("a"), "");
+    }
+
+    /// Its source is itself.
+    #[derive(Debug)]
+    struct Endless;
+
+    impl fmt::Display for Endless {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("on and on")
+        }
+    }
+
+    impl Error for Endless {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(self)
+        }
+    }
+
+    #[test]
+    fn a_chain_without_an_end_ends() {
+        assert_eq!(WithSources(Endless).causes("failed"), "on and on");
+    }
+}
