@@ -1,6 +1,7 @@
 //! What a registry does around a call: isolation, cancellation, batches and layers.
 
 mod assertions;
+mod answers;
 mod batches;
 mod cancellation;
 mod faults;

@@ -4,6 +4,9 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
+use std::ops::Deref;
+use std::rc::Rc;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -17,7 +20,8 @@ use crate::result::{Blocks, Content, ToolOutput};
 ///
 /// | returned | becomes |
 /// |---|---|
-/// | `String`, `&'static str` | the text, verbatim |
+/// | `String`, `&'static str`, `Cow<'static, str>`, `Box<str>`; with serde's feature `rc` also `Rc<str>`, `Arc<str>` | the text, verbatim |
+/// | an `Option` of these | the text, verbatim, or `null` |
 /// | `()` | an empty text |
 /// | any other [`Serialize`] | compact JSON text |
 /// | [`Blocks`] | content blocks |
@@ -40,7 +44,7 @@ use crate::result::{Blocks, Content, ToolOutput};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be what a tool returns",
     label = "not `Serialize`",
-    note = "return a `String`, anything that is `Serialize`, `Blocks` or `ToolOutput`, or a `Result` of one of these",
+    note = "return a `String`, anything that is `Serialize` (`Rc` and `Arc` are with serde's feature `rc`), `Blocks` or `ToolOutput`, or a `Result` of one of these",
     note = "a type of your own that becomes JSON needs these lines above it, each once:\n#[derive(tool_runtime::serde::Serialize)]\n#[serde(crate = \"tool_runtime::serde\")]"
 )]
 pub trait IntoOutput {
@@ -79,13 +83,30 @@ fn verbatim(value: &mut dyn Any) -> Option<String> {
     if let Some(text) = value.downcast_mut::<String>() {
         return Some(std::mem::take(text));
     }
-    if let Some(text) = value.downcast_ref::<&'static str>() {
-        return Some((*text).to_owned());
+    if let Some(text) = value.downcast_mut::<Option<String>>() {
+        return text.take();
     }
     if let Some(text) = value.downcast_mut::<Cow<'static, str>>() {
         return Some(std::mem::take(text).into_owned());
     }
+    let value = &*value;
+    let text = borrowed::<&'static str>(value)
+        .or_else(|| borrowed::<Cow<'static, str>>(value))
+        .or_else(|| borrowed::<Box<str>>(value))
+        .or_else(|| borrowed::<Rc<str>>(value))
+        .or_else(|| borrowed::<Arc<str>>(value));
+    if let Some(text) = text {
+        return Some(text.to_owned());
+    }
     value.is::<()>().then(String::new)
+}
+
+/// The text in a `T`, or in an `Option<T>`.
+#[inline]
+fn borrowed<T: Deref<Target = str> + 'static>(value: &dyn Any) -> Option<&str> {
+    let text = value.downcast_ref::<T>();
+    let text = text.or_else(|| value.downcast_ref::<Option<T>>()?.as_ref());
+    text.map(T::deref)
 }
 
 #[diagnostic::do_not_recommend]

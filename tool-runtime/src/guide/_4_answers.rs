@@ -2,7 +2,8 @@
 //!
 //! # Success
 //!
-//! A text goes out as it is, everything else that is `Serialize` as compact JSON: few tokens, and models read it well.
+//! A text (`String`, `&'static str`, `Box<str>`, an `Option` of one ..) goes out as it is, everything else that is
+//! `Serialize` as compact JSON: few tokens, and models read it well.
 //!
 //! ```
 //! use tool_runtime::message::Block;
