@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tool_runtime::{IntoOutput, testing, tool};
+use tool_runtime::message::Block;
+use tool_runtime::result::Content;
+use tool_runtime::{Blocks, IntoOutput, ToolOutput, testing, tool};
 
 fn text(returned: impl IntoOutput) -> String {
     let output = returned.into_output();
@@ -41,6 +43,57 @@ fn everything_else_is_json() {
     assert_eq!(text('a'), r#""a""#);
     assert_eq!(text(Some(1)), "1");
     assert_eq!(text(()), "");
+}
+
+#[test]
+fn outputs_are_made_of_blocks() {
+    let blocks = vec![
+        Block::text("The page:"),
+        Block::image("image/png", "iVBORw0KGgo="),
+    ];
+    let content = Content::Blocks(blocks.clone());
+    for output in [
+        ToolOutput::blocks(blocks.clone()),
+        ToolOutput::from(Blocks(blocks.clone())),
+        ToolOutput::from(blocks.clone()),
+        ToolOutput::from(content.clone()),
+    ] {
+        assert_eq!((&output.content, output.is_error), (&content, false));
+    }
+    let failed = ToolOutput::error_blocks(blocks.clone());
+    assert_eq!((failed.content, failed.is_error), (content.clone(), true));
+    assert_eq!(Content::from(blocks.clone()), content);
+    assert_eq!(Content::from(Blocks(blocks.clone())), content);
+    assert_eq!(
+        Blocks::from(blocks.clone()),
+        blocks.into_iter().collect::<Blocks>()
+    );
+    let [block] = [Block::text("one")];
+    let content = Content::Blocks(vec![block.clone()]);
+    assert_eq!(ToolOutput::from(block.clone()).content, content);
+    assert_eq!(Content::from(block), content);
+}
+
+#[test]
+fn outputs_are_made_of_texts() {
+    assert_eq!(ToolOutput::from("a"), ToolOutput::text("a"));
+    assert_eq!(ToolOutput::from(String::from("a")), ToolOutput::text("a"));
+}
+
+/// Take a picture of a page.
+#[tool]
+async fn screenshot() -> ToolOutput {
+    ToolOutput::error_blocks([Block::text("the page is blank:"), Block::image("image/png", "")])
+}
+
+#[tokio::test]
+async fn an_error_with_blocks_is_an_error() {
+    let outcome = testing::run::<screenshot>("{}").await;
+    assert!(outcome.result.is_error);
+    assert_eq!(outcome.result.text(), None);
+    let result = serde_json::to_value(&outcome.result).unwrap();
+    assert_eq!(result["is_error"], true);
+    assert_eq!(result["content"][0]["text"], "the page is blank:");
 }
 
 /// Look a word up.

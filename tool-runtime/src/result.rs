@@ -163,6 +163,24 @@ impl From<&str> for Content {
     }
 }
 
+impl From<Vec<Block>> for Content {
+    fn from(blocks: Vec<Block>) -> Self {
+        Self::Blocks(blocks)
+    }
+}
+
+impl From<Blocks> for Content {
+    fn from(Blocks(blocks): Blocks) -> Self {
+        Self::Blocks(blocks)
+    }
+}
+
+impl From<Block> for Content {
+    fn from(block: Block) -> Self {
+        Self::Blocks(vec![block])
+    }
+}
+
 impl Serialize for Content {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -231,6 +249,32 @@ impl ToolOutput {
             is_error: true,
         }
     }
+
+    /// A success with these content blocks.
+    pub fn blocks(blocks: impl IntoIterator<Item = Block>) -> Self {
+        Self {
+            content: blocks.into_iter().collect::<Blocks>().into(),
+            is_error: false,
+        }
+    }
+
+    /// A failure that takes more than a text to explain: a screenshot, for instance.
+    pub fn error_blocks(blocks: impl IntoIterator<Item = Block>) -> Self {
+        Self {
+            is_error: true,
+            ..Self::blocks(blocks)
+        }
+    }
+}
+
+/// A success: of a text or of content blocks.
+impl<C: Into<Content>> From<C> for ToolOutput {
+    fn from(content: C) -> Self {
+        Self {
+            content: content.into(),
+            is_error: false,
+        }
+    }
 }
 
 /// Content blocks as the answer of a tool: return this where text is not enough.
@@ -245,6 +289,18 @@ impl ToolOutput {
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Blocks(pub Vec<Block>);
+
+impl From<Vec<Block>> for Blocks {
+    fn from(blocks: Vec<Block>) -> Self {
+        Self(blocks)
+    }
+}
+
+impl FromIterator<Block> for Blocks {
+    fn from_iter<I: IntoIterator<Item = Block>>(blocks: I) -> Self {
+        Self(blocks.into_iter().collect())
+    }
+}
 
 /// Everything about one call that was made: the answer for the model, and what only the host wants to know.
 ///
