@@ -7,6 +7,7 @@ mod random;
 mod six;
 mod strict;
 mod strict_calls;
+mod strict_examples;
 mod subset;
 mod types;
 mod unions;

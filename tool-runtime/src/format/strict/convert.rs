@@ -336,14 +336,14 @@ impl<'a> Conversion<'a> {
         let Value::Object(inner) = schema else {
             return schema;
         };
-        let mut text = keywords
+        let description = keywords
             .get("description")
             .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
+            .unwrap_or_default();
+        let mut text = description.to_owned();
         let mut kept = Vec::new();
         for (keyword, value) in keywords {
-            match words::fate(self.subset, of, keyword, value) {
+            match words::fate(self.subset, of, keyword, value, description) {
                 Kept::Handled => {}
                 Kept::AsIs => kept.push((keyword.clone(), value.clone())),
                 Kept::Said(sentence) => {

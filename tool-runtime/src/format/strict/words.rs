@@ -21,8 +21,8 @@ pub(super) enum Kept {
     Not,
 }
 
-/// What becomes of a keyword in a schema of the type `of` (empty: a union or a reference).
-pub(super) fn fate(subset: Subset, of: &str, keyword: &str, value: &Value) -> Kept {
+/// What becomes of a keyword in a schema of the type `of` (empty: a union or a reference) with that description.
+pub(super) fn fate(subset: Subset, of: &str, keyword: &str, value: &Value, description: &str) -> Kept {
     match keyword {
         "type"
         | "description"
@@ -43,7 +43,7 @@ pub(super) fn fate(subset: Subset, of: &str, keyword: &str, value: &Value) -> Ke
         "enum" | "const" => Kept::AsIs,
         "default" if subset == Subset::Anthropic => Kept::AsIs,
         "default" => Kept::Described(format!("Default: {value}.")),
-        "examples" => examples(value),
+        "examples" => examples(value, description),
         "pattern" if of == "string" => pattern(subset, value),
         "format" if of == "string" => format(subset, value),
         "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" if is_number(of) => {
@@ -155,12 +155,34 @@ fn format(subset: Subset, value: &Value) -> Kept {
     }
 }
 
-fn examples(value: &Value) -> Kept {
-    let Some(examples) = value.as_array().filter(|examples| !examples.is_empty()) else {
+/// The examples that the description does not name already.
+fn examples(value: &Value, description: &str) -> Kept {
+    let examples = value.as_array().into_iter().flatten();
+    let unnamed = examples.filter(|example| match example {
+        Value::String(text) => !names(description, text),
+        other => !names(description, &other.to_string()),
+    });
+    let unnamed: Vec<_> = unnamed.map(Value::to_string).collect();
+    if unnamed.is_empty() {
         return Kept::Handled;
-    };
-    let examples: Vec<_> = examples.iter().map(Value::to_string).collect();
-    Kept::Described(format!("For example {}.", examples.join(" or ")))
+    }
+    Kept::Described(format!("For example {}.", unnamed.join(" or ")))
+}
+
+/// Whether a description has these words, and not as part of others.
+fn names(description: &str, words: &str) -> bool {
+    let mut places = description.match_indices(words);
+    places.any(|(start, _)| {
+        let before = description.get(..start).and_then(|text| text.chars().next_back());
+        let after = description
+            .get(start + words.len()..)
+            .and_then(|text| text.chars().next());
+        !words.is_empty()
+            && [before, after]
+                .into_iter()
+                .flatten()
+                .all(|next| !next.is_alphanumeric())
+    })
 }
 
 fn count(limit: &str, value: &Value, of: &str) -> Kept {
