@@ -45,7 +45,7 @@ async fn search_files(
         if cancel.is_cancelled() {
             break; // nobody waits for the rest
         }
-        for path in entries(&directory).map_err(|error| ToolError::new("unreadable", error.to_string()))? {
+        for path in entries(&directory).map_err(|error| ToolError::new("unreadable", error))? {
             if path.is_dir() {
                 directories.push(path);
                 continue;

@@ -152,19 +152,22 @@ fn too_deep() -> ToolOutput {
 ///
 /// let error = ToolError::new("maxResults_out_of_range", "maxResults must be between 1 and 10000");
 /// assert_eq!(error.to_string(), "maxResults_out_of_range: maxResults must be between 1 and 10000");
+///
+/// let wrong = "x".parse::<u8>().unwrap_err();
+/// assert_eq!(ToolError::new("no_number", wrong).message(), "invalid digit found in string");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolError {
-    code: Cow<'static, str>,
-    message: Cow<'static, str>,
+    code: String,
+    message: String,
 }
 
 impl ToolError {
-    /// A failure; the message says what to do instead.
-    pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<Cow<'static, str>>) -> Self {
+    /// A failure; the message says what to do instead. Both are whatever is `Display`.
+    pub fn new(code: impl fmt::Display, message: impl fmt::Display) -> Self {
         Self {
-            code: code.into(),
-            message: message.into(),
+            code: code.to_string(),
+            message: message.to_string(),
         }
     }
 
