@@ -114,13 +114,14 @@ impl ToolRegistry {
         self
     }
 
-    /// Registers an annotated function by its name.
+    /// Registers an annotated function by its name, which is that of a type: `registry.register::<find_trains>()`.
     ///
     /// # Errors
     ///
     /// When the name is taken or refused, a state is missing, a default breaks its own limits, or the schema is
     /// invalid. The registry is then as it was.
-    pub fn register<T: Tool>(&mut self) -> Result<&mut Self, RegistryError> {
+    // The compiler shows the line to whoever writes `register(find_trains)`.
+    pub fn register<T: Tool /* register::<find_trains>() */>(&mut self) -> Result<&mut Self, RegistryError> {
         self.register_all(vec![T::declare()])
     }
 
@@ -141,8 +142,9 @@ impl ToolRegistry {
 
     /// Registers a tool that is known by its definition only.
     ///
-    /// The handler gets the arguments as an object, coerced to the schema. Unknown ones are in it: what they mean
-    /// is for the handler to say. Defaults of the schema are not: it reads what is absent as it likes.
+    /// The handler takes two arguments, also where it needs one: `|arguments, _|`. The first are the call's, as an object, coerced
+    /// to the schema. Unknown ones are in it: what they mean is for the handler to say. Defaults of the schema are not: it reads
+    /// what is absent as it likes. The second is the call's [`Context`].
     ///
     /// It answers with an [`Answer`]: a `Result` of anything that a `#[tool]` may return, or a `String`, a
     /// `&'static str`, a [`Value`], [`Blocks`](crate::Blocks), a [`ToolOutput`](crate::ToolOutput) or `()`.
@@ -189,7 +191,7 @@ impl ToolRegistry {
         handler: F,
     ) -> Result<&mut Self, RegistryError>
     where
-        F: Fn(Value, Context) -> R + Send + Sync + 'static,
+        F: Fn(Value, Context) -> R + Send + Sync + 'static, // with the call's `Context`: `|arguments, _| ..`
         R: Future<Output: Answer> + Send + 'static,
     {
         let tool = RegisteredTool::dynamic(

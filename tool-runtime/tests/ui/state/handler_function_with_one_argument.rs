@@ -1,0 +1,12 @@
+use tool_runtime::serde_json::{Value, json};
+use tool_runtime::{ToolDefinition, ToolRegistry};
+
+async fn act(arguments: Value) -> Value {
+    arguments
+}
+
+fn main() {
+    let definition = ToolDefinition::new("act", "Acts.", json!({ "type": "object" }));
+    let mut registry = ToolRegistry::new();
+    let _ = registry.register_dynamic(definition, act);
+}
