@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::sources::{CRATES, files, read, root, shown};
 use crate::tokens;
 
-const LONGEST_FILE: usize = 400;
+const LONGEST_FILE: usize = 600;
 const LONGEST_FUNCTION: usize = 60;
 
 /// Names under which everything gathers that nobody has thought about.

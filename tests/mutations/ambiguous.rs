@@ -274,8 +274,8 @@ const TEXTS: [&str; 3] = ["{}", r#"["a"]"#, "[]"];
 const CHOICES: [&str; 7] = [
     r#""tiny""#,
     r#""smal""#,
-    r#""middle_sized""#,
-    r#""LargeOne""#,
+    r#""middlesized""#,
+    r#""Largeone""#,
     "5",
     r#""small, large one""#,
     "[\"small\"]",

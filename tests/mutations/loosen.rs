@@ -153,8 +153,11 @@ impl<'a> Loosener<'a> {
     }
 
     fn choice(&mut self, text: &str) -> String {
-        quoted(&match self.random.below(3) {
+        // Between words, one separator is as good as another.
+        let respelled = text.replace(['-', ' '], "_");
+        quoted(&match self.random.below(4) {
             0 => text.to_uppercase(),
+            3 if respelled != text => respelled,
             1 => format!("\t{text} "),
             _ => format!(" {}", text.to_uppercase()),
         })

@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use super::cache::{Among, Cache, Outcome, Trial, address};
+use super::cache::{Among, Cache, Trial, address};
 use super::context::Context;
 use super::limits::{self, Membership};
 use super::node::Node;
@@ -27,17 +27,13 @@ pub(crate) struct Coercer<'s, 'a> {
     pub(crate) stopped: Option<Issue>,
     /// Whether keys that the schema does not know stay in the result: they do in JSON that is passed on. A type does
     /// not get them, it might know them all the same (`#[schemars(skip)]`, `#[serde(alias)]`).
-    keeps_unknown: bool,
+    pub(super) keeps_unknown: bool,
     pub(super) cache: Cache<'a>,
     /// How many more trials may be made.
     work: usize,
     /// How many unions and conjunctions are being read, one in the other.
-    composites: usize,
+    pub(super) composites: usize,
 }
-
-/// More unions and conjunctions, one in the other, than honest arguments need. With [`depth::MOST`] levels between, they
-/// take less than 512 KiB of stack in an optimized build, and less than 1 MiB in another.
-const MOST_COMPOSITES: usize = 80;
 
 /// More trials than honest arguments need: about a second's work.
 const MOST_WORK: usize = 2_000_000;
@@ -95,12 +91,11 @@ impl<'s, 'a> Coercer<'s, 'a> {
             Kind::Free => self.plain(node, (id, form, &NO_LIMITS), at, context),
             Kind::Plain(plain) => self.plain(node, (id, form, plain), at, context),
             Kind::Alternatives(alternatives) => {
-                if !self.enter_composite(at) {
-                    return None;
-                }
+                let mark = self.enter_composite(at)?;
                 let taken = self.alternatives(node, (id, form, alternatives), at, context);
-                self.leave_composite();
-                taken
+                self.leave_composite(mark, (node, taken), at, |this, node| {
+                    this.fit(node, id, at, context)
+                })
             }
             Kind::Parts(parts) => {
                 let context = Context {
@@ -112,61 +107,33 @@ impl<'s, 'a> Coercer<'s, 'a> {
         }
     }
 
-    /// Enters a union or a conjunction, where the stack has room for it.
-    pub(super) fn enter_composite(&mut self, at: &Path<'_>) -> bool {
-        let has_room = self.composites < MOST_COMPOSITES;
-        if has_room {
-            self.composites += 1;
-        } else {
-            self.stop(at, wording::too_composed);
-        }
-        has_room
-    }
-
-    pub(super) fn leave_composite(&mut self) {
-        self.composites -= 1;
-        if self.composites == 0 {
-            self.cache = Cache::default();
-        }
-    }
-
-    /// Whether the union or conjunction that was entered last stands in no other one.
-    pub(super) fn is_outermost(&self) -> bool {
-        self.composites == 1
-    }
-
     /// Whether the parts of a list or an object in that place are read: not where the result would be too deep, be it
     /// by what was wrapped or decoded on the way.
     pub(super) fn may_open(&mut self, at: &Path<'_>) -> bool {
         let is_open = at.depth() < depth::MOST;
-        if !is_open {
-            self.stop(at, wording::too_deep);
+        if !is_open && self.report.quiet {
+            // Another alternative may do.
+            self.report.refuse(at, wording::too_deep);
+        } else if !is_open {
+            self.give_up(at, wording::too_deep);
         }
         is_open
     }
 
     /// Whether another trial may be made.
     pub(super) fn may_work(&mut self, at: &Path<'_>) -> bool {
-        match self.work.checked_sub(1) {
-            Some(left) => {
-                self.work = left;
-                true
-            }
-            None => {
-                // In a trial as well: nothing is known of the alternatives that were not tried.
-                self.stopped
-                    .get_or_insert_with(|| at.issue(wording::too_complex()));
-                false
-            }
+        let left = self.work.checked_sub(1);
+        match left {
+            Some(left) => self.work = left,
+            None => self.give_up(at, wording::too_complex),
         }
+        left.is_some()
     }
 
-    /// Gives the reading up, unless this is a trial: another alternative may do.
-    fn stop(&mut self, at: &Path<'_>, issue: fn() -> Issue) {
-        if !self.report.quiet {
-            self.stopped.get_or_insert_with(|| at.issue(issue()));
-        }
-        self.report.refuse(at, issue);
+    /// Gives the reading up, be it in a trial: nothing is known of the alternatives that were not tried.
+    pub(super) fn give_up(&mut self, at: &Path<'_>, why: fn() -> Issue) {
+        self.stopped.get_or_insert_with(|| at.issue(why()));
+        self.report.refuse(at, why);
     }
 
     /// Whether unknown keys stay where they are: alternatives are told apart with them.
@@ -221,9 +188,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
         match one_of_them {
             Some(own) if !misses => self.typed(node, own, (id, form, plain), at, context),
             _ if several && context.rigor.bends() => {
-                if !self.enter_composite(at) {
-                    return None;
-                }
+                let mark = self.enter_composite(at)?;
                 let trials: Vec<Trial> = types.each().map(|one| Trial::Type(id, one)).collect();
                 let among = Among {
                     owner: id,
@@ -231,8 +196,9 @@ impl<'s, 'a> Coercer<'s, 'a> {
                     exclusive: false,
                 };
                 let taken = self.choose(node, among, at, context);
-                self.leave_composite();
-                taken
+                self.leave_composite(mark, (node, taken), at, |this, node| {
+                    this.fit(node, id, at, context)
+                })
             }
             _ if several => {
                 let wanted = Wanted(self.shape, id);
@@ -348,35 +314,6 @@ impl<'s, 'a> Coercer<'s, 'a> {
         if let Some(repaired) = repaired {
             self.report.warn(at, || repaired.clone());
         }
-    }
-
-    /// Whether a value that was read is read as just that again. Asked of the outermost union or conjunction only: what
-    /// was read inside of it is part of its value.
-    pub(super) fn reads_as_it_is(
-        &mut self,
-        node: &Node<'a>,
-        read: impl FnOnce(&mut Self) -> Option<Node<'a>>,
-    ) -> bool {
-        let Outcome { tally, value } = self.apart(|this| this.quietly(read));
-        tally.is_unchanged() && value.is_none_or(|again| again == *node)
-    }
-
-    /// A trial: it is counted what there is to tell, and nothing is told.
-    pub(super) fn quietly(&mut self, read: impl FnOnce(&mut Self) -> Option<Node<'a>>) -> Outcome<'a> {
-        let before = std::mem::take(&mut self.report.tally);
-        let was_quiet = std::mem::replace(&mut self.report.quiet, true);
-        let value = read(self);
-        self.report.quiet = was_quiet;
-        let tally = std::mem::replace(&mut self.report.tally, before);
-        Outcome { tally, value }
-    }
-
-    /// Runs something on nodes that will not live as long as those the cache knows.
-    pub(super) fn apart<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
-        let outer = std::mem::take(&mut self.cache);
-        let result = run(self);
-        self.cache = outer;
-        result
     }
 }
 

@@ -4,11 +4,10 @@ use super::coerce::Coercer;
 use super::context::Context;
 use super::node::Node;
 use super::report::Path;
-use super::wording;
 use crate::schema::shape::FormId;
 
 impl<'a> Coercer<'_, 'a> {
-    /// All of several: each sees what the ones before made of the value, and in the end all have to agree.
+    /// All of several: each sees what the ones before made of the value.
     pub(super) fn parts(
         &mut self,
         node: &Node<'a>,
@@ -16,10 +15,7 @@ impl<'a> Coercer<'_, 'a> {
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
-        if !self.enter_composite(at) {
-            return None;
-        }
-        let mark = self.report.mark();
+        let mark = self.enter_composite(at)?;
         let mut current: Option<Node<'a>> = None;
         for part in parts {
             let changed = match &current {
@@ -28,23 +24,10 @@ impl<'a> Coercer<'_, 'a> {
             };
             current = changed.or(current);
         }
-        if self.is_outermost()
-            && let Some(taken) = &current
-            && self.report.tally.errors == mark.tally.errors
-            && !self.agree(taken, parts, at, context)
-        {
-            self.report.rewind(mark);
-            self.report.refuse(at, || wording::read_differently(node));
-            current = None;
-        }
-        self.leave_composite();
+        let taken = self.leave_composite(mark, (node, current), at, |this, node| {
+            this.parts(node, parts, at, context)
+        });
         self.report.say_once(mark);
-        current
-    }
-
-    /// Whether all parts take a value as it is.
-    fn agree(&mut self, node: &Node<'a>, parts: &[FormId], at: &Path<'_>, context: Context) -> bool {
-        let mut all = parts.iter();
-        all.all(|part| self.reads_as_it_is(node, |this| this.fit(node, *part, at, context)))
+        taken
     }
 }

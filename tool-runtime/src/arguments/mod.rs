@@ -13,6 +13,7 @@ mod whole;
 mod context;
 mod cache;
 mod coerce;
+mod composite;
 mod scalar;
 mod list;
 mod conjunction;

@@ -96,15 +96,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
-        let choice = match self.choice(node, among, at, context) {
-            Choice::Fits(trial)
-                if self.is_outermost() && !self.is_stable(node, trial, among.owner, at, context) =>
-            {
-                Choice::Several
-            }
-            choice => choice,
-        };
-        match choice {
+        match self.choice(node, among, at, context) {
             Choice::Fits(trial) => self.take(node, trial, at, context),
             Choice::Several => {
                 self.refuse_ambiguous(node, among.owner, at);
@@ -197,11 +189,6 @@ impl<'s, 'a> Coercer<'s, 'a> {
             ..context.with(Rigor::Strict)
         };
         let conforms = |this: &mut Self, trial| this.outcome(node, trial, at, schema).tally.errors == 0;
-        // An alternative that leaves keys out may be the wrong one.
-        let takes_all = |this: &mut Self, trial| {
-            let tally = this.outcome(node, trial, at, schema).tally;
-            tally.errors == 0 && tally.overlooked == 0
-        };
         if exclusive {
             let mut conforming = trials.iter().filter(|trial| conforms(self, **trial));
             let first = conforming.next()?;
@@ -211,7 +198,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
             });
         }
         let silent = trials.iter().find(|trial| is_silent(self, **trial)).copied();
-        let found = silent.or_else(|| trials.iter().find(|trial| takes_all(self, **trial)).copied());
+        let found = silent.or_else(|| trials.iter().find(|trial| conforms(self, **trial)).copied());
         found.map(Choice::Fits)
     }
 
@@ -252,21 +239,6 @@ impl<'s, 'a> Coercer<'s, 'a> {
             Choice::Fits(*first)
         } else {
             Choice::Several
-        }
-    }
-
-    /// Whether what a way makes of a value would be read as just that again.
-    fn is_stable(
-        &mut self,
-        node: &Node<'a>,
-        way: Trial,
-        owner: FormId,
-        at: &Path<'_>,
-        context: Context,
-    ) -> bool {
-        match self.outcome(node, way, at, context).value {
-            Some(value) => self.reads_as_it_is(&value, |this| this.fit(&value, owner, at, context)),
-            None => true,
         }
     }
 
