@@ -123,7 +123,7 @@ fn keys_that_are_no_booleans_are_refused_whole() {
         }
         let text = format!(r#"{{"it":{{"by_boolean":{{"{key}":1}},"by_number":{{}}}},"reader":[true]}}"#);
         let refused = probe("switches").read(text.as_str(), Policy::Lenient).errors;
-        assert_eq!(refused, [format!("invalid_value at /it/by_boolean/{key}")]);
+        assert_eq!(refused, [format!("invalid_map_key at /it/by_boolean/{key}")]);
     }
 }
 

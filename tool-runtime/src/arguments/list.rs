@@ -47,7 +47,8 @@ impl<'s, 'a> Coercer<'s, 'a> {
             self.report.refuse(at, || ambiguous(items, &tuple));
             return None;
         }
-        if list.unique && context.rigor == Rigor::Lenient {
+        // Of a tuple, the items behind would come to stand in the place of others.
+        if list.unique && !list.is_tuple() && context.rigor == Rigor::Lenient {
             changed = self
                 .each_once(changed.as_deref().unwrap_or(items), at)
                 .or(changed);

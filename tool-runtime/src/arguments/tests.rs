@@ -342,6 +342,7 @@ fn limits_hold_for_coerced_values() {
         { "type": "string", "x-not-blank": true }, "\"  \"" => "  ", "!constraint_violated ";
         { "type": "array", "uniqueItems": true, "minItems": 2 }, "[1,1.0]" => [1], "duplicate_items_removed ", "!constraint_violated ";
         { "type": "array", "items": { "type": "integer" }, "maxItems": 1 }, "[1,2]" => [1, 2], "!constraint_violated ";
+        { "type": "array", "prefixItems": [{ "type": "integer" }], "uniqueItems": true }, r#"[1, 1, "a"]"# => [1, 1, "a"], "!constraint_violated ";
         { "type": "object", "minProperties": 1 }, "{}" => {}, "!constraint_violated ";
         { "anyOf": [{ "type": "array", "uniqueItems": true }, { "type": "array", "items": { "type": "string" } }] }, "[1, 1]" => ["1", "1"],
             "number_coerced_to_string /0", "number_coerced_to_string /1";
