@@ -108,8 +108,7 @@ impl<'a> Coercer<'_, 'a> {
         (!object.has_no_other_keys() || is_declared())
             && object.names.is_none_or(|names| {
                 let exact = context.with(super::rules::Rigor::Exact);
-                self.name_read(key, names, at, exact)
-                    .is_some_and(|read| read.is_none())
+                self.name_read(key, names, at, exact).is_some()
             })
     }
 
@@ -126,7 +125,7 @@ impl<'a> Coercer<'_, 'a> {
             .and_then(|names| self.name_read(key, names, at, context));
         [
             declared.map(|property| property.name.to_string()),
-            named.flatten(),
+            named,
             Some(key.trim().to_owned()),
             integer(key.trim()),
         ]
@@ -135,20 +134,14 @@ impl<'a> Coercer<'_, 'a> {
         .collect()
     }
 
-    /// A name as `propertyNames` reads it: `None` where it refuses it, nothing inside where it takes it as it is.
-    fn name_read(
-        &mut self,
-        key: &str,
-        names: FormId,
-        at: &Path<'_>,
-        context: Context,
-    ) -> Option<Option<String>> {
+    /// A name as `propertyNames` reads it, unless it refuses it.
+    fn name_read(&mut self, key: &str, names: FormId, at: &Path<'_>, context: Context) -> Option<String> {
         let node = Node::Text(Cow::Owned(key.to_owned()));
         let read = self.apart(|this| this.quietly(|this| this.fit(&node, names, at, context)));
-        (read.tally.errors == 0).then_some(match read.value {
-            Some(Node::Text(name)) => Some(name.into_owned()),
+        match read.value.unwrap_or(node) {
+            Node::Text(name) if read.tally.errors == 0 => Some(name.into_owned()),
             _ => None,
-        })
+        }
     }
 
     /// What to send for a key, for messages.
