@@ -115,9 +115,23 @@ fn keys_that_do_not_fit_are_errors() {
             "{parameter}: {key}"
         );
     }
+}
+
+/// The strict forms make each key of such a map required, and nullable.
+#[test]
+fn null_for_an_entry_of_an_enum_map_is_told() {
+    let arguments = json!({ "colours": { "red": null, "dark_green": 1 } });
+    for policy in [Policy::Lenient, Policy::Lossless] {
+        let (answer, warnings) = call("maps", policy, &arguments);
+        assert!(answer.unwrap().contains("Some({DarkGreen: 1})"));
+        assert_eq!(warnings, ["null_treated_as_missing /colours/red"]);
+    }
+    let (answer, _) = call("maps", Policy::Strict, &arguments);
+    assert_eq!(answer.unwrap_err(), ["null_not_allowed /colours/red"]);
+    let texts = json!({ "texts": { "a": null } });
     assert_eq!(
-        refused("colours", &json!({ "red": null })),
-        ["null_not_allowed /colours/red"]
+        call("maps", Policy::Lenient, &texts).0.unwrap_err(),
+        ["null_not_allowed /texts/a"]
     );
 }
 

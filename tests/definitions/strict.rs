@@ -386,3 +386,27 @@ fn names_become_references_into_the_definitions() {
         "relative to the `$id`",
     )]);
 }
+
+#[test]
+fn nullable_becomes_a_union_with_null() {
+    let schema = json!({ "type": "object", "properties": {
+        "size": { "type": "integer", "nullable": true, "description": "How large." },
+        "kind": { "type": "string", "enum": ["a", "b"], "nullable": true },
+    }, "required": ["size", "kind"] });
+    let definition = ToolDefinition::new("tool", "Takes what may be null.", schema.clone());
+    let strict = chat::strict_tool(&definition).unwrap().tool;
+    let parameters = &strict["function"]["parameters"];
+    assert_eq!(violations(parameters), [""; 0]);
+    for name in ["size", "kind"] {
+        let types = parameters["properties"][name].to_string();
+        assert!(
+            types.contains("\"null\"") && !types.contains("nullable"),
+            "{types}"
+        );
+    }
+    let strict = anthropic::strict_tool(&definition).unwrap().tool;
+    assert_eq!(anthropic_violations(&strict["input_schema"]), [""; 0]);
+    assert!(!strict.to_string().contains("nullable"));
+    // The loose forms are sent as they are.
+    assert_eq!(chat::tool(&definition)["function"]["parameters"], schema);
+}

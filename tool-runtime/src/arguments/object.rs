@@ -180,7 +180,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
     fn is_absence(&self, node: &Node<'_>, property: &Property, context: Context) -> bool {
         let form = self.shape.form(property.form);
         let rigor = context.under(form).rigor;
-        if property.required || property.is_entry || form.types.has(Types::NULL) {
+        if property.required || form.types.has(Types::NULL) {
             return false;
         }
         match node {

@@ -223,8 +223,9 @@ impl Compiler<'_> {
             ..Object::default()
         };
         for (name, schema) in limits::named(keywords, "properties") {
-            let has_default =
-                schema.get("default").is_some() || schema.get(marks::DEFAULT) == Some(&Value::Bool(true));
+            let has_default = object.is_enum_map
+                || schema.get("default").is_some()
+                || schema.get(marks::DEFAULT) == Some(&Value::Bool(true));
             let schema = with_patterns(name, schema, &patterns);
             object.properties.push(Property {
                 name: name.as_str().into(),
@@ -232,7 +233,6 @@ impl Compiler<'_> {
                 folded: fold(name),
                 form: self.request(&schema)?,
                 required: required.contains(&name.as_str()),
-                is_entry: object.is_enum_map,
                 has_default,
             });
         }

@@ -235,10 +235,8 @@ pub(crate) struct Property {
     pub(crate) folded: Box<str>,
     pub(crate) form: FormId,
     pub(crate) required: bool,
-    /// Whether it is an entry of a map, of which none is there for nothing: `null` does not stand for absence.
-    pub(crate) is_entry: bool,
-    /// Whether the schema has a `default` for it. A property that is neither required nor has one is optional:
-    /// `null` stands for absence.
+    /// Whether the schema has a `default` for it, or it is an entry of a map: then `null` in its place is told of. A
+    /// property that is neither required nor has one is optional: `null` stands for absence.
     pub(crate) has_default: bool,
 }
 
