@@ -233,6 +233,32 @@ fn what_is_wrapped_counts_as_depth() {
     }
 }
 
+/// What a text holds counts, wherever it stands.
+#[test]
+fn what_is_decoded_counts_as_depth() {
+    let registry = tool(&json!({ "type": "object", "properties": {
+        "any": { "type": "array" },
+        "lists": { "type": "array", "items": { "type": "array" } },
+        "either": { "anyOf": [{ "type": "integer" }, { "type": "array", "items": { "type": "array" } }] },
+    } }));
+    for key in ["any", "lists", "either"] {
+        for (levels, fits) in [(127, true), (128, false), (1_000, false)] {
+            let nested = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+            let request = read(&registry, json!({ key: nested }), Policy::Lenient);
+            let codes: Vec<_> = request.errors.iter().map(|error| error.code.as_str()).collect();
+            let expected: &[&str] = match (fits, key) {
+                (true, _) => &[],
+                // An alternative that is too deep does not fit; the closest one tells why.
+                (false, _) => &["too_deep"],
+            };
+            assert_eq!(codes, expected, "{key}: {levels}");
+        }
+        let whole = format!("{{\"x\":{}{}}}", "[".repeat(128), "]".repeat(128));
+        let request = read(&registry, Value::String(whole).to_string(), Policy::Lenient);
+        assert_eq!(request.errors[0].code.as_str(), "too_deep");
+    }
+}
+
 /// Each time a value is encoded as JSON again, it doubles in length: its reading does no more.
 #[test]
 fn values_encoded_many_times_take_linear_time() {

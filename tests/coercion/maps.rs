@@ -261,6 +261,52 @@ fn maps_over_the_wire_know_their_keys() {
 }
 
 #[test]
+fn a_coerced_key_is_not_missing() {
+    let by_name = json!({ "type": "object", "propertyNames": { "enum": ["a", "b"] }, "required": ["a"] });
+    assert_eq!(
+        dynamic(&by_name, &json!({ " A": 5 })),
+        (json!({ "a": 5 }), vec!["map_key_coerced /m/a".to_owned()])
+    );
+    let by_pattern = json!({ "type": "object", "patternProperties": { "^[0-9]+$": {} }, "additionalProperties": false, "required": ["1"] });
+    assert_eq!(
+        dynamic(&by_pattern, &json!({ "1.0": 5 })),
+        (json!({ "1": 5 }), vec!["map_key_coerced /m/1".to_owned()])
+    );
+}
+
+#[test]
+fn errors_come_in_the_order_of_the_entries() {
+    let map = json!({ "type": "object", "propertyNames": { "enum": ["red", "blue"] }, "additionalProperties": { "type": "integer" } });
+    let errors = dynamic(&map, &json!({ "red": "x", "y": 2, "blue": "z", "z": 3 })).1;
+    assert_eq!(
+        errors,
+        [
+            "unsupported_integer_literal /m/red",
+            "invalid_map_key /m/y",
+            "unsupported_integer_literal /m/blue",
+            "invalid_map_key /m/z",
+        ]
+    );
+}
+
+#[test]
+fn many_keys_take_linear_time() {
+    let map = json!({ "type": "object", "patternProperties": { "^[0-9]+$": { "type": "integer" } }, "additionalProperties": false });
+    let work = |count: usize, key: fn(usize) -> String| {
+        let entries: serde_json::Map<_, _> = (0..count).map(|place| (key(place), json!(1))).collect();
+        let clock = tests::clock::Clock::start();
+        dynamic(&map, &Value::Object(entries));
+        clock.worked()
+    };
+    for key in [(|place| format!("{place}.0")) as fn(usize) -> String, |place| {
+        format!("x{place}")
+    }] {
+        let small = work(1_000, key).max(std::time::Duration::from_millis(10));
+        assert!(work(8_000, key) < small * 8 * 4);
+    }
+}
+
+#[test]
 fn the_message_names_the_key_and_what_is_expected() {
     let mut registry = ToolRegistry::new();
     registry.register::<maps>().unwrap();

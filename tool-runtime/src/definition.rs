@@ -90,7 +90,7 @@ impl ToolDefinition {
 /// The form on the wire, in which a schema may be missing.
 #[derive(Deserialize)]
 struct Wire {
-    name: String,
+    name: Option<String>,
     #[serde(default)]
     description: String,
     #[serde(default, deserialize_with = "present")]
@@ -111,13 +111,16 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, 
 }
 
 impl TryFrom<Wire> for ToolDefinition {
-    type Error = ForeignForm;
+    type Error = NoDefinition;
 
-    fn try_from(wire: Wire) -> Result<Self, ForeignForm> {
+    fn try_from(wire: Wire) -> Result<Self, NoDefinition> {
+        let Some(name) = wire.name else {
+            return Err(ForeignForm::of(&wire.rest).map_or(NoDefinition::Unnamed, NoDefinition::Foreign));
+        };
         let input_schema = match wire.input_schema {
             Some(schema) => schema,
             None => match ForeignForm::of(&wire.rest) {
-                Some(foreign) => return Err(foreign),
+                Some(foreign) => return Err(NoDefinition::Foreign(foreign)),
                 None => no_parameters(),
             },
         };
@@ -128,9 +131,18 @@ impl TryFrom<Wire> for ToolDefinition {
             defer_loading: wire.defer_loading,
             eager_input_streaming: wire.eager_input_streaming,
             rest: wire.rest,
-            ..Self::new(wire.name, wire.description, input_schema)
+            ..Self::new(name, wire.description, input_schema)
         })
     }
+}
+
+/// Why something is no definition.
+#[derive(Debug, thiserror::Error)]
+enum NoDefinition {
+    #[error("missing field `name`")]
+    Unnamed,
+    #[error(transparent)]
+    Foreign(ForeignForm),
 }
 
 /// A definition without `input_schema` in another form.
@@ -152,6 +164,7 @@ impl ForeignForm {
             ("inputSchema", MCP),
             ("annotations", MCP),
             ("parameters", OPENAI),
+            ("function", OPENAI),
             ("hints", OURS),
         ]
         .into_iter()
@@ -298,6 +311,15 @@ mod tests {
             refusal(json!({ "name": "now", "type": "function", "parameters": {} })),
             "missing `input_schema` beside `parameters`, which is of OpenAI's form; give its parts to \
              `ToolDefinition::new(name, description, parameters)`"
+        );
+        assert_eq!(
+            refusal(json!({ "type": "function", "function": { "name": "now", "parameters": {} } })),
+            "missing `input_schema` beside `function`, which is of OpenAI's form; give its parts to \
+             `ToolDefinition::new(name, description, parameters)`"
+        );
+        assert_eq!(
+            refusal(json!({ "description": "No name." })),
+            "missing field `name`"
         );
         assert_eq!(
             refusal(json!({ "name": "now", "hints": { "read_only": true } })),

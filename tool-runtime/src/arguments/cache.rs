@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::context::Context;
 use super::node::Node;
 use super::report::Tally;
-use super::syntax::Read;
+use super::syntax::{Read, TooDeep};
 use crate::schema::shape::FormId;
 use crate::schema::types::Types;
 
@@ -52,7 +52,7 @@ pub(super) struct Cache<'a> {
     pub(super) outcomes: HashMap<(usize, Trial, Context), Outcome<'a>>,
     pub(super) choices: HashMap<(usize, FormId, Context), Choice>,
     /// The lists and objects that texts hold; `None` for a text that holds neither.
-    pub(super) decoded: HashMap<usize, Option<Rc<Read<'a>>>>,
+    pub(super) decoded: HashMap<usize, Result<Option<Rc<Read<'a>>>, TooDeep>>,
 }
 
 /// What a node is known by.

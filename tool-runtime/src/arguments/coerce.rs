@@ -10,7 +10,7 @@ use super::limits::{self, Membership};
 use super::node::Node;
 use super::report::{Path, Report};
 use super::rules::{self, Rigor};
-use super::syntax::{self, Read};
+use super::syntax::{self, Read, TooDeep};
 use super::wanted::Wanted;
 use super::wording;
 use crate::depth;
@@ -111,13 +111,19 @@ impl<'s, 'a> Coercer<'s, 'a> {
     /// by what was wrapped or decoded on the way.
     pub(super) fn may_open(&mut self, at: &Path<'_>) -> bool {
         let is_open = at.depth() < depth::MOST;
-        if !is_open && self.report.quiet {
-            // Another alternative may do.
-            self.report.refuse(at, wording::too_deep);
-        } else if !is_open {
-            self.give_up(at, wording::too_deep);
+        if !is_open {
+            self.refuse_depth(at);
         }
         is_open
+    }
+
+    /// Refuses a value that nests too deeply: of a trial, another alternative may do.
+    fn refuse_depth(&mut self, at: &Path<'_>) {
+        if self.report.quiet {
+            self.report.refuse(at, wording::too_deep);
+        } else {
+            self.give_up(at, wording::too_deep);
+        }
     }
 
     /// Whether another trial may be made.
@@ -299,9 +305,15 @@ impl<'s, 'a> Coercer<'s, 'a> {
         let known = self.cache.decoded.entry(address(node));
         let read = known.or_insert_with(|| {
             let levels = depth::MOST.saturating_sub(at.depth());
-            syntax::read_inner(text, levels).map(Rc::new)
+            syntax::read_inner(text, levels).map(|read| read.map(Rc::new))
         });
-        read.clone().filter(|read| want.has(read.node.types()))
+        match read.clone() {
+            Ok(read) => read.filter(|read| want.has(read.node.types())),
+            Err(TooDeep) => {
+                self.refuse_depth(at);
+                None
+            }
+        }
     }
 
     /// What was done to get at what a string holds.

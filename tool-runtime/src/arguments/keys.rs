@@ -1,85 +1,98 @@
 //! Rule 9: keys of maps, where the schema says which there may be. Each fits, is coerced, or is refused.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::coerce::Coercer;
 use super::context::Context;
 use super::limits;
 use super::node::{Members, Node};
-use super::object::Edits;
 use super::report::Path;
 use super::wording;
 use crate::schema::decimal::Decimal;
 use crate::schema::shape::{FormId, Object};
 
 /// What a key of a map is.
-enum Key {
+#[derive(Debug)]
+pub(super) enum Key {
     AsSent,
+    /// Another spelling of this key.
     Coerced(String),
+    /// One of several that are read as this key.
+    Shared(String),
     Refused,
 }
 
 impl<'a> Coercer<'_, 'a> {
-    /// Coerces the keys of a map and refuses those that do not fit: what is left among the `extras` is read under its
-    /// new name.
+    /// Reads the keys of a map, in the order of the members; a coerced key takes the place of the property it names.
     pub(super) fn map_keys(
         &mut self,
         (members, object): (&Members<'a>, &Object),
         places: &mut [Option<usize>],
         extras: &mut Vec<usize>,
-        edits: &mut Edits<'a>,
         (at, context): (&Path<'_>, Context),
-    ) {
-        let keys: Vec<Key> = members
-            .entries
-            .iter()
+    ) -> Vec<Key> {
+        let entries = members.entries.iter();
+        let mut keys: Vec<Key> = entries
             .map(|(key, _)| self.map_key(key, object, at, context))
             .collect();
-        let names = members
+        let name_of = |sent: &'_ str, key: &Key| match key {
+            Key::Coerced(name) => name.clone(),
+            Key::AsSent | Key::Shared(_) | Key::Refused => sent.to_owned(),
+        };
+        let names: Vec<String> = members
             .entries
             .iter()
             .zip(&keys)
-            .map(|((sent, _), key)| match key {
-                Key::Coerced(name) => name.as_str(),
-                Key::AsSent | Key::Refused => sent,
-            });
-        let names: Vec<&str> = names.collect();
-        let mut positions = std::collections::HashMap::new();
-        for (place, name) in names.iter().enumerate() {
-            positions.entry(*name).or_insert_with(Vec::new).push(place);
+            .map(|((sent, _), key)| name_of(sent, key))
+            .collect();
+        let mut counts: HashMap<&str, usize> = HashMap::with_capacity(names.len());
+        for name in &names {
+            *counts.entry(name).or_default() += 1;
         }
-        for (place, ((sent, _), key)) in members.entries.iter().zip(&keys).enumerate() {
-            let rivals = names.get(place).and_then(|name| positions.get(name));
-            let becomes_another = rivals.is_some_and(|rivals| rivals.len() > 1);
-            let name = match key {
-                _ if becomes_another => {
-                    let name = names.get(place).copied().unwrap_or_default();
-                    self.report
-                        .refuse(&Path::Key(at, sent), || wording::same_key(sent, name));
-                    None
-                }
-                Key::AsSent => continue,
-                Key::Coerced(name) => Some(name),
-                Key::Refused => {
-                    let wanted = self.wanted_keys(object);
-                    self.report
-                        .refuse(&Path::Key(at, sent), || wording::invalid_key(sent, wanted));
-                    None
-                }
-            };
-            if let Some(name) = name {
+        places.fill(None);
+        extras.clear();
+        for (place, (key, name)) in keys.iter_mut().zip(&names).enumerate() {
+            if counts.get(name.as_str()).is_some_and(|count| *count > 1) {
+                *key = Key::Shared(name.clone());
+            }
+            let property = object
+                .position(name)
+                .and_then(|position| places.get_mut(position));
+            match (key, property) {
+                (Key::AsSent | Key::Coerced(_), Some(slot)) => *slot = Some(place),
+                _ => extras.push(place),
+            }
+        }
+        keys
+    }
+
+    /// Tells what was done about a key; its name, if the value behind it is to be read.
+    pub(super) fn tell_key<'k>(
+        &mut self,
+        sent: &'k str,
+        key: Option<&'k Key>,
+        object: &Object,
+        at: &Path<'_>,
+    ) -> Option<&'k str> {
+        match key {
+            None | Some(Key::AsSent) => Some(sent),
+            Some(Key::Coerced(name)) => {
                 self.report
                     .warn(&Path::Key(at, name), || wording::coerced_key(sent, name));
-                edits.rename(place, Cow::Owned(name.clone()));
-                let position = object.position(name);
-                let Some(slot) = position.and_then(|position| places.get_mut(position)) else {
-                    continue;
-                };
-                *slot = Some(place);
-            } else if let Some(slot) = places.iter_mut().find(|slot| **slot == Some(place)) {
-                *slot = None;
+                Some(name)
             }
-            extras.retain(|extra| *extra != place);
+            Some(Key::Shared(name)) => {
+                self.report
+                    .refuse(&Path::Key(at, sent), || wording::same_key(sent, name));
+                None
+            }
+            Some(Key::Refused) => {
+                let wanted = self.wanted_keys(object);
+                self.report
+                    .refuse(&Path::Key(at, sent), || wording::invalid_key(sent, wanted));
+                None
+            }
         }
     }
 
@@ -165,6 +178,20 @@ impl<'a> Coercer<'_, 'a> {
             }
         }
     }
+}
+
+/// Whether a key was read as this one.
+pub(super) fn is_among(name: &str, keys: &[Key]) -> bool {
+    keys.iter()
+        .any(|key| matches!(key, Key::Coerced(coerced) if coerced == name))
+}
+
+/// The places of the keys that were read as others, and these.
+pub(super) fn coerced<'a>(keys: Vec<Key>) -> impl Iterator<Item = (usize, Cow<'a, str>)> {
+    keys.into_iter().enumerate().filter_map(|(place, key)| match key {
+        Key::Coerced(name) => Some((place, Cow::Owned(name))),
+        _ => None,
+    })
 }
 
 /// The integer that a key spells. `07` is none: it would hide `7`.

@@ -186,6 +186,11 @@ pub(crate) fn repeated_items(items: &[Node<'_>]) -> Vec<(usize, usize)> {
     repeated
 }
 
+/// Whether two values are the same as JSON Schema has it: numbers by value, objects whatever their order.
+pub(crate) fn is_same(one: &Node<'_>, other: &Node<'_>) -> bool {
+    one == other || canonical(one) == canonical(other)
+}
+
 /// A text that is the same for equal values and for no others.
 fn canonical(node: &Node<'_>) -> String {
     let mut text = String::new();

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::coerce::{Coercer, stands_for_nothing};
 use super::context::Context;
+use super::keys::{Key, coerced, is_among};
 use super::limits;
 use super::node::{Members, Node};
 use super::places::Places;
@@ -17,7 +18,7 @@ use crate::schema::shape::{FormId, Kind, Object, Property, Rest};
 use crate::schema::types::Types;
 
 /// What becomes of a member.
-pub(super) enum Slot<'a> {
+enum Slot<'a> {
     AsSent,
     Changed(Node<'a>),
     /// It stands for nothing: as if it had not been sent.
@@ -28,7 +29,7 @@ pub(super) enum Slot<'a> {
 
 /// The changes to the members of one object; no memory is taken before the first.
 #[derive(Default)]
-pub(super) struct Edits<'a> {
+struct Edits<'a> {
     slots: Vec<(usize, Slot<'a>)>,
     names: Vec<(usize, Cow<'a, str>)>,
     /// Of properties that another spelling was taken for: the member that has the name and stands for nothing.
@@ -51,13 +52,15 @@ impl<'s, 'a> Coercer<'s, 'a> {
         let mut places = Places::of(object);
         let mut extras = places.assign(members, object);
         let places = places.as_mut();
+        let mut keys = Vec::new();
         if object.is_map() {
-            self.map_keys((members, object), places, &mut extras, &mut edits, (at, context));
+            keys = self.map_keys((members, object), places, &mut extras, (at, context));
         } else if !extras.is_empty() && context.rigor.bends() {
             self.respell(members, object, places, &mut extras, &mut edits, context);
         }
+        let whole = at;
         for (position, (property, place)) in object.properties.iter().zip(&*places).enumerate() {
-            let at = Path::Key(at, &property.name);
+            let at = Path::Key(whole, &property.name);
             if let Some(nothing) = edits.ousted_from(position)
                 && let Some((_, node)) = members.entries.get(nothing)
             {
@@ -74,7 +77,9 @@ impl<'s, 'a> Coercer<'s, 'a> {
                 }
                 continue;
             };
-            if *key != *property.name && !object.is_map() {
+            if object.is_map() {
+                self.tell_key(key, keys.get(place), object, whole);
+            } else if *key != *property.name {
                 self.report.warn(&at, || wording::renamed(key, &property.name));
             }
             self.tell_repeated(members, place, &at);
@@ -82,15 +87,16 @@ impl<'s, 'a> Coercer<'s, 'a> {
             edits.set(place, slot);
         }
         for name in &object.also_required {
-            if members.get(name).is_none() {
+            if members.get(name).is_none() && !is_among(name, &keys) {
                 let at = Path::Key(at, name);
                 self.report.refuse(&at, || wording::missing(name, "a value"));
             }
         }
         for place in extras {
-            self.extra(members, place, object, &mut edits, at, context);
+            self.extra(members, (place, keys.get(place)), object, &mut edits, at, context);
         }
         self.limit_object(members, edits.absent(), object, at);
+        edits.names.extend(coerced(keys));
         edits.apply(members)
     }
 
@@ -229,7 +235,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
     fn extra(
         &mut self,
         members: &Members<'a>,
-        place: usize,
+        (place, read): (usize, Option<&Key>),
         object: &'s Object,
         edits: &mut Edits<'a>,
         at: &Path<'_>,
@@ -239,8 +245,9 @@ impl<'s, 'a> Coercer<'s, 'a> {
             return;
         };
         let top = matches!(at, Path::Root);
-        let name = edits.name_of(place);
-        let key = name.as_ref().unwrap_or(key);
+        let Some(key) = self.tell_key(key, read, object, at) else {
+            return;
+        };
         let at = Path::Key(at, key);
         self.tell_repeated(members, place, &at);
         if let Some(slot) = self.patterned(key, node, object, &at, context) {
@@ -322,14 +329,8 @@ impl<'s, 'a> Coercer<'s, 'a> {
 
 impl<'a> Edits<'a> {
     /// Gives a member another key.
-    pub(super) fn rename(&mut self, place: usize, name: Cow<'a, str>) {
+    fn rename(&mut self, place: usize, name: Cow<'a, str>) {
         self.names.push((place, name));
-    }
-
-    /// The new key of a member.
-    fn name_of(&self, place: usize) -> Option<Cow<'a, str>> {
-        let named = self.names.iter().find(|(named, _)| *named == place);
-        named.map(|(_, name)| name.clone())
     }
 
     fn set(&mut self, place: usize, slot: Slot<'a>) {

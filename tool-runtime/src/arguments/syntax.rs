@@ -126,14 +126,22 @@ fn words_around(text: &str) -> (&str, &str) {
     )
 }
 
+/// What a string holds nests deeper than is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TooDeep;
+
 /// Reads the list or the object that a string holds: all of it, without a word around it.
-pub(crate) fn read_inner<'a>(text: &Cow<'a, str>, levels: usize) -> Option<Read<'a>> {
+pub(crate) fn read_inner<'a>(text: &Cow<'a, str>, levels: usize) -> Result<Option<Read<'a>>, TooDeep> {
     let read = match text {
         Cow::Borrowed(text) => parse(text, levels),
         Cow::Owned(text) => parse(text, levels).map(Node::into_owned),
     };
     match read {
-        Ok(node) => Some(Read { node, repaired: None }),
+        Ok(node) => Ok(Some(Read { node, repaired: None })),
+        Err(ParseError {
+            fault: Fault::TooDeep,
+            ..
+        }) => Err(TooDeep),
         Err(ParseError {
             fault: Fault::Syntax(_),
             ..
@@ -141,14 +149,18 @@ pub(crate) fn read_inner<'a>(text: &Cow<'a, str>, levels: usize) -> Option<Read<
             let repaired = repair(text);
             if repaired.status != Status::Repaired || repaired.fixes.counts().any(|(code, _)| is_beside(code))
             {
-                return None;
+                return Ok(None);
             }
-            Some(Read {
-                node: parse(&repaired.text, levels).ok()?.into_owned(),
-                repaired: Some(told(text, &repaired.fixes)),
-            })
+            match parse(&repaired.text, levels) {
+                Ok(node) => Ok(Some(Read {
+                    node: node.into_owned(),
+                    repaired: Some(told(text, &repaired.fixes)),
+                })),
+                Err(error) if error.fault == Fault::TooDeep => Err(TooDeep),
+                Err(_) => Ok(None),
+            }
         }
-        Err(_) => None,
+        Err(_) => Ok(None),
     }
 }
 

@@ -190,6 +190,7 @@ fn unions_take_what_fits() {
         { "anyOf": [{ "type": "integer" }, { "type": "string" }] }, "3.0" => 3, "number_coerced_to_integer ";
         { "anyOf": [{ "type": "integer" }, { "type": "string" }] }, "1e2" => 100, "number_coerced_to_integer ";
         { "anyOf": [{ "type": "integer" }, { "type": "number" }] }, "3.0" => 3.0;
+        { "anyOf": [{ "type": "number" }, { "type": "integer" }] }, "\"3.0\"" => 3.0, "string_literal_converted_to_number ";
         { "anyOf": [{ "type": "integer" }, { "type": "boolean" }, { "type": "string" }] }, "1.0" => 1, "number_coerced_to_integer ";
         { "type": "array", "items": { "anyOf": [{ "type": "string" }, { "type": "integer" }] } }, "[3.0, \"a\"]" => [3, "a"], "number_coerced_to_integer /0";
         { "anyOf": [{ "type": "string" }, { "$ref": "#/$defs/Tree" }] }, r#"{"value": 2.0}"# => { "value": 2 }, "number_coerced_to_integer /value";

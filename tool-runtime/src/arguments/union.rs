@@ -7,6 +7,7 @@
 use super::cache::{Among, Choice, Outcome, Trial, address};
 use super::coerce::{Coercer, NO_LIMITS, opens};
 use super::context::Context;
+use super::limits;
 use super::node::Node;
 use super::report::{Path, Tally};
 use super::rules::Rigor;
@@ -227,14 +228,16 @@ impl<'s, 'a> Coercer<'s, 'a> {
             let closest = scores.iter().min_by_key(distance);
             return Choice::None(closest.map_or(*first, |(_, trial)| *trial));
         }
-        // Ways that lead to the same value are one way.
+        // Ways that lead to the same value, as JSON Schema has it, are one way.
         let value = self.outcome(node, *first, at, context).value;
-        let equal = scores
+        let value = value.as_ref().unwrap_or(node);
+        let mut equal = scores
             .iter()
             .filter(|(score, trial)| score == best && trial != first);
-        let is_one_way = equal
-            .into_iter()
-            .all(|(_, other)| self.outcome(node, *other, at, context).value == value);
+        let is_one_way = equal.all(|(_, other)| {
+            let other = self.outcome(node, *other, at, context).value;
+            limits::is_same(other.as_ref().unwrap_or(node), value)
+        });
         if is_one_way {
             Choice::Fits(*first)
         } else {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::node::{Members, Node};
 use super::parse::{Fault, ParseError};
-use super::syntax::{self, Read, Unread};
+use super::syntax::{self, Read, TooDeep, Unread};
 use super::wording;
 use crate::call::Input;
 use crate::depth;
@@ -46,24 +46,26 @@ fn from_node(node: Node<'_>, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), I
         Node::Object(_) => Ok((node, Vec::new())),
         Node::Null => Ok(empty()),
         Node::Text(text) if policy != Policy::Strict => match decoded(&text) {
-            Some(Read { node, repaired }) => {
+            Ok(Some(Read { node, repaired })) => {
                 let message =
                     "the arguments came as a string that holds JSON and were decoded; send the object itself";
                 let decoded = Issue::warning(Code::JsonStringDecoded, "", message);
                 Ok((node, [decoded].into_iter().chain(repaired).collect()))
             }
-            None => Err(not_an_object(&Node::Text(text))),
+            Ok(None) => Err(not_an_object(&Node::Text(text))),
+            Err(TooDeep) => Err(wording::too_deep()),
         },
         other => Err(not_an_object(&other)),
     }
 }
 
 /// The object that a string holds.
-fn decoded<'a>(text: &Cow<'a, str>) -> Option<Read<'a>> {
+fn decoded<'a>(text: &Cow<'a, str>) -> Result<Option<Read<'a>>, TooDeep> {
     if !text.trim_start().starts_with('{') {
-        return None;
+        return Ok(None);
     }
-    syntax::read_inner(text, depth::MOST).filter(|read| matches!(read.node, Node::Object(_)))
+    let read = syntax::read_inner(text, depth::MOST)?;
+    Ok(read.filter(|read| matches!(read.node, Node::Object(_))))
 }
 
 fn empty<'a>() -> (Node<'a>, Vec<Issue>) {
