@@ -10,7 +10,7 @@ use super::limits::{self, Membership};
 use super::node::Node;
 use super::report::{Path, Report};
 use super::rules::{self, Rigor};
-use super::syntax::{self, Read, TooDeep};
+use super::syntax::{self, Read};
 use super::wanted::Wanted;
 use super::wording;
 use crate::depth;
@@ -307,13 +307,11 @@ impl<'s, 'a> Coercer<'s, 'a> {
             let levels = depth::MOST.saturating_sub(at.depth());
             syntax::read_inner(text, levels).map(|read| read.map(Rc::new))
         });
-        match read.clone() {
-            Ok(read) => read.filter(|read| want.has(read.node.types())),
-            Err(TooDeep) => {
-                self.refuse_depth(at);
-                None
-            }
-        }
+        let Ok(read) = read.clone() else {
+            self.refuse_depth(at);
+            return None;
+        };
+        read.filter(|read| want.has(read.node.types()))
     }
 
     /// What was done to get at what a string holds.
