@@ -86,18 +86,23 @@ impl<'s, 'a> Coercer<'s, 'a> {
             let slot = self.property(node, property, &at, context.entry());
             edits.set(place, slot);
         }
-        for name in &object.also_required {
-            if members.get(name).is_none() && !is_among(name, &keys) {
-                let at = Path::Key(at, name);
-                self.report.refuse(&at, || wording::missing(name, "a value"));
-            }
-        }
+        self.require_undeclared(members, object, &keys, at);
         for place in extras {
             self.extra(members, (place, keys.get(place)), object, &mut edits, at, context);
         }
         self.limit_object(members, edits.absent(), object, at);
         edits.names.extend(coerced(keys));
         edits.apply(members)
+    }
+
+    /// The required keys that no property has.
+    fn require_undeclared(&mut self, members: &Members<'a>, object: &Object, keys: &[Key], at: &Path<'_>) {
+        for name in &object.also_required {
+            if members.get(name).is_none() && !is_among(name, keys) {
+                let at = Path::Key(at, name);
+                self.report.refuse(&at, || wording::missing(name, "a value"));
+            }
+        }
     }
 
     fn limit_object(&mut self, members: &Members<'a>, absent: usize, object: &Object, at: &Path<'_>) {
