@@ -274,6 +274,88 @@ fn a_coerced_key_is_not_missing() {
     );
 }
 
+/// What one text holds is not taken for what another holds.
+#[test]
+fn texts_in_texts_are_read_each_for_itself() {
+    let inner = json!({ "type": "object", "properties": {
+        "u": { "type": ["integer", "boolean"] },
+        "t": { "type": "object", "properties": { "x": { "type": "integer" } } },
+    } });
+    let texts: Vec<_> = (0..40)
+        .map(|n| {
+            let u = if n % 2 == 0 { json!("true") } else { json!(1) };
+            json!(format!("{{\"t\":{},\"u\":{u}}}", json!(format!("{{\"x\":{n}}}"))))
+        })
+        .collect();
+    let (read, _) = dynamic(&json!({ "type": "array", "items": inner }), &Value::Array(texts));
+    let places: Vec<_> = read
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["t"]["x"].clone())
+        .collect();
+    assert_eq!(places, (0..40).map(Value::from).collect::<Vec<_>>());
+}
+
+#[test]
+fn two_spellings_of_a_required_key_are_not_missing() {
+    let map = json!({ "type": "object", "properties": { "a": {} }, "required": ["a"], "propertyNames": { "enum": ["a", "b"] } });
+    let errors = dynamic(&map, &json!({ "a": 1, "A": 2 })).1;
+    assert_eq!(errors, ["invalid_map_key /m/a", "invalid_map_key /m/A"]);
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+enum Weight {
+    Grams(u32),
+    Pounds(f64),
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "kind")]
+enum Shape {
+    Round {
+        /// In millimetres.
+        radius: u32,
+    },
+    Square {
+        /// In millimetres.
+        side: u32,
+    },
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "shown by `Debug`")]
+struct Parcel {
+    /// How many.
+    count: u8,
+    #[serde(flatten)]
+    weight: Weight,
+    #[serde(flatten)]
+    shape: Shape,
+}
+
+/// Send a parcel.
+#[tool]
+async fn send_parcel(
+    /// The parcel.
+    parcel: Parcel,
+) -> String {
+    format!("{parcel:?}")
+}
+
+#[test]
+fn two_flattened_enums_leave_each_other_their_keys() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<send_parcel>().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for count in [json!(1), json!("1")] {
+        let arguments = json!({ "parcel": { "count": count, "Grams": 5, "kind": "Round", "radius": 7 } });
+        let outcome = runtime.block_on(registry.call(ToolCall::new("id", "send_parcel", arguments)));
+        let expected = "Parcel { count: 1, weight: Grams(5), shape: Round { radius: 7 } }";
+        assert_eq!(outcome.result.text(), Some(expected), "{:?}", outcome.errors);
+    }
+}
+
 #[test]
 fn errors_come_in_the_order_of_the_entries() {
     let map = json!({ "type": "object", "propertyNames": { "enum": ["red", "blue"] }, "additionalProperties": { "type": "integer" } });

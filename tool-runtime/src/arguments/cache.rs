@@ -55,6 +55,14 @@ pub(super) struct Cache<'a> {
     pub(super) decoded: HashMap<usize, Result<Option<Rc<Read<'a>>>, TooDeep>>,
 }
 
+impl Cache<'_> {
+    /// Forgets what was worked out. What was decoded stays: nodes inside of it are keys, as long as this lives.
+    pub(super) fn forget(&mut self) {
+        self.outcomes = HashMap::new();
+        self.choices = HashMap::new();
+    }
+}
+
 /// What a node is known by.
 pub(super) fn address(node: &Node<'_>) -> usize {
     std::ptr::from_ref(node).addr()

@@ -38,6 +38,9 @@ pub(crate) struct Coercer<'s, 'a> {
 /// More trials than honest arguments need: about a second's work.
 const MOST_WORK: usize = 2_000_000;
 
+/// How many items or members take as long as a trial.
+const PARTS_PER_WORK: usize = 8;
+
 /// The same of large arguments, for each value in them.
 const WORK_PER_VALUE: usize = 16;
 
@@ -109,12 +112,18 @@ impl<'s, 'a> Coercer<'s, 'a> {
 
     /// Whether the parts of a list or an object in that place are read: not where the result would be too deep, be it
     /// by what was wrapped or decoded on the way.
-    pub(super) fn may_open(&mut self, at: &Path<'_>) -> bool {
-        let is_open = at.depth() < depth::MOST;
-        if !is_open {
+    pub(super) fn may_open(&mut self, parts: usize, at: &Path<'_>) -> bool {
+        if at.depth() >= depth::MOST {
             self.refuse_depth(at);
+            return false;
         }
-        is_open
+        // Conjunctions of unions read the same parts again and again, without a trial for each.
+        let work = if self.composites > 0 {
+            parts / PARTS_PER_WORK
+        } else {
+            0
+        };
+        self.may_work(work, at)
     }
 
     /// Refuses a value that nests too deeply: of a trial, another alternative may do.
@@ -126,9 +135,9 @@ impl<'s, 'a> Coercer<'s, 'a> {
         }
     }
 
-    /// Whether another trial may be made.
-    pub(super) fn may_work(&mut self, at: &Path<'_>) -> bool {
-        let left = self.work.checked_sub(1);
+    /// Whether so many trials more may be made.
+    pub(super) fn may_work(&mut self, trials: usize, at: &Path<'_>) -> bool {
+        let left = self.work.checked_sub(trials);
         match left {
             Some(left) => self.work = left,
             None => self.give_up(at, wording::too_complex),
@@ -153,7 +162,8 @@ impl<'s, 'a> Coercer<'s, 'a> {
             Node::Number(number) if !number.is_finite() => {
                 self.report.refuse(at, || wording::infinite(node));
             }
-            Node::List(_) | Node::Object(_) if !self.may_open(at) => {}
+            Node::List(items) if !self.may_open(items.len(), at) => {}
+            Node::Object(members) if !self.may_open(members.entries.len(), at) => {}
             Node::List(items) => {
                 for (place, item) in items.iter().enumerate() {
                     self.free(item, &Path::Index(at, place));

@@ -1,7 +1,7 @@
 //! Unions and conjunctions seen from outside: how deep they stand in one another, and that what they make of a value is
 //! read as just that again.
 
-use super::cache::{Cache, Outcome};
+use super::cache::Outcome;
 use super::coerce::Coercer;
 use super::node::Node;
 use super::report::{Mark, Path};
@@ -39,7 +39,7 @@ impl<'a> Coercer<'_, 'a> {
                 .is_some_and(|taken| !self.is_stable(node, taken, read));
         self.composites -= 1;
         if self.composites == 0 {
-            self.cache = Cache::default();
+            self.cache.forget();
         }
         if is_refused {
             self.report.rewind(entered);

@@ -180,10 +180,10 @@ impl<'a> Coercer<'_, 'a> {
     }
 }
 
-/// Whether a key was read as this one.
+/// Whether a key was read as this one, alone or beside others.
 pub(super) fn is_among(name: &str, keys: &[Key]) -> bool {
     keys.iter()
-        .any(|key| matches!(key, Key::Coerced(coerced) if coerced == name))
+        .any(|key| matches!(key, Key::Coerced(read) | Key::Shared(read) if read == name))
 }
 
 /// The places of the keys that were read as others, and these.

@@ -23,7 +23,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
-        if !self.may_open(at) {
+        if !self.may_open(items.len(), at) {
             return None;
         }
         let mark = self.report.mark();

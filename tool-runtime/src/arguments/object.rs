@@ -44,7 +44,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
-        if !self.may_open(at) {
+        if !self.may_open(members.entries.len(), at) {
             return None;
         }
         let object = object.unwrap_or(&FREE);
@@ -70,7 +70,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
             let Some((place, (key, node))) =
                 place.and_then(|place| Some((place, members.entries.get(place)?)))
             else {
-                if property.required {
+                if property.required && !is_among(&property.name, &keys) {
                     let wanted = self.wanted(property.form);
                     self.report
                         .refuse(&at, || wording::missing(&property.name, wanted));

@@ -45,7 +45,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
                     let tagged = self.tagged(members, (id, tag), at, context)?;
                     let taken = self.fit(node, tagged, at, context);
                     return match tag {
-                        Tag::Key(keys) if members.entries.len() > 1 => {
+                        Tag::Key(keys) if members.entries.len() > 1 && context.within.is_none() => {
                             Some(self.only_variant(taken.unwrap_or_else(|| node.clone()), keys))
                         }
                         _ => taken,
@@ -65,7 +65,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
         };
         let taken = self.choose(node, among, at, context)?;
         Some(match &alternatives.tag {
-            Some(Tag::Key(keys)) => self.only_variant(taken, keys),
+            Some(Tag::Key(keys)) if context.within.is_none() => self.only_variant(taken, keys),
             _ => taken,
         })
     }
@@ -260,7 +260,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
         if let Some(known) = self.cache.outcomes.get(&key) {
             return known.clone();
         }
-        if !self.may_work(at) {
+        if !self.may_work(1, at) {
             return Outcome {
                 tally: Tally::ONE_ERROR,
                 value: None,
