@@ -305,6 +305,7 @@ fn two_spellings_of_a_required_key_are_not_missing() {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "shown by `Debug`")]
 enum Weight {
     Grams(u32),
     Pounds(f64),
@@ -312,6 +313,7 @@ enum Weight {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(tag = "kind")]
+#[expect(dead_code, reason = "shown by `Debug`")]
 enum Shape {
     Round {
         /// In millimetres.

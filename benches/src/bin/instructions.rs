@@ -25,7 +25,7 @@ use tool_builtins::todo::{TodoStore, todo_write};
 use tool_runtime::{RawArguments, ToolRegistry, tool};
 
 /// How far a count may be from what is expected, in either direction.
-const TOLERANCE: f64 = 0.03;
+const TOLERANCE: f64 = 0.06; // the same source in another directory differs by 4 %
 
 /// How often a work is done; thrice as often the other time.
 const TIMES: usize = 200;
