@@ -9,7 +9,7 @@ use super::wording;
 
 /// More unions and conjunctions, one in the other, than honest arguments need. With [`depth::MOST`](crate::depth::MOST)
 /// levels between, they take less than 512 KiB of stack in an optimized build, and less than 1 MiB in another.
-const MOST_COMPOSITES: usize = 80;
+const MOST_COMPOSITES: usize = 64;
 
 impl<'a> Coercer<'_, 'a> {
     /// Enters a union or a conjunction, where the stack has room for it.

@@ -25,6 +25,7 @@ pub(super) enum Key {
 
 impl<'a> Coercer<'_, 'a> {
     /// Reads the keys of a map, in the order of the members; a coerced key takes the place of the property it names.
+    #[inline(never)] // not on the stack of the whole walk
     pub(super) fn map_keys(
         &mut self,
         (members, object): (&Members<'a>, &Object),
@@ -68,6 +69,7 @@ impl<'a> Coercer<'_, 'a> {
     }
 
     /// Tells what was done about a key; its name, if the value behind it is to be read.
+    #[inline(never)] // not on the stack of the whole walk
     pub(super) fn tell_key<'k>(
         &mut self,
         sent: &'k str,

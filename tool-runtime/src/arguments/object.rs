@@ -96,6 +96,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
     }
 
     /// The required keys that no property has.
+    #[inline(never)] // not on the stack of the whole walk
     fn require_undeclared(&mut self, members: &Members<'a>, object: &Object, keys: &[Key], at: &Path<'_>) {
         for name in &object.also_required {
             if members.get(name).is_none() && !is_among(name, keys) {
@@ -105,6 +106,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
         }
     }
 
+    #[inline(never)] // not on the stack of the whole walk
     fn limit_object(&mut self, members: &Members<'a>, absent: usize, object: &Object, at: &Path<'_>) {
         let count = members.entries.len() - absent;
         if let Some(limit) = limits::of_count(count, object.min, object.max, "property") {
@@ -114,6 +116,7 @@ impl<'s, 'a> Coercer<'s, 'a> {
     }
 
     /// Rule 7: names that differ in case, `_` and `-` only.
+    #[inline(never)] // not on the stack of the whole walk
     fn respell(
         &self,
         members: &Members<'a>,
@@ -357,6 +360,7 @@ impl<'a> Edits<'a> {
             .map(|(_, place)| *place)
     }
 
+    #[inline(never)]
     fn apply(self, members: &Members<'a>) -> Option<Node<'a>> {
         if self.slots.is_empty() && self.names.is_empty() {
             return None;
