@@ -39,7 +39,7 @@ async fn main() {
 /// What a permission dialog would show, before anything runs.
 fn preview(registry: &ToolRegistry, input: &str) {
     say("create_event", input);
-    let request = registry.request(ToolCall::new("toolu_01", "create_event", input));
+    let request = registry.prepare(ToolCall::new("toolu_01", "create_event", input));
     if request.errors.is_empty() {
         show("would get", &request.arguments);
     } else {

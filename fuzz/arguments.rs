@@ -40,7 +40,12 @@ pub fn typed(input: &[u8]) {
             return;
         }
         let value = outcome.result.text();
-        let by_tree = call(typed, "everything", RawArguments::Bytes(text.into()), policy);
+        let by_tree = call(
+            typed,
+            "everything",
+            RawArguments::Bytes(text.as_bytes().into()),
+            policy,
+        );
         assert_eq!(by_tree.result.text(), value, "by way of a tree");
         assert_eq!(by_tree.warnings, outcome.warnings, "by way of a tree");
         for again in [
@@ -208,9 +213,9 @@ fn in_time(call: &ToolCall, read: impl Fn(ToolCall) -> ToolCallRequest) -> ToolC
     panic!("three times too slow, up to {slowest:?}")
 }
 
-fn read(registry: &ToolRegistry, name: &str, input: RawArguments, policy: Policy) -> ToolCallRequest {
+fn read(registry: &ToolRegistry, name: &str, input: RawArguments<'_>, policy: Policy) -> ToolCallRequest {
     let call = ToolCall::new("id", name, input).with_policy(policy);
-    let request = in_time(&call, |call| registry.request(call));
+    let request = in_time(&call, |call| registry.prepare(call));
     for issue in request.warnings.iter().chain(&request.errors) {
         let shown = issue.to_string();
         assert!(!shown.contains(char::is_control), "more than a line: {shown:?}");
@@ -222,7 +227,7 @@ fn read(registry: &ToolRegistry, name: &str, input: RawArguments, policy: Policy
     request
 }
 
-fn call(registry: &ToolRegistry, name: &str, input: RawArguments, policy: Policy) -> ToolOutcome {
+fn call(registry: &ToolRegistry, name: &str, input: RawArguments<'_>, policy: Policy) -> ToolOutcome {
     let call = ToolCall::new("id", name, input).with_policy(policy);
     RUNTIME.with(|runtime| runtime.block_on(registry.call(call)))
 }
@@ -231,7 +236,7 @@ fn call(registry: &ToolRegistry, name: &str, input: RawArguments, policy: Policy
 fn told_alike(
     registry: &ToolRegistry,
     request: &ToolCallRequest,
-    input: RawArguments,
+    input: RawArguments<'_>,
     policy: Policy,
 ) -> ToolOutcome {
     let outcome = call(registry, &request.name, input, policy);

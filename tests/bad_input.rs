@@ -64,7 +64,7 @@ fn registry() -> ToolRegistry {
 }
 
 /// Calls the typed and the dynamic tool and checks what every answer owes.
-fn call_both(input: &(impl Into<RawArguments> + Clone)) -> [ToolOutcome; 2] {
+fn call_both<'a>(input: &(impl Into<RawArguments<'a>> + Clone)) -> [ToolOutcome; 2] {
     let registry = registry();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -83,7 +83,7 @@ fn call_both(input: &(impl Into<RawArguments> + Clone)) -> [ToolOutcome; 2] {
 }
 
 /// Both tools refuse with this code at this place, and say so to the model.
-fn refused(input: &(impl Into<RawArguments> + Clone), issue: &str) {
+fn refused<'a>(input: &(impl Into<RawArguments<'a>> + Clone), issue: &str) {
     for outcome in call_both(input) {
         let errors: Vec<_> = outcome
             .errors
@@ -99,7 +99,7 @@ fn refused(input: &(impl Into<RawArguments> + Clone), issue: &str) {
 }
 
 /// Both tools take it, with these warnings.
-fn taken(input: &(impl Into<RawArguments> + Clone), warnings: &[&str]) {
+fn taken<'a>(input: &(impl Into<RawArguments<'a>> + Clone), warnings: &[&str]) {
     for outcome in call_both(input) {
         assert!(!outcome.result.is_error, "{:?}", outcome.result);
         let told: Vec<_> = outcome
@@ -213,7 +213,7 @@ fn deep_text_is_refused() {
 }
 
 /// Too deep, and said so; where the text is cut off as well, either is the truth.
-fn too_deep(input: &(impl Into<RawArguments> + Clone)) {
+fn too_deep<'a>(input: &(impl Into<RawArguments<'a>> + Clone)) {
     for outcome in call_both(input) {
         assert!(outcome.result.is_error);
         let [error] = outcome.errors.as_slice() else {

@@ -14,7 +14,7 @@ fn told(schema: &Value, definitions: &Value, text: &str) -> (Vec<Issue>, Vec<Iss
     let mut registry = ToolRegistry::new();
     register(&mut registry, schema, definitions).expect("the tool is sound");
     let started = Clock::start();
-    let request = registry.request(ToolCall::new("id", "tool", text));
+    let request = registry.prepare(ToolCall::new("id", "tool", text));
     assert!(started.worked() < QUICK, "{:?}", started.worked());
     (request.errors, request.warnings)
 }

@@ -83,8 +83,8 @@ fn tool(schema: &Value) -> ToolRegistry {
     registry
 }
 
-fn read(registry: &ToolRegistry, input: impl Into<RawArguments>, policy: Policy) -> ToolCallRequest {
-    registry.request(ToolCall::new("id", "tool", input).with_policy(policy))
+fn read<'a>(registry: &ToolRegistry, input: impl Into<RawArguments<'a>>, policy: Policy) -> ToolCallRequest {
+    registry.prepare(ToolCall::new("id", "tool", input).with_policy(policy))
 }
 
 /// On a thread with so much of a stack.
@@ -155,7 +155,8 @@ fn what_recurs_does_not_overflow_the_stack() {
                 ("{\"A\":\"1\",\"a\":", "}")
             };
             for levels in [62, 127, 129, 1_000] {
-                for leaf in ["{}", "\"1\"", "7"] {
+                let deep = json!(format!("{}{}", open.repeat(128), close.repeat(128))).to_string();
+                for leaf in ["{}", "\"1\"", "7", "\"x\"", &deep] {
                     let (open, close) = (open.repeat(levels), close.repeat(levels));
                     let text = format!("{{\"{key}\":{open}{leaf}{close}}}");
                     for policy in POLICIES {
@@ -167,6 +168,34 @@ fn what_recurs_does_not_overflow_the_stack() {
                     }
                 }
             }
+        }
+    });
+}
+
+/// The same of conjunctions of unions, which take more time than others.
+#[test]
+fn conjunctions_of_unions_do_not_overflow_the_stack() {
+    on_a_stack_of(STACK, || {
+        let inner = json!({ "a": { "$ref": "#/$defs/Both" } });
+        let both = json!({ "allOf": [
+            { "anyOf": [
+                { "type": "object", "properties": { "A": { "type": "integer" } }, "required": ["A"] },
+                { "type": "object", "required": ["b"] },
+            ] },
+            { "anyOf": [
+                { "type": "object", "properties": inner },
+                { "type": "object", "properties": inner, "required": ["b"] },
+            ] },
+        ] });
+        let registry = tool(
+            &json!({ "type": "object", "properties": { "it": { "$ref": "#/$defs/Both" } }, "$defs": { "Both": both } }),
+        );
+        for levels in [31, 126] {
+            let nested = (0..levels).fold("\"x\"".to_owned(), |inner, _| {
+                format!("{{\"A\":\"1\",\"a\":{inner}}}")
+            });
+            let request = read(&registry, format!("{{\"it\":{nested}}}"), Policy::Lenient);
+            assert!(!request.errors.is_empty(), "{levels}");
         }
     });
 }
@@ -208,6 +237,56 @@ fn calls_of_functions_do_not_overflow_the_stack() {
             }
         }
     });
+}
+
+/// So many unions in one another are too many, whether or not the arguments are read without a tree: those that are all
+/// as they should be, as text and as a value, and those with something to coerce beside.
+#[test]
+fn the_depth_of_unions_is_limited_on_every_path() {
+    let union = json!({ "anyOf": [{ "type": "integer" }, { "type": "object", "properties": { "a": { "$ref": "#/$defs/Union" } } }] });
+    let tagged = |kind: &str| {
+        let inside =
+            json!({ "kind": { "type": "string", "const": kind }, "a": { "$ref": "#/$defs/Tagged" } });
+        json!({ "type": "object", "properties": inside, "required": ["kind"] })
+    };
+    let twice = json!({ "anyOf": [{ "type": "integer" }, { "$ref": "#/$defs/Inner" }] });
+    let inner = json!({ "anyOf": [{ "type": "boolean" }, { "type": "object", "properties": { "a": { "$ref": "#/$defs/Twice" } } }] });
+    let registry = tool(&json!({
+        "type": "object",
+        "properties": {
+            "union": { "$ref": "#/$defs/Union" },
+            "tagged": { "$ref": "#/$defs/Tagged" },
+            "twice": { "$ref": "#/$defs/Twice" },
+            "count": { "type": "integer" },
+        },
+        "$defs": {
+            "Union": union,
+            "Tagged": { "oneOf": [tagged("x"), tagged("y")] },
+            "Twice": twice,
+            "Inner": inner,
+        },
+    }));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for (key, open, unions) in [
+        ("union", "{\"a\":", 1),
+        ("tagged", "{\"kind\":\"x\",\"a\":", 1),
+        ("twice", "{\"a\":", 2),
+    ] {
+        for levels in [31, 32, 33, 63, 64, 65, 66, 100] {
+            let leaf = if key == "tagged" { "{\"kind\":\"y\"}" } else { "{}" };
+            let nested = format!("{}{leaf}{}", open.repeat(levels - 1), "}".repeat(levels - 1));
+            let expected: &[&str] = if levels * unions <= 64 { &[] } else { &["too_deep"] };
+            for more in ["", ",\"count\":1", ",\"count\":\"1\""] {
+                let text = format!("{{\"{key}\":{nested}{more}}}");
+                let value: Value = text.parse().unwrap();
+                for arguments in [RawArguments::from(text), RawArguments::from(value)] {
+                    let outcome = runtime.block_on(registry.call(ToolCall::new("id", "tool", arguments)));
+                    let codes: Vec<_> = outcome.errors.iter().map(|error| error.code.as_str()).collect();
+                    assert_eq!(codes, expected, "{key}: {levels}{more}");
+                }
+            }
+        }
+    }
 }
 
 /// Depth is that of the result: a value that is wrapped into a list on every level is twice as deep.
@@ -259,6 +338,44 @@ fn what_is_decoded_counts_as_depth() {
     }
 }
 
+/// A list of strings cannot hold lists: such a text is one of its items, however deep it looks.
+#[test]
+fn a_deep_text_for_a_list_of_strings_is_an_item() {
+    let strings = json!({ "type": "array", "items": { "type": "string" } });
+    let registry = tool(&json!({ "type": "object", "properties": {
+        "texts": strings,
+        "either": { "anyOf": [{ "type": "integer" }, strings] },
+    } }));
+    for key in ["texts", "either"] {
+        for text in [
+            "[".repeat(127),
+            "[".repeat(129),
+            format!("{}{}", "[".repeat(127), "]".repeat(127)),
+            format!("{}{}", "[".repeat(1_000), "]".repeat(1_000)),
+        ] {
+            let request = read(&registry, json!({ key: text }), Policy::Lenient);
+            assert!(request.errors.is_empty(), "{key}: {:?}", request.errors);
+            let codes: Vec<_> = request.warnings.iter().map(|issue| issue.code.as_str()).collect();
+            assert_eq!(codes, ["scalar_coerced_to_list"], "{key}");
+            assert_eq!(request.arguments[key], json!([text]));
+        }
+    }
+}
+
+/// The text of an object of as many levels as are left: as the item of a list it would be too deep, as itself it is not.
+#[test]
+fn one_reading_that_is_too_deep_does_not_rule_out_another() {
+    let registry = tool(&json!({ "type": "object", "properties": {
+        "it": { "type": ["array", "object"], "items": { "type": "object" } },
+    } }));
+    for (levels, codes) in [(100, &[][..]), (127, &[]), (128, &["too_deep"])] {
+        let text = (1..levels).fold("{}".to_owned(), |inner, _| format!("{{\"a\":{inner}}}"));
+        let request = read(&registry, json!({ "it": text }), Policy::Lenient);
+        let found: Vec<_> = request.errors.iter().map(|error| error.code.as_str()).collect();
+        assert_eq!(found, codes, "{levels}");
+    }
+}
+
 /// Each time a value is encoded as JSON again, it doubles in length: its reading does no more.
 #[test]
 fn values_encoded_many_times_take_linear_time() {
@@ -286,6 +403,106 @@ fn values_encoded_many_times_take_linear_time() {
         large < small.max(Duration::from_millis(2)) * 5 / 2,
         "{small:?}, twice as much {large:?}"
     );
+}
+
+/// A conjunction of two unions: the first changes what the second reads, and alternatives of the second hold the same
+/// conjunction again.
+#[test]
+fn conjunctions_of_unions_are_quick() {
+    let object = |properties: Value, required: &str| json!({ "type": "object", "properties": properties, "required": [required] });
+    let with_more = |name: &str| {
+        let list = json!({ "type": "array", "items": { "type": "integer" } });
+        let next = json!({ "$ref": "#/$defs/Both" });
+        object(
+            json!({ name: { "type": "integer" }, "next": next, "list": list }),
+            name,
+        )
+    };
+    let alone = |name: &str| object(json!({ name: { "type": "integer" } }), name);
+    let both = json!({ "allOf": [
+        { "anyOf": [alone("n"), alone("m")] },
+        { "anyOf": [with_more("a"), with_more("b")] },
+    ] });
+    let registry = tool(
+        &json!({ "type": "object", "properties": { "it": { "$ref": "#/$defs/Both" } }, "$defs": { "Both": both } }),
+    );
+    for (a, codes) in [
+        ("\"1\"", &[][..]),
+        ("1", &[]),
+        ("\"x\"", &["no_alternative_fits", "unsupported_integer_literal"]),
+    ] {
+        let work = |levels: usize| {
+            let list = vec!["1"; 500].join(",");
+            let leaf = format!("{{\"n\":\"1\",\"a\":{a},\"list\":[{list}]}}");
+            let nested = (0..levels).fold(leaf, |inner, _| {
+                format!("{{\"n\":\"1\",\"a\":{a},\"next\":{inner}}}")
+            });
+            let text = format!("{{\"it\":{nested}}}");
+            let clock = Clock::start();
+            let request = read(&registry, text, Policy::Lenient);
+            let worked = clock.worked();
+            let mut found: Vec<_> = request.errors.iter().map(|error| error.code.as_str()).collect();
+            found.sort_unstable();
+            found.dedup();
+            assert_eq!(found, codes, "{levels}");
+            worked
+        };
+        // Each level more doubled it.
+        let (small, large) = (work(7), work(15).max(work(30) / 8));
+        assert!(
+            large < small.max(Duration::from_millis(10)) * 16,
+            "{a}: {small:?}, twice as deep {large:?}"
+        );
+    }
+}
+
+/// Two patterns with one schema for a key read its value once.
+#[test]
+fn one_schema_of_several_patterns_is_quick() {
+    let one = json!({ "type": ["object", "integer"], "patternProperties": { "^a": { "$ref": "#/$defs/One" }, "a$": { "$ref": "#/$defs/One" } } });
+    let registry = tool(
+        &json!({ "type": "object", "properties": { "it": { "$ref": "#/$defs/One" } }, "$defs": { "One": one } }),
+    );
+    let nested = (0..60).fold("\"1\"".to_owned(), |inner, _| format!("{{\"a\":{inner}}}"));
+    let request = read(&registry, format!("{{\"it\":{nested}}}"), Policy::Lenient);
+    assert!(
+        request.errors.is_empty() && request.warnings.len() == 1,
+        "{:?}",
+        request.errors
+    );
+}
+
+/// Of a key that two patterns match, the value is read by both, and so is what it holds: where that is too much, it is
+/// told, and nothing else is.
+#[test]
+fn values_of_several_patterns_are_quick_or_too_complex() {
+    let by_patterns = |most: usize| {
+        json!({
+            "type": ["object", "integer"],
+            "maxProperties": most,
+            "patternProperties": { "^a": { "$ref": "#/$defs/One" }, "a$": { "$ref": "#/$defs/Other" } },
+        })
+    };
+    let registry = tool(&json!({
+        "type": "object",
+        "properties": { "it": { "$ref": "#/$defs/One" } },
+        "$defs": { "One": by_patterns(3), "Other": by_patterns(2) },
+    }));
+    for (levels, leaves) in [(5, &["1", "\"1\"", "\"x\""][..]), (60, &["\"x\""])] {
+        for leaf in leaves {
+            let nested = (0..levels).fold((*leaf).to_owned(), |inner, _| format!("{{\"a\":{inner}}}"));
+            let clock = Clock::start();
+            let request = read(&registry, format!("{{\"it\":{nested}}}"), Policy::Lenient);
+            assert!(clock.worked() < Duration::from_secs(20), "{leaf}: {levels}");
+            let codes: Vec<_> = request.errors.iter().map(|error| error.code.as_str()).collect();
+            let expected: &[&str] = match (levels, *leaf) {
+                (60, _) => &["too_complex"],
+                (_, "\"x\"") => &["no_alternative_fits", "unsupported_integer_literal"],
+                _ => &[],
+            };
+            assert_eq!(codes, expected, "{leaf}: {levels}");
+        }
+    }
 }
 
 /// Twice the arguments must not cost more than twice the work, with a generous allowance: what is quadratic costs four

@@ -187,9 +187,9 @@ impl Tool {
         Self(registry)
     }
 
-    fn read(&self, input: impl Into<RawArguments>, policy: Policy) -> ToolCallRequest {
+    fn read<'a>(&self, input: impl Into<RawArguments<'a>>, policy: Policy) -> ToolCallRequest {
         self.0
-            .request(ToolCall::new("id", "tool", input).with_policy(policy))
+            .prepare(ToolCall::new("id", "tool", input).with_policy(policy))
     }
 }
 

@@ -141,6 +141,7 @@ fn search_files() {
     );
 }
 
+/// R-TODO-32
 #[test]
 fn todo() {
     tells(

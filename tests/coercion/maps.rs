@@ -38,12 +38,14 @@ async fn maps(
     colours: Option<BTreeMap<Colour, u8>>,
     /// By flag.
     flags: Option<BTreeMap<bool, u8>>,
+    /// By letter.
+    letters: Option<BTreeMap<char, u8>>,
     /// By text.
     texts: Option<BTreeMap<String, u8>>,
     /// With a default inside.
     settings: Option<Settings>,
 ) -> String {
-    format!("{small:?} {signed:?} {colours:?} {flags:?} {texts:?} {settings:?}")
+    format!("{small:?} {signed:?} {colours:?} {flags:?} {letters:?} {texts:?} {settings:?}")
 }
 
 /// Dates and the like.
@@ -102,11 +104,16 @@ fn keys_that_do_not_fit_are_errors() {
         ("colours", "blue"),
         ("colours", "darkgreen"),
         ("flags", "yes"),
+        ("flags", "1"),
+        ("letters", ""),
+        ("letters", "ab"),
+        ("letters", "+7"),
+        ("letters", "1.0"),
     ] {
-        let value = if ["colours", "flags"].contains(&parameter) {
-            json!(1)
-        } else {
+        let value = if ["small", "signed"].contains(&parameter) {
             json!(true)
+        } else {
+            json!(1)
         };
         let expected = format!("invalid_map_key /{parameter}/{key}");
         assert_eq!(
@@ -145,8 +152,12 @@ fn keys_that_can_be_coerced_are() {
         ("colours", "Red", "red"),
         ("colours", "darkGreen", "dark_green"),
         ("colours", "DARK-GREEN", "dark_green"),
+        ("flags", " true ", "true"),
+        ("flags", "False", "false"),
+        ("letters", " a", "a"),
+        ("letters", "\né ", "é"),
     ] {
-        let is_flag = parameter != "colours";
+        let is_flag = ["small", "signed"].contains(&parameter);
         let value = if is_flag { json!(true) } else { json!(1) };
         let arguments = json!({ parameter: { key: value.clone() } });
         for policy in [Policy::Lenient, Policy::Lossless] {
@@ -193,6 +204,36 @@ fn of_keys_that_become_one_neither_is_taken() {
     both("signed", "+2", "2.0");
     both("colours", "red", "Red");
     both("colours", "DarkGreen", "dark-green");
+    both("flags", "true", "True");
+    both("letters", " a", "a ");
+}
+
+#[test]
+fn keys_that_fit_are_not_changed() {
+    for (parameter, keys) in [("flags", ["true", "false"]), ("letters", [" ", "é"])] {
+        for policy in [Policy::Lenient, Policy::Lossless, Policy::Strict] {
+            let (answer, warnings) = call("maps", policy, &json!({ parameter: { keys[0]: 1, keys[1]: 2 } }));
+            assert!(
+                answer.is_ok() && warnings.is_empty(),
+                "{parameter}: {answer:?} {warnings:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_schema_states_which_keys_a_map_has() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<maps>().unwrap();
+    let schema = registry.tool_definitions()[0].input_schema.clone();
+    let names = |parameter: &str| schema["properties"][parameter]["propertyNames"].clone();
+    assert_eq!(names("flags"), json!({ "enum": ["true", "false"] }));
+    assert_eq!(
+        names("letters"),
+        json!({ "type": "string", "minLength": 1, "maxLength": 1 })
+    );
+    assert_eq!(names("texts"), Value::Null);
+    assert_eq!(names("small"), Value::Null);
 }
 
 /// Schemas over the wire.
@@ -203,7 +244,7 @@ fn dynamic(map: &Value, sent: &Value) -> (Value, Vec<String>) {
     registry
         .register_dynamic(definition, async |arguments: Value, _| arguments)
         .unwrap();
-    let request = registry.request(ToolCall::new("id", "tool", json!({ "m": sent }).to_string()));
+    let request = registry.prepare(ToolCall::new("id", "tool", json!({ "m": sent }).to_string()));
     let issues = request.errors.iter().chain(&request.warnings);
     let told = issues
         .map(|issue| format!("{} {}", issue.code, issue.path))
@@ -395,7 +436,7 @@ fn the_message_names_the_key_and_what_is_expected() {
     let mut registry = ToolRegistry::new();
     registry.register::<maps>().unwrap();
     let message = |arguments: Value| {
-        let request = registry.request(ToolCall::new("id", "maps", arguments));
+        let request = registry.prepare(ToolCall::new("id", "maps", arguments));
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         match request.errors.as_slice() {
             [error] => error.to_string(),
@@ -415,7 +456,11 @@ fn the_message_names_the_key_and_what_is_expected() {
     );
     assert_eq!(
         message(json!({ "flags": { "yes": 1 } })),
-        "invalid_map_key:yes at /flags/yes: invalid map key `yes`: invalid type: string \"yes\", expected a boolean"
+        "invalid_map_key:yes at /flags/yes: invalid map key `yes`; expected one of \"true\", \"false\""
+    );
+    assert_eq!(
+        message(json!({ "letters": { "ab": 1 } })),
+        "invalid_map_key:ab at /letters/ab: invalid map key `ab`; expected at most 1 character; these are 2"
     );
 }
 
@@ -446,6 +491,60 @@ fn nullable_is_null_among_the_types() {
     assert_eq!(dynamic(&map, &nulls).1, ["null_not_allowed /m/d"]);
     let values = json!({ "a": 1, "b": "x", "c": 1, "d": 1 });
     assert_eq!(dynamic(&map, &values), (values, vec![]));
+}
+
+/// What is nullable becomes one of two alternatives; references into it lead to where it was written.
+#[test]
+fn references_lead_into_what_is_nullable() {
+    let map = json!({ "type": "object", "properties": {
+        "a": { "nullable": true, "allOf": [
+            { "type": "object" },
+            { "nullable": true, "anyOf": [{ "type": "integer", "minimum": 5 }, { "properties": { "b": { "type": "integer" } } }] },
+        ] },
+        "number": { "$ref": "#/properties/m/properties/a/allOf/1/anyOf/0" },
+        "inner": { "$ref": "#/properties/m/properties/a/allOf/1/anyOf/1/properties/b" },
+        "both": { "$ref": "#/properties/m/properties/a/allOf/1" },
+        "again": { "nullable": true, "$ref": "#/properties/m/properties/a/allOf/0" },
+        "whole": { "$ref": "#/properties/m/properties/a" },
+    }, "required": ["number", "inner", "both", "again", "whole"] });
+    let fits = json!({ "number": 5, "inner": 1, "both": null, "again": null, "whole": null });
+    assert_eq!(dynamic(&map, &fits), (fits, vec![]));
+    let other = json!({ "number": 4, "inner": null, "both": 6, "again": { "c": 1 }, "whole": { "b": 1 } });
+    assert_eq!(
+        dynamic(&map, &other).1,
+        ["constraint_violated /m/number", "null_not_allowed /m/inner"]
+    );
+}
+
+#[test]
+fn places_in_what_is_nullable_are_those_of_the_schema() {
+    let place = |property: Value| {
+        let schema = json!({ "type": "object", "properties": { "a": property } });
+        let mut registry = ToolRegistry::new();
+        let definition = ToolDefinition::new("tool", "Takes a map.", schema);
+        let registered = registry.register_dynamic(definition, async |arguments: Value, _| arguments);
+        registered.unwrap_err().to_string()
+    };
+    for (property, path) in [
+        (
+            json!({ "nullable": true, "$ref": "#/nowhere" }),
+            "/properties/a/$ref",
+        ),
+        (
+            json!({ "nullable": true, "allOf": [{ "nullable": true, "anyOf": [{ "type": "text" }] }] }),
+            "/properties/a/allOf/0/anyOf/0/type",
+        ),
+        (
+            json!({ "anyOf": [{ "nullable": true, "anyOf": [{ "type": "text" }] }] }),
+            "/properties/a/anyOf/0/anyOf/0/type",
+        ),
+    ] {
+        let said = place(property);
+        assert!(
+            said.contains(&format!("{path}:")) || said.contains(&format!("{path}`")),
+            "{said}"
+        );
+    }
 }
 
 #[test]

@@ -10,7 +10,8 @@
 //!   - `{ "errors": [..], "warnings": [..] }`; the order of errors counts, `warnings` are compared where given;
 //!   - `"as sent"`, the value that was sent and no warning; `"same"`, as in the column before.
 //! - Optional: `value_input`, the three columns again where a `Value` has lost what the text had, or the reason why
-//!   none can be sent; `typed` and `dynamic`, the reason why a row does not run so; `note`.
+//!   none can be sent; `typed` and `dynamic`, the reason why a row does not run so; `requirement`, an id of
+//!   `docs/requirements.md`; `note`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,8 +24,9 @@ use crate::ways::Way;
 pub const POLICIES: [Policy; 3] = [Policy::Lenient, Policy::Lossless, Policy::Strict];
 
 /// The keys that a row may have.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "name",
+    "requirement",
     "schema",
     "sent",
     "lenient",

@@ -100,10 +100,10 @@ async fn the_narrowest_policy_counts() {
             .result
             .is_error
     );
-    assert!(registry.request(call()).errors.is_empty());
+    assert!(registry.prepare(call()).errors.is_empty());
     assert!(
         !registry
-            .request(call().with_policy(Policy::Strict))
+            .prepare(call().with_policy(Policy::Strict))
             .errors
             .is_empty()
     );

@@ -70,7 +70,7 @@ impl Ways {
 
     /// What differs from what is expected.
     pub async fn run(&self, table: &Table, row: &Row, way: Way, expected: &Expectation) -> Vec<String> {
-        let input = |buried: bool| -> RawArguments {
+        let input = |buried: bool| -> RawArguments<'_> {
             match (way.is_text(), buried) {
                 (true, false) => row.sent.as_str().into(),
                 (true, true) => bury::text(&row.sent).into(),
@@ -115,9 +115,9 @@ impl Ways {
     }
 
     /// The arguments and issues that a typed and a dynamic tool of the same schema make of an input.
-    pub fn both(&self, schema: &str, input: &RawArguments) -> (String, String) {
+    pub fn both(&self, schema: &str, input: &RawArguments<'_>) -> (String, String) {
         let told = |registry: &ToolRegistry| {
-            let request = registry.request(ToolCall::new("id", schema, input.clone()));
+            let request = registry.prepare(ToolCall::new("id", schema, input.clone()));
             let arguments = Value::Object(request.arguments);
             format!(
                 "{arguments}, warned {:?}, refused {:?}",
@@ -129,9 +129,9 @@ impl Ways {
     }
 
     /// How a call of a typed tool differs from one of a dynamic tool.
-    pub async fn disagreement(&self, name: &str, schema: &Value, input: &RawArguments) -> Option<String> {
-        let typed = self.typed.call(ToolCall::new("id", name, input.clone())).await;
-        let dynamic = self.dynamic.call(ToolCall::new("id", name, input.clone())).await;
+    pub async fn disagreement(&self, name: &str, schema: &Value, input: &RawArguments<'_>) -> Option<String> {
+        let typed = self.typed.call(ToolCall::new("id", name, input)).await;
+        let dynamic = self.dynamic.call(ToolCall::new("id", name, input)).await;
         let told = |outcome: &ToolOutcome| (listed(&outcome.warnings), listed(&outcome.errors));
         if told(&typed) != told(&dynamic) {
             return Some(format!("typed {:?}, dynamic {:?}", told(&typed), told(&dynamic)));
@@ -168,10 +168,10 @@ fn echo(registry: &mut ToolRegistry, name: &str, schema: Value) {
 async fn dynamic(
     registry: &ToolRegistry,
     name: &str,
-    input: RawArguments,
+    input: RawArguments<'_>,
     expected: &Expectation,
 ) -> Vec<String> {
-    let request = registry.request(ToolCall::new("id", name, input.clone()));
+    let request = registry.prepare(ToolCall::new("id", name, &input));
     let arguments = Value::Object(request.arguments);
     let mut found = issue_differences(&request.warnings, &request.errors, expected);
     if let Outcome::Value(wanted) = &expected.outcome
@@ -205,7 +205,7 @@ fn second_time(registry: &ToolRegistry, name: &str, arguments: &Value) -> Option
         RawArguments::from(arguments.to_string()),
         arguments.clone().into(),
     ] {
-        let again = registry.request(ToolCall::new("id", name, input));
+        let again = registry.prepare(ToolCall::new("id", name, input));
         let news = listed(&again.warnings)
             .into_iter()
             .filter(|it| !it.starts_with("unknown_"))

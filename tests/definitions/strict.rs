@@ -357,34 +357,17 @@ fn all_of_one_is_that_one() {
     assert_eq!(schema["$defs"]["A"]["required"], json!(["b"]));
 }
 
-/// Some generators give each part a name and refer to it by that.
+/// Below an `$id` a pointer leads from there, and in the strict form it would lead from the root.
 #[test]
-fn names_become_references_into_the_definitions() {
-    let item = json!({ "$id": "Item", "type": "object", "properties": { "next": { "$ref": "#" } }, "required": ["next"] });
-    let schema = json!({
-        "type": "object", "properties": { "a": { "$ref": "Item" } }, "required": ["a"], "$defs": { "I": item },
-    });
-    let definition = ToolDefinition::new("t", "T.", schema);
-    for tool in [
-        chat::strict_tool(&definition),
-        responses::strict_tool(&definition),
-    ] {
-        let tool = tool.unwrap().tool;
-        let schema = tool
-            .pointer("/function/parameters")
-            .unwrap_or(&tool["parameters"]);
-        assert_eq!(violations(schema), [""; 0]);
-        assert_eq!(schema["properties"]["a"], json!({ "$ref": "#/$defs/I" }));
-        assert_eq!(
-            schema["$defs"]["I"]["properties"]["next"],
-            json!({ "$ref": "#/$defs/I" })
-        );
-    }
-    refused(&[(
-        of(json!({ "$id": "A", "$ref": "#/$defs/b" })),
-        "/properties/a/$ref",
-        "relative to the `$id`",
-    )]);
+fn rejects_references_that_depend_on_an_inner_id() {
+    let mut below = of(json!({ "$id": "A", "$ref": "#/$defs/b" }));
+    below["$defs"] = json!({ "b": { "type": "string" } });
+    let mut by_name = of(json!({ "$ref": "B" }));
+    by_name["$defs"] = json!({ "b": { "$id": "B", "type": "string" } });
+    refused(&[
+        (below, "/properties/a/$ref", "remove that `$id`"),
+        (by_name, "/properties/a", "only `$defs` can be referred to"),
+    ]);
 }
 
 #[test]

@@ -161,7 +161,7 @@ async fn a_type_that_panics_leaves_no_errors_among_the_warnings() {
 async fn what_is_far_too_deep_is_refused_and_no_danger_to_layers() {
     let layered = registry().layer(ConcurrencyLimitLayer::new(1));
     let deep = (0..100_000).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
-    let sent = RawArguments::Value(Map::from_iter([("first".to_owned(), deep)]).into());
+    let sent = RawArguments::from(Value::Object(Map::from_iter([("first".to_owned(), deep)])));
     let expected = registry().execute_tool("id", "take", &sent).await;
     assert!(expected.is_error);
     assert_eq!(layered.execute_tool("id", "take", &sent).await, expected);

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context as Waking, Poll};
 use std::time::Duration;
 
-use tool_runtime::layer::BoxError;
+use serde_json::Value;
+use tool_runtime::layer::{BoxError, ToolService};
 use tool_runtime::result::Failure;
 use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolOutput, ToolRegistry, ToolResult};
-use tower::ServiceExt;
+use tower::{ServiceExt, service_fn};
 use tower_layer::{Layer, layer_fn};
 use tower_service::Service;
 
@@ -151,19 +152,138 @@ async fn a_layers_panic_stays_in_its_call() {
     assert_eq!(outcome.result.tool_use_id, "toolu_1");
 }
 
+/// The tools and what the registry does for each call are those of the call that the layer was given.
 #[tokio::test]
-async fn a_layer_cannot_pass_on_a_call_of_its_own_making() {
+async fn a_layer_may_make_a_call_itself() {
     let log = Log::default();
     let outcome = registry()
-        .layer(watch("w", &log))
+        .layer(watch("inner", &log))
+        .layer(watch("outer", &log))
         .call(ToolCall::new("toolu_1", "forged", "{}"))
         .await;
-    assert_eq!(outcome.failure, Some(Failure::Layer));
-    assert_eq!(
-        outcome.result.text(),
-        Some("a layer passed on a call of its own making; it must pass on the one it was given"),
-    );
+    assert_eq!((outcome.failure, outcome.result.text()), (None, Some("42")));
     assert_eq!(outcome.result.tool_use_id, "toolu_1");
+    assert_eq!(
+        *log.lock().unwrap(),
+        ["outer toolu_1 forged", "inner other answer"]
+    );
+}
+
+#[tokio::test]
+async fn calls_pass_through_other_tasks() {
+    let spawned = layer_fn(|inner: ToolService| {
+        service_fn(move |call: ToolCall| {
+            let inner = inner.clone();
+            async move { tokio::spawn(inner.oneshot(call)).await? }
+        })
+    });
+    let outcome = registry()
+        .layer(spawned)
+        .call(ToolCall::new("toolu_1", "answer", "{}"))
+        .await;
+    assert_eq!((outcome.failure, outcome.result.text()), (None, Some("42")));
+}
+
+/// What calls know in a layer: the name of their tool, what of their input is wrong, and the defaults.
+fn note_definitions<S: Clone>(log: &Log, rename: Option<&'static str>) -> impl Layer<S, Service = Noted<S>> {
+    let log = Arc::clone(log);
+    layer_fn(move |inner| Noted {
+        inner,
+        log: Arc::clone(&log),
+        rename,
+    })
+}
+
+#[derive(Clone)]
+struct Noted<S> {
+    inner: S,
+    log: Log,
+    rename: Option<&'static str>,
+}
+
+impl<S> Service<ToolCall> for Noted<S>
+where
+    S: Service<ToolCall, Response = ToolOutcome, Error = BoxError, Future: Send + 'static>,
+{
+    type Response = ToolOutcome;
+    type Error = BoxError;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Waking<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut call: ToolCall) -> Self::Future {
+        let request = call.prepare().unwrap();
+        let codes: Vec<_> = request.errors.iter().map(|error| error.code.as_str()).collect();
+        self.log.lock().unwrap().push(format!(
+            "{:?} {} {} {codes:?}",
+            call.definition().map(|tool| &*tool.name),
+            request.arguments_json,
+            Value::Object(request.defaults),
+        ));
+        if let Some(name) = self.rename {
+            call.name = name.to_owned();
+        }
+        self.inner.call(call)
+    }
+}
+
+#[tool_runtime::tool]
+/// Greet somebody.
+async fn greet(
+    /// Who.
+    name: String,
+    /// How often.
+    #[arg(default = 2)]
+    times: u8,
+    /// Whether it is loud.
+    #[arg(default = false)]
+    loud: bool,
+) -> String {
+    format!("{name} {times} {loud}")
+}
+
+#[tokio::test]
+async fn calls_know_their_tool_in_a_layer() {
+    let log = Log::default();
+    let mut registry = registry().layer(note_definitions(&log, None));
+    registry.register::<greet>().unwrap(); // after the layer was added
+    let calls = [
+        ToolCall::new("1", "greet", r#"{"Name":"Ada","loud":"true"}"#),
+        ToolCall::new("2", "greet", r#"{"times":"often"}"#),
+        ToolCall::new("3", "nobody", "{}"),
+    ];
+    for call in calls {
+        registry.call(call).await;
+    }
+    assert_eq!(
+        *log.lock().unwrap(),
+        [
+            r#"Some("greet") {"name":"Ada","loud":true} {"times":2} []"#,
+            r#"Some("greet") {"times":"often"} {"loud":false} ["missing_required", "unsupported_integer_literal"]"#,
+            r#"None {} {} ["unknown_tool"]"#,
+        ]
+    );
+    let call = ToolCall::new("4", "greet", "{}");
+    assert!(
+        call.definition().is_none() && call.prepare().is_none(),
+        "outside of layers"
+    );
+}
+
+#[tokio::test]
+async fn the_name_behind_the_last_layer_counts() {
+    let log = Log::default();
+    let registry = registry()
+        .layer(note_definitions(&log, None))
+        .layer(note_definitions(&log, Some("answer")));
+    let outcome = registry.call(ToolCall::new("1", "hang", "{}")).await;
+    assert_eq!(outcome.result.text(), Some("42"));
+    assert_eq!(
+        *log.lock().unwrap(),
+        [r#"Some("hang") {} {} []"#, r#"Some("answer") {} {} []"#]
+    );
 }
 
 #[tokio::test]

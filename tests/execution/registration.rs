@@ -11,6 +11,7 @@ fn a_registry_is_clone_send_and_sync() {
     check::<ToolRegistry>();
 }
 
+/// R-REG-6
 #[test]
 fn the_same_name_twice_is_refused_and_changes_nothing() {
     let mut registry = registry();
@@ -68,6 +69,7 @@ async fn a_subset_has_what_it_names_in_the_order_of_registration() {
     );
 }
 
+/// R-DEF-2
 #[test]
 fn an_invalid_schema_is_refused_with_its_place() {
     for (schema, place) in [
@@ -88,8 +90,9 @@ fn an_invalid_schema_is_refused_with_its_place() {
             "/properties/a/$ref",
         ),
         (
-            json!({ "type": "object", "items": { "$id": "Item", "items": { "$ref": "#/$defs/a" } }, "$defs": { "a": {} } }),
-            "/items/items/$ref",
+            json!({ "type": "object", "properties": { "a": { "$ref": "#a" } },
+                "$defs": { "a": { "$anchor": "a" }, "b": { "$anchor": "a" } } }),
+            "/properties/a/$ref",
         ),
         (json!({ "type": "array" }), ""),
         (json!(7), ""),
@@ -106,26 +109,77 @@ fn an_invalid_schema_is_refused_with_its_place() {
     }
 }
 
-/// Each part has a name, and refers to the others by it.
+/// An inner `$id` changes what references mean, and only JSON Pointers, anchors and the root's `$id` are followed.
 #[test]
-fn a_schema_whose_parts_have_names_is_followed() {
+fn rejects_references_that_depend_on_an_inner_id() {
+    let tree = |reference: &str, inner: &str| {
+        json!({
+            "$id": "https://example.org/tree", "type": "object",
+            "properties": { "root": { "$ref": reference } },
+            "$defs": {
+                "node": { "$id": "node", "$anchor": "n", "type": "object", "properties": { "next": { "$ref": inner } },
+                    "$defs": { "value": { "type": "integer" } } },
+                "value": { "type": "string" },
+            },
+        })
+    };
+    let whole = "https://example.org/tree#/$defs/node";
+    let below = "/$defs/node/properties/next/$ref";
+    let root = "/properties/root/$ref";
+    let by_name = "put what it names into `$defs` and write `#/$defs/…`";
+    let relative = "is relative to the `$id` at `/$defs/node`";
+    for (schema, place, expected) in [
+        (tree("node", whole), root, by_name),
+        (tree("https://example.org/node#", whole), root, by_name),
+        (tree("#n", whole), root, "names no schema of this document"),
+        (tree("#/$defs/node", "node"), below, relative),
+        (tree("#/$defs/node", "#/$defs/value"), below, relative),
+        (tree("#/$defs/node", "#"), below, relative),
+        (tree("#/$defs/node", "#n"), below, relative),
+    ] {
+        let definition = ToolDefinition::new("t", "", schema.clone());
+        let error = ToolRegistry::new()
+            .register_dynamic(definition, async |_, _| "")
+            .unwrap_err();
+        let RegistryError::InvalidSchema { path, reason, .. } = &error else {
+            panic!("{schema}: {error:?}")
+        };
+        assert_eq!(path, place, "{error}");
+        assert!(reason.contains(expected), "{error}");
+    }
+}
+
+/// An `$id` names a schema, at the root and inside; draft-07's anchors and other generators' `id` are none.
+#[test]
+fn accepts_ids_that_no_reference_depends_on() {
     let schema = json!({
         "$id": "https://example.org/tree", "type": "object",
-        "properties": { "root": { "$ref": "node" } },
+        "properties": {
+            "root": { "$ref": "#/$defs/node" },
+            "same": { "$ref": "https://example.org/tree#/$defs/node" },
+            "leaf": { "$ref": "#leaf" },
+            "old": { "$ref": "#old" },
+        },
         "$defs": {
             "node": { "$id": "node", "type": "object", "properties": {
-                "value": { "$ref": "#/$defs/value" },
-                "next": { "$ref": "https://example.org/node#" },
-            }, "required": ["value"], "$defs": { "value": { "type": "integer" } } },
-            "value": { "type": "string" },
+                "value": { "type": "integer" },
+                "next": { "$ref": "https://example.org/tree#/$defs/node" },
+            }, "required": ["value"] },
+            "leaf": { "$anchor": "leaf", "id": "Leaf", "type": "object", "properties": {
+                "leaf": { "$ref": "#/$defs/leaf" }, "value": { "type": "integer" } } },
+            "old": { "$id": "#old", "type": "array", "items": { "$ref": "#/$defs/node" } },
         },
     });
     let mut registry = ToolRegistry::new();
     let definition = ToolDefinition::new("t", "", schema);
     registry.register_dynamic(definition, async |_, _| "").unwrap();
-    let arguments = r#"{ "root": { "value": "1", "next": { "value": "one" } } }"#;
-    let request = registry.request(ToolCall::new("toolu_1", "t", arguments));
+    let arguments = r#"{ "root": { "value": "1", "next": { "value": "one" } }, "same": { "value": "2" },
+        "leaf": { "leaf": { "value": "3" } }, "old": [{ "value": "4" }] }"#;
+    let request = registry.prepare(ToolCall::new("toolu_1", "t", arguments));
     assert_eq!(request.arguments["root"]["value"], 1);
+    assert_eq!(request.arguments["same"]["value"], 2);
+    assert_eq!(request.arguments["leaf"]["leaf"]["value"], 3);
+    assert_eq!(request.arguments["old"][0]["value"], 4);
     let refused: Vec<_> = request
         .errors
         .iter()
@@ -136,7 +190,7 @@ fn a_schema_whose_parts_have_names_is_followed() {
 
 #[test]
 fn a_request_is_read_without_running_anything() {
-    let request = registry().request(ToolCall::new("toolu_1", "panic", r#"{"unheard":"of"}"#));
+    let request = registry().prepare(ToolCall::new("toolu_1", "panic", r#"{"unheard":"of"}"#));
     assert_eq!(request.tool_use_id, "toolu_1");
     assert!(request.errors.is_empty());
     assert_eq!(
@@ -153,7 +207,7 @@ fn a_request_is_read_without_running_anything() {
         1
     );
 
-    let request = registry().request(ToolCall::new("toolu_1", "nope", "{}"));
+    let request = registry().prepare(ToolCall::new("toolu_1", "nope", "{}"));
     assert_eq!(
         request.errors[0].to_string(),
         "unknown_tool:nope: Tool 'nope' not found"
@@ -258,6 +312,7 @@ fn a_family_is_registered_whole_or_not_at_all() {
     assert!(registry.get_tool("with_default").is_none());
 }
 
+/// R-DEF-11
 #[test]
 fn defaults_are_shown_only_on_request() {
     let shown = |registry: ToolRegistry| {
@@ -308,6 +363,7 @@ async fn a_second_state_of_one_type_replaces_the_first() {
     assert_eq!(registry.execute_tool("1", "limit", "{}").await.text(), Some("2"));
 }
 
+/// R-ARG-11
 #[test]
 fn a_request_shows_the_arguments_as_they_came() {
     let sent: [(RawArguments, _); 3] = [
@@ -317,9 +373,58 @@ fn a_request_shows_the_arguments_as_they_came() {
     ];
     for (input, shown) in sent {
         for name in ["answer", "nope"] {
-            let request = registry().request(ToolCall::new("toolu_1", name, input.clone()));
+            let request = registry().prepare(ToolCall::new("toolu_1", name, input.clone()));
             assert_eq!(request.raw_arguments, input);
             assert_eq!(serde_json::to_value(request).unwrap()["raw_arguments"], shown);
         }
     }
+}
+
+/// What is wrong with a schema, and where.
+fn refusal_of(schema: serde_json::Value) -> (String, String) {
+    let definition = ToolDefinition::new("tool", "Does nothing.", schema);
+    let error = ToolRegistry::new()
+        .register_dynamic(definition, async |_, _| "")
+        .unwrap_err();
+    match error {
+        RegistryError::InvalidSchema { path, reason, .. } => (path, reason),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn schemas_beyond_the_limits_are_refused_with_their_place() {
+    let unions = |count: usize| {
+        (0..count).fold(
+            json!({ "type": "string" }),
+            |inner, place| json!({ "anyOf": [inner, { "type": "object", "required": [place.to_string()] }] }),
+        )
+    };
+    let below = |schema: &serde_json::Value| {
+        json!({
+            "type": "object",
+            "properties": {
+                "a": { "type": "integer" },
+                "b/c": { "type": "array", "items": { "$ref": "#/$defs/It" } },
+            },
+            "$defs": { "It": { "type": "object", "properties": { "deep": schema } } },
+        })
+    };
+    let mut registry = ToolRegistry::new();
+    let definition = ToolDefinition::new("tool", "Does nothing.", below(&unions(16)));
+    registry.register_dynamic(definition, async |_, _| "").unwrap();
+    let (path, reason) = refusal_of(below(&unions(18)));
+    assert_eq!(path, "/properties/b~1c/items");
+    assert!(reason.contains("more than 16 unions"), "{reason}");
+
+    let schema = json!({ "type": "object", "properties": { "a": {}, "b": { "items": unions(18) } } });
+    assert_eq!(refusal_of(schema).0, "/properties/b/items");
+
+    let circle = json!({ "anyOf": [{ "$ref": "#/$defs/It/properties/deep" }, { "type": "object" }] });
+    assert_eq!(refusal_of(below(&circle)).0, "/properties/b~1c/items");
+
+    let deep = (0..200).fold(json!({}), |inner, _| json!({ "items": inner }));
+    let (path, reason) = refusal_of(json!({ "type": "object", "properties": { "a": {}, "b": deep } }));
+    assert!(path.starts_with("/properties/b/items/items/items"), "{path}");
+    assert!(reason.contains("deeper than 128 levels"), "{reason}");
 }

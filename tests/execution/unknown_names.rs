@@ -98,7 +98,7 @@ async fn execute_tool_answers_with_the_fixed_text_alone() {
 
 #[test]
 fn prepared_calls_name_them_too() {
-    let request = registry(&["search"]).request(ToolCall::new("1", "serch", "{}"));
+    let request = registry(&["search"]).prepare(ToolCall::new("1", "serch", "{}"));
     assert_eq!(
         request.errors[0].to_string(),
         "unknown_tool:serch: Tool 'serch' not found; available tools: `search`"

@@ -20,7 +20,7 @@ async fn brew(
     cups
 }
 
-async fn sent(row: &Row, name: &str, input: impl Into<RawArguments>) {
+async fn sent(row: &Row, name: &str, input: impl Into<RawArguments<'_>>) {
     let mut registry = ToolRegistry::new();
     registry.register::<brew>().unwrap();
     row.is_told_by(&registry.call(ToolCall::new(row.id(), name, input)).await);

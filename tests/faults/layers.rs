@@ -112,9 +112,12 @@ async fn answers_with_an_error_that_panics() {
 }
 
 #[tokio::test]
-async fn makes_up_a_call() {
-    let row = row("layers::makes_up_a_call");
-    let registry = around(|mut inner, _| inner.call(ToolCall::new("other", "brew", "{}")));
+async fn makes_a_call_in_another_task() {
+    let row = row("layers::makes_a_call_in_another_task");
+    let registry = around(|mut inner, _| {
+        let made = async move { inner.call(ToolCall::new("other", "brew", "{}")).await };
+        Box::pin(async { tokio::spawn(made).await? })
+    });
     row.is_told_by(&registry.call(call_of(&row)).await);
 }
 

@@ -1,4 +1,4 @@
-//! The seeds side by side: many write, many read, and nobody ever sees a mix.
+//! The todo tools and offloading side by side: many write, many read, and nobody ever sees a mix.
 //!
 //! Nothing here is checked by a model checker, because nothing of it synchronises by itself: the task list and the
 //! store in memory are values in a `std::sync::Mutex`, which one statement replaces or copies; temporary files are
@@ -74,7 +74,7 @@ async fn a_thousand_todo_writes() {
     row.model_reads::<&str>([]);
 }
 
-/// Half of the calls write, half of them read, and a thread reads the store itself all the time.
+/// R-TODO-9: half of the calls write, half of them read, and a thread reads the store itself all the time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn todo_reads_among_them() {
     let row = row("parallel::todo_reads_among_them");

@@ -158,6 +158,23 @@ async fn hangs_and_is_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn hangs_at_the_end_of_the_grace_period() {
+    let row = row("stores::hangs_at_the_end_of_the_grace_period");
+    let registry = brewing(async |_, context: Context| {
+        context.cancellation().cancelled().await;
+        tokio::time::sleep(CancellationToken::GRACE_PERIOD - Duration::from_millis(1)).await;
+        CONTENT
+    });
+    let layer = OffloadLayer::new(options()).with_threshold(1).with_writer(Hangs);
+    let context = Context::new().with_timeout(Duration::from_secs(3600));
+    let outcome = registry
+        .layer(layer)
+        .call(call_of(&row).with_context(context))
+        .await;
+    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+}
+
+#[tokio::test(start_paused = true)]
 async fn hangs_and_nobody_minds() {
     let row = row("stores::hangs_and_nobody_minds");
     let registry = offloading_to(Hangs);

@@ -95,7 +95,7 @@ async fn is_told_and_does_not_stop() {
     });
     let context = Context::new().with_timeout(HOUR);
     row.is_told_by(&registry.call(call_of(&row).with_context(context)).await);
-    assert!(heard.load(Ordering::SeqCst), "it had its 50 ms");
+    assert!(heard.load(Ordering::SeqCst), "it had its grace period");
 }
 
 #[tokio::test]
@@ -250,7 +250,7 @@ async fn waits_for_a_blocking_thread() {
     let call = call_of(&row).with_context(Context::new().with_timeout(HOUR));
     let (outcome, ()) = tokio::join!(registry.call(call), async {
         begun.recv().unwrap();
-        // While a thread blocks, the clock does not leap by itself: once to the deadline, once more for the 50 ms.
+        // While a thread blocks, the clock does not leap by itself: once to the deadline, once more for the grace period.
         for _ in 0..4 {
             tokio::time::advance(HOUR).await;
         }

@@ -1,4 +1,4 @@
-//! The guide: its chapters hang together, and what the last one says the macro writes, the macro and the compiler are
+//! The guide: its chapters hang together, and what the twelfth says the macro writes, the macro and the compiler are
 //! asked about.
 
 #![allow(clippy::unwrap_used, reason = "a test")]

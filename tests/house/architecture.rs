@@ -1,82 +1,128 @@
-//! `ARCHITECTURE.md` lists every source file, floor by floor, with the sentence that its header begins with.
-//!
-//! `UPDATE_GOLDEN=1 cargo test -p tests --test house` writes the lists anew; look at the difference.
+//! The places that `ARCHITECTURE.md` names exist: paths are written from the repository's root, `path/file.rs`, and items
+//! as `path/file.rs::item`.
 
-use std::env;
-use std::fmt::Write as _;
-use std::fs;
+use proc_macro2::{TokenStream, TokenTree};
 
 use crate::sources::{CRATES, Module, files, read, root, shown, text};
+use crate::tokens;
+
+const DOCUMENT: &str = "ARCHITECTURE.md";
+const LONGEST: usize = 120;
+
+/// What newcomers look for first. Each is the first cell of a row that names an item.
+const QUESTIONS: [&str; 6] = [
+    "a number in quotes becomes an integer",
+    "a panic is caught",
+    "a definition is cleaned",
+    "an attribute's key is parsed",
+    "a layer is applied",
+    "an error becomes text for the model",
+];
 
 #[test]
-fn the_architecture_lists_every_file() {
-    let mut document = text("ARCHITECTURE.md");
-    let written = document.clone();
-    for name in CRATES {
-        let (begin, end) = (format!("<!-- files of {name} -->\n"), "<!-- end -->".to_owned());
-        let (before, rest) = document
-            .split_once(&begin)
-            .unwrap_or_else(|| panic!("ARCHITECTURE.md has no line `{}`", begin.trim()));
-        let (_, after) = rest
-            .split_once(&end)
-            .expect("`<!-- end -->` stands behind each list");
-        document = format!("{before}{begin}\n{}\n{end}{after}", list(name));
-    }
-    if env::var_os("UPDATE_GOLDEN").is_some() {
-        fs::write(root().join("ARCHITECTURE.md"), &document).unwrap();
-        return;
-    }
-    let line = document
-        .lines()
-        .zip(written.lines())
-        .find(|(now, then)| now != then);
+fn the_architecture_is_short() {
+    let lines = text(DOCUMENT).lines().count();
     assert!(
-        document == written,
-        "ARCHITECTURE.md does not list the source files as they are; the first difference:\n  is    {}\n  was   {}\n\
-         To write the lists anew: UPDATE_GOLDEN=1 cargo test -p tests --test house",
-        line.map_or("(at the end)", |it| it.0),
-        line.map_or("(at the end)", |it| it.1),
+        lines <= LONGEST,
+        "{DOCUMENT} has {lines} lines, at most {LONGEST} are allowed; move details to the headers of the files",
     );
 }
 
-/// The files of a crate: each floor a number, what is inside a folder below it.
-fn list(name: &str) -> String {
-    let mut list = String::new();
-    for (floor, module) in Module::of_crate(name).children.iter().enumerate() {
-        let _ = writeln!(list, "{}. {}", floor + 1, entry(name, module));
-        inside(name, module, "    ", &mut list);
-    }
-    list
-}
-
-fn inside(name: &str, module: &Module, indent: &str, list: &mut String) {
-    for child in &module.children {
-        let _ = writeln!(list, "{indent}- {}", entry(name, child));
-        inside(name, child, &format!("{indent}  "), list);
-    }
-}
-
-fn entry(name: &str, module: &Module) -> String {
-    let path = shown(&module.file).replace(&format!("{name}/src/"), "");
-    format!("`{path}`: {}", first_sentence(&read(&module.file)))
-}
-
-/// The first sentence of a file's `//!` header, its links without their brackets.
-fn first_sentence(text: &str) -> String {
-    let header: Vec<&str> = text
+#[test]
+fn every_place_that_the_architecture_names_exists() {
+    let wrong: Vec<String> = text(DOCUMENT)
         .lines()
-        .map_while(|line| line.strip_prefix("//!"))
-        .map(str::trim)
-        .take_while(|line| !line.is_empty())
+        .enumerate()
+        .flat_map(|(above, line)| {
+            let broken = places(line).filter_map(|place| Some((place, missing(place)?)));
+            broken
+                .map(|(place, reason)| format!("{DOCUMENT}:{}: `{place}`: {reason}", above + 1))
+                .collect::<Vec<_>>()
+        })
         .collect();
-    let header = header.join(" ");
-    let sentence = header
-        .split_once(". ")
-        .map_or(header.as_str(), |(first, _)| first);
-    sentence
-        .trim_end_matches('.')
-        .replace("[`", "`")
-        .replace("`]", "`")
+    assert!(
+        wrong.is_empty(),
+        "a file or an item was moved or renamed; write where it is now:\n  {}",
+        wrong.join("\n  "),
+    );
+}
+
+#[test]
+fn the_architecture_answers_the_first_questions() {
+    let document = text(DOCUMENT);
+    let unanswered: Vec<&str> = QUESTIONS
+        .into_iter()
+        .filter(|question| {
+            let mut rows = document
+                .lines()
+                .filter_map(|line| line.strip_prefix(&format!("| {question} | ")));
+            !rows.any(|row| places(row).any(|place| place.contains(".rs::")))
+        })
+        .collect();
+    assert!(
+        unanswered.is_empty(),
+        "{DOCUMENT} has a row `| question | `path/file.rs::item` |` for each of these questions; add or complete:\n  {}",
+        unanswered.join("\n  "),
+    );
+}
+
+/// The places in one line: code spans that are paths, with or without an item, and targets of links.
+fn places(line: &str) -> impl Iterator<Item = &str> {
+    let spans = line.split('`').skip(1).step_by(2).filter(|span| {
+        let is_path = |c: char| c.is_ascii_alphanumeric() || "_-./:".contains(c);
+        span.chars().all(is_path) && (span.contains('/') || span.contains(".rs"))
+    });
+    let links = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    spans.chain(links.filter(|link| !link.starts_with("https://") && !link.starts_with('#')))
+}
+
+/// Why a place is none.
+fn missing(place: &str) -> Option<String> {
+    let (path, item) = place
+        .split_once("::")
+        .map_or((place, None), |(path, item)| (path, Some(item)));
+    let file = root().join(path);
+    if !file.exists() {
+        return Some("there is no such file; paths begin at the repository's root".to_owned());
+    }
+    let item = item?;
+    let declared = declared(&tokens::product(&read(&file), &file));
+    (!declared.iter().any(|name| name == item)).then(|| format!("{path} declares no `{item}`"))
+}
+
+/// The names of the items of a file, those in blocks among them.
+fn declared(tokens: &TokenStream) -> Vec<String> {
+    let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    let mut names = Vec::new();
+    for pair in tokens.windows(2) {
+        if let [TokenTree::Ident(keyword), TokenTree::Ident(name)] = pair
+            && ["fn", "struct", "enum", "trait", "type", "const", "mod"]
+                .iter()
+                .any(|word| keyword == word)
+        {
+            names.push(name.to_string());
+        }
+    }
+    for token in tokens {
+        if let TokenTree::Group(group) = token {
+            names.extend(declared(&group.stream()));
+        }
+    }
+    names
+}
+
+#[test]
+fn places_are_found_in_spans_and_links() {
+    let line = "`a/b.rs::c`, `d.rs`, [`e/`](f/g.md), `h::i`, `x / y`, [k](https://l)";
+    assert_eq!(
+        places(line).collect::<Vec<_>>(),
+        ["a/b.rs::c", "d.rs", "e/", "f/g.md"]
+    );
+    let this = "tests/house/architecture.rs";
+    assert_eq!(missing(&format!("{this}::missing")), None);
+    assert_eq!(missing(&format!("{this}::LONGEST")), None);
+    assert!(missing(&format!("{this}::nowhere")).is_some());
+    assert!(missing("tests/house/nowhere.rs").is_some());
 }
 
 #[test]

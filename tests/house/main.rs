@@ -6,6 +6,7 @@ mod floors;
 mod locks;
 mod manifests;
 mod notes;
+mod requirements;
 mod sizes;
 mod sources;
 mod tokens;

@@ -27,9 +27,25 @@ fn the_macros_depend_on_three_crates() {
     );
 }
 
-/// The two speak a private protocol, so that any other pair of versions may not even compile.
+/// A feature that nobody reads of is used by nobody.
 #[test]
-fn the_macros_are_pinned_to_the_runtime() {
+fn the_readmes_name_every_feature() {
+    for readme in ["README.md", "README.zh-CN.md"] {
+        let document = text(readme);
+        for name in names("tool-runtime/Cargo.toml", "features") {
+            assert!(
+                document
+                    .lines()
+                    .any(|line| line.starts_with("| ") && line.contains(&format!("`{name}`"))),
+                "{readme} has no row for the feature `{name}` in its table of features",
+            );
+        }
+    }
+}
+
+/// They speak private protocols with the runtime, so that any other versions may not even compile.
+#[test]
+fn the_macros_and_the_repair_are_pinned_to_the_runtime() {
     let workspace = text("Cargo.toml");
     let version = |line: &str| line.split('"').nth(1).map(str::to_owned).unwrap_or_default();
     let own = workspace
@@ -37,14 +53,16 @@ fn the_macros_are_pinned_to_the_runtime() {
         .find(|line| line.starts_with("version = "))
         .map(version)
         .unwrap();
-    let pin = workspace
-        .lines()
-        .find(|line| line.starts_with("tool-macros = "))
-        .unwrap();
-    assert!(
-        pin.contains(&format!("\"={own}\"")),
-        "`tool-macros` is pinned to `={own}` in Cargo.toml"
-    );
+    for name in ["tool-runtime-macros", "tool-repair"] {
+        let pin = workspace
+            .lines()
+            .find(|line| line.starts_with(&format!("{name} = ")))
+            .unwrap();
+        assert!(
+            pin.contains(&format!("\"={own}\"")),
+            "`{name}` is pinned to `={own}` in Cargo.toml"
+        );
+    }
 }
 
 #[test]

@@ -8,7 +8,13 @@ use proc_macro2::{TokenStream, TokenTree};
 use crate::tokens;
 
 /// The library crates whose floors are held.
-pub const CRATES: [&str; 4] = ["tool-runtime", "tool-macros", "tool-builtins", "tool-gateway"];
+pub const CRATES: [&str; 5] = [
+    "tool-runtime",
+    "tool-macros",
+    "tool-repair",
+    "tool-builtins",
+    "tool-gateway",
+];
 
 /// The root of the workspace.
 pub fn root() -> PathBuf {

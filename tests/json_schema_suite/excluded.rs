@@ -38,7 +38,7 @@ pub const OPTIONAL: [&str; 5] = [
 
 /// Cases that are answered otherwise, by the end of their file's name, the beginning of their group's, and their own
 /// (`""`: the whole group).
-const DIFFERENCES: [(&str, &str, &str, Why); 18] = [
+const DIFFERENCES: [(&str, &str, &str, Why); 27] = [
     ("/refRemote", "", "", Why::Remote),
     (
         "/dynamicRef",
@@ -54,7 +54,31 @@ const DIFFERENCES: [(&str, &str, &str, Why); 18] = [
         Why::Remote,
     ),
     ("/ref", "remote ref, containing refs itself", "", Why::Remote),
-    ("/ref", "$ref prevents a sibling $id", "", Why::Undated),
+    ("/ref", "$ref prevents a sibling $id", "", Why::InnerId),
+    ("/ref", "Recursive references between schemas", "", Why::InnerId),
+    ("/ref", "refs with relative uris and defs", "", Why::InnerId),
+    (
+        "/ref",
+        "relative refs with absolute uris and defs",
+        "",
+        Why::InnerId,
+    ),
+    ("/ref", "order of evaluation: $id and $ref", "", Why::InnerId),
+    ("/ref", "URN ref with nested pointer ref", "", Why::InnerId),
+    ("/ref", "ref with absolute-path-reference", "", Why::InnerId),
+    ("/ref", "Location-independent identifier with", "", Why::InnerId),
+    (
+        "/anchor",
+        "Location-independent identifier with",
+        "",
+        Why::InnerId,
+    ),
+    (
+        "/anchor",
+        "same $anchor with different base uri",
+        "",
+        Why::InnerId,
+    ),
     (
         "draft7/ref",
         "ref overrides any sibling keywords",
@@ -134,8 +158,8 @@ const DIFFERENCES: [(&str, &str, &str, Why); 18] = [
 enum Why {
     /// The schema refers to another document. That is refused at registration, and nothing is fetched.
     Remote,
-    /// It does not say that it is of draft-07, where an `$id` beside a `$ref` does not count.
-    Undated,
+    /// A reference names a schema inside by its `$id`, or is relative to one. That is refused at registration.
+    InnerId,
     /// What a model is shown is enforced: also beside a draft-07 `$ref`, also when another document says otherwise.
     Shown,
     /// Integers have 64 bits.

@@ -16,15 +16,14 @@ impl Tool {
     /// A tool with one required argument of this schema: arguments are always an object, and the suite's values are
     /// of every type. References into the schema are made to lead to where it stands now.
     pub fn holding(schema: &Value) -> Result<Self, String> {
-        let inner = if schema.to_string().contains("\"$id\"") {
-            named(schema)
-        } else {
-            rebased(schema)
-        };
+        let id = schema.get("$id").and_then(Value::as_str).unwrap_or_default();
+        let mut inner = rebased(schema, id);
+        let own: Map<_, _> = ["$schema", "$id"]
+            .into_iter()
+            .filter_map(|keyword| Some((keyword.to_owned(), inner.as_object_mut()?.shift_remove(keyword)?)))
+            .collect();
         let mut outer = json!({ "type": "object", "properties": { ONLY: inner }, "required": [ONLY] });
-        if let Some(dialect) = schema.get("$schema") {
-            outer["$schema"] = dialect.clone();
-        }
+        outer.as_object_mut().unwrap().extend(own);
         Ok(Self {
             registry: registry(&outer)?,
             wraps: true,
@@ -58,7 +57,7 @@ impl Tool {
         if !arguments.is_object() {
             return None;
         }
-        let request = self.registry.request(ToolCall::new("id", "tool", arguments));
+        let request = self.registry.prepare(ToolCall::new("id", "tool", arguments));
         let errors: Vec<_> = request.errors.iter().map(ToString::to_string).collect();
         Some(if errors.is_empty() {
             Ok(())
@@ -77,41 +76,32 @@ fn registry(schema: &Value) -> Result<ToolRegistry, String> {
     Ok(registry)
 }
 
-/// The same schema with a name, to which its references are relative wherever it stands.
-fn named(schema: &Value) -> Value {
-    let mut schema = schema.clone();
-    if let Some(keywords) = schema.as_object_mut() {
-        keywords.entry("$id").or_insert_with(|| json!("urn:tests:suite"));
-    }
-    schema
-}
-
-/// The same schema one property deeper.
-fn rebased(schema: &Value) -> Value {
+/// The same schema one property deeper; `id` is the `$id` of its root.
+fn rebased(schema: &Value, id: &str) -> Value {
     match schema {
         Value::Object(keywords) => {
             let moved = keywords.iter().map(|(keyword, value)| {
                 let value = match (keyword.as_str(), value) {
-                    ("$ref", Value::String(reference)) => json!(moved(reference)),
+                    ("$ref", Value::String(reference)) => json!(moved(reference, id)),
                     // Values, not schemas.
                     ("const" | "enum" | "default" | "examples", value) => value.clone(),
-                    (_, value) => rebased(value),
+                    (_, value) => rebased(value, id),
                 };
                 (keyword.clone(), value)
             });
             Value::Object(moved.collect::<Map<_, _>>())
         }
-        Value::Array(items) => items.iter().map(rebased).collect(),
+        Value::Array(items) => items.iter().map(|item| rebased(item, id)).collect(),
         scalar => scalar.clone(),
     }
 }
 
-fn moved(reference: &str) -> String {
-    match reference {
+fn moved(reference: &str, id: &str) -> String {
+    match reference.strip_prefix(id).unwrap_or(reference) {
         "" | "#" => format!("#/properties/{ONLY}"),
         pointer => match pointer.strip_prefix("#/") {
             Some(steps) => format!("#/properties/{ONLY}/{steps}"),
-            None => pointer.to_owned(),
+            None => reference.to_owned(),
         },
     }
 }

@@ -37,7 +37,7 @@ fn registered(kind: &Kind) -> ToolRegistry {
 }
 
 fn read(registry: &ToolRegistry, text: &str, policy: Policy) -> ToolCallRequest {
-    registry.request(ToolCall::new("id", "tool", text).with_policy(policy))
+    registry.prepare(ToolCall::new("id", "tool", text).with_policy(policy))
 }
 
 /// Codes and paths, sorted.

@@ -112,12 +112,12 @@ impl<'s> Pair<'s> {
 
     /// Text takes a way of its own, and so do values.
     fn ours(&self, instance: &Value, as_text: bool) -> Result<(), Vec<String>> {
-        let input: RawArguments = if as_text {
+        let input: RawArguments<'_> = if as_text {
             instance.to_string().into()
         } else {
             instance.clone().into()
         };
-        let errors = self.registry.request(ToolCall::new("id", "tool", input)).errors;
+        let errors = self.registry.prepare(ToolCall::new("id", "tool", input)).errors;
         if errors.is_empty() {
             return Ok(());
         }

@@ -58,18 +58,6 @@ fn of_values() -> Vec<Row> {
             |_, instance| anywhere(instance, &|value| has_null_property(value)),
         ),
         row(
-            "null that two alternatives of a oneOf take",
-            (
-                alpha(
-                    json!({ "type": "array", "items": { "oneOf": [{ "type": ["integer", "null"] }, { "type": "null" }] } }),
-                ),
-                json!({ "alpha": [null] }),
-            ),
-            MORE,
-            "null is taken out of a union before the rest is told apart; there is only one null to mean",
-            |schema, instance| says(schema, &["oneOf"]) && anywhere(instance, &Value::is_null),
-        ),
-        row(
             "an integer beyond 64 bits",
             (alpha(json!({ "type": "integer" })), json!({ "alpha": 1e20 })),
             LESS,

@@ -1,5 +1,5 @@
-//! Rust types of every form, each as a parameter: what is read straight from the text is what the tree makes of it, and
-//! what is read strictly is what serde alone reads.
+//! Rust types of every form, each as a parameter: what is read is the same with and without the fast path, and what is
+//! read strictly is what serde alone reads.
 //!
 //! `PROPERTIES_LONG=1` tries fifty times as many texts.
 
@@ -10,13 +10,11 @@ mod plain;
 mod probe;
 mod spelt;
 mod texts;
+mod untagged;
 #[expect(dead_code, reason = "what is read is shown, by `Debug`")]
 mod types;
 
-use serde_json::{Value, json};
 use tests::random::Random;
-
-use tool_runtime::RawArguments;
 
 use probe::Probe;
 use texts::Writer;
@@ -38,20 +36,4 @@ const TEXTS: usize = 20;
 /// Arguments for a probe; one value in so many is not as it should be.
 fn arguments(random: &mut Random, probe: &Probe, spoils: usize) -> String {
     Writer::new(random, &probe.schema, spoils).value(&probe.schema, 5)
-}
-
-/// The same with one more key, which nobody declares: it is read through the tree, and told of.
-fn with_unknown(input: &RawArguments) -> RawArguments {
-    match input {
-        RawArguments::Value(Value::Object(fields)) => {
-            let mut fields = fields.clone();
-            fields.insert("unknown".to_owned(), json!(0));
-            Value::Object(fields).into()
-        }
-        RawArguments::Text(text) => {
-            let inside = text.trim_end().strip_suffix('}').unwrap_or(text);
-            format!("{inside},\"unknown\":0}}").into()
-        }
-        other => panic!("{other:?} was read without a tree"),
-    }
 }

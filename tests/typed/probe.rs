@@ -1,4 +1,4 @@
-//! A tool of one parameter, and the ways to read a text for it: straight, through the tree, and with serde alone.
+//! A tool of one parameter, and the ways to read a text for it: with the fast path, without it, and with serde alone.
 
 use std::fmt::Debug;
 
@@ -12,6 +12,7 @@ pub struct Probe {
     /// The schema of the arguments.
     pub schema: Value,
     registry: ToolRegistry,
+    without_fast_path: ToolRegistry,
     plain: Box<Plain>,
 }
 
@@ -23,8 +24,8 @@ type Plain = dyn Fn(&str) -> Result<String, String>;
 pub struct Read {
     /// The value as `Debug` shows it, if the function was called.
     pub value: Option<String>,
-    /// Whether no tree was built.
-    pub is_fast: bool,
+    /// The name of the `Deserializer` that the function's types were read from, if it was called.
+    pub deserializer: Option<String>,
     /// Codes and paths.
     pub warnings: Vec<String>,
     pub errors: Vec<String>,
@@ -53,16 +54,32 @@ impl Probe {
         Self {
             name,
             schema,
+            without_fast_path: registry.clone().without_fast_path(),
             registry,
             plain: Box::new(plain),
         }
     }
 
-    pub fn read(&self, input: impl Into<RawArguments>, policy: Policy) -> Read {
+    /// As every registry reads it.
+    pub fn read<'a>(&self, input: impl Into<RawArguments<'a>>, policy: Policy) -> Read {
+        self.read_in(&self.registry, input, policy)
+    }
+
+    /// The same without the fast path.
+    pub fn read_without_fast_path<'a>(&self, input: impl Into<RawArguments<'a>>, policy: Policy) -> Read {
+        self.read_in(&self.without_fast_path, input, policy)
+    }
+
+    fn read_in<'a>(
+        &self,
+        registry: &ToolRegistry,
+        input: impl Into<RawArguments<'a>>,
+        policy: Policy,
+    ) -> Read {
         let call = ToolCall::new("id", self.name, input).with_policy(policy);
-        let outcome = RUNTIME.with(|runtime| runtime.block_on(self.registry.call(call)));
+        let outcome = RUNTIME.with(|runtime| runtime.block_on(registry.call(call)));
         let answer = outcome.result.text().filter(|_| !outcome.result.is_error);
-        let value = answer.and_then(|answer| answer.split_once(' '));
+        let (deserializer, value) = answer.and_then(|answer| answer.split_once('\n')).unzip();
         assert_eq!(
             value.is_none(),
             !outcome.errors.is_empty(),
@@ -71,8 +88,8 @@ impl Probe {
             outcome.result
         );
         Read {
-            value: value.map(|(_, value)| value.to_owned()),
-            is_fast: value.is_some_and(|(reader, _)| reader == FAST),
+            value: value.map(str::to_owned),
+            deserializer: deserializer.map(str::to_owned),
             warnings: listed(&outcome, false),
             errors: listed(&outcome, true),
         }
@@ -109,28 +126,17 @@ fn listed(outcome: &ToolOutcome, errors: bool) -> Vec<String> {
     listed.collect()
 }
 
-/// Tells which of the two ways of reading it came along: a list, since there is one way for scalars.
+/// Records the `Deserializer` that it was read from: a list, since scalars are read from the same one everywhere.
 pub struct Reader(&'static str);
-
-/// What stands for the way without a tree.
-const FAST: &str = "fast";
 
 impl<'de> Deserialize<'de> for Reader {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let [Item(reader)] = <[Item; 1]>::deserialize(deserializer)?;
-        let (by_text, by_tree) = (
-            reader.contains("arguments::conformed::"),
-            reader.contains("arguments::node::"),
-        );
-        match (by_text, by_tree) {
-            (true, false) => Ok(Self(FAST)),
-            (false, true) => Ok(Self("tree")),
-            _ => panic!("neither straight from the text nor by the tree: {reader}"),
-        }
+        Ok(Self(reader))
     }
 }
 
-/// Who reads it.
+/// The name of the `Deserializer` of an item.
 struct Item(&'static str);
 
 impl<'de> Deserialize<'de> for Item {
@@ -155,5 +161,5 @@ impl JsonSchema for Reader {
 
 #[expect(clippy::needless_pass_by_value, reason = "it was a parameter")]
 pub fn answer(it: &impl Debug, reader: Reader) -> String {
-    format!("{} {it:?}", reader.0)
+    format!("{}\n{it:?}", reader.0)
 }

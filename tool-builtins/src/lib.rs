@@ -2,6 +2,21 @@
 //!
 //! - [`mod@todo`]: `TodoWrite` and `TodoRead`, a model's task list, and the place to learn from how a tool is made.
 //! - [`offload`]: long results go to files and leave a pointer; by hand, as a tool, or around every call.
+//!
+//! ```
+//! use tool_builtins::offload::{OffloadLayer, OffloadOptions};
+//! use tool_builtins::todo::{TodoStore, todo_read, todo_write};
+//! use tool_runtime::{RegistryError, ToolRegistry, tool_set};
+//!
+//! fn registry() -> Result<ToolRegistry, RegistryError> {
+//!     let mut registry = ToolRegistry::new()
+//!         .with_state(TodoStore::default())
+//!         .layer(OffloadLayer::new(OffloadOptions::new("session-1", ".offload")));
+//!     registry.register_all(tool_set![todo_write, todo_read])?;
+//!     Ok(registry)
+//! }
+//! # assert_eq!(registry().unwrap().tool_definitions().len(), 2);
+//! ```
 
 pub mod offload;
 pub mod todo;

@@ -61,7 +61,7 @@ impl Check {
             .as_ref()
             .as_ref()
             .map_err(|error| Unanswered::of(id, error))?;
-        let request = registry.request(ToolCall::new("", NAME, input).with_policy(self.policy));
+        let request = registry.prepare(ToolCall::new("", NAME, input).with_policy(self.policy));
         self.tally.add(&request);
         let arguments = RawValue::from_string(request.arguments_json)
             .map_err(|error| Unanswered::of(id, format!("the arguments cannot be written: {error}")))?;

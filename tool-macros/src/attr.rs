@@ -1,14 +1,14 @@
-//! What `#[tool(..)]` and `#[arg(..)]` may say, each key checked as far as it goes alone.
+//! Parses `#[tool(..)]`, `#[arg(..)]` and `#[tools(..)]`; each key is checked alone.
 
 use std::time::Duration;
 
-use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Attribute, Expr, ExprArray, ExprLit, ExprRange, Lit, LitStr, Meta, Path, token};
 
-use crate::doc::Text;
+use crate::doc::{Description, Text};
 use crate::errors::Errors;
-use crate::keys::{self, ARG_KEYS, Entry, TOOL_KEYS, ungrouped};
+use crate::keys::{self, ArgKey, Entry, ToolKey, ToolsKey, ungrouped};
 use crate::pattern;
 use crate::rename::RenameRule;
 
@@ -27,20 +27,28 @@ impl Entry<'_> {
     }
 }
 
+/// `#[tool(..)]`.
 #[derive(Default)]
 pub(crate) struct ToolAttr {
     pub(crate) name: Option<LitStr>,
-    pub(crate) description: Option<Text>,
+    pub(crate) description: Option<Description>,
     pub(crate) rename_all: Option<RenameRule>,
-    pub(crate) strict: bool,
+    pub(crate) causes: Option<Span>,
+    pub(crate) krate: Option<Path>,
+    pub(crate) options: ToolOptions,
+}
+
+/// The keys of a tool that go into its declaration as they are.
+#[derive(Default)]
+pub(crate) struct ToolOptions {
     pub(crate) title: Option<Text>,
-    /// `read_only`, `destructive`, `idempotent`.
-    pub(crate) hints: Vec<(Ident, bool)>,
+    pub(crate) read_only: Option<Keyed<bool>>,
+    pub(crate) destructive: Option<Keyed<bool>>,
+    pub(crate) idempotent: Option<Keyed<bool>>,
+    pub(crate) strict: bool,
     pub(crate) timeout: Option<Duration>,
     pub(crate) errors: Option<Path>,
-    pub(crate) causes: Option<Span>,
     pub(crate) input_examples: Vec<TokenStream>,
-    pub(crate) krate: Option<Path>,
 }
 
 impl ToolAttr {
@@ -55,7 +63,7 @@ impl ToolAttr {
         attr
     }
 
-    /// From a method's own `#[tool]`, within `#[tools]`.
+    /// Parses the `#[tool]` of a method in a `#[tools]` block.
     pub(crate) fn of_method(attr: &Attribute, errors: &Errors) -> Self {
         match &attr.meta {
             Meta::Path(_) => Self::default(),
@@ -71,54 +79,65 @@ impl ToolAttr {
     }
 
     fn read(&mut self, input: ParseStream<'_>, errors: &Errors) {
-        let describes = keys::each(input, "tool", TOOL_KEYS, errors, |key, entry| {
+        let describes = keys::parse_entries(input, errors, |key, entry| {
             match key {
-                "name" => self.name = Some(entry.literal("\"..\"")?),
-                "description" => {
-                    self.description = Some(Text::Refused);
-                    self.description = Some(entry.text()?);
+                ToolKey::Name => self.name = Some(entry.literal("\"..\"")?),
+                ToolKey::Description => {
+                    self.description = Some(Description::Invalid);
+                    self.description = Some(Description::Text(entry.text()?));
                 }
-                "rename_all" => self.rename_all = Some(RenameRule::parse(&entry.literal("\"camelCase\"")?)?),
-                "strict" => self.strict = entry.flag()?,
-                "title" => self.title = Some(entry.text()?),
-                "timeout" => self.timeout = Some(duration(&entry.literal("\"30s\"")?)?),
-                "errors" => self.errors = Some(path(entry, "path::to::function")?),
-                "causes" => self.causes = entry.flag()?.then(|| entry.span()),
-                "input_examples" => self.input_examples = examples(entry)?,
-                "crate" => self.krate = Some(path(entry, "path::to::tool_runtime")?),
-                hint => self.hints.push((Ident::new(hint, entry.span()), entry.flag()?)),
+                ToolKey::RenameAll => {
+                    self.rename_all = Some(RenameRule::parse(&entry.literal("\"camelCase\"")?)?);
+                }
+                ToolKey::Strict => self.options.strict = entry.flag()?,
+                ToolKey::Title => self.options.title = Some(entry.text()?),
+                ToolKey::ReadOnly => self.options.read_only = Some(entry.keyed(entry.flag()?)),
+                ToolKey::Destructive => self.options.destructive = Some(entry.keyed(entry.flag()?)),
+                ToolKey::Idempotent => self.options.idempotent = Some(entry.keyed(entry.flag()?)),
+                ToolKey::Timeout => self.options.timeout = Some(duration(&entry.literal("\"30s\"")?)?),
+                ToolKey::Errors => self.options.errors = Some(path(entry, "path::to::function")?),
+                ToolKey::Causes => self.causes = entry.flag()?.then(|| entry.span()),
+                ToolKey::InputExamples => self.options.input_examples = examples(entry)?,
+                ToolKey::Crate => self.krate = Some(path(entry, "path::to::tool_runtime")?),
             }
             Ok(())
         });
         if describes {
-            self.description.get_or_insert(Text::Refused);
+            self.description.get_or_insert(Description::Invalid);
         }
     }
 }
 
+/// `#[arg(..)]`.
 #[derive(Default)]
 pub(crate) struct ArgAttr {
     pub(crate) name: Option<LitStr>,
-    pub(crate) description: Option<Text>,
+    pub(crate) description: Option<Description>,
+    pub(crate) options: ParamOptions,
+}
+
+/// The keys of a parameter that go into its declaration as they are.
+#[derive(Default)]
+pub(crate) struct ParamOptions {
     pub(crate) default: Option<Keyed<Expr>>,
     pub(crate) range: Option<Keyed<ExprRange>>,
     pub(crate) length: Option<Keyed<ExprRange>>,
     pub(crate) pattern: Option<Keyed<Expr>>,
     pub(crate) values: Option<Keyed<ExprArray>>,
-    pub(crate) not_blank: Option<Span>,
     pub(crate) example: Option<Keyed<Expr>>,
+    pub(crate) not_blank: Option<Span>,
     pub(crate) strict: Option<Span>,
     pub(crate) case_sensitive: Option<Span>,
 }
 
 impl ArgAttr {
-    /// From a parameter's attributes, of which it takes its own away.
+    /// Removes `#[arg]` from the attributes of a parameter and parses it.
     pub(crate) fn take(attrs: &mut Vec<Attribute>, errors: &Errors) -> Self {
         let mut arg = Self::default();
         let mut seen = false;
         for attr in attrs.extract_if(.., |attr| attr.path().is_ident("arg")) {
             if std::mem::replace(&mut seen, true) {
-                errors.over(attr.path(), "`#[arg]` is given twice; write all keys into one");
+                errors.spanned(attr.path(), "duplicate `#[arg]`; write all keys into one");
                 continue;
             }
             match &attr.meta {
@@ -129,9 +148,9 @@ impl ArgAttr {
                     });
                     parsed.unwrap_or_else(|error| errors.push(error));
                 }
-                _ => errors.over(
+                _ => errors.spanned(
                     attr.path(),
-                    "this says nothing; write for example `#[arg(default = ..)]` or remove it",
+                    "empty `#[arg]`; write a key, as in `#[arg(default = ..)]`, or remove it",
                 ),
             }
         }
@@ -139,23 +158,23 @@ impl ArgAttr {
     }
 
     fn read(&mut self, input: ParseStream<'_>, errors: &Errors) {
-        keys::each(input, "arg", ARG_KEYS, errors, |key, entry| {
+        keys::parse_entries(input, errors, |key, entry| {
             let flag = || Ok::<_, syn::Error>(entry.flag()?.then(|| entry.span()));
             match key {
-                "name" => self.name = Some(entry.literal("\"..\"")?),
-                "description" => {
-                    self.description = Some(Text::Refused);
-                    self.description = Some(entry.text()?);
+                ArgKey::Name => self.name = Some(entry.literal("\"..\"")?),
+                ArgKey::Description => {
+                    self.description = Some(Description::Invalid);
+                    self.description = Some(Description::Text(entry.text()?));
                 }
-                "default" => self.default = Some(entry.keyed(entry.expr("..")?)),
-                "range" => self.range = Some(entry.keyed(range(entry)?)),
-                "length" => self.length = Some(entry.keyed(range(entry)?)),
-                "pattern" => self.pattern = Some(entry.keyed(pattern(entry)?)),
-                "values" => self.values = Some(entry.keyed(array(entry)?)),
-                "not_blank" => self.not_blank = flag()?,
-                "example" => self.example = Some(entry.keyed(entry.expr("..")?)),
-                "strict" => self.strict = flag()?,
-                _ => self.case_sensitive = flag()?,
+                ArgKey::Default => self.options.default = Some(entry.keyed(entry.expr("..")?)),
+                ArgKey::Range => self.options.range = Some(entry.keyed(range(entry)?)),
+                ArgKey::Length => self.options.length = Some(entry.keyed(range(entry)?)),
+                ArgKey::Pattern => self.options.pattern = Some(entry.keyed(pattern(entry)?)),
+                ArgKey::Values => self.options.values = Some(entry.keyed(array(entry)?)),
+                ArgKey::NotBlank => self.options.not_blank = flag()?,
+                ArgKey::Example => self.options.example = Some(entry.keyed(entry.expr("..")?)),
+                ArgKey::Strict => self.options.strict = flag()?,
+                ArgKey::CaseSensitive => self.options.case_sensitive = flag()?,
             }
             Ok(())
         });
@@ -166,8 +185,10 @@ impl ArgAttr {
 pub(crate) fn tools_attr(tokens: TokenStream, errors: &Errors) -> Option<Path> {
     let mut krate = None;
     let parsed = (|input: ParseStream<'_>| {
-        keys::each(input, "tools", &["crate"], errors, |_, entry| {
-            krate = Some(path(entry, "path::to::tool_runtime")?);
+        keys::parse_entries(input, errors, |key, entry| {
+            match key {
+                ToolsKey::Crate => krate = Some(path(entry, "path::to::tool_runtime")?),
+            }
             Ok(())
         });
         Ok(())
@@ -181,7 +202,7 @@ fn path(entry: &Entry<'_>, form: &str) -> syn::Result<Path> {
     entry.equals(form)?;
     let span = entry.input().span();
     let path = entry.input().call(Path::parse_mod_style);
-    path.map_err(|_| syn::Error::new(span, format!("expected a path, as in `{form}`")))
+    path.map_err(|_| syn::Error::new(span, format!("expected a path: `{form}`")))
 }
 
 fn range(entry: &Entry<'_>) -> syn::Result<ExprRange> {
@@ -194,7 +215,7 @@ fn range(entry: &Entry<'_>) -> syn::Result<ExprRange> {
     }
 }
 
-/// A literal one is looked at.
+/// A literal pattern is checked; other expressions are checked at registration.
 fn pattern(entry: &Entry<'_>) -> syn::Result<Expr> {
     let pattern = ungrouped(entry.expr("\"..\"")?);
     if let Expr::Lit(ExprLit {
@@ -211,7 +232,7 @@ fn array(entry: &Entry<'_>) -> syn::Result<ExprArray> {
         Expr::Array(array) if !array.elems.is_empty() => Ok(array),
         other => Err(syn::Error::new_spanned(
             other,
-            "expected the values that are allowed: `[a, b]`",
+            "expected an array of the allowed values: `[a, b]`",
         )),
     }
 }
@@ -221,7 +242,7 @@ fn examples(entry: &Entry<'_>) -> syn::Result<Vec<TokenStream>> {
     let form = "[{ \"key\": value }]";
     entry.equals(form)?;
     let input = entry.input();
-    let expected = |span| syn::Error::new(span, format!("expected the arguments of a call: `{form}`"));
+    let expected = |span| syn::Error::new(span, format!("expected an array of example arguments: `{form}`"));
     if !input.peek(token::Bracket) {
         return Err(expected(input.span()));
     }
@@ -232,7 +253,7 @@ fn examples(entry: &Entry<'_>) -> syn::Result<Vec<TokenStream>> {
     while let Some(token) = tokens.next() {
         match token {
             TokenTree::Group(object) if object.delimiter() == Delimiter::Brace => {
-                complete(object.stream())?;
+                check_values(object.stream())?;
                 examples.push(object.stream());
             }
             other => return Err(expected(other.span())),
@@ -252,8 +273,8 @@ fn examples(entry: &Entry<'_>) -> syn::Result<Vec<TokenStream>> {
     Ok(examples)
 }
 
-/// No key of an object is without its value: of those `json!` would complain within its own file.
-fn complete(object: TokenStream) -> syn::Result<()> {
+/// Reports a key without a value: an error of `json!` would be shown in `serde_json`'s source.
+fn check_values(object: TokenStream) -> syn::Result<()> {
     let mut colon = None;
     for token in object.into_iter().map(Some).chain([None]) {
         let ends = match &token {
@@ -263,13 +284,10 @@ fn complete(object: TokenStream) -> syn::Result<()> {
         };
         match (token, colon) {
             (_, Some(colon)) if ends => {
-                return Err(syn::Error::new(
-                    colon,
-                    "a value is missing here; write `\"key\": value`",
-                ));
+                return Err(syn::Error::new(colon, "missing value; write `\"key\": value`"));
             }
             (Some(TokenTree::Group(group)), _) if group.delimiter() == Delimiter::Brace => {
-                complete(group.stream())?;
+                check_values(group.stream())?;
                 colon = None;
             }
             (Some(TokenTree::Punct(punct)), None) if punct.as_char() == ':' => colon = Some(punct.span()),
@@ -295,7 +313,7 @@ fn duration(written: &LitStr) -> syn::Result<Duration> {
     duration.filter(|duration| !duration.is_zero()).ok_or_else(|| {
         syn::Error::new(
             written.span(),
-            "expected a time, as in \"500ms\", \"30s\", \"2m\" or \"1h\"",
+            "expected a duration: \"500ms\", \"30s\", \"2m\" or \"1h\"",
         )
     })
 }

@@ -1,17 +1,17 @@
-//! `crate = path`: where the runtime is. The output spells it once.
+//! `crate = path`: the path of the runtime, which the expansion names once.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Path, parse_quote};
 
-/// The path of the runtime and the name that it goes by within the output.
+/// The path of the runtime and its alias in the expansion.
 pub(crate) struct Runtime {
     path: Path,
     alias: &'static str,
 }
 
 impl Runtime {
-    /// `taken` is a name that the alias must not hide.
+    /// `taken` is a name that the alias must not shadow.
     pub(crate) fn new(path: Option<&Path>, taken: &Ident) -> Self {
         Self {
             path: path.cloned().unwrap_or_else(|| parse_quote!(::tool_runtime)),
@@ -19,7 +19,7 @@ impl Runtime {
         }
     }
 
-    /// The alias; errors about what it leads to are shown at `span`.
+    /// The alias; errors of paths that start with it are shown at `span`.
     pub(crate) fn at(&self, span: Span) -> Ident {
         Ident::new(self.alias, span)
     }

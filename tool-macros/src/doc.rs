@@ -1,19 +1,32 @@
-//! Doc comments, as the texts that the model reads.
+//! Doc comments as descriptions for the model.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta};
 
-/// A text known here, or an expression for one (`include_str!(..)`).
-#[derive(Clone)]
+/// A string literal, or an expression that the compiler evaluates (`include_str!(..)`).
 pub(crate) enum Text {
-    Known(LitStr),
+    Literal(LitStr),
     Computed(TokenStream),
-    /// One with a mistake that was reported.
-    Refused,
 }
 
-/// The text of all doc comments together; `None` where there is none, or a blank one.
+/// What was written as a description.
+pub(crate) enum Description {
+    Text(Text),
+    /// Its mistake was reported.
+    Invalid,
+}
+
+impl Description {
+    pub(crate) fn into_text(self) -> Option<Text> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Invalid => None,
+        }
+    }
+}
+
+/// Joins the doc comments; `None` if there are none or all are blank.
 pub(crate) fn text(attrs: &[Attribute]) -> Option<Text> {
     let mut pieces = Vec::new();
     for attr in attrs {
@@ -47,7 +60,7 @@ impl Piece {
             Self::Computed(computed) => Some(Text::Computed(computed.into_token_stream())),
             Self::Lines(span, lines) => {
                 let text = dedent(&lines);
-                (!text.is_empty()).then(|| Text::Known(LitStr::new(&text, span)))
+                (!text.is_empty()).then(|| Text::Literal(LitStr::new(&text, span)))
             }
         }
     }
@@ -56,24 +69,23 @@ impl Piece {
 impl ToTokens for Text {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self {
-            Self::Known(text) => text.to_tokens(tokens),
+            Self::Literal(text) => text.to_tokens(tokens),
             Self::Computed(text) => text.to_tokens(tokens),
-            Self::Refused => "".to_tokens(tokens),
         }
     }
 }
 
 fn push_line(pieces: &mut Vec<Piece>, line: &LitStr) {
     let value = line.value();
-    let new = unstarred(&value);
+    let new = without_stars(&value);
     match pieces.last_mut() {
         Some(Piece::Lines(_, lines)) => lines.extend(new),
         _ => pieces.push(Piece::Lines(line.span(), new.collect())),
     }
 }
 
-/// The lines of a comment; of a `/** .. */` without the column of stars.
-fn unstarred(comment: &str) -> impl Iterator<Item = String> {
+/// Splits a comment into lines, without the column of stars of a `/** .. */`.
+fn without_stars(comment: &str) -> impl Iterator<Item = String> {
     let starred = comment.contains('\n')
         && comment
             .lines()
@@ -89,7 +101,7 @@ fn unstarred(comment: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Takes off the indentation that all lines share, and blank lines at both ends.
+/// Removes the common indentation, and blank lines at both ends.
 fn dedent(lines: &[String]) -> String {
     let indentation = |line: &&String| line.len() - line.trim_start().len();
     let shared = lines
@@ -110,9 +122,9 @@ mod tests {
     use super::*;
     use syn::parse_quote;
 
-    fn known(attrs: &[Attribute]) -> String {
+    fn literal(attrs: &[Attribute]) -> String {
         match text(attrs) {
-            Some(Text::Known(text)) => text.value(),
+            Some(Text::Literal(text)) => text.value(),
             other => panic!("{:?}", other.map(|text| text.to_token_stream().to_string())),
         }
     }
@@ -128,16 +140,16 @@ mod tests {
             parse_quote!(#[doc = "  last"]),
             parse_quote!(#[doc(hidden)]),
         ];
-        assert_eq!(known(&attrs), "First line.\n\n  indented\nlast");
+        assert_eq!(literal(&attrs), "First line.\n\n  indented\nlast");
     }
 
     #[test]
     fn reads_block_comments() {
         let attrs: Vec<Attribute> =
             vec![parse_quote!(#[doc = " One\n     * two\n     *\n     * - three\n     "])];
-        assert_eq!(known(&attrs), "One\ntwo\n\n- three");
+        assert_eq!(literal(&attrs), "One\ntwo\n\n- three");
         let attrs: Vec<Attribute> = vec![parse_quote!(#[doc = "\n    One\n      two\n    "])];
-        assert_eq!(known(&attrs), "One\n  two");
+        assert_eq!(literal(&attrs), "One\n  two");
     }
 
     #[test]

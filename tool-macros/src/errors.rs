@@ -1,4 +1,4 @@
-//! All mistakes of one invocation, collected and reported together. Forgetting them panics.
+//! Collects the errors of a tool, so that all are reported together. Dropping them unreported panics.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -11,12 +11,12 @@ pub(crate) struct Errors(RefCell<Option<Collected>>);
 #[derive(Default)]
 struct Collected {
     messages: Vec<syn::Error>,
-    left_to_rustc: Option<&'static str>,
+    left_to_rustc: Vec<&'static str>,
 }
 
-/// What stands in the way of an expansion.
-#[derive(Debug)]
-pub(crate) struct Refused {
+/// The errors as `compile_error!` calls.
+#[derive(Debug, Default)]
+pub(crate) struct CompileErrors {
     messages: TokenStream,
     left_to_rustc: Option<&'static str>,
 }
@@ -30,7 +30,7 @@ impl Errors {
         self.push(syn::Error::new(span, message));
     }
 
-    pub(crate) fn over(&self, tokens: impl ToTokens, message: impl Display) {
+    pub(crate) fn spanned(&self, tokens: impl ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
@@ -40,49 +40,45 @@ impl Errors {
         }
     }
 
-    /// How many there are so far.
+    /// The number of errors so far.
     pub(crate) fn count(&self) -> usize {
-        self.0
-            .borrow()
-            .as_ref()
-            .map_or(0, |collected| collected.messages.len())
+        self.0.borrow().as_ref().map_or(0, |collected| {
+            collected.messages.len() + collected.left_to_rustc.len()
+        })
     }
 
-    /// Whether nothing is wrong so far.
+    /// Whether there are no errors so far.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0
-            .borrow()
-            .as_ref()
-            .is_none_or(|collected| collected.messages.is_empty() && collected.left_to_rustc.is_none())
+        self.count() == 0
     }
 
-    /// For mistakes that the compiler itself reports in the function that is emitted. Should it not, `message` keeps
-    /// the build from passing.
+    /// Leaves a mistake to rustc, which reports it in the function that is emitted. If it does not, `message` still
+    /// fails the build.
     pub(crate) fn leave_to_rustc(&self, message: &'static str) {
         if let Some(collected) = &mut *self.0.borrow_mut() {
-            collected.left_to_rustc = Some(message);
+            collected.left_to_rustc.push(message);
         }
     }
 
-    pub(crate) fn finish(self) -> Result<(), Refused> {
+    pub(crate) fn finish(self) -> Result<(), CompileErrors> {
         let collected = self.0.borrow_mut().take().unwrap_or_default();
-        if collected.messages.is_empty() && collected.left_to_rustc.is_none() {
+        if collected.messages.is_empty() && collected.left_to_rustc.is_empty() {
             return Ok(());
         }
-        Err(Refused {
+        Err(CompileErrors {
             messages: collected
                 .messages
                 .iter()
                 .map(syn::Error::to_compile_error)
                 .collect(),
-            left_to_rustc: collected.left_to_rustc,
+            left_to_rustc: collected.left_to_rustc.first().copied(),
         })
     }
 }
 
-impl Refused {
-    /// A statement for the stub, which is evaluated only where there was no other error.
-    pub(crate) fn net(&self) -> Option<TokenStream> {
+impl CompileErrors {
+    /// A statement for the stub that fails the build where rustc reported nothing.
+    pub(crate) fn rustc_assertion(&self) -> Option<TokenStream> {
         let message = self.left_to_rustc?;
         Some(quote!(const { ::core::panic!(#message) };))
     }
@@ -92,12 +88,12 @@ impl Drop for Errors {
     fn drop(&mut self) {
         assert!(
             std::thread::panicking() || self.0.get_mut().is_none(),
-            "the errors of an invocation were forgotten",
+            "the errors of an invocation were not reported",
         );
     }
 }
 
-impl ToTokens for Refused {
+impl ToTokens for CompileErrors {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         self.messages.to_tokens(tokens);
     }

@@ -1,35 +1,37 @@
-//! From a checked tool to what stands in its place: the function, a struct of its name, and `Tool` for that.
+//! Expands a validated tool: the function, a struct of the same name, and its `Tool` implementation.
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::Expr;
 use syn::spanned::Spanned as _;
-use syn::{Expr, ReturnType};
 
-use crate::ast::{Param, Place, ToolFn};
-use crate::attr::Keyed;
+use crate::attr::{Keyed, ParamOptions, ToolOptions};
 use crate::crate_path::Runtime;
+use crate::function::Function;
+use crate::raw::Place;
 use crate::types;
+use crate::validate::{Output, Param, Tool};
 
-pub(crate) fn expand(tool: &ToolFn) -> TokenStream {
+pub(crate) fn expand(tool: &Tool) -> TokenStream {
     let function = &tool.function;
     let ident = &function.sig.ident;
-    let structure = structure(tool);
-    let rt = Runtime::new(tool.attr.krate.as_ref(), ident);
-    let declared = declared(tool, &rt);
-    let implementation = implementation(tool, &rt, &declared);
+    let tool_struct = tool_struct(function);
+    let rt = Runtime::new(tool.krate.as_ref(), ident);
+    let declared = declared_tool(tool, &rt);
+    let implementation = implementation(function, &rt, &declared);
     quote! {
         #function
 
-        #structure
+        #tool_struct
 
         #implementation
     }
 }
 
-/// `Tool` for the struct, out of everybody's way.
-pub(crate) fn implementation(tool: &ToolFn, rt: &Runtime, body: &TokenStream) -> TokenStream {
-    let cfgs = tool.function.cfgs();
-    let ident = &tool.function.sig.ident;
+/// Implements `Tool` for the struct, in a scope of its own.
+pub(crate) fn implementation(function: &Function, rt: &Runtime, body: &TokenStream) -> TokenStream {
+    let cfgs = function.cfgs();
+    let ident = &function.sig.ident;
     let import = rt.import();
     let rt = rt.at(Span::mixed_site());
     let declare = quote! {
@@ -37,11 +39,11 @@ pub(crate) fn implementation(tool: &ToolFn, rt: &Runtime, body: &TokenStream) ->
             #body
         }
     };
-    let permission = permission([tool]);
+    let allow_deprecated = allow_deprecated([function]);
     let implementation = implement(&quote!(#rt::Tool), ident, ident.span(), declare);
     quote! {
         #(#cfgs)*
-        #permission
+        #allow_deprecated
         const _: () = {
             #import
 
@@ -50,7 +52,7 @@ pub(crate) fn implementation(tool: &ToolFn, rt: &Runtime, body: &TokenStream) ->
     }
 }
 
-/// `impl .. for ..`; that there are two of them is shown at `span`, not under the attribute.
+/// `impl .. for ..`; a conflict with another implementation is shown at `span`, not at the attribute.
 pub(crate) fn implement(of: &TokenStream, ty: &impl ToTokens, span: Span, body: TokenStream) -> TokenStream {
     let span = Span::mixed_site().located_at(span);
     let word = Ident::new("impl", span);
@@ -62,24 +64,24 @@ pub(crate) fn implement(of: &TokenStream, ty: &impl ToTokens, span: Span, body: 
     }
 }
 
-/// To call what is deprecated: whoever else does so is told.
-pub(crate) fn permission<'a>(tools: impl IntoIterator<Item = &'a ToolFn>) -> Option<TokenStream> {
-    let is_deprecated = |tool: &ToolFn| {
-        let mut attrs = tool.function.attrs.iter();
+/// Allows the expansion to call a deprecated function; other callers are still warned.
+pub(crate) fn allow_deprecated<'a>(functions: impl IntoIterator<Item = &'a Function>) -> Option<TokenStream> {
+    let is_deprecated = |function: &Function| {
+        let mut attrs = function.attrs.iter();
         attrs.any(|attr| attr.path().is_ident("deprecated"))
     };
-    tools
+    functions
         .into_iter()
         .any(is_deprecated)
         .then(|| quote!(#[allow(deprecated)]))
 }
 
-/// The type of the tool's name: types and functions do not share their names.
-pub(crate) fn structure(tool: &ToolFn) -> TokenStream {
-    let cfgs = tool.function.cfgs();
-    let vis = &tool.function.vis;
-    let ident = &tool.function.sig.ident;
-    // Who has that name twice sees it there, not under the attribute.
+/// The struct of the tool's name: types and functions have separate namespaces.
+pub(crate) fn tool_struct(function: &Function) -> TokenStream {
+    let cfgs = function.cfgs();
+    let vis = &function.vis;
+    let ident = &function.sig.ident;
+    // A duplicate definition is shown at the name, not at the attribute.
     let span = Span::mixed_site().located_at(ident.span());
     let word = Ident::new("struct", span);
     let braces = quote_spanned!(span=> {});
@@ -91,11 +93,11 @@ pub(crate) fn structure(tool: &ToolFn) -> TokenStream {
     }
 }
 
-/// The statements that make one tool: its parameters, its declaration, and the closure that calls it.
-pub(crate) fn declared(tool: &ToolFn, rt: &Runtime) -> TokenStream {
+/// The statements that declare a tool: its parameters, its declaration, and the closure that calls the function.
+pub(crate) fn declared_tool(tool: &Tool, rt: &Runtime) -> TokenStream {
     let lines = tool.params.iter().map(|param| self::param(param, rt));
     let params = Ident::new("params", Span::mixed_site());
-    let about = Ident::new("declaration", Span::mixed_site());
+    let declaration_ident = Ident::new("declaration", Span::mixed_site());
     let declaration = declaration(tool, rt);
     let bindings = tool.params.iter().map(|param| binding(&param.ident));
     let bindings = quote!((#(#bindings,)*));
@@ -111,32 +113,28 @@ pub(crate) fn declared(tool: &ToolFn, rt: &Runtime) -> TokenStream {
         let span = receiver.self_token.span;
         quote_spanned!(span=> &self,)
     });
-    let this = tool.receiver.iter().map(|_| this(tool));
+    let this = tool.receiver.iter().map(|_| self_ident(tool));
     let closure = quote_spanned!(span=> |#(#this,)* #bindings| #run);
-    let arguments = quote_spanned!(span=> (#about, #(#shared)* #params, #closure));
+    let arguments = quote_spanned!(span=> (#declaration_ident, #(#shared)* #params, #closure));
     quote! {
         let #params = (#(#lines,)*);
-        let #about = #declaration;
+        let #declaration_ident = #declaration;
         #declared #arguments
     }
 }
 
-/// A line for each parameter. Its type is named nowhere else, so a bad one is reported once, under itself.
+/// Declares a parameter. Its type is named nowhere else, so that an unsuitable one is reported once, at its span.
 pub(crate) fn param(param: &Param, rt: &Runtime) -> TokenStream {
-    let mut line = supplied(param, rt);
-    if let Some(Keyed { key, value }) = &param.arg.default {
-        let value = fit(value, rt);
-        line.extend(quote_spanned!(*key=> .default(|| #value)));
-    }
-    line.extend(facets(param, rt));
+    let mut line = param_source(param, rt);
+    line.extend(param_options(&param.options, rt));
     line
 }
 
-/// Its name, its description, and by its type who supplies it.
-fn supplied(param: &Param, rt: &Runtime) -> TokenStream {
+/// The name and the description. The model supplies what is described, the host what is not.
+fn param_source(param: &Param, rt: &Runtime) -> TokenStream {
     let name = &param.name;
     let ty = &param.ty;
-    let span = types::name_of(ty);
+    let span = types::name_span(ty);
     let spanned = rt.at(span);
     if let Some(description) = &param.description {
         quote_spanned!(span=> #spanned::Param::<#ty>::of(#name, #description))
@@ -146,64 +144,94 @@ fn supplied(param: &Param, rt: &Runtime) -> TokenStream {
     }
 }
 
-/// What the attributes say beyond the type.
-fn facets(param: &Param, rt: &Runtime) -> TokenStream {
-    let arg = &param.arg;
+/// The method calls that the keys of `#[arg(..)]` become.
+fn param_options(options: &ParamOptions, rt: &Runtime) -> TokenStream {
+    let ParamOptions {
+        default,
+        range,
+        length,
+        pattern,
+        values,
+        example,
+        not_blank,
+        strict,
+        case_sensitive,
+    } = options;
     let mut calls = TokenStream::new();
-    let ranges = [("range", &arg.range), ("length", &arg.length)];
-    for (method, range) in ranges {
+    if let Some(Keyed { key, value }) = default {
+        let value = convert(value, rt);
+        calls.extend(quote_spanned!(*key=> .default(|| #value)));
+    }
+    for (method, range) in [("range", range), ("length", length)] {
         if let Some(Keyed { key, value }) = range {
             let method = Ident::new(method, *key);
             calls.extend(quote_spanned!(*key=> .#method(#value)));
         }
     }
-    if let Some(Keyed { key, value }) = &arg.pattern {
+    if let Some(Keyed { key, value }) = pattern {
         calls.extend(quote_spanned!(*key=> .pattern(#value)));
     }
-    if let Some(Keyed { key, value }) = &arg.values {
+    if let Some(Keyed { key, value }) = values {
         calls.extend(quote_spanned!(*key=> .values(#value)));
     }
-    if let Some(Keyed { key, value }) = &arg.example {
-        let value = fit(value, rt);
+    if let Some(Keyed { key, value }) = example {
+        let value = convert(value, rt);
         calls.extend(quote_spanned!(*key=> .example(#value)));
     }
     let flags = [
-        ("not_blank", arg.not_blank),
-        ("strict", arg.strict),
-        ("case_sensitive", arg.case_sensitive),
+        ("not_blank", not_blank),
+        ("strict", strict),
+        ("case_sensitive", case_sensitive),
     ];
     for (flag, key) in flags {
         if let Some(key) = key {
-            let flag = Ident::new(flag, key);
-            calls.extend(quote_spanned!(key=> .#flag()));
+            let flag = Ident::new(flag, *key);
+            calls.extend(quote_spanned!(*key=> .#flag()));
         }
     }
     calls
 }
 
-/// A value as it is written, made into the parameter's type.
-fn fit(value: &Expr, rt: &Runtime) -> TokenStream {
+/// Converts an expression to the parameter's type.
+fn convert(value: &Expr, rt: &Runtime) -> TokenStream {
     let rt = rt.at(value.span());
     quote_spanned!(value.span()=> #rt::Fits::fit(#value))
 }
 
-/// `Declaration::new(..)` and what the keys of `#[tool(..)]` add.
-fn declaration(tool: &ToolFn, rt: &Runtime) -> TokenStream {
+/// `Declaration::new(..)` and the method calls that the keys of `#[tool(..)]` become.
+fn declaration(tool: &Tool, rt: &Runtime) -> TokenStream {
+    let ToolOptions {
+        title,
+        read_only,
+        destructive,
+        idempotent,
+        strict,
+        timeout,
+        errors,
+        input_examples,
+    } = &tool.options;
     let rt = rt.at(Span::mixed_site());
-    let attr = &tool.attr;
     let name = &tool.name;
     let description = &tool.description;
     let mut declaration = quote!(#rt::Declaration::new(#name, #description));
-    if let Some(title) = &attr.title {
+    if let Some(title) = title {
         declaration.extend(quote!(.title(#title)));
     }
-    for (hint, holds) in &attr.hints {
-        declaration.extend(quote!(.#hint(#holds)));
+    let hints = [
+        ("read_only", read_only),
+        ("destructive", destructive),
+        ("idempotent", idempotent),
+    ];
+    for (hint, value) in hints {
+        if let Some(Keyed { key, value }) = value {
+            let hint = Ident::new(hint, *key);
+            declaration.extend(quote!(.#hint(#value)));
+        }
     }
-    if attr.strict {
+    if *strict {
         declaration.extend(quote!(.strict()));
     }
-    if let Some(timeout) = attr.timeout {
+    if let Some(timeout) = timeout {
         let timeout = if timeout.subsec_millis() == 0 {
             let seconds = Literal::u64_unsuffixed(timeout.as_secs());
             quote!(from_secs(#seconds))
@@ -213,30 +241,25 @@ fn declaration(tool: &ToolFn, rt: &Runtime) -> TokenStream {
         };
         declaration.extend(quote!(.timeout(#rt::Duration::#timeout)));
     }
-    if let Some(errors) = &attr.errors {
+    if let Some(errors) = errors {
         declaration.extend(quote!(.errors(#errors)));
     }
-    if !attr.input_examples.is_empty() {
-        let examples = &attr.input_examples;
-        declaration.extend(quote!(.examples([#(#rt::json!({ #examples })),*])));
+    if !input_examples.is_empty() {
+        declaration.extend(quote!(.examples([#(#rt::json!({ #input_examples })),*])));
     }
     declaration
 }
 
-/// Awaits the function and answers with what it returns.
-fn run(tool: &ToolFn, rt: &Runtime) -> TokenStream {
-    let sig = &tool.function.sig;
-    let ident = &sig.ident;
-    let returned = match &sig.output {
-        ReturnType::Default => ident.span(),
-        ReturnType::Type(_, ty) => types::name_of(ty),
-    };
+/// Awaits the function and responds with its output.
+fn run(tool: &Tool, rt: &Runtime) -> TokenStream {
+    let ident = &tool.function.sig.ident;
+    let span = tool.output.ty.as_ref().map_or(ident.span(), types::name_span);
     let function = match tool.place {
         Place::Free => quote!(#ident),
         Place::Method => quote!(Self::#ident),
     };
     let this = tool.receiver.iter().map(|_| {
-        let this = this(tool);
+        let this = self_ident(tool);
         quote_spanned!(this.span()=> &#this)
     });
     let arguments = tool
@@ -244,24 +267,24 @@ fn run(tool: &ToolFn, rt: &Runtime) -> TokenStream {
         .iter()
         .map(|param| binding(&param.ident).into_token_stream());
     let arguments = this.chain(arguments);
-    let answer = answer(tool, &quote!(#function(#(#arguments),*).await), returned, rt);
-    quote_spanned!(ident.span()=> async move { #answer })
+    let response = respond(&tool.output, &quote!(#function(#(#arguments),*).await), span, rt);
+    quote_spanned!(ident.span()=> async move { #response })
 }
 
-/// Answers with a returned value; what is wrong with its type is shown at `span`.
-pub(crate) fn answer(tool: &ToolFn, value: &TokenStream, span: Span, rt: &Runtime) -> TokenStream {
+/// Responds with a returned value; an unsuitable type is reported at `span`.
+pub(crate) fn respond(output: &Output, value: &TokenStream, span: Span, rt: &Runtime) -> TokenStream {
     let rt = rt.at(span);
-    let causes = tool.attr.causes.map(|key| {
+    let causes = output.causes.map(|key| {
         let causes = Ident::new("causes", key);
         quote_spanned!(span=> .#causes())
     });
     quote_spanned!(span=> #rt::Output(#value).with_sources() #causes.respond())
 }
 
-/// A parameter's name, out of reach of everything that the user wrote.
+/// The parameter's name, hygienic: nothing that the user wrote can refer to it.
 fn binding(param: &Ident) -> Ident {
     if param == "gen" {
-        // A word of this crate's edition, which may not be the user's.
+        // A keyword of this crate's edition, but maybe not of the user's.
         return Ident::new_raw("gen", Span::mixed_site());
     }
     let mut binding = param.clone();
@@ -269,13 +292,13 @@ fn binding(param: &Ident) -> Ident {
     binding
 }
 
-/// What a method is called on; no parameter is called that.
-fn this(tool: &ToolFn) -> Ident {
+/// The variable that a method is called on; its name differs from every parameter's.
+fn self_ident(tool: &Tool) -> Ident {
     let mut name = "this".to_owned();
     while tool.params.iter().any(|param| param.ident == name) {
         name.push('_');
     }
-    // What it is borrowed for too long is shown at the function's name.
+    // Borrow errors are shown at the function's name.
     Ident::new(
         &name,
         Span::mixed_site().located_at(tool.function.sig.ident.span()),

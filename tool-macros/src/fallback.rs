@@ -1,84 +1,66 @@
-//! What stands in the place of a tool with mistakes: the function and a stub, so that the mistakes are all that
-//! the compiler has to say, and an editor still knows the names.
+//! Expands a rejected tool: the function and a stub, so that its mistakes cause no further errors, and an editor
+//! still knows the names.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
-use syn::{FnArg, GenericParam, LifetimeParam, ReturnType, Type, parse_quote};
+use syn::{FnArg, GenericParam, LifetimeParam, Type, parse_quote};
 
-use crate::ast::{Place, ToolFn};
-use crate::check::hides_a_type;
 use crate::crate_path::Runtime;
-use crate::errors::{Errors, Refused};
-use crate::expand::{answer, implementation, param, structure};
-use crate::signature::Function;
-use crate::{limits, types};
+use crate::expand::{implementation, param, respond, tool_struct};
+use crate::function::Function;
+use crate::types;
+use crate::validate::{Output, Parts, Rejected};
 
-pub(crate) fn fallback(tool: &ToolFn, refused: &Refused) -> TokenStream {
-    // In the midst of an `impl` block there is no place for more.
-    if tool.receiver_or_own_type().is_some() || hides_a_type(tool) {
-        let function = compiling(&tool.function);
-        return quote!(#function #refused);
+pub(crate) fn fallback(rejected: &Rejected) -> TokenStream {
+    let Rejected { parts, errors } = rejected;
+    // Within an `impl` block or beside a primitive type there can be no struct.
+    if !parts.has_struct {
+        let function = compilable(&parts.function);
+        return quote!(#function #errors);
     }
-    let function = compiling(&with_lifetimes(tool));
-    let structure = structure(tool);
-    let rt = Runtime::new(tool.attr.krate.as_ref(), &tool.function.sig.ident);
-    let judged = judged(tool, &rt);
-    let net = refused.net();
-    let stub = implementation(tool, &rt, &quote!(#(let _ = #judged;)* #net loop {}));
+    let function = compilable(&with_lifetimes(&parts.function));
+    let tool_struct = tool_struct(&parts.function);
+    let rt = Runtime::new(parts.krate.as_ref(), &parts.function.sig.ident);
+    let type_checks = type_checks(parts, &rt);
+    let assertion = errors.rustc_assertion();
+    let body = quote!(#(let _ = #type_checks;)* #assertion loop {});
+    let stub = implementation(&parts.function, &rt, &body);
     quote! {
         #function
 
-        #structure
+        #tool_struct
 
         #stub
 
-        #refused
+        #errors
     }
 }
 
-/// What the macro has nothing against: the compiler says what it has, in the same go.
-pub(crate) fn judged(tool: &ToolFn, rt: &Runtime) -> Vec<TokenStream> {
-    if !tool.function.sig.generics.params.is_empty() {
-        return Vec::new();
-    }
-    let sound = tool.params.iter().filter(|param| {
-        let is_sound = |check: &dyn Fn(&Errors)| {
-            let errors = Errors::new();
-            check(&errors);
-            errors.finish().is_ok()
-        };
-        param.is_sound
-            && is_sound(&|errors| types::of_parameter(&param.ty, errors))
-            && is_sound(&|errors| limits::check(&param.arg, errors))
-    });
-    let params = sound.map(|param| self::param(param, rt));
-    params.chain(returned(tool, rt)).collect()
+/// Expressions that make the compiler check the types of the valid parts in the same build.
+pub(crate) fn type_checks(parts: &Parts, rt: &Runtime) -> Vec<TokenStream> {
+    let params = parts.params.iter().map(|param| self::param(param, rt));
+    let output = parts.output.as_ref();
+    params
+        .chain(output.and_then(|output| returned(output, rt)))
+        .collect()
 }
 
-/// What is returned, if nothing was said of it.
-fn returned(tool: &ToolFn, rt: &Runtime) -> Option<TokenStream> {
-    let sig = &tool.function.sig;
-    let ReturnType::Type(_, ty) = &sig.output else {
-        return None;
-    };
-    let errors = Errors::new();
-    types::of_result(ty, tool.place == Place::Method, &errors);
-    let is_sound = errors.finish().is_ok() && types::is_closed(ty) && sig.asyncness.is_some();
-    is_sound.then(|| {
-        let span = types::name_of(ty);
-        let value = Ident::new("returned", Span::mixed_site());
-        let answer = answer(tool, &quote!(#value), span, rt);
-        quote!(|#value: #ty| #answer)
-    })
+/// A closure that responds with a value of the output's type, if a closure can name that.
+fn returned(output: &Output, rt: &Runtime) -> Option<TokenStream> {
+    let ty = output.ty.as_ref().filter(|ty| types::is_closed(ty))?;
+    let span = types::name_span(ty);
+    let value = Ident::new("returned", Span::mixed_site());
+    let response = respond(output, &quote!(#value), span, rt);
+    Some(quote!(|#value: #ty| #response))
 }
 
-/// The function with the lifetimes that its parameters name and nobody declared: that they borrow was refused.
-fn with_lifetimes(tool: &ToolFn) -> Function {
-    let mut function = tool.function.clone();
-    for lifetime in tool
-        .params
-        .iter()
-        .flat_map(|param| types::named_lifetimes(&param.ty))
+/// The function with the undeclared lifetimes of its parameters declared: that they borrow was reported.
+fn with_lifetimes(function: &Function) -> Function {
+    let mut function = function.clone();
+    for lifetime in function
+        .param_types()
+        .flat_map(types::named_lifetimes)
+        .collect::<Vec<_>>()
     {
         let declared = &mut function.sig.generics.params;
         let is_declared = declared
@@ -91,16 +73,16 @@ fn with_lifetimes(tool: &ToolFn) -> Function {
     function
 }
 
-/// The function without what was refused and what rustc would refuse once more.
-pub(crate) fn compiling(function: &Function) -> TokenStream {
+/// The function without what was reported and what rustc would report again.
+pub(crate) fn compilable(function: &Function) -> TokenStream {
     let mut function = function.clone();
     function
         .attrs
-        .retain(|attr| !attr.path().is_ident("arg") && !crate::signature::is_tool(attr));
+        .retain(|attr| !attr.path().is_ident("arg") && !crate::function::is_tool(attr));
     function.sig.variadic = None;
     for input in &mut function.sig.inputs {
         if let FnArg::Typed(typed) = input {
-            sized(&mut typed.ty);
+            make_sized(&mut typed.ty);
         }
     }
     if function.sig.asyncness.is_some() {
@@ -112,8 +94,8 @@ pub(crate) fn compiling(function: &Function) -> TokenStream {
     function.into_token_stream()
 }
 
-/// A parameter without a size would be refused once more, and again in the body; a borrowed one is not.
-fn sized(ty: &mut Type) {
+/// Borrows an unsized type, which rustc would report again in the signature and in the body.
+fn make_sized(ty: &mut Type) {
     let is_unsized = match ty {
         Type::Path(path) => path.path.is_ident("str"),
         Type::Slice(_) | Type::TraitObject(_) => true,

@@ -1,11 +1,11 @@
-//! The `impl` block under `#[tools]`: its tools, and the rest as it was.
+//! Parses the `impl` block of `#[tools]`: functions are parsed, other items stay tokens.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Generics, Token, Type, WhereClause, braced, token};
 
-use crate::signature::{Function, no_generics};
+use crate::function::{Function, empty_generics};
 
 pub(crate) struct ImplBlock {
     attrs: Vec<Attribute>,
@@ -72,7 +72,7 @@ impl Parse for Item {
             let token: TokenTree = input.parse()?;
             let last = match &token {
                 TokenTree::Punct(punct) => punct.as_char() == ';',
-                // The rest of it, should there be more, is read as another item and written after it.
+                // What follows is parsed as another item and emitted after it.
                 TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
                 _ => false,
             };
@@ -86,7 +86,7 @@ impl Parse for Item {
 }
 
 impl ImplBlock {
-    /// The `cfg`s of the block, which whatever is made from it shares.
+    /// The `cfg`s of the block, which apply to everything generated from it.
     pub(crate) fn cfgs(&self) -> impl Iterator<Item = &Attribute> {
         self.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
     }
@@ -108,7 +108,7 @@ impl ToTokens for ImplBlock {
         let clause = &generics.where_clause;
         let mut parameters = generics.to_token_stream();
         if generics.params.is_empty() {
-            no_generics(&mut parameters);
+            empty_generics(&mut parameters);
         }
         tokens.extend(quote!(#(#attrs)* #unsafety #impl_token #parameters #(#of_trait)* #ty #clause));
         self.brace.surround(tokens, |tokens| {
@@ -126,14 +126,14 @@ impl ToTokens for Item {
     }
 }
 
-/// The macro that an item calls.
-pub(crate) fn called(item: &TokenStream) -> Option<Ident> {
-    let mut called = None;
+/// The name of the macro that an item calls.
+pub(crate) fn macro_name(item: &TokenStream) -> Option<Ident> {
+    let mut name = None;
     for token in item.clone() {
         match token {
-            TokenTree::Ident(ident) => called = Some(ident),
+            TokenTree::Ident(ident) => name = Some(ident),
             TokenTree::Punct(punct) if punct.as_char() == ':' => {}
-            TokenTree::Punct(punct) if punct.as_char() == '!' => return called,
+            TokenTree::Punct(punct) if punct.as_char() == '!' => return name,
             _ => return None,
         }
     }

@@ -1,4 +1,4 @@
-//! `key`, `key = value`, `key, key`: the grammar that `#[tool(..)]` and `#[arg(..)]` share.
+//! The keys of the attributes, and the grammar that they share: `key`, `key = value`, separated by commas.
 
 use proc_macro2::{Span, TokenTree};
 use syn::ext::IdentExt as _;
@@ -10,134 +10,191 @@ use crate::doc::Text;
 use crate::errors::Errors;
 use crate::suggest;
 
-pub(crate) const TOOL_KEYS: &[&str] = &[
-    "name",
-    "description",
-    "rename_all",
-    "strict",
-    "title",
-    "read_only",
-    "destructive",
-    "idempotent",
-    "timeout",
-    "errors",
-    "causes",
-    "input_examples",
-    "crate",
-];
+/// The keys of one attribute.
+pub(crate) trait Key: Copy + PartialEq + 'static {
+    const ATTRIBUTE: &'static str;
+    /// Where the attribute is written.
+    const PLACE: &'static str;
+    const ALL: &'static [Self];
 
-pub(crate) const ARG_KEYS: &[&str] = &[
-    "name",
-    "description",
-    "default",
-    "range",
-    "length",
-    "pattern",
-    "values",
-    "not_blank",
-    "example",
-    "strict",
-    "case_sensitive",
-];
+    fn name(self) -> &'static str;
 
-/// Each attribute, its keys, and where it stands.
-const KEYS: [(&str, &[&str], &str); 2] = [
-    ("tool", TOOL_KEYS, "the function"),
-    ("arg", ARG_KEYS, "a parameter"),
-];
+    fn names() -> Vec<&'static str> {
+        Self::ALL.iter().map(|key| key.name()).collect()
+    }
 
-/// A key with what follows it.
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|key| key.name() == name)
+    }
+}
+
+macro_rules! keys {
+    ($Key:ident of $attribute:literal on $place:literal { $($Variant:ident = $name:literal,)* }) => {
+        #[derive(Clone, Copy, PartialEq)]
+        pub(crate) enum $Key {
+            $($Variant,)*
+        }
+
+        impl Key for $Key {
+            const ATTRIBUTE: &'static str = $attribute;
+            const PLACE: &'static str = $place;
+            const ALL: &'static [Self] = &[$(Self::$Variant,)*];
+
+            fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Variant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+keys! {
+    ToolKey of "tool" on "the function" {
+        Name = "name",
+        Description = "description",
+        RenameAll = "rename_all",
+        Strict = "strict",
+        Title = "title",
+        ReadOnly = "read_only",
+        Destructive = "destructive",
+        Idempotent = "idempotent",
+        Timeout = "timeout",
+        Errors = "errors",
+        Causes = "causes",
+        InputExamples = "input_examples",
+        Crate = "crate",
+    }
+}
+
+keys! {
+    ArgKey of "arg" on "a parameter" {
+        Name = "name",
+        Description = "description",
+        Default = "default",
+        Range = "range",
+        Length = "length",
+        Pattern = "pattern",
+        Values = "values",
+        NotBlank = "not_blank",
+        Example = "example",
+        Strict = "strict",
+        CaseSensitive = "case_sensitive",
+    }
+}
+
+keys! {
+    ToolsKey of "tools" on "an `impl` block" {
+        Crate = "crate",
+    }
+}
+
+/// A key and the tokens that follow it.
 pub(crate) struct Entry<'a> {
     key: &'a Ident,
     input: ParseStream<'a>,
 }
 
-/// Gives each key to `take`; a mistake in one does not hide those in the others. Tells whether what was refused may
-/// have been meant for the description.
-pub(crate) fn each(
+/// Parses the entries of an attribute and passes each to `take`; a mistake in one does not hide those in the others.
+/// Returns whether a rejected entry may have been meant as the description.
+pub(crate) fn parse_entries<K: Key>(
     input: ParseStream<'_>,
-    of: &str,
-    known: &[&'static str],
     errors: &Errors,
-    mut take: impl FnMut(&'static str, &Entry<'_>) -> syn::Result<()>,
+    mut take: impl FnMut(K, &Entry<'_>) -> syn::Result<()>,
 ) -> bool {
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen: Vec<K> = Vec::new();
     let mut describes = false;
-    let mut refused = false;
+    let mut rejected = false;
     while !input.is_empty() {
-        if std::mem::take(&mut refused) && input.peek(Lit) {
-            // More of the value that was refused: `values = "a", "b"`.
+        if std::mem::take(&mut rejected) && input.peek(Lit) {
+            // More of the value that was rejected: `values = "a", "b"`.
             skip_entry(input);
             let _: Option<Token![,]> = input.parse().ok();
-            refused = true;
+            rejected = true;
             continue;
         }
-        describes |= input.peek(LitStr) || meant_to_describe(input, known);
-        let result = key(input, of, known).and_then(|key| match known.iter().find(|word| key == **word) {
-            None => Err(unknown(&key, of, known)),
-            Some(word) if seen.contains(word) => {
-                Err(syn::Error::new(key.span(), format!("`{word}` is given twice")))
-            }
-            Some(word) => {
-                seen.push(word);
-                let entry = Entry { key: &key, input };
-                take(word, &entry)?;
-                end_of_entry(&entry)
-            }
-        });
-        if let Err(error) = result {
+        describes |= input.peek(LitStr) || looks_like_description::<K>(input);
+        if let Err(error) = entry(input, &mut seen, &mut take) {
             errors.push(error);
             skip_entry(input);
-            refused = true;
+            rejected = true;
         }
-        // Either at the end or at a comma.
+        // Here is the end or a comma.
         let _: Option<Token![,]> = input.parse().ok();
     }
     describes
 }
 
-/// Whether a misspelt `description` is next.
-fn meant_to_describe(input: ParseStream<'_>, known: &[&str]) -> bool {
-    let next = input.fork().call(Ident::parse_any);
-    next.is_ok_and(|key| suggest::meant(&key.to_string(), known) == Some("description"))
+fn entry<K: Key>(
+    input: ParseStream<'_>,
+    seen: &mut Vec<K>,
+    take: &mut impl FnMut(K, &Entry<'_>) -> syn::Result<()>,
+) -> syn::Result<()> {
+    let word = parse_word::<K>(input)?;
+    let key = K::from_name(&word.to_string()).ok_or_else(|| unknown::<K>(&word))?;
+    if seen.contains(&key) {
+        return Err(syn::Error::new(
+            word.span(),
+            format!("duplicate key `{}`", key.name()),
+        ));
+    }
+    seen.push(key);
+    let entry = Entry { key: &word, input };
+    take(key, &entry)?;
+    end_of_entry(&entry)
 }
 
-fn key(input: ParseStream<'_>, of: &str, known: &[&str]) -> syn::Result<Ident> {
+/// Whether the next key is a misspelt `description`.
+fn looks_like_description<K: Key>(input: ParseStream<'_>) -> bool {
+    let next = input.fork().call(Ident::parse_any);
+    next.is_ok_and(|word| {
+        let word = word.to_string();
+        K::from_name(&word).is_none() && suggest::closest(&word, &K::names()) == Some("description")
+    })
+}
+
+fn parse_word<K: Key>(input: ParseStream<'_>) -> syn::Result<Ident> {
     let span = input.span();
     Ident::parse_any(input).map_err(|_| {
         let message = match input.parse::<LitStr>() {
-            Ok(text) if known.contains(&"description") => {
+            Ok(text) if K::from_name("description").is_some() => {
                 let text = text.token();
-                format!("a text needs its key; write `description = {text}` or `name = {text}`")
+                format!("missing key of this text; write `description = {text}` or `name = {text}`")
             }
-            _ => format!("expected a key of `#[{of}(..)]`; it has `{}`", known.join("`, `")),
+            _ => format!(
+                "expected a key of `#[{}(..)]`: one of `{}`",
+                K::ATTRIBUTE,
+                K::names().join("`, `")
+            ),
         };
         syn::Error::new(span, message)
     })
 }
 
-fn unknown(key: &Ident, of: &str, known: &[&str]) -> syn::Error {
+fn unknown<K: Key>(key: &Ident) -> syn::Error {
     let written = key.to_string();
-    let way = suggest::otherwise(&written, of).map(str::to_owned);
-    let instead = match (
-        way.or_else(|| elsewhere(&written, of)),
-        suggest::meant(&written, known),
-    ) {
-        (Some(way), _) => way,
-        (None, Some(word)) => format!("did you mean `{word}`?"),
-        (None, None) => format!("it has `{}`", known.join("`, `")),
-    };
-    let message = format!("`#[{of}]` has no `{key}`; {instead}");
-    syn::Error::new(key.span(), message)
+    let attribute = K::ATTRIBUTE;
+    let instead = suggest::alternative(&written, attribute)
+        .map(str::to_owned)
+        .or_else(|| belongs_to::<K, ToolKey>(&written))
+        .or_else(|| belongs_to::<K, ArgKey>(&written))
+        .or_else(|| suggest::closest(&written, &K::names()).map(|word| format!("did you mean `{word}`?")))
+        .unwrap_or_else(|| format!("expected {}", one_of(&K::names())));
+    syn::Error::new(
+        key.span(),
+        format!("unknown key `{key}` in `#[{attribute}]`; {instead}"),
+    )
 }
 
-/// Where a key belongs that another attribute has.
-fn elsewhere(key: &str, of: &str) -> Option<String> {
-    let has = |(attribute, keys, place): &(&str, &[&str], &str)| {
-        (*attribute != of && keys.contains(&key))
-            .then(|| format!("it belongs on {place}, into `#[{attribute}(..)]`"))
-    };
-    KEYS.iter().find_map(has)
+fn one_of(names: &[&str]) -> String {
+    let one_of = if names.len() == 1 { "" } else { "one of " };
+    format!("{one_of}`{}`", names.join("`, `"))
+}
+
+/// Where a key belongs, if it is one of another attribute.
+fn belongs_to<K: Key, Other: Key>(key: &str) -> Option<String> {
+    let is_other = K::ATTRIBUTE != Other::ATTRIBUTE && Other::from_name(key).is_some();
+    is_other.then(|| format!("it belongs to `#[{}(..)]` on {}", Other::ATTRIBUTE, Other::PLACE))
 }
 
 fn end_of_entry(entry: &Entry<'_>) -> syn::Result<()> {
@@ -171,39 +228,42 @@ impl Entry<'_> {
         flag.map(|flag| flag.value).map_err(|_| {
             syn::Error::new(
                 span,
-                format!("`{0}` is a flag; write `{0}` or `{0} = false`", self.key),
+                format!(
+                    "expected `true` or `false`; write `{0}` or `{0} = false`",
+                    self.key
+                ),
             )
         })
     }
 
-    /// `key = ".."`; `form` shows what such a text looks like.
+    /// `key = ".."`; `form` is an example for the error message.
     pub(crate) fn literal(&self, form: &str) -> syn::Result<LitStr> {
         self.equals(form)?;
         let span = self.input.span();
         self.input
             .parse()
-            .map_err(|_| syn::Error::new(span, format!("expected a text; write `{} = {form}`", self.key)))
+            .map_err(|_| syn::Error::new(span, format!("expected a string; write `{} = {form}`", self.key)))
     }
 
-    /// `key = ".."`, or an expression for a text.
+    /// `key = ".."`, or an expression that the compiler evaluates to a string.
     pub(crate) fn text(&self) -> syn::Result<Text> {
         let expr = self.expr("\"..\"")?;
         match &ungrouped(expr) {
             Expr::Lit(lit) => match &lit.lit {
                 Lit::Str(text) if text.value().trim().is_empty() => Err(syn::Error::new(
                     text.span(),
-                    format!("the {0} is empty; write one, or remove `{0}`", self.key),
+                    format!("empty {0}; write one, or remove `{0}`", self.key),
                 )),
-                Lit::Str(text) => Ok(Text::Known(text.clone())),
+                Lit::Str(text) => Ok(Text::Literal(text.clone())),
                 other => Err(syn::Error::new(
                     other.span(),
-                    format!("expected a text; write `{} = \"..\"`", self.key),
+                    format!("expected a string; write `{} = \"..\"`", self.key),
                 )),
             },
             Expr::Macro(call) if call.mac.path.is_ident("format") => Err(syn::Error::new(
                 call.mac.path.span(),
                 format!(
-                    "the {} is fixed when this is compiled; write `concat!(..)` or a constant",
+                    "`{}` must be a constant; write `concat!(..)` or the name of a `const`",
                     self.key
                 ),
             )),
@@ -218,18 +278,18 @@ impl Entry<'_> {
         expr.map_err(|error| {
             syn::Error::new(
                 error.span(),
-                format!("expected a value here; write `{} = {form}`", self.key),
+                format!("expected a value; write `{} = {form}`", self.key),
             )
         })
     }
 
-    /// Takes the `=`, and makes sure that something follows.
+    /// Parses the `=` and checks that a value follows.
     pub(crate) fn equals(&self, form: &str) -> syn::Result<()> {
         let equals: Option<Token![=]> = self.input.parse().ok();
         if equals.is_none() || self.input.is_empty() || self.input.peek(Token![,]) {
             return Err(syn::Error::new(
                 self.key.span(),
-                format!("`{0}` needs a value; write `{0} = {form}`", self.key),
+                format!("missing value of `{0}`; write `{0} = {form}`", self.key),
             ));
         }
         Ok(())
@@ -240,7 +300,7 @@ impl Entry<'_> {
     }
 }
 
-/// What a macro of the user's passed on as an `expr`.
+/// Removes the invisible group around an expression that a `macro_rules!` macro passed on as an `expr`.
 pub(crate) fn ungrouped(expr: Expr) -> Expr {
     match expr {
         Expr::Group(group) => ungrouped(*group.expr),

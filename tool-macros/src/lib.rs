@@ -1,4 +1,4 @@
-//! The attribute macros of `tool-runtime`; their documentation stands at the re-exports there.
+//! The attribute macros of `tool-runtime`, documented at their re-exports there.
 
 // Floors, bottom up: a file imports only from those above it in this list.
 mod errors;
@@ -9,13 +9,13 @@ mod doc;
 mod keys;
 mod pattern;
 mod attr;
-mod signature;
+mod function;
 mod types;
-mod half;
-mod bare;
-mod ast;
+mod incomplete;
+mod invalid_item;
+mod raw;
 mod limits;
-mod check;
+mod validate;
 mod expand;
 mod fallback;
 mod tool;

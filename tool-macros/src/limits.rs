@@ -1,121 +1,124 @@
-//! Literal values against the limits beside them; other expressions are checked at registration.
+//! Checks literal values against the limits of their parameter; other expressions are checked at registration.
 
 use quote::ToTokens;
 use syn::{Expr, ExprRange, Lit, LitInt, RangeLimits, UnOp};
 
-use crate::attr::{ArgAttr, Keyed};
+use crate::attr::{Keyed, ParamOptions};
 use crate::errors::Errors;
 
-pub(crate) fn check(arg: &ArgAttr, errors: &Errors) {
-    if let Some(length) = &arg.length
+pub(crate) fn check(options: &ParamOptions, errors: &Errors) {
+    let ParamOptions {
+        default,
+        range,
+        length,
+        values,
+        example,
+        // Checked with each value.
+        not_blank: _,
+        // Checked where it is parsed.
+        pattern: _,
+        strict: _,
+        case_sensitive: _,
+    } = options;
+    if let Some(length) = length
         && [&length.value.start, &length.value.end]
             .into_iter()
             .flatten()
-            .any(|end| is_no_length(end, errors))
+            .any(|end| is_invalid_length(end, errors))
     {
         return;
     }
-    let limits = [
-        ("range", &arg.range, f64::NEG_INFINITY),
-        ("length", &arg.length, 0.0),
-    ];
-    for (key, range, least) in limits {
-        if let Some((end, number)) = range.as_ref().and_then(|range| beside_a_float(&range.value)) {
-            errors.over(
+    let limits = [("range", range, f64::NEG_INFINITY), ("length", length, 0.0)];
+    for (key, range, min) in limits {
+        if let Some((end, number)) = range.as_ref().and_then(|range| int_beside_float(&range.value)) {
+            errors.spanned(
                 end,
-                format_args!("the other end of this `{key}` is a float; write `{number}.0`"),
+                format_args!("expected a float like the other end of this `{key}`; write `{number}.0`"),
             );
             return;
         }
         if let Some(range) = range
             .as_ref()
-            .filter(|range| Limits::of(&range.value).are_empty(least))
+            .filter(|range| Limits::of(&range.value).is_empty(min))
         {
-            let instead = if range.value.start.is_some() && !Limits::of(&range.value).meet() {
+            let instead = if range.value.start.is_some() && !Limits::of(&range.value).is_single_value() {
                 "write the lower end first"
             } else {
-                "`..` leaves the end out, `..=` takes it in"
+                "`..` excludes the upper end, `..=` includes it"
             };
-            errors.over(
-                &range.value,
-                format_args!("no value is in this `{key}`; {instead}"),
-            );
+            errors.spanned(&range.value, format_args!("empty `{key}`; {instead}"));
             return;
         }
     }
-    if let Some(values) = &arg.values {
+    if let Some(values) = values {
         for (place, value) in values.value.elems.iter().enumerate() {
-            within(arg, "this value", value, errors);
+            check_limits(options, "this value", value, errors);
             let literal = Literal::of(value);
             let earlier = values.value.elems.iter().take(place).map(Literal::of);
             if literal.is_some() && earlier.into_iter().any(|earlier| earlier == literal) {
-                errors.over(value, "this value is already among the `values`; write it once");
+                errors.spanned(value, "duplicate value in `values`");
             }
         }
     }
-    for (name, value) in [("the default", &arg.default), ("the example", &arg.example)] {
+    for (name, value) in [("the default", default), ("the example", example)] {
         if let Some(Keyed { value, .. }) = value {
-            within(arg, name, value, errors);
-            among(arg, name, value, errors);
+            check_limits(options, name, value, errors);
+            check_values(options, name, value, errors);
         }
     }
 }
 
-/// A length is counted, so it is neither negative nor a fraction.
-fn is_no_length(end: &Expr, errors: &Errors) -> bool {
+fn is_invalid_length(end: &Expr, errors: &Errors) -> bool {
     let wrong = match Literal::of(end) {
         Some(Literal::Number(number)) => number < 0.0 || number.fract() != 0.0,
         Some(_) => true,
         None => false,
     };
     if wrong {
-        errors.over(end, "a length is counted; write a whole number, 0 or more");
+        errors.spanned(end, "expected a non-negative integer as length");
     }
     wrong
 }
 
-/// A literal value against the limits beside it.
-fn within(arg: &ArgAttr, name: &str, value: &Expr, errors: &Errors) {
+/// Checks a literal value against `range`, `length` and `not_blank`.
+fn check_limits(options: &ParamOptions, name: &str, value: &Expr, errors: &Errors) {
     let Some(literal) = Literal::of(value) else { return };
     let outside = |key, range: &ExprRange| {
-        let range = written(key, range);
-        errors.over(value, format_args!("{name} is outside of its own {range}"));
+        let range = key_and_range(key, range);
+        errors.spanned(value, format_args!("{name} is outside of {range}"));
     };
-    if let Some(range) = &arg.range
+    if let Some(range) = &options.range
         && literal
             .number()
-            .is_some_and(|number| !Limits::of(&range.value).hold(number))
+            .is_some_and(|number| !Limits::of(&range.value).contains(number))
     {
         outside("range", &range.value);
     }
-    if let (Some(length), Literal::Text(text)) = (&arg.length, &literal) {
+    if let (Some(length), Literal::Str(text)) = (&options.length, &literal) {
         #[allow(clippy::cast_precision_loss, reason = "no literal is that long")]
-        if !Limits::of(&length.value).hold(text.chars().count() as f64) {
+        if !Limits::of(&length.value).contains(text.chars().count() as f64) {
             outside("length", &length.value);
         }
     }
-    if let (Some(_), Literal::Text(text)) = (&arg.not_blank, &literal)
+    if let (Some(_), Literal::Str(text)) = (&options.not_blank, &literal)
         && text.trim().is_empty()
     {
-        errors.over(
-            value,
-            format_args!("{name} is blank, and `not_blank` refuses that"),
-        );
+        errors.spanned(value, format_args!("{name} is blank, which `not_blank` rejects"));
     }
 }
 
-fn among(arg: &ArgAttr, name: &str, value: &Expr, errors: &Errors) {
-    let (Some(values), Some(literal)) = (&arg.values, Literal::of(value)) else {
+fn check_values(options: &ParamOptions, name: &str, value: &Expr, errors: &Errors) {
+    let (Some(values), Some(literal)) = (&options.values, Literal::of(value)) else {
         return;
     };
     let known: Option<Vec<Literal>> = values.value.elems.iter().map(Literal::of).collect();
     if known.is_some_and(|known| !known.contains(&literal)) {
-        errors.over(value, format_args!("{name} is outside of its own `values`"));
+        errors.spanned(value, format_args!("{name} is not one of the `values`"));
     }
 }
 
-/// An end that is an integer, where the other is a float.
-fn beside_a_float(range: &ExprRange) -> Option<(&Expr, &LitInt)> {
+/// The end of a range that is an integer although the other is a float.
+fn int_beside_float(range: &ExprRange) -> Option<(&Expr, &LitInt)> {
     let (start, end) = (range.start.as_deref()?, range.end.as_deref()?);
     [(start, end), (end, start)].into_iter().find_map(|(one, other)| {
         let Lit::Int(number) = literal(one)? else {
@@ -134,7 +137,7 @@ fn literal(expr: &Expr) -> Option<&Lit> {
     }
 }
 
-fn written(key: &str, range: &ExprRange) -> String {
+fn key_and_range(key: &str, range: &ExprRange) -> String {
     let range: String = range
         .to_token_stream()
         .into_iter()
@@ -146,8 +149,8 @@ fn written(key: &str, range: &ExprRange) -> String {
 #[derive(PartialEq)]
 enum Literal {
     Number(f64),
-    Text(String),
-    Truth(bool),
+    Str(String),
+    Bool(bool),
 }
 
 impl Literal {
@@ -156,8 +159,8 @@ impl Literal {
             Expr::Lit(lit) => match &lit.lit {
                 Lit::Int(int) => int.base10_digits().parse().ok().map(Self::Number),
                 Lit::Float(float) => float.base10_digits().parse().ok().map(Self::Number),
-                Lit::Str(text) => Some(Self::Text(text.value())),
-                Lit::Bool(truth) => Some(Self::Truth(truth.value)),
+                Lit::Str(text) => Some(Self::Str(text.value())),
+                Lit::Bool(value) => Some(Self::Bool(value.value)),
                 _ => None,
             },
             Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => Self::of(&unary.expr)?
@@ -177,39 +180,39 @@ impl Literal {
     }
 }
 
-/// The literal ends of a range; an end that is no literal limits nothing here.
+/// The literal ends of a range; an end that is not a literal is unlimited here.
 struct Limits {
-    least: Option<f64>,
-    most: Option<f64>,
-    most_included: bool,
+    min: Option<f64>,
+    max: Option<f64>,
+    includes_max: bool,
 }
 
 impl Limits {
     fn of(range: &ExprRange) -> Self {
         let end = |end: &Option<Box<Expr>>| end.as_deref().and_then(Literal::of)?.number();
         Self {
-            least: end(&range.start),
-            most: end(&range.end),
-            most_included: matches!(range.limits, RangeLimits::Closed(_)),
+            min: end(&range.start),
+            max: end(&range.end),
+            includes_max: matches!(range.limits, RangeLimits::Closed(_)),
         }
     }
 
-    fn hold(&self, number: f64) -> bool {
-        self.least.is_none_or(|least| least <= number)
+    fn contains(&self, number: f64) -> bool {
+        self.min.is_none_or(|min| min <= number)
             && self
-                .most
-                .is_none_or(|most| number < most || (self.most_included && number <= most))
+                .max
+                .is_none_or(|max| number < max || (self.includes_max && number <= max))
     }
 
-    /// Whether both ends are one value.
-    fn meet(&self) -> bool {
-        self.least.is_some() && self.least == self.most
+    /// Whether both ends are the same value.
+    fn is_single_value(&self) -> bool {
+        self.min.is_some() && self.min == self.max
     }
 
-    /// `least`: what no value is below anyway.
-    fn are_empty(&self, least: f64) -> bool {
-        match (self.least.unwrap_or(least), self.most) {
-            (least, Some(most)) => most < least || (most <= least && !self.most_included),
+    /// `min`: the least value of all.
+    fn is_empty(&self, min: f64) -> bool {
+        match (self.min.unwrap_or(min), self.max) {
+            (min, Some(max)) => max < min || (max <= min && !self.includes_max),
             _ => false,
         }
     }

@@ -1,20 +1,20 @@
-//! A literal `pattern`, refused where a look at its signs tells that it is no regular expression of the runtime's.
+//! Checks a literal `pattern` for common errors in regular expressions.
 //!
-//! Registration reads it whole and knows for sure; whatever is refused here is refused there.
+//! Registration parses the pattern completely; whatever is rejected here is rejected there, too.
 
 use std::str::Chars;
 
 pub(crate) fn check(pattern: &str) -> Result<(), String> {
-    if needs_more_than_a_look(pattern) {
+    if needs_full_parser(pattern) {
         return Ok(());
     }
     let mut rest = pattern.chars();
     let mut open = 0_usize;
     let mut repeatable = false;
-    while let Some(sign) = rest.next() {
-        match sign {
+    while let Some(c) = rest.next() {
+        match c {
             '\\' => escape(rest.next())?,
-            '[' => class(&mut rest)?,
+            '[' => character_class(&mut rest)?,
             '(' => {
                 open += 1;
                 group(&mut rest)?;
@@ -22,30 +22,30 @@ pub(crate) fn check(pattern: &str) -> Result<(), String> {
             ')' => {
                 open = open
                     .checked_sub(1)
-                    .ok_or_else(|| literally("`)` closes nothing", ')'))?;
+                    .ok_or_else(|| with_escape("unmatched `)`", ')'))?;
             }
             '*' | '+' | '?' if !repeatable => {
                 return Err(format!(
-                    "`{sign}` repeats nothing in this pattern; write `.{sign}` for whatever, `\\{sign}` for the sign itself"
+                    "`{c}` repeats nothing in this pattern; write `.{c}` for any text, `\\{c}` for a literal `{c}`"
                 ));
             }
             _ => {}
         }
-        repeatable = !matches!(sign, '(' | '|');
+        repeatable = !matches!(c, '(' | '|');
     }
     match open {
         0 => Ok(()),
-        _ => Err(literally("`(` is never closed", '(')),
+        _ => Err(with_escape("unclosed `(`", '(')),
     }
 }
 
-fn literally(problem: &str, sign: char) -> String {
-    format!("{problem} in this pattern; write `\\{sign}` for the sign itself")
+fn with_escape(problem: &str, c: char) -> String {
+    format!("{problem} in this pattern; write `\\{c}` for a literal `{c}`")
 }
 
-/// With the flag `x` a `#` begins a comment, where all of this means nothing; behind a `-` it depends whether `[:` is
-/// the end of a range.
-fn needs_more_than_a_look(pattern: &str) -> bool {
+/// With the flag `x`, `#` starts a comment, in which no character is special; and behind a `-` it depends on the
+/// context whether `[:` starts a named class.
+fn needs_full_parser(pattern: &str) -> bool {
     let is_flag = |c: &char| c.is_ascii_alphabetic() || *c == '-';
     let mut groups = pattern.split("(?").skip(1);
     pattern.contains("-[:") || groups.any(|group| group.chars().take_while(is_flag).any(|flag| flag == 'x'))
@@ -53,50 +53,45 @@ fn needs_more_than_a_look(pattern: &str) -> bool {
 
 fn escape(escaped: Option<char>) -> Result<(), String> {
     let problem = match escaped {
-        None => return Err(literally("`\\` escapes nothing", '\\')),
-        Some('1'..='9') => {
-            "a pattern refers back to nothing, it is matched in linear time; let the function check that"
-        }
-        Some('p' | 'P') => "a pattern knows no `\\p`; write the characters themselves: `[a-zA-Z]`",
+        None => return Err(with_escape("trailing `\\`", '\\')),
+        Some('1'..='9') => "backreferences are not supported in a pattern; check that in the function",
+        Some('p' | 'P') => "`\\p` is not supported in a pattern; write the characters: `[a-zA-Z]`",
         Some(_) => return Ok(()),
     };
     Err(problem.to_owned())
 }
 
-/// After its `(`.
+/// Parses the start of a group, after its `(`.
 fn group(rest: &mut Chars<'_>) -> Result<(), String> {
     let Some(kind) = rest.as_str().strip_prefix('?') else {
         return Ok(());
     };
     if ["=", "!", "<=", "<!"].iter().any(|look| kind.starts_with(look)) {
-        return Err(
-            "a pattern does not look around, it is matched in linear time; let the function check that"
-                .to_owned(),
-        );
+        return Err("look-around is not supported in a pattern; check that in the function".to_owned());
     }
     *rest = kind.chars();
     Ok(())
 }
 
-/// After its `[`, to its end.
-fn class(rest: &mut Chars<'_>) -> Result<(), String> {
+/// Parses a character class, after its `[`.
+fn character_class(rest: &mut Chars<'_>) -> Result<(), String> {
     let inside = rest.as_str();
     let inside = inside.strip_prefix('^').unwrap_or(inside);
-    // A `]` in the first place stands for itself.
+    // A `]` in first position is literal.
     *rest = inside.strip_prefix(']').unwrap_or(inside).chars();
-    while let Some(sign) = rest.next() {
-        match sign {
+    while let Some(c) = rest.next() {
+        match c {
             ']' => return Ok(()),
             '\\' => drop(rest.next()),
-            '[' => named(rest),
+            '[' => named_class(rest),
             _ => {}
         }
     }
-    Err(literally("`[` is never closed", '['))
+    Err(with_escape("unclosed `[`", '['))
 }
 
-/// `[:alpha:]` inside of a class, after its `[`.
-fn named(rest: &mut Chars<'_>) {
+/// Parses `[:alpha:]` in a character class, after its `[`.
+fn named_class(rest: &mut Chars<'_>) {
     if let Some(name) = rest.as_str().strip_prefix(':')
         && let Some(end) = name.find(":]")
     {
@@ -109,7 +104,7 @@ mod tests {
     use super::check;
 
     #[test]
-    fn takes_what_the_runtime_reads() {
+    fn accepts_patterns_of_the_runtime() {
         for pattern in [
             "",
             "^[a-z]+$",
@@ -133,21 +128,21 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_it_does_not() {
+    fn rejects_patterns_that_the_runtime_rejects() {
         for (pattern, word) in [
-            ("(", "`(` is never closed"),
+            ("(", "unclosed `(`"),
             ("(a", "write `\\(`"),
-            ("a)", "`)` closes nothing"),
-            ("[a", "`[` is never closed"),
-            ("[]", "`[` is never closed"),
-            ("[[:alpha:]", "`[` is never closed"),
+            ("a)", "unmatched `)`"),
+            ("[a", "unclosed `[`"),
+            ("[]", "unclosed `[`"),
+            ("[[:alpha:]", "unclosed `[`"),
             ("*.rs", "`*` repeats nothing"),
             ("a|+", "`+` repeats nothing"),
-            ("(?=a)", "look around"),
-            ("(?<!a)b", "look around"),
-            (r"(a)\1", "refers back"),
+            ("(?=a)", "look-around"),
+            ("(?<!a)b", "look-around"),
+            (r"(a)\1", "backreferences"),
             (r"\p{L}", "`[a-zA-Z]`"),
-            ("a\\", "`\\` escapes nothing"),
+            ("a\\", "trailing `\\`"),
         ] {
             let refused = check(pattern).err();
             assert!(

@@ -1,4 +1,4 @@
-//! `rename_all`: from the names of parameters to the names that the model reads.
+//! `rename_all`: the case of the parameters' names in the schema.
 
 use syn::LitStr;
 
@@ -32,9 +32,9 @@ impl RenameRule {
             return Ok(*rule);
         }
         let names = RULES.map(|(name, _)| name);
-        let message = match crate::suggest::meant(&value, &names) {
+        let message = match crate::suggest::closest(&value, &names) {
             Some(name) => format!("unknown case; did you mean \"{name}\"?"),
-            None => format!("unknown case; write one of \"{}\"", names.join("\", \"")),
+            None => format!("unknown case; expected one of \"{}\"", names.join("\", \"")),
         };
         Err(syn::Error::new(written.span(), message))
     }

@@ -1,7 +1,7 @@
-//! "did you mean" for misspelt keys, and the way to do what no key does.
+//! Suggestions for unknown keys: the closest key, or what to do instead.
 
-/// What people write who know another crate.
-const SYNONYMS: &[(&str, &str)] = &[
+/// Keys of other crates, and ours.
+pub(crate) const SYNONYMS: &[(&str, &str)] = &[
     ("desc", "description"),
     ("doc", "description"),
     ("docs", "description"),
@@ -39,22 +39,22 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("dangerous", "destructive"),
 ];
 
-/// What people look a key for and do otherwise: the attribute, such keys, and the way.
-const OTHERWISE: &[(&str, &[&str], &str)] = &[
+/// Unknown keys whose purpose is achieved without a key: the attribute, the keys, and what to do instead.
+const ALTERNATIVES: &[(&str, &[&str], &str)] = &[
     (
         "arg",
         &["optional", "required", "nullable"],
-        "a parameter is optional by its type, `Option<T>`, or by a `default = ..`",
+        "a parameter is optional if its type is `Option<T>` or it has a `default = ..`",
     ),
     (
         "arg",
         &["type", "ty", "format", "schema"],
-        "the type of the parameter says that",
+        "the type of the parameter determines that",
     ),
     (
         "arg",
         &["skip", "hidden", "hide", "state", "inject", "context"],
-        "what the host supplies is told by its type: take a `State<T>` or a `Context`",
+        "values that the host supplies have the type `State<T>` or `Context`",
     ),
     (
         "tool",
@@ -64,25 +64,25 @@ const OTHERWISE: &[(&str, &[&str], &str)] = &[
     (
         "tool",
         &["schema", "input_schema", "parameters_schema"],
-        "the schema is made from the types of the parameters",
+        "the schema is generated from the types of the parameters",
     ),
     (
         "tool",
         &["blocking", "sync"],
-        "a tool is `async`; move what blocks into `spawn_blocking`",
+        "a tool is `async`; move blocking code into `spawn_blocking`",
     ),
 ];
 
-/// How to do without a key what somebody wrote one for.
-pub(crate) fn otherwise(written: &str, of: &str) -> Option<&'static str> {
-    OTHERWISE
+/// What to do instead of an unknown key.
+pub(crate) fn alternative(written: &str, of: &str) -> Option<&'static str> {
+    ALTERNATIVES
         .iter()
         .find(|(attribute, keys, _)| *attribute == of && keys.contains(&written))
         .map(|(.., way)| *way)
 }
 
-/// The known word that was most likely meant.
-pub(crate) fn meant<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+/// The known key that was most likely meant.
+pub(crate) fn closest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let synonym = SYNONYMS
         .iter()
         .filter(|(from, _)| from.eq_ignore_ascii_case(written))
@@ -90,9 +90,9 @@ pub(crate) fn meant<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     if let Some(word) = synonym {
         return Some(word);
     }
-    // A word begun, as an editor shows it, or one that goes on.
-    let begun = |word: &&&str| written.len() >= 3 && word.starts_with(written);
-    if let Some(word) = known.iter().find(begun) {
+    // A prefix: the key is still being typed.
+    let is_prefix = |word: &&&str| written.len() >= 3 && word.starts_with(written);
+    if let Some(word) = known.iter().find(is_prefix) {
         return Some(word);
     }
     let (distance, word) = known
@@ -102,7 +102,7 @@ pub(crate) fn meant<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     (distance <= word.len() / 3).then_some(word)
 }
 
-/// Insertions, deletions and replacements from one word to the other.
+/// The edit distance: insertions, deletions and replacements.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_edits() {
+    fn measures_edit_distance() {
         assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!(distance("", "abc"), 3);
         assert_eq!(distance("abc", ""), 3);
@@ -135,14 +135,14 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_likely_word() {
+    fn finds_the_closest_key() {
         let known = ["name", "description", "read_only", "rename_all"];
-        assert_eq!(meant("descripton", &known), Some("description"));
-        assert_eq!(meant("readOnly", &known), Some("read_only"));
-        assert_eq!(meant("desc", &known), Some("description"));
-        assert_eq!(meant("Name", &known), Some("name"));
-        assert_eq!(meant("descr", &known), Some("description"));
-        assert_eq!(meant("de", &known), None);
-        assert_eq!(meant("zebra", &known), None);
+        assert_eq!(closest("descripton", &known), Some("description"));
+        assert_eq!(closest("readOnly", &known), Some("read_only"));
+        assert_eq!(closest("desc", &known), Some("description"));
+        assert_eq!(closest("Name", &known), Some("name"));
+        assert_eq!(closest("descr", &known), Some("description"));
+        assert_eq!(closest("de", &known), None);
+        assert_eq!(closest("zebra", &known), None);
     }
 }

@@ -1,6 +1,6 @@
-//! `tests/expansion/*.rs` and what the macros make of them, in `*.expanded.rs` beside them for people to review.
+//! Expands `tests/expansion/*.rs` and compares the result with `*.expanded.rs` beside them.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p tool-macros` writes them anew.
+//! `UPDATE_GOLDEN=1 cargo test -p tool-runtime-macros` writes them anew.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,11 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Attribute, Item, Meta};
 
-use crate::keys::{ARG_KEYS, TOOL_KEYS};
+use crate::attr::ToolAttr;
+use crate::errors::Errors;
+use crate::keys::{ArgKey, Key as _, ToolKey, ToolsKey};
+use crate::raw::{Place, RawTool};
+use crate::validate::validate;
 
 #[test]
 fn expansions_are_as_reviewed() {
@@ -32,7 +36,7 @@ fn expansions_are_as_reviewed() {
     assert!(cases >= 20);
 }
 
-/// Each key of an attribute, in a case that has no mistakes.
+/// Each key of an attribute has a case without mistakes.
 #[test]
 fn every_key_is_expanded_somewhere() {
     let cases = cases_in("tests/expansion").filter(|path| !path.to_string_lossy().contains("mistakes"));
@@ -40,11 +44,22 @@ fn every_key_is_expanded_somewhere() {
     let written: Vec<&str> = sources
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .collect();
-    for key in TOOL_KEYS.iter().chain(ARG_KEYS) {
+    for key in ToolKey::names().into_iter().chain(ArgKey::names()) {
         assert!(
-            written.contains(key),
+            written.contains(&key),
             "no file in tests/expansion has the key `{key}`"
         );
+    }
+}
+
+/// A synonym whose key was renamed would never be suggested.
+#[test]
+fn every_synonym_is_of_a_key() {
+    for (synonym, key) in crate::suggest::SYNONYMS {
+        let is_key = [ToolKey::names(), ToolsKey::names(), ArgKey::names()]
+            .concat()
+            .contains(key);
+        assert!(is_key, "`{synonym}` stands for `{key}`, which is no key");
     }
 }
 
@@ -57,9 +72,9 @@ fn expansions_are_short() {
     }
 }
 
-/// An editor expands what is half typed, at every keystroke.
+/// An editor expands incomplete code at every keystroke.
 #[test]
-fn nothing_half_typed_panics() {
+fn incomplete_input_never_panics() {
     let mut expanded = 0;
     for path in cases_in("tests/expansion") {
         let source = fs::read_to_string(&path).unwrap();
@@ -77,9 +92,9 @@ fn nothing_half_typed_panics() {
     assert!(expanded > 500, "only {expanded}");
 }
 
-/// Without its last few tokens an attribute is still taken apart, and the function is still there.
+/// An attribute without its last tokens is still parsed, and the function is still emitted.
 #[test]
-fn a_function_under_a_half_typed_attribute_stays() {
+fn keeps_the_function_under_an_incomplete_attribute() {
     let attr =
         r#"name = "a", range = 1..=2, timeout = "1s", errors = a::b, input_examples = [{}], strict = true"#;
     let item = "/// Acts.\nasync fn act(#[arg(default = 1)] count: u8) {}";
@@ -96,9 +111,9 @@ fn a_function_under_a_half_typed_attribute_stays() {
     }
 }
 
-/// Whatever is typed so far of a signature: the function, the type of its name, and what can be read stay.
+/// Of an incomplete signature, the function, the struct of its name and the complete parts are emitted.
 #[test]
-fn a_function_with_a_half_typed_signature_stays() {
+fn keeps_the_function_with_an_incomplete_signature() {
     let params =
         "/// A.\n first: Vec<(u8, String)>, #[arg(default = 1)] second: fn(u8) -> u8, mut third: [u8; 2]";
     let output = "-> Result<Vec<u8>, String> where u8: Copy";
@@ -134,9 +149,9 @@ fn a_function_with_a_half_typed_signature_stays() {
     assert!(half > 60, "only {half}");
 }
 
-/// What is read of it, too: callers are not told of parameters that are there.
+/// Callers get no error of a missing parameter that was already typed.
 #[test]
-fn a_half_typed_signature_keeps_its_parameters() {
+fn keeps_the_parameters_of_an_incomplete_signature() {
     for (text, most) in [
         (
             "async fn act(a: u8, b) {}",
@@ -161,18 +176,49 @@ fn a_half_typed_signature_keeps_its_parameters() {
         ),
     ] {
         let item = text.parse().unwrap();
-        let function = crate::half::read(&item).unwrap();
+        let function = crate::incomplete::parse(&item).unwrap();
         let mut params = function.sig.inputs;
         params
             .iter_mut()
-            .for_each(|param| drop(crate::signature::clean(param)));
+            .for_each(|param| drop(crate::function::take_tool_attrs(param)));
         assert_eq!(params.to_token_stream().to_string(), most, "{text}");
     }
 }
 
-/// Two parameters of one name, of which a macro wrote one, are two to the compiler: it would build the stub.
+/// Valid parts are not validated again: the compiler checks them beside the reported mistakes.
 #[test]
-fn a_stub_without_a_message_is_never_built() {
+fn rejected_tools_keep_their_valid_parts() {
+    let attr = |errors: &Errors| ToolAttr::parse(TokenStream::new(), errors);
+    let kept = |item: &str| {
+        let errors = Errors::new();
+        let function = syn::parse_str(item).unwrap();
+        let raw = RawTool::read(Place::Free, function, attr(&errors), &errors);
+        let parts = validate(raw, errors).err().unwrap().parts;
+        let params = parts.params.iter().map(|param| param.ident.to_string());
+        let params: Vec<String> = params.collect();
+        (params.join(" "), parts.output.is_some(), parts.has_struct)
+    };
+    for (item, params, has_output, has_struct) in [
+        ("async fn act(a: u8, b: u8) {}", "a b", true, true),
+        ("/// A.\nasync fn act(a: &u8, b: u8) -> &u8 {}", "b", false, true),
+        (
+            "async fn act(#[arg(range = 1)] a: u8, #[arg(range = 2..1)] b: u8, c: u8) {}",
+            "c",
+            true,
+            true,
+        ),
+        ("fn act(a: u8) -> u8 {}", "a", false, true),
+        ("async fn act<T>(a: T) -> T {}", "", false, true),
+        ("/// A.\nasync fn act(&self, a: u8) {}", "a", true, false),
+        ("/// A.\nasync fn u8(a: u8) {}", "a", true, false),
+    ] {
+        assert_eq!(kept(item), (params.to_owned(), has_output, has_struct), "{item}");
+    }
+}
+
+/// rustc accepts two parameters of one name if a macro wrote one of them, and would build the stub.
+#[test]
+fn a_stub_without_a_message_never_compiles() {
     for (text, has_net) in [
         ("/// Acts.\nasync fn act(a: u8, a: u8) {}", true),
         ("/// Acts.\nasync fn act(a) {}", true),
@@ -189,9 +235,9 @@ fn a_stub_without_a_message_is_never_built() {
     }
 }
 
-/// `_x` is a name for people: the model would read it.
+/// `_x` marks an unused parameter, but the model would read that name.
 #[test]
-fn refuses_names_with_an_underscore_that_the_model_would_see() {
+fn rejects_names_with_an_underscore_that_the_model_would_see() {
     for (attr, param, offered) in [
         ("", "/// A.\n _count: u8", Some("count")),
         ("", "/// A.\n __count: u8", Some("count")),

@@ -1,61 +1,56 @@
-//! `#[tool]`: attr → ast → check → expand.
+//! `#[tool]`: attr → raw → validate → expand.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::ast::{Place, ToolFn};
 use crate::attr::ToolAttr;
-use crate::bare::{self, Kind, bare};
-use crate::check::check;
 use crate::errors::Errors;
 use crate::expand::expand;
 use crate::fallback::fallback;
-use crate::half::HALF_TYPED;
-use crate::signature::Function;
+use crate::function::Function;
+use crate::incomplete::INCOMPLETE;
+use crate::invalid_item::{self, ItemKind, strip_attributes};
+use crate::raw::{Place, RawTool};
+use crate::validate::{reject_incomplete, validate};
 
 pub(crate) fn tool(attr: TokenStream, item: &TokenStream) -> TokenStream {
     let function = match syn::parse2::<Function>(item.clone()) {
         Ok(function) => function,
-        Err(error) => return no_function(attr, item, &error),
+        Err(error) => return not_a_function(attr, item, &error),
     };
     let errors = Errors::new();
     let attr = ToolAttr::parse(attr, &errors);
-    let tool = ToolFn::read(Place::Free, function, attr, &errors);
-    check(&tool, &errors);
-    match errors.finish() {
-        Ok(()) => expand(&tool),
-        Err(refused) => fallback(&tool, &refused),
+    let tool = RawTool::read(Place::Free, function, attr, &errors);
+    match validate(tool, errors) {
+        Ok(tool) => expand(&tool),
+        Err(rejected) => fallback(&rejected),
     }
 }
 
-/// Something else than a function, or half of one: it stays as it is.
-fn no_function(attr: TokenStream, item: &TokenStream, error: &syn::Error) -> TokenStream {
-    let error = match bare::kind(item) {
-        Kind::Function(function) => return half_typed(attr, *function),
-        Kind::Other(keyword) if keyword == "impl" => syn::Error::new(
+/// Another item, or an incomplete function: it is emitted as it is.
+fn not_a_function(attr: TokenStream, item: &TokenStream, error: &syn::Error) -> TokenStream {
+    let error = match invalid_item::kind(item) {
+        ItemKind::Function(function) => return incomplete(attr, *function),
+        ItemKind::Other(keyword) if keyword == "impl" => syn::Error::new(
             keyword.span(),
             "`#[tool]` belongs on the methods; write `#[tools]` on the `impl` block",
         ),
-        Kind::Other(keyword) => {
-            syn::Error::new(keyword.span(), "a tool is an `async fn`; put `#[tool]` on one")
-        }
-        Kind::Unknown => error.clone(),
+        ItemKind::Other(keyword) => syn::Error::new(
+            keyword.span(),
+            "a tool must be an `async fn`; put `#[tool]` on one",
+        ),
+        ItemKind::Unknown => error.clone(),
     };
-    let item = bare(item.clone());
+    let item = strip_attributes(item.clone());
     let error = error.to_compile_error();
     quote!(#item #error)
 }
 
-/// The function as far as it goes; rustc, too, finds it half-typed, and has said so.
-fn half_typed(attr: TokenStream, function: Function) -> TokenStream {
+/// The parsed part of an incomplete function, whose syntax error rustc has reported.
+fn incomplete(attr: TokenStream, function: Function) -> TokenStream {
     let errors = Errors::new();
-    errors.leave_to_rustc(HALF_TYPED);
+    errors.leave_to_rustc(INCOMPLETE);
     let attr = ToolAttr::parse(attr, &errors);
-    let mut tool = ToolFn::read(Place::Free, function, attr, &errors);
-    // Who types has not come to the descriptions yet.
-    tool.params.iter_mut().for_each(|param| param.is_sound = false);
-    match errors.finish() {
-        Ok(()) => expand(&tool),
-        Err(refused) => fallback(&tool, &refused),
-    }
+    let tool = RawTool::read(Place::Free, function, attr, &errors);
+    fallback(&reject_incomplete(tool, errors))
 }

@@ -1,4 +1,4 @@
-//! `#[tools]`: the same way as a single tool's, for the methods of a type.
+//! `#[tools]`: the same steps as `#[tool]`, for the methods of a type.
 
 use std::collections::HashSet;
 
@@ -6,193 +6,236 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::{Path, Type};
 
-use crate::ast::{Place, ToolFn};
 use crate::attr::{ToolAttr, tools_attr};
-use crate::bare::{self, Kind, bare};
-use crate::check::{check, name_of};
 use crate::crate_path::Runtime;
-use crate::errors::{Errors, Refused};
-use crate::expand::{declared, implement, permission};
-use crate::fallback::{compiling, judged};
-use crate::half::HALF_TYPED;
+use crate::errors::{CompileErrors, Errors};
+use crate::expand::{allow_deprecated, declared_tool, implement};
+use crate::fallback::{compilable, type_checks};
+use crate::function::{self, Function, is_tool, is_tools};
 use crate::impl_block::{self, ImplBlock, Item};
-use crate::signature::{self, Function, is_tool, is_tools};
+use crate::incomplete::INCOMPLETE;
+use crate::invalid_item::{self, ItemKind, strip_attributes};
+use crate::raw::{Place, RawTool};
 use crate::types;
+use crate::validate::{Parts, Rejected, Tool, generic_span, validate};
 
 pub(crate) fn tools(attr: TokenStream, item: &TokenStream) -> TokenStream {
     let mut block = match syn::parse2::<ImplBlock>(item.clone()) {
         Ok(block) => block,
-        Err(error) => return no_impl(item, &error),
+        Err(error) => return not_an_impl_block(item, &error),
     };
     let errors = Errors::new();
     let krate = tools_attr(attr, &errors);
-    let tools = methods(&mut block, &errors);
-    check_block(&block, &tools, &errors);
-    for tool in &tools {
-        check(tool, &errors);
-    }
-    match errors.finish() {
-        Ok(()) => expand(&block, &tools, krate.as_ref()),
-        Err(refused) => fallback(block, &tools, krate.as_ref(), &refused),
+    let tools = read_methods(&mut block, &errors);
+    let is_implementable = check_block(&block, &tools, &errors);
+    let tools = tools
+        .into_iter()
+        .map(|(tool, errors)| validate(tool, errors))
+        .collect();
+    match all_valid(tools, errors) {
+        Ok(tools) => expand(&block, &tools, krate.as_ref()),
+        Err((tools, errors)) => {
+            let set = is_implementable.then(|| empty_set(&block, &tools, krate.as_ref(), &errors));
+            let block = compilable_block(block);
+            quote!(#block #set #(#errors)*)
+        }
     }
 }
 
-/// The tools among the functions; they stay in the block, clean.
-fn methods(block: &mut ImplBlock, errors: &Errors) -> Vec<ToolFn> {
+/// The tools, if there is no mistake in the whole block; otherwise the parts of each, and all mistakes.
+fn all_valid(
+    tools: Vec<Result<Tool, Box<Rejected>>>,
+    errors: Errors,
+) -> Result<Vec<Tool>, (Vec<Parts>, Vec<CompileErrors>)> {
+    let mut all_errors = Vec::from_iter(errors.finish().err());
+    if all_errors.is_empty() && tools.iter().all(Result::is_ok) {
+        return Ok(tools.into_iter().flatten().collect());
+    }
+    let mut all_parts = Vec::new();
+    for tool in tools {
+        match tool {
+            Ok(tool) => all_parts.push(tool.into()),
+            Err(rejected) => {
+                all_parts.push(rejected.parts);
+                all_errors.push(rejected.errors);
+            }
+        }
+    }
+    Err((all_parts, all_errors))
+}
+
+/// The tools among the functions, each with its errors; they stay in the block, without the macros' attributes.
+fn read_methods(block: &mut ImplBlock, errors: &Errors) -> Vec<(RawTool, Errors)> {
     let mut tools = Vec::new();
     for item in &mut block.items {
         match item {
-            Item::Function(function) => tools.extend(method(function, errors)),
-            Item::Other(..) => no_method(item, errors),
+            Item::Function(function) => tools.extend(read_method(function, errors)),
+            Item::Other(..) => other_item(item, errors),
         }
     }
     if tools.is_empty() && errors.is_empty() {
-        tools_of_macros(block, errors);
+        report_macro_calls(block, errors);
     }
     tools
 }
 
-fn method(function: &mut Function, errors: &Errors) -> Option<ToolFn> {
+fn read_method(function: &mut Function, errors: &Errors) -> Option<(RawTool, Errors)> {
     for attr in function.attrs.extract_if(.., |attr| is_tools(attr)) {
-        errors.over(
+        errors.spanned(
             attr.path(),
-            "`#[tools]` is for the whole block; write `#[tool]` on its methods",
+            "`#[tools]` belongs on the `impl` block; write `#[tool]` on its methods",
         );
     }
     let Some(place) = function.attrs.iter().position(is_tool) else {
-        if signature::describes(&mut function.sig) {
+        if function::strip_param_docs(&mut function.sig) {
             let ident = &function.sig.ident;
             errors.at(
                 ident.span(),
                 format_args!(
-                    "only a tool describes its parameters; write `#[tool]` above `{ident}`, or remove what is said of them"
+                    "only the parameters of a tool have attributes and doc comments; write `#[tool]` above `{ident}`, or remove them"
                 ),
             );
         }
         return None;
     };
-    let attr = ToolAttr::of_method(&function.attrs.remove(place), errors);
-    let tool = ToolFn::read(Place::Method, function.clone(), attr, errors);
+    let errors = Errors::new();
+    let attr = ToolAttr::of_method(&function.attrs.remove(place), &errors);
+    let tool = RawTool::read(Place::Method, function.clone(), attr, &errors);
     *function = tool.function.clone();
-    Some(tool)
+    Some((tool, errors))
 }
 
-/// What is no function, or only half of one: that stays as far as it goes.
-fn no_method(item: &mut Item, errors: &Errors) {
+/// Another item, or an incomplete function, of which the parsed part stays.
+fn other_item(item: &mut Item, errors: &Errors) {
     let Item::Other(attrs, other) = item else { return };
-    let half_typed = match bare::kind(other) {
-        Kind::Function(function) => Some(function),
+    let incomplete = match invalid_item::kind(other) {
+        ItemKind::Function(function) => Some(function),
         _ => None,
     };
     for attr in attrs.extract_if(.., |attr| is_tool(attr)) {
-        if half_typed.is_some() {
-            errors.leave_to_rustc(HALF_TYPED);
+        if incomplete.is_some() {
+            errors.leave_to_rustc(INCOMPLETE);
         } else {
-            errors.over(attr.path(), "a tool is an `async fn`; put `#[tool]` on one");
+            errors.spanned(attr.path(), "a tool must be an `async fn`; put `#[tool]` on one");
         }
     }
-    if let Some(mut function) = half_typed {
+    if let Some(mut function) = incomplete {
         function.attrs = std::mem::take(attrs);
-        signature::describes(&mut function.sig);
+        function::strip_param_docs(&mut function.sig);
         *item = Item::Function(function);
     }
 }
 
-/// Macro calls in a block without a tool: they must be what is to write them, and cannot.
-fn tools_of_macros(block: &mut ImplBlock, errors: &Errors) {
+/// Reports macro calls in a block without a tool: they were probably meant to expand to tools, but are expanded later.
+fn report_macro_calls(block: &mut ImplBlock, errors: &Errors) {
     for item in &mut block.items {
         if let Item::Other(_, other) = item
-            && let Some(called) = impl_block::called(other)
+            && let Some(name) = impl_block::macro_name(other)
         {
             errors.at(
-                called.span(),
-                "a macro call inside of the block comes too late to write a tool; let it write the whole block, `#[tools]` included",
+                name.span(),
+                "a macro call inside of the block is expanded too late to add tools; let it expand to the whole block with `#[tools]`",
             );
             *other = TokenStream::new();
         }
     }
 }
 
-fn check_block(block: &ImplBlock, tools: &[ToolFn], errors: &Errors) {
+/// Returns whether the set can be implemented for the type, be it without tools.
+fn check_block(block: &ImplBlock, tools: &[(RawTool, Errors)], errors: &Errors) -> bool {
     if let Some((of, _)) = &block.of_trait {
-        errors.over(
+        errors.spanned(
             of,
-            "`#[tools]` belongs on a type's own `impl`; move the tools out of the trait's",
+            "`#[tools]` belongs on an inherent `impl` block; move the tools out of the `impl` of a trait",
         );
-        return;
+        return false;
     }
     if let Some(generic) = block.generics.params.first() {
         errors.at(
-            name_of(generic),
-            "a set of tools cannot be generic, its definitions are made once; write the types",
+            generic_span(generic),
+            "an `impl` block with tools cannot be generic; write concrete types",
         );
-        return;
+        return false;
     }
-    types::of_set(&block.ty, errors);
+    let before = errors.count();
+    types::check_self_type(&block.ty, errors);
+    let is_owned = errors.count() == before;
     if tools.is_empty() && errors.is_empty() {
-        errors.over(&block.ty, "no function here is a tool; put `#[tool]` on one");
+        errors.spanned(
+            &block.ty,
+            "expected at least one tool in this `impl` block; put `#[tool]` on a method",
+        );
     }
     let mut names = HashSet::new();
     let mut idents = HashSet::new();
-    for tool in tools.iter().filter(|tool| tool.function.cfgs().next().is_none()) {
-        // Two functions of a name are refused by the compiler.
+    let tools = tools.iter().map(|(tool, _)| tool);
+    for tool in tools.filter(|tool| tool.function.cfgs().next().is_none()) {
+        // rustc reports two functions of one name.
         if idents.insert(&tool.function.sig.ident) && !names.insert(tool.name.value()) {
             errors.at(
                 tool.name.span(),
-                format_args!(
-                    "another tool of the block is already named \"{}\"",
-                    tool.name.value()
-                ),
+                format_args!("duplicate tool name \"{}\"", tool.name.value()),
             );
         }
     }
+    is_owned
 }
 
-fn expand(block: &ImplBlock, tools: &[ToolFn], krate: Option<&Path>) -> TokenStream {
+fn expand(block: &ImplBlock, tools: &[Tool], krate: Option<&Path>) -> TokenStream {
     let rt = &runtime(krate, &block.ty);
     let list = tools.iter().map(|tool| {
         let cfgs = tool.function.cfgs();
-        let declared = declared(tool, rt);
-        quote!(#(#cfgs)* { #declared })
+        let declared_tool = declared_tool(tool, rt);
+        quote!(#(#cfgs)* { #declared_tool })
     });
     let list = quote!(#(#list),*);
-    let set = set(block, tools, rt, |rt| quote!(#rt::Vec::from([#list])));
+    let functions = tools.iter().map(|tool| &tool.function);
+    let set = set_impl(block, functions, rt, |rt| quote!(#rt::Vec::from([#list])));
     quote!(#block #set)
 }
 
-/// The block without what was refused, and an empty set.
-fn fallback(mut block: ImplBlock, tools: &[ToolFn], krate: Option<&Path>, refused: &Refused) -> TokenStream {
+/// The block without what was reported.
+fn compilable_block(mut block: ImplBlock) -> ImplBlock {
     for item in &mut block.items {
         if let Item::Function(function) = item {
-            *item = Item::Other(Vec::new(), compiling(function));
+            *item = Item::Other(Vec::new(), compilable(function));
         }
     }
-    let borrows = Errors::new();
-    types::of_set(&block.ty, &borrows);
-    let is_sound = borrows.finish().is_ok();
-    if block.of_trait.is_some() || !block.generics.params.is_empty() || !is_sound {
-        return quote!(#block #refused);
-    }
-    let runtime = &runtime(krate, &block.ty);
-    let judged = tools.iter().map(|tool| {
-        let cfgs = tool.function.cfgs();
-        let lines = judged(tool, runtime);
-        quote!(#(#cfgs)* let _ = (#(#lines,)*);)
-    });
-    let net = refused.net();
-    let judged = quote!(#(#judged)* #net);
-    let set = set(&block, tools, runtime, |rt| quote!(#judged #rt::Vec::new()));
-    quote!(#block #set #refused)
+    block
 }
 
-fn set(
+/// A set without tools, in which the compiler checks the valid parts of those that were written.
+fn empty_set(
     block: &ImplBlock,
-    tools: &[ToolFn],
+    tools: &[Parts],
+    krate: Option<&Path>,
+    errors: &[CompileErrors],
+) -> TokenStream {
+    let runtime = &runtime(krate, &block.ty);
+    let type_checks = tools.iter().map(|tool| {
+        let cfgs = tool.function.cfgs();
+        let lines = type_checks(tool, runtime);
+        quote!(#(#cfgs)* let _ = (#(#lines,)*);)
+    });
+    let assertion = errors.iter().find_map(CompileErrors::rustc_assertion);
+    let type_checks = quote!(#(#type_checks)* #assertion);
+    let functions = tools.iter().map(|tool| &tool.function);
+    set_impl(
+        block,
+        functions,
+        runtime,
+        |rt| quote!(#type_checks #rt::Vec::new()),
+    )
+}
+
+fn set_impl<'a>(
+    block: &ImplBlock,
+    functions: impl IntoIterator<Item = &'a Function>,
     rt: &Runtime,
     list: impl FnOnce(Ident) -> TokenStream,
 ) -> TokenStream {
     let cfgs = block.cfgs();
-    let permission = permission(tools);
+    let allow_deprecated = allow_deprecated(functions);
     let ty = &block.ty;
     let import = rt.import();
     let rt = rt.at(Span::mixed_site());
@@ -202,10 +245,15 @@ fn set(
             #list
         }
     };
-    let implementation = implement(&quote!(#rt::OneToolsBlockPerType), ty, types::name_of(ty), tools);
+    let implementation = implement(
+        &quote!(#rt::OneToolsBlockPerType),
+        ty,
+        types::name_span(ty),
+        tools,
+    );
     quote! {
         #(#cfgs)*
-        #permission
+        #allow_deprecated
         const _: () = {
             #import
 
@@ -225,18 +273,18 @@ fn runtime(krate: Option<&Path>, ty: &Type) -> Runtime {
     )
 }
 
-/// Something else than an `impl` block: it stays as it is.
-fn no_impl(item: &TokenStream, error: &syn::Error) -> TokenStream {
+/// Another item: it is emitted as it is.
+fn not_an_impl_block(item: &TokenStream, error: &syn::Error) -> TokenStream {
     let on_a_function = "`#[tools]` belongs on an `impl` block; for one function write `#[tool]`";
-    let error = match (syn::parse2::<Function>(item.clone()), bare::kind(item)) {
+    let error = match (syn::parse2::<Function>(item.clone()), invalid_item::kind(item)) {
         (Ok(function), _) => syn::Error::new(function.sig.fn_token.span, on_a_function),
-        (_, Kind::Function(function)) => syn::Error::new(function.sig.fn_token.span, on_a_function),
-        (_, Kind::Other(keyword)) if keyword != "impl" && keyword != "unsafe" => {
+        (_, ItemKind::Function(function)) => syn::Error::new(function.sig.fn_token.span, on_a_function),
+        (_, ItemKind::Other(keyword)) if keyword != "impl" && keyword != "unsafe" => {
             syn::Error::new(keyword.span(), "`#[tools]` belongs on an `impl` block")
         }
         _ => error.clone(),
     };
-    let item = bare(item.clone());
+    let item = strip_attributes(item.clone());
     let error = error.to_compile_error();
     quote!(#item #error)
 }

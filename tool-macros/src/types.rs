@@ -1,6 +1,6 @@
-//! What the syntax of a type gives away: that it borrows, is left open, or has no size.
+//! Checks of a type's syntax: references, lifetimes, `impl Trait` and unsized types.
 //!
-//! Everything else is judged by the runtime's traits: they see through aliases.
+//! Everything else is checked by the runtime's traits, which resolve aliases.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;
@@ -8,28 +8,28 @@ use syn::{GenericArgument, Lifetime, Path, PathArguments, Type, TypeParamBound, 
 
 use crate::errors::Errors;
 
-/// A parameter's type: owned, closed and sized. No trait could say so with one message.
-pub(crate) fn of_parameter(ty: &Type, errors: &Errors) {
+/// The type of a parameter must be owned, concrete and sized. The compiler would report that in several messages.
+pub(crate) fn check_param(ty: &Type, errors: &Errors) {
     match ty {
         Type::Path(path) if path.path.is_ident("str") => {
-            errors.at(path.span(), "a `str` has no size of its own; take a `String`");
+            errors.at(path.span(), "a `str` is unsized; take a `String`");
         }
         Type::Slice(slice) => errors.at(
             slice.bracket_token.span.open(),
-            "a slice has no size of its own; take a `Vec<T>`",
+            "a slice is unsized; take a `Vec<T>`",
         ),
         Type::TraitObject(object) => errors.at(
             object.dyn_token.map_or_else(|| object.span(), |word| word.span),
-            "a parameter of a tool cannot be `dyn Trait`, its schema would be unknown; write the type",
+            "a parameter of a tool cannot be `dyn Trait`, which has no schema; write a concrete type",
         ),
-        Type::Paren(paren) => of_parameter(&paren.elem, errors),
-        Type::Group(group) => of_parameter(&group.elem, errors),
-        _ => owned(ty, errors),
+        Type::Paren(paren) => check_param(&paren.elem, errors),
+        Type::Group(group) => check_param(&group.elem, errors),
+        _ => check_owned(ty, errors),
     }
 }
 
-/// Nothing in it is borrowed or left open.
-fn owned(ty: &Type, errors: &Errors) {
+/// Reports references, lifetimes and `impl Trait` anywhere in the type.
+fn check_owned(ty: &Type, errors: &Errors) {
     match ty {
         Type::Reference(reference) => {
             let instead = match &*reference.elem {
@@ -39,70 +39,70 @@ fn owned(ty: &Type, errors: &Errors) {
             };
             errors.at(
                 reference.and_token.span,
-                format_args!("a parameter of a tool cannot borrow, nobody keeps the value; {instead}"),
+                format_args!("a parameter of a tool cannot borrow; {instead}"),
             );
         }
         Type::ImplTrait(open) => errors.at(
             open.impl_token.span,
-            "a parameter of a tool cannot be `impl Trait`, its schema would be unknown; write the type",
+            "a parameter of a tool cannot be `impl Trait`, which has no schema; write a concrete type",
         ),
-        _ => inner_types(ty, &mut |ty| owned(ty, errors)),
+        _ => inner_types(ty, &mut |ty| check_owned(ty, errors)),
     }
     for lifetime in lifetimes(ty) {
         errors.at(
             lifetime.span(),
-            "a parameter of a tool cannot borrow, nobody keeps the value; write an owned type",
+            "a parameter of a tool cannot borrow; write an owned type",
         );
     }
 }
 
-/// The type of a `#[tools]` block: its value is shared by calls that outlive whatever it could borrow.
-pub(crate) fn of_set(ty: &Type, errors: &Errors) {
+/// The type of a `#[tools]` block must be owned: calls share its value and may outlive a borrow.
+pub(crate) fn check_self_type(ty: &Type, errors: &Errors) {
     for lifetime in lifetimes(ty) {
         errors.at(
             lifetime.span(),
-            "a set of tools cannot borrow, its calls outlive the value; let it own what it needs, or hold an `Arc`",
+            "a type with tools cannot borrow, as calls may outlive the borrow; own the data, or hold an `Arc`",
         );
     }
 }
 
-/// A returned value outlives the call; what it borrows would not. `is_method`: there is something to borrow from.
-pub(crate) fn of_result(ty: &Type, is_method: bool, errors: &Errors) {
+/// A returned value must be owned, as it outlives the call. `is_method`: it could borrow from `self`.
+pub(crate) fn check_output(ty: &Type, is_method: bool, errors: &Errors) {
     match ty {
         Type::Never(never) => errors.at(
             never.bang_token.span,
-            "a tool answers; write the type of its answer, or return nothing",
+            "a tool cannot return `!`; write the type of its result, or no type",
         ),
         Type::ImplTrait(open) if is_future(ty) => errors.at(
             open.impl_token.span,
-            "an `async fn` is a future already; write the type that it yields",
+            "an `async fn` already returns a future; write the output of the future",
         ),
         Type::Reference(reference) => {
             if reference.lifetime.as_ref().is_some_and(is_static) {
                 return;
             }
-            borrowed(reference.and_token.span, is_method, errors);
+            report_borrowed(reference.and_token.span, is_method, errors);
         }
-        _ => inner_types(ty, &mut |ty| of_result(ty, is_method, errors)),
+        _ => inner_types(ty, &mut |ty| check_output(ty, is_method, errors)),
     }
     for lifetime in lifetimes(ty) {
-        borrowed(lifetime.span(), is_method, errors);
+        report_borrowed(lifetime.span(), is_method, errors);
     }
 }
 
-fn borrowed(span: Span, is_method: bool, errors: &Errors) {
+fn report_borrowed(span: Span, is_method: bool, errors: &Errors) {
     if is_method {
         errors.at(
             span,
-            "a tool cannot return what it borrowed; return an owned value, as `String` for `&str`",
+            "a tool cannot return borrowed data; return an owned value, such as `String` for `&str`",
         );
     } else {
-        // A missing lifetime, with good advice.
-        errors.leave_to_rustc("what this tool returns is borrowed from nowhere");
+        // rustc reports a missing lifetime, with good advice.
+        errors.leave_to_rustc("missing lifetime in the return type of this tool");
     }
 }
 
-/// Whether it looks like what people return who know futures from before `async`. For wording only.
+/// Whether the type looks like a future. For wording only.
 pub(crate) fn is_future(ty: &Type) -> bool {
     let named = |path: &Path, names: &[&str]| {
         let last = path.segments.last();
@@ -121,15 +121,15 @@ pub(crate) fn is_future(ty: &Type) -> bool {
     }
 }
 
-/// Whether a closure's parameter may have it: `impl Trait` is for functions alone.
+/// Whether a closure parameter may have this type: it contains no `impl Trait`.
 pub(crate) fn is_closed(ty: &Type) -> bool {
     let mut closed = !matches!(ty, Type::ImplTrait(_));
     inner_types(ty, &mut |ty| closed &= is_closed(ty));
     closed
 }
 
-/// Whether `Self` is in it: then the function stands in an `impl` block.
-pub(crate) fn own_type(ty: &Type) -> Option<Span> {
+/// The span of `Self` in the type: then the function is in an `impl` block.
+pub(crate) fn self_type_span(ty: &Type) -> Option<Span> {
     if let Type::Path(path) = ty
         && let Some(first) = path.path.segments.first()
         && first.ident == "Self"
@@ -137,7 +137,7 @@ pub(crate) fn own_type(ty: &Type) -> Option<Span> {
         return Some(first.ident.span());
     }
     let mut found = None;
-    inner_types(ty, &mut |ty| found = found.or_else(|| own_type(ty)));
+    inner_types(ty, &mut |ty| found = found.or_else(|| self_type_span(ty)));
     found
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn reference_to_self(ty: &Type) -> Option<&TypeReference> {
     }
 }
 
-/// Without the parentheses around it, and without those that a macro leaves.
+/// Removes parentheses, and invisible groups of macros.
 fn ungrouped(ty: &Type) -> &Type {
     match ty {
         Type::Paren(paren) => ungrouped(&paren.elem),
@@ -161,12 +161,12 @@ fn ungrouped(ty: &Type) -> &Type {
     }
 }
 
-/// Where a type is named: the last word of its path, not the first.
-pub(crate) fn name_of(ty: &Type) -> Span {
+/// The span of the last segment of a path, where rustc reports the type.
+pub(crate) fn name_span(ty: &Type) -> Span {
     match ty {
         Type::Path(path) => path.path.segments.last().map(|last| last.ident.span()),
-        Type::Paren(paren) => Some(name_of(&paren.elem)),
-        Type::Group(group) => Some(name_of(&group.elem)),
+        Type::Paren(paren) => Some(name_span(&paren.elem)),
+        Type::Group(group) => Some(name_span(&group.elem)),
         _ => None,
     }
     .unwrap_or_else(|| ty.span())
@@ -202,7 +202,7 @@ fn arguments(path: &TypePath) -> impl Iterator<Item = &GenericArgument> {
         .flatten()
 }
 
-/// The lifetimes that are named anywhere in it, but `'static` and `'_`.
+/// All lifetimes in the type except `'static` and `'_`.
 pub(crate) fn named_lifetimes(ty: &Type) -> Vec<Lifetime> {
     let mut named: Vec<Lifetime> = lifetimes(ty).cloned().collect();
     if let Type::Reference(reference) = ty {
@@ -214,7 +214,7 @@ pub(crate) fn named_lifetimes(ty: &Type) -> Vec<Lifetime> {
     named
 }
 
-/// The lifetimes that a path is given, but `'static`.
+/// The lifetime arguments of a path except `'static`.
 fn lifetimes(ty: &Type) -> impl Iterator<Item = &Lifetime> {
     let path = match ty {
         Type::Path(path) => Some(path),

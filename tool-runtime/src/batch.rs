@@ -1,13 +1,13 @@
 //! The calls of one turn, side by side.
 
 use std::collections::VecDeque;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 
 use tokio::task::JoinSet;
 
 use crate::call::ToolCall;
-use crate::execute;
-use crate::isolate;
+use crate::catch::CatchUnwind;
+use crate::handle;
 use crate::layer;
 use crate::result::{Failure, ToolOutcome};
 
@@ -32,8 +32,8 @@ where
             && let Some((place, next)) = waiting.pop_front()
         {
             // Tool and layers are isolated inside. What else the call drops or logs may panic, too.
-            let mut answer = isolate::Body::new(Box::pin(call(next)));
-            running.spawn(async move { (place, poll_fn(|waking| answer.poll(waking)).await) });
+            let call = CatchUnwind::new(Box::pin(call(next)));
+            running.spawn(async move { (place, call.await) });
         }
         match running.join_next().await {
             Some(Ok((place, ended))) => {
@@ -46,7 +46,7 @@ where
             None => break,
         }
     }
-    let unanswered = |id, failure| execute::failed(id, failure, layer::unanswered(failure));
+    let unanswered = |id, failure| handle::failed(id, failure, layer::unanswered(failure));
     outcomes
         .into_iter()
         .zip(ids)

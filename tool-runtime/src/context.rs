@@ -124,7 +124,8 @@ impl fmt::Debug for Context {
 }
 
 /// Says that nobody waits for the answer any more. A tool that takes one as a parameter and awaits
-/// [`cancelled`](Self::cancelled) has 50 ms to tidy up and answer; one that does not is dropped.
+/// [`cancelled`](Self::cancelled) has a [grace period](Self::GRACE_PERIOD) to clean up and answer; one that does not
+/// is dropped.
 ///
 /// ```
 /// use tool_runtime::{CancellationToken, tool};
@@ -151,6 +152,14 @@ impl fmt::Debug for Context {
 pub struct CancellationToken(tokio_util::sync::CancellationToken);
 
 impl CancellationToken {
+    /// How long a function that took a token or the [`Context`] may still run when its call is cancelled or past its
+    /// deadline. Then it is dropped.
+    ///
+    /// The layers around it have twice as long, counted from the same moment: a result that is returned at the end of
+    /// the grace period has as long again to pass them. A layer that waits for something else (a store, a user) gives
+    /// up before that, or it is dropped with the result.
+    pub const GRACE_PERIOD: Duration = Duration::from_millis(50);
+
     /// A token that nothing has cancelled yet.
     pub fn new() -> Self {
         Self::default()

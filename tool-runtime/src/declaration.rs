@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::definition::{Hints, ToolDefinition};
 use crate::issue::Issue;
 use crate::params::{ParamSpec, Params};
-use crate::schema::clean;
+use crate::schema::{clean, pointer};
 use crate::variants::Enums;
 
 /// A tool as its annotation describes it, its parameters' types forgotten.
@@ -120,7 +120,6 @@ impl Declaration {
         let mut generator = settings.into_generator();
         let mut properties = Map::new();
         let mut required = Vec::new();
-        let mut enums = Enums::default();
         for param in self.params.iter().filter(|param| param.from_model) {
             let mut schema = match Value::from((param.schema)(&mut generator)) {
                 Value::Object(schema) => schema,
@@ -128,9 +127,6 @@ impl Declaration {
             };
             schema.insert("description".to_owned(), param.description.into());
             schema.extend(param.keywords.clone());
-            let Enums { values, keys } = (param.variants)();
-            enums.values.extend(values);
-            enums.keys.extend(keys);
             if let Some(Ok(default)) = &param.default {
                 schema.insert("default".to_owned(), default.clone());
             }
@@ -149,8 +145,22 @@ impl Declaration {
             keywords.insert("$defs".to_owned(), definitions.into());
         }
         let mut schema = Value::Object(keywords);
+        let enums = self.enums(&schema);
         clean(&mut schema, &enums);
         schema
+    }
+
+    /// What the schema does not tell of the types.
+    fn enums(&self, schema: &Value) -> Enums {
+        let mut enums = Enums::default();
+        for param in self.params.iter().filter(|param| param.from_model) {
+            let pointer = pointer::join("/properties", param.name);
+            let Enums { values, keys, maps } = (param.variants)(schema, &pointer);
+            enums.values.extend(values);
+            enums.keys.extend(keys);
+            enums.maps.extend(maps);
+        }
+        enums
     }
 }
 

@@ -64,6 +64,10 @@ pub struct ToolDefinition {
     /// What server and client have agreed on (MCP's `_meta`); only MCP's form has it.
     #[serde(skip)]
     pub meta: Option<Value>,
+    /// All other fields of MCP's form, in their order: those that this crate does not know, and in `annotations` what is
+    /// not in [`hints`](Self::hints). Only MCP's form has them.
+    #[serde(skip)]
+    pub mcp: Map<String, Value>,
 }
 
 impl ToolDefinition {
@@ -83,6 +87,7 @@ impl ToolDefinition {
             output_schema: None,
             icons: None,
             meta: None,
+            mcp: Map::new(),
         }
     }
 }
@@ -218,7 +223,7 @@ pub struct Hints {
 ///     "`todo write` is no tool name: ' ' is not allowed, use 1 to 64 of a-z, A-Z, 0-9, `_` and `-`",
 /// );
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ToolName(std::sync::Arc<str>);
 
 impl ToolName {

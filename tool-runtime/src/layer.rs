@@ -28,16 +28,18 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::{Context as Waking, Poll};
 
+use tokio::task_local;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::call::ToolCall;
-use crate::execute::{self, Request};
+use crate::call::{Route, ToolCall};
+use crate::catch::{self, Limits};
+use crate::context::CancellationToken;
 use crate::explain;
-use crate::isolate;
+use crate::handle::{self, CallParts, handle};
 use crate::result::{Failure, ToolOutcome};
 use crate::tools::Tools;
 
@@ -46,8 +48,9 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// What a layer is put around: the tools, and the layers that were added before.
 ///
-/// A layer hands on the [`ToolCall`] that it was given (changed, if it likes); one that it made itself does not
-/// know its registry and is answered with an error.
+/// A layer passes on the [`ToolCall`] that it was given, changed or not, or one that it made itself: both go to the tools of
+/// the same registry, and the name counts that they have when they get there. (A call that a layer makes in a task of its own has no
+/// registry, and fails.)
 #[derive(Clone)]
 pub struct ToolService(Arc<dyn Erased>);
 
@@ -91,58 +94,60 @@ impl Stack {
         self.0 = Some(ToolService(Arc::new(Layered(layer.layer(inner)))));
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_none()
-    }
-
-    /// Runs a call through the layers; without any, straight away.
-    pub(crate) async fn run(&self, tools: &Arc<Tools>, mut call: ToolCall) -> ToolOutcome {
-        let Some(service) = &self.0 else {
-            return execute::run(tools, Request::of(&mut call)).await;
-        };
-        let (id, name, context) = (call.id.clone(), call.name.clone(), call.context.clone());
-        let scope = Arc::new(Scope {
-            tools: Arc::clone(tools),
-            is_reached: AtomicBool::new(false),
-        });
-        call.scope = Some(Arc::clone(&scope) as _);
-        let started = isolate::call(|| service.0.call(call));
-        // A layer may wait as well. The tool inside has the first word: it is given twice its time.
-        let stop = isolate::Stop {
-            deadline: context.deadline(),
-            token: context.canceller(),
-            tell: None,
-            grace: isolate::GRACE * 2,
-        };
-        let ended = match started {
-            Ok(future) => isolate::run(future, stop).await.output,
-            Err(failure) => Err(failure),
-        };
-        let mut outcome = match ended {
-            Ok(Ok(outcome)) => outcome,
-            // The error's code is the layer's, too, and it ends here.
-            Ok(Err(error)) => match isolate::call(move || error.to_string()) {
-                Ok(text) => execute::failed(id.clone(), Failure::Layer, &text),
-                Err(failure) => execute::failed(id.clone(), failure, unanswered(failure)),
-            },
-            Err(failure @ (Failure::TimedOut | Failure::Cancelled))
-                if !scope.is_reached.load(Ordering::Relaxed) =>
-            {
-                execute::failed(id.clone(), failure, &explain::not_reached(&name, failure))
-            }
-            Err(failure) => execute::failed(id.clone(), failure, unanswered(failure)),
-        };
-        // Whatever a layer answers, the answer belongs to this call.
-        outcome.result.tool_use_id = id;
-        outcome
+    /// The outermost layer, if there is any.
+    pub(crate) fn outermost(&self) -> Option<&ToolService> {
+        self.0.as_ref()
     }
 }
 
-/// The registry that a call was handed to, as its innermost service finds it.
-struct Scope {
-    tools: Arc<Tools>,
-    /// Whether the call has come through all layers.
-    is_reached: AtomicBool,
+/// Makes a call through the layers, and one outcome of whatever comes back.
+pub(crate) async fn handle_within(
+    outermost: &ToolService,
+    tools: &Arc<Tools>,
+    mut call: ToolCall,
+) -> ToolOutcome {
+    let (id, name, context) = (call.id.clone(), call.name.clone(), call.context.clone());
+    let route = Route {
+        tools: Arc::clone(tools),
+        is_reached: Arc::default(),
+    };
+    call.route = Some(route.clone());
+    // A layer may hang as well. What the tool returns at the end of its grace period has a second one to pass it.
+    let limits = Limits {
+        deadline: context.deadline(),
+        token: context.canceller(),
+    };
+    let answered = ROUTE
+        .scope(route.clone(), async {
+            let started = catch::call(|| outermost.0.call(call))?;
+            catch::run(started, limits, None, CancellationToken::GRACE_PERIOD * 2)
+                .await
+                .output
+        })
+        .await;
+    let failed = |failure, text: &str| handle::failed(id.clone(), failure, text);
+    let mut outcome = match answered {
+        Ok(Ok(outcome)) => outcome,
+        // The code of the error is the layer's, too: it may panic, and is dropped here.
+        Ok(Err(error)) => match catch::call(move || error.to_string()) {
+            Ok(text) => failed(Failure::Layer, &text),
+            Err(failure) => failed(failure, unanswered(failure)),
+        },
+        Err(failure @ (Failure::TimedOut | Failure::Cancelled))
+            if !route.is_reached.load(Ordering::Relaxed) =>
+        {
+            failed(failure, &explain::not_reached(&name, failure))
+        }
+        Err(failure) => failed(failure, unanswered(failure)),
+    };
+    // A layer may answer with another id.
+    outcome.result.tool_use_id = id;
+    outcome
+}
+
+task_local! {
+    /// The route of the call that a layer is working on, for calls that the layer makes itself.
+    static ROUTE: Route;
 }
 
 /// What the model reads when neither the tool nor a layer had an answer.
@@ -159,26 +164,24 @@ trait Erased: Send + Sync {
     fn call(&self, call: ToolCall) -> Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>>;
 }
 
-/// The innermost service: the registry that the call came from.
+/// The innermost service: the tools of the registry that the call came from.
 struct Innermost;
 
 impl Erased for Innermost {
-    fn call(&self, call: ToolCall) -> Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>> {
-        let mut call = call;
+    fn call(
+        &self,
+        mut call: ToolCall,
+    ) -> Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>> {
+        // A call that a layer made itself goes where the call went that the layer was given.
+        let route = call.route.take().or_else(|| ROUTE.try_get().ok());
         Box::pin(async move {
-            let scope = call
-                .scope
-                .clone()
-                .and_then(|scope| scope.downcast::<Scope>().ok());
-            match scope {
-                Some(scope) => {
-                    scope.is_reached.store(true, Ordering::Relaxed);
-                    Ok(execute::run(&scope.tools, Request::of(&mut call)).await)
-                }
-                None => Err(
-                    "a layer passed on a call of its own making; it must pass on the one it was given".into(),
-                ),
-            }
+            let Some(Route { tools, is_reached }) = route else {
+                return Err(
+                    "a layer made this call in another task; pass on the call that it was given".into(),
+                );
+            };
+            is_reached.store(true, Ordering::Relaxed);
+            Ok(handle(&tools, CallParts::of(&mut call)).await)
         })
     }
 }

@@ -1,6 +1,19 @@
 #![doc = "[coercion]: crate::coercion"] // the first definition of a link counts: not the README's path in the repository
 #![doc = "[guide]: crate::guide"]
 #![doc = "[faults]: crate::faults"]
+#![doc = "[arguments]: crate::guide::_2_arguments"]
+#![doc = "[sloppy]: crate::guide::_3_sloppy_calls"]
+#![doc = "[answers]: crate::guide::_4_answers"]
+#![doc = "[host]: crate::guide::_5_host"]
+#![doc = "[family]: crate::guide::_6_family"]
+#![doc = "[layers]: crate::guide::_7_around_calls"]
+#![doc = "[turn]: crate::guide::_8_a_turn"]
+#![doc = "[formats]: crate::guide::_9_formats"]
+#![doc = "[dynamic]: crate::guide::_10_dynamic"]
+#![doc = "[testing]: crate::guide::_11_testing"]
+#![doc = "[expansion]: crate::guide::_12_expansion"]
+#![doc = "[repair]: crate::guide::_13_repair"]
+#![doc = "[keys]: macro@crate::tool"]
 #![doc = include_str!("../README.md")]
 
 // Floors, bottom up: a file imports only from those above it in this list.
@@ -9,17 +22,14 @@ pub mod policy;
 pub mod message;
 pub mod result;
 pub mod context;
-pub mod sse;
-pub mod repair;
 mod depth;
-pub mod call;
+mod raw_arguments;
 pub mod definition;
 pub mod state;
 mod absent;
 mod variants;
 mod host;
 mod schema;
-pub mod format;
 mod param;
 mod parameter;
 mod supplied;
@@ -36,10 +46,14 @@ mod registry_error;
 mod registered;
 mod tools;
 mod similar;
-mod isolate;
 mod explain;
 mod prepare;
-mod execute;
+pub mod call;
+#[cfg(feature = "formats")]
+pub mod format;
+mod catch;
+mod trace;
+mod handle;
 pub mod layer;
 mod batch;
 mod registry;
@@ -64,7 +78,7 @@ macro_rules! tool_set {
 
 // Where they are defined as well; here they are found by whoever looks at the crate's first page.
 #[doc(inline)]
-pub use call::{Arguments, RawArguments, ToolCall, ToolCallRequest};
+pub use call::{RawArguments, ToolCall, ToolCallRequest};
 #[doc(inline)]
 pub use context::{CancellationToken, Context};
 #[doc(inline)]
@@ -82,8 +96,13 @@ pub use result::{Blocks, ToolOutcome, ToolOutput, ToolResult};
 #[doc(inline)]
 pub use state::State;
 pub use tool::{IntoTools, Tool, ToolSet};
+#[doc(inline)]
+pub use tool_repair as repair;
+#[cfg(feature = "stream")]
+#[doc(inline)]
+pub use tool_repair::sse;
 #[doc = include_str!("docs/tool.md")]
-pub use tool_macros::tool;
+pub use tool_runtime_macros::tool;
 #[doc = include_str!("docs/tools.md")]
-pub use tool_macros::tools;
+pub use tool_runtime_macros::tools;
 pub use {schemars, serde, serde_json};

@@ -5,6 +5,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserializer;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::context::{CancellationToken, Context};
 use crate::host::Host;
@@ -22,8 +23,9 @@ pub trait Parameter: Sized + Send + 'static {
     /// Its schema, of a model's parameter.
     fn schema(generator: &mut SchemaGenerator) -> Schema;
 
-    /// The enums in it, their variants in declared order.
-    fn variants() -> Enums;
+    /// The enums in it, their variants in declared order, and maps whose keys its schema does not state. That stands in
+    /// `root` at a JSON Pointer.
+    fn variants(root: &Value, pointer: &str) -> Enums;
 
     /// Its value when the model sends none; `None` when it must send one.
     fn absent() -> Option<Self>;
@@ -46,8 +48,8 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameter for T {
         generator.subschema_for::<T>()
     }
 
-    fn variants() -> Enums {
-        variants::of::<T>()
+    fn variants(root: &Value, pointer: &str) -> Enums {
+        variants::of::<T>(root, pointer)
     }
 
     fn absent() -> Option<Self> {
@@ -78,7 +80,7 @@ macro_rules! from_host {
                 Schema::default()
             }
 
-            fn variants() -> Enums {
+            fn variants(_: &Value, _: &str) -> Enums {
                 Enums::default()
             }
 

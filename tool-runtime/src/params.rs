@@ -86,7 +86,7 @@ pub struct ParamSpec {
     pub(crate) problem: Option<String>,
     pub(crate) default: Option<Result<Value, String>>,
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
-    pub(crate) variants: fn() -> Enums,
+    pub(crate) variants: fn(&Value, &str) -> Enums,
     pub(crate) missing_state: fn(&States) -> Option<&'static str>,
 }
 

@@ -1,35 +1,88 @@
 //! Calls that are read and not made: the arguments as the function would get them.
 
-use serde_json::Map;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::arguments::{self, Coerced};
-use crate::call::{ToolCall, ToolCallRequest};
 use crate::explain;
 use crate::issue::{Code, Issue};
+use crate::policy::Policy;
+use crate::raw_arguments::RawArguments;
 use crate::tools::Tools;
 
+/// A call whose arguments were read and not yet acted upon: what
+/// [`ToolRegistry::prepare`](crate::ToolRegistry::prepare) returns.
+///
+/// What a permission dialog shows, what a gateway passes on: the coerced arguments, unknown ones included.
+///
+/// ```
+/// use tool_runtime::{ToolCall, ToolRegistry, tool};
+///
+/// /// Send money.
+/// #[tool]
+/// async fn send_money(
+///     /// How much, in euros.
+///     euros: u32,
+/// ) {}
+///
+/// let mut registry = ToolRegistry::new();
+/// registry.register::<send_money>().unwrap();
+/// let request = registry.prepare(ToolCall::new("toolu_01", "send_money", r#"{ "euros": "5", "to": "Bo" }"#));
+/// assert_eq!(request.arguments_json, r#"{"euros":5,"to":"Bo"}"#);
+/// assert_eq!((request.warnings.len(), request.errors.len()), (2, 0));
+/// ```
+// Seed 002 has it by this name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ToolCallRequest {
+    /// The id that the answer will carry.
+    pub tool_use_id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments as they came.
+    pub raw_arguments: RawArguments<'static>,
+    /// The arguments after coercion; unknown ones are kept, refused ones stand as they were sent.
+    pub arguments: Map<String, Value>,
+    /// The same as compact JSON text, with every number as it was written: a [`Value`] cannot hold all of them.
+    #[serde(skip)]
+    pub arguments_json: String,
+    /// The values of the parameters that were not sent, where they have a default. Empty for a dynamic tool, which gets what
+    /// was sent.
+    #[serde(skip)]
+    pub defaults: Map<String, Value>,
+    /// What was changed or ignored; does not stop the call.
+    pub warnings: Vec<Issue>,
+    /// Why the call cannot be made; empty when it can.
+    pub errors: Vec<Issue>,
+}
+
+impl ToolCallRequest {
+    /// What the function would get for a parameter: the argument, or the default if none was sent.
+    pub fn argument(&self, name: &str) -> Option<&Value> {
+        self.arguments.get(name).or_else(|| self.defaults.get(name))
+    }
+}
+
 /// Reads a call's arguments without running anything.
-pub(crate) fn request(tools: &Tools, call: ToolCall) -> ToolCallRequest {
-    let ToolCall {
-        id,
-        name,
-        input,
-        policy,
-        ..
-    } = call;
+pub(crate) fn prepare(
+    tools: &Tools,
+    id: String,
+    name: String,
+    input: RawArguments<'static>,
+    policy: Option<Policy>,
+) -> ToolCallRequest {
+    let mut defaults = Map::new();
     let (Coerced { arguments, issues }, arguments_json) = if let Some(tool) = tools.tool(&name) {
-        arguments::coerce_to_text(&tool.shape, input.as_input(), tools.policy_of(tool, policy))
+        defaults.clone_from(&tool.defaults);
+        arguments::coerce_to_text(tools.reader(tool, policy), &input)
     } else {
-        let mut message = explain::not_found(&name);
-        if let Some(known) = explain::known_names(&name, tools) {
-            message.push_str("; ");
-            message.push_str(&known);
-        }
-        let unknown = Issue::error(Code::UnknownTool, "", message).about(&name);
-        let arguments = Map::new();
-        let issues = vec![unknown];
-        (Coerced { arguments, issues }, "{}".to_owned())
+        let unknown = Coerced {
+            arguments: Map::new(),
+            issues: vec![unknown_tool(tools, &name)],
+        };
+        (unknown, "{}".to_owned())
     };
+    defaults.retain(|parameter, _| !arguments.contains_key(parameter));
     let (errors, warnings) = issues.into_iter().partition(Issue::is_error);
     ToolCallRequest {
         tool_use_id: id,
@@ -37,7 +90,17 @@ pub(crate) fn request(tools: &Tools, call: ToolCall) -> ToolCallRequest {
         raw_arguments: input,
         arguments,
         arguments_json,
+        defaults,
         warnings,
         errors,
     }
+}
+
+fn unknown_tool(tools: &Tools, name: &str) -> Issue {
+    let mut message = explain::not_found(name);
+    if let Some(known) = explain::known_names(name, tools) {
+        message.push_str("; ");
+        message.push_str(&known);
+    }
+    Issue::error(Code::UnknownTool, "", message).about(name)
 }

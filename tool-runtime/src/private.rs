@@ -21,4 +21,4 @@ pub use crate::parameter::Parameter;
 pub use crate::params::{Field, Lookup, ParamSpec, Params};
 pub use crate::state::States;
 pub use crate::supplied::{Around, Bare, ByHost, ByModel, Core, FromHost, Nothing, Sharable, Supplied};
-pub use crate::tool::{Call, Handled, Shared, Started};
+pub use crate::tool::{Invocation, Shared, Started};

@@ -6,14 +6,14 @@ use std::time::Duration;
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
-use crate::arguments;
-use crate::call::RawArguments;
+use crate::arguments::{self, ArgumentReader};
 use crate::declaration::{Declaration, Wording};
 use crate::definition::{ToolDefinition, ToolName};
 use crate::depth;
 use crate::issue::Issue;
 use crate::params::ParamSpec;
 use crate::policy::Policy;
+use crate::raw_arguments::RawArguments;
 use crate::registry_error::RegistryError;
 use crate::schema::{self, Shape, marks};
 use crate::state::States;
@@ -44,6 +44,8 @@ pub struct RegisteredTool {
     pub(crate) policy: Option<Policy>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) wording: Option<Wording>,
+    /// Of parameters; those of a schema from elsewhere are for the handler.
+    pub(crate) defaults: Map<String, Value>,
     pub(crate) handler: Handler,
 }
 
@@ -85,6 +87,10 @@ impl RegisteredTool {
             tracing::warn!(tool = %name, path, "this property has no description, the model has to guess");
         }
         let (timeout, wording) = (declaration.timeout, declaration.wording);
+        let defaults = declaration.params.into_iter().filter_map(|param| {
+            let default = param.default?.ok()?;
+            Some((param.name.to_owned(), default))
+        });
         Ok(Self {
             name,
             definition,
@@ -92,6 +98,7 @@ impl RegisteredTool {
             policy: None,
             timeout,
             wording,
+            defaults: defaults.collect(),
             handler,
         })
     }
@@ -112,6 +119,7 @@ impl RegisteredTool {
             policy: None,
             timeout: None,
             wording: None,
+            defaults: Map::new(),
             handler,
         })
     }
@@ -230,8 +238,9 @@ fn examples_fit(tool: &ToolName, definition: &ToolDefinition, shape: &Shape) -> 
 
 /// Why arguments do not conform.
 fn errors(shape: &Shape, arguments: Map<String, Value>) -> Vec<Issue> {
-    let mut input = RawArguments::Value(Value::Object(arguments));
-    let mut issues = arguments::coerce(shape, &mut input.give(), Policy::Strict).issues;
+    let mut input = RawArguments::from(Value::Object(arguments));
+    let reader = ArgumentReader::new(shape, Policy::Strict);
+    let mut issues = arguments::coerce(reader, &mut input).issues;
     issues.retain(Issue::is_error);
     issues
 }

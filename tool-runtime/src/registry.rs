@@ -12,11 +12,11 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::batch;
-use crate::call::{Arguments, ToolCall, ToolCallRequest};
+use crate::call::{RawArguments, ToolCall, ToolCallRequest};
 use crate::context::Context;
 use crate::definition::ToolDefinition;
-use crate::execute::{self, Execution, Request};
-use crate::layer::{Answered, BoxError, Stack, ToolService};
+use crate::handle::{CallParts, handle};
+use crate::layer::{Answered, BoxError, Stack, ToolService, handle_within};
 use crate::output::Answer;
 use crate::policy::Policy;
 use crate::prepare;
@@ -24,8 +24,9 @@ use crate::registered::RegisteredTool;
 use crate::registry_error::RegistryError;
 use crate::result::{ToolOutcome, ToolResult};
 use crate::state::State;
-use crate::tool::{Call, IntoTools, Shared, Tool};
+use crate::tool::{IntoTools, Invocation, Shared, Tool};
 use crate::tools::Tools;
+use crate::trace;
 
 #[doc = include_str!("docs/registry.md")]
 // Seed 000, F-007.
@@ -94,6 +95,14 @@ impl ToolRegistry {
     #[must_use]
     pub fn with_max_concurrency(mut self, calls: usize) -> Self {
         self.concurrency = Concurrency(calls.max(1));
+        self
+    }
+
+    /// Coerces all arguments, also those that conform to the schema as they are: slower, and nothing else may differ.
+    #[doc(hidden)] // for tests, which compare
+    #[must_use]
+    pub fn without_fast_path(mut self) -> Self {
+        self.tools_mut().without_fast_path = true;
         self
     }
 
@@ -196,7 +205,7 @@ impl ToolRegistry {
     {
         let tool = RegisteredTool::dynamic(
             definition,
-            Arc::new(move |call: &mut Call<'_>| call.run_dynamic(&handler)),
+            Arc::new(move |call: &mut Invocation<'_>| call.run_dynamic(&handler)),
         )?;
         self.tools_mut().add(tool)?;
         Ok(self)
@@ -301,51 +310,44 @@ impl ToolRegistry {
         &self,
         tool_use_id: impl Into<String>,
         name: impl AsRef<str>,
-        input: impl Into<Arguments<'_>>,
+        input: impl Into<RawArguments<'_>>,
     ) -> ToolResult {
-        let (id, name, mut input) = (tool_use_id.into(), name.as_ref(), input.into());
-        if !self.stack.is_empty() {
-            // Layers take calls that own everything.
-            let call = ToolCall::new(id, name, input.into_raw());
-            return Box::pin(self.run(call)).await.into_result();
-        }
-        let context = Context::new();
-        let span = execute::span(name, &id);
-        let request = Request {
-            id,
-            name,
-            input: input.give(),
-            context: &context,
+        let call = CallParts {
+            id: tool_use_id.into(),
+            name: name.as_ref(),
+            input: input.into(),
+            context: &Context::new(),
             policy: None,
         };
-        if !span.is_disabled() {
-            let outcome = Box::pin(execute::within(span, execute::run(&self.tools, request))).await;
-            return outcome.into_result();
-        }
-        let mut execution = Execution::new(&self.tools, request);
-        execution.answer().await
+        self.run(call).await.into_result()
     }
 
     /// Runs a call and tells everything about it.
     ///
     /// Behind the answer to an unknown name stands a [note](ToolOutcome::notes): up to three similar names, or all that
     /// there are in a registry of a few tools.
-    pub async fn call(&self, call: ToolCall) -> ToolOutcome {
+    pub async fn call(&self, mut call: ToolCall) -> ToolOutcome {
         let arrived = Instant::now();
-        let mut outcome = self.run(call).await;
+        let mut outcome = self.run(CallParts::of(&mut call)).await;
         outcome.join_notes();
         outcome.duration = arrived.elapsed();
         outcome
     }
 
-    /// Runs a call through the layers; the notes are not joined yet.
-    async fn run(&self, mut call: ToolCall) -> ToolOutcome {
-        if self.stack.is_empty() {
-            return execute::watched(&self.tools, Request::of(&mut call)).await;
+    /// Runs a call within its span, through the layers.
+    async fn run(&self, call: CallParts<'_>) -> ToolOutcome {
+        let span = trace::span(call.name, &call.id);
+        match self.stack.outermost() {
+            None => trace::run(span, handle(&self.tools, call)).await,
+            // In a box, or every other call would be as large.
+            Some(outermost) => {
+                Box::pin(trace::run(
+                    span,
+                    handle_within(outermost, &self.tools, call.into_owned()),
+                ))
+                .await
+            }
         }
-        let span = execute::span(&call.name, &call.id);
-        // In a box, or every other call would be as large.
-        Box::pin(execute::within(span, self.stack.run(&self.tools, call))).await
     }
 
     /// Runs the calls of one turn side by side on the runtime's threads and answers in their order.
@@ -360,10 +362,17 @@ impl ToolRegistry {
         batch::run(calls.into_iter().collect(), self.concurrency.0, run).await
     }
 
-    /// Reads a call's arguments without running anything: what a permission dialog shows and a gateway passes on.
-    /// Defaults are not among them; they are put in when the function runs.
-    pub fn request(&self, call: ToolCall) -> ToolCallRequest {
-        prepare::request(&self.tools, call)
+    /// Reads a call's arguments without running anything: what a permission dialog shows and a gateway passes on. In a layer,
+    /// [`ToolCall::prepare`] does the same.
+    pub fn prepare(&self, call: ToolCall) -> ToolCallRequest {
+        let ToolCall {
+            id,
+            name,
+            input,
+            policy,
+            ..
+        } = call;
+        prepare::prepare(&self.tools, id, name, input, policy)
     }
 }
 
@@ -393,7 +402,7 @@ mod tests {
     use crate::call::{RawArguments, ToolCall};
     use crate::declaration::Declaration;
     use crate::definition::ToolDefinition;
-    use crate::execute::{Request, run};
+    use crate::handle::{CallParts, handle};
     use crate::param::Param;
     use crate::tool::DeclaredTool;
 
@@ -413,11 +422,11 @@ mod tests {
         for (name, sent) in all.iter().flat_map(|sent| [("wait", sent), ("wait_typed", sent)]) {
             let mut call = ToolCall::new("id", name, sent.clone());
             {
-                let mut running = std::pin::pin!(run(&registry.tools, Request::of(&mut call)));
+                let mut running = std::pin::pin!(handle(&registry.tools, CallParts::of(&mut call)));
                 let mut waking = std::task::Context::from_waker(std::task::Waker::noop());
                 assert!(running.as_mut().poll(&mut waking).is_pending());
             }
-            assert_eq!(call.input, RawArguments::Value(Value::Null));
+            assert_eq!(call.input, RawArguments::from(Value::Null));
         }
     }
 }

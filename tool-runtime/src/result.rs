@@ -381,6 +381,7 @@ impl ToolOutcome {
     }
 
     /// Puts the notes behind the answer, each once.
+    #[inline]
     pub(crate) fn join_notes(&mut self) {
         for note in self.notes.iter().skip(self.joined) {
             self.result.content.add_note(note);
@@ -389,6 +390,7 @@ impl ToolOutcome {
     }
 
     /// The result alone, with its notes. Of an unknown tool it is the text of seed 000 (F-007) and nothing behind it.
+    #[inline]
     pub(crate) fn into_result(mut self) -> ToolResult {
         if self.failure != Some(Failure::NotFound) {
             self.join_notes();

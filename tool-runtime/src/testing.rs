@@ -70,18 +70,18 @@ use crate::tool::Tool;
 ///
 /// When the tool cannot be registered.
 #[track_caller]
-pub fn run<T: Tool>(input: impl Into<RawArguments>) -> impl Future<Output = Checked> {
+pub fn run<'a, T: Tool>(input: impl Into<RawArguments<'a>>) -> impl Future<Output = Checked> {
     let mut registry = ToolRegistry::new();
     if let Err(error) = registry.register::<T>() {
         panic!("{error}");
     }
     let name = T::declare().declaration.name;
-    let input = input.into();
+    let input = input.into().into_owned();
     async move { run_in(&registry, name, input).await }
 }
 
 /// Calls a tool of a registry, through its layers.
-pub async fn run_in(registry: &ToolRegistry, name: &str, input: impl Into<RawArguments>) -> Checked {
+pub async fn run_in(registry: &ToolRegistry, name: &str, input: impl Into<RawArguments<'_>>) -> Checked {
     run_call(registry, ToolCall::new("toolu_test", name, input)).await
 }
 
@@ -201,7 +201,8 @@ impl Checked {
         self.assert_warnings([])
     }
 
-    /// These are the warnings, each as `code` or `code at /path`, in order.
+    /// These are the warnings, each as `code at /path`, in order; a bare `code` is one about the arguments as a whole, whose
+    /// path is empty.
     ///
     /// # Panics
     ///
@@ -212,7 +213,8 @@ impl Checked {
         self
     }
 
-    /// The arguments were refused for these errors, each as `code` or `code at /path`, in order.
+    /// The arguments were refused for these errors, each as `code at /path`, in order; a bare `code` is one about the
+    /// arguments as a whole, whose path is empty.
     ///
     /// # Panics
     ///

@@ -4,21 +4,18 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as Waking, Poll, Waker};
 
 use serde_json::Value;
 
-use crate::arguments;
-use crate::call::Handed;
+use crate::arguments::{self, ArgumentReader};
 use crate::context::{CancelOnDrop, CancellationToken, Context};
 use crate::declaration::Declaration;
 use crate::host::Host;
 use crate::issue::{self, Issue};
 use crate::output::Answer;
 use crate::params::Params;
-use crate::policy::Policy;
+use crate::raw_arguments::RawArguments;
 use crate::result::ToolOutput;
-use crate::schema::Shape;
 
 /// An annotated function. `#[tool]` implements it for the struct of the function's name; nobody else should.
 ///
@@ -111,7 +108,7 @@ pub struct DeclaredTool {
 }
 
 /// The erased form of a tool's function.
-pub(crate) type Handler = Arc<dyn Fn(&mut Call<'_>) -> Handled + Send + Sync>;
+pub(crate) type Handler = Arc<dyn Fn(&mut Invocation<'_>) -> Option<Started> + Send + Sync>;
 
 // The compiler shows the line of a bound that does not hold: what stands behind `Send` is advice for whoever meets it.
 impl DeclaredTool {
@@ -124,7 +121,7 @@ impl DeclaredTool {
     {
         Self {
             declaration: declaration.with_params(&params),
-            handler: Arc::new(move |call: &mut Call<'_>| call.run(&params, &function)),
+            handler: Arc::new(move |call: &mut Invocation<'_>| call.run(&params, &function)),
         }
     }
 
@@ -162,64 +159,57 @@ impl fmt::Debug for DeclaredTool {
     }
 }
 
-/// One call on its way into a function.
+/// What a tool's handler is given for one call.
 #[derive(Debug)]
-pub struct Call<'a> {
+pub struct Invocation<'a> {
     /// The tool's name.
     pub(crate) tool: &'a str,
-    pub(crate) shape: &'a Shape,
-    pub(crate) input: Handed<'a>,
-    pub(crate) policy: Policy,
+    pub(crate) reader: ArgumentReader<'a>,
+    pub(crate) input: RawArguments<'a>,
     pub(crate) host: Host<'a>,
-    /// Whoever waits for the answer, if nothing but the answer ends the waiting.
-    pub(crate) waiting: Option<&'a Waker>,
     /// What is found in the arguments. Here it outlives a panic of the function.
     pub(crate) issues: Vec<Issue>,
 }
 
-impl Call<'_> {
-    /// Reads the arguments for `params` and starts `function` with them; what does not fit is handed back.
+impl Invocation<'_> {
+    /// Reads the arguments for `params` and starts `function` with them; `None` if one of the issues is an error.
     #[inline]
-    pub fn run<P, F, R>(&mut self, params: &P, function: F) -> Handled
+    pub fn run<P, F, R>(&mut self, params: &P, function: F) -> Option<Started>
     where
         P: Params,
         F: FnOnce(P::Values) -> R,
         R: Future<Output = ToolOutput> + Send + 'static,
     {
         let Self {
-            shape,
+            reader,
             input,
-            policy,
             host,
             issues,
             ..
         } = self;
-        let Some(values) = arguments::read(params, shape, input, *policy, host, issues) else {
-            return Handled::Refused;
-        };
-        // Something was read from it, so it is not too deep.
-        input.discard();
+        let values = arguments::read(*reader, params, input, host, issues)?;
+        input.free();
         self.log_warnings();
         // The future is made in its place: it would be moved there otherwise.
         let place = Box::new_uninit();
-        self.start(Box::write(place, function(values)))
+        Some(self.start(Box::write(place, function(values))))
     }
 
-    /// Coerces the arguments and starts the handler of a dynamic tool with them.
-    pub(crate) fn run_dynamic<F, R>(&mut self, handler: F) -> Handled
+    /// The same for the handler of a dynamic tool, with the arguments as one object.
+    pub(crate) fn run_dynamic<F, R>(&mut self, handler: F) -> Option<Started>
     where
         F: FnOnce(Value, Context) -> R,
         R: Future<Output: Answer> + Send + 'static,
     {
-        let coerced = arguments::coerce(self.shape, &mut self.input, self.policy);
+        let coerced = arguments::coerce(self.reader, &mut self.input);
         self.issues = coerced.issues;
         if self.issues.iter().any(Issue::is_error) {
-            return Handled::Refused;
+            return None;
         }
-        self.input.discard();
+        self.input.free();
         self.log_warnings();
         let future = handler(Value::Object(coerced.arguments), self.host.context());
-        self.start(Box::new(async move { future.await.answer() }))
+        Some(self.start(Box::new(async move { future.await.answer() })))
     }
 
     /// Logs what was changed in the arguments. Before the function runs, since one that hangs or ends the process would
@@ -231,32 +221,17 @@ impl Call<'_> {
         }
     }
 
-    /// Polls the function for the first time, if nothing has to be watched meanwhile. Most answer at once.
+    /// Keeps the function's future, with a guard for the call's own token if the function took that.
     #[inline]
-    fn start<R>(&mut self, future: Box<R>) -> Handled
+    fn start<R>(&mut self, future: Box<R>) -> Started
     where
         R: Future<Output = ToolOutput> + Send + 'static,
     {
-        let guard = self.host.take_token().map(CancellationToken::cancel_on_drop);
-        let mut future = Box::into_pin(future);
-        if let Some(waker) = self.waiting
-            && let Poll::Ready(output) = future.as_mut().poll(&mut Waking::from_waker(waker))
-        {
-            return Handled::Answered(output);
+        Started {
+            future: Box::into_pin(future),
+            guard: self.host.take_token().map(CancellationToken::cancel_on_drop),
         }
-        Handled::Started(Started { future, guard })
     }
-}
-
-/// What became of a call.
-#[derive(Debug)]
-pub enum Handled {
-    /// The arguments do not fit.
-    Refused,
-    /// The function has given its answer.
-    Answered(ToolOutput),
-    /// The function goes on as soon as it is polled.
-    Started(Started),
 }
 
 /// A function that was started.

@@ -1,9 +1,9 @@
 //! The tools of a registry and what every call needs of them.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::arguments::ArgumentReader;
 use crate::definition::ToolName;
 use crate::policy::Policy;
 use crate::registered::RegisteredTool;
@@ -14,11 +14,12 @@ use crate::state::States;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tools {
     in_order: Vec<Arc<RegisteredTool>>,
-    by_name: HashMap<ToolName, usize, BuildHasherDefault<NameHasher>>,
+    by_name: BTreeMap<ToolName, usize>,
     pub(crate) states: States,
     pub(crate) policy: Policy,
     pub(crate) warnings_in_results: bool,
     pub(crate) shows_defaults: bool,
+    pub(crate) without_fast_path: bool,
 }
 
 impl Tools {
@@ -31,9 +32,13 @@ impl Tools {
         self.in_order.iter().map(Arc::as_ref)
     }
 
-    /// The narrowest policy counts: the call's, the tool's, the registry's.
-    pub(crate) fn policy_of(&self, tool: &RegisteredTool, call: Option<Policy>) -> Policy {
-        call.or(tool.policy).unwrap_or(self.policy)
+    /// How arguments for a tool are read. The narrowest policy counts: the call's, the tool's, the registry's.
+    pub(crate) fn reader<'a>(&self, tool: &'a RegisteredTool, call: Option<Policy>) -> ArgumentReader<'a> {
+        ArgumentReader {
+            shape: &tool.shape,
+            policy: call.or(tool.policy).unwrap_or(self.policy),
+            has_fast_path: !self.without_fast_path,
+        }
     }
 
     pub(crate) fn add(&mut self, tool: RegisteredTool) -> Result<(), RegistryError> {
@@ -75,38 +80,5 @@ impl Tools {
             .enumerate()
             .map(|(place, tool)| (tool.name.clone(), place));
         self.by_name = places.collect();
-    }
-}
-
-/// As `FxHash`, eight bytes at a time: quick for names, which are short. What a model sends is only looked up, it cannot
-/// crowd the table.
-#[derive(Clone, Debug, Default)]
-struct NameHasher(u64);
-
-impl NameHasher {
-    fn add(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
-    }
-}
-
-impl Hasher for NameHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks::<8>();
-        for word in words {
-            self.add(u64::from_le_bytes(*word));
-        }
-        match bytes.last_chunk::<8>() {
-            Some(last) => self.add(u64::from_le_bytes(*last)),
-            None => rest.iter().for_each(|byte| self.add(u64::from(*byte))),
-        }
-    }
-
-    fn write_u8(&mut self, byte: u8) {
-        self.add(u64::from(byte));
-    }
-
-    fn finish(&self) -> u64 {
-        // The upper bits are the better ones, and the table takes the lower ones first.
-        self.0.rotate_left(26)
     }
 }

@@ -111,7 +111,7 @@ fn findings(outcome: &ToolOutcome) -> Vec<String> {
 async fn call(
     registry: &ToolRegistry,
     name: &str,
-    input: impl Into<tool_runtime::RawArguments>,
+    input: impl Into<tool_runtime::RawArguments<'_>>,
 ) -> (Value, Vec<String>) {
     let outcome = registry.call(ToolCall::new("id", name, input)).await;
     let found = findings(&outcome);

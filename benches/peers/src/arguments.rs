@@ -203,7 +203,7 @@ fn coerced() {
 /// What is measured is what it is said to be.
 fn warnings_of(tool: &str, text: &str) -> usize {
     let call = tool_runtime::ToolCall::new("toolu_01", tool, text);
-    registry().request(call).warnings.len()
+    registry().prepare(call).warnings.len()
 }
 
 fn microseconds(timed: &Timed) -> String {

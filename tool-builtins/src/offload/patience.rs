@@ -8,7 +8,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use tool_runtime::Context;
+use tool_runtime::{CancellationToken, Context};
 
 use super::writer::{FileWriter, WriteError, Writer, Writing};
 
@@ -45,7 +45,7 @@ impl Patience {
         caught(|| drop(writing)).and(written)
     }
 
-    /// Waits until the call is over, and a little longer.
+    /// Waits until the call is over and the store's grace period, too.
     async fn ended(&self) {
         let token = self.context.cancellation();
         match self.context.deadline() {
@@ -54,7 +54,7 @@ impl Patience {
             }
             None => token.cancelled().await,
         }
-        tokio::time::sleep(REST).await;
+        tokio::time::sleep(STORE_GRACE_PERIOD).await;
     }
 }
 
@@ -75,6 +75,7 @@ fn text_of(payload: &(dyn Any + Send)) -> &str {
 
 const TOO_LATE: &str = "the store had no answer when the call had to end";
 
-/// A tool that is told to stop has 50 ms, the layers have 100 before they are dropped: what a tool said at its last
-/// moment still finds a store that is quick.
-const REST: Duration = Duration::from_millis(40);
+/// How long a store may take when the call is over: less than one grace period. A function may answer until the end of
+/// its own, the layers are dropped after a second one; a result that could not be stored still goes back before that.
+const STORE_GRACE_PERIOD: Duration =
+    CancellationToken::GRACE_PERIOD.saturating_sub(Duration::from_millis(10));

@@ -96,8 +96,8 @@ fn hold(path: &str, least: usize) {
 
 #[test]
 fn the_readmes_show_what_happens() {
-    hold("README.md", 6);
-    hold("README.zh-CN.md", 6);
+    hold("README.md", 1);
+    hold("README.zh-CN.md", 1);
 }
 
 #[test]

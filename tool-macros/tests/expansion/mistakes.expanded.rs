@@ -20,8 +20,8 @@ const _: () = {
     }
 };
 ::core::compile_error! {
-    "`#[tool]` has no `nme`; did you mean `name`?"
+    "unknown key `nme` in `#[tool]`; did you mean `name`?"
 }
 ::core::compile_error! {
-    "a parameter of a tool cannot borrow, nobody keeps the value; take a `String`"
+    "a parameter of a tool cannot borrow; take a `String`"
 }

@@ -3,7 +3,7 @@ struct Folder {
     path: PathBuf,
 }
 ::core::compile_error! {
-    "a tool is an `async fn`; put `#[tool]` on one"
+    "a tool must be an `async fn`; put `#[tool]` on one"
 }
 impl Display for Folder {
     /// Show it.
@@ -13,5 +13,5 @@ impl Display for Folder {
     }
 }
 ::core::compile_error! {
-    "`#[tools]` belongs on a type's own `impl`; move the tools out of the trait's"
+    "`#[tools]` belongs on an inherent `impl` block; move the tools out of the `impl` of a trait"
 }

@@ -15,5 +15,5 @@ const _: () = {
     }
 };
 ::core::compile_error! {
-    "a tool is an `async fn`; write `async` before `fn`, and if the body blocks, move it into `spawn_blocking`"
+    "a tool must be an `async fn`; write `async` before `fn`, and if the body blocks, move it into `spawn_blocking`"
 }

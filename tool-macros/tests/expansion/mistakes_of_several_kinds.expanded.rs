@@ -23,20 +23,20 @@ const _: () = {
     }
 };
 ::core::compile_error! {
-    "expected a time, as in \"500ms\", \"30s\", \"2m\" or \"1h\""
+    "expected a duration: \"500ms\", \"30s\", \"2m\" or \"1h\""
 }
 ::core::compile_error! {
-    "`#[tool]` has no `idempotnt`; did you mean `idempotent`?"
+    "unknown key `idempotnt` in `#[tool]`; did you mean `idempotent`?"
 }
 ::core::compile_error! {
-    "`#[arg]` has no `rnge`; did you mean `range`?"
+    "unknown key `rnge` in `#[arg]`; did you mean `range`?"
 }
 ::core::compile_error! {
-    "a tool needs a description, the model chooses by it; write a doc comment (`/// ..`) above the function"
+    "missing description of this tool; write a doc comment (`/// ..`) above the function"
 }
 ::core::compile_error! {
-    "`send mail` is no name for a model: ' ' is not allowed; give it a `name` of 1 to 64 of a-z, A-Z, 0-9, `_` and `-`"
+    "invalid name `send mail`: ' ' is not allowed; set `name` to 1 to 64 characters of a-z, A-Z, 0-9, `_` and `-`"
 }
 ::core::compile_error! {
-    "a parameter of a tool cannot borrow, nobody keeps the value; take a `String`"
+    "a parameter of a tool cannot borrow; take a `String`"
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::node::Node;
+use crate::arguments::tree::node::Node;
 use crate::schema::bounds::NumberLimits;
 use crate::schema::decimal::Decimal;
 use crate::schema::shape::{TextLimits, Values};
@@ -118,10 +118,15 @@ pub(crate) fn of_text(limits: &TextLimits, text: &str) -> Option<String> {
             length()
         ));
     }
-    if limits.not_blank && text.trim().is_empty() {
+    // Most texts begin with a letter.
+    if limits.not_blank && !text.starts_with(|first: char| first.is_ascii_graphic()) && text.trim().is_empty()
+    {
         return Some("a text that is not blank".to_owned());
     }
-    let broken = limits.patterns.iter().find(|pattern| !pattern.is_match(text))?;
+    let broken = limits
+        .pattern
+        .as_ref()
+        .filter(|pattern| !pattern.is_match(text))?;
     Some(format!(
         "a text that matches `{}`",
         crate::issue::echo(broken.as_str())

@@ -1,65 +1,68 @@
 //! Arguments against a schema: coerced, checked, read into typed values.
 
-mod node;
-mod parse;
-mod syntax;
+mod tokens;
+mod tree;
 mod rules;
 mod limits;
-mod sketch;
-mod wanted;
-mod wording;
 mod report;
-mod whole;
-mod context;
-mod cache;
+mod root;
 mod coerce;
-mod composite;
-mod scalar;
-mod list;
-mod conjunction;
-mod places;
-mod keys;
-mod object;
-mod tag;
-mod union;
-mod refusal;
-mod map_key;
-mod feed;
-mod conformed;
-mod member;
-mod exact;
+mod deserialize;
+mod fast_path;
 
 use serde_json::{Map, Value};
 
-use crate::call::{Handed, Input};
 use crate::host::Host;
 use crate::issue::{Code, Issue, cut};
 use crate::params::{Lookup, Params};
 use crate::policy::Policy;
+use crate::raw_arguments::RawArguments;
 use crate::schema::Shape;
 use crate::schema::pointer;
 use crate::schema::shape::FormId;
-use coerce::Coercer;
-use context::Context;
-use member::Member;
-use node::{Members, Node};
-use refusal::Refusal;
-use report::Path;
+use coerce::cache::Cache;
+use coerce::context::Context;
+use coerce::{Budget, Coercer};
+use deserialize::error::Refusal;
+use deserialize::member::Member;
+use deserialize::members;
+use report::{Path, Report, messages};
+use tree::node::{Members, Node};
+
+/// How the arguments of one call are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ArgumentReader<'a> {
+    pub(crate) shape: &'a Shape,
+    pub(crate) policy: Policy,
+    /// Whether arguments that conform to the letter may skip coercion. What comes out is the same without.
+    pub(crate) has_fast_path: bool,
+}
+
+impl<'a> ArgumentReader<'a> {
+    pub(crate) fn new(shape: &'a Shape, policy: Policy) -> Self {
+        Self {
+            shape,
+            policy,
+            has_fast_path: true,
+        }
+    }
+}
 
 /// Reads the arguments of a typed tool; `None` when one of the issues is an error. What was found replaces `issues`,
 /// once all is read.
 #[inline]
 pub(crate) fn read<P: Params>(
+    reader: ArgumentReader<'_>,
     params: &P,
-    shape: &Shape,
-    input: &mut Handed<'_>,
-    policy: Policy,
+    input: &mut RawArguments<'_>,
     host: &Host<'_>,
     issues: &mut Vec<Issue>,
 ) -> Option<P::Values> {
-    let mut members = exact::Members::default();
+    let ArgumentReader { shape, policy, .. } = reader;
+    let mut members = members::Members::default();
     // What a type has to say against it, it says again of the tree, where its words are heard.
-    if exact::look(shape, input, &mut members).is_some()
+    if reader.has_fast_path
+        && fast_path::look(shape, input, &mut members).is_some()
         && let Some(mut values) = params.pick(
             &Sent {
                 shape,
@@ -77,7 +80,7 @@ pub(crate) fn read<P: Params>(
         });
         return Some(values);
     }
-    read_coerced(params, shape, input.as_input(), policy, host, issues)
+    read_coerced(params, shape, input, policy, host, issues)
 }
 
 /// The same, of arguments that have to be looked at closer.
@@ -85,7 +88,7 @@ pub(crate) fn read<P: Params>(
 fn read_coerced<P: Params>(
     params: &P,
     shape: &Shape,
-    input: Input<'_>,
+    input: &RawArguments<'_>,
     policy: Policy,
     host: &Host<'_>,
     issues: &mut Vec<Issue>,
@@ -101,7 +104,7 @@ fn read_coerced<P: Params>(
     };
     // The types are asked even when the schema has said no: the model learns all its mistakes at once.
     let mut refused = Vec::new();
-    let mut members = exact::Members::default();
+    let mut members = members::Members::default();
     members.fill(shape, &object);
     let values = params.pick(
         &Sent {
@@ -142,14 +145,17 @@ pub(crate) struct Coerced {
 }
 
 /// Coerces the arguments of a tool that is known by its schema.
-pub(crate) fn coerce(shape: &Shape, input: &mut Handed<'_>, policy: Policy) -> Coerced {
-    if let Some(arguments) = exact::map(shape, input) {
+pub(crate) fn coerce(reader: ArgumentReader<'_>, input: &mut RawArguments<'_>) -> Coerced {
+    let ArgumentReader { shape, policy, .. } = reader;
+    if reader.has_fast_path
+        && let Some(arguments) = fast_path::map(shape, input)
+    {
         return Coerced {
             arguments,
             issues: Vec::new(),
         };
     }
-    let Fitted { object, issues, .. } = fit(shape, input.as_input(), policy, true);
+    let Fitted { object, issues, .. } = fit(shape, input, policy, true);
     Coerced {
         arguments: object.map(|object| object.to_map()).unwrap_or_default(),
         issues,
@@ -157,7 +163,8 @@ pub(crate) fn coerce(shape: &Shape, input: &mut Handed<'_>, policy: Policy) -> C
 }
 
 /// As [`coerce()`], with the arguments as JSON text, too, in which numbers are written as they were sent.
-pub(crate) fn coerce_to_text(shape: &Shape, input: Input<'_>, policy: Policy) -> (Coerced, String) {
+pub(crate) fn coerce_to_text(reader: ArgumentReader<'_>, input: &RawArguments<'_>) -> (Coerced, String) {
+    let ArgumentReader { shape, policy, .. } = reader;
     let Fitted { object, issues, .. } = fit(shape, input, policy, true);
     let object = Node::Object(object.unwrap_or_default());
     let mut text = String::new();
@@ -178,8 +185,8 @@ struct Fitted<'a> {
     is_stopped: bool,
 }
 
-fn fit<'a>(shape: &Shape, input: Input<'a>, policy: Policy, keeps_unknown: bool) -> Fitted<'a> {
-    let (sent, issues) = match whole::object(input, policy) {
+fn fit<'a>(shape: &Shape, input: &'a RawArguments<'_>, policy: Policy, keeps_unknown: bool) -> Fitted<'a> {
+    let (sent, issues) = match root::object(input, policy) {
         Ok(read) => read,
         Err(refused) => {
             return Fitted {
@@ -189,11 +196,20 @@ fn fit<'a>(shape: &Shape, input: Input<'a>, policy: Policy, keeps_unknown: bool)
             };
         }
     };
-    let mut coercer = Coercer::new(shape, keeps_unknown, most_values(input));
     let about_all = issues.len();
-    coercer.report.issues = issues;
+    let mut report = Report::default();
+    report.issues = issues;
+    let mut budget = Budget::new(most_values(input));
+    let mut coercer = Coercer {
+        shape,
+        keeps_unknown,
+        gives: false,
+        report: &mut report,
+        cache: &mut Cache::default(),
+        budget: &mut budget,
+    };
     let changed = coercer.fit(&sent, FormId::ROOT, &Path::Root, Context::all(policy.into()));
-    let (mut issues, stopped) = (coercer.report.issues, coercer.stopped);
+    let (mut issues, stopped) = (report.issues, budget.stopped);
     let is_stopped = stopped.is_some();
     if is_stopped {
         issues.truncate(about_all);
@@ -211,12 +227,14 @@ fn fit<'a>(shape: &Shape, input: Input<'a>, policy: Policy, keeps_unknown: bool)
 }
 
 /// As many values as there can be: in text, each takes a byte and another to part it from the next.
-fn most_values(input: Input<'_>) -> usize {
+fn most_values(input: &RawArguments<'_>) -> usize {
     match input {
-        Input::Text(text) => text.len() / 2 + 1,
-        Input::Bytes(bytes) => bytes.len() / 2 + 1,
-        Input::Value(Value::String(text)) => text.len() / 2 + 1,
-        Input::Value(value) => count(value),
+        RawArguments::Text(text) => text.len() / 2 + 1,
+        RawArguments::Bytes(bytes) => bytes.len() / 2 + 1,
+        RawArguments::Value(value) => match &**value {
+            Value::String(text) => text.len() / 2 + 1,
+            value => count(value),
+        },
     }
 }
 
@@ -232,7 +250,7 @@ fn count(value: &Value) -> usize {
 /// What came, as parameters look it up.
 struct Sent<'m, 'a> {
     shape: &'m Shape,
-    members: &'m exact::Members<'a>,
+    members: &'m members::Members<'a>,
 }
 
 impl<'m> Lookup<'m> for Sent<'m, '_> {
@@ -257,8 +275,8 @@ fn invalid(shape: &Shape, object: &Members<'_>, name: &str, refusal: &Refusal) -
     // A type may well repeat what it was sent.
     let said = cut(refusal.message(), MOST_TOLD);
     let mut issue = match sent {
-        _ if refusal.is_of_key() => wording::refused_key(refusal.steps().last().unwrap_or_default(), &said),
-        Some(sent) => wording::disliked(sent, &said, wanted),
+        _ if refusal.is_of_key() => messages::refused_key(refusal.steps().last().unwrap_or_default(), &said),
+        Some(sent) => messages::disliked(sent, &said, wanted),
         None => Issue::error(Code::InvalidValue, "", said.into_owned()),
     };
     if matches!(sent, Some(Node::Text(text)) if rules::means_nothing(text)) && shape.may_be_left_out(&steps) {

@@ -1,6 +1,6 @@
 //! The scalar rows of the table in `coercion.md`: one function per wanted type, one arm per row.
 
-use super::node::{Node, Number};
+use crate::arguments::tree::node::{Node, Number};
 use crate::issue::Code;
 use crate::policy::Policy;
 use crate::schema::bounds::Width;
@@ -12,6 +12,8 @@ pub(crate) enum Rigor {
     Lenient,
     Lossless,
     Strict,
+    /// What JSON Schema takes: for telling what conforms as it was sent.
+    Schema,
     /// Nothing but what is taken in silence: for telling alternatives apart.
     Exact,
 }
@@ -81,7 +83,7 @@ fn number_as_integer<'a>(number: &Number<'a>, width: Option<Width>, rigor: Rigor
         };
     }
     match (rigor, value.is_integer()) {
-        (Rigor::Strict, true) => match held(&value, width, Code::NumberCoercedToInteger) {
+        (Rigor::Strict | Rigor::Schema, true) => match held(&value, width, Code::NumberCoercedToInteger) {
             // What a float could not hold is not left to become one.
             Ruling::Changed(node, _) if number.text.len() > 15 => Ruling::Rewritten(node),
             Ruling::Changed(..) => Ruling::AsSent,
@@ -93,7 +95,7 @@ fn number_as_integer<'a>(number: &Number<'a>, width: Option<Width>, rigor: Rigor
             width,
             Code::FractionalNumberTruncatedToInteger,
         ),
-        (Rigor::Lossless | Rigor::Strict, false) | (Rigor::Exact, _) => {
+        (Rigor::Lossless | Rigor::Strict | Rigor::Schema, false) | (Rigor::Exact, _) => {
             Ruling::Refused(Code::UnsupportedIntegerLiteral)
         }
     }
@@ -204,7 +206,7 @@ pub(crate) fn means_nothing(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::parse::parse;
+    use crate::arguments::tree::json::parse;
 
     const RIGORS: [Rigor; 3] = [Rigor::Lenient, Rigor::Lossless, Rigor::Strict];
 

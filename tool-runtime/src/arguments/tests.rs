@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::coerce;
-use crate::call::RawArguments;
+use super::{ArgumentReader, coerce};
 use crate::policy::Policy;
+use crate::raw_arguments::RawArguments;
 use crate::schema::Shape;
 
 /// Coerces the value of the only property `x`; what comes out, and the codes with their paths below it.
@@ -23,15 +23,12 @@ fn lenient(schema: &Value, sent: &str) -> (Value, Vec<String>) {
 /// Coerces all arguments; codes with a `!` are errors.
 fn all(policy: Policy, schema: &Value, sent: &str) -> (Value, Vec<String>) {
     let shape = Shape::compile(schema).unwrap().shape;
-    let coerced = coerce(&shape, &mut RawArguments::from(sent).give(), policy);
+    let reader = ArgumentReader::new(&shape, policy);
+    let coerced = coerce(reader, &mut RawArguments::from(sent));
     let refused = coerced.issues.iter().any(crate::Issue::is_error);
     let arguments = Value::Object(coerced.arguments);
     if !refused {
-        let again = coerce(
-            &shape,
-            &mut RawArguments::from(arguments.to_string()).give(),
-            policy,
-        );
+        let again = coerce(reader, &mut RawArguments::from(arguments.to_string()));
         assert_eq!(Value::Object(again.arguments), arguments, "coerced twice");
         let silent = |issue: &crate::Issue| issue.code.as_str().starts_with("unknown_");
         assert!(

@@ -33,7 +33,9 @@ pub fn tool(definition: &ToolDefinition) -> Value {
     let hints = &definition.hints;
     let mut tool = Map::new();
     tool.insert("name".to_owned(), definition.name.as_str().into());
-    if let Some(title) = &hints.title {
+    if let Some(title) = &hints.title
+        && !is_among_annotations(definition, title)
+    {
         tool.insert("title".to_owned(), title.as_str().into());
     }
     tool.insert("description".to_owned(), definition.description.as_str().into());
@@ -44,27 +46,63 @@ pub fn tool(definition: &ToolDefinition) -> Value {
         }
     };
     add("outputSchema", definition.output_schema.clone());
-    let annotations: Map<_, _> = [
-        ("readOnlyHint", hints.read_only),
-        ("destructiveHint", hints.destructive),
-        ("idempotentHint", hints.idempotent),
-        ("openWorldHint", hints.open_world),
-    ]
-    .into_iter()
-    .filter_map(|(name, hint)| Some((name.to_owned(), Value::Bool(hint?))))
-    .collect();
-    add(
-        "annotations",
-        (!annotations.is_empty()).then(|| annotations.into()),
-    );
+    add("annotations", annotations(definition));
     add("icons", definition.icons.clone());
     add("_meta", definition.meta.clone());
+    let known: Vec<String> = tool.keys().cloned().collect();
+    let is_written =
+        |name: &String, value: &Value| known.contains(name) || (name == "title" && value.is_string());
+    let rest = definition
+        .mcp
+        .iter()
+        .filter(|(name, value)| !is_written(name, value));
+    tool.extend(rest.map(|(name, value)| (name.clone(), value.clone())));
     Value::Object(tool)
 }
 
+/// Whether a title was read from the annotations, and only there.
+fn is_among_annotations(definition: &ToolDefinition, title: &str) -> bool {
+    let annotations = definition.mcp.get("annotations");
+    let is_there = annotations.and_then(|annotations| annotations.get("title")?.as_str()) == Some(title);
+    is_there && !definition.mcp.contains_key("title")
+}
+
+/// The hints, and what else was among them when they were read.
+fn annotations(definition: &ToolDefinition) -> Option<Value> {
+    let rest = definition.mcp.get("annotations");
+    let hints = &definition.hints;
+    let values = [
+        hints.read_only,
+        hints.destructive,
+        hints.idempotent,
+        hints.open_world,
+    ];
+    let mut annotations: Map<_, _> = HINTS
+        .into_iter()
+        .zip(values)
+        .filter_map(|(name, hint)| Some((name.to_owned(), Value::Bool(hint?))))
+        .collect();
+    if annotations.is_empty() {
+        return rest.cloned();
+    }
+    for (name, value) in rest.and_then(Value::as_object).into_iter().flatten() {
+        annotations.entry(name.as_str()).or_insert_with(|| value.clone());
+    }
+    Some(annotations.into())
+}
+
+/// As in [`Hints`], without the title.
+const HINTS: [&str; 4] = [
+    "readOnlyHint",
+    "destructiveHint",
+    "idempotentHint",
+    "openWorldHint",
+];
+
 /// The definition of a tool that an MCP server lists, for
 /// [`register_dynamic`](crate::ToolRegistry::register_dynamic). What only MCP knows (`outputSchema`, `icons`, `_meta`, the
-/// annotations) is kept beside the definition: [`tool`] writes it again, the forms of the other APIs do not.
+/// annotations, and all other fields) is kept beside the definition: [`tool`] writes it again, the forms of the other APIs do
+/// not.
 ///
 /// ```
 /// use tool_runtime::{format::mcp, serde_json::json};
@@ -99,19 +137,39 @@ pub fn definition(tool: &Value) -> Result<ToolDefinition, FormatError> {
     let mut definition = ToolDefinition::new(text(tool, "an MCP tool", "name")?, description, schema.clone());
     let annotations = tool.get("annotations");
     let annotation = |name| annotations.and_then(|hints| hints.get(name));
-    let hint = |name| annotation(name).and_then(Value::as_bool);
-    let title = tool.get("title").or_else(|| annotation("title"));
+    let [read_only, destructive, idempotent, open_world] =
+        HINTS.map(|name| annotation(name).and_then(Value::as_bool));
+    let title = |title: Option<&Value>| title.and_then(Value::as_str).map(str::to_owned);
     definition.hints = Hints {
-        title: title.and_then(Value::as_str).map(str::to_owned),
-        read_only: hint("readOnlyHint"),
-        destructive: hint("destructiveHint"),
-        idempotent: hint("idempotentHint"),
-        open_world: hint("openWorldHint"),
+        title: title(tool.get("title")).or_else(|| title(annotation("title"))),
+        read_only,
+        destructive,
+        idempotent,
+        open_world,
     };
     definition.output_schema = tool.get("outputSchema").cloned();
     definition.icons = tool.get("icons").cloned();
     definition.meta = tool.get("_meta").cloned();
+    definition.mcp = rest(tool);
     Ok(definition)
+}
+
+/// The fields of a listed tool that a definition has no place of its own for.
+fn rest(tool: &Value) -> Map<String, Value> {
+    const KNOWN: [&str; 5] = ["name", "inputSchema", "outputSchema", "icons", "_meta"];
+    let mut rest = tool.as_object().cloned().unwrap_or_default();
+    rest.retain(|name, value| {
+        !(KNOWN.contains(&name.as_str()) || name == "description" && value.is_string())
+    });
+    if let Some(Value::Object(annotations)) = rest.get_mut("annotations")
+        && !annotations.is_empty()
+    {
+        annotations.retain(|name, value| !(HINTS.contains(&name.as_str()) && value.is_boolean()));
+        if annotations.is_empty() {
+            rest.shift_remove("annotations");
+        }
+    }
+    rest
 }
 
 /// The call in the `params` of `tools/call`. Its id is the request's, for MCP has no other.
@@ -201,13 +259,55 @@ mod tests {
     }
 
     #[test]
+    fn nothing_that_is_listed_is_lost() {
+        for annotations in [
+            json!({ "title": "Orders", "readOnlyHint": true }),
+            json!({ "readOnlyHint": true, "x-own": { "a": [1] } }),
+            json!({ "readOnlyHint": "maybe", "destructiveHint": null, "title": 7 }),
+            json!({}),
+            json!(null),
+        ] {
+            let listed = json!({
+                "name": "order",
+                "title": "Order",
+                "description": "Order it.",
+                "inputSchema": { "type": "object" },
+                "annotations": annotations,
+                "execution": { "taskSupport": "optional" },
+            });
+            assert_eq!(tool(&definition(&listed).unwrap()), listed);
+        }
+    }
+
+    #[test]
+    fn a_title_is_written_where_it_was_read() {
+        for title in [None, Some("Order"), Some("Other")] {
+            let mut listed = json!({
+                "name": "order",
+                "description": "Order it.",
+                "inputSchema": { "type": "object" },
+                "annotations": { "title": "Order", "readOnlyHint": true },
+            });
+            if let Some(title) = title {
+                listed["title"] = title.into();
+            }
+            let mut read = definition(&listed).unwrap();
+            assert_eq!(read.hints.title.as_deref(), title.or(Some("Order")));
+            assert_eq!(tool(&read), listed);
+            read.hints.title = Some("Buy".to_owned());
+            assert_eq!(tool(&read)["title"], "Buy");
+        }
+    }
+
+    #[test]
     fn other_apis_are_not_sent_what_only_mcp_knows() {
         let listed = json!({
             "name": "forget",
             "description": "Forget everything.",
             "inputSchema": { "type": "object", "properties": {} },
             "outputSchema": { "type": "object" },
-            "annotations": { "openWorldHint": true },
+            "annotations": { "openWorldHint": true, "x-own": 1 },
+            "execution": {},
             "icons": [{ "src": "https://example.com/forget.png" }],
             "_meta": { "com.example/cost": 3 },
         });

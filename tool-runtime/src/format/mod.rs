@@ -1,4 +1,5 @@
 //! Tools, calls and results in the words of each API. Pure conversions: nothing is sent, nothing is remembered.
+//! Needs the feature `formats`.
 //!
 //! | | tools | a model's calls | answers |
 //! |---|---|---|---|

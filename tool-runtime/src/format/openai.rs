@@ -269,7 +269,7 @@ fn function(definition: &ToolDefinition, parameters: Value, strict: bool) -> Map
 }
 
 /// Text, as both APIs send it; whoever sends an object is understood as well.
-fn arguments(call: &Value) -> RawArguments {
+fn arguments(call: &Value) -> RawArguments<'_> {
     match call.get("arguments") {
         Some(Value::String(text)) => text.into(),
         Some(other) => other.clone().into(),

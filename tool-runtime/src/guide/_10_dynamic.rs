@@ -57,12 +57,18 @@
 //! # }
 //! ```
 //!
+//! A handler returns a `Result` of anything that a function with `#[tool]` may return, or a `String`, a `&'static str`, a
+//! `Value`, `Blocks`, a `ToolOutput` or `()`. It clones what it captures for each call, since calls run side by side;
+//! [`register_dynamic`](crate::ToolRegistry::register_dynamic) has an example.
+//!
 //! Two differences from annotated functions: unknown arguments reach the handler, and defaults in the schema do not. It
 //! reads what is absent as it likes. What attributes say of a function is said of a tool by its name:
 //! [`set_policy`](crate::ToolRegistry::set_policy), [`set_timeout`](crate::ToolRegistry::set_timeout).
 //!
 //! A schema that is none, or that points to another document, is refused when it is registered, with the place. One
-//! with a keyword that cannot be enforced is taken, with a warning in the log.
+//! with a keyword that cannot be enforced is taken, with a warning in the log. Two limits hold: a schema nests at most 128
+//! arrays and objects deep, as arguments do, and at most 16 unions (`anyOf`, `oneOf`, `allOf`) stand directly in one another,
+//! with no property or item between.
 //!
 //! ```
 //! use tool_runtime::serde_json::{Value, json};

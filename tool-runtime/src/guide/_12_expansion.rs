@@ -130,4 +130,4 @@
 //! `//` comments do not survive a macro, so the reasons are not in the output. They are on this page, and in
 //! `tool-macros/src/expand.rs`, which writes it.
 //!
-//! This was the last chapter. [Back to the list](super).
+//! Next: [the repair without a registry](super::_13_repair).

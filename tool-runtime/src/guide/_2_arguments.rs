@@ -152,37 +152,40 @@
 //!     format!("{title} for {}, told by {:?}", reader.card_number, reader.tell_by)
 //! }
 //!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
-//! let mut registry = ToolRegistry::new();
-//! let schema = &registry.register::<reserve>()?.tool_definitions()[0].input_schema;
-//! assert_eq!(
-//!     schema["properties"]["reader"],
-//!     json!({
-//!         "type": "object",
-//!         "description": "For whom.",
-//!         "properties": {
-//!             "cardNumber": { "type": "integer", "minimum": 0, "description": "The number on the card." },
-//!             "tellBy": {
-//!                 "type": "string",
-//!                 "enum": ["mail", "text_message"],
-//!                 "description": "How to tell that a book has arrived."
-//!             }
-//!         },
-//!         "required": ["cardNumber", "tellBy"]
-//!     }),
-//! );
+//! #[tokio::main]
+//! async fn main() -> Result<(), tool_runtime::RegistryError> {
+//!     let mut registry = ToolRegistry::new();
+//!     let schema = &registry.register::<reserve>()?.tool_definitions()[0].input_schema;
+//!     assert_eq!(
+//!         schema["properties"]["reader"],
+//!         json!({
+//!             "type": "object",
+//!             "description": "For whom.",
+//!             "properties": {
+//!                 "cardNumber": { "type": "integer", "minimum": 0, "description": "The number on the card." },
+//!                 "tellBy": {
+//!                     "type": "string",
+//!                     "enum": ["mail", "text_message"],
+//!                     "description": "How to tell that a book has arrived."
+//!                 }
+//!             },
+//!             "required": ["cardNumber", "tellBy"]
+//!         }),
+//!     );
 //!
-//! let input = json!({ "title": "Moby-Dick", "reader": { "cardNumber": 7, "tellBy": "text_message" } });
-//! let result = registry.execute_tool("toolu_01", "reserve", input).await;
-//! assert_eq!(result.text(), Some("Moby-Dick for 7, told by TextMessage"));
-//! # Ok(())
-//! # }
+//!     let input = json!({ "title": "Moby-Dick", "reader": { "cardNumber": 7, "tellBy": "text_message" } });
+//!     let result = registry.execute_tool("toolu_01", "reserve", input).await;
+//!     assert_eq!(result.text(), Some("Moby-Dick for 7, told by TextMessage"));
+//!     Ok(())
+//! }
 //! ```
 //!
 //! The `crate = ".."` lines are there because this example depends on `tool-runtime` alone; without them the derives
 //! look for crates named `serde` and `schemars`. Where serde 1 and schemars 1 are dependencies of yours, the lines are not
 //! needed. (The traits of schemars 0.8 are others: a type with those cannot be a parameter.)
+//!
+//! The model also reads the comments of fields. A field without one is a warning in the log when the tool is registered,
+//! and no error of the compiler: the macro sees your function and not your types.
 //!
 //! Types of chrono, url and uuid are parameters with the feature of that name: `tool-runtime = { .., features = ["chrono"] }`
 //! beside `chrono = { .., features = ["serde"] }`. An `Arc<T>` from the model needs serde's feature `rc`.

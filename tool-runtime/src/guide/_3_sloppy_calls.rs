@@ -133,8 +133,9 @@
 //! # }
 //! ```
 //!
-//! For a single parameter there is `#[arg(strict)]`. All rules, with every code, are on one page:
-//! [`coercion`](crate::coercion).
+//! `Lossless` also refuses arguments with other text around the object, since that text would be lost. `Strict` changes
+//! no value and repairs no text. For a single parameter there is `#[arg(strict)]`. All rules, with every code, are on one
+//! page: [`coercion`](crate::coercion).
 //!
 //! # Text that is not even JSON
 //!
@@ -165,6 +166,6 @@
 //! # }
 //! ```
 //!
-//! The repair is there on its own as well, for whole texts and for streams: [`repair`](mod@crate::repair).
+//! The same repair works [without a registry](super::_13_repair), on texts and, with the feature `stream`, on streams.
 //!
 //! Next: [what comes back](super::_4_answers).

@@ -35,13 +35,15 @@
 //!     Blocks(vec![Block::text("Moby-Dick"), Block::image("image/png", "iVBORw0KGgo=")])
 //! }
 //!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() {
-//! testing::run::<motto>("{}").await.assert_text("quiet, please");
-//! testing::run::<novels>("{}").await.assert_text(r#"[{"room":2,"letter":"C"}]"#);
-//! assert_eq!(testing::run::<cover>("{}").await.result.text(), None); // content blocks: a text and an image
-//! # }
+//! #[tokio::main]
+//! async fn main() {
+//!     testing::run::<motto>("{}").await.assert_text("quiet, please");
+//!     testing::run::<novels>("{}").await.assert_text(r#"[{"room":2,"letter":"C"}]"#);
+//!     assert_eq!(testing::run::<cover>("{}").await.result.text(), None); // content blocks: a text and an image
+//! }
 //! ```
+//!
+//! A function that returns a [`ToolOutput`](crate::ToolOutput) decides at run time: text or blocks, success or failure.
 //!
 //! # Failure
 //!

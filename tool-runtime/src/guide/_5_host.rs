@@ -57,6 +57,8 @@
 //! # }
 //! ```
 //!
+//! A value that is in an `Arc` already goes in as `with_state(Arc::clone(&value))`; tools take it as `State<Arc<T>>`.
+//!
 //! A registry without the state refuses the tool when it is registered, not when it is called:
 //!
 //! ```

@@ -14,14 +14,50 @@
 //! # Permission
 //!
 //! A filter sees each call before the tool does. What it refuses is answered with its words: the model reads why, and
-//! can ask. Here tools that only read are free, and everything else needs the user's yes.
+//! can do something else. In a layer a call knows the tool that it goes to: [`definition`](crate::ToolCall::definition) has the
+//! hints (`read_only`, `destructive` …: they reach layers and MCP's clients, and enforce nothing by themselves), and
+//! [`prepare`](crate::ToolCall::prepare) has the arguments as the function would get them, which is what a user should be shown.
+//!
+//! This layer asks before a call that changes something. It asks one question at a time, and it holds for every tool,
+//! also for those that are registered later:
 //!
 //! ```
-//! use std::collections::HashSet;
+//! use std::sync::Arc;
+//! use tokio::sync::Mutex;
 //! use tool_runtime::layer::BoxError;
 //! use tool_runtime::result::Failure;
-//! use tool_runtime::{Context, ToolCall, ToolRegistry, tool, tool_set};
-//! use tower::filter::FilterLayer;
+//! use tool_runtime::{ToolCall, ToolRegistry, tool, tool_set};
+//! use tower::filter::AsyncFilterLayer;
+//!
+//! /// Passes a call on, after asking the user if it changes something.
+//! async fn ask(call: ToolCall, user: Arc<Mutex<User>>) -> Result<ToolCall, BoxError> {
+//!     // Without a definition the name is unknown, with errors the arguments are: the registry answers both.
+//!     let (Some(tool), Some(request)) = (call.definition(), call.prepare()) else {
+//!         return Ok(call);
+//!     };
+//!     let changes_nothing = tool.hints.read_only == Some(true)
+//!         || request.argument("dry_run").is_some_and(|dry_run| dry_run == true);
+//!     if changes_nothing || !request.errors.is_empty() {
+//!         return Ok(call);
+//!     }
+//!     // Calls of one turn run side by side; the lock keeps their questions apart.
+//!     if user.lock().await.allows(&call.name, &request.arguments_json).await {
+//!         return Ok(call);
+//!     }
+//!     Err(format!("the user did not allow this call of `{}`; ask what to do instead", call.name).into())
+//! }
+//!
+//! /// Somebody at a terminal, for example.
+//! struct User {
+//!     questions: Vec<String>,
+//! }
+//!
+//! impl User {
+//!     async fn allows(&mut self, tool: &str, arguments: &str) -> bool {
+//!         self.questions.push(format!("{tool} {arguments}?"));
+//!         arguments.contains("7") // what this user says
+//!     }
+//! }
 //!
 //! /// Look up a reader.
 //! #[tool(read_only)]
@@ -31,64 +67,92 @@
 //!
 //! /// Delete a reader's account.
 //! #[tool(destructive)]
-//! async fn delete_reader() -> &'static str {
-//!     "gone"
+//! async fn delete_reader(
+//!     /// The number of the card.
+//!     card: u32,
+//!     /// Only tell what would be deleted.
+//!     #[arg(default = true)]
+//!     dry_run: bool,
+//! ) -> String {
+//!     format!("{card} {}", if dry_run { "would be gone" } else { "is gone" })
 //! }
-//!
-//! /// What the user said yes to. The host puts it into the context of the calls.
-//! struct Allowed(&'static [&'static str]);
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), tool_runtime::RegistryError> {
-//! let mut registry = ToolRegistry::new();
+//! let user = Arc::new(Mutex::new(User { questions: Vec::new() }));
+//! let asked = Arc::clone(&user);
+//! let permission = AsyncFilterLayer::new(move |call: ToolCall| ask(call, Arc::clone(&asked)));
+//! let mut registry = ToolRegistry::new().layer(permission);
 //! registry.register_all(tool_set![find_reader, delete_reader])?;
 //!
-//! let tools = registry.tool_definitions().into_iter();
-//! let reading = tools.filter(|tool| tool.hints.read_only == Some(true));
-//! let free: HashSet<String> = reading.map(|tool| tool.name.clone()).collect();
-//! let permission = move |call: ToolCall| -> Result<ToolCall, BoxError> {
-//!     let allowed = call.context.extension().is_some_and(|Allowed(names)| names.contains(&&*call.name));
-//!     if free.contains(&call.name) || allowed {
-//!         return Ok(call);
-//!     }
-//!     Err(format!("the user did not allow `{}`; ask first", call.name).into())
-//! };
-//! let registry = registry.layer(FilterLayer::new(permission));
+//! let results = registry.execute_all([
+//!     ToolCall::new("toolu_01", "find_reader", "{}"),
+//!     ToolCall::new("toolu_02", "delete_reader", r#"{ "card": 7 }"#), // a dry run, by its default
+//!     ToolCall::new("toolu_03", "delete_reader", r#"{ "Card": "7", "dry_run": "false" }"#),
+//!     ToolCall::new("toolu_04", "delete_reader", r#"{ "card": 8, "dry_run": false }"#),
+//! ]).await;
+//! let texts: Vec<_> = results.iter().filter_map(|outcome| outcome.result.text()).collect();
+//! assert_eq!(texts, [
+//!     "Ada, card 7",
+//!     "7 would be gone",
+//!     "7 is gone",
+//!     "the user did not allow this call of `delete_reader`; ask what to do instead",
+//! ]);
+//! assert_eq!(results[3].failure, Some(Failure::Layer));
 //!
-//! let result = registry.execute_tool("toolu_01", "find_reader", "{}").await;
-//! assert_eq!(result.text(), Some("Ada, card 7"));
-//!
-//! let delete = ToolCall::new("toolu_02", "delete_reader", "{}");
-//! let outcome = registry.call(delete.clone()).await;
-//! assert_eq!(outcome.failure, Some(Failure::Layer));
-//! assert_eq!(outcome.result.text(), Some("the user did not allow `delete_reader`; ask first"));
-//!
-//! let delete = delete.with_context(Context::new().with_extension(Allowed(&["delete_reader"])));
-//! assert_eq!(registry.call(delete).await.result.text(), Some("gone"));
+//! let mut questions = user.lock().await.questions.clone();
+//! questions.sort();
+//! assert_eq!(questions, [
+//!     r#"delete_reader {"card":7,"dry_run":false}?"#,
+//!     r#"delete_reader {"card":8,"dry_run":false}?"#,
+//! ]);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! `read_only` and `destructive` are hints: they reach layers and MCP's clients, and enforce nothing by themselves. A
-//! layer that waits for the user is `tower`'s `AsyncFilterLayer`. What it should show is not what the model wrote but
-//! what the function would get:
+//! A layer may change a call before it passes it on, or make one itself: the registry looks the name up again behind the last
+//! layer, so what was asked about another name does not count for it. Outside of layers,
+//! [`ToolRegistry::prepare`](crate::ToolRegistry::prepare) reads the arguments of a call without running it, for a permission
+//! dialog or to pass them on. Its `arguments` are those that were sent, coerced; `defaults` has the values of the
+//! parameters that were not sent, and `argument(name)` looks in both.
+//!
+//! # Timeouts
+//!
+//! Layers of others work unchanged, around every way to call. What a layer refuses or stops becomes the result of the call;
+//! the other calls of the turn are not affected. (A timeout for one tool is [`#[tool(timeout = "30s")]`](super::_5_host#time).)
+//!
+//! ```toml
+//! tokio = { version = "1", features = ["macros", "rt-multi-thread", "time"] }
+//! tower = { version = "0.5", features = ["timeout"] }
+//! ```
 //!
 //! ```
-//! # use tool_runtime::{ToolCall, ToolRegistry, tool};
-//! # /// Delete a reader's account.
-//! # #[tool(destructive)]
-//! # async fn delete_reader(
-//! #     /// The number of the card.
-//! #     card: u32,
-//! # ) -> String {
-//! #     format!("{card} is gone")
-//! # }
-//! # fn main() -> Result<(), tool_runtime::RegistryError> {
-//! # let mut registry = ToolRegistry::new();
-//! # registry.register::<delete_reader>()?;
-//! let request = registry.request(ToolCall::new("toolu_01", "delete_reader", r#"{ "Card": "7" }"#));
-//! assert_eq!(request.arguments_json, r#"{"card":7}"#); // nothing has run
-//! assert_eq!((request.warnings.len(), request.errors.len()), (2, 0));
+//! use std::time::Duration;
+//! use tool_runtime::{ToolCall, ToolRegistry, tool};
+//! use tower::timeout::TimeoutLayer;
+//!
+//! /// Wait for a book to come back.
+//! #[tool]
+//! async fn wait_for_book(
+//!     /// How long, in milliseconds.
+//!     ms: u64,
+//! ) -> String {
+//!     tokio::time::sleep(Duration::from_millis(ms)).await;
+//!     format!("waited {ms} ms")
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let mut registry = ToolRegistry::new()
+//!     .layer(TimeoutLayer::new(Duration::from_millis(500)))
+//!     .with_max_concurrency(4);
+//! registry.register::<wait_for_book>()?;
+//!
+//! let call = |id: &str, ms: u64| ToolCall::new(id, "wait_for_book", format!(r#"{{ "ms": {ms} }}"#));
+//! let outcomes = registry.execute_all([call("toolu_01", 100), call("toolu_02", 60_000)]).await;
+//! assert_eq!(outcomes[0].result.text(), Some("waited 100 ms"));
+//! assert_eq!(outcomes[1].result.text(), Some("request timed out"));
+//! assert!(outcomes[1].result.is_error);
 //! # Ok(())
 //! # }
 //! ```

@@ -1,7 +1,8 @@
 //! A turn: the loop of an agent, with a family of tools, a permission and offloading around them.
 //!
 //! An agent is a loop. Ask the model; run what it calls; tell it the results; until it calls nothing more. Most of what
-//! could go wrong in it has been dealt with in the chapters before, so the loop itself is short:
+//! could go wrong in it has been dealt with in the chapters before, so the loop itself is short (`format` needs the
+//! feature `formats`):
 //!
 //! ```
 //! # use std::collections::VecDeque;
@@ -163,7 +164,8 @@
 //! # }
 //! ```
 //!
-//! How many calls run at once is [`with_max_concurrency`](crate::ToolRegistry::with_max_concurrency)'s to say. If the
+//! `execute_all` runs calls on the threads of tokio's runtime and returns their outcomes in the order of the calls.
+//! [`with_max_concurrency`](crate::ToolRegistry::with_max_concurrency) limits how many run at once. If the
 //! user ends the turn, drop the future of `execute_all`: every call in it ends.
 //!
 //! Next: [the same in the words of other APIs](super::_9_formats).

@@ -2,7 +2,12 @@
 //!
 //! The crate speaks the words of Anthropic's Messages API throughout: `input_schema`, `tool_use`, `tool_result`. For
 //! the others [`format`](mod@crate::format) has pure functions, three for each: the definition out, the calls in, the
-//! result out. Nothing is sent and nothing is remembered.
+//! result out. Nothing is sent and nothing is remembered. They come with a feature:
+//!
+//! ```toml
+//! [dependencies]
+//! tool-runtime = { path = "../tool-runtime/tool-runtime", features = ["formats"] }
+//! ```
 //!
 //! # OpenAI's chat completions, and whoever speaks like them
 //!

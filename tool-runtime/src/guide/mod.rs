@@ -17,6 +17,7 @@
 //! | [10. Dynamic tools](_10_dynamic) | tools that are known at run time only |
 //! | [11. Testing](_11_testing) | call a tool as a model would |
 //! | [12. The expansion](_12_expansion) | what the macro writes, line by line |
+//! | [13. Repair](_13_repair) | text that is not JSON, without a registry |
 //!
 //! The chapters share a story, the lending desk of a library, and none needs another one's code. For reference there
 //! are [`#[tool]`](macro@crate::tool) with every key, [`ToolRegistry`](crate::ToolRegistry) with every method, and the
@@ -34,3 +35,4 @@ pub mod _9_formats;
 pub mod _10_dynamic;
 pub mod _11_testing;
 pub mod _12_expansion;
+pub mod _13_repair;

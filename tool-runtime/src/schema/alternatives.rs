@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 use super::check::{SchemaError, is_annotation};
 use super::compiler::{Compiler, Flat};
 use super::merge;
-use super::shape::{Alternatives, Form, Kind};
+use super::name::fold;
+use super::shape::{Alternatives, Form, Kind, KnownKeys};
 use super::types::Types;
 
 /// What a union turns out to be.
@@ -29,7 +30,7 @@ pub(super) fn read(
     siblings.retain(|keyword, _| !is_annotation(keyword));
     let mut union = Branches::default();
     for branch in branches {
-        union.add(compiler, branch, &siblings)?;
+        union.add(compiler, branch, &siblings, exclusive)?;
     }
     union.join_constants(exclusive);
     if !siblings.is_empty() && !union.take_in(&siblings) {
@@ -63,6 +64,7 @@ impl Branches {
         compiler: &Compiler<'_>,
         branch: &Value,
         siblings: &Map<String, Value>,
+        exclusive: bool,
     ) -> Result<(), SchemaError> {
         let flat = match branch {
             Value::Object(keywords) => {
@@ -72,7 +74,9 @@ impl Branches {
             Value::Bool(false) => return Ok(()),
             _ => None,
         };
-        if flat.as_ref().is_some_and(is_null) {
+        // A second one that takes `null` is another alternative, where only one may fit.
+        let is_other = exclusive && self.null;
+        if flat.as_ref().is_some_and(is_null) && !is_other {
             self.null |= siblings.get("type").is_none_or(allows_null);
             return Ok(());
         }
@@ -83,7 +87,8 @@ impl Branches {
         Ok(())
     }
 
-    /// `[{const: a}, {const: b}]` is `{enum: [a, b]}`, if none comes twice where exactly one may fit.
+    /// `[{const: a}, {const: b}]` is `{enum: [a, b]}`, if none comes twice where exactly one may fit, and no two may be
+    /// spellings of one: what is a spelling of both is ambiguous.
     fn join_constants(&mut self, exclusive: bool) {
         let constants = |branch: &Branch| branch.flat.as_ref().and_then(constants);
         let all: Vec<Value> = self.branches.iter().filter_map(constants).flatten().collect();
@@ -96,7 +101,10 @@ impl Branches {
         };
         let mut seen = HashSet::new();
         let is_twice = |value: &Value| !seen.insert(value.as_str().unwrap_or_default().to_owned());
-        if self.branches.iter().filter_map(constants).count() < 2 || (exclusive && all.iter().any(is_twice)) {
+        if self.branches.iter().filter_map(constants).count() < 2
+            || (exclusive && all.iter().any(is_twice))
+            || have_spellings_of_one(&all)
+        {
             return;
         }
         let schema = json!({ "type": "string", "enum": all });
@@ -127,7 +135,7 @@ impl Branches {
     fn settle(mut self, compiler: &mut Compiler<'_>, exclusive: bool) -> Result<Union, SchemaError> {
         if let [only] = self.branches.as_mut_slice()
             && let Some(mut keywords) = only.flat.take()
-            && (!self.null || admit_null(&mut keywords))
+            && (!self.null || admit_null(&mut keywords, exclusive))
         {
             return Ok(Union::Schema(keywords));
         }
@@ -144,6 +152,7 @@ impl Branches {
             null: self.null,
             exclusive,
             tag: None,
+            keys: KnownKeys::default(),
         };
         Ok(Union::Form(Form {
             kind: Kind::Alternatives(Box::new(alternatives)),
@@ -152,11 +161,25 @@ impl Branches {
     }
 }
 
-/// Lets a schema take `null` as well, if a word in `type` (and `enum`) does it.
-fn admit_null(keywords: &mut Map<String, Value>) -> bool {
+/// Whether two different texts among them may be spellings of one.
+fn have_spellings_of_one(texts: &[Value]) -> bool {
+    let mut texts: Vec<&str> = texts.iter().filter_map(Value::as_str).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    let mut seen = HashSet::new();
+    texts
+        .into_iter()
+        .any(|text| !seen.insert(fold(&text.replace(' ', ""))))
+}
+
+/// Lets a schema take `null` as well, if a word in `type` (and `enum`) does it. Not where it takes `null` already and only
+/// one alternative may.
+fn admit_null(keywords: &mut Map<String, Value>, exclusive: bool) -> bool {
+    let has_null = || keywords.get("type").is_none_or(allows_null);
     if ["anyOf", "oneOf", "const"]
         .into_iter()
         .any(|keyword| keywords.contains_key(keyword))
+        || (exclusive && has_null())
     {
         return false;
     }

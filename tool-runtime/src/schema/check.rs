@@ -41,33 +41,57 @@ pub(crate) struct Unenforced {
 }
 
 /// Checks a schema with all its subschemas; what cannot be enforced is listed.
-pub(super) fn check(schema: &Value) -> Result<Vec<Unenforced>, SchemaError> {
+pub(crate) fn check(schema: &Value) -> Result<Vec<Unenforced>, SchemaError> {
     if depth::is_too_deep(schema) {
         let reason = format!(
             "nested deeper than {} levels; move parts of it to `$defs`",
             depth::MOST
         );
-        return Err(SchemaError::new("", reason));
+        return Err(SchemaError::new(deepest_place(schema), reason));
     }
     let mut check = Check {
         root: schema,
         open: vec![(String::new(), schema)],
         unenforced: Vec::new(),
-        referenced: HashSet::new(),
     };
+    let mut seen = HashSet::new();
     while let Some((path, schema)) = check.open.pop() {
-        check.schema(&path, schema)?;
+        if seen.insert(path.clone()) {
+            check.schema(&path, schema)?;
+        }
     }
     check.unenforced.sort_by(|left, right| left.path.cmp(&right.path));
     Ok(check.unenforced)
+}
+
+/// The way into a schema that nests too deeply, as far as is allowed.
+fn deepest_place(schema: &Value) -> String {
+    let (mut at, mut value) = (String::new(), schema);
+    for left in (0..depth::MOST).rev() {
+        let is_deeper = |part: &Value| depth::is_deeper_than(left, part);
+        let below = match value {
+            Value::Array(items) => {
+                let place = items.iter().position(is_deeper);
+                place.and_then(|place| Some((place.to_string(), items.get(place)?)))
+            }
+            Value::Object(entries) => {
+                let mut entries = entries.iter();
+                let found = entries.find(|(_, part)| is_deeper(part));
+                found.map(|(key, part)| (key.clone(), part))
+            }
+            _ => None,
+        };
+        let Some((step, part)) = below else { break };
+        pointer::push(&mut at, &step);
+        value = part;
+    }
+    at
 }
 
 struct Check<'s> {
     root: &'s Value,
     open: Vec<(String, &'s Value)>,
     unenforced: Vec<Unenforced>,
-    /// Targets outside the places where schemas stand anyway.
-    referenced: HashSet<String>,
 }
 
 impl<'s> Check<'s> {
@@ -183,23 +207,30 @@ impl<'s> Check<'s> {
                 "write a reference as a string, for example \"#/$defs/Item\"",
             ));
         };
+        let absolute = name.split('#').next().is_some_and(|uri| uri.contains(':'));
+        if !absolute && let Some(at) = reference::inner_id(self.root, path) {
+            let reason = format!(
+                "`{}` is relative to the `$id` at `{at}`, and only references from the root are followed; remove that `$id` and write a JSON Pointer from the root, for example `#/$defs/Item`",
+                echo(name)
+            );
+            return Err(SchemaError::new(path, reason));
+        }
         match reference::resolve(self.root, name) {
             Target::Schema(schema, at) => {
-                if self.referenced.insert(at.clone()) && !reference::stands_at_schema(&at) {
-                    self.open.push((at, schema));
-                }
+                // It may stand where no other schema does.
+                self.open.push((at, schema));
                 Ok(())
             }
             Target::Missing => {
                 let reason = format!(
-                    "`{}` leads nowhere; write a reference to a schema in this document",
+                    "`{}` names no schema of this document, or two; write a JSON Pointer to one, for example `#/$defs/Item`",
                     echo(name)
                 );
                 Err(SchemaError::new(path, reason))
             }
             Target::Remote => {
                 let reason = format!(
-                    "`{}` is outside this schema and nothing is fetched; copy what it names to `$defs`",
+                    "`{}` names a schema by its URI and nothing is fetched; put what it names into `$defs` and write `#/$defs/…`",
                     echo(name)
                 );
                 Err(SchemaError::new(path, reason))

@@ -1,10 +1,11 @@
 //! What schemars writes, made fit for a model to read; our private marks stay in it.
 //!
-//! Only rewrites: what is allowed stays allowed, but for the `null` of optional properties, which may be left out.
+//! Only rewrites: what is allowed stays allowed, but for the `null` of optional properties, which may be left out, and
+//! for keys of maps that serde would refuse.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::variants::{Enums, Names};
+use crate::variants::{Enums, KeyType, Names};
 
 use super::{describe, marks, recursion, subschemas, unions};
 
@@ -12,10 +13,31 @@ type Keywords = Map<String, Value>;
 
 /// Cleans the schema of a tool's parameters; `enums` are those in their types.
 pub(crate) fn clean(root: &mut Value, enums: &Enums) {
+    state_keys(root, &enums.maps);
     node(root, enums);
     recursion::refer_to_definitions(root);
     describe::render(root);
     subschemas::each_mut(root, arrange);
+}
+
+/// States the keys of maps by booleans and by characters, of which schemars says nothing.
+fn state_keys(root: &mut Value, maps: &[(String, KeyType)]) {
+    for (pointer, key_type) in maps {
+        let Some(Value::Object(keywords)) = root.pointer_mut(pointer) else {
+            continue;
+        };
+        let states_keys = ["properties", "patternProperties", "propertyNames"]
+            .into_iter()
+            .any(|keyword| keywords.contains_key(keyword));
+        if states_keys || !keywords.contains_key("additionalProperties") {
+            continue;
+        }
+        let names = match key_type {
+            KeyType::Boolean => json!({ "enum": ["true", "false"] }),
+            KeyType::Character => json!({ "type": "string", "minLength": 1, "maxLength": 1 }),
+        };
+        keywords.insert("propertyNames".to_owned(), names);
+    }
 }
 
 /// Cleans one schema, inner ones first. Recursive: Rust types do not nest deeply.

@@ -11,9 +11,9 @@ use super::alternatives::{self, Union};
 use super::check::{SchemaError, Unenforced, check, is_annotation};
 use super::compiler::{Compiler, Flat};
 use super::name::{Written, fold};
-use super::shape::{Form, FormId, Kind, List, Object, Parts, Plain, Property, Rest, Shape};
+use super::shape::{Form, FormId, Kind, KnownKeys, List, Object, Parts, Plain, Property, Rest, Shape};
 use super::types::Types;
-use super::{formats, identify, limits, marks, nullable, settle};
+use super::{formats, limits, marks, nullable, settle};
 
 /// A shape, and what of its schema it does not enforce.
 #[derive(Debug, Clone)]
@@ -29,9 +29,15 @@ impl Shape {
     ///
     /// When the schema is not valid, does not describe an object, or refers to another document.
     pub(crate) fn compile(schema: &Value) -> Result<Compiled, SchemaError> {
-        let schema = &*nullable::spelled_out(schema);
-        let schema = &*identify::by_pointer(schema)?;
-        let warnings = check(schema)?;
+        let written = schema;
+        let schema = &*nullable::spelled_out(written);
+        let mut warnings = check(schema).map_err(|error| SchemaError {
+            path: nullable::place_in(written, &error.path),
+            ..error
+        })?;
+        for warning in &mut warnings {
+            warning.path = nullable::place_in(written, &warning.path);
+        }
         let mut compiler = Compiler {
             root: schema,
             forms: Vec::new(),
@@ -48,7 +54,10 @@ impl Shape {
                 *place = form;
             }
         }
-        let shape = settle::settle(compiler.forms)?;
+        let shape = settle::settle(compiler.forms).map_err(|error| SchemaError {
+            path: nullable::place_in(written, found_part(schema, &error.path)),
+            ..error
+        })?;
         let root = shape.form(FormId::ROOT);
         if root.takes_all() || !root.types.has(Types::OBJECT) {
             let reason = "arguments are an object; write `\"type\": \"object\"` with their `properties`";
@@ -119,8 +128,7 @@ impl Compiler<'_> {
         let parts = schemas.into_iter().filter(says);
         let parts = Parts {
             forms: parts.map(|part| self.request(&part)).collect::<Result<_, _>>()?,
-            declared: Vec::new(),
-            open: false,
+            keys: KnownKeys::default(),
         };
         Ok(Form {
             kind: Kind::Parts(Box::new(parts)),
@@ -273,6 +281,14 @@ impl Compiler<'_> {
     }
 }
 
+/// The longest part of a pointer that leads somewhere.
+fn found_part<'p>(schema: &Value, mut path: &'p str) -> &'p str {
+    while schema.pointer(path).is_none() {
+        path = path.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+    path
+}
+
 /// What a declared property has to be: what `patternProperties` say of its name as well.
 fn with_patterns<'k>(
     name: &str,
@@ -412,6 +428,7 @@ mod tests {
         let compiled = Shape::compile(&json!({ "type": "object", "properties": {
             "a": { "not": {}, "title": "A", "x-own": 1, "format": "uuid" },
             "b": { "pattern": "(?=x)" },
+            "c": { "items": { "not": {} } }, "d": { "$ref": "#/properties/c/items" },
         }, "if": {} }))
         .unwrap();
         let paths: Vec<_> = compiled
@@ -419,7 +436,15 @@ mod tests {
             .iter()
             .map(|warning| warning.path.as_str())
             .collect();
-        assert_eq!(paths, ["/if", "/properties/a/not", "/properties/b/pattern"]);
+        assert_eq!(
+            paths,
+            [
+                "/if",
+                "/properties/a/not",
+                "/properties/b/pattern",
+                "/properties/c/items/not"
+            ]
+        );
     }
 
     #[test]

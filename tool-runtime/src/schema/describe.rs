@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::{marks, subschemas};
+use super::{marks, pointer, subschemas};
 
 /// What the values of an enum mean, `[[value, text], …]`, until it is folded into the description.
 pub(super) const MEANINGS: &str = "x-meanings";
@@ -39,7 +39,7 @@ pub(crate) fn undescribed(root: &Value) -> Vec<String> {
         let sole_content = alternative && schema.get("description").is_some() && content(schema).count() == 1;
         for (name, property) in content(schema) {
             if !sole_content && !says_something(property, root) {
-                found.push(format!("{place}/properties/{}", subschemas::escape(name)));
+                found.push(pointer::join(&format!("{place}/properties"), name));
             }
         }
         let children = subschemas::children(schema).into_iter().rev();

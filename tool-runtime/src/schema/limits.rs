@@ -1,5 +1,7 @@
 //! The keywords that limit scalars and count things, read into a form's limits.
 
+use std::collections::HashSet;
+
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
@@ -14,20 +16,14 @@ pub(super) fn text(keywords: &Map<String, Value>) -> Option<TextLimits> {
     let limits = TextLimits {
         min: counted(keywords, "minLength"),
         max: counted(keywords, "maxLength"),
-        patterns: patterns(keywords),
+        pattern: keywords
+            .get("pattern")
+            .and_then(Value::as_str)
+            .and_then(|pattern| Regex::new(pattern).ok()),
         not_blank: flag(keywords, marks::NOT_BLANK),
     };
-    let says =
-        limits.min.is_some() || limits.max.is_some() || !limits.patterns.is_empty() || limits.not_blank;
+    let says = limits.min.is_some() || limits.max.is_some() || limits.pattern.is_some() || limits.not_blank;
     says.then_some(limits)
-}
-
-fn patterns(keywords: &Map<String, Value>) -> Vec<Regex> {
-    let pattern = keywords.get("pattern").and_then(Value::as_str);
-    pattern
-        .and_then(|pattern| Regex::new(pattern).ok())
-        .into_iter()
-        .collect()
 }
 
 /// `minimum`, `maximum`, their exclusive forms (draft 4's booleans too), `multipleOf`, the width of the Rust type.
@@ -97,8 +93,10 @@ pub(super) fn values(keywords: &Map<String, Value>) -> Option<(Values, Types)> {
         others: Vec::new(),
         case_sensitive: flag(keywords, marks::CASE_SENSITIVE),
     };
+    let mut seen = HashSet::new();
     for value in allowed {
         match value {
+            Value::String(text) if !seen.insert(text.as_str()) => {}
             Value::String(text) => values.texts.push(text.as_str().into()),
             other => values.others.push(other.clone()),
         }

@@ -78,11 +78,12 @@ fn limit(left: &Value, right: &Value, stricter: Ordering) -> Option<Value> {
 
 fn common_types(left: &Value, right: &Value) -> Option<Value> {
     let (left, right) = (names(left)?, names(right)?);
-    let narrower = |name: &&str| {
-        let number = |name: &str, names: &[&str]| name == "integer" && names.contains(&"number");
-        (left.contains(name) && right.contains(name)) || number(name, &left) || number(name, &right)
+    let allow = |names: &[&str], name: &str| {
+        names.contains(&name) || (name == "integer" && names.contains(&"number"))
     };
-    let mut common: Vec<&str> = left.iter().chain(&right).copied().filter(narrower).collect();
+    let in_right = left.iter().filter(|name| allow(&right, name));
+    let in_left = right.iter().filter(|name| allow(&left, name));
+    let mut common: Vec<&str> = in_right.chain(in_left).copied().collect();
     let mut seen = Vec::new();
     common.retain(|name| {
         let first = !seen.contains(name);
@@ -155,6 +156,23 @@ mod tests {
         let right = json!({ "type": ["object", "null"], "properties": { "b": {} }, "required": ["b", "a"], "minimum": 0, "maximum": 3 });
         let expected = json!({ "type": "object", "properties": { "a": {}, "b": {} }, "required": ["a", "b"], "minimum": 1, "maximum": 3 });
         assert_eq!(both(&left, &right), Some(expected));
+    }
+
+    #[test]
+    fn types_are_those_that_both_allow() {
+        let common = |left: Value, right: Value| {
+            let merged = both(&json!({ "type": left }), &json!({ "type": right }))?;
+            Some(merged["type"].clone())
+        };
+        assert_eq!(common(json!(["integer", "number"]), json!("boolean")), None);
+        assert_eq!(
+            common(json!(["integer", "number"]), json!("integer")),
+            Some(json!("integer"))
+        );
+        assert_eq!(
+            common(json!(["integer", "null"]), json!(["null", "number"])),
+            Some(json!(["integer", "null"]))
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! JSON Schemas: what schemars writes made fit for models, and what a model is shown made fit to be enforced.
 
+pub(crate) mod pointer;
 pub(crate) mod subschemas;
 pub(crate) mod marks;
 mod describe;
@@ -8,7 +9,6 @@ mod recursion;
 mod clean;
 pub(crate) mod types;
 pub(crate) mod decimal;
-pub(crate) mod pointer;
 pub(crate) mod bounds;
 pub(crate) mod name;
 pub(crate) mod shape;
@@ -17,17 +17,18 @@ pub(crate) mod limits;
 mod reference;
 mod check;
 mod nullable;
-mod uri;
-mod identify;
 mod merge;
 mod compiler;
 mod alternatives;
 mod settle;
 mod compile;
 
+#[cfg(feature = "formats")]
+pub(crate) use check::check;
 pub(crate) use clean::clean;
 pub(crate) use describe::undescribed;
-pub(crate) use identify::by_pointer;
+#[cfg(feature = "formats")]
 pub(crate) use nullable::spelled_out;
 pub(crate) use shape::Shape;
+#[cfg(feature = "formats")]
 pub(crate) use unions::unwrap_sole;

@@ -1,11 +1,12 @@
 //! `nullable: true` of OpenAPI 3.0 in the words of JSON Schema, which is what all else here understands.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
 use super::check::is_annotation;
-use super::subschemas;
+use super::{reference, subschemas};
 use crate::depth;
 
 /// The schema with `null` among the types of what is `nullable`.
@@ -14,15 +15,53 @@ pub(crate) fn spelled_out(schema: &Value) -> Cow<'_, Value> {
     if depth::is_too_deep(schema) || !has_nullable(schema) {
         return Cow::Borrowed(schema);
     }
-    let mut schema = schema.clone();
-    subschemas::each_mut(&mut schema, admit_null);
-    Cow::Owned(schema)
+    let wrapped = wrapped(schema);
+    let mut spelled = schema.clone();
+    subschemas::each_mut(&mut spelled, |keywords| {
+        let reference = keywords.get("$ref").and_then(Value::as_str);
+        if let Some(moved) = reference.and_then(|reference| moved(reference, schema, &wrapped)) {
+            keywords.insert("$ref".to_owned(), moved.into());
+        }
+    });
+    subschemas::each_mut(&mut spelled, admit_null);
+    Cow::Owned(spelled)
+}
+
+/// The JSON Pointers of the schemas that become an alternative beside `null`.
+fn wrapped(root: &Value) -> HashSet<String> {
+    let mut found = HashSet::new();
+    let mut open = vec![(String::new(), root)];
+    while let Some((at, schema)) = open.pop() {
+        let inside = subschemas::children(schema).into_iter();
+        open.extend(inside.map(|(steps, child)| (at.clone() + &steps, child)));
+        if schema.as_object().is_some_and(is_wrapped) {
+            found.insert(at);
+        }
+    }
+    found
+}
+
+/// A reference that led into such a schema, to where that is now.
+fn moved(reference: &str, root: &Value, wrapped: &HashSet<String>) -> Option<String> {
+    let pointer = reference::unescape(reference.strip_prefix('#')?);
+    root.pointer(&pointer)?;
+    let (mut written, mut moved) = (String::new(), String::new());
+    for step in pointer.strip_prefix('/')?.split('/') {
+        if wrapped.contains(&written) && !is_annotation(step) {
+            moved += "/anyOf/0";
+        }
+        for pointer in [&mut written, &mut moved] {
+            pointer.push('/');
+            pointer.push_str(step);
+        }
+    }
+    (moved != written).then(|| format!("#{}", moved.replace('%', "%25")))
 }
 
 fn has_nullable(schema: &Value) -> bool {
     let mut open = vec![schema];
     while let Some(schema) = open.pop() {
-        if schema.get("nullable") == Some(&Value::Bool(true)) {
+        if schema.as_object().is_some_and(is_nullable) {
             return true;
         }
         open.extend(subschemas::children(schema).into_iter().map(|(_, child)| child));
@@ -30,15 +69,42 @@ fn has_nullable(schema: &Value) -> bool {
     false
 }
 
+/// Where a place in the schema spelled out is in the schema as it was written.
+pub(super) fn place_in(written: &Value, path: &str) -> String {
+    let steps: Vec<&str> = path.split('/').skip(1).collect();
+    let mut rest = steps.as_slice();
+    let mut at = String::new();
+    loop {
+        let here = written.pointer(&at).and_then(Value::as_object);
+        if let ["anyOf", "0", inside @ ..] = rest
+            && here.is_some_and(is_wrapped)
+        {
+            rest = inside;
+        }
+        let [step, more @ ..] = rest else { return at };
+        at.push('/');
+        at.push_str(step);
+        rest = more;
+    }
+}
+
+fn is_nullable(keywords: &Map<String, Value>) -> bool {
+    keywords.get("nullable") == Some(&Value::Bool(true))
+}
+
+/// Whether `null` takes an alternative of its own.
+fn is_wrapped(keywords: &Map<String, Value>) -> bool {
+    let mut composing = ["$ref", "allOf", "anyOf", "oneOf", "const"].into_iter();
+    is_nullable(keywords) && composing.any(|keyword| keywords.contains_key(keyword))
+}
+
 fn admit_null(keywords: &mut Map<String, Value>) {
-    if keywords.get("nullable") != Some(&Value::Bool(true)) {
+    if !is_nullable(keywords) {
         return;
     }
+    let is_wrapped = is_wrapped(keywords);
     keywords.shift_remove("nullable");
-    if ["$ref", "allOf", "anyOf", "oneOf", "const"]
-        .into_iter()
-        .any(|keyword| keywords.contains_key(keyword))
-    {
+    if is_wrapped {
         let (outer, inner): (Map<_, _>, Map<_, _>) = std::mem::take(keywords)
             .into_iter()
             .partition(|(keyword, _)| is_annotation(keyword));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{marks, subschemas};
+use super::{marks, pointer, subschemas};
 
 type Keywords = Map<String, Value>;
 
@@ -48,7 +48,7 @@ impl Definitions<'_> {
         }
         let mut others = self.0.iter().filter_map(|(name, definition)| {
             let definition = definition.as_object()?;
-            let place = json!({ "$ref": format!("#/$defs/{}", subschemas::escape(name)) });
+            let place = json!({ "$ref": pointer::join("#/$defs", name) });
             self.reference_to(definition, place, keywords)
         });
         others.next()
@@ -114,10 +114,9 @@ impl Definitions<'_> {
     /// The keywords of a schema; of a reference those of its definition, but for what it says itself.
     fn resolved<'a>(&'a self, schema: &'a Value) -> BTreeMap<&'a str, &'a Value> {
         let reference = schema.get("$ref").and_then(Value::as_str);
-        let name = reference.and_then(|reference| reference.strip_prefix("#/$defs/"));
-        let definition = name.and_then(|name| {
+        let definition = reference.and_then(|reference| {
             let mut known = self.0.iter();
-            known.find_map(|(known, schema)| (subschemas::escape(known) == name).then_some(schema))
+            known.find_map(|(name, schema)| (pointer::join("#/$defs", name) == reference).then_some(schema))
         });
         let all = |schema: &'a Value| schema.as_object().into_iter().flatten();
         let of_definition = definition.into_iter().flat_map(all);

@@ -1,4 +1,4 @@
-//! `$ref`: always to somewhere in the same document.
+//! `$ref`: always to somewhere in the same document, by JSON Pointer or by anchor, with or without the `$id` of the root.
 
 use serde_json::Value;
 
@@ -8,13 +8,15 @@ use super::subschemas;
 pub(super) enum Target<'s> {
     /// To this schema, at this JSON Pointer.
     Schema(&'s Value, String),
+    /// To no schema, or to two.
     Missing,
+    /// To what has a name of its own, here or elsewhere.
     Remote,
 }
 
 /// Follows one reference.
 pub(super) fn resolve<'s>(root: &'s Value, reference: &str) -> Target<'s> {
-    let own = root.get("$id").or_else(|| root.get("id")).and_then(Value::as_str);
+    let own = root.get("$id").and_then(Value::as_str);
     let own = own.map(|id| id.trim_end_matches('#')).filter(|id| !id.is_empty());
     let local = own.and_then(|id| reference.strip_prefix(id)).unwrap_or(reference);
     let Some(fragment) = local.strip_prefix('#').or(local.is_empty().then_some("")) else {
@@ -29,14 +31,34 @@ pub(super) fn resolve<'s>(root: &'s Value, reference: &str) -> Target<'s> {
     found.map_or(Target::Missing, |(schema, at)| Target::Schema(schema, at))
 }
 
-/// Whether a pointer leads to where schemas usually stand, so that the walk over all subschemas meets it anyway.
-pub(super) fn stands_at_schema(pointer: &str) -> bool {
-    let steps: Vec<_> = pointer.split('/').skip(1).collect();
-    steps.is_empty() || matches!(steps.as_slice(), ["$defs" | "definitions" | "properties", _])
+/// The place of the nearest schema around `pointer`, but the root, that has an `$id`: relative references start there.
+pub(super) fn inner_id<'p>(root: &Value, pointer: &'p str) -> Option<&'p str> {
+    let ends = pointer
+        .match_indices('/')
+        .map(|(end, _)| end)
+        .skip(1)
+        .chain([pointer.len()]);
+    let (mut schema, mut start, mut nearest) = (root, 0, None);
+    for end in ends {
+        schema = schema.pointer(pointer.get(start..end)?)?;
+        start = end;
+        if has_id(schema) {
+            nearest = pointer.get(..end);
+        }
+    }
+    nearest
 }
 
-/// The schema with `"$anchor": name`, or draft-07's `"$id": "#name"`.
+/// Whether a schema has an `$id` that is more than draft-07's anchor, `#name`.
+fn has_id(schema: &Value) -> bool {
+    let id = schema.get("$id").and_then(Value::as_str);
+    id.is_some_and(|id| !id.is_empty() && !id.starts_with('#'))
+}
+
+/// The only schema with `"$anchor": name`, or draft-07's `"$id": "#name"`. What is below an inner `$id` has anchors of its
+/// own.
 fn anchored<'s>(root: &'s Value, name: &str) -> Option<(&'s Value, String)> {
+    let mut found = None;
     let mut open = vec![(root, String::new())];
     while let Some((value, at)) = open.pop() {
         let id = value
@@ -44,13 +66,20 @@ fn anchored<'s>(root: &'s Value, name: &str) -> Option<(&'s Value, String)> {
             .and_then(Value::as_str)
             .and_then(|id| id.strip_prefix('#'));
         if value.get("$anchor").and_then(Value::as_str).or(id) == Some(name) {
-            return Some((value, at));
+            if found.is_some() {
+                return None;
+            }
+            found = Some((value, at.clone()));
         }
         // A constant may look like a schema with a name, and is none.
         let inside = subschemas::children(value).into_iter();
-        open.extend(inside.map(|(steps, schema)| (schema, at.clone() + &steps)));
+        open.extend(
+            inside
+                .filter(|(_, schema)| !has_id(schema))
+                .map(|(steps, schema)| (schema, at.clone() + &steps)),
+        );
     }
-    None
+    found
 }
 
 /// A fragment of a URI: `%24defs` is `$defs`.

@@ -1,17 +1,22 @@
 //! The last pass over the forms: what can only be known when all of them are there.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use super::check::SchemaError;
-use super::shape::{Alternatives, Form, FormId, Kind, Parts, Rest, Shape, Tag};
+use super::pointer;
+use super::shape::{Alternatives, Form, FormId, Kind, KnownKeys, Plain, Rest, Shape, Tag};
 use super::types::Types;
 
-/// Works out the types of composite forms, how their alternatives are told apart, and which keys they know.
+/// Works out the types of composite forms, how their alternatives are told apart, and which keys they know. The path of an
+/// error leads through the forms: from where the schema has a reference or a union, it may not be found there.
 pub(super) fn settle(forms: Vec<Form>) -> Result<Shape, SchemaError> {
     let mut shape = Shape::new(forms);
     let mut done = vec![State::Open; shape.forms.len()];
     for id in shape.ids() {
-        shape.settle_types(id, &mut done, 0)?;
+        if let Err(error) = shape.settle_types(id, &mut done, 0) {
+            let path = shape.pointer_to(id);
+            return Err(SchemaError { path, ..error });
+        }
     }
     let mut done = vec![State::Open; shape.forms.len()];
     for id in shape.ids() {
@@ -58,6 +63,7 @@ impl Shape {
         match &mut form.kind {
             Kind::Alternatives(alternatives) => {
                 self.settle_alternatives(alternatives);
+                self.count_null(alternatives);
                 let types = alternatives.forms.iter().map(|form| self.form(*form).types);
                 let null = if alternatives.null {
                     Types::NULL
@@ -65,16 +71,12 @@ impl Shape {
                     Types::NONE
                 };
                 form.types = types.fold(null, |all, types| all | types);
+                alternatives.keys = self.known_keys(&alternatives.forms);
             }
             Kind::Parts(parts) => {
                 let types = parts.forms.iter().map(|form| self.form(*form).types);
                 form.types = types.fold(Types::ALL, Types::and);
-                let mut seen = HashSet::new();
-                for part in parts.forms.clone() {
-                    self.declared(part, &mut seen, parts);
-                }
-                parts.declared.sort();
-                parts.declared.dedup();
+                parts.keys = self.known_keys(&parts.forms);
             }
             Kind::Plain(_) | Kind::Free => {}
         }
@@ -87,20 +89,55 @@ impl Shape {
         Ok(())
     }
 
+    /// A shortest way to a form, as keywords lead there.
+    fn pointer_to(&self, target: FormId) -> String {
+        let mut seen = HashSet::new();
+        let mut open = VecDeque::from([(FormId::ROOT, String::new())]);
+        while let Some((id, at)) = open.pop_front() {
+            if id == target {
+                return at;
+            }
+            if seen.insert(id) {
+                let form = self.form(id);
+                open.extend(form.kind.composed_of().iter().map(|inner| (*inner, at.clone())));
+                open.extend(form.plain().into_iter().flat_map(|plain| plain.inside(&at)));
+            }
+        }
+        String::new()
+    }
+
     fn settle_alternatives(&self, alternatives: &mut Alternatives) {
-        // One left beside `null`, itself a union: one union with `null`.
+        // One left beside `null`, itself a union: one union with `null`, unless it matters how many take that.
         if let [only] = alternatives.forms.as_slice()
             && let Form {
                 strict: false,
                 kind: Kind::Alternatives(inner),
+                types,
                 ..
             } = self.form(*only)
+            && !(alternatives.null && types.has(Types::NULL) && (alternatives.exclusive || inner.exclusive))
         {
             let null = alternatives.null || inner.null;
             *alternatives = (**inner).clone();
             alternatives.null = null;
         }
         alternatives.tag = self.tag(alternatives);
+    }
+
+    /// Makes `null` an alternative like others where another takes it, too, and only one may.
+    fn count_null(&mut self, alternatives: &mut Alternatives) {
+        let mut forms = alternatives.forms.iter();
+        let is_twice = alternatives.exclusive
+            && alternatives.null
+            && forms.any(|form| self.form(*form).types.has(Types::NULL));
+        if is_twice && let Ok(id) = u32::try_from(self.forms.len()) {
+            self.forms.push(Form {
+                types: Types::NULL,
+                ..Form::ANY
+            });
+            alternatives.forms.push(FormId(id));
+            alternatives.null = false;
+        }
     }
 
     /// What tells the objects among the alternatives apart.
@@ -170,8 +207,19 @@ impl Shape {
         self.form(id).plain()?.object.as_ref()
     }
 
+    /// The keys that several forms know.
+    fn known_keys(&self, forms: &[FormId]) -> KnownKeys {
+        let (mut keys, mut seen) = (KnownKeys::default(), HashSet::new());
+        for form in forms {
+            self.declared(*form, &mut seen, &mut keys);
+        }
+        keys.declared.sort();
+        keys.declared.dedup();
+        keys
+    }
+
     /// The keys that a form declares itself or through what it is composed of.
-    fn declared(&self, id: FormId, seen: &mut HashSet<FormId>, whole: &mut Parts) {
+    fn declared(&self, id: FormId, seen: &mut HashSet<FormId>, whole: &mut KnownKeys) {
         if !seen.insert(id) {
             return;
         }
@@ -220,6 +268,35 @@ impl Shape {
         if let Some(place) = self.forms.get_mut(id.0 as usize) {
             place.lists_of_strings = found;
         }
+    }
+}
+
+impl Plain {
+    /// The forms of the values inside, each with its place.
+    fn inside(&self, at: &str) -> Vec<(FormId, String)> {
+        let rest = |rest: Rest, keyword: &str| match rest {
+            Rest::Of(form) => Some((form, format!("{at}/{keyword}"))),
+            _ => None,
+        };
+        let mut inside = Vec::new();
+        if let Some(list) = &self.list {
+            let prefix = list.prefix.iter().enumerate();
+            inside.extend(prefix.map(|(place, form)| (*form, format!("{at}/prefixItems/{place}"))));
+            inside.extend(rest(list.rest, "items"));
+        }
+        if let Some(object) = &self.object {
+            for property in &object.properties {
+                let place = pointer::join(&format!("{at}/properties"), &property.name);
+                inside.push((property.form, place));
+            }
+            for (pattern, form) in &object.patterns {
+                let place = pointer::join(&format!("{at}/patternProperties"), pattern.as_str());
+                inside.push((*form, place));
+            }
+            inside.extend(rest(object.rest, "additionalProperties"));
+            inside.extend(object.names.map(|names| (names, format!("{at}/propertyNames"))));
+        }
+        inside
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Shape {
     pub(super) forms: Vec<Form>,
     /// Of a tool's parameters, in their order: the place of each among the properties of the arguments.
     parameters: Vec<usize>,
+    /// Whether Rust types read the arguments.
+    is_typed: bool,
 }
 
 /// The number of a [`Form`] in its [`Shape`].
@@ -40,6 +42,7 @@ impl Shape {
         Self {
             forms,
             parameters: Vec::new(),
+            is_typed: false,
         }
     }
 
@@ -48,6 +51,18 @@ impl Shape {
         let properties = self.properties();
         let place = |name: &str| properties.iter().position(|property| *property.name == *name);
         self.parameters = names.map(|name| place(name).unwrap_or(usize::MAX)).collect();
+        self.is_typed = true;
+    }
+
+    /// Whether Rust types read the arguments.
+    pub(crate) fn is_typed(&self) -> bool {
+        self.is_typed
+    }
+
+    /// Whether serde reads a union, and so in the order of its alternatives: the first that fits is taken, whatever keys
+    /// it does not know.
+    pub(crate) fn is_read_in_order(&self, is_exclusive: bool) -> bool {
+        self.is_typed && !is_exclusive
     }
 
     /// The place of a parameter among the properties of the arguments.
@@ -137,8 +152,8 @@ pub(crate) struct Values {
 pub(crate) struct TextLimits {
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
-    /// Each matches somewhere in the string.
-    pub(crate) patterns: Vec<Regex>,
+    /// It matches somewhere in the string.
+    pub(crate) pattern: Option<Regex>,
     pub(crate) not_blank: bool,
 }
 
@@ -306,6 +321,8 @@ pub(crate) struct Alternatives {
     pub(crate) exclusive: bool,
     /// How to tell the alternatives that are objects apart.
     pub(crate) tag: Option<Tag>,
+    /// The keys that any of them knows.
+    pub(crate) keys: KnownKeys,
 }
 
 /// What tells the alternatives that are objects apart, as the four taggings of serde's enums do.
@@ -327,10 +344,23 @@ pub(crate) enum Tag {
 #[derive(Debug, Clone)]
 pub(crate) struct Parts {
     pub(crate) forms: Vec<FormId>,
-    /// The keys that any of them declares: known to all.
-    pub(crate) declared: Vec<Box<str>>,
-    /// Whether a part takes keys that are not declared.
-    pub(crate) open: bool,
+    /// The keys that any of them knows: known to all.
+    pub(crate) keys: KnownKeys,
+}
+
+/// The keys that at least one of several forms knows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KnownKeys {
+    /// Those that one declares.
+    pub(super) declared: Vec<Box<str>>,
+    /// Whether one takes keys that are not declared.
+    pub(super) open: bool,
+}
+
+impl KnownKeys {
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.open || self.declared.iter().any(|known| **known == *key)
+    }
 }
 
 impl Form {

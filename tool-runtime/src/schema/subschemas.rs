@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::pointer;
+
 /// The schemas directly inside `schema`, each with its JSON Pointer from there.
 pub(crate) fn children(schema: &Value) -> Vec<(String, &Value)> {
     let mut found = Vec::new();
@@ -10,15 +12,15 @@ pub(crate) fn children(schema: &Value) -> Vec<(String, &Value)> {
             (Some(Holds::Map), Value::Object(schemas)) => found.extend(
                 schemas
                     .iter()
-                    .map(|(name, schema)| (format!("/{}/{}", escape(keyword), escape(name)), schema)),
+                    .map(|(name, schema)| (pointer::join(&format!("/{keyword}"), name), schema)),
             ),
             (Some(Holds::Schemas), Value::Array(schemas)) => found.extend(
                 schemas
                     .iter()
                     .enumerate()
-                    .map(|(index, schema)| (format!("/{}/{index}", escape(keyword)), schema)),
+                    .map(|(index, schema)| (format!("/{keyword}/{index}"), schema)),
             ),
-            (Some(Holds::Schemas), schema) => found.push((format!("/{}", escape(keyword)), schema)),
+            (Some(Holds::Schemas), schema) => found.push((format!("/{keyword}"), schema)),
             _ => {}
         }
     }
@@ -48,11 +50,6 @@ pub(crate) fn each_mut(root: &mut Value, mut visit: impl FnMut(&mut Map<String, 
         }
         open.extend(children_mut(schema));
     }
-}
-
-/// A name as a token of a JSON Pointer (RFC 6901).
-pub(crate) fn escape(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// What a keyword's value holds.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::subschemas::escape;
+use crate::schema::pointer;
 use crate::schema::unwrap_sole;
 
 use super::limits;
@@ -209,7 +209,7 @@ impl<'a> Conversion<'a> {
                 if !self.referred.contains(&name) {
                     self.referred.push(name.clone());
                 }
-                json!({ "$ref": format!("#/$defs/{}", escape(&name)) })
+                json!({ "$ref": pointer::join("#/$defs", &name) })
             }
             None if reference == "#" => json!({ "$ref": "#" }),
             None => {
@@ -314,7 +314,7 @@ impl<'a> Conversion<'a> {
         }
         let mut properties = Map::new();
         for (name, property) in declared {
-            let place = format!("{path}/properties/{}", escape(name));
+            let place = pointer::join(&format!("{path}/properties"), name);
             let property = self.node(property, &place, depth + 1)?;
             let optional = self.subset == Subset::OpenAi && !required.iter().any(|known| known == name);
             properties.insert(name.clone(), if optional { nullable(property) } else { property });

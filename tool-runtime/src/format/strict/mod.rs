@@ -85,14 +85,14 @@ pub(super) fn strict(
         path,
         reason,
     };
-    // The APIs know references into `$defs` and no names.
-    let nullable = schema::spelled_out(&definition.input_schema);
-    let schema = schema::by_pointer(&nullable).map_err(|error| refused(error.path, error.reason))?;
-    match Conversion::new(subset, &schema).run() {
-        Ok((schema, notes)) => Ok(StrictTool {
-            tool: wrap(schema),
-            notes,
-        }),
-        Err(Refusal { path, reason }) => Err(refused(path, reason)),
-    }
+    let schema = schema::spelled_out(&definition.input_schema);
+    let (converted, notes) = Conversion::new(subset, &schema)
+        .run()
+        .map_err(|Refusal { path, reason }| refused(path, reason))?;
+    // What registration refuses has no strict form either: below an `$id`, for one, `#/$defs/…` would change its meaning.
+    schema::check(&schema).map_err(|error| refused(error.path, error.reason))?;
+    Ok(StrictTool {
+        tool: wrap(converted),
+        notes,
+    })
 }

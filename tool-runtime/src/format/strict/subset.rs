@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::schema::subschemas;
+use crate::schema::{pointer, subschemas};
 
 /// A published subset of JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,9 +27,9 @@ pub(super) fn definition(reference: &str) -> Option<String> {
 
 /// The schema of a definition, with its place.
 pub(super) fn find<'a>(root: &'a Value, name: &str) -> Option<(String, &'a Value)> {
-    let name = subschemas::escape(name);
-    [format!("/$defs/{name}"), format!("/definitions/{name}")]
+    ["/$defs", "/definitions"]
         .into_iter()
+        .map(|holder| pointer::join(holder, name))
         .find_map(|place| root.pointer(&place).map(|schema| (place, schema)))
 }
 

@@ -1,0 +1,46 @@
+//! Parameters that take any JSON object or array.
+
+use serde_json::{Map, Value, json};
+use tool_runtime::{testing, tool};
+
+/// Update many settings at once.
+#[tool]
+async fn update_multiple(
+    /// Setting to value.
+    updates: Map<String, Value>,
+) -> Value {
+    Value::Object(updates)
+}
+
+/// Take a list of anything.
+#[tool]
+async fn take_all(
+    /// Anything.
+    values: Vec<Value>,
+) -> Value {
+    Value::Array(values)
+}
+
+/// R-COE-18
+#[tokio::test]
+async fn json_object_is_taken_at_any_depth() {
+    let updates = json!({
+        "config.timeout": 5000,
+        "config.retries": 3,
+        "nested": { "key": "value", "list": [1, null, { "deeper": true }] }
+    });
+    testing::run::<update_multiple>(json!({ "updates": updates }))
+        .await
+        .assert_json(updates)
+        .assert_silent();
+}
+
+/// R-COE-19
+#[tokio::test]
+async fn json_array_is_taken_at_any_depth() {
+    let values = json!([1, "two", null, [3.5], { "four": [] }]);
+    testing::run::<take_all>(json!({ "values": values }).to_string())
+        .await
+        .assert_json(values)
+        .assert_silent();
+}

@@ -1,0 +1,290 @@
+//! What a repair changed, and why it changed nothing.
+
+use std::borrow::Cow;
+use std::{error, fmt, slice};
+
+use serde::Serialize;
+
+/// One change: what kind, where, and in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Fix {
+    /// What kind of change; stable, part of the API.
+    pub code: FixCode,
+    /// Where, in bytes from the start of the text as it came.
+    pub offset: usize,
+    /// What was there and what it became; lower case, no full stop.
+    pub message: Cow<'static, str>,
+}
+
+/// The changes of one repair: the first 64 in full, and how many there were of each kind.
+///
+/// ```
+/// use tool_repair::{FixCode, repair};
+///
+/// let fixes = repair("{'done': True}").fixes;
+/// assert_eq!(fixes.total(), 2);
+/// assert!(fixes.counts().eq([(FixCode::SingleQuotes, 1), (FixCode::PythonLiteral, 1)]));
+///
+/// let literal = &fixes.first()[1];
+/// assert_eq!((literal.code.as_str(), literal.offset), ("python_literal", 9));
+///
+/// for fix in &fixes {
+///     println!("byte {}: {}: {}", fix.offset, fix.code, fix.message);
+/// }
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Fixes {
+    first: Vec<Fix>,
+    /// In the order of [`FixCode::ALL`].
+    counts: [usize; FixCode::ALL.len()],
+}
+
+impl Fixes {
+    /// How many changes are kept in full.
+    pub const KEPT: usize = 64;
+
+    /// The first 64, in the order in which they were made.
+    pub fn first(&self) -> &[Fix] {
+        &self.first
+    }
+
+    /// As [`first`](Self::first), one by one.
+    pub fn iter(&self) -> slice::Iter<'_, Fix> {
+        self.first.iter()
+    }
+
+    /// How many there were of each kind, all of them counted.
+    pub fn counts(&self) -> impl Iterator<Item = (FixCode, usize)> + '_ {
+        let counts = FixCode::ALL.iter().copied().zip(self.counts);
+        counts.filter(|(_, count)| *count > 0)
+    }
+
+    /// How many there were in all.
+    pub fn total(&self) -> usize {
+        self.counts.iter().sum()
+    }
+
+    /// Whether nothing was changed.
+    pub fn is_empty(&self) -> bool {
+        self.counts.iter().all(|count| *count == 0)
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, code: FixCode, offset: usize, message: impl Into<Cow<'static, str>>) {
+        if let Some(count) = self.counts.get_mut(code as usize) {
+            *count += 1;
+        }
+        if self.first.len() < Self::KEPT {
+            self.first.push(Fix {
+                code,
+                offset,
+                message: message.into(),
+            });
+        }
+    }
+}
+
+impl<'a> IntoIterator for &'a Fixes {
+    type Item = &'a Fix;
+    type IntoIter = slice::Iter<'a, Fix>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for Fixes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fixes")
+            .field("first", &self.first)
+            .field("counts", &Counts(self))
+            .finish()
+    }
+}
+
+/// The kinds that there were, each with its number.
+struct Counts<'a>(&'a Fixes);
+
+impl fmt::Debug for Counts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = self.0.counts().map(|(code, count)| (code.as_str(), count));
+        f.debug_map().entries(counts).finish()
+    }
+}
+
+/// Why a text came back as it was.
+///
+/// ```
+/// use tool_repair::repair;
+///
+/// let reason = repair("[1, @]").reason.unwrap();
+/// assert_eq!(reason.to_string(), format!("byte 4: {}", reason.message));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Reason {
+    /// Where it could not be followed any further, in bytes from the start of the text as it came.
+    pub offset: usize,
+    /// What was expected or found there; lower case, no full stop.
+    pub message: Cow<'static, str>,
+}
+
+impl Reason {
+    pub(super) fn new(offset: usize, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            offset,
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "byte {}: {}", self.offset, self.message)
+    }
+}
+
+impl error::Error for Reason {}
+
+/// Declares [`FixCode`] with the text of each code beside its meaning.
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
+        /// The kinds of changes. Their texts are API.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum FixCode {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl FixCode {
+            /// Every code, in the order of their declaration.
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+
+            /// The code as it is written everywhere.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// A string in single quotes.
+    SingleQuotes = "single_quotes",
+    /// A string in three quotes.
+    TripleQuotes = "triple_quotes",
+    /// A string in typographic quotes.
+    SmartQuotes = "smart_quotes",
+    /// A prefix of a Python string: `r`, `u`.
+    StringPrefix = "string_prefix",
+    /// Strings that stood one below the other, as Python breaks a long one, became one.
+    ConcatenatedStrings = "concatenated_strings",
+    /// An escape of Python that JSON does not know.
+    PythonEscape = "python_escape",
+    /// A backslash that begins no escape was doubled.
+    UnknownEscape = "unknown_escape",
+    /// A control character in a string was escaped.
+    ControlCharacter = "control_character",
+    /// A quote inside a string was escaped.
+    InnerQuote = "inner_quote",
+    /// `True`, `False` or `None`.
+    PythonLiteral = "python_literal",
+    /// A number as Python writes it: `1_000`, `0x1F`, `.5`, `5.`, `+1`.
+    PythonNumber = "python_number",
+    /// A tuple became an array.
+    Tuple = "tuple",
+    /// Parentheses around one value were removed.
+    Parentheses = "parentheses",
+    /// A comma before a closing bracket was removed.
+    TrailingComma = "trailing_comma",
+    /// One of two commas was removed.
+    DoubleComma = "double_comma",
+    /// A comma was inserted.
+    MissingComma = "missing_comma",
+    /// A comment was removed.
+    Comment = "comment",
+    /// A key without quotes.
+    UnquotedKey = "unquoted_key",
+    /// A key that is a number.
+    NumberKey = "number_key",
+    /// Text before the object was removed.
+    TextBefore = "text_before",
+    /// Text after the value was removed.
+    TextAfter = "text_after",
+    /// Closing brackets without an opening one were removed.
+    ExtraClosers = "extra_closers",
+    /// An empty object before the real one was removed.
+    EmptyPrefix = "empty_prefix",
+    /// The same value came twice in a row.
+    Doubled = "doubled",
+    /// The whole text was escaped as if it stood inside a string.
+    EscapedWhole = "escaped_whole",
+    /// White space that JSON does not know became a space.
+    OddSpace = "odd_space",
+}
+
+impl Serialize for FixCode {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl fmt::Display for FixCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixes() -> Fixes {
+        let mut fixes = Fixes::default();
+        fixes.add(FixCode::Tuple, 1, "a tuple became an array");
+        for place in 0..Fixes::KEPT {
+            fixes.add(FixCode::PythonLiteral, 10 + place, "`True` became `true`");
+        }
+        fixes
+    }
+
+    #[test]
+    fn codes_are_written_as_they_are_serialized() {
+        for code in FixCode::ALL {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.to_string());
+        }
+        assert_eq!(format!("{:>8}", FixCode::Tuple), "   tuple");
+    }
+
+    #[test]
+    fn fixes_are_gone_through_as_far_as_they_are_kept() {
+        let fixes = fixes();
+        let offsets: Vec<usize> = (&fixes).into_iter().map(|fix| fix.offset).collect();
+        assert_eq!((offsets.len(), &offsets[..2]), (Fixes::KEPT, &[1, 10][..]));
+        assert!(fixes.iter().eq(fixes.first()));
+    }
+
+    #[test]
+    fn fixes_are_shown_with_the_kinds_that_there_were() {
+        let shown = format!("{:?}", fixes());
+        let (first, counts) = shown.split_once(", counts: ").unwrap();
+        assert!(
+            first.starts_with("Fixes { first: [Fix { code: Tuple, offset: 1, "),
+            "{first}"
+        );
+        assert_eq!(counts, r#"{"python_literal": 64, "tuple": 1} }"#);
+        assert_eq!(
+            format!("{:?}", Fixes::default()),
+            "Fixes { first: [], counts: {} }"
+        );
+    }
+
+    #[test]
+    fn a_reason_is_an_error_with_its_place() {
+        let reason: Box<dyn error::Error> = Box::new(Reason::new(12, "a value belongs here"));
+        assert_eq!(reason.to_string(), "byte 12: a value belongs here");
+    }
+}

@@ -1,0 +1,147 @@
+//! Text that is not JSON made JSON, where that is no guess: whole, or in pieces as a model sends it.
+//!
+//! Some models answer with a Python dict where JSON belongs. [`repair`] takes a whole text, a [`Repairer`] takes it in
+//! pieces of any size and passes on at once what is JSON. Both know nothing of tools.
+//!
+//! `tool-runtime` re-exports this crate as `tool_runtime::repair`, and [`sse`] as `tool_runtime::sse`. What only streams
+//! need ([`sse`], [`stream`], [`FormatFixing`]) is there with the feature `stream`, in both crates.
+//!
+//! ```
+//! use tool_repair::{Status, repair};
+//!
+//! let repaired = repair("{'todos': [{'content': '创建项目结构', 'id': '1', 'done': False}]}");
+//! assert_eq!(repaired.status, Status::Repaired);
+//! assert_eq!(repaired.text, r#"{"todos": [{"content": "创建项目结构", "id": "1", "done": false}]}"#);
+//! ```
+//!
+//! # The promise
+//!
+//! * **Valid JSON leaves byte for byte as it came.** Valid is what RFC 8259 says; who needs the values may still refuse
+//!   them, half a surrogate pair for instance.
+//! * **Nothing is guessed.** A text is followed token by token as JSON and Python define them, in any mixture. Where
+//!   neither has a continuation, a few slips are mended that can be read in one way only. Everything else comes back
+//!   as it was, with the [`Reason`]. So does a text that only seems to be escaped: where one backslash or one line break
+//!   of a string is not, or an escape is one that programs do not write, the others may be backslashes, too.
+//! * **Text stays text.** Numbers of JSON keep their digits; Python's (`0x1F`, `5.`) become what JSON writes. Objects
+//!   keep their order, and the keys that they have twice.
+//! * **What was cut off is never completed.** Half a call must not be executed.
+//! * **What was repaired is JSON.** The result is read once more; if it is not, the original comes back.
+//! * **Time is linear and memory bounded**, whatever comes. Nothing recurses, nothing panics.
+//!
+//! # What a text turns out to be
+//!
+//! | [`Status`] | the text | what comes back |
+//! |---|---|---|
+//! | `Valid` | is JSON | the text |
+//! | `Repaired` | was not | JSON; the [`Fixes`] say what was changed, and where |
+//! | `Truncated` | ended while all of it could be followed | the text, and the [`Reason`] |
+//! | `Refused` | could not be followed without guessing | the text, and the [`Reason`] |
+//!
+//! # What is repaired
+//!
+//! Each kind of change has a [`FixCode`]. Some of them at work:
+//!
+//! ```
+//! use tool_repair::repair;
+//!
+//! for (text, json) in [
+//!     // Python's strings, literals, numbers and tuples.
+//!     (r"['it\'s', u'a', r'\d', '\x41']", r#"["it's", "a", "\\d", "A"]"#),
+//!     ("{'a': '''two\nlines'''}", r#"{"a": "two\nlines"}"#),
+//!     ("{'a': 'one '\n      'two'}", r#"{"a": "one two"}"#),
+//!     ("[True, False, None]", "[true, false, null]"),
+//!     ("[1_000, 0x1F, .5, 5., +1]", "[1000, 31, 0.5, 5.0, 1]"),
+//!     ("('a', 1)", r#"["a", 1]"#),
+//!     // Keys without quotes, commas too many and too few, comments.
+//!     ("{a: 1, 2: 'b'}", r#"{"a": 1, "2": "b"}"#),
+//!     (r#"{"a": [1, 2,],, "b": 3}"#, r#"{"a": [1, 2], "b": 3}"#),
+//!     (r#"{"a": "x" "b": "y"}"#, r#"{"a": "x", "b": "y"}"#),
+//!     ("{\"a\": 1, # one\n \"b\": 2}", "{\"a\": 1, \n \"b\": 2}"),
+//!     // What was not escaped in a string, or should have been once more.
+//!     ("{\"a\": \"two\nlines\"}", r#"{"a": "two\nlines"}"#),
+//!     (r#"{"pattern": "\d+"}"#, r#"{"pattern": "\\d+"}"#),
+//!     (r#"{"a": "say "hi" now"}"#, r#"{"a": "say \"hi\" now"}"#),
+//!     // What stands around an object.
+//!     ("Here it is:\n{\"a\": 1}", r#"{"a": 1}"#),
+//!     (r#"{}{"a": 1}"#, r#"{"a": 1}"#),
+//!     (r#"{"a": 1}{"a": 1}"#, r#"{"a": 1}"#),
+//!     (r#"{"a": 1}}"#, r#"{"a": 1}"#),
+//!     (r#"{\"a\": 1}"#, r#"{"a": 1}"#),
+//! ] {
+//!     assert_eq!(repair(text).text, json);
+//! }
+//! ```
+//!
+//! # What is refused
+//!
+//! Whatever has two readings, or a value that JSON does not have:
+//!
+//! ```
+//! use tool_repair::{Status, repair};
+//!
+//! for text in [
+//!     r#"["a" "b"]"#,              // one string, or two?
+//!     "{'a': 'cut -d ' ' -f 2'}",  // two strings, or one with quotes in it?
+//!     r#"{"a": "5" pipe"}"#,       // where does the string end?
+//!     r#"{"a": "C:\data\new"}"#,   // is `\n` a line feed?
+//!     "{'a': '\\bword\\b'}",        // a backspace, as Python says, or the end of a word?
+//!     "{\"a\": \"\nprint('\\n')\"}", // escaped, or as in the file?
+//!     "{True: 1}",                 // "True", or "true" as Python's json module would write it?
+//!     "[01]",                      // 1, or a text?
+//!     r#"{"a": [1, 2}"#,           // which bracket is missing?
+//!     "{'a': {1, 2}}",
+//!     "{'a': nan}",
+//!     "{'a': f'{x}'}",
+//!     "path: a.txt, options: {\"b\": 1}", // the object alone?
+//!     "{\"a\": 1} null",
+//!     "I have no tool for that.",
+//! ] {
+//!     let refused = repair(text);
+//!     assert_eq!((refused.status, &*refused.text), (Status::Refused, text));
+//!     assert!(refused.reason.is_some());
+//! }
+//! ```
+//!
+//! # In pieces
+//!
+//! A [`Repairer`] passes valid JSON on as it comes, but for the few bytes that a slip behind them could still change: a
+//! closing quote or a comma until it is seen what follows, an escape, a number or a literal until it is complete, and
+//! all of a number or a literal that is the whole text. From the first byte that is not JSON everything is held until
+//! [`Repairer::finish`], which repairs it.
+//!
+//! ```
+//! use tool_repair::{Repairer, Status};
+//!
+//! let mut repairer = Repairer::new();
+//! assert_eq!(repairer.push(r#"{"path": "a.rs", "#), r#"{"path": "a.rs""#);
+//! assert_eq!(repairer.push(r#""all": "#), r#", "all": "#);
+//! assert_eq!(repairer.push("Tr"), "");
+//! assert_eq!(repairer.push("ue}"), "");
+//!
+//! let finished = repairer.finish();
+//! assert_eq!((finished.status, &*finished.rest), (Status::Repaired, "true}"));
+//! ```
+//!
+//! The result does not depend on the pieces, and what was passed on is never taken back: so the [`Limits`] of what is
+//! held count in a whole text, too. [`stream`] finds the pieces in the answer of a model's server.
+
+// Floors, bottom up: a file imports only from those above it in this list.
+#[cfg(feature = "stream")]
+pub mod sse;
+mod limits;
+mod fixes;
+mod stack;
+mod scan;
+mod tail;
+mod repairer;
+#[cfg(feature = "stream")]
+mod format_fixing;
+#[cfg(feature = "stream")]
+pub mod stream;
+
+pub use fixes::{Fix, FixCode, Fixes, Reason};
+#[cfg(feature = "stream")]
+pub use format_fixing::{FormatFixing, TargetTools};
+pub use limits::Limits;
+pub use repairer::{Finished, Repaired, Repairer, Status, repair, repair_with};
+pub use scan::plain;

@@ -1,0 +1,510 @@
+//! The repair of one text, whole or in pieces: the scanner passes on what is JSON, the rest is held and repaired
+//! once, at the end. The whole-text call is the same two in a row.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::fixes::{Fixes, Reason};
+use super::limits::Limits;
+use super::scan::{Deviation, Scanner};
+use super::tail::{self, Mended, Unmended};
+
+/// What a text turned out to be.
+///
+/// ```
+/// use tool_repair::repair;
+///
+/// assert_eq!(repair("{'a': 1}").status.to_string(), "repaired");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Status {
+    /// JSON; nothing was changed.
+    Valid,
+    /// It was not JSON, and the result is.
+    Repaired,
+    /// It ended while everything so far could be followed. Nothing was changed: half a call must not be executed.
+    Truncated,
+    /// It could not be followed without guessing. Nothing was changed.
+    Refused,
+}
+
+impl Status {
+    /// The status as it is written everywhere: `valid`, `repaired`, `truncated`, `refused`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Repaired => "repaired",
+            Self::Truncated => "truncated",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl serde::Serialize for Status {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// A text after its repair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "the text that was given is unchanged; the result is in `text`"]
+#[non_exhaustive]
+pub struct Repaired<'a> {
+    /// The result; what came, borrowed, unless the status is [`Repaired`](Status::Repaired).
+    pub text: Cow<'a, str>,
+    /// What the text turned out to be.
+    pub status: Status,
+    /// What was changed; empty unless the status is [`Repaired`](Status::Repaired).
+    pub fixes: Fixes,
+    /// Why nothing was changed, for [`Truncated`](Status::Truncated) and [`Refused`](Status::Refused).
+    pub reason: Option<Reason>,
+}
+
+/// Repairs a whole text: valid JSON comes back as it is, and so does everything that cannot be repaired without
+/// guessing.
+///
+/// Takes time linear in the text and never recurses. The [module](super) says what is repaired.
+///
+/// ```
+/// use tool_repair::{Status, repair};
+///
+/// let valid = repair(r#"{"pattern": "*.rs"}"#);
+/// assert_eq!((valid.status, &*valid.text), (Status::Valid, r#"{"pattern": "*.rs"}"#));
+/// ```
+#[must_use = "the text that was given is unchanged; the result is returned"]
+pub fn repair(text: &str) -> Repaired<'_> {
+    repair_with(text, Limits::default())
+}
+
+/// As [`repair`], with other limits.
+#[must_use = "the text that was given is unchanged; the result is returned"]
+pub fn repair_with(text: &str, limits: Limits) -> Repaired<'_> {
+    repair_by(text, limits, tail::mend)
+}
+
+fn repair_by(text: &str, limits: Limits, mend: impl Mend) -> Repaired<'_> {
+    let mut scanner = Scanner::new(limits);
+    let unchanged = |status, reason| Repaired {
+        text: Cow::Borrowed(text),
+        status,
+        fixes: Fixes::default(),
+        reason,
+    };
+    let deviation = match scanner.scan(text) {
+        Ok(()) => {
+            return match scanner.finish() {
+                Ok(()) => unchanged(Status::Valid, None),
+                Err(reason) => unchanged(Status::Truncated, Some(reason)),
+            };
+        }
+        Err(deviation) => deviation,
+    };
+    let (sent, rest) = text.split_at(deviation.at);
+    let sent_kept = (sent.len() <= limits.sent).then_some(sent);
+    match settle(rest, sent_kept, &deviation, limits, true, mend) {
+        Ok(Mended { mut text, fixes }) => {
+            text.insert_str(0, sent); // a byte or two, as a rule: moved, not copied to another place
+            Repaired {
+                text: Cow::Owned(text),
+                status: Status::Repaired,
+                fixes,
+                reason: None,
+            }
+        }
+        Err(Unmended::Truncated(reason)) => unchanged(Status::Truncated, Some(reason)),
+        Err(Unmended::Refused(reason)) => unchanged(Status::Refused, Some(reason)),
+    }
+}
+
+/// The repair of a text that comes in pieces.
+///
+/// What [`push`](Self::push) and [`finish`](Self::finish) return, put together, is what [`repair`] returns of the
+/// whole text, whatever the pieces; and what was returned is never taken back. The [module](super) says what
+/// is held until when; [`finish`](Self::finish) is required, or what is held is lost. Kept are up to [`Limits::sent`]
+/// and [`Limits::held`] bytes, whatever comes.
+///
+/// ```
+/// use tool_repair::{Repairer, Status};
+///
+/// let mut repairer = Repairer::new();
+/// let mut text = String::new();
+/// for piece in [r#"{"pattern": "*."#, r#"rs"}"#] {
+///     text.push_str(repairer.push(piece));
+/// }
+/// let finished = repairer.finish();
+/// text.push_str(&finished.rest);
+/// assert_eq!((finished.status, &*text), (Status::Valid, r#"{"pattern": "*.rs"}"#));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Repairer {
+    limits: Limits,
+    validate: bool,
+    state: State,
+    /// The text as it came, from `dropped` on: what was passed on, as far as it is kept, and what is held.
+    text: String,
+    /// How many bytes of the text are not kept any more.
+    dropped: usize,
+    /// How many bytes were passed on.
+    sent: usize,
+    /// How many more bytes are only to be kept: nothing is passed on, and no limit is met before.
+    room: usize,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    Scanning(Scanner),
+    /// Held from here on.
+    Deviated(Box<Deviation>),
+    /// Over a limit: everything passes as it comes.
+    GivenUp(Reason),
+}
+
+/// The end of a text that came in pieces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "`rest` is the end of the text, and is lost otherwise"]
+#[non_exhaustive]
+pub struct Finished {
+    /// What has not been passed on yet.
+    pub rest: String,
+    /// What the text turned out to be.
+    pub status: Status,
+    /// What was changed; empty unless the status is [`Repaired`](Status::Repaired).
+    pub fixes: Fixes,
+    /// Why nothing was changed, for [`Truncated`](Status::Truncated) and [`Refused`](Status::Refused).
+    pub reason: Option<Reason>,
+}
+
+impl Repairer {
+    /// A repairer with the default limits.
+    pub fn new() -> Self {
+        Self::with(Limits::default())
+    }
+
+    /// A repairer with other limits.
+    pub fn with(limits: Limits) -> Self {
+        Self {
+            limits,
+            validate: true,
+            state: State::Scanning(Scanner::new(limits)),
+            text: String::new(),
+            dropped: 0,
+            sent: 0,
+            room: 0,
+        }
+    }
+
+    /// Whether the result of a repair is read once more, and is refused if it is not JSON; on unless switched off.
+    #[must_use]
+    pub fn validate(mut self, validate: bool) -> Self {
+        self.validate = validate;
+        self
+    }
+
+    /// Takes the next piece and returns what may be passed on now: text that no repair will change.
+    #[must_use = "what may be passed on is lost otherwise"]
+    #[inline]
+    pub fn push(&mut self, piece: &str) -> &str {
+        // Most pieces of a long text that is not JSON.
+        if let Some(room) = self.room.checked_sub(piece.len()) {
+            self.room = room;
+            self.text.push_str(piece);
+            return "";
+        }
+        self.take(piece)
+    }
+
+    fn take(&mut self, piece: &str) -> &str {
+        self.forget();
+        let received = self.dropped + self.text.len() + piece.len();
+        self.text.push_str(piece);
+        if let State::Scanning(scanner) = &mut self.state
+            && let Err(deviation) = scanner.scan(piece)
+        {
+            self.state = State::Deviated(deviation);
+            self.text.reserve(USUAL); // a small call is kept without growing six times
+        }
+        self.room = 0;
+        let safe = match &self.state {
+            State::Scanning(scanner) => scanner.safe(),
+            State::Deviated(deviation) => {
+                if let Some(reason) = too_late(deviation, received, self.limits) {
+                    self.state = State::GivenUp(reason);
+                    received
+                } else {
+                    // Only once `forget` has nothing left to drop.
+                    if deviation.at <= self.limits.sent || deviation.at == self.dropped {
+                        self.room = self.limits.held - (received - deviation.at);
+                    }
+                    deviation.at
+                }
+            }
+            State::GivenUp(_) => received,
+        };
+        let from = self.sent - self.dropped;
+        self.sent = safe;
+        self.text.get(from..safe - self.dropped).unwrap_or_default()
+    }
+
+    /// Whether the text stopped being JSON, so that all that follows is held until its end.
+    pub fn deviated(&self) -> bool {
+        !matches!(self.state, State::Scanning(_))
+    }
+
+    /// Whether the text is JSON so far, and an object or a list that is complete.
+    #[cfg(feature = "stream")]
+    pub(super) fn closed(&self) -> bool {
+        matches!(&self.state, State::Scanning(scanner) if scanner.closed())
+    }
+
+    /// Ends the text: what is still held is repaired, or comes back as it was.
+    #[must_use = "`rest` is the end of the text, and is lost otherwise"]
+    pub fn finish(self) -> Finished {
+        self.finish_by(tail::mend)
+    }
+
+    fn finish_by(self, mend: impl Mend) -> Finished {
+        let (status, reason) = match &self.state {
+            State::Scanning(scanner) => match scanner.finish() {
+                Ok(()) => (Status::Valid, None),
+                Err(reason) => (Status::Truncated, Some(reason)),
+            },
+            State::GivenUp(reason) => (Status::Refused, Some(reason.clone())),
+            State::Deviated(deviation) => {
+                let (sent, held) = self.text.split_at(self.sent - self.dropped);
+                let sent_kept = (self.sent <= self.limits.sent).then_some(sent);
+                match settle(held, sent_kept, deviation, self.limits, self.validate, mend) {
+                    Ok(mended) => {
+                        return Finished {
+                            rest: mended.text,
+                            status: Status::Repaired,
+                            fixes: mended.fixes,
+                            reason: None,
+                        };
+                    }
+                    Err(Unmended::Truncated(reason)) => (Status::Truncated, Some(reason)),
+                    Err(Unmended::Refused(reason)) => (Status::Refused, Some(reason)),
+                }
+            }
+        };
+        self.unchanged(status, reason)
+    }
+
+    /// Ends a text that was cut off (`finish_reason: "length"`): whatever it looks like, it is truncated, and what
+    /// is held comes back as it was.
+    #[must_use = "`rest` is the end of the text, and is lost otherwise"]
+    pub fn cut_off(self) -> Finished {
+        let end = self.dropped + self.text.len();
+        self.unchanged(
+            Status::Truncated,
+            Some(Reason::new(end, "the text was cut off here")),
+        )
+    }
+
+    fn unchanged(mut self, status: Status, reason: Option<Reason>) -> Finished {
+        self.text.drain(..self.sent - self.dropped);
+        self.text.shrink_to_fit();
+        Finished {
+            rest: self.text,
+            status,
+            fixes: Fixes::default(),
+            reason,
+        }
+    }
+
+    /// Drops what was passed on, once it is more than is kept or will not be asked for again.
+    fn forget(&mut self) {
+        let given_up = matches!(self.state, State::GivenUp(_));
+        if given_up || self.sent > self.limits.sent {
+            // What stays is what is held while the text is JSON, a gap or a number: no byte is moved often.
+            self.text.drain(..self.sent - self.dropped);
+            self.dropped = self.sent;
+        }
+        if given_up {
+            self.text.shrink_to(USUAL);
+        }
+    }
+}
+
+/// As many bytes as most calls have.
+const USUAL: usize = 1024;
+
+impl Default for Repairer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What repairs the rest of a text: [`tail::mend`], or one with a mistake in it, to see that it is noticed.
+trait Mend: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Mended, Unmended> {}
+
+impl<F: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Mended, Unmended>> Mend for F {}
+
+/// Repairs the rest of a text and makes sure that the result is JSON.
+fn settle(
+    rest: &str,
+    sent: Option<&str>,
+    deviation: &Deviation,
+    limits: Limits,
+    validate: bool,
+    mend: impl Mend,
+) -> Result<Mended, Unmended> {
+    if let Some(reason) = too_late(deviation, deviation.at + rest.len(), limits) {
+        return Err(Unmended::Refused(reason));
+    }
+    let mended = mend(rest, sent, deviation, limits)?;
+    if validate && let Err(found) = goes_on_as_json(&mended.text, deviation, limits) {
+        let message = format!("the repair was no JSON at byte {found} of its result");
+        return Err(Unmended::Refused(Reason::new(deviation.found, message)));
+    }
+    Ok(mended)
+}
+
+/// Whether JSON goes on, and ends, with this text in the place of the rest; otherwise where it does not. No repair is
+/// known that needs to be asked: this is what keeps one with a mistake in it from being sent.
+fn goes_on_as_json(text: &str, deviation: &Deviation, limits: Limits) -> Result<(), usize> {
+    let mut scanner = Scanner::resumed(limits, deviation);
+    scanner.scan(text).map_err(|wrong| wrong.found)?;
+    scanner.finish().map_err(|reason| reason.offset)
+}
+
+/// Why a text can not be repaired any more, if a limit was met on the way or since.
+fn too_late(deviation: &Deviation, received: usize, limits: Limits) -> Option<Reason> {
+    if let Some(limit) = deviation.over_limit {
+        return Some(Reason::new(deviation.found, limit));
+    }
+    (received - deviation.at > limits.held).then(|| {
+        let message = format!("not JSON, and more than {} bytes follow", limits.held);
+        Reason::new(deviation.found, message)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repair_with_a_mistake_in_it_would_be_noticed() {
+        let limits = Limits::default();
+        let deviation = Scanner::new(limits).scan("[{'a': 1}]").unwrap_err();
+        assert_eq!(deviation.at, 2);
+        assert_eq!(goes_on_as_json(r#""a": 1}]"#, &deviation, limits), Ok(()));
+        assert_eq!(goes_on_as_json(r#""a": 1]"#, &deviation, limits), Err(8));
+        assert_eq!(goes_on_as_json(r#""a": 01}]"#, &deviation, limits), Err(8));
+        assert_eq!(goes_on_as_json(r#""a": 1}"#, &deviation, limits), Err(9));
+        assert_eq!(goes_on_as_json(r#""a": 1}] x"#, &deviation, limits), Err(11));
+    }
+
+    const MISTAKEN: &str = r#""a": 01}"#;
+
+    #[allow(clippy::unnecessary_wraps, reason = "as every mending")]
+    fn mistaken(_: &str, _: Option<&str>, _: &Deviation, _: Limits) -> Result<Mended, Unmended> {
+        Ok(Mended {
+            text: MISTAKEN.to_owned(),
+            fixes: Fixes::default(),
+        })
+    }
+
+    #[test]
+    fn a_repair_with_a_mistake_in_it_is_not_sent() {
+        let text = "{'a': 1}";
+        let whole = repair_by(text, Limits::default(), mistaken);
+        assert_eq!((whole.status, &*whole.text), (Status::Refused, text));
+        let reason = whole.reason.unwrap();
+        assert_eq!(
+            reason.to_string(),
+            "byte 1: the repair was no JSON at byte 7 of its result"
+        );
+
+        let mut repairer = Repairer::new();
+        assert_eq!(repairer.push(text), "{");
+        let finished = repairer.clone().finish_by(mistaken);
+        assert_eq!((finished.status, &*finished.rest), (Status::Refused, "'a': 1}"));
+        assert_eq!(finished.reason, Some(reason));
+        let finished = repairer.validate(true).finish_by(mistaken);
+        assert_eq!(finished.status, Status::Refused);
+    }
+
+    #[test]
+    fn without_validation_a_repair_is_believed() {
+        let mut repairer = Repairer::new().validate(false);
+        assert_eq!(repairer.push("{'a': 1}"), "{");
+        let finished = repairer.finish_by(mistaken);
+        assert_eq!((finished.status, &*finished.rest), (Status::Repaired, MISTAKEN));
+    }
+
+    #[test]
+    fn the_scanner_tells_valid_from_cut_off_and_from_something_else() {
+        for (text, status) in [
+            (
+                r#"{"a": [1, -2.5e3, true, null, "\u00e9\n"], "b": {}}"#,
+                Status::Valid,
+            ),
+            (" {} ", Status::Valid),
+            ("17", Status::Valid),
+            ("true ", Status::Valid),
+            (r#""a" "#, Status::Valid),
+            (r#"{"a": [1, 2"#, Status::Truncated),
+            (r#"{"a": "b"#, Status::Truncated),
+            ("", Status::Truncated),
+            (r#"{"a": @}"#, Status::Refused),
+        ] {
+            assert_eq!(repair(text).status, status, "{text}");
+            let mut repairer = Repairer::new();
+            let mut whole = String::new();
+            for (at, character) in text.char_indices() {
+                whole.push_str(repairer.push(&text[at..at + character.len_utf8()]));
+            }
+            let finished = repairer.finish();
+            whole.push_str(&finished.rest);
+            assert_eq!((finished.status, &*whole), (status, text));
+        }
+    }
+
+    #[test]
+    fn a_status_is_written_as_it_is_serialized() {
+        for (status, text) in [
+            (Status::Valid, "valid"),
+            (Status::Repaired, "repaired"),
+            (Status::Truncated, "truncated"),
+            (Status::Refused, "refused"),
+        ] {
+            assert_eq!(serde_json::to_value(status).unwrap(), text);
+            assert_eq!((status.as_str(), status.to_string().as_str()), (text, text));
+        }
+    }
+
+    #[test]
+    fn no_more_is_kept_than_the_limits_say() {
+        let limits = Limits {
+            sent: 1000,
+            held: 5000,
+            ..Limits::default()
+        };
+        for (start, more) in [
+            ("[", "\"a\", 17, "),
+            ("[\"", "text "),
+            ("['a', ", "'b', "),
+            ("[1,", " "),
+            ("[", "["),
+        ] {
+            let mut repairer = Repairer::with(limits);
+            let mut passed = repairer.push(start).len();
+            for _ in 0..20_000 {
+                passed += repairer.push(more).len();
+                assert!(repairer.text.capacity() <= 16_384, "{more}");
+            }
+            let finished = repairer.finish();
+            passed += finished.rest.len();
+            assert_eq!(passed, start.len() + 20_000 * more.len(), "{more}");
+            assert!(finished.rest.capacity() <= 5000, "{more}");
+        }
+    }
+}

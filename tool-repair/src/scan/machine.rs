@@ -1,0 +1,348 @@
+//! The grammar of JSON (RFC 8259), one byte a step, and what must be held back until it is sure to stay.
+
+use super::deviation::Place;
+use crate::limits::Limits;
+use crate::stack::{Container, Stack};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    // Nothing is held in these, nor white space that follows.
+    String,
+    Value,
+    FirstItem,
+    FirstKey,
+    After,
+    Done,
+    // In these something may be held.
+    Root,
+    /// Behind a comma in an object.
+    Key,
+    Colon,
+    /// Behind a comma in an array.
+    Item,
+    Escape,
+    Unicode,
+    /// Behind the closing quote of a string.
+    Closed,
+    /// Behind an empty object that is the whole text so far.
+    EmptyRoot,
+    /// Behind a number or a literal that is the whole text so far.
+    ScalarRoot,
+    Minus,
+    Zero,
+    Integer,
+    Point,
+    Fraction,
+    Exponent,
+    ExponentSign,
+    ExponentDigits,
+    /// In `true`, `false` or `null`.
+    Literal,
+}
+
+/// Everything that is known of a text so far. Offsets are counted from its start.
+#[derive(Debug, Clone)]
+pub(crate) struct Machine {
+    pub(crate) state: State,
+    pub(crate) stack: Stack,
+    pub(crate) limits: Limits,
+    /// Where the next byte stands.
+    pub(crate) at: usize,
+    /// The first byte that must not be passed on yet.
+    pub(crate) held: Option<usize>,
+    /// What to go back to, if what is held turns out to have no place.
+    pub(crate) resume: Place,
+    /// Where the white space began that counts against the limit.
+    gap: usize,
+    /// Bytes that would be held were passed on, because of a limit.
+    pub(crate) over_limit: Option<&'static str>,
+    /// Whether the string is a key.
+    pub(crate) key: bool,
+    pub(crate) opening_quote: usize,
+    pub(crate) doubtful_escape: bool,
+    /// How many digits of `\u` were seen.
+    digits: u8,
+    /// What is missing of the literal.
+    word: &'static [u8],
+}
+
+/// What the machine is in, if the byte has no place there. What is held comes first: see [`Machine::resume`].
+type Step = Result<(), Place>;
+
+impl Machine {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            state: State::Root,
+            stack: Stack::default(),
+            limits,
+            at: 0,
+            held: None,
+            resume: Place::Root,
+            gap: 0,
+            over_limit: None,
+            key: false,
+            opening_quote: 0,
+            doubtful_escape: false,
+            digits: 0,
+            word: b"",
+        }
+    }
+
+    /// Takes the next byte.
+    pub(crate) fn step(&mut self, byte: u8) -> Step {
+        match self.state {
+            State::Root => self.value(byte, Place::Root),
+            State::Value => self.value(byte, Place::Value),
+            State::FirstItem => self.value(byte, Place::FirstItem),
+            State::Item => self.value(byte, Place::Item),
+            State::FirstKey | State::Key => self.key(byte),
+            State::Colon => match byte {
+                b' ' | b'\n' | b'\r' | b'\t' => self.space(),
+                b':' => self.go(State::Value),
+                _ => Err(Place::Colon),
+            },
+            State::String => self.string(byte),
+            State::Escape | State::Unicode => self.escape(byte),
+            State::Closed => self.closed(byte),
+            State::After => self.after(byte),
+            State::EmptyRoot | State::ScalarRoot | State::Done => self.behind_root(byte),
+            State::Literal => self.literal(byte),
+            _ => self.number(byte),
+        }?;
+        self.at += 1;
+        Ok(())
+    }
+
+    fn value(&mut self, byte: u8, place: Place) -> Step {
+        match byte {
+            b' ' | b'\n' | b'\r' | b'\t' => self.space(),
+            b'{' => self.open(Container::Object, place),
+            b'[' => self.open(Container::Array, place),
+            b']' if self.state == State::FirstItem => self.close(),
+            b'"' => self.open_string(false),
+            b'-' => self.token(State::Minus, place),
+            b'0' => self.token(State::Zero, place),
+            b'1'..=b'9' => self.token(State::Integer, place),
+            b't' => self.open_literal(b"rue", place),
+            b'f' => self.open_literal(b"alse", place),
+            b'n' => self.open_literal(b"ull", place),
+            _ => Err(place),
+        }
+    }
+
+    fn key(&mut self, byte: u8) -> Step {
+        match byte {
+            b' ' | b'\n' | b'\r' | b'\t' => self.space(),
+            b'"' => self.open_string(true),
+            b'}' if self.state == State::FirstKey && self.stack.depth() == 1 => {
+                self.hold(Place::FirstKey);
+                self.stack.pop();
+                self.go(State::EmptyRoot)
+            }
+            b'}' if self.state == State::FirstKey => self.close(),
+            _ => Err(Place::FirstKey),
+        }
+    }
+
+    fn string(&mut self, byte: u8) -> Step {
+        let place = Place::String { key: self.key };
+        match byte {
+            b'"' => {
+                self.hold(place);
+                self.go(State::Closed)
+            }
+            b'\\' => {
+                self.hold(place);
+                self.go(State::Escape)
+            }
+            0..=0x1F => Err(place),
+            _ => Ok(()),
+        }
+    }
+
+    fn escape(&mut self, byte: u8) -> Step {
+        match (self.state, byte) {
+            (State::Escape, b'"' | b'\\') => self.release(State::String),
+            (State::Escape, b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.doubtful_escape = true;
+                self.release(State::String)
+            }
+            (State::Escape, b'u') => {
+                self.digits = 0;
+                self.go(State::Unicode)
+            }
+            (State::Unicode, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+                self.digits += 1;
+                if self.digits == 4 {
+                    self.release(State::String)
+                } else {
+                    Ok(())
+                }
+            }
+            _ => Err(self.resume),
+        }
+    }
+
+    /// Behind a closing quote, which is held.
+    fn closed(&mut self, byte: u8) -> Step {
+        match (byte, self.stack.top()) {
+            (b' ' | b'\n' | b'\r' | b'\t', _) => self.space(),
+            (b':', _) if self.key => self.release(State::Value),
+            (b',', Some(_)) | (b'}', Some(Container::Object)) | (b']', Some(Container::Array))
+                if !self.key =>
+            {
+                self.release(State::After)?;
+                self.after(byte)
+            }
+            _ => Err(self.resume),
+        }
+    }
+
+    /// Behind a value in a container.
+    fn after(&mut self, byte: u8) -> Step {
+        match (byte, self.stack.top()) {
+            (b' ' | b'\n' | b'\r' | b'\t', _) => Ok(()),
+            (b',', Some(container)) => {
+                self.hold(Place::After);
+                self.go(match container {
+                    Container::Object => State::Key,
+                    Container::Array => State::Item,
+                })
+            }
+            (b'}', Some(Container::Object)) | (b']', Some(Container::Array)) => self.close(),
+            _ => Err(Place::After),
+        }
+    }
+
+    /// Behind the value of the whole text.
+    fn behind_root(&mut self, byte: u8) -> Step {
+        match (byte, self.state) {
+            (b' ' | b'\n' | b'\r' | b'\t', _) => self.space(),
+            (_, State::EmptyRoot) => {
+                self.stack.push(Container::Object);
+                Err(self.resume)
+            }
+            (_, State::ScalarRoot) => Err(self.resume),
+            _ => Err(Place::Done),
+        }
+    }
+
+    fn literal(&mut self, byte: u8) -> Step {
+        match self.word {
+            [last] if *last == byte && self.stack.depth() == 0 => {
+                self.gap = self.at + 1;
+                self.go(State::ScalarRoot)
+            }
+            [last] if *last == byte => self.release(State::After),
+            [next, rest @ ..] if *next == byte => {
+                self.word = rest;
+                Ok(())
+            }
+            _ => Err(self.resume),
+        }
+    }
+
+    fn number(&mut self, byte: u8) -> Step {
+        use State::{Exponent, ExponentDigits, ExponentSign, Fraction, Integer, Minus, Point, Zero};
+        let next = match (self.state, byte) {
+            (Minus, b'0') => Zero,
+            (Minus, b'1'..=b'9') | (Integer, b'0'..=b'9') => Integer,
+            (Zero | Integer, b'.') => Point,
+            (Zero | Integer | Fraction, b'e' | b'E') => Exponent,
+            (Point | Fraction, b'0'..=b'9') => Fraction,
+            (Exponent, b'+' | b'-') => ExponentSign,
+            (Exponent | ExponentSign | ExponentDigits, b'0'..=b'9') => ExponentDigits,
+            (Zero | Integer | Fraction | ExponentDigits, _) => return self.behind_number(byte),
+            _ => return Err(self.resume),
+        };
+        if self.held.is_some_and(|held| self.at - held >= self.limits.number) {
+            self.held = None;
+            self.over_limit = Some("a number longer than is held");
+        }
+        self.go(next)
+    }
+
+    fn behind_number(&mut self, byte: u8) -> Step {
+        match (byte, self.stack.top()) {
+            (b' ' | b'\n' | b'\r' | b'\t', None) => {
+                self.gap = self.at;
+                self.state = State::ScalarRoot;
+                self.space()
+            }
+            (b' ' | b'\n' | b'\r' | b'\t' | b',' | b'}' | b']', Some(_)) => {
+                self.release(State::After)?;
+                self.after(byte)
+            }
+            _ => Err(self.resume),
+        }
+    }
+
+    /// White space behind what may be held: only so much of it is.
+    #[allow(clippy::unnecessary_wraps, reason = "the last move of steps that may fail")]
+    fn space(&mut self) -> Step {
+        if self.held.is_some() && self.at + 1 - self.gap > self.limits.space {
+            self.held = None;
+            self.over_limit = Some("more white space than is held");
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, container: Container, place: Place) -> Step {
+        if self.stack.depth() >= self.limits.depth {
+            self.over_limit = Some("nested deeper than is followed");
+            return Err(place);
+        }
+        self.stack.push(container);
+        self.release(match container {
+            Container::Object => State::FirstKey,
+            Container::Array => State::FirstItem,
+        })
+    }
+
+    fn close(&mut self) -> Step {
+        self.stack.pop();
+        self.release(if self.stack.depth() == 0 {
+            State::Done
+        } else {
+            State::After
+        })
+    }
+
+    fn open_string(&mut self, key: bool) -> Step {
+        self.key = key;
+        self.doubtful_escape = false;
+        self.opening_quote = self.at;
+        self.release(State::String)
+    }
+
+    fn open_literal(&mut self, word: &'static [u8], place: Place) -> Step {
+        self.word = word;
+        self.token(State::Literal, place)
+    }
+
+    /// A number or a literal begins: a comma before it may go, the token itself is held.
+    fn token(&mut self, state: State, place: Place) -> Step {
+        self.hold(place);
+        self.go(state)
+    }
+
+    /// Holds from this byte on, and nothing that came before.
+    fn hold(&mut self, resume: Place) {
+        self.held = Some(self.at);
+        self.gap = self.at + 1;
+        self.resume = resume;
+        self.over_limit = None;
+    }
+
+    fn release(&mut self, state: State) -> Step {
+        self.held = None;
+        self.over_limit = None;
+        self.go(state)
+    }
+
+    #[allow(clippy::unnecessary_wraps, reason = "the last move of steps that may fail")]
+    fn go(&mut self, state: State) -> Step {
+        self.state = state;
+        Ok(())
+    }
+}

@@ -1,0 +1,183 @@
+//! A strict JSON scanner that can stop after any byte and go on with the next: it says how far the text may be
+//! passed on, and where it stops being JSON.
+
+mod deviation;
+mod machine;
+mod plain;
+mod skim;
+
+use machine::{Machine, State};
+
+pub(super) use deviation::{Deviation, Place};
+pub use plain::plain;
+
+use super::fixes::Reason;
+use super::limits::Limits;
+
+/// The scanner. Offsets are counted from the start of the text, whatever the pieces.
+#[derive(Debug, Clone)]
+pub(super) struct Scanner(Machine);
+
+impl Scanner {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self(Machine::new(limits))
+    }
+
+    /// A scanner that goes on where a deviation was, for what was put in the place of the rest.
+    pub(super) fn resumed(limits: Limits, deviation: &Deviation) -> Self {
+        let mut machine = Machine::new(limits);
+        machine.stack = deviation.stack.clone();
+        machine.at = deviation.at;
+        machine.state = match deviation.place {
+            Place::Root => State::Root,
+            Place::FirstKey => State::FirstKey,
+            Place::FirstItem => State::FirstItem,
+            Place::Item => State::Item,
+            Place::Colon => State::Colon,
+            Place::Value => State::Value,
+            Place::String { key } => {
+                machine.key = key;
+                State::String
+            }
+            Place::After => State::After,
+            Place::Done => State::Done,
+        };
+        Self(machine)
+    }
+
+    /// How many bytes may be passed on: no repair will ever change them.
+    pub(super) fn safe(&self) -> usize {
+        self.0.held.unwrap_or(self.0.at)
+    }
+
+    /// Looks at the next piece of the text.
+    ///
+    /// # Errors
+    ///
+    /// The first byte that JSON has no place for. The scanner is of no use afterwards.
+    pub(super) fn scan(&mut self, piece: &str) -> Result<(), Box<Deviation>> {
+        let machine = &mut self.0;
+        let mut bytes = piece.as_bytes();
+        loop {
+            if machine.can_skim() {
+                let skimmed = machine.skim(bytes);
+                bytes = bytes.get(skimmed..).unwrap_or_default();
+            }
+            let Some((byte, rest)) = bytes.split_first() else {
+                return Ok(());
+            };
+            if let Err(place) = machine.step(*byte) {
+                return Err(Box::new(self.deviation(place)));
+            }
+            bytes = rest;
+        }
+    }
+
+    /// Whether the text is complete; otherwise what is missing.
+    pub(super) fn finish(&self) -> Result<(), Reason> {
+        let missing = match self.0.state {
+            State::Done | State::EmptyRoot | State::ScalarRoot => return Ok(()),
+            State::Closed | State::Zero | State::Integer | State::Fraction | State::ExponentDigits
+                if self.0.stack.depth() == 0 =>
+            {
+                return Ok(());
+            }
+            State::Root => "the text is empty",
+            State::String | State::Escape | State::Unicode => "the text ends inside a string",
+            _ => "the text ends before the value does",
+        };
+        Err(Reason::new(self.0.at, missing))
+    }
+
+    /// Whether an object or a list ended that is the whole text: nothing but white space may follow.
+    #[cfg(feature = "stream")]
+    pub(super) fn closed(&self) -> bool {
+        matches!(self.0.state, State::Done | State::EmptyRoot)
+    }
+
+    fn deviation(&self, place: Place) -> Deviation {
+        let machine = &self.0;
+        Deviation {
+            at: self.safe(),
+            found: machine.at,
+            place: machine.held.map_or(place, |_| machine.resume),
+            stack: machine.stack.clone(),
+            opening_quote: machine.opening_quote,
+            doubtful_escape: machine.doubtful_escape,
+            over_limit: machine.over_limit,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORDS: &str = concat!(
+        r#"{|}|[|]|"|"|"a"|"a": |, |: |,|:|"k":1| |      |0|17|-1.5e+3|12345678|.|e|-|true|false|null|nul|"#,
+        r#"\n|\"|\\|\u00e9|\u00|\x|'|text that goes on for a while|"#,
+        "\n  |\u{4f60}\u{597d}|\u{1}"
+    );
+
+    /// What a scanner says of pieces of a text: how far each could be passed on, and how it ended.
+    fn told(pieces: &[&str], limits: Limits, skims: bool) -> String {
+        let mut scanner = Scanner::new(limits);
+        let mut told = String::new();
+        for piece in pieces {
+            let ended = if skims {
+                scanner.scan(piece)
+            } else {
+                let mut steps = piece.bytes().map(|byte| scanner.0.step(byte));
+                steps
+                    .find_map(Result::err)
+                    .map_or(Ok(()), |place| Err(Box::new(scanner.deviation(place))))
+            };
+            if let Err(deviation) = ended {
+                return format!("{told}{deviation:?}");
+            }
+            let Machine {
+                state,
+                held,
+                over_limit,
+                ..
+            } = &scanner.0;
+            told = format!("{told}{state:?} {held:?} {over_limit:?}\n");
+        }
+        format!("{told}{:?}", scanner.finish())
+    }
+
+    #[test]
+    fn skimming_is_stepping() {
+        let words: Vec<_> = WORDS.split('|').collect();
+        let mut seed = 1_u64;
+        let mut below = |limit: usize| {
+            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (seed >> 33) as usize % limit
+        };
+        for round in 0..60_000 {
+            let mut text = String::from(["{", "[", "[[{\"a\":[", "", "{\"a\": \""][below(5)]);
+            for _ in 0..below(14) {
+                text.push_str(words[below(words.len())]);
+            }
+            let limits = Limits {
+                depth: 2 + below(8),
+                space: below(8),
+                number: 1 + below(8),
+                ..Limits::default()
+            };
+            let whole = told(&[&text], limits, true);
+            assert_eq!(whole, told(&[&text], limits, false), "round {round}: {text}");
+
+            let mut pieces = Vec::new();
+            let mut rest = &*text;
+            while !rest.is_empty() {
+                let end = (1 + below(9)..rest.len()).find(|end| rest.is_char_boundary(*end));
+                let (piece, others) = rest.split_at(end.unwrap_or(rest.len()));
+                pieces.push(piece);
+                rest = others;
+            }
+            let stepped = told(&pieces, limits, false);
+            assert_eq!(told(&pieces, limits, true), stepped, "round {round}: {pieces:?}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! How far a string goes on without a quote, a backslash or a control character: eight bytes at a time, later 64.
+
+const ONES: u64 = u64::MAX / 0xFF;
+const TOPS: u64 = ONES << 7;
+
+/// How many of the first bytes of a string's text stand for themselves.
+#[doc(hidden)] // for `tool-runtime`, which reads JSON, too; not API
+#[inline]
+pub fn plain(bytes: &[u8]) -> usize {
+    // Most keys end in the first word: they are worth no call.
+    match bytes.first_chunk::<8>() {
+        // From the beginning: what is left over behind whole words is looked at with those before it.
+        Some(first) => first_special(*first).unwrap_or_else(|| longer(bytes)),
+        None => by_words(bytes),
+    }
+}
+
+fn longer(bytes: &[u8]) -> usize {
+    let Some((first, behind)) = bytes.split_at_checked(64) else {
+        return by_words(bytes);
+    };
+    let len = by_words(first);
+    if len < first.len() {
+        return len; // as most strings
+    }
+    let (blocks, rest) = behind.as_chunks::<64>();
+    // No early end inside a block: that is what lets the compiler look at many bytes in one instruction.
+    let ends = |block: &&[u8; 64]| block.iter().fold(false, |ends, byte| ends | is_special(*byte));
+    let clean = blocks.iter().take_while(|block| !ends(block)).count();
+    let last = blocks.get(clean).map_or(rest, <[u8; 64]>::as_slice);
+    len + 64 * clean + by_words(last)
+}
+
+fn by_words(bytes: &[u8]) -> usize {
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        if let Some(len) = first_special(*word) {
+            return 8 * index + len;
+        }
+    }
+    match bytes.last_chunk::<8>() {
+        // The bytes of this word that were looked at before are known to be plain.
+        Some(last) => first_special(*last).map_or(bytes.len(), |len| bytes.len() - 8 + len),
+        None => rest
+            .iter()
+            .position(|byte| is_special(*byte))
+            .unwrap_or(rest.len()),
+    }
+}
+
+fn is_special(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+/// Which of the eight bytes is the first special one.
+#[inline]
+fn first_special(word: [u8; 8]) -> Option<usize> {
+    let word = u64::from_le_bytes(word);
+    // With one bit turned around, the quote stands right behind the control characters: one subtraction tells both.
+    let control_or_quote = (word ^ (ONES * 2)).wrapping_sub(ONES * 0x21);
+    let backslash = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
+    // The top bit of each special byte; what was borrowed may set those above the first one, too.
+    let special = (control_or_quote | backslash) & !word & TOPS;
+    (special != 0).then_some(special.trailing_zeros() as usize / 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_judged_alike_at_every_place() {
+        for len in (0..20).chain([63, 64, 65, 129, 200]) {
+            for at in 0..len {
+                for byte in 0..=u8::MAX {
+                    for around in [0x7F, 0xFF, b'!', b'#'] {
+                        let mut text = vec![around; len];
+                        text[at] = byte;
+                        let expected = if is_special(byte) { at } else { len };
+                        assert_eq!(plain(&text), expected, "{byte} at {at} of {len}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The quick way through valid JSON: the same moves as [`Machine::step`]'s, a token at a time.
+//!
+//! Only what needs no thought is skimmed. At anything else (a piece that ends inside a token, a limit, a slip) the
+//! skimming stops behind the last byte that was sure to stay, and the machine takes steps from there.
+
+use super::machine::{Machine, State};
+use super::plain::plain;
+use crate::stack::Container;
+
+impl Machine {
+    /// Whether nothing is held here, and there may be something to skim.
+    #[inline]
+    pub(crate) fn can_skim(&self) -> bool {
+        is_sure(self.state)
+    }
+
+    /// Takes as many of the next bytes as it can in one go; none, maybe.
+    pub(crate) fn skim(&mut self, bytes: &[u8]) -> usize {
+        let mut skim = Skim {
+            bytes,
+            at: 0,
+            state: self.state,
+            start: self.at,
+            machine: self,
+        };
+        let mut sure = (skim.at, skim.state);
+        while let Some(state) = skim.token(&mut sure.0) {
+            skim.state = state;
+            if is_sure(state) {
+                sure = (skim.at, state);
+            }
+        }
+        if is_sure(skim.state) {
+            sure.0 = skim.at; // behind white space
+        }
+        (_, self.state) = sure;
+        self.at += sure.0;
+        sure.0
+    }
+}
+
+/// Whether nothing that came before is held in this state, nor white space that follows.
+#[inline]
+fn is_sure(state: State) -> bool {
+    matches!(
+        state,
+        State::String | State::Value | State::FirstItem | State::FirstKey | State::After | State::Done
+    )
+}
+
+struct Skim<'s> {
+    bytes: &'s [u8],
+    at: usize,
+    state: State,
+    /// Where `bytes` begin, from the start of the text.
+    start: usize,
+    machine: &'s mut Machine,
+}
+
+impl Skim<'_> {
+    /// Goes behind the next token, if it is complete; the state that it leads to.
+    ///
+    /// The stack is changed by brackets alone, which are sure to stay, and so are the quotes that open a string.
+    #[inline]
+    fn token(&mut self, sure: &mut usize) -> Option<State> {
+        if self.state == State::String {
+            return self.string(sure);
+        }
+        let byte = self.solid()?;
+        match self.state {
+            State::FirstItem if byte == b']' => Some(self.close()),
+            State::Value | State::FirstItem => self.value(byte),
+            State::Closed if self.machine.key => (byte == b':').then(|| self.go(State::Value)),
+            State::Closed | State::After => self.after(byte),
+            State::FirstKey if byte == b'"' => Some(self.open_string(true)),
+            // An empty object that is the whole text is held.
+            State::FirstKey if byte == b'}' && self.machine.stack.depth() > 1 => Some(self.close()),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn string(&mut self, sure: &mut usize) -> Option<State> {
+        loop {
+            self.at += plain(self.bytes.get(self.at..)?);
+            *sure = self.at;
+            let (byte, behind) = self.bytes.get(self.at..)?.split_first()?;
+            match (byte, behind, self.machine.key) {
+                (b'\\', ..) => self.at += self.escape(behind)?,
+                // Most strings stand like this behind another, and are read without leaving the loop.
+                (b'"', [b':', b' ', b'"', ..], true) => {
+                    self.at += 3;
+                    self.open_string(false);
+                }
+                (b'"', [b',', b' ', b'"', ..], false) => {
+                    let key = self.machine.stack.top()? == Container::Object;
+                    self.at += 3;
+                    self.open_string(key);
+                }
+                (b'"', ..) => return Some(self.go(State::Closed)),
+                _ => return None,
+            }
+        }
+    }
+
+    /// How long the escape is that a backslash before `behind` begins.
+    #[inline]
+    fn escape(&mut self, behind: &[u8]) -> Option<usize> {
+        match behind {
+            [b'"' | b'\\', ..] => Some(2),
+            [b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => {
+                self.machine.doubtful_escape = true;
+                Some(2)
+            }
+            [b'u', digits @ ..] => {
+                let digits = digits.first_chunk::<4>()?;
+                digits.iter().all(u8::is_ascii_hexdigit).then_some(6)
+            }
+            _ => None,
+        }
+    }
+
+    /// Behind a value in a container.
+    #[inline]
+    fn after(&mut self, byte: u8) -> Option<State> {
+        match (byte, self.machine.stack.top()?) {
+            (b',', Container::Object) => {
+                self.state = self.go(State::Key);
+                (self.solid()? == b'"').then(|| self.open_string(true))
+            }
+            (b',', Container::Array) => {
+                self.state = self.go(State::Item);
+                let byte = self.solid()?;
+                self.value(byte)
+            }
+            (b'}', Container::Object) | (b']', Container::Array) => Some(self.close()),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn value(&mut self, byte: u8) -> Option<State> {
+        match byte {
+            b'"' => Some(self.open_string(false)),
+            b'{' => self.open(Container::Object, State::FirstKey),
+            b'[' => self.open(Container::Array, State::FirstItem),
+            _ => {
+                self.at += self.scalar(byte)?;
+                Some(State::After)
+            }
+        }
+    }
+
+    #[inline]
+    fn open(&mut self, container: Container, state: State) -> Option<State> {
+        let stack = &mut self.machine.stack;
+        if stack.depth() >= self.machine.limits.depth {
+            return None;
+        }
+        stack.push(container);
+        Some(self.go(state))
+    }
+
+    #[inline]
+    fn close(&mut self) -> State {
+        let stack = &mut self.machine.stack;
+        stack.pop();
+        let state = if stack.depth() > 0 {
+            State::After
+        } else {
+            State::Done
+        };
+        self.go(state)
+    }
+
+    #[inline]
+    fn open_string(&mut self, key: bool) -> State {
+        self.machine.key = key;
+        self.machine.doubtful_escape = false;
+        self.machine.opening_quote = self.start + self.at;
+        self.go(State::String)
+    }
+
+    /// How long the literal or the number is.
+    #[inline]
+    fn scalar(&self, first: u8) -> Option<usize> {
+        let rest = self.bytes.get(self.at..)?;
+        match first {
+            b't' => rest.starts_with(b"true").then_some(4),
+            b'f' => rest.starts_with(b"false").then_some(5),
+            b'n' => rest.starts_with(b"null").then_some(4),
+            _ => number(rest),
+        }
+    }
+
+    /// Goes to the next byte that is no white space.
+    #[inline]
+    fn solid(&mut self) -> Option<u8> {
+        loop {
+            match *self.bytes.get(self.at)? {
+                b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
+                solid => return Some(solid),
+            }
+        }
+    }
+
+    /// Goes behind a byte, where the state is another.
+    #[inline]
+    fn go(&mut self, state: State) -> State {
+        self.at += 1;
+        state
+    }
+}
+
+/// How long the number is, if what follows it is to be seen and may follow.
+#[inline]
+fn number(text: &[u8]) -> Option<usize> {
+    let digits = |from: usize| {
+        let mut end = from;
+        while text.get(end)?.is_ascii_digit() {
+            end += 1;
+        }
+        (end > from).then_some(end)
+    };
+    let integer = usize::from(text.first() == Some(&b'-'));
+    let mut end = if text.get(integer) == Some(&b'0') {
+        integer + 1
+    } else {
+        digits(integer)?
+    };
+    if text.get(end) == Some(&b'.') {
+        end = digits(end + 1)?;
+    }
+    if matches!(text.get(end), Some(b'e' | b'E')) {
+        let signed = matches!(text.get(end + 1), Some(b'+' | b'-'));
+        end = digits(end + 1 + usize::from(signed))?;
+    }
+    matches!(text.get(end)?, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t').then_some(end)
+}

@@ -1,0 +1,511 @@
+//! Server-sent events, framed on bytes: what comes in pieces of any size leaves as whole events, each with the
+//! bytes it came in.
+//!
+//! A [`Framer`] knows no runtime and no connection. Whatever the stream holds, the raw bytes of all its frames, put
+//! together, are the bytes that were pushed; so whoever passes on what it does not understand changes nothing.
+//!
+//! ```
+//! use tool_repair::sse::{Frame, Framer};
+//!
+//! let mut framer = Framer::new();
+//! let mut texts = Vec::new();
+//! for piece in ["event: note\nda", "ta: one\r", "\ndata: two\n\n: ping\n\n"] {
+//!     framer.push(piece.as_bytes());
+//!     while let Some(frame) = framer.next_frame() {
+//!         if let Frame::Event(event) = frame {
+//!             texts.push((event.name().unwrap().to_owned(), event.data().unwrap().into_owned()));
+//!         }
+//!     }
+//! }
+//! assert_eq!(texts, [("note".to_owned(), b"one\ntwo".to_vec())]);
+//! ```
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+use memchr::memchr2;
+
+/// Cuts a stream of bytes into frames.
+///
+/// [`push`](Self::push) what arrived, then take frames until there is none; at the end [`finish`](Self::finish)
+/// and take what is left. Takes time linear in the bytes, and keeps at most one event of the
+/// [`limit`](Self::with_limit)'s size (and the last piece that was pushed).
+#[derive(Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "what is known of the present line and frame, each by itself"
+)]
+pub struct Framer {
+    limit: usize,
+    buffer: Vec<u8>,
+    /// Where the present frame begins.
+    start: usize,
+    /// Where its present line begins.
+    line: usize,
+    /// How far its present line was searched.
+    at: usize,
+    /// Whether a part of the present line has already left.
+    line_left: bool,
+    kind: Kind,
+    /// The line before this one ended in a carriage return alone.
+    bare_return: bool,
+    /// The present frame is over the limit, and a part of it has already left.
+    oversized: bool,
+    begun: bool,
+    finished: bool,
+}
+
+/// What the present frame is; its first byte tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Unknown,
+    /// A comment or a blank line.
+    Between,
+    Event,
+}
+
+/// A piece of the stream that belongs together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Frame<'a> {
+    /// An event, with its blank line.
+    Event(Event<'a>),
+    /// Bytes that belong to no event: a byte order mark, a comment or a blank line in front of an event.
+    Between(&'a [u8]),
+    /// A part of an event that is over the limit.
+    Oversized {
+        /// The part.
+        raw: &'a [u8],
+        /// Whether the event ends with it.
+        last: bool,
+    },
+}
+
+impl<'a> Frame<'a> {
+    /// The bytes as they came.
+    pub fn raw(&self) -> &'a [u8] {
+        match self {
+            Self::Event(event) => event.raw,
+            Self::Between(raw) | Self::Oversized { raw, .. } => raw,
+        }
+    }
+}
+
+impl Framer {
+    /// The size of an event above which it leaves in parts, unless [set](Self::with_limit): 16 MiB.
+    pub const LIMIT: usize = 16 << 20;
+
+    /// A framer for events of up to [`LIMIT`](Self::LIMIT) bytes.
+    pub fn new() -> Self {
+        Self::with_limit(Self::LIMIT)
+    }
+
+    /// A framer for events of up to so many bytes, counted with their names and line ends. Whatever the pieces, an
+    /// event above leaves as [`Frame::Oversized`].
+    pub fn with_limit(limit: usize) -> Self {
+        Self {
+            limit,
+            buffer: Vec::new(),
+            start: 0,
+            line: 0,
+            at: 0,
+            line_left: false,
+            kind: Kind::Unknown,
+            bare_return: false,
+            oversized: false,
+            begun: false,
+            finished: false,
+        }
+    }
+
+    /// Takes the next bytes of the stream.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.start > 0 {
+            self.buffer.drain(..self.start);
+            self.line -= self.start;
+            self.at -= self.start;
+            self.start = 0;
+        }
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Says that nothing more will come, so that [`next_frame`](Self::next_frame) gives out what is left.
+    pub fn finish(&mut self) {
+        self.finished = true;
+    }
+
+    /// The bytes that no frame has given out yet: for who does not want frames any more.
+    pub fn rest(&self) -> &[u8] {
+        self.buffer.get(self.start..).unwrap_or_default()
+    }
+
+    /// Whether a part of the line that comes next has left already.
+    pub(crate) fn line_left(&self) -> bool {
+        self.line_left
+    }
+
+    /// The next frame, or `None` when more bytes are needed to know it (or nothing is left).
+    pub fn next_frame(&mut self) -> Option<Frame<'_>> {
+        if !self.begun {
+            match self.buffer.get(..BYTE_ORDER_MARK.len()) {
+                Some(bytes) if bytes == BYTE_ORDER_MARK => {
+                    self.begun = true;
+                    self.kind = Kind::Between;
+                    return Some(self.leave(BYTE_ORDER_MARK.len(), true));
+                }
+                None if BYTE_ORDER_MARK.starts_with(&self.buffer) && !self.finished => return None,
+                _ => self.begun = true,
+            }
+        }
+        while let Some((content_end, end)) = self.line_end() {
+            let blank = content_end == self.line && !self.line_left;
+            if self.kind == Kind::Unknown {
+                self.kind = self.kind_of_line();
+            }
+            if blank || self.kind == Kind::Between {
+                return Some(self.leave(end, true));
+            }
+            self.line = end;
+            self.at = end;
+            self.line_left = false;
+            self.bare_return = end == content_end + 1 && self.buffer.get(content_end) == Some(&b'\r');
+        }
+        if self.finished {
+            let end = self.buffer.len();
+            return (end > self.start || self.oversized).then(|| self.leave_unended(end));
+        }
+        (self.buffer.len() - self.start > self.limit && self.at > self.start)
+            .then(|| self.leave(self.at, false))
+    }
+
+    /// Where the contents of the present line end, and where the next line begins.
+    fn line_end(&mut self) -> Option<(usize, usize)> {
+        let unsearched = self.buffer.get(self.at..)?;
+        let Some(found) = memchr2(b'\n', b'\r', unsearched) else {
+            self.at = self.buffer.len();
+            return None;
+        };
+        self.at += found;
+        let end = self.at + 1;
+        if self.buffer.get(self.at) == Some(&b'\n') {
+            return Some((self.at, end));
+        }
+        // A blank line behind a bare return is a bare return, too: its event leaves at once. Otherwise a line feed
+        // may follow, and belongs to it.
+        let blank = self.at == self.line && !self.line_left;
+        if blank && self.bare_return {
+            return Some((self.at, end));
+        }
+        match self.buffer.get(end) {
+            Some(b'\n') => Some((self.at, end + 1)),
+            Some(_) => Some((self.at, end)),
+            None => self.finished.then_some((self.at, end)),
+        }
+    }
+
+    fn kind_of_line(&self) -> Kind {
+        match self.buffer.get(self.line) {
+            Some(b':' | b'\n' | b'\r') => Kind::Between,
+            Some(_) => Kind::Event,
+            None => Kind::Unknown,
+        }
+    }
+
+    /// Gives out the present frame up to `end`: the whole of it, its last part, or one before that.
+    fn leave(&mut self, end: usize, last: bool) -> Frame<'_> {
+        let complete = last && !self.oversized && end - self.start <= self.limit;
+        if self.kind == Kind::Unknown {
+            self.kind = self.kind_of_line();
+        }
+        let kind = self.kind;
+        let span = self.start..end;
+        self.start = end;
+        self.oversized = !last;
+        self.line_left = !last && (self.line_left || end > self.line);
+        self.line = end;
+        self.at = end;
+        if last {
+            self.kind = Kind::Unknown;
+            self.bare_return = false;
+        }
+        let raw = self.buffer.get(span).unwrap_or_default();
+        match kind {
+            Kind::Between => Frame::Between(raw),
+            _ if complete => Frame::Event(Event { raw, ended: true }),
+            _ => Frame::Oversized { raw, last },
+        }
+    }
+
+    /// Gives out what is left when the stream ends inside a frame.
+    fn leave_unended(&mut self, end: usize) -> Frame<'_> {
+        match self.leave(end, true) {
+            Frame::Event(event) => Frame::Event(Event {
+                ended: false,
+                ..event
+            }),
+            other => other,
+        }
+    }
+}
+
+impl Default for Framer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// One event. Its fields are read when they are asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Event<'a> {
+    raw: &'a [u8],
+    ended: bool,
+}
+
+impl fmt::Debug for Event<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Event")
+            .field("raw", &String::from_utf8_lossy(self.raw))
+            .field("ended", &self.ended)
+            .finish()
+    }
+}
+
+impl<'a> Event<'a> {
+    /// One whole event that was framed before.
+    pub(crate) fn whole(raw: &'a [u8]) -> Self {
+        Self { raw, ended: true }
+    }
+
+    /// The bytes as they came, with the blank line.
+    pub fn raw(&self) -> &'a [u8] {
+        self.raw
+    }
+
+    /// Whether its blank line came; only the last event of a stream can be without.
+    pub fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// What the last `event:` line says; `None` without one, or when it is not UTF-8.
+    pub fn name(&self) -> Option<&'a str> {
+        self.last(b"event")
+    }
+
+    /// What the last `id:` line says.
+    pub fn id(&self) -> Option<&'a str> {
+        self.last(b"id")
+    }
+
+    /// What the last `retry:` line says: milliseconds.
+    pub fn retry(&self) -> Option<u64> {
+        self.last(b"retry")?.parse().ok()
+    }
+
+    /// The values of the `data:` lines, joined by line feeds; `None` when there is no such line.
+    pub fn data(&self) -> Option<Cow<'a, [u8]>> {
+        let mut lines = self.fields().filter(|field| field.name == b"data");
+        let first = Cow::Borrowed(lines.next()?.value);
+        Some(lines.fold(first, |mut data, line| {
+            data.to_mut().push(b'\n');
+            data.to_mut().extend_from_slice(line.value);
+            data
+        }))
+    }
+
+    /// All fields, in their order; comments are left out.
+    pub fn fields(&self) -> Fields<'a> {
+        Fields { raw: self.raw, at: 0 }
+    }
+
+    fn last(&self, name: &[u8]) -> Option<&'a str> {
+        let field = self.fields().filter(|field| field.name == name).last()?;
+        std::str::from_utf8(field.value).ok()
+    }
+}
+
+/// One line of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Field<'a> {
+    /// What stands before the colon; the whole line when there is none.
+    pub name: &'a [u8],
+    /// What stands behind the colon, without the one space that may follow it.
+    pub value: &'a [u8],
+    /// Where the value stands in the raw bytes of the event.
+    pub span: Range<usize>,
+}
+
+/// The fields of an event.
+#[derive(Debug, Clone)]
+pub struct Fields<'a> {
+    raw: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Field<'a>;
+
+    fn next(&mut self) -> Option<Field<'a>> {
+        loop {
+            let start = self.at;
+            let rest = self.raw.get(start..).filter(|rest| !rest.is_empty())?;
+            let length = memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+            let line = rest.get(..length)?;
+            self.at = start
+                + length
+                + if rest.get(length..)?.starts_with(b"\r\n") {
+                    2
+                } else {
+                    1
+                };
+            if line.is_empty() || line.starts_with(b":") {
+                continue;
+            }
+            let colon = line.iter().position(|byte| *byte == b':');
+            let name = line.get(..colon.unwrap_or(length))?;
+            let after = line.get(colon.map_or(length, |colon| colon + 1)..)?;
+            let value = after.strip_prefix(b" ").unwrap_or(after);
+            let end = start + length;
+            return Some(Field {
+                name,
+                value,
+                span: end - value.len()..end,
+            });
+        }
+    }
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every frame in short: `E` and `e` for an event with and without its end, `-` for what is between, `o` and
+    /// `O` for a part and the last part of an event over the limit.
+    fn frames(pieces: &[&[u8]], limit: usize) -> Vec<(char, Vec<u8>)> {
+        let mut framer = Framer::with_limit(limit);
+        let mut all = Vec::new();
+        let mut take = |framer: &mut Framer| {
+            while let Some(frame) = framer.next_frame() {
+                let letter = match frame {
+                    Frame::Event(event) if event.ended() => 'E',
+                    Frame::Event(_) => 'e',
+                    Frame::Between(_) => '-',
+                    Frame::Oversized { last: false, .. } => 'o',
+                    Frame::Oversized { last: true, .. } => 'O',
+                };
+                all.push((letter, frame.raw().to_vec()));
+            }
+        };
+        for piece in pieces {
+            framer.push(piece);
+            take(&mut framer);
+        }
+        framer.finish();
+        take(&mut framer);
+        all
+    }
+
+    #[test]
+    fn an_event_is_shown_as_text() {
+        let mut framer = Framer::new();
+        framer.push(b"data: \xE5\x86\x99\xFF\n\n");
+        let Some(Frame::Event(event)) = framer.next_frame() else {
+            panic!("one event");
+        };
+        let shown = "Event { raw: \"data: 写\u{fffd}\\n\\n\", ended: true }";
+        assert_eq!(format!("{event:?}"), shown);
+    }
+
+    fn bytes(text: &[u8]) -> Vec<&[u8]> {
+        text.chunks(1).collect()
+    }
+
+    const STREAMS: [&[u8]; 15] = [
+        b"data: a\n\ndata: b\n\n",
+        b"\xEF\xBB\xBFdata: a\n\n",
+        b"event: x\r\ndata: a\r\ndata: b\r\n\r\n: ping\r\n\r\ndata: c\r\n\r\n",
+        b"data: a\r\rdata: b\r\r",
+        b"data: a\r\r\ndata: b\n\r\ndata: c\r\n\rdata: d",
+        b": one\n: two\n\n\n\ndata: a\n: inside\ndata: b\n\n",
+        b"data: \xE4\xBD\xA0\n\ndata: \xFF\xFE\n\n",
+        b"id: 7\nretry: 10\nevent: e\n\n",
+        b"data: no end",
+        b"data: half end\n",
+        b": no end",
+        b"\xEF\xBB",
+        b"",
+        b"\r",
+        b"data\n\ndata:\n\ndata:  two spaces\n\n",
+    ];
+
+    #[test]
+    fn all_raw_bytes_together_are_the_stream_and_every_cut_gives_the_same_frames() {
+        for stream in STREAMS {
+            let whole = frames(&[stream], Framer::LIMIT);
+            let raw: Vec<u8> = whole.iter().flat_map(|(_, raw)| raw.clone()).collect();
+            assert_eq!(raw, stream);
+            assert_eq!(frames(&bytes(stream), Framer::LIMIT), whole, "{stream:?}");
+            for cut in 0..=stream.len() {
+                let (left, right) = stream.split_at(cut);
+                assert_eq!(
+                    frames(&[left, right], Framer::LIMIT),
+                    whole,
+                    "{stream:?} cut at {cut}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn over_the_limit_an_event_leaves_in_parts_and_the_next_is_whole_again() {
+        let stream = b": a comment of any length\ndata: aaaaaaaaaa\ndata: bbbbbbbbbb\n\ndata: c\n\n";
+        for pieces in [vec![&stream[..]], bytes(stream), stream.chunks(3).collect()] {
+            let all = frames(&pieces, 12);
+            let raw: Vec<u8> = all.iter().flat_map(|(_, raw)| raw.clone()).collect();
+            assert_eq!(raw, stream);
+            let letters: String = all.iter().map(|(letter, _)| *letter).collect();
+            let mut letters = letters.trim_start_matches('-').to_owned();
+            letters.retain(|letter| letter != 'o');
+            assert_eq!(letters, "OE", "{all:?}");
+        }
+    }
+
+    #[test]
+    fn an_event_leaves_with_its_last_byte_and_a_comment_with_its_line() {
+        for (stream, at_once) in [
+            (&b"data: a\n\n"[..], 1),
+            (b"data: a\r\r", 1),
+            (b": ping\n", 1),
+            (b"data: a\r\n\r", 0),
+            (b"data: a\n", 0),
+        ] {
+            let mut framer = Framer::new();
+            framer.push(stream);
+            let mut count = 0;
+            while framer.next_frame().is_some() {
+                count += 1;
+            }
+            assert_eq!(count, at_once, "{stream:?}");
+        }
+    }
+
+    #[test]
+    fn fields_are_read_as_the_standard_says() {
+        let raw =
+            b"event: first\nevent:second\n: no\ndata:  a\r\ndata\rdata:b:c\nid: 4\nretry: 250\nother: x\n\n";
+        let mut framer = Framer::new();
+        framer.push(raw);
+        let Some(Frame::Event(event)) = framer.next_frame() else {
+            panic!("one event");
+        };
+        assert_eq!(event.name(), Some("second"));
+        assert_eq!(event.data().as_deref(), Some(&b" a\n\nb:c"[..]));
+        assert_eq!((event.id(), event.retry()), (Some("4"), Some(250)));
+        for field in event.fields() {
+            assert_eq!(&raw[field.span.clone()], field.value);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The streams that are understood.
+
+use std::error::Error;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// The form of a stream of tool calls. Written, read and configured by its [name](Self::as_str).
+///
+/// ```
+/// use tool_repair::stream::Dialect;
+///
+/// assert_eq!(Dialect::ChatCompletions.to_string(), "chat");
+/// assert_eq!("responses".parse(), Ok(Dialect::Responses));
+/// assert_eq!(serde_json::from_str::<Dialect>("\"anthropic\"").unwrap(), Dialect::Anthropic);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// `OpenAI`'s Chat Completions, and all that speak like them.
+    ChatCompletions,
+    /// `OpenAI`'s Responses.
+    Responses,
+    /// Anthropic's Messages.
+    Anthropic,
+}
+
+impl Dialect {
+    /// Each of them.
+    pub const ALL: &'static [Self] = &[Self::ChatCompletions, Self::Responses, Self::Anthropic];
+
+    /// Its name, as on the command line of `tool-gateway`: `chat`, `responses`, `anthropic`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ChatCompletions => "chat",
+            Self::Responses => "responses",
+            Self::Anthropic => "anthropic",
+        }
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Dialect {
+    type Err = UnknownDialect;
+
+    fn from_str(name: &str) -> Result<Self, UnknownDialect> {
+        let mut all = Self::ALL.iter().copied();
+        all.find(|dialect| dialect.as_str() == name)
+            .ok_or_else(|| UnknownDialect(name.chars().take(NAME_SHOWN).collect()))
+    }
+}
+
+impl Serialize for Dialect {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Dialect {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(de::Error::custom)
+    }
+}
+
+/// No [`Dialect`] has that name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownDialect(String);
+
+impl fmt::Display for UnknownDialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "no stream is called {:?}; write `chat`, `responses` or `anthropic`",
+            self.0
+        )
+    }
+}
+
+impl Error for UnknownDialect {}
+
+/// How many characters of a name are told.
+const NAME_SHOWN: usize = 64;
+
+/// Whether a model that stopped for this reason was stopped in the middle: `finish_reason`, `stop_reason`. Servers that
+/// speak for another API leave its words in their own case.
+pub(super) fn is_cut_off(reason: &str) -> bool {
+    CUT_OFF.iter().any(|word| word.eq_ignore_ascii_case(reason))
+}
+
+const CUT_OFF: [&str; 19] = [
+    "length",
+    "max_tokens",
+    "max_output_tokens",
+    "model_context_window_exceeded",
+    "content_filter",
+    "refusal",
+    "error",
+    "insufficient_system_resource",
+    "abort",
+    "aborted",
+    "cancelled",
+    "canceled",
+    "timeout",
+    "safety",
+    "recitation",
+    "blocklist",
+    "prohibited_content",
+    "spii",
+    "malformed_function_call",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_for_an_output_that_was_cut_off_is_known_in_any_case() {
+        for word in [
+            "length",
+            "max_tokens",
+            "max_output_tokens",
+            "model_context_window_exceeded",
+            "content_filter",
+            "refusal",
+            "error",
+            "insufficient_system_resource",
+            "abort",
+            "aborted",
+            "cancelled",
+            "canceled",
+            "timeout",
+            "safety",
+            "recitation",
+            "blocklist",
+            "prohibited_content",
+            "spii",
+            "malformed_function_call",
+        ] {
+            assert!(is_cut_off(word) && is_cut_off(&word.to_uppercase()), "{word}");
+        }
+        assert!(is_cut_off("Max_Tokens"));
+    }
+
+    #[test]
+    fn a_dialect_is_read_as_it_is_written() {
+        for dialect in Dialect::ALL {
+            assert_eq!(dialect.as_str().parse(), Ok(*dialect));
+            let written = serde_json::to_string(dialect).unwrap();
+            assert_eq!(serde_json::from_str::<Dialect>(&written).unwrap(), *dialect);
+        }
+        let told = "no stream is called \"Chat\"; write `chat`, `responses` or `anthropic`";
+        assert_eq!("Chat".parse::<Dialect>().unwrap_err().to_string(), told);
+        let wrong = serde_json::from_str::<Dialect>("\"Chat\"").unwrap_err();
+        assert!(wrong.to_string().starts_with(told), "{wrong}");
+        let long = "x".repeat(10_000).parse::<Dialect>().unwrap_err();
+        assert!(long.to_string().len() < 200, "{long}");
+    }
+
+    #[test]
+    fn a_model_that_came_to_its_end_was_not_cut_off() {
+        for word in [
+            "stop",
+            "tool_calls",
+            "function_call",
+            "end_turn",
+            "tool_use",
+            "stop_sequence",
+            "eos",
+            "STOP",
+            "pause_turn",
+            "lengthy",
+            "",
+        ] {
+            assert!(!is_cut_off(word), "{word}");
+        }
+    }
+}

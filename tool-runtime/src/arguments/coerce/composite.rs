@@ -1,0 +1,86 @@
+//! Unions and conjunctions seen from outside: how deep they stand in one another, and that what they make of a value is
+//! read as just that again.
+
+use super::Coercer;
+use super::cache::Outcome;
+use crate::arguments::report::messages;
+use crate::arguments::report::{Mark, Path};
+use crate::arguments::tree::node::Node;
+
+/// More unions and conjunctions, one in the other, than honest arguments need. With [`depth::MOST`](crate::depth::MOST)
+/// levels between, they take less than 512 KiB of stack in an optimized build, and less than 1 MiB in another.
+pub(in crate::arguments) const MOST_COMPOSITES: usize = 64;
+
+impl<'s, 'a> Coercer<'s, 'a, '_> {
+    /// Enters a union or a conjunction, where the stack has room for it.
+    pub(in crate::arguments) fn enter_composite(&mut self, at: &Path<'_>) -> Option<Mark> {
+        if self.budget.composites >= MOST_COMPOSITES {
+            self.give_up(at, messages::too_composed);
+            return None;
+        }
+        self.budget.composites += 1;
+        Some(self.report.mark())
+    }
+
+    /// Leaves it with what was made of a value. Of the outermost one, that is read again, since several ways of reading
+    /// may lead from one to the next: where they do, none is taken. What was read inside is part of it.
+    pub(in crate::arguments) fn leave_composite(
+        &mut self,
+        entered: Mark,
+        (node, taken): (&Node<'a>, Option<Node<'a>>),
+        at: &Path<'_>,
+        read: impl Fn(&mut Coercer<'s, 'a, '_>, &Node<'a>) -> Option<Node<'a>>,
+    ) -> Option<Node<'a>> {
+        let has_errors = self.report.tally.errors > entered.tally.errors;
+        let has_overlooked = self.report.tally.overlooked > entered.tally.overlooked;
+        let is_refused = self.budget.composites == 1
+            && !has_errors
+            && (taken
+                .as_ref()
+                .is_some_and(|taken| !self.is_stable(node, taken, &read))
+                || (taken.is_some() || has_overlooked) && !self.is_given_whole(node, &read));
+        self.budget.composites -= 1;
+        if self.budget.composites == 0 {
+            self.cache.forget();
+        }
+        if is_refused {
+            self.report.rewind(entered);
+            self.report.refuse(at, || messages::read_differently(node));
+            return None;
+        }
+        taken
+    }
+
+    /// Whether what was made of a value is read as just that again.
+    fn is_stable(
+        &mut self,
+        node: &Node<'a>,
+        taken: &Node<'a>,
+        read: impl Fn(&mut Coercer<'s, 'a, '_>, &Node<'a>) -> Option<Node<'a>>,
+    ) -> bool {
+        // With the keys that a type is not given: what is passed on has them.
+        let kept = (!self.keeps_unknown)
+            .then(|| self.try_out(|this| read(this, node)).value)
+            .flatten();
+        let taken = kept.as_ref().unwrap_or(taken);
+        let Outcome { tally, value } = self.with_own_cache(|this| this.try_out(|this| read(this, taken)));
+        tally.is_unchanged() && value.is_none_or(|again| again == *taken)
+    }
+
+    /// Whether serde, which reads the first alternative that fits, knows all the keys of what it is given, but for those
+    /// that were told of.
+    fn is_given_whole(
+        &mut self,
+        node: &Node<'a>,
+        read: impl Fn(&mut Coercer<'s, 'a, '_>, &Node<'a>) -> Option<Node<'a>>,
+    ) -> bool {
+        if !self.shape.is_typed() {
+            return true;
+        }
+        let given = self.with_own_cache(|this| this.try_out_as_given(|this| read(this, node)));
+        given.value.is_none_or(|value| {
+            let again = self.with_own_cache(|this| this.try_out(|this| read(this, &value)));
+            again.tally.overlooked <= given.tally.left
+        })
+    }
+}

@@ -1,0 +1,73 @@
+//! Conjunctions: values that have to be all of several, where these could not be merged into one form.
+
+use super::Coercer;
+use super::cache::{Trial, address};
+use super::context::Context;
+use crate::arguments::report::Path;
+use crate::arguments::tree::node::Node;
+use crate::schema::shape::FormId;
+
+/// How many trials it counts for to read a conjunction and tell what is found: where its parts lead to the same
+/// conjunctions again, these are told again, once for each way to them.
+const TELLING_WORK: usize = 8;
+
+impl<'a> Coercer<'_, 'a, '_> {
+    /// A value where a conjunction is wanted. Its parts may each read the same values inside, which are conjunctions
+    /// again: in a trial, each is read once.
+    #[inline(never)] // not on the stack of the whole walk
+    pub(in crate::arguments) fn conjunction(
+        &mut self,
+        node: &Node<'a>,
+        (id, parts): (FormId, &[FormId]),
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Node<'a>> {
+        let context = Context {
+            within: context
+                .within
+                .filter(|_| self.is_in_conjunction(context))
+                .or(Some(id)),
+            ..context
+        };
+        if !self.report.is_trial || self.gives {
+            return self.parts(node, parts, at, context);
+        }
+        let key = (address(node), Trial::Form(id), context);
+        let known = self.cache.outcomes.get(&key).cloned();
+        let outcome = known.unwrap_or_else(|| {
+            let outcome = self.try_out(|this| this.parts(node, parts, at, context));
+            self.cache.outcomes.insert(key, outcome.clone());
+            outcome
+        });
+        self.report.tally += outcome.tally;
+        outcome.value
+    }
+
+    /// All of several: each sees what the ones before made of the value.
+    pub(in crate::arguments) fn parts(
+        &mut self,
+        node: &Node<'a>,
+        parts: &[FormId],
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Node<'a>> {
+        let work = if self.report.is_trial { 1 } else { TELLING_WORK };
+        if !self.may_work(work, at) {
+            return None;
+        }
+        let mark = self.enter_composite(at)?;
+        let mut current: Option<Node<'a>> = None;
+        for part in parts {
+            let changed = match &current {
+                None => self.fit(node, *part, at, context),
+                Some(node) => self.with_own_cache(|this| this.fit(node, *part, at, context)),
+            };
+            current = changed.or(current);
+        }
+        let taken = self.leave_composite(mark, (node, current), at, |this, node| {
+            this.parts(node, parts, at, context)
+        });
+        self.report.say_once(mark);
+        taken
+    }
+}

@@ -1,0 +1,61 @@
+//! What a value inherits from where it stands.
+
+use crate::arguments::rules::Rigor;
+use crate::schema::shape::{Form, FormId};
+
+/// How a value is held against its form, beyond the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Context {
+    pub(in crate::arguments) rigor: Rigor,
+    /// Whether a key that the schema denies is an error: the call is strict, not only a parameter of it.
+    pub(in crate::arguments) denies: bool,
+    /// Whether one value may stand for a list: it is the value of a property or of an entry.
+    pub(in crate::arguments) wraps: bool,
+    /// The conjunction whose keys are all known; or the union that serde reads, each of whose keys may be another
+    /// alternative's.
+    pub(in crate::arguments) within: Option<FormId>,
+}
+
+impl Context {
+    /// The arguments as a whole.
+    pub(crate) fn all(rigor: Rigor) -> Self {
+        Self {
+            rigor,
+            denies: rigor == Rigor::Strict,
+            wraps: false,
+            within: None,
+        }
+    }
+
+    /// The value of a property or of a map's entry.
+    pub(in crate::arguments) fn entry(self) -> Self {
+        Self {
+            wraps: true,
+            within: None,
+            ..self
+        }
+    }
+
+    /// An item of a list.
+    pub(in crate::arguments) fn item(self) -> Self {
+        Self {
+            wraps: false,
+            within: None,
+            ..self
+        }
+    }
+
+    /// The same with another rigor.
+    pub(in crate::arguments) fn with(self, rigor: Rigor) -> Self {
+        Self { rigor, ..self }
+    }
+
+    pub(in crate::arguments) fn under(self, form: &Form) -> Self {
+        let rigor = match self.rigor {
+            trial @ (Rigor::Schema | Rigor::Exact) => trial,
+            _ if form.strict => Rigor::Strict,
+            other => other,
+        };
+        Self { rigor, ..self }
+    }
+}

@@ -1,0 +1,180 @@
+//! Lists: their items, one value that stands for a list, and the limits of both.
+
+use std::rc::Rc;
+
+use super::Coercer;
+use super::context::Context;
+use crate::arguments::limits;
+use crate::arguments::report::Path;
+use crate::arguments::report::expected::Wanted;
+use crate::arguments::report::messages;
+use crate::arguments::report::schema_hint::Example;
+use crate::arguments::rules::Rigor;
+use crate::arguments::tree::node::Node;
+use crate::issue::{Code, Issue};
+use crate::schema::shape::{FormId, List, Rest};
+use crate::schema::types::Types;
+
+impl<'s, 'a> Coercer<'s, 'a, '_> {
+    pub(in crate::arguments) fn list(
+        &mut self,
+        items: &[Node<'a>],
+        list: Option<&'s List>,
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Node<'a>> {
+        if !self.may_open(items.len(), at) {
+            return None;
+        }
+        let mark = self.report.mark();
+        let mut changed: Option<Vec<Node<'a>>> = None;
+        for (place, item) in items.iter().enumerate() {
+            let at = Path::Index(at, place);
+            let Some(form) = list.and_then(|list| list.item(place)) else {
+                self.free(item, &at);
+                continue;
+            };
+            if let Some(taken) = self.fit(item, form, &at, context.item())
+                && let Some(slot) = changed.get_or_insert_with(|| items.to_vec()).get_mut(place)
+            {
+                *slot = taken;
+            }
+        }
+        let list = list?;
+        if self.report.tally.errors > mark.tally.errors && self.is_only_item(items, list, context) {
+            self.report.rewind(mark);
+            let tuple = Example(self.shape, list);
+            self.report.refuse(at, || ambiguous(items, &tuple));
+            return None;
+        }
+        // Of a tuple, the items behind would come to stand in the place of others.
+        if list.unique && !list.is_tuple() && context.rigor == Rigor::Lenient {
+            changed = self
+                .each_once(changed.as_deref().unwrap_or(items), at)
+                .or(changed);
+        }
+        self.limit_list(changed.as_deref().unwrap_or(items), list, at);
+        changed.map(|items| Node::List(Rc::new(items)))
+    }
+
+    /// The items of a set without those that come again; `None` when there are none.
+    fn each_once(&mut self, items: &[Node<'a>], at: &Path<'_>) -> Option<Vec<Node<'a>>> {
+        let repeated = limits::repeated_items(items);
+        let (first, again) = *repeated.first()?;
+        self.report.lose();
+        self.report.warn(at, || {
+            let message = match repeated.len() {
+                1 => format!("item {again} repeats item {first} and was removed; send each item once"),
+                count => format!(
+                    "{count} items repeat earlier ones and were removed, the first is item {again}, \
+                     which repeats item {first}; send each item once"
+                ),
+            };
+            Issue::warning(Code::DuplicateItemsRemoved, "", message)
+        });
+        let mut places = repeated.into_iter().map(|(_, place)| place).peekable();
+        let kept = items
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| places.next_if_eq(place).is_none());
+        Some(kept.map(|(_, item)| item.clone()).collect())
+    }
+
+    /// Whether what came for a list of lists has no list in it: it may be meant as the only one.
+    fn is_only_item(&self, items: &[Node<'_>], list: &List, context: Context) -> bool {
+        let nested = match list.rest {
+            Rest::Of(item) => self.shape.form(item).types.without(Types::NULL) == Types::ARRAY,
+            _ => false,
+        };
+        context.rigor.bends()
+            && context.wraps
+            && nested
+            && list.takes_one_for_all()
+            && !items.iter().any(|item| matches!(item, Node::List(_)))
+    }
+
+    /// Rule 5: one value stands for a list.
+    pub(in crate::arguments) fn wrapped(
+        &mut self,
+        node: &Node<'a>,
+        (id, list): (FormId, Option<&'s List>),
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Node<'a>> {
+        let mark = self.report.mark();
+        let inside = Path::Index(at, 0);
+        let item = if let Some(form) = list.and_then(|list| list.item(0)) {
+            self.fit(node, form, &inside, context.item())
+        } else {
+            self.free(node, &inside);
+            None
+        };
+        if self.report.tally.errors > mark.tally.errors {
+            // No item either: then it is the list that is missing.
+            self.report.rewind(mark);
+            let wanted = self.wanted(id);
+            self.report.refuse(at, || {
+                messages::unreadable(Code::UnsupportedArrayLiteral, node, wanted)
+            });
+            return None;
+        }
+        let items = vec![item.unwrap_or_else(|| node.clone())];
+        self.report.warn(at, || {
+            let message = format!(
+                "{} was read as a list of one; send an array",
+                messages::shown(node)
+            );
+            Issue::warning(Code::ScalarCoercedToList, "", message)
+        });
+        // The list before its item.
+        let found = self.report.since(mark);
+        found.rotate_right(usize::from(!found.is_empty()));
+        if let Some(list) = list {
+            self.limit_list(&items, list, at);
+        }
+        Some(Node::List(Rc::new(items)))
+    }
+
+    fn limit_list(&mut self, items: &[Node<'_>], list: &List, at: &Path<'_>) {
+        let most = match list.rest {
+            Rest::Denied => Some(list.prefix.len() as u64),
+            _ => None,
+        };
+        let max = [list.max, most].into_iter().flatten().min();
+        if let Some(limit) = limits::of_count(items.len(), list.min, max, "item") {
+            self.report.refuse(at, || {
+                let sent = Node::List(Rc::new(items.to_vec()));
+                if list.is_tuple() {
+                    messages::violated(
+                        &sent,
+                        format_args!("an array like {}: {limit}", Example(self.shape, list)),
+                    )
+                } else {
+                    messages::violated(&sent, limit)
+                }
+            });
+        }
+        if list.unique
+            && let Some(&(first, again)) = limits::repeated_items(items).first()
+        {
+            self.report.refuse(at, || {
+                let limit = format!("every item once; item {again} is item {first} again");
+                messages::violated(&Node::List(Rc::new(items.to_vec())), limit)
+            });
+        }
+    }
+
+    /// The form of a value by its number, for messages.
+    pub(in crate::arguments) fn wanted(&self, form: FormId) -> Wanted<'s> {
+        Wanted(self.shape, form)
+    }
+}
+
+fn ambiguous(items: &[Node<'_>], wanted: &Example<'_>) -> Issue {
+    let sent = Node::List(Rc::new(items.to_vec()));
+    let message = format!(
+        "a list of lists is wanted and {} may be the list or its only item; send {wanted}",
+        messages::shown(&sent)
+    );
+    messages::refused(Code::AmbiguousList, &sent, message)
+}

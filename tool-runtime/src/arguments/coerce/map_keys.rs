@@ -1,0 +1,226 @@
+//! Rule 9: keys of maps, where the schema says which there may be. Each fits, is coerced, or is refused.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::Coercer;
+use super::context::Context;
+use crate::arguments::limits;
+use crate::arguments::report::Path;
+use crate::arguments::report::expected::Wanted;
+use crate::arguments::report::messages;
+use crate::arguments::tree::node::{Members, Node};
+use crate::schema::decimal::Decimal;
+use crate::schema::shape::{FormId, Object, Shape};
+
+/// What a key of a map is.
+#[derive(Debug)]
+pub(in crate::arguments) enum Key {
+    AsSent,
+    /// Another spelling of this key.
+    Coerced(String),
+    /// One of several that are read as this key.
+    Shared(String),
+    Refused,
+}
+
+impl<'a> Coercer<'_, 'a, '_> {
+    /// Reads the keys of a map, in the order of the members; a coerced key takes the place of the property it names.
+    #[inline(never)] // not on the stack of the whole walk
+    pub(in crate::arguments) fn map_keys(
+        &mut self,
+        (members, object): (&Members<'a>, &Object),
+        places: &mut [Option<usize>],
+        extras: &mut Vec<usize>,
+        (at, context): (&Path<'_>, Context),
+    ) -> Vec<Key> {
+        let entries = members.entries.iter();
+        let mut keys: Vec<Key> = entries
+            .map(|(key, _)| self.map_key(key, object, at, context))
+            .collect();
+        let name_of = |sent: &'_ str, key: &Key| match key {
+            Key::Coerced(name) => name.clone(),
+            Key::AsSent | Key::Shared(_) | Key::Refused => sent.to_owned(),
+        };
+        let names: Vec<String> = members
+            .entries
+            .iter()
+            .zip(&keys)
+            .map(|((sent, _), key)| name_of(sent, key))
+            .collect();
+        let mut counts: HashMap<&str, usize> = HashMap::with_capacity(names.len());
+        for name in &names {
+            *counts.entry(name).or_default() += 1;
+        }
+        places.fill(None);
+        extras.clear();
+        for (place, (key, name)) in keys.iter_mut().zip(&names).enumerate() {
+            if counts.get(name.as_str()).is_some_and(|count| *count > 1) {
+                *key = Key::Shared(name.clone());
+            }
+            let property = object
+                .position(name)
+                .and_then(|position| places.get_mut(position));
+            match (key, property) {
+                (Key::AsSent | Key::Coerced(_), Some(slot)) => *slot = Some(place),
+                _ => extras.push(place),
+            }
+        }
+        keys
+    }
+
+    /// Tells what was done about a key; its name, if the value behind it is to be read.
+    #[inline(never)] // not on the stack of the whole walk
+    pub(in crate::arguments) fn tell_key<'k>(
+        &mut self,
+        sent: &'k str,
+        key: Option<&'k Key>,
+        object: &Object,
+        at: &Path<'_>,
+    ) -> Option<&'k str> {
+        match key {
+            None | Some(Key::AsSent) => Some(sent),
+            Some(Key::Coerced(name)) => {
+                self.report
+                    .warn(&Path::Key(at, name), || messages::coerced_key(sent, name));
+                Some(name)
+            }
+            Some(Key::Shared(name)) => {
+                self.report
+                    .refuse(&Path::Key(at, sent), || messages::same_key(sent, name));
+                None
+            }
+            Some(Key::Refused) => {
+                let shape = self.shape;
+                self.report.refuse(&Path::Key(at, sent), || {
+                    messages::invalid_key(sent, wanted_keys(shape, sent, object))
+                });
+                None
+            }
+        }
+    }
+
+    fn map_key(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> Key {
+        // What `propertyNames` exclude, no other part can allow.
+        let is_known_elsewhere = object.names.is_none() && !context.denies && self.is_known(key, context);
+        if self.fits_map(key, object, at, context) || is_known_elsewhere {
+            return Key::AsSent;
+        }
+        if !context.rigor.bends() {
+            return Key::Refused;
+        }
+        let spelled = self.spelled_keys(key, object, at, context);
+        let mut fitting = spelled
+            .into_iter()
+            .filter(|name| self.fits_map(name, object, at, context));
+        match fitting.next() {
+            Some(name) => Key::Coerced(name),
+            None => Key::Refused,
+        }
+    }
+
+    /// Whether a key is one that the schema has.
+    fn fits_map(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> bool {
+        let is_declared = || {
+            object.position(key).is_some() || object.patterns.iter().any(|(pattern, _)| pattern.is_match(key))
+        };
+        (!object.has_no_other_keys() || is_declared())
+            && object.names.is_none_or(|names| {
+                let exact = context.with(crate::arguments::rules::Rigor::Exact);
+                self.name_read(key, names, at, exact).is_some()
+            })
+    }
+
+    /// What else a key may be meant as: itself without outer space, the integer that it spells (where more is said of
+    /// keys than their lengths), the only declared key or allowed name that it resembles.
+    fn spelled_keys(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> Vec<String> {
+        let mut resembling = object
+            .properties
+            .iter()
+            .filter(|property| limits::resemble(&property.name, key));
+        let declared = resembling.next().filter(|_| resembling.next().is_none());
+        let named = object
+            .names
+            .and_then(|names| self.name_read(key, names, at, context));
+        [
+            declared.map(|property| property.name.to_string()),
+            named,
+            Some(key.trim().to_owned()),
+            integer(key.trim()).filter(|_| self.may_have_integer_keys(object)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// Whether keys may be integers, in one spelling only: a key of which the length alone is said is any text.
+    fn may_have_integer_keys(&self, object: &Object) -> bool {
+        let is_any_text = |names| {
+            let plain = self.shape.form(names).plain();
+            plain.is_some_and(|plain| {
+                plain.values.is_none() && plain.text.as_ref().is_none_or(|text| text.pattern.is_none())
+            })
+        };
+        !object.names.is_some_and(is_any_text)
+    }
+
+    /// A name as `propertyNames` reads it, unless it refuses it.
+    fn name_read(&mut self, key: &str, names: FormId, at: &Path<'_>, context: Context) -> Option<String> {
+        let node = Node::Text(Cow::Owned(key.to_owned()));
+        let read = self.with_own_cache(|this| this.try_out(|this| this.fit(&node, names, at, context)));
+        match read.value.unwrap_or(node) {
+            Node::Text(name) if read.tally.errors == 0 => Some(name.into_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a key was read as this one, alone or beside others.
+pub(in crate::arguments) fn is_among(name: &str, keys: &[Key]) -> bool {
+    keys.iter()
+        .any(|key| matches!(key, Key::Coerced(read) | Key::Shared(read) if read == name))
+}
+
+/// The places of the keys that were read as others, and these.
+pub(in crate::arguments) fn coerced<'a>(keys: Vec<Key>) -> impl Iterator<Item = (usize, Cow<'a, str>)> {
+    keys.into_iter().enumerate().filter_map(|(place, key)| match key {
+        Key::Coerced(name) => Some((place, Cow::Owned(name))),
+        _ => None,
+    })
+}
+
+/// What to send for a key, for messages.
+fn wanted_keys(shape: &Shape, sent: &str, object: &Object) -> String {
+    let mut declared = object
+        .properties
+        .iter()
+        .map(|property| &*property.name)
+        .peekable();
+    match (object.names, object.patterns.as_slice()) {
+        (Some(names), _) => {
+            let plain = shape.form(names).plain();
+            let broken = plain
+                .and_then(|plain| plain.text.as_ref())
+                .and_then(|text| limits::of_text(text, sent));
+            broken.unwrap_or_else(|| Wanted(shape, names).to_string())
+        }
+        (None, _) if declared.peek().is_some() => messages::one_of_keys(declared),
+        (None, []) => "no key".to_owned(),
+        (None, patterns) => {
+            let words = patterns.iter().map(|(pattern, _)| match pattern.as_str() {
+                r"^-?\d+$" => "an integer".to_owned(),
+                r"^\d+$" => "an integer from 0".to_owned(),
+                pattern => format!("a text that matches `{}`", crate::issue::echo(pattern)),
+            });
+            words.collect::<Vec<_>>().join(", or ")
+        }
+    }
+}
+
+/// The integer that a key spells. `07` is none: it would hide `7`.
+fn integer(key: &str) -> Option<String> {
+    let digits = key.trim_start_matches(['+', '-']);
+    let has_zeros = digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.");
+    let value = Decimal::parse(key).filter(|value| value.is_integer() && !has_zeros)?;
+    value.integer_text()
+}

@@ -1,0 +1,497 @@
+//! Coercion: a tree is fitted to a schema, with a warning for each change and an error for what does not fit.
+//!
+//! The tree stays as it is; what changes is made anew, and a parent only where a child changed. The files of this
+//! folder are mutually recursive, as schemas are: `Coercer::fit` looks at what a schema wants and calls the method for a scalar, a
+//! list, an object, a union or a conjunction, each in a file of its name, which calls `fit` for what is inside.
+
+pub(super) mod context;
+pub(super) mod cache;
+pub(super) mod composite;
+mod scalar;
+mod list;
+mod conjunction;
+mod slots;
+mod map_keys;
+mod object;
+mod tag;
+mod union;
+
+use std::rc::Rc;
+
+use crate::arguments::limits::{self, Membership};
+use crate::arguments::report::expected::Wanted;
+use crate::arguments::report::messages;
+use crate::arguments::report::{Path, Report};
+use crate::arguments::rules::{self, Rigor};
+use crate::arguments::tree::node::Node;
+use crate::arguments::tree::parse::{self, Read, TooDeep};
+use crate::depth;
+use crate::issue::{Code, Issue};
+use crate::schema::shape::{Form, FormId, Kind, Plain, Rest, Shape};
+use crate::schema::types::Types;
+use cache::{Among, Cache, Outcome, Trial, address};
+use context::Context;
+
+/// What fits values to schemas. It is a value that is passed down: a trial has another report, and what is read from a tree
+/// made on the way has another cache.
+#[derive(Debug)]
+pub(crate) struct Coercer<'s, 'a, 'c> {
+    pub(crate) shape: &'s Shape,
+    /// Whether keys that the schema does not know stay in the result: they do in JSON that is passed on. A type does
+    /// not get them, it might know them all the same (`#[schemars(skip)]`, `#[serde(alias)]`).
+    pub(crate) keeps_unknown: bool,
+    /// Whether this is a trial of what a type is given.
+    pub(crate) gives: bool,
+    pub(crate) report: &'c mut Report,
+    pub(crate) cache: &'c mut Cache<'a>,
+    pub(crate) budget: &'c mut Budget,
+}
+
+/// What one coercion may take, with all its trials.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    /// How many more trials may be made.
+    work: usize,
+    /// How many unions and conjunctions are being read, one in the other.
+    composites: usize,
+    /// Why the arguments were not read to their end. Then nothing else that was found is worth telling.
+    pub(crate) stopped: Option<Issue>,
+}
+
+impl Budget {
+    /// For arguments of so many values.
+    pub(crate) fn new(size: usize) -> Self {
+        Self {
+            work: size.saturating_mul(WORK_PER_VALUE).saturating_add(MOST_WORK),
+            composites: 0,
+            stopped: None,
+        }
+    }
+}
+
+/// More trials than honest arguments need: about a second's work.
+const MOST_WORK: usize = 2_000_000;
+
+/// How many items or members take as long as a trial.
+const PARTS_PER_WORK: usize = 8;
+
+/// The same of large arguments, for each value in them.
+const WORK_PER_VALUE: usize = 16;
+
+impl<'s, 'a> Coercer<'s, 'a, '_> {
+    /// Reads a value in a trial: what there is to tell is counted, and nothing is told.
+    fn try_out(&mut self, read: impl FnOnce(&mut Coercer<'s, 'a, '_>) -> Option<Node<'a>>) -> Outcome<'a> {
+        self.trial(self.gives, read)
+    }
+
+    /// The same of what a type is given.
+    fn try_out_as_given(
+        &mut self,
+        read: impl FnOnce(&mut Coercer<'s, 'a, '_>) -> Option<Node<'a>>,
+    ) -> Outcome<'a> {
+        self.trial(true, read)
+    }
+
+    fn trial(
+        &mut self,
+        gives: bool,
+        read: impl FnOnce(&mut Coercer<'s, 'a, '_>) -> Option<Node<'a>>,
+    ) -> Outcome<'a> {
+        let mut report = Report::of_trial();
+        let value = read(&mut Coercer {
+            shape: self.shape,
+            keeps_unknown: !gives, // alternatives are told apart with them
+            gives,
+            report: &mut report,
+            cache: self.cache,
+            budget: self.budget,
+        });
+        Outcome {
+            tally: report.tally,
+            value,
+        }
+    }
+
+    /// Reads nodes that do not live as long as those that the cache knows.
+    fn with_own_cache<R>(&mut self, read: impl FnOnce(&mut Coercer<'s, 'a, '_>) -> R) -> R {
+        read(&mut Coercer {
+            shape: self.shape,
+            keeps_unknown: self.keeps_unknown,
+            gives: self.gives,
+            report: self.report,
+            cache: &mut Cache::default(),
+            budget: self.budget,
+        })
+    }
+
+    /// Fits a value to a form: `None` when it stays as it was sent, also because it was refused.
+    pub(crate) fn fit(
+        &mut self,
+        node: &Node<'a>,
+        id: FormId,
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Node<'a>> {
+        let form = self.shape.form(id);
+        let context = context.under(form);
+        let wanted = Wanted(self.shape, id);
+        match node {
+            Node::Null if !form.types.has(Types::NULL) => {
+                self.report.refuse(at, || messages::null(wanted));
+                return None;
+            }
+            Node::Text(text)
+                if stands_for_nothing(text, form, context.rigor) && form.types.has(Types::NULL) =>
+            {
+                let code = Code::EmptyStringTreatedAsNull;
+                self.report
+                    .warn(at, || messages::changed(code, node, &Node::Null));
+                if matches!(form.kind, Kind::Alternatives(_) | Kind::Parts(_)) {
+                    self.with_own_cache(|this| this.fit(&Node::Null, id, at, context));
+                }
+                return Some(Node::Null);
+            }
+            _ => {}
+        }
+        match &form.kind {
+            Kind::Free if form.types == Types::ALL => {
+                self.free(node, at);
+                None
+            }
+            Kind::Free => self.plain(node, (id, form, &NO_LIMITS), at, context),
+            Kind::Plain(plain) => self.plain(node, (id, form, plain), at, context),
+            Kind::Alternatives(alternatives) => {
+                let mark = self.enter_composite(at)?;
+                let taken = self.alternatives(node, (id, form, alternatives), at, context);
+                self.leave_composite(mark, (node, taken), at, |this, node| {
+                    this.fit(node, id, at, context)
+                })
+            }
+            Kind::Parts(parts) => self.conjunction(node, (id, &parts.forms), at, context),
+        }
+    }
+
+    /// Whether the parts of a list or an object in that place are read: not where the result would be too deep, be it
+    /// by what was wrapped or decoded on the way.
+    pub(in crate::arguments) fn may_open(&mut self, parts: usize, at: &Path<'_>) -> bool {
+        if at.depth() >= depth::MOST {
+            self.refuse_depth(at);
+            return false;
+        }
+        // Conjunctions of unions read the same parts again and again, without a trial for each.
+        let work = if self.budget.composites > 0 {
+            parts / PARTS_PER_WORK
+        } else {
+            0
+        };
+        self.may_work(work, at)
+    }
+
+    /// Refuses a value that nests too deeply: of a trial, another alternative may do.
+    #[inline(never)] // not on the stack of the whole walk
+    pub(in crate::arguments) fn refuse_depth(&mut self, at: &Path<'_>) {
+        if self.report.is_trial {
+            self.report.refuse(at, messages::too_deep);
+        } else {
+            self.give_up(at, messages::too_deep);
+        }
+    }
+
+    /// Whether so many trials more may be made.
+    pub(in crate::arguments) fn may_work(&mut self, trials: usize, at: &Path<'_>) -> bool {
+        let left = self.budget.work.checked_sub(trials);
+        match left {
+            Some(left) => self.budget.work = left,
+            None => self.give_up(at, messages::too_complex),
+        }
+        left.is_some()
+    }
+
+    /// Gives the reading up, be it in a trial: nothing is known of the alternatives that were not tried.
+    pub(in crate::arguments) fn give_up(&mut self, at: &Path<'_>, why: fn() -> Issue) {
+        self.budget.stopped.get_or_insert_with(|| at.issue(why()));
+        self.report.refuse(at, why);
+    }
+
+    /// A value that anything may be: only what cannot be passed on is refused.
+    pub(in crate::arguments) fn free(&mut self, node: &Node<'_>, at: &Path<'_>) {
+        match node {
+            Node::Number(number) if !number.is_finite() => {
+                self.report.refuse(at, || messages::infinite(node));
+            }
+            Node::List(items) if !self.may_open(items.len(), at) => {}
+            Node::Object(members) if !self.may_open(members.entries.len(), at) => {}
+            Node::List(items) => {
+                for (place, item) in items.iter().enumerate() {
+                    self.free(item, &Path::Index(at, place));
+                }
+            }
+            Node::Object(members) => {
+                for (place, (key, entry)) in members.entries.iter().enumerate() {
+                    let at = Path::Key(at, key);
+                    if members.repeated.binary_search(&place).is_ok() {
+                        self.report.repeat(&at, key);
+                    }
+                    self.free(entry, &at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn plain(
+        &mut self,
+        node: &Node<'a>,
+        (id, form, plain): (FormId, &'s Form, &'s Plain),
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Node<'a>> {
+        let types = form.types.without(Types::NULL);
+        let several = types.count() > 1;
+        let one_of_them = match node {
+            Node::Null => {
+                self.only_allowed(node, plain, at);
+                return None;
+            }
+            Node::Number(_) if types.has(Types::NUMBER) => Some(Types::NUMBER),
+            other => Some(other.types()).filter(|own| types.has(*own)),
+        };
+        let excluded = |values| limits::membership(values, node, false) != Membership::Is;
+        let misses = several && context.rigor.bends() && plain.values.as_ref().is_some_and(excluded);
+        match one_of_them {
+            Some(own) if !misses => self.typed(node, own, (id, form, plain), at, context),
+            _ if several && context.rigor.bends() => {
+                let mark = self.enter_composite(at)?;
+                let trials: Vec<Trial> = types.each().map(|one| Trial::Type(id, one)).collect();
+                let among = Among {
+                    owner: id,
+                    trials: &trials,
+                    exclusive: false,
+                };
+                let taken = self.choose(node, among, at, context);
+                self.leave_composite(mark, (node, taken), at, |this, node| {
+                    this.fit(node, id, at, context)
+                })
+            }
+            _ if several => {
+                let wanted = Wanted(self.shape, id);
+                self.report.refuse(at, || match &plain.values {
+                    Some(values) => messages::not_among(values, node),
+                    None => messages::unreadable(Code::NoAlternativeFits, node, wanted),
+                });
+                None
+            }
+            _ => self.typed(node, types, (id, form, plain), at, context),
+        }
+    }
+
+    /// A value where one type is wanted, be it the value's own or not.
+    pub(in crate::arguments) fn typed(
+        &mut self,
+        node: &Node<'a>,
+        want: Types,
+        (id, form, plain): (FormId, &'s Form, &'s Plain),
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Node<'a>> {
+        let changed = match (want, node) {
+            (Types::ARRAY, Node::List(items)) => self.list(items, plain.list.as_ref(), at, context),
+            (Types::OBJECT, Node::Object(members)) => {
+                self.object(members, plain.object.as_ref(), at, context)
+            }
+            (Types::ARRAY | Types::OBJECT, Node::Text(_)) if context.rigor.bends() => {
+                if let Some(decoded) = self.decoded(node, want, (id, form, plain), at, context) {
+                    return Some(decoded);
+                }
+                self.misfit(node, want, (id, plain), at, context)
+            }
+            (Types::ARRAY | Types::OBJECT, _) => self.misfit(node, want, (id, plain), at, context),
+            _ => return self.scalar(node, want, (id, plain), at, context),
+        };
+        self.only_allowed(changed.as_ref().unwrap_or(node), plain, at);
+        changed
+    }
+
+    /// A list or an object is wanted, and something else came.
+    fn misfit(
+        &mut self,
+        node: &Node<'a>,
+        want: Types,
+        (id, plain): (FormId, &'s Plain),
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Node<'a>> {
+        let wanted = Wanted(self.shape, id);
+        if want == Types::OBJECT {
+            self.report.refuse(at, || {
+                messages::unreadable(Code::UnsupportedObjectLiteral, node, wanted)
+            });
+            return None;
+        }
+        let list = plain.list.as_ref();
+        if context.rigor.bends()
+            && context.wraps
+            && list.is_none_or(crate::schema::shape::List::takes_one_for_all)
+        {
+            return self.wrapped(node, (id, list), at, context);
+        }
+        self.report.refuse(at, || {
+            messages::unreadable(Code::UnsupportedArrayLiteral, node, wanted)
+        });
+        None
+    }
+
+    /// Rule 4b: a string that holds the list or object that is wanted.
+    fn decoded(
+        &mut self,
+        node: &Node<'a>,
+        want: Types,
+        (id, form, plain): (FormId, &'s Form, &'s Plain),
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Node<'a>> {
+        let read = self.readable(node, want, (id, form, plain), at, context)?;
+        self.tell_decoded(&read, at);
+        let changed = self.typed(&read.node, want, (id, form, plain), at, context);
+        Some(changed.unwrap_or_else(|| read.node.clone()))
+    }
+
+    /// The list or object that a string is read as, unless it is a string.
+    #[inline(never)] // not on the stack of the whole walk
+    fn readable(
+        &mut self,
+        node: &Node<'a>,
+        want: Types,
+        (id, form, plain): (FormId, &'s Form, &'s Plain),
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Rc<Read<'a>>> {
+        let read = match self.decode(node, want, at) {
+            Err(TooDeep) if want == Types::OBJECT || !self.has_flat_items(plain) => {
+                self.refuse_depth(at);
+                return None;
+            }
+            read => read.ok()??,
+        };
+        if want == Types::ARRAY && form.lists_of_strings {
+            let exact = context.with(Rigor::Exact);
+            let trial = self.try_out(|this| this.typed(&read.node, want, (id, form, plain), at, exact));
+            if !trial.tally.is_silent() {
+                return None;
+            }
+        }
+        Some(read)
+    }
+
+    /// Whether the items of a list are neither lists nor objects: what nests deeper is no such list, but may be the text
+    /// of an item.
+    fn has_flat_items(&self, plain: &Plain) -> bool {
+        let rest = plain.list.as_ref().map(|list| list.rest);
+        matches!(rest, Some(Rest::Of(item)) if !self.shape.form(item).types.overlaps(Types::ARRAY | Types::OBJECT))
+    }
+
+    /// The list or object that a text holds, whole, in JSON or as Python writes it.
+    #[inline(never)] // not on the stack of the whole walk
+    pub(in crate::arguments) fn decode(
+        &mut self,
+        node: &Node<'a>,
+        want: Types,
+        at: &Path<'_>,
+    ) -> Result<Option<Rc<Read<'a>>>, TooDeep> {
+        let Node::Text(text) = node else {
+            return Ok(None);
+        };
+        if !opens(text, want) {
+            return Ok(None);
+        }
+        let allowed = depth::MOST.saturating_sub(at.depth());
+        let known = self.cache.decoded.get(&address(node));
+        let decoded = match known {
+            // One that was too deep may fit in here.
+            Some(Err(levels)) if *levels < allowed => None,
+            known => known.cloned(),
+        };
+        let decoded = decoded.unwrap_or_else(|| {
+            let read = parse::read_inner(text, allowed).map_err(|TooDeep| allowed);
+            let decoded = read.map(|read| read.map(|read| (read.node.levels(), Rc::new(read))));
+            self.cache.decoded.insert(address(node), decoded.clone());
+            decoded
+        });
+        match decoded {
+            Ok(Some((levels, _))) if levels > allowed => Err(TooDeep),
+            Ok(read) => Ok(read
+                .map(|(_, read)| read)
+                .filter(|read| want.has(read.node.types()))),
+            Err(_) => Err(TooDeep),
+        }
+    }
+
+    /// What was done to get at what a string holds.
+    pub(in crate::arguments) fn tell_decoded(&mut self, Read { node, repaired }: &Read<'a>, at: &Path<'_>) {
+        let held = node.types();
+        self.report.warn(at, || {
+            let message = format!("a string that holds JSON was decoded; send {held} itself, not its text");
+            Issue::warning(Code::JsonStringDecoded, "", message)
+        });
+        if let Some(repaired) = repaired {
+            self.report.warn(at, || repaired.clone());
+        }
+    }
+}
+
+/// Rule 4a: whether a string stands for nothing where no string is wanted.
+pub(in crate::arguments) fn stands_for_nothing(text: &str, form: &Form, rigor: Rigor) -> bool {
+    rigor.bends() && !form.types.has(Types::STRING) && !form.lists_of_strings && rules::means_nothing(text)
+}
+
+/// Whether a text begins as a list or an object does, whichever is wanted.
+pub(in crate::arguments) fn opens(text: &str, want: Types) -> bool {
+    let begins = |brackets: &[char]| text.trim_start().starts_with(brackets);
+    want.has(Types::ARRAY) && begins(&['[', '(']) || want.has(Types::OBJECT) && begins(&['{'])
+}
+
+pub(in crate::arguments) static NO_LIMITS: Plain = Plain::NONE;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::arguments::tree::json::parse;
+
+    #[test]
+    fn too_many_trials_are_an_error_of_their_own() {
+        let either = json!({ "anyOf": [{ "type": "integer" }, { "type": "array", "items": { "$ref": "#/$defs/Either" } }] });
+        let schema = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/Either" } }, "$defs": { "Either": either } });
+        let shape = Shape::compile(&schema).unwrap().shape;
+        let sent = parse(r#"{"x":[["1"],["2"],["3"]]}"#, depth::MOST).unwrap();
+        let codes = |work| {
+            let mut report = Report::default();
+            let mut budget = Budget {
+                work,
+                ..Budget::new(0)
+            };
+            let mut coercer = Coercer {
+                shape: &shape,
+                keeps_unknown: true,
+                gives: false,
+                report: &mut report,
+                cache: &mut Cache::default(),
+                budget: &mut budget,
+            };
+            coercer.fit(&sent, FormId::ROOT, &Path::Root, Context::all(Rigor::Lenient));
+            (budget.stopped, report.tally)
+        };
+        let (stopped, tally) = codes(1_000);
+        assert_eq!((stopped, tally.errors, tally.warnings), (None, 0, 3));
+        for work in [0, 1, 5, 10, 20] {
+            let stopped = codes(work).0.expect("too much work");
+            assert_eq!(
+                (stopped.code, stopped.is_error()),
+                (Code::TooComplex, true),
+                "{work}"
+            );
+            assert!(stopped.path.starts_with("/x"), "{}", stopped.path);
+        }
+    }
+}

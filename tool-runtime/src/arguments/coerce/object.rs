@@ -1,0 +1,425 @@
+//! Objects: which key is which property, what is missing, what nobody knows.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use super::context::Context;
+use super::map_keys::{Key, coerced, is_among};
+use super::slots::Places;
+use super::{Coercer, stands_for_nothing};
+use crate::arguments::limits;
+use crate::arguments::report::Path;
+use crate::arguments::report::messages;
+use crate::arguments::rules::Rigor;
+use crate::arguments::tree::node::{Members, Node};
+use crate::issue::{Code, Issue};
+use crate::schema::name::fold;
+use crate::schema::shape::{FormId, Kind, Object, Property, Rest};
+use crate::schema::types::Types;
+
+/// What becomes of a member.
+enum Slot<'a> {
+    AsSent,
+    Changed(Node<'a>),
+    /// It stands for nothing: as if it had not been sent.
+    Absent,
+    /// It was sent, and nobody takes it.
+    Untaken,
+}
+
+/// The changes to the members of one object; no memory is taken before the first.
+#[derive(Default)]
+struct Edits<'a> {
+    slots: Vec<(usize, Slot<'a>)>,
+    names: Vec<(usize, Cow<'a, str>)>,
+    /// Of properties that another spelling was taken for: the member that has the name and stands for nothing.
+    ousted: Vec<(usize, usize)>,
+}
+
+impl<'s, 'a> Coercer<'s, 'a, '_> {
+    pub(in crate::arguments) fn object(
+        &mut self,
+        members: &Members<'a>,
+        object: Option<&'s Object>,
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Node<'a>> {
+        if !self.may_open(members.entries.len(), at) {
+            return None;
+        }
+        let object = object.unwrap_or(&FREE);
+        let mut edits = Edits::default();
+        let mut places = Places::of(object);
+        let mut extras = places.assign(members, object);
+        let places = places.as_mut();
+        let mut keys = Vec::new();
+        if object.is_map() {
+            keys = self.map_keys((members, object), places, &mut extras, (at, context));
+        } else if !extras.is_empty() && context.rigor.bends() {
+            self.respell(members, object, places, &mut extras, &mut edits, context);
+        }
+        let whole = at;
+        for (position, (property, place)) in object.properties.iter().zip(&*places).enumerate() {
+            let at = Path::Key(whole, &property.name);
+            if let Some(nothing) = edits.ousted_from(position)
+                && let Some((_, node)) = members.entries.get(nothing)
+            {
+                self.tell_repeated(members, nothing, &at);
+                edits.set(nothing, self.property(node, property, &at, context.entry()));
+            }
+            let Some((place, (key, node))) =
+                place.and_then(|place| Some((place, members.entries.get(place)?)))
+            else {
+                if property.required && !is_among(&property.name, &keys) {
+                    let wanted = self.wanted(property.form);
+                    self.report
+                        .refuse(&at, || messages::missing(&property.name, wanted));
+                }
+                continue;
+            };
+            if object.is_map() {
+                self.tell_key(key, keys.get(place), object, whole);
+            } else if *key != *property.name {
+                self.report.warn(&at, || messages::renamed(key, &property.name));
+            }
+            self.tell_repeated(members, place, &at);
+            let slot = self.property(node, property, &at, context.entry());
+            edits.set(place, slot);
+        }
+        self.require_undeclared(members, object, &keys, at);
+        for place in extras {
+            self.extra(members, (place, keys.get(place)), object, &mut edits, at, context);
+        }
+        self.limit_object(members, edits.absent(), object, at);
+        edits.names.extend(coerced(keys));
+        edits.apply(members)
+    }
+
+    /// The required keys that no property has.
+    #[inline(never)] // not on the stack of the whole walk
+    fn require_undeclared(&mut self, members: &Members<'a>, object: &Object, keys: &[Key], at: &Path<'_>) {
+        for name in &object.also_required {
+            if members.get(name).is_none() && !is_among(name, keys) {
+                let at = Path::Key(at, name);
+                self.report.refuse(&at, || messages::missing(name, "a value"));
+            }
+        }
+    }
+
+    #[inline(never)] // not on the stack of the whole walk
+    fn limit_object(&mut self, members: &Members<'a>, absent: usize, object: &Object, at: &Path<'_>) {
+        let count = members.entries.len() - absent;
+        if let Some(limit) = limits::of_count(count, object.min, object.max, "property") {
+            self.report
+                .refuse(at, || messages::violated(&Node::Object(members.clone()), limit));
+        }
+    }
+
+    /// Rule 7: names that differ in case, `_` and `-` only.
+    #[inline(never)] // not on the stack of the whole walk
+    fn respell(
+        &self,
+        members: &Members<'a>,
+        object: &Object,
+        places: &mut [Option<usize>],
+        extras: &mut Vec<usize>,
+        edits: &mut Edits<'a>,
+        context: Context,
+    ) {
+        let mut claims: Vec<(usize, usize)> = Vec::new();
+        for place in extras.iter().copied() {
+            let Some((key, _)) = members.entries.get(place) else {
+                continue;
+            };
+            let is_required = object.also_required.iter().any(|name| **name == **key);
+            let has_pattern = || object.patterns.iter().any(|(pattern, _)| pattern.is_match(key));
+            if is_required || has_pattern() || self.is_known(key, context) {
+                continue;
+            }
+            let folded = fold(key);
+            let mut alike = object
+                .properties
+                .iter()
+                .enumerate()
+                .filter(|(_, property)| property.folded == folded);
+            if let (Some((position, property)), None) = (alike.next(), alike.next())
+                && places
+                    .get(position)
+                    .is_some_and(|place| self.is_free(*place, members, property, context))
+                // Where other keys are welcome, this one may be one of them.
+                && match object.rest {
+                    Rest::Unsaid | Rest::Denied => true,
+                    Rest::Any => property.required,
+                    Rest::Of(_) => false,
+                }
+            {
+                claims.push((position, place));
+            }
+        }
+        let mut rivals = vec![0_usize; places.len()];
+        for (position, _) in &claims {
+            if let Some(count) = rivals.get_mut(*position) {
+                *count += 1;
+            }
+        }
+        claims.retain(|(position, _)| rivals.get(*position) == Some(&1));
+        for (position, place) in &claims {
+            if let (Some(slot), Some(property)) =
+                (places.get_mut(*position), object.properties.get(*position))
+            {
+                let nothing = slot.replace(*place);
+                edits.ousted.extend(nothing.map(|nothing| (*position, nothing)));
+                edits.rename(*place, Cow::Owned(property.name.to_string()));
+            }
+        }
+        extras.retain(|extra| !claims.iter().any(|(_, place)| place == extra));
+    }
+
+    /// Whether nothing came under a property's own name: no member, or one that is as if it had not been sent. Were
+    /// such a one to keep other spellings out, they would be let in once it is gone and the rest is read again.
+    fn is_free(
+        &self,
+        place: Option<usize>,
+        members: &Members<'_>,
+        property: &Property,
+        context: Context,
+    ) -> bool {
+        match place.and_then(|place| members.entries.get(place)) {
+            Some((_, node)) => self.is_absence(node, property, context.entry()),
+            None => true,
+        }
+    }
+
+    /// Whether a value of a declared property is as if it had not been sent.
+    fn is_absence(&self, node: &Node<'_>, property: &Property, context: Context) -> bool {
+        let form = self.shape.form(property.form);
+        let rigor = context.under(form).rigor;
+        if property.required || form.types.has(Types::NULL) {
+            return false;
+        }
+        match node {
+            Node::Null => match rigor {
+                // To serde null may be absence, to JSON Schema it is not.
+                Rigor::Schema | Rigor::Exact if !self.shape.is_typed() => false,
+                Rigor::Schema | Rigor::Strict => !property.has_default,
+                Rigor::Lenient | Rigor::Lossless | Rigor::Exact => true,
+            },
+            Node::Text(text) => stands_for_nothing(text, form, rigor),
+            _ => false,
+        }
+    }
+
+    /// The value of a declared property.
+    fn property(
+        &mut self,
+        node: &Node<'a>,
+        property: &Property,
+        at: &Path<'_>,
+        context: Context,
+    ) -> Slot<'a> {
+        if self.is_absence(node, property, context) {
+            self.tell_absence(node, property, at);
+            return Slot::Absent;
+        }
+        match self.fit(node, property.form, at, context) {
+            Some(changed) => Slot::Changed(changed),
+            None => Slot::AsSent,
+        }
+    }
+
+    fn tell_absence(&mut self, node: &Node<'_>, property: &Property, at: &Path<'_>) {
+        match node {
+            Node::Null if !property.has_default => {}
+            Node::Null => self.report.warn(at, || {
+                let message = "null was taken as not sent, its default counts; leave the key out for it";
+                Issue::warning(Code::NullTreatedAsMissing, "", message)
+            }),
+            _ => self.report.warn(at, || {
+                let message = format!(
+                    "{} was taken as not sent; leave the key out instead",
+                    messages::shown(node)
+                );
+                Issue::warning(Code::EmptyStringTreatedAsNull, "", message)
+            }),
+        }
+    }
+
+    /// A key that is no declared property's.
+    fn extra(
+        &mut self,
+        members: &Members<'a>,
+        (place, read): (usize, Option<&Key>),
+        object: &'s Object,
+        edits: &mut Edits<'a>,
+        at: &Path<'_>,
+        context: Context,
+    ) {
+        let Some((key, node)) = members.entries.get(place) else {
+            return;
+        };
+        let top = matches!(at, Path::Root);
+        let Some(key) = self.tell_key(key, read, object, at) else {
+            return;
+        };
+        let at = Path::Key(at, key);
+        self.tell_repeated(members, place, &at);
+        if let Some(slot) = self.patterned(key, node, object, &at, context) {
+            edits.set(place, slot);
+            return;
+        }
+        match object.rest {
+            Rest::Of(form) => {
+                let changed = self.fit(node, form, &at, context.entry());
+                edits.set(place, changed.map_or(Slot::AsSent, Slot::Changed));
+            }
+            Rest::Any => self.free(node, &at),
+            Rest::Unsaid if object.is_free && !top => self.free(node, &at),
+            Rest::Unsaid if self.is_known(key, context) => {}
+            rest => {
+                // To JSON Schema `false` denies what another part of a conjunction knows, too; leniently it is told of.
+                let is_known = self.is_known(key, context);
+                self.free(node, &at);
+                let code = if top {
+                    Code::UnknownParameter
+                } else {
+                    Code::UnknownProperty
+                };
+                let denied = rest == Rest::Denied && (context.denies || context.rigor == Rigor::Exact);
+                let known = || object.properties.iter().map(|property| &*property.name);
+                if denied {
+                    self.report
+                        .refuse(&at, || messages::unknown(code, key, known(), true));
+                } else {
+                    self.report
+                        .overlook(&at, || messages::unknown(code, key, known(), false));
+                }
+                if rest != Rest::Denied && self.may_be_of_another(key, context) {
+                    self.report.leave();
+                } else if !is_known && !self.keeps_unknown {
+                    edits.set(place, Slot::Untaken);
+                }
+            }
+        }
+    }
+
+    /// The value of a key that `patternProperties` speak of: all that match have a say.
+    fn patterned(
+        &mut self,
+        key: &str,
+        node: &Node<'a>,
+        object: &'s Object,
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Slot<'a>> {
+        let matching = object
+            .patterns
+            .iter()
+            .filter(|(pattern, _)| pattern.is_match(key));
+        let mut forms: Vec<FormId> = matching.map(|(_, form)| *form).collect();
+        // What is the same twice holds when it does once.
+        let mut seen = HashSet::new();
+        forms.retain(|form| seen.insert(*form));
+        let changed = match forms.as_slice() {
+            [] => return None,
+            [only] => self.fit(node, *only, at, context.entry()),
+            all => self.parts(node, all, at, context.entry()),
+        };
+        Some(changed.map_or(Slot::AsSent, Slot::Changed))
+    }
+
+    /// Whether another part of the same conjunction knows the key.
+    pub(in crate::arguments) fn is_known(&self, key: &str, context: Context) -> bool {
+        context
+            .within
+            .is_some_and(|whole| match &self.shape.form(whole).kind {
+                Kind::Parts(parts) => parts.keys.has(key),
+                _ => false,
+            })
+    }
+
+    /// Whether another alternative knows the key: one that serde takes where a type refuses what its schema allows.
+    fn may_be_of_another(&self, key: &str, context: Context) -> bool {
+        context
+            .within
+            .is_some_and(|whole| match &self.shape.form(whole).kind {
+                Kind::Alternatives(alternatives) => alternatives.keys.has(key),
+                _ => false,
+            })
+    }
+
+    /// Whether the value stands in a conjunction, whose parts leave each other their keys.
+    pub(in crate::arguments) fn is_in_conjunction(&self, context: Context) -> bool {
+        context
+            .within
+            .is_some_and(|whole| matches!(self.shape.form(whole).kind, Kind::Parts(_)))
+    }
+
+    fn tell_repeated(&mut self, members: &Members<'_>, place: usize, at: &Path<'_>) {
+        if members.repeated.binary_search(&place).is_ok()
+            && let Some((key, _)) = members.entries.get(place)
+        {
+            self.report.repeat(at, key);
+        }
+    }
+}
+
+impl<'a> Edits<'a> {
+    /// Gives a member another key.
+    fn rename(&mut self, place: usize, name: Cow<'a, str>) {
+        self.names.push((place, name));
+    }
+
+    fn set(&mut self, place: usize, slot: Slot<'a>) {
+        if !matches!(slot, Slot::AsSent) {
+            self.slots.push((place, slot));
+        }
+    }
+
+    fn absent(&self) -> usize {
+        let is_absent = |(_, slot): &&(usize, Slot<'a>)| matches!(slot, Slot::Absent);
+        self.slots.iter().filter(is_absent).count()
+    }
+
+    /// The member that has a property's name and does not count.
+    fn ousted_from(&self, position: usize) -> Option<usize> {
+        let mut ousted = self.ousted.iter();
+        ousted
+            .find(|(property, _)| *property == position)
+            .map(|(_, place)| *place)
+    }
+
+    #[inline(never)]
+    fn apply(self, members: &Members<'a>) -> Option<Node<'a>> {
+        if self.slots.is_empty() && self.names.is_empty() {
+            return None;
+        }
+        let mut slots: Vec<_> = members.entries.iter().map(|_| Slot::AsSent).collect();
+        for (place, slot) in self.slots {
+            if let Some(as_sent) = slots.get_mut(place) {
+                *as_sent = slot;
+            }
+        }
+        let mut names = vec![None; members.entries.len()];
+        for (place, name) in self.names {
+            if let Some(as_sent) = names.get_mut(place) {
+                *as_sent = Some(name);
+            }
+        }
+        let changed = members.entries.iter().zip(slots).zip(names);
+        let entries = changed.filter_map(|(((key, node), slot), name)| {
+            let node = match slot {
+                Slot::AsSent => node.clone(),
+                Slot::Changed(changed) => changed,
+                Slot::Absent | Slot::Untaken => return None,
+            };
+            Some((name.unwrap_or_else(|| key.clone()), node))
+        });
+        Some(Node::Object(Members {
+            entries: Rc::new(entries.collect()),
+            repeated: Vec::new(),
+        }))
+    }
+}
+
+static FREE: std::sync::LazyLock<Object> = std::sync::LazyLock::new(Object::free);

@@ -1,0 +1,143 @@
+//! Scalars: the rows of the table, then the allowed values, then the limits.
+
+use std::borrow::Cow;
+
+use super::Coercer;
+use super::context::Context;
+use crate::arguments::limits::{self, Membership};
+use crate::arguments::report::Path;
+use crate::arguments::report::expected::{self, Wanted};
+use crate::arguments::report::messages;
+use crate::arguments::rules::{self, Rigor, Ruling};
+use crate::arguments::tree::node::{Node, Number};
+use crate::issue::{Code, Issue};
+use crate::schema::shape::{FormId, Plain};
+use crate::schema::types::Types;
+
+impl<'s, 'a> Coercer<'s, 'a, '_> {
+    /// A value where a scalar is wanted.
+    pub(in crate::arguments) fn scalar(
+        &mut self,
+        node: &Node<'a>,
+        want: Types,
+        (id, plain): (FormId, &'s Plain),
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Node<'a>> {
+        let width = plain.number.as_ref().and_then(|limits| limits.width);
+        let ruling = match want {
+            Types::INTEGER => rules::integer(node, width, context.rigor),
+            Types::NUMBER => rules::number(node, context.rigor),
+            Types::BOOLEAN => rules::boolean(node, context.rigor),
+            Types::STRING => rules::string(node, context.rigor),
+            _ => Ruling::Refused(Code::NoAlternativeFits),
+        };
+        let (changed, code) = match ruling {
+            Ruling::AsSent => (self.plainly(node, want), None),
+            Ruling::Rewritten(taken) => (Some(taken), None),
+            Ruling::Changed(taken, code) => (Some(taken), Some(code)),
+            Ruling::Refused(code) => {
+                let wanted = Wanted(self.shape, id);
+                self.report.refuse(at, || match (&plain.values, code) {
+                    (Some(values), _) => messages::not_among(values, node),
+                    (None, Code::IntegerOutOfRange) => messages::out_of_range(node, plain.number.as_ref()),
+                    (None, Code::UnsupportedNumberLiteral) if matches!(node, Node::Number(_)) => {
+                        messages::infinite(node)
+                    }
+                    (None, code) => messages::unreadable(code, node, wanted),
+                });
+                return None;
+            }
+        };
+        if code.is_some_and(|code| rules::loses(node, code)) {
+            self.report.lose();
+        }
+        let changed = match Self::spelled(changed.as_ref().unwrap_or(node), plain, context.rigor) {
+            Ok(None) => changed,
+            Ok(Some(declared)) => {
+                if let Some(code) = code {
+                    self.report.warn(at, || messages::changed(code, node, &declared));
+                }
+                let code = Code::EnumCaseNormalized;
+                self.report.warn(at, || messages::changed(code, node, &declared));
+                self.limit(&declared, node, want, plain, at);
+                return Some(declared);
+            }
+            Err(refused) => {
+                self.report.refuse(at, || refused(node));
+                return None;
+            }
+        };
+        if let (Some(code), Some(taken)) = (code, &changed) {
+            self.report.warn(at, || messages::changed(code, node, taken));
+        }
+        self.limit(changed.as_ref().unwrap_or(node), node, want, plain, at);
+        changed
+    }
+
+    /// For a type, an integer with a point is one. It stays as it was sent for all that is said of it.
+    fn plainly(&self, node: &Node<'a>, want: Types) -> Option<Node<'a>> {
+        match node {
+            Node::Number(number)
+                if want == Types::INTEGER && !self.keeps_unknown && !number.is_plain_integer() =>
+            {
+                Some(Node::Number(Number {
+                    as_integer: true,
+                    ..number.clone()
+                }))
+            }
+            _ => None,
+        }
+    }
+
+    /// The declared spelling of an allowed value, where it is another one.
+    fn spelled(
+        node: &Node<'a>,
+        plain: &'s Plain,
+        rigor: Rigor,
+    ) -> Result<Option<Node<'a>>, impl FnOnce(&Node<'_>) -> Issue + use<'s, 'a>> {
+        let Some(values) = &plain.values else {
+            return Ok(None);
+        };
+        match limits::membership(values, node, rigor.bends()) {
+            Membership::Is => Ok(None),
+            Membership::Resembles(declared) => Ok(Some(Node::Text(Cow::Owned(declared.to_owned())))),
+            Membership::IsNot => Err(|sent: &Node<'_>| messages::not_among(values, sent)),
+        }
+    }
+
+    pub(in crate::arguments) fn only_allowed(&mut self, node: &Node<'_>, plain: &Plain, at: &Path<'_>) {
+        if let Some(values) = &plain.values
+            && limits::membership(values, node, false) != Membership::Is
+        {
+            self.report.refuse(at, || messages::not_among(values, node));
+        }
+    }
+
+    /// Holds what was taken to its limits; a model that broke one is told what it had `sent`.
+    fn limit(&mut self, taken: &Node<'_>, sent: &Node<'_>, want: Types, plain: &Plain, at: &Path<'_>) {
+        match taken {
+            Node::Number(number) => {
+                if let Some(limits) = plain
+                    .number
+                    .as_ref()
+                    .filter(|limits| !limits::number_fits(limits, &number.text))
+                {
+                    self.report.refuse(at, || {
+                        messages::violated(sent, format_args!("{want}{}", expected::Range(limits)))
+                    });
+                }
+            }
+            Node::Text(text) => {
+                if let Some(limit) = plain
+                    .text
+                    .as_ref()
+                    .and_then(|limits| limits::of_text(limits, text))
+                {
+                    self.report.refuse(at, || messages::violated(sent, limit));
+                }
+            }
+            _ => {}
+        }
+    }
+}

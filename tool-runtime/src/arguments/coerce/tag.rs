@@ -1,0 +1,150 @@
+//! Tagged unions: a property or a key tells which alternative an object is.
+
+use std::rc::Rc;
+
+use super::Coercer;
+use super::context::Context;
+use crate::arguments::limits;
+use crate::arguments::report::Path;
+use crate::arguments::report::expected;
+use crate::arguments::report::messages;
+use crate::arguments::report::schema_hint::Sketch;
+use crate::arguments::rules::Rigor;
+use crate::arguments::tree::node::{Members, Node};
+use crate::issue::Code;
+use crate::schema::name::fold;
+use crate::schema::shape::{FormId, Tag, Values};
+
+impl<'a> Coercer<'_, 'a, '_> {
+    /// The form that an object's tag names; when it names none that is reported.
+    pub(in crate::arguments) fn tagged(
+        &mut self,
+        members: &Members<'_>,
+        (owner, tag): (FormId, &Tag),
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<FormId> {
+        match tag {
+            Tag::Key(keys) => self.key_tagged(members, (owner, keys), at, context),
+            Tag::Property {
+                name,
+                folded,
+                values,
+                case_sensitive,
+            } => {
+                let at = Path::Key(at, name);
+                let allowed = || Values {
+                    texts: values.iter().map(|(value, _)| value.clone()).collect(),
+                    others: Vec::new(),
+                    case_sensitive: *case_sensitive,
+                };
+                let Some(sent) = member(members, name, folded, context.rigor) else {
+                    self.report.refuse(&at, || {
+                        // `{"circle": …}` for `{"type": "circle", …}`.
+                        let forms = || values.iter().map(|(_, form)| *form);
+                        let mut keys = members.entries.iter();
+                        let meant = keys.find_map(|(key, _)| Sketch::named(self.shape, forms(), key));
+                        match meant {
+                            Some(meant) => messages::missing(name, expected::Within(&allowed(), meant)),
+                            None => messages::missing(name, expected::Listed(&allowed())),
+                        }
+                    });
+                    return None;
+                };
+                let text = match sent {
+                    Node::Text(text) => Some(&**text),
+                    Node::Number(number) if context.rigor.bends() => Some(&*number.text),
+                    Node::Null => {
+                        self.report
+                            .refuse(&at, || messages::null(expected::Listed(&allowed())));
+                        return None;
+                    }
+                    _ => None,
+                };
+                let exact = values.iter().find(|(value, _)| text == Some(value));
+                let bends = context.rigor.bends() && !case_sensitive;
+                let found = exact.or_else(|| {
+                    let mut alike = values
+                        .iter()
+                        .filter(|(value, _)| bends && text.is_some_and(|text| limits::resemble(value, text)));
+                    alike.next().filter(|_| alike.next().is_none())
+                });
+                if found.is_none() {
+                    self.report.refuse(&at, || messages::not_among(&allowed(), sent));
+                }
+                found.map(|(_, form)| *form)
+            }
+        }
+    }
+
+    /// For a type, an object without all keys but the tag: serde takes a variant whose key is the only one.
+    pub(in crate::arguments) fn only_variant(&self, node: Node<'a>, keys: &[(Box<str>, FormId)]) -> Node<'a> {
+        match node {
+            Node::Object(mut members) if !self.keeps_unknown => {
+                Rc::make_mut(&mut members.entries)
+                    .retain(|(key, _)| keys.iter().any(|(tag, _)| **tag == **key));
+                members.repeated.clear();
+                Node::Object(members)
+            }
+            node => node,
+        }
+    }
+
+    fn key_tagged(
+        &mut self,
+        members: &Members<'_>,
+        (owner, keys): (FormId, &[(Box<str>, FormId)]),
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<FormId> {
+        let exact: Vec<_> = keys
+            .iter()
+            .filter(|(key, _)| members.get(key).is_some())
+            .collect();
+        let present = if exact.is_empty() && context.rigor.bends() {
+            keys.iter()
+                .filter(|(key, _)| member(members, key, &fold(key), context.rigor).is_some())
+                .collect()
+        } else {
+            exact
+        };
+        if let [(_, form)] = present.as_slice() {
+            return Some(*form);
+        }
+        let (shape, wanted) = (self.shape, self.wanted(owner));
+        self.report.refuse(at, || {
+            let sent = Node::Object(members.clone());
+            let code = if present.is_empty() {
+                Code::NoAlternativeFits
+            } else {
+                Code::AmbiguousValue
+            };
+            // `{"type": "circle", …}` for `{"circle": …}`.
+            let texts = members.entries.iter().filter_map(|(_, node)| match node {
+                Node::Text(text) => Some(text),
+                _ => None,
+            });
+            let forms = || keys.iter().map(|(_, form)| *form);
+            let mut meant = texts.filter_map(|text| Sketch::named(shape, forms(), text));
+            match meant.next() {
+                Some(meant) if present.is_empty() => messages::unreadable(code, &sent, meant),
+                _ => messages::unreadable(code, &sent, wanted),
+            }
+        });
+        None
+    }
+}
+
+/// A member by its name or, if that bends, by a spelling of it.
+fn member<'m, 'a>(members: &'m Members<'a>, name: &str, folded: &str, rigor: Rigor) -> Option<&'m Node<'a>> {
+    members.get(name).or_else(|| {
+        let mut alike = members
+            .entries
+            .iter()
+            .filter(|(key, _)| rigor.bends() && *fold(key) == *folded);
+        alike
+            .next()
+            .filter(|_| alike.next().is_none())
+            .map(|(_, node)| node)
+    })
+}

@@ -1,0 +1,355 @@
+//! Unions: which of several forms a value is read as.
+//!
+//! Of `anyOf`, the first alternative that the value conforms to in silence, then the first that it conforms to at all
+//! (rule 2); of `oneOf`, the only one. Then the tag, then the alternative that takes the value with the fewest
+//! warnings (rule 6). What a trial made of a value is kept, so that unions in unions cost no more than their number.
+
+use super::cache::{Among, Choice, Outcome, Trial, address};
+use super::context::Context;
+use super::{Coercer, NO_LIMITS, opens};
+use crate::arguments::limits;
+use crate::arguments::report::messages;
+use crate::arguments::report::schema_hint::Sketch;
+use crate::arguments::report::{Path, Tally};
+use crate::arguments::rules::Rigor;
+use crate::arguments::tree::node::Node;
+use crate::arguments::tree::parse::TooDeep;
+use crate::issue::Code;
+use crate::schema::shape::{Alternatives, Form, FormId, Tag, Values};
+use crate::schema::types::Types;
+
+impl<'s, 'a> Coercer<'s, 'a, '_> {
+    /// A value where one of several forms is wanted.
+    pub(in crate::arguments) fn alternatives(
+        &mut self,
+        node: &Node<'a>,
+        (id, form, alternatives): (FormId, &'s Form, &'s Alternatives),
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Node<'a>> {
+        let context = self.in_union((id, alternatives), context);
+        match node {
+            Node::Null if alternatives.null => return None,
+            Node::Text(text)
+                if context.rigor.bends()
+                    && !form.lists_of_strings
+                    && opens(text, form.types)
+                    && !self.may_be_text(node, (form, alternatives), at, context) =>
+            {
+                match self.decode(node, form.types, at) {
+                    Ok(Some(read)) => {
+                        self.tell_decoded(&read, at);
+                        let changed = self.alternatives(&read.node, (id, form, alternatives), at, context);
+                        return Some(changed.unwrap_or_else(|| read.node.clone()));
+                    }
+                    Ok(None) => {}
+                    Err(TooDeep) => self.refuse_depth(at),
+                }
+            }
+            Node::Object(members) => {
+                if let Some(tag) = &alternatives.tag {
+                    let tagged = self.tagged(members, (id, tag), at, context)?;
+                    let taken = self.fit(node, tagged, at, context);
+                    return match tag {
+                        Tag::Key(keys) if members.entries.len() > 1 && !self.is_in_conjunction(context) => {
+                            Some(self.only_variant(taken.unwrap_or_else(|| node.clone()), keys))
+                        }
+                        _ => taken,
+                    };
+                }
+            }
+            _ => {}
+        }
+        if let [only] = alternatives.forms.as_slice() {
+            return self.fit(node, *only, at, context);
+        }
+        let trials: Vec<Trial> = alternatives.forms.iter().map(|form| Trial::Form(*form)).collect();
+        let among = Among {
+            owner: id,
+            trials: &trials,
+            exclusive: alternatives.exclusive,
+        };
+        let taken = self.choose(node, among, at, context)?;
+        Some(match &alternatives.tag {
+            Some(Tag::Key(keys)) if !self.is_in_conjunction(context) => self.only_variant(taken, keys),
+            _ => taken,
+        })
+    }
+
+    /// Of a union that serde reads, each alternative's keys may be another's.
+    fn in_union(&self, (id, alternatives): (FormId, &Alternatives), context: Context) -> Context {
+        let reads_in_order = self.shape.is_read_in_order(alternatives.exclusive);
+        Context {
+            within: context.within.or(Some(id).filter(|_| reads_in_order)),
+            ..context
+        }
+    }
+
+    /// Whether a text may be meant as one. The text of an object with a tag is told by it, as the object itself would
+    /// be, unless an alternative takes the text as it is.
+    fn may_be_text(
+        &mut self,
+        node: &Node<'a>,
+        (form, alternatives): (&Form, &Alternatives),
+        at: &Path<'_>,
+        context: Context,
+    ) -> bool {
+        let exact = context.with(Rigor::Exact);
+        form.types.has(Types::STRING)
+            && (alternatives.tag.is_none()
+                || alternatives.forms.iter().any(|form| {
+                    self.outcome(node, Trial::Form(*form), at, exact)
+                        .tally
+                        .is_silent()
+                }))
+    }
+
+    /// Tries each alternative and takes the one that fits.
+    pub(in crate::arguments) fn choose(
+        &mut self,
+        node: &Node<'a>,
+        among: Among<'_>,
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Node<'a>> {
+        match self.choice(node, among, at, context) {
+            Choice::Fits(trial) => self.take(node, trial, at, context),
+            Choice::Several => {
+                self.refuse_ambiguous(node, among.owner, at);
+                None
+            }
+            Choice::None(closest) => {
+                self.refuse_all(node, (among, closest), at, context);
+                None
+            }
+        }
+    }
+
+    fn refuse_ambiguous(&mut self, node: &Node<'a>, owner: FormId, at: &Path<'_>) {
+        let wanted = self.wanted(owner);
+        self.report.refuse(at, || {
+            let message = format!(
+                "{} can be read in more than one way; send {wanted}, written so that only one fits",
+                messages::shown(node)
+            );
+            messages::refused(Code::AmbiguousValue, node, message)
+        });
+    }
+
+    /// No alternative fits: the model is told that, and what the closest one has against the value.
+    fn refuse_all(
+        &mut self,
+        node: &Node<'a>,
+        (Among { owner, trials, .. }, closest): (Among<'_>, Trial),
+        at: &Path<'_>,
+        context: Context,
+    ) {
+        if let Some(values) = self.values(owner) {
+            self.report.refuse(at, || messages::not_among(values, node));
+            return;
+        }
+        let wanted = self.wanted(owner);
+        let meant = self.meant(node, trials);
+        self.report.refuse(at, || match meant {
+            Some(meant) => messages::alone(node, meant),
+            None => messages::unreadable(Code::NoAlternativeFits, node, wanted),
+        });
+        let mark = self.report.mark();
+        let closest = meant.map_or(closest, |meant| Trial::Form(meant.form()));
+        self.take(node, closest, at, context);
+        // Nothing was changed, so nothing is to be told of changes.
+        self.report.forget_warnings(mark);
+    }
+
+    /// The object that a text was written for.
+    fn meant(&self, node: &Node<'a>, trials: &[Trial]) -> Option<Sketch<'s>> {
+        let Node::Text(text) = node else { return None };
+        let forms = trials.iter().filter_map(|trial| match trial {
+            Trial::Form(form) => Some(*form),
+            Trial::Type(..) => None,
+        });
+        Sketch::named(self.shape, forms, text)
+    }
+
+    fn values(&self, form: FormId) -> Option<&'s Values> {
+        self.shape.form(form).plain()?.values.as_ref()
+    }
+
+    fn choice(&mut self, node: &Node<'a>, among: Among<'_>, at: &Path<'_>, context: Context) -> Choice {
+        let key = (address(node), among.owner, context);
+        if let Some(known) = self.cache.choices.get(&key) {
+            return *known;
+        }
+        let choice = self
+            .conforming(node, among, at, context)
+            .unwrap_or_else(|| self.score(node, among, at, context));
+        self.cache.choices.insert(key, choice);
+        choice
+    }
+
+    /// Rule 2: what conforms as it was sent is not read in any other way.
+    fn conforming(
+        &mut self,
+        node: &Node<'a>,
+        Among {
+            trials, exclusive, ..
+        }: Among<'_>,
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Choice> {
+        let exact = context.with(Rigor::Exact);
+        // What serde reads: it does not mind keys that an alternative does not know.
+        let reads_in_order = self.shape.is_read_in_order(exclusive);
+        let is_silent = |this: &mut Self, trial| {
+            let tally = this.outcome(node, trial, at, exact).tally;
+            tally.is_silent() || (reads_in_order && tally.is_unchanged())
+        };
+        // As JSON Schema has it: `3.0` is an integer, and a key that is denied is a mistake.
+        let schema = Context {
+            denies: true,
+            ..context.with(Rigor::Schema)
+        };
+        let conforms = |this: &mut Self, trial| this.outcome(node, trial, at, schema).tally.errors == 0;
+        if exclusive {
+            let mut conforming = trials.iter().filter(|trial| conforms(self, **trial));
+            let first = conforming.next()?;
+            return Some(match conforming.next() {
+                None => Choice::Fits(*first),
+                Some(_) => Choice::Several,
+            });
+        }
+        let silent = trials.iter().find(|trial| is_silent(self, **trial)).copied();
+        let found = silent.or_else(|| trials.iter().find(|trial| conforms(self, **trial)).copied());
+        found.map(Choice::Fits)
+    }
+
+    /// Rule 6: the alternative that takes the value with the least ado.
+    fn score(&mut self, node: &Node<'a>, among: Among<'_>, at: &Path<'_>, context: Context) -> Choice {
+        let mut scores: Vec<_> = among
+            .trials
+            .iter()
+            .map(|trial| {
+                let tally = self.outcome(node, *trial, at, context).tally;
+                // An object that is taken as one, with keys too many, is not wrapped into a list instead.
+                let wraps = is_composite(node) && !self.takes(*trial, node);
+                ((tally.errors, tally.losses, wraps, tally), *trial)
+            })
+            .collect();
+        let fits = |scores: &[(Score, Trial)]| scores.iter().any(|(score, _)| score.0 == 0);
+        let has_fitted = fits(&scores);
+        scores.retain(|(score, trial)| {
+            score.0 > 0 || !self.is_read_otherwise(node, (*trial, among), at, context)
+        });
+        if has_fitted && !fits(&scores) {
+            return Choice::Several;
+        }
+        let Some((best, first)) = scores.iter().min_by_key(|(score, _)| *score) else {
+            return Choice::Several;
+        };
+        if best.0 > 0 {
+            let distance = |((.., tally), trial): &&(Score, Trial)| (!self.takes(*trial, node), *tally);
+            let closest = scores.iter().min_by_key(distance);
+            return Choice::None(closest.map_or(*first, |(_, trial)| *trial));
+        }
+        // Ways that lead to the same value, as JSON Schema has it, are one way.
+        let value = self.outcome(node, *first, at, context).value;
+        let value = value.as_ref().unwrap_or(node);
+        let mut equal = scores
+            .iter()
+            .filter(|(score, trial)| score == best && trial != first);
+        let is_one_way = equal.all(|(_, other)| {
+            let other = self.outcome(node, *other, at, context).value;
+            limits::is_same(other.as_ref().unwrap_or(node), value)
+        });
+        if is_one_way {
+            Choice::Fits(*first)
+        } else {
+            Choice::Several
+        }
+    }
+
+    /// Whether serde would read what an alternative makes of a value as an earlier one, which does not know all its keys.
+    fn is_read_otherwise(
+        &mut self,
+        node: &Node<'a>,
+        (trial, among): (Trial, Among<'_>),
+        at: &Path<'_>,
+        context: Context,
+    ) -> bool {
+        if !self.shape.is_read_in_order(among.exclusive) {
+            return false;
+        }
+        let made = self.outcome(node, trial, at, context).value;
+        let Some(made) = made.filter(is_composite) else {
+            return false;
+        };
+        self.with_own_cache(|this| match this.conforming(&made, among, at, context) {
+            Some(Choice::Fits(read)) if read != trial => {
+                this.outcome(&made, read, at, context).tally.overlooked > 0
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether a value is of a type that is wanted.
+    fn takes(&self, trial: Trial, node: &Node<'a>) -> bool {
+        let types = match trial {
+            Trial::Form(form) => self.shape.form(form).types,
+            Trial::Type(_, one) => one,
+        };
+        types.overlaps(node.types())
+    }
+
+    /// What a trial makes of a value.
+    fn outcome(&mut self, node: &Node<'a>, trial: Trial, at: &Path<'_>, context: Context) -> Outcome<'a> {
+        let key = (address(node), trial, context);
+        if let Some(known) = self.cache.outcomes.get(&key) {
+            return known.clone();
+        }
+        if !self.may_work(1, at) {
+            return Outcome {
+                tally: Tally::ONE_ERROR,
+                value: None,
+            };
+        }
+        let gives = std::mem::take(&mut self.gives);
+        let outcome = self.try_out(|this| this.attempt(node, trial, at, context));
+        self.gives = gives;
+        self.cache.outcomes.insert(key, outcome.clone());
+        outcome
+    }
+
+    /// Reads a value as a way has it: in a trial by what is known of it, else to tell what is found.
+    fn take(&mut self, node: &Node<'a>, way: Trial, at: &Path<'_>, context: Context) -> Option<Node<'a>> {
+        if !self.report.is_trial || self.gives {
+            return self.attempt(node, way, at, context);
+        }
+        let Outcome { tally, value } = self.outcome(node, way, at, context);
+        self.report.tally += tally;
+        value
+    }
+
+    fn attempt(
+        &mut self,
+        node: &Node<'a>,
+        trial: Trial,
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Node<'a>> {
+        match trial {
+            Trial::Form(form) => self.fit(node, form, at, context),
+            Trial::Type(id, one) => {
+                let form = self.shape.form(id);
+                let plain = form.plain().unwrap_or(&NO_LIMITS);
+                self.typed(node, one, (id, form, plain), at, context)
+            }
+        }
+    }
+}
+
+/// How well an alternative takes a value, the less the better: what it refuses, loses, wraps, and all that it says.
+type Score = (usize, usize, bool, Tally);
+
+fn is_composite(node: &Node<'_>) -> bool {
+    matches!(node, Node::List(_) | Node::Object(_))
+}

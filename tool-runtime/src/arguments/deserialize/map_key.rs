@@ -1,0 +1,133 @@
+//! Keys of objects as serde reads them.
+
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{Deserializer, Error, Expected, Visitor};
+use serde::forward_to_deserialize_any;
+
+use crate::arguments::tree::json::parse;
+use crate::arguments::tree::node::Node;
+
+/// `serde_json` takes an object with such a key for raw text, or for an exact number.
+pub(in crate::arguments) const NO_KEY: &str = "$serde_json::private::";
+
+/// A key: text that may have to be a number or a boolean, as in a map with integer keys.
+pub(crate) struct Key<'de, E> {
+    text: &'de str,
+    /// Whether it is told what a type wants instead of a key that it refuses.
+    is_told: bool,
+    error: PhantomData<E>,
+}
+
+impl<'de, E> Key<'de, E> {
+    pub(crate) fn new(text: &'de str) -> Self {
+        Self {
+            text,
+            is_told: false,
+            error: PhantomData,
+        }
+    }
+
+    /// One whose refusal somebody reads.
+    pub(crate) fn told(text: &'de str) -> Self {
+        Self {
+            is_told: true,
+            ..Self::new(text)
+        }
+    }
+}
+
+macro_rules! parsed_keys {
+    ($($method:ident $visit:ident $parse:expr,)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+            match $parse(self.text) {
+                Some(value) => visitor.$visit(value),
+                None => visitor.visit_borrowed_str(self.text),
+            }
+        })*
+    };
+}
+
+/// An integer in its own spelling: with `7` and `07` in one map, one would take the other's place.
+fn integer<T: FromStr + ToString>(key: &str) -> Option<T> {
+    key.parse().ok().filter(|value: &T| value.to_string() == key)
+}
+
+/// A number as JSON writes it; Rust reads `inf` as well.
+fn float(key: &str) -> Option<f64> {
+    let Ok(Node::Number(number)) = parse(key, 0) else {
+        return None;
+    };
+    let is_alone = number.text.len() == key.len() && number.is_finite();
+    number.text.parse().ok().filter(|_| is_alone)
+}
+
+fn single(key: &str) -> Option<f32> {
+    let is_finite = float(key).is_some();
+    key.parse()
+        .ok()
+        .filter(|value: &f32| is_finite && value.is_finite())
+}
+
+fn boolean(key: &str) -> Option<bool> {
+    key.parse().ok()
+}
+
+impl<'de, E: Error> Deserializer<'de> for Key<'de, E> {
+    type Error = E;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        visitor.visit_borrowed_str(self.text)
+    }
+
+    parsed_keys! {
+        deserialize_i8 visit_i8 integer, deserialize_i16 visit_i16 integer, deserialize_i32 visit_i32 integer,
+        deserialize_i64 visit_i64 integer, deserialize_i128 visit_i128 integer,
+        deserialize_u8 visit_u8 integer, deserialize_u16 visit_u16 integer, deserialize_u32 visit_u32 integer,
+        deserialize_u64 visit_u64 integer, deserialize_u128 visit_u128 integer,
+        deserialize_f32 visit_f32 single, deserialize_f64 visit_f64 float, deserialize_bool visit_bool boolean,
+    }
+
+    /// A type that parses text mostly says what is wrong with it, and not what it wants.
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        let wanted = self.is_told.then(|| (&visitor as &dyn Expected).to_string());
+        let read = visitor.visit_borrowed_str::<E>(self.text);
+        read.map_err(|error| match wanted {
+            Some(wanted) if !error.to_string().contains(&wanted) => {
+                E::custom(format_args!("{error}; expected {wanted}"))
+            }
+            _ => error,
+        })
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, E> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, E> {
+        visitor.visit_enum(StrDeserializer::<E>::new(self.text))
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        visitor.visit_borrowed_bytes(self.text.as_bytes())
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        self.deserialize_bytes(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        char string unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}

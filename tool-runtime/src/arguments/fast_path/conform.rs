@@ -1,0 +1,125 @@
+//! Whether a scalar conforms, quickly: a yes is final, a no only says that somebody has to look closer.
+
+use crate::arguments::limits;
+use crate::schema::bounds::{Bound, NumberLimits};
+use crate::schema::name::is_same;
+use crate::schema::shape::{Form, Kind, List, Plain, TextLimits};
+use crate::schema::types::Types;
+
+/// Whether a string conforms.
+#[inline]
+pub(super) fn text(form: &Form, text: &str) -> bool {
+    form.types.has(Types::STRING)
+        && plain(form).is_some_and(|plain| match plain {
+            Plain {
+                values: Some(values),
+                text: limits,
+                ..
+            } => {
+                values.texts.iter().any(|known| is_same(known, text))
+                    && limits.as_ref().is_none_or(|limits| meets(limits, text))
+            }
+            Plain {
+                text: Some(limits), ..
+            } => meets(limits, text),
+            _ => true,
+        })
+}
+
+/// Whether an integer conforms.
+pub(super) fn integer(form: &Form, value: impl TryInto<i128>) -> bool {
+    let Ok(value) = value.try_into() else {
+        return false;
+    };
+    form.types.has(Types::INTEGER)
+        && plain(form).is_some_and(|plain| match plain {
+            Plain { values: Some(_), .. } => false,
+            Plain {
+                number: Some(limits), ..
+            } => holds(limits, value),
+            _ => has_64_bits(value),
+        })
+}
+
+/// Whether a number with a fraction or an exponent conforms.
+pub(super) fn float(form: &Form, value: impl FnOnce() -> f64) -> bool {
+    form.types.has(Types::NUMBER)
+        && plain(form).is_some_and(|plain| match plain {
+            Plain { values: Some(_), .. } => false,
+            Plain {
+                number: Some(limits), ..
+            } => is_clearly_within(limits, value()),
+            _ => true,
+        })
+}
+
+/// Whether `true` and `false` conform.
+pub(super) fn boolean(form: &Form) -> bool {
+    form.types.has(Types::BOOLEAN) && has_no_values(form)
+}
+
+/// Whether `null` conforms.
+pub(super) fn null(form: &Form) -> bool {
+    form.types.has(Types::NULL) && has_no_values(form)
+}
+
+fn has_no_values(form: &Form) -> bool {
+    plain(form).is_some_and(|plain| plain.values.is_none())
+}
+
+/// The limits for arrays; `None` when telling takes more than a look at each item.
+pub(super) fn list(form: &Form) -> Option<&List> {
+    let plain = plain(form).filter(|_| form.types.has(Types::ARRAY))?;
+    let list = plain.list.as_ref().unwrap_or(List::unlimited());
+    (plain.values.is_none() && !list.unique).then_some(list)
+}
+
+/// Whether so many items conform.
+pub(super) fn count(list: &List, count: usize) -> bool {
+    let count = count as u64;
+    list.min.is_none_or(|min| min <= count) && list.max.is_none_or(|max| count <= max)
+}
+
+/// The limits of a form; `None` when telling takes more than a look.
+pub(super) fn plain(form: &Form) -> Option<&Plain> {
+    match &form.kind {
+        Kind::Plain(plain) => Some(plain),
+        Kind::Free => Some(&Plain::NONE),
+        Kind::Alternatives(_) | Kind::Parts(_) => None,
+    }
+}
+
+fn meets(limits: &TextLimits, text: &str) -> bool {
+    limits::of_text(limits, text).is_none()
+}
+
+fn holds(limits: &NumberLimits, value: i128) -> bool {
+    let fits = match limits.width {
+        Some(width) => width.holds(value),
+        None => has_64_bits(value),
+    };
+    fits && limits.decide(value) == Some(true)
+}
+
+/// What an integer is when nothing else is said.
+fn has_64_bits(value: i128) -> bool {
+    i64::try_from(value).is_ok() || u64::try_from(value).is_ok()
+}
+
+/// Limits are compared exactly, by their texts. A float that is close to a limit does not say on which side its
+/// text was.
+fn is_clearly_within(limits: &NumberLimits, value: f64) -> bool {
+    let NumberLimits {
+        min,
+        max,
+        above,
+        below,
+        multiple_of,
+        width,
+    } = limits;
+    let margin = value.abs() * (4.0 * f64::EPSILON) + f64::MIN_POSITIVE;
+    let limit = |bound: &Bound| bound.text.parse::<f64>().unwrap_or(f64::NAN);
+    let over = |bound: &Option<Bound>| bound.as_ref().is_none_or(|bound| value - margin > limit(bound));
+    let under = |bound: &Option<Bound>| bound.as_ref().is_none_or(|bound| value + margin < limit(bound));
+    multiple_of.is_none() && width.is_none() && over(min) && over(above) && under(max) && under(below)
+}

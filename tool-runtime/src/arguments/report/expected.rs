@@ -1,0 +1,354 @@
+//! What a form wants, in words: what a model is to send instead of what it sent.
+
+use std::cell::Cell;
+use std::fmt::{self, Display, Write as _};
+
+use super::schema_hint::{Sketch, quoted};
+use crate::arguments::limits;
+use crate::arguments::tree::node::Node;
+use crate::issue::echo;
+use crate::schema::bounds::NumberLimits;
+use crate::schema::shape::{Alternatives, Form, FormId, Kind, Plain, Shape, Tag, TextLimits, Values};
+use crate::schema::types::Types;
+
+/// What a form wants: `an integer from 1 to 100`.
+pub(crate) struct Wanted<'s>(pub(crate) &'s Shape, pub(crate) FormId);
+
+impl Display for Wanted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(shape, id) = *self;
+        let words = (0..=DEEPEST).rev().find_map(|levels| {
+            let left = Cell::new(MOST_MEMBERS);
+            Teller { shape, left }.form(id, levels)
+        });
+        f.write_str(&words.unwrap_or_else(|| types(shape.form(id)).to_string()))
+    }
+}
+
+/// Finds the words for a form. Unions in unions are opened a few levels deep, and no more of their members than are
+/// read: written out, they may be as many as two to the power of their definitions.
+struct Teller<'s> {
+    shape: &'s Shape,
+    /// How many more members of unions may be told.
+    left: Cell<usize>,
+}
+
+impl Teller<'_> {
+    /// Nothing, where the words would be too long with so many levels of unions.
+    fn form(&self, id: FormId, levels: usize) -> Option<String> {
+        let form = self.shape.form(id);
+        if let Some(words) = self.formatted(form) {
+            return Some(words);
+        }
+        Some(match &form.kind {
+            Kind::Plain(plain) => self.plain(id, plain),
+            Kind::Alternatives(alternatives) => match &alternatives.tag {
+                Some(tag) => self.tagged(form, tag, alternatives, levels)?,
+                None if levels > 0 => self.any_of(form, &alternatives.forms, levels - 1)?,
+                None => types(form).to_string(),
+            },
+            Kind::Free | Kind::Parts(_) => types(form).to_string(),
+        })
+    }
+
+    /// What a text of the `format` looks like, where what is sent that way is not refused for another reason.
+    fn formatted(&self, form: &Form) -> Option<String> {
+        let words = form.format.filter(|_| types(form) == Types::STRING)?;
+        let forms = match &form.kind {
+            Kind::Alternatives(alternatives) => alternatives.forms.as_slice(),
+            Kind::Parts(parts) => parts.forms.as_slice(),
+            Kind::Plain(_) | Kind::Free => &[],
+        };
+        let forms = forms.iter().map(|id| self.shape.form(*id));
+        for part in std::iter::once(form).chain(forms) {
+            let Kind::Plain(plain) = &part.kind else { continue };
+            if plain.values.is_some() {
+                return None;
+            }
+            if let Some(limits) = &plain.text
+                && !allows_words(limits, words)
+            {
+                let pattern = limits.pattern.as_ref();
+                return pattern.map(|pattern| format!("a text that matches `{}`", echo(pattern.as_str())));
+            }
+        }
+        Some(words.to_owned())
+    }
+
+    fn plain(&self, id: FormId, plain: &Plain) -> String {
+        let form = self.shape.form(id);
+        if let Some(values) = &plain.values {
+            return Listed(values).to_string();
+        }
+        let words = match Sketch::of(self.shape, id) {
+            Some(sketch) => format!("{} like {sketch}", types(form)),
+            None => types(form).to_string(),
+        };
+        let limits = plain.number.as_ref();
+        match limits.filter(|_| form.types.overlaps(Types::NUMBER)) {
+            Some(limits) => format!("{words}{}", Range(limits)),
+            None => words,
+        }
+    }
+
+    fn member(&self, id: FormId, levels: usize) -> Option<String> {
+        self.left.set(self.left.get().checked_sub(1)?);
+        self.form(id, levels)
+    }
+
+    /// One of several objects that are told apart, or something else.
+    fn tagged(&self, whole: &Form, tag: &Tag, all: &Alternatives, levels: usize) -> Option<String> {
+        let mut words = String::new();
+        let others = types(whole).without(Types::OBJECT);
+        match levels.checked_sub(1) {
+            Some(levels) => {
+                let is_other = |id: &&FormId| !self.shape.form(**id).types.has(Types::OBJECT);
+                for other in all.forms.iter().filter(is_other) {
+                    words += &self.member(*other, levels)?;
+                    words += " or ";
+                }
+            }
+            None if others == Types::NONE => {}
+            None => words = format!("{others} or "),
+        }
+        let _ = match tag {
+            Tag::Key(keys) => {
+                words += "an object with exactly one of the keys ";
+                several(&mut words, keys.len(), keys.iter().map(|(name, _)| quoted(name)))
+            }
+            Tag::Property { name, values, .. } => {
+                let texts = values.iter().map(|(value, _)| value.clone()).collect();
+                let values = Values {
+                    texts,
+                    others: Vec::new(),
+                    case_sensitive: false,
+                };
+                write!(words, "an object whose {} is {}", quoted(name), Listed(&values))
+            }
+        };
+        Some(words)
+    }
+
+    /// One of several forms: each in its own words, where these say more than their types.
+    fn any_of(&self, whole: &Form, forms: &[FormId], levels: usize) -> Option<String> {
+        if !forms.iter().any(|id| self.shape.form(*id).plain().is_some()) {
+            return Some(types(whole).to_string());
+        }
+        let words = forms.iter().map(|id| self.member(*id, levels));
+        let mut words: Vec<_> = words.collect::<Option<_>>()?;
+        words.dedup();
+        Some(words.join(", or ")).filter(|words| words.len() <= LONGEST)
+    }
+}
+
+/// Whether the limits of a text take what the words for its format give as an example.
+fn allows_words(limits: &TextLimits, words: &str) -> bool {
+    match words.rsplit_once(", as ") {
+        Some((_, example)) => limits::of_text(limits, example).is_none(),
+        None => limits.pattern.is_none(),
+    }
+}
+
+/// The types of a form without `null`, unless that is all.
+fn types(form: &Form) -> Types {
+    match form.types.without(Types::NULL) {
+        Types::NONE => form.types,
+        other => other,
+    }
+}
+
+/// ` from 1 to 100`, when there are limits.
+pub(crate) struct Range<'a>(pub(crate) &'a NumberLimits);
+
+impl Display for Range<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (Some(min), Some(max)) = (&self.0.min, &self.0.max)
+            && min.value() == max.value()
+        {
+            return write!(f, " equal to {}", min.text);
+        }
+        let bounds = [
+            (" from ", &self.0.min),
+            (" greater than ", &self.0.above),
+            (if self.0.min.is_some() { " to " } else { " up to " }, &self.0.max),
+            (" less than ", &self.0.below),
+            (" that is a multiple of ", &self.0.multiple_of),
+        ];
+        for (word, bound) in bounds {
+            if let Some(bound) = bound {
+                write!(f, "{word}{}", bound.text)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `one of "a", "b"`.
+pub(crate) struct Listed<'a>(pub(crate) &'a Values);
+
+impl Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts = self
+            .0
+            .texts
+            .iter()
+            .map(|text| Node::Text((&**text).into()).preview());
+        let others = self
+            .0
+            .others
+            .iter()
+            .map(|value| Node::from_value(value).preview());
+        let count = self.0.texts.len() + self.0.others.len();
+        if count > 1 {
+            f.write_str("one of ")?;
+        }
+        several(
+            f,
+            count,
+            texts.chain(others).map(|value| echo(&value).into_owned()),
+        )
+    }
+}
+
+/// The first of so many, with commas.
+pub(in crate::arguments) fn several(
+    to: &mut impl fmt::Write,
+    count: usize,
+    all: impl Iterator<Item = String>,
+) -> fmt::Result {
+    let first: Vec<_> = all.take(MOST_LISTED).collect();
+    to.write_str(&first.join(", "))?;
+    to.write_str(if count > MOST_LISTED { " and more" } else { "" })
+}
+
+/// The same, and where it stands.
+pub(crate) struct Within<'a>(pub(crate) &'a Values, pub(crate) Sketch<'a>);
+
+impl Display for Within<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, as in {}", Listed(self.0), self.1)
+    }
+}
+
+/// How many names or values a message lists.
+pub(in crate::arguments) const MOST_LISTED: usize = 32;
+
+/// How many bytes all forms of a union may take; of longer ones only the types are told.
+const LONGEST: usize = 180;
+
+/// How many unions are opened inside each other.
+const DEEPEST: usize = 3;
+
+/// How many members of unions are told, all in all.
+const MOST_MEMBERS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use serde_json::{Value, json};
+
+    use crate::arguments::{ArgumentReader, coerce};
+    use crate::policy::Policy;
+    use crate::raw_arguments::RawArguments;
+    use crate::schema::Shape;
+
+    /// What is said where a value of the schema is missing.
+    fn missing(x: &Value) -> String {
+        said(&whole(x, &json!({})))
+    }
+
+    fn whole(x: &Value, definitions: &Value) -> Shape {
+        let schema =
+            json!({ "type": "object", "properties": { "x": x }, "required": ["x"], "$defs": definitions });
+        Shape::compile(&schema).unwrap().shape
+    }
+
+    fn said(shape: &Shape) -> String {
+        let coerced = coerce(
+            ArgumentReader::new(shape, Policy::Lenient),
+            &mut RawArguments::from("{}"),
+        );
+        let [issue] = coerced.issues.as_slice() else {
+            panic!("{:?}", coerced.issues);
+        };
+        let said = issue.message.strip_prefix("required and not sent; send ");
+        said.unwrap_or(&issue.message).to_owned()
+    }
+
+    #[test]
+    fn unions_of_unions_are_told_at_once() {
+        let (deep, wide) = (11, 6);
+        for among in [
+            &[][..],
+            &[json!({ "type": "boolean" })],
+            &[json!({ "type": "integer", "minimum": 1 })],
+        ] {
+            let mut definitions = serde_json::Map::new();
+            for (level, name) in (0..deep).flat_map(|level| (0..wide).map(move |name| (level, name))) {
+                let below = (0..wide).map(|name| json!({ "$ref": format!("#/$defs/d{}_{name}", level + 1) }));
+                let any: Vec<_> = among.iter().cloned().chain(below).collect();
+                definitions.insert(format!("d{level}_{name}"), json!({ "anyOf": any }));
+                let last = json!({ "type": "string", "enum": [format!("a{name}")] });
+                definitions.insert(format!("d{deep}_{name}"), last);
+            }
+            let shape = whole(&json!({ "$ref": "#/$defs/d0_0" }), &definitions.into());
+            let begun = Instant::now();
+            let said = said(&shape);
+            assert!(
+                begun.elapsed() < Duration::from_millis(200),
+                "{:?}",
+                begun.elapsed()
+            );
+            assert!(said.contains("a string") && said.len() < 200, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_union_in_a_union_is_told_where_there_is_room() {
+        let inner =
+            json!({ "anyOf": [{ "enum": ["a", "b"] }, { "type": "array", "items": { "type": "integer" } }] });
+        let outer = json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, inner] });
+        let told = r#"an integer from 1, or one of "a", "b", or an array like [<an integer>, …]"#;
+        assert_eq!(missing(&outer), told);
+        let long: Vec<_> = (0..20).map(|n| format!("a rather long value {n}")).collect();
+        let outer = json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "anyOf": [{ "enum": long }, { "type": "array" }] }] });
+        assert_eq!(missing(&outer), "an integer from 1, or a string or an array");
+    }
+
+    #[test]
+    fn a_format_is_told_where_its_example_is_taken() {
+        let date = |more: Value| {
+            let mut schema = json!({ "type": "string", "format": "date" });
+            schema
+                .as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            missing(&schema)
+        };
+        let words = "a date, as 2025-01-31";
+        assert_eq!(date(json!({})), words);
+        assert_eq!(date(json!({ "minLength": 1, "maxLength": 10 })), words);
+        assert_eq!(date(json!({ "pattern": "^20" })), words);
+        let listed = r#"one of "2025-01-01", "2025-02-01""#;
+        let values = ["2025-01-01", "2025-02-01"];
+        assert_eq!(date(json!({ "enum": values })), listed);
+        assert_eq!(date(json!({ "pattern": "-01$" })), "a text that matches `-01$`");
+        assert_eq!(date(json!({ "minLength": 20 })), "a string");
+        assert_eq!(date(json!({ "allOf": [{ "enum": values }] })), listed);
+        let any = json!({ "anyOf": [{ "const": values[0] }, { "pattern": "-01$" }] });
+        assert!(!date(any).contains(words));
+        let mail = json!({ "type": "string", "format": "email", "minLength": 3 });
+        assert_eq!(missing(&mail), "an email address");
+        let ours = json!({ "type": "string", "format": "email", "pattern": "@example[.]org$" });
+        assert_eq!(missing(&ours), "a text that matches `@example[.]org$`");
+    }
+
+    #[test]
+    fn a_range_of_one_number_is_told_as_that_number() {
+        let one = json!({ "type": "integer", "minimum": 1, "maximum": 1.0 });
+        assert_eq!(missing(&one), "an integer equal to 1");
+        let two = json!({ "type": "integer", "minimum": 1, "maximum": 2 });
+        assert_eq!(missing(&two), "an integer from 1 to 2");
+    }
+}

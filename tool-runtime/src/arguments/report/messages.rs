@@ -1,0 +1,226 @@
+//! What a model reads: what was wrong with a value, and what to send instead.
+
+use std::fmt::{Display, Write as _};
+
+use super::expected::{Listed, MOST_LISTED, Range, several};
+use super::schema_hint::{Sketch, quoted};
+use crate::arguments::rules::SIXTY_FOUR_BITS;
+use crate::arguments::tree::node::Node;
+use crate::depth;
+use crate::issue::{Code, Issue, echo};
+use crate::schema::bounds::{Bound, NumberLimits};
+use crate::schema::shape::Values;
+
+/// A value was changed on its way.
+pub(crate) fn changed(code: Code, sent: &Node<'_>, taken: &Node<'_>) -> Issue {
+    Issue::warning(code, "", format!("{} was read as {}", shown(sent), shown(taken)))
+}
+
+/// A value of the wrong kind.
+pub(crate) fn unreadable(code: Code, sent: &Node<'_>, wanted: impl Display) -> Issue {
+    refused(
+        code,
+        sent,
+        format!("{} cannot be taken; send {wanted}", shown(sent)),
+    )
+}
+
+/// A text that stands for more: the key or the tag of the object that is wanted.
+pub(crate) fn alone(sent: &Node<'_>, meant: Sketch<'_>) -> Issue {
+    let message = format!("{} alone is not enough; send {meant}", shown(sent));
+    refused(Code::NoAlternativeFits, sent, message)
+}
+
+/// None of the allowed values.
+pub(crate) fn not_among(values: &Values, sent: &Node<'_>) -> Issue {
+    let message = format!("{} is not allowed; send {}", shown(sent), Listed(values));
+    refused(Code::EnumOutOfRange, sent, message).about(&subject(sent))
+}
+
+/// A limit that does not hold.
+pub(crate) fn violated(sent: &Node<'_>, limit: impl Display) -> Issue {
+    refused(
+        Code::ConstraintViolated,
+        sent,
+        format!("{} is not allowed; send {limit}", shown(sent)),
+    )
+}
+
+/// A number that no float can stand for.
+pub(crate) fn infinite(sent: &Node<'_>) -> Issue {
+    unreadable(
+        Code::UnsupportedNumberLiteral,
+        sent,
+        "a number that fits into 64 bits",
+    )
+}
+
+/// An integer that the type cannot hold.
+pub(crate) fn out_of_range(sent: &Node<'_>, limits: Option<&NumberLimits>) -> Issue {
+    let mut limits = limits.cloned().unwrap_or_default();
+    let width = limits.width.unwrap_or(SIXTY_FOUR_BITS);
+    // What the schema says is narrower than what the type can hold.
+    if limits.min.is_none() && limits.above.is_none() {
+        limits.min = Some(Bound::of(width.least));
+    }
+    if limits.max.is_none() && limits.below.is_none() {
+        limits.max = Some(Bound::of(width.most));
+    }
+    let message = format!("{} does not fit; send an integer{}", shown(sent), Range(&limits));
+    refused(Code::IntegerOutOfRange, sent, message)
+}
+
+/// A value that is one of several of several …
+pub(crate) fn too_composed() -> Issue {
+    let message = "too many unions stand in one another from the top to here; send a flatter value";
+    Issue::error(Code::TooDeep, "", message)
+}
+
+/// A value that nests too deeply, as sent or as coerced.
+pub(crate) fn too_deep() -> Issue {
+    let message = format!("nested deeper than {} levels; send a flatter value", depth::MOST);
+    Issue::error(Code::TooDeep, "", message)
+}
+
+/// A value whose alternatives take too long to try.
+pub(crate) fn too_complex() -> Issue {
+    let message = "the value can be read in too many ways to try them all; send fewer items, each in exactly the form of the schema";
+    Issue::error(Code::TooComplex, "", message)
+}
+
+/// A value that the parts of a conjunction read differently.
+pub(crate) fn read_differently(sent: &Node<'_>) -> Issue {
+    let message = format!(
+        "{} is read in one way here and in another there; send what needs no reading",
+        shown(sent)
+    );
+    refused(Code::AmbiguousValue, sent, message)
+}
+
+/// A value that the schema allows and its type does not: the type says why, and its `format` what to send.
+pub(crate) fn disliked(sent: &Node<'_>, said: &str, wanted: Option<&str>) -> Issue {
+    let message = match wanted {
+        Some(wanted) => format!("{} cannot be taken: {said}; send {wanted}", shown(sent)),
+        None => format!("{} cannot be taken: {said}", shown(sent)),
+    };
+    refused(Code::InvalidValue, sent, message)
+}
+
+pub(crate) fn null(wanted: impl Display) -> Issue {
+    refused(
+        Code::NullNotAllowed,
+        &Node::Null,
+        format!("null is not allowed here; send {wanted}"),
+    )
+}
+
+pub(crate) fn missing(name: &str, wanted: impl Display) -> Issue {
+    Issue::error(
+        Code::MissingRequired,
+        "",
+        format!("required and not sent; send {wanted}"),
+    )
+    .about(name)
+}
+
+/// A key that nothing takes.
+pub(crate) fn unknown<'n>(
+    code: Code,
+    name: &str,
+    mut known: impl Iterator<Item = &'n str>,
+    denied: bool,
+) -> Issue {
+    let mut message = String::from("nothing of this name is known");
+    for (place, name) in known.by_ref().take(MOST_LISTED).enumerate() {
+        message.push_str(if place == 0 { "; known are " } else { ", " });
+        let _ = write!(message, "`{}`", echo(name));
+    }
+    if known.next().is_some() {
+        message.push_str(" and more");
+    }
+    let issue = if denied {
+        Issue::error(code, "", message)
+    } else {
+        Issue::warning(code, "", message)
+    };
+    issue.about(name)
+}
+
+pub(crate) fn renamed(sent: &str, name: &str) -> Issue {
+    Issue::warning(
+        Code::ParameterNameNormalized,
+        "",
+        format!(
+            "`{}` was read as `{}`, the declared spelling",
+            echo(sent),
+            echo(name)
+        ),
+    )
+}
+
+/// A key that the map does not have.
+pub(crate) fn invalid_key(sent: &str, wanted: impl Display) -> Issue {
+    let message = format!("invalid map key `{}`; expected {wanted}", echo(sent));
+    Issue::error(Code::InvalidMapKey, "", message).about(sent)
+}
+
+/// A key that the schema allows and the type of the map's keys refuses.
+pub(crate) fn refused_key(sent: &str, said: &str) -> Issue {
+    let message = format!("invalid map key `{}`: {said}", echo(sent));
+    Issue::error(Code::InvalidMapKey, "", message).about(sent)
+}
+
+/// One of two keys that are read as the same.
+pub(crate) fn same_key(sent: &str, name: &str) -> Issue {
+    let message = format!(
+        "`{}` is not the only key that is read as `{}`; send that key once",
+        echo(sent),
+        echo(name)
+    );
+    Issue::error(Code::InvalidMapKey, "", message).about(sent)
+}
+
+/// A key that was read as another spelling of it.
+pub(crate) fn coerced_key(sent: &str, name: &str) -> Issue {
+    let message = format!("the key `{}` was read as `{}`", echo(sent), echo(name));
+    Issue::warning(Code::MapKeyCoerced, "", message)
+}
+
+/// The first of some keys.
+pub(crate) fn one_of_keys<'n>(keys: impl Iterator<Item = &'n str>) -> String {
+    let keys: Vec<_> = keys.map(quoted).collect();
+    let mut words = String::from(if keys.len() > 1 { "one of " } else { "" });
+    let _ = several(&mut words, keys.len(), keys.into_iter());
+    words
+}
+
+pub(crate) fn repeated(name: &str) -> Issue {
+    Issue::warning(
+        Code::DuplicateKey,
+        "",
+        "this key came more than once, the last value was taken; send it once",
+    )
+    .about(name)
+}
+
+/// An error about a value that was sent.
+pub(crate) fn refused(
+    code: Code,
+    sent: &Node<'_>,
+    message: impl Into<std::borrow::Cow<'static, str>>,
+) -> Issue {
+    Issue::error(code, "", message).sent_as(&subject(sent))
+}
+
+/// A value as the subject of a code: a string as its text, everything else as its JSON.
+fn subject(sent: &Node<'_>) -> String {
+    match sent {
+        Node::Text(text) => echo(text).into_owned(),
+        other => other.preview(),
+    }
+}
+
+/// A value in a message: its JSON, cut.
+pub(crate) fn shown(node: &Node<'_>) -> String {
+    echo(&node.preview()).into_owned()
+}

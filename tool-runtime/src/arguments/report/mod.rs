@@ -1,0 +1,250 @@
+//! What coercion finds on its way, and where it is: nothing is rendered before there is something to say.
+
+pub(super) mod schema_hint;
+pub(super) mod expected;
+pub(super) mod messages;
+
+use std::collections::HashSet;
+use std::ops::AddAssign;
+
+use crate::issue::Issue;
+use crate::schema::pointer;
+
+/// A place in the arguments, kept on the stack of the walk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Path<'p> {
+    Root,
+    Key(&'p Path<'p>, &'p str),
+    Index(&'p Path<'p>, usize),
+}
+
+impl Path<'_> {
+    /// How many steps it has.
+    pub(crate) fn depth(&self) -> usize {
+        match self {
+            Self::Root => 0,
+            Self::Key(parent, _) | Self::Index(parent, _) => parent.depth() + 1,
+        }
+    }
+
+    /// A finding here.
+    pub(crate) fn issue(&self, mut issue: Issue) -> Issue {
+        issue.path = self.pointer();
+        issue
+    }
+
+    /// As an RFC 6901 JSON Pointer.
+    pub(crate) fn pointer(&self) -> String {
+        match self {
+            Self::Root => String::new(),
+            Self::Key(parent, key) => pointer::join(&parent.pointer(), key),
+            Self::Index(parent, index) => pointer::join(&parent.pointer(), &index.to_string()),
+        }
+    }
+}
+
+/// The findings of a walk; of a trial only how many there are.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) issues: Vec<Issue>,
+    pub(crate) tally: Tally,
+    /// Whether findings are only counted.
+    pub(crate) is_trial: bool,
+    room: Room,
+}
+
+/// How many bytes of findings are still kept, of either severity.
+///
+/// A path has all the keys on its way and may come as often as the text has values: without a limit, a text of
+/// 100 kB has findings of a gigabyte.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    errors: usize,
+    warnings: usize,
+}
+
+/// Nobody reads more than this.
+const ROOM: usize = 16 << 20;
+
+impl Default for Report {
+    fn default() -> Self {
+        Self {
+            issues: Vec::new(),
+            tally: Tally::default(),
+            is_trial: false,
+            room: Room {
+                errors: ROOM,
+                warnings: ROOM,
+            },
+        }
+    }
+}
+
+/// A moment of a walk, to come back to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    kept: usize,
+    pub(crate) tally: Tally,
+    room: Room,
+}
+
+/// How many findings there are: the fewer, the better something fits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Tally {
+    pub(crate) errors: usize,
+    /// Those of the warnings that `Lossless` has as errors: what it takes, `Lenient` takes in the same way.
+    pub(crate) losses: usize,
+    pub(crate) warnings: usize,
+    /// Those of the warnings that tell of something not taken.
+    pub(crate) overlooked: usize,
+    /// Those of the warnings that tell of keys that came more than once.
+    pub(crate) repeated: usize,
+    /// Keys that are told of as not taken and left where they are.
+    pub(crate) left: usize,
+}
+
+impl Tally {
+    pub(crate) const ONE_ERROR: Self = Self {
+        errors: 1,
+        losses: 0,
+        warnings: 0,
+        overlooked: 0,
+        repeated: 0,
+        left: 0,
+    };
+
+    /// Whether there is nothing to tell.
+    pub(crate) fn is_silent(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether nothing was refused or changed: keys that are not taken are not.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        self.errors == 0 && self.warnings == self.overlooked + self.repeated
+    }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, more: Self) {
+        self.errors += more.errors;
+        self.losses += more.losses;
+        self.warnings += more.warnings;
+        self.overlooked += more.overlooked;
+        self.repeated += more.repeated;
+        self.left += more.left;
+    }
+}
+
+impl Report {
+    /// Of a trial: findings are only counted.
+    pub(crate) fn of_trial() -> Self {
+        Self {
+            is_trial: true,
+            ..Self::default()
+        }
+    }
+
+    /// Now.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            kept: self.issues.len(),
+            tally: self.tally,
+            room: self.room,
+        }
+    }
+
+    /// Forgets what was found since.
+    pub(crate) fn rewind(&mut self, mark: Mark) {
+        self.issues.truncate(mark.kept);
+        self.tally = mark.tally;
+        self.room = mark.room;
+    }
+
+    /// Forgets the warnings that were found since.
+    pub(crate) fn forget_warnings(&mut self, mark: Mark) {
+        self.retain(mark, Issue::is_error);
+        self.room.warnings = mark.room.warnings;
+        self.tally = Tally {
+            errors: self.tally.errors,
+            ..mark.tally
+        };
+    }
+
+    /// What was found since.
+    pub(crate) fn since(&mut self, mark: Mark) -> &mut [Issue] {
+        self.issues.get_mut(mark.kept..).unwrap_or_default()
+    }
+
+    /// Forgets some of what was found since. What was found before is not looked at: it may be much.
+    pub(crate) fn retain(&mut self, mark: Mark, keeps: impl FnMut(&Issue) -> bool) {
+        if mark.kept < self.issues.len() {
+            let mut found = self.issues.split_off(mark.kept);
+            found.retain(keeps);
+            self.issues.append(&mut found);
+        }
+    }
+
+    /// What two parts of a conjunction both found since is said once; and what one refuses, the other need not warn of.
+    pub(crate) fn say_once(&mut self, mark: Mark) {
+        let mut refused = HashSet::new();
+        for issue in self.since(mark).iter().filter(|issue| issue.is_error()) {
+            refused.insert((issue.path.clone(), issue.code));
+        }
+        let mut said = HashSet::new();
+        self.retain(mark, |issue| {
+            let finding = (issue.path.clone(), issue.code);
+            (issue.is_error() || !refused.contains(&finding)) && said.insert(finding)
+        });
+    }
+
+    /// Adds a finding; `make` is called when somebody will read it.
+    #[inline(never)] // what it takes to say something is not to lie on the stack of the whole walk
+    pub(crate) fn warn(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
+        self.tally.warnings += 1;
+        if !self.is_trial && self.room.warnings > 0 {
+            let size = self.keep(at, make);
+            self.room.warnings = self.room.warnings.saturating_sub(size);
+        }
+    }
+
+    /// Notes that the finding to come tells of a loss.
+    pub(crate) fn lose(&mut self) {
+        self.tally.losses += 1;
+    }
+
+    /// Adds a finding about a key that is not taken.
+    #[inline(never)]
+    pub(crate) fn overlook(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
+        self.tally.overlooked += 1;
+        self.warn(at, make);
+    }
+
+    /// Notes that the key of the last finding is left where it is.
+    pub(crate) fn leave(&mut self) {
+        self.tally.left += 1;
+    }
+
+    /// Adds a finding about a key that came more than once.
+    #[inline(never)]
+    pub(crate) fn repeat(&mut self, at: &Path<'_>, key: &str) {
+        self.tally.repeated += 1;
+        self.warn(at, || messages::repeated(key));
+    }
+
+    /// Adds a finding that stops the call.
+    #[inline(never)]
+    pub(crate) fn refuse(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
+        self.tally.errors += 1;
+        if !self.is_trial && self.room.errors > 0 {
+            let size = self.keep(at, make);
+            self.room.errors = self.room.errors.saturating_sub(size);
+        }
+    }
+
+    fn keep(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) -> usize {
+        let issue = at.issue(make());
+        let size = issue.path.len() + issue.message.len();
+        self.issues.push(issue);
+        size
+    }
+}

@@ -1,0 +1,387 @@
+//! What a value of a form looks like, in a line: `{"path": <a string>, "lines": [<an integer>, …]}`.
+
+use std::fmt::{self, Display, Write};
+
+use crate::arguments::limits;
+use crate::arguments::tree::node::Node;
+use crate::issue::echo;
+use crate::schema::name::fold;
+use crate::schema::shape::{
+    Alternatives, FormId, Kind, List, Object, Plain, Property, Rest, Shape, Tag, Values,
+};
+use crate::schema::types::Types;
+
+/// An example of a form, with a word for each value that only the model knows.
+#[derive(Clone, Copy)]
+pub(crate) struct Sketch<'s> {
+    shape: &'s Shape,
+    form: FormId,
+    /// The value of a property of the whole: what is known of it.
+    known: Option<(&'s str, &'s str)>,
+}
+
+impl<'s> Sketch<'s> {
+    /// Of an object or a list of which anything is known.
+    pub(crate) fn of(shape: &'s Shape, form: FormId) -> Option<Self> {
+        let sketch = Self {
+            shape,
+            form,
+            known: None,
+        };
+        let plain = shape.form(form).plain()?;
+        let is_told = match shape.form(form).types.without(Types::NULL) {
+            Types::OBJECT => plain.object.as_ref().is_some_and(is_told),
+            Types::ARRAY => plain
+                .list
+                .as_ref()
+                .is_some_and(|list| list.is_tuple() || matches!(list.rest, Rest::Of(_))),
+            _ => false,
+        };
+        is_told.then_some(sketch)
+    }
+
+    /// Of the one object among several forms that a bare text names: by its only key, or by its tag.
+    pub(crate) fn named(shape: &'s Shape, forms: impl Iterator<Item = FormId>, text: &str) -> Option<Self> {
+        let mut named = forms.filter_map(|form| {
+            let object = shape.form(form).plain()?.object.as_ref()?;
+            let known = match object.properties.as_slice() {
+                [only] if only.required && fold(&only.name) == fold(text) => None,
+                properties => Some(
+                    properties
+                        .iter()
+                        .find_map(|property| tag(shape, property, text))?,
+                ),
+            };
+            Some(Self { shape, form, known })
+        });
+        named.next().filter(|_| named.next().is_none())
+    }
+
+    pub(crate) fn form(self) -> FormId {
+        self.form
+    }
+}
+
+/// The property and the value that a text is, where it is one of the values of a required property.
+fn tag<'s>(shape: &'s Shape, property: &'s Property, text: &str) -> Option<(&'s str, &'s str)> {
+    let values = shape.form(property.form).plain()?.values.as_ref()?;
+    let mut alike = values.texts.iter().filter(|value| limits::resemble(value, text));
+    let value = alike.next().filter(|_| property.required)?;
+    Some((&property.name, value))
+}
+
+/// Whether there is more to say of an object than that it is one.
+fn is_told(object: &Object) -> bool {
+    object.properties.iter().any(|property| property.required)
+        || !object.also_required.is_empty()
+        || (object.properties.is_empty() && matches!(object.rest, Rest::Of(_)))
+}
+
+impl Display for Sketch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let form = self.shape.form(self.form);
+        let object = form.plain().and_then(|plain| plain.object.as_ref());
+        match as_deep_as_fits(|to, levels| self.draw(to, self.form, self.known, levels)) {
+            Some(line) => f.write_str(&line),
+            None => f.write_str(&object.map_or_else(|| "[…]".to_owned(), keys)),
+        }
+    }
+}
+
+/// An example of a list.
+pub(crate) struct Example<'s>(pub(crate) &'s Shape, pub(crate) &'s List);
+
+impl Display for Example<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sketch = Sketch {
+            shape: self.0,
+            form: FormId::ROOT,
+            known: None,
+        };
+        let line = as_deep_as_fits(|to, levels| sketch.list(to, self.1, levels));
+        f.write_str(line.as_deref().unwrap_or("[…]"))
+    }
+}
+
+fn as_deep_as_fits(draw: impl Fn(&mut Line, usize) -> fmt::Result) -> Option<String> {
+    (1..=DEEPEST).rev().find_map(|levels| {
+        let mut line = Line(String::new());
+        draw(&mut line, levels).ok().map(|()| line.0)
+    })
+}
+
+/// As many of the keys as there is room for.
+fn keys(object: &Object) -> String {
+    let mut line = Line("{".to_owned());
+    for property in object.properties.iter().filter(|property| property.required) {
+        if write!(line, "{}: …, ", quoted(&property.name)).is_err() {
+            break;
+        }
+    }
+    line.0 + "…}"
+}
+
+impl Sketch<'_> {
+    fn draw(&self, to: &mut Line, id: FormId, known: Option<(&str, &str)>, levels: usize) -> fmt::Result {
+        let form = self.shape.form(id);
+        let types = form.types.without(Types::NULL);
+        let plain = form.plain().unwrap_or(&Plain::NONE);
+        match (&plain.values, &plain.list, &plain.object, &form.kind) {
+            (Some(values), ..) => one_of(to, values),
+            (_, Some(list), ..) if types == Types::ARRAY => self.list(to, list, levels),
+            (_, _, Some(object), _) if types == Types::OBJECT => self.object(to, object, known, levels),
+            (.., Kind::Alternatives(alternatives)) if types == Types::OBJECT => tagged(to, alternatives),
+            (.., Kind::Alternatives(alternatives)) if levels > 0 => match self.values_among(alternatives) {
+                Some(all) => listed(to, all.into_iter()),
+                None => write!(to, "<{types}>"),
+            },
+            _ => write!(to, "<{types}>"),
+        }
+    }
+
+    /// The values that some of several forms are, and the types of the others; nothing, where none is told by values.
+    fn values_among(&self, alternatives: &Alternatives) -> Option<Vec<String>> {
+        let values = |id: &FormId| self.shape.form(*id).plain()?.values.as_ref();
+        let told = alternatives.forms.iter().filter_map(values);
+        // Of more than a few it is only told that there are more.
+        let mut all: Vec<_> = told.flat_map(each).take(3).collect();
+        let first = alternatives.forms.iter().find(|id| values(id).is_none());
+        let types = first.map(|id| self.shape.form(*id).types.without(Types::NULL));
+        let has_values = !all.is_empty();
+        all.extend(
+            types
+                .filter(|types| *types != Types::NONE)
+                .map(|types| types.to_string()),
+        );
+        has_values.then_some(all)
+    }
+
+    fn object(
+        &self,
+        to: &mut Line,
+        object: &Object,
+        known: Option<(&str, &str)>,
+        levels: usize,
+    ) -> fmt::Result {
+        let Some(levels) = levels.checked_sub(1).filter(|_| is_told(object)) else {
+            return to.write_str("{…}");
+        };
+        let mut comma = "{";
+        for property in object.properties.iter().filter(|property| property.required) {
+            write!(to, "{comma}{}: ", quoted(&property.name))?;
+            match known {
+                Some((name, value)) if *name == *property.name => to.write_str(&quoted(value))?,
+                _ => self.draw(to, property.form, None, levels)?,
+            }
+            comma = ", ";
+        }
+        for name in &object.also_required {
+            write!(to, "{comma}{}: …", quoted(name))?;
+            comma = ", ";
+        }
+        if let (true, Rest::Of(form)) = (object.properties.is_empty(), object.rest) {
+            write!(to, "{comma}<a key>: ")?;
+            self.draw(to, form, None, levels)?;
+            to.write_str(", …")?;
+        }
+        to.write_str("}")
+    }
+
+    fn list(&self, to: &mut Line, list: &List, levels: usize) -> fmt::Result {
+        let Some(levels) = levels.checked_sub(1) else {
+            return to.write_str("[…]");
+        };
+        to.write_str("[")?;
+        for (place, item) in list.prefix.iter().enumerate() {
+            to.write_str(if place > 0 { ", " } else { "" })?;
+            self.draw(to, *item, None, levels)?;
+        }
+        if let Rest::Of(item) = list.rest {
+            to.write_str(if list.is_tuple() { ", " } else { "" })?;
+            // As many as there have to be, where that is a few.
+            let count = list.min.unwrap_or(1).clamp(1, 3);
+            let fixed = list.max.is_some_and(|max| max == count);
+            for place in 0..if fixed { count } else { 1 } {
+                to.write_str(if place > 0 { ", " } else { "" })?;
+                self.draw(to, item, None, levels)?;
+            }
+            to.write_str(if fixed { "" } else { ", …" })?;
+        }
+        to.write_str("]")
+    }
+}
+
+/// One of several objects: what tells them apart.
+fn tagged(to: &mut Line, alternatives: &Alternatives) -> fmt::Result {
+    let Some(Tag::Property { name, values, .. }) = &alternatives.tag else {
+        return to.write_str("{…}");
+    };
+    write!(to, "{{{}: ", quoted(name))?;
+    listed(to, values.iter().map(|(value, _)| quoted(value)))?;
+    to.write_str(", …}")
+}
+
+/// One of some fixed values.
+fn one_of(to: &mut Line, values: &Values) -> fmt::Result {
+    listed(to, each(values))
+}
+
+fn each(values: &Values) -> impl Iterator<Item = String> {
+    let texts = values.texts.iter().map(|text| quoted(text));
+    let others = values
+        .others
+        .iter()
+        .map(|value| echo(&Node::from_value(value).preview()).into_owned());
+    texts.chain(others)
+}
+
+fn listed(to: &mut Line, mut values: impl Iterator<Item = String>) -> fmt::Result {
+    let first = values.next().unwrap_or_default();
+    let Some(second) = values.next() else {
+        return to.write_str(&first);
+    };
+    write!(to, "<{first} or {second}")?;
+    to.write_str(if values.next().is_some() { " or …>" } else { ">" })
+}
+
+/// A text as JSON has it, cut.
+pub(crate) fn quoted(text: &str) -> String {
+    Node::Text((&*echo(text)).into()).preview()
+}
+
+/// A line that takes no more than is read.
+struct Line(String);
+
+impl Write for Line {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len() + text.len() > LONGEST {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}
+
+/// How many bytes a sketch has at most: a line of an answer has other things to say, too.
+const LONGEST: usize = 140;
+
+/// How many objects and lists a sketch opens inside each other.
+const DEEPEST: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// What is said of the property `x`.
+    fn sketched(x: &Value) -> Option<String> {
+        let schema = json!({ "type": "object", "properties": { "x": x } });
+        let shape = Shape::compile(&schema).unwrap().shape;
+        let form = shape.properties()[0].form;
+        Sketch::of(&shape, form).map(|sketch| sketch.to_string())
+    }
+
+    fn object(required: &[String], value: &Value) -> Value {
+        let properties: serde_json::Map<_, _> = required
+            .iter()
+            .map(|name| (name.clone(), value.clone()))
+            .collect();
+        json!({ "type": "object", "properties": properties, "required": required })
+    }
+
+    #[test]
+    fn only_what_is_required_is_shown() {
+        let point = json!({ "type": "object", "properties": {
+            "at": { "prefixItems": [{ "type": "integer" }, { "type": ["number", "null"] }], "type": "array", "items": false },
+            "unit": { "const": "mm" },
+            "label": { "type": "string" },
+        }, "required": ["at", "unit"] });
+        let told = r#"{"at": [<an integer>, <a number>], "unit": "mm"}"#;
+        assert_eq!(sketched(&point).unwrap(), told);
+        let some = json!({ "type": "array", "items": point });
+        assert_eq!(sketched(&some).unwrap(), format!("[{told}, …]"));
+        let by_name = json!({ "type": "object", "additionalProperties": { "enum": ["a", "b", "c"] } });
+        assert_eq!(sketched(&by_name).unwrap(), r#"{<a key>: <"a" or "b" or …>, …}"#);
+    }
+
+    #[test]
+    fn of_what_anything_may_be_nothing_is_said() {
+        for anything in [
+            json!({ "type": "object" }),
+            json!({ "type": "object", "properties": { "a": { "type": "integer" } } }),
+            json!({ "type": "array" }),
+            json!({ "type": "string" }),
+            json!({}),
+        ] {
+            assert_eq!(sketched(&anything), None, "{anything}");
+        }
+    }
+
+    #[test]
+    fn a_sketch_is_short_whatever_the_schema_is() {
+        let names = |count: usize| (0..count).map(|n| format!("property_{n}")).collect::<Vec<_>>();
+        let four = object(&names(4), &object(&names(4), &json!({ "type": "string" })));
+        let told = r#"{"property_0": {…}, "property_1": {…}, "property_2": {…}, "property_3": {…}}"#;
+        assert_eq!(sketched(&four).unwrap(), told);
+        let told = sketched(&object(&names(100), &json!({ "type": "string" }))).unwrap();
+        assert!(
+            told.starts_with(r#"{"property_0": …, "#) && told.ends_with("…}"),
+            "{told}"
+        );
+        assert!(told.len() < LONGEST + 10, "{told}");
+        let long = object(&["k".repeat(1_000_000)], &json!({}));
+        assert!(sketched(&long).unwrap().len() < LONGEST + 10);
+        let array = json!({ "type": "array", "items": four });
+        assert_eq!(
+            sketched(&array).unwrap(),
+            format!("[{}, …]", sketched(&four).unwrap())
+        );
+    }
+
+    #[test]
+    fn what_leads_back_to_itself_ends() {
+        let tree = json!({ "type": "object", "properties": {
+            "children": { "type": "array", "items": { "$ref": "#/properties/x" } },
+        }, "required": ["children"] });
+        assert_eq!(
+            sketched(&tree).unwrap(),
+            r#"{"children": [{"children": […]}, …]}"#
+        );
+    }
+
+    #[test]
+    fn a_name_that_two_have_names_none() {
+        let tagged = |tag: &str| json!({ "type": "object", "properties": { "kind": { "const": tag } }, "required": ["kind"] });
+        let schema = json!({ "type": "object", "properties": { "x": { "anyOf": [tagged("a"), tagged("b"), tagged("B")] } } });
+        let shape = Shape::compile(&schema).unwrap().shape;
+        let Kind::Alternatives(all) = &shape.form(shape.properties()[0].form).kind else {
+            panic!("a union");
+        };
+        let named =
+            |text| Sketch::named(&shape, all.forms.iter().copied(), text).map(|sketch| sketch.to_string());
+        assert_eq!(named("A").unwrap(), r#"{"kind": "a"}"#);
+        assert_eq!((named("b"), named("c")), (None, None));
+    }
+
+    #[test]
+    fn of_several_forms_the_values_are_shown() {
+        let color = json!({ "anyOf": [
+            { "type": "array", "items": { "type": "integer" }, "minItems": 3, "maxItems": 3 },
+            { "enum": ["black", "white", "red"] },
+        ] });
+        let stroke = object(&["color".to_owned()], &color);
+        let told = r#"{"color": <"black" or "white" or …>}"#;
+        assert_eq!(sketched(&stroke).unwrap(), told);
+        let size = json!({ "anyOf": [{ "const": "auto" }, { "type": "integer" }, { "type": "null" }] });
+        let told = r#"{"size": <"auto" or an integer>}"#;
+        assert_eq!(sketched(&object(&["size".to_owned()], &size)).unwrap(), told);
+        let plain = json!({ "anyOf": [{ "type": "string" }, { "type": "array" }] });
+        let told = r#"{"any": <a string or an array>}"#;
+        assert_eq!(sketched(&object(&["any".to_owned()], &plain)).unwrap(), told);
+        let names: Vec<_> = (0..4).map(|n| n.to_string()).collect();
+        let long = json!({ "anyOf": [{ "enum": ["v".repeat(30)] }, { "type": "array" }] });
+        let told = sketched(&object(&names, &long)).unwrap();
+        assert!(told.matches("<a string or an array>").count() == 4, "{told}");
+    }
+}

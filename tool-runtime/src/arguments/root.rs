@@ -1,0 +1,150 @@
+//! The arguments as a whole: whatever came is an object, or there is an error that says what to send.
+
+use std::borrow::Cow;
+
+use crate::arguments::report::messages;
+use crate::arguments::tree::json::{Fault, ParseError};
+use crate::arguments::tree::node::{Members, Node};
+use crate::arguments::tree::parse::{self, Read, TooDeep, Unread};
+use crate::depth;
+use crate::issue::{Code, Issue, echo};
+use crate::policy::Policy;
+use crate::raw_arguments::RawArguments;
+
+/// The arguments as an object, with what was done to get there.
+pub(crate) fn object<'a>(
+    input: &'a RawArguments<'_>,
+    policy: Policy,
+) -> Result<(Node<'a>, Vec<Issue>), Issue> {
+    match input {
+        RawArguments::Text(text) => from_text(text, policy),
+        RawArguments::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => from_text(text, policy),
+            Err(error) => Err(Issue::error(
+                Code::JsonParseError,
+                "",
+                format!(
+                    "byte {} is not UTF-8; send JSON text in UTF-8",
+                    error.valid_up_to()
+                ),
+            )),
+        },
+        RawArguments::Value(value) if depth::is_too_deep(value) => Err(messages::too_deep()),
+        RawArguments::Value(value) => from_node(Node::from_value(value), policy),
+    }
+}
+
+fn from_text(text: &str, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), Issue> {
+    if text.trim().is_empty() {
+        return Ok(empty());
+    }
+    let Read { node, repaired } =
+        parse::read(text, depth::MOST, policy).map_err(|unread| refused(text, &unread))?;
+    let (node, decoded) = from_node(node, policy)?;
+    Ok((node, repaired.into_iter().chain(decoded).collect()))
+}
+
+fn from_node(node: Node<'_>, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), Issue> {
+    match node {
+        Node::Object(_) => Ok((node, Vec::new())),
+        Node::Null => Ok(empty()),
+        Node::Text(text) if policy != Policy::Strict => match decoded(&text) {
+            Ok(Some(Read { node, repaired })) => {
+                let message =
+                    "the arguments came as a string that holds JSON and were decoded; send the object itself";
+                let decoded = Issue::warning(Code::JsonStringDecoded, "", message);
+                Ok((node, [decoded].into_iter().chain(repaired).collect()))
+            }
+            Ok(None) => Err(not_an_object(&Node::Text(text))),
+            Err(TooDeep) => Err(messages::too_deep()),
+        },
+        other => Err(not_an_object(&other)),
+    }
+}
+
+/// The object that a string holds.
+fn decoded<'a>(text: &Cow<'a, str>) -> Result<Option<Read<'a>>, TooDeep> {
+    if !text.trim_start().starts_with('{') {
+        return Ok(None);
+    }
+    let read = parse::read_inner(text, depth::MOST)?;
+    Ok(read.filter(|read| matches!(read.node, Node::Object(_))))
+}
+
+fn empty<'a>() -> (Node<'a>, Vec<Issue>) {
+    let message = "no arguments were sent, which was read as {}; send an object";
+    (
+        Node::Object(Members::default()),
+        vec![Issue::warning(Code::EmptyArguments, "", message)],
+    )
+}
+
+fn not_an_object(sent: &Node<'_>) -> Issue {
+    let message = format!(
+        "{} is no object; send the arguments as an object, by their names",
+        messages::shown(sent)
+    );
+    messages::refused(Code::ArgumentsNotObject, sent, message)
+}
+
+fn refused(text: &str, unread: &Unread) -> Issue {
+    match unread {
+        Unread::Unreadable(error) => unreadable(text, error),
+        Unread::Truncated(obstacle) => {
+            let (line, column) = place(text, obstacle.offset);
+            let message = format!(
+                "cut off at line {line} column {column} (byte {}): {}; send the arguments whole",
+                obstacle.offset, obstacle.message
+            );
+            Issue::error(Code::JsonParseError, "", message).sent_as(text)
+        }
+        Unread::NotJson {
+            offset,
+            expected,
+            obstacle,
+        } => {
+            let (line, column) = place(text, obstacle.offset);
+            let message = format!(
+                "{}, and it could not be repaired for certain (line {line} column {column}: {}); send valid JSON",
+                not_json(text, *offset, expected),
+                obstacle.message
+            );
+            Issue::error(Code::JsonParseError, "", message).sent_as(text)
+        }
+    }
+}
+
+fn unreadable(text: &str, error: &ParseError) -> Issue {
+    let (line, column) = place(text, error.offset);
+    match error.fault {
+        Fault::TooDeep => messages::too_deep(),
+        Fault::LoneSurrogate => Issue::error(
+            Code::JsonParseError,
+            error.path(),
+            format!("half of a surrogate pair at line {line} column {column}; send the character itself"),
+        ),
+        Fault::Syntax(expected) => {
+            let message = format!("{}; send valid JSON", not_json(text, error.offset, expected));
+            Issue::error(Code::JsonParseError, "", message).sent_as(text)
+        }
+    }
+}
+
+/// Where a text stops being JSON, and at what.
+fn not_json(text: &str, offset: usize, expected: &str) -> String {
+    let (line, column) = place(text, offset);
+    let rest = text.get(offset..).unwrap_or_default();
+    let found = match rest.lines().next() {
+        Some(line) => format!("found `{}`", echo(line)),
+        None => "the text ends".to_owned(),
+    };
+    format!("not JSON at line {line} column {column} (byte {offset}): {expected}, {found}")
+}
+
+/// The line and the column of a byte, both from 1.
+fn place(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (line, column)
+}

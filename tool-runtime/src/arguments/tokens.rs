@@ -1,0 +1,262 @@
+//! Strict JSON (RFC 8259), token by token: what the tree is parsed from, what the fast path looks at, and what it
+//! deserializes.
+
+use std::borrow::Cow;
+
+use tool_repair::plain;
+
+use crate::schema::name::Written;
+
+/// A text and how far it was read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tokens<'t> {
+    text: &'t str,
+    pub(crate) at: usize,
+}
+
+/// What is expected where the tokens stand, as a message says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Expected(pub(crate) &'static str);
+
+/// A string literal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Literal<'t> {
+    /// What stands between the quotes.
+    pub(crate) inside: &'t str,
+    /// Whether that is the string; otherwise there are escapes in it.
+    pub(crate) is_plain: bool,
+}
+
+/// Half of a surrogate pair is escaped, this far behind the opening quote: JSON, but no text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LoneSurrogate(pub(crate) usize);
+
+/// A number, as far as its form tells.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Number<'t> {
+    pub(crate) text: &'t str,
+    /// It has neither a point nor an exponent.
+    pub(crate) is_whole: bool,
+    /// What its digits mean, if they are few enough to be read as they are gone over.
+    pub(crate) digits: Option<u64>,
+}
+
+impl<'t> Tokens<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.at == self.text.len()
+    }
+
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    #[inline]
+    pub(crate) fn skip_space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    /// The next byte, whatever it is.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<u8> {
+        let byte = self.peek()?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    /// Takes the next byte if it is that one.
+    #[inline]
+    pub(crate) fn take(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Takes `true`, `false` or `null`.
+    #[inline]
+    pub(crate) fn take_word(&mut self, word: &str) -> bool {
+        let found = self.rest().starts_with(word.as_bytes());
+        if found {
+            self.at += word.len();
+        }
+        found
+    }
+
+    /// Takes a name as it is usually written.
+    #[inline]
+    pub(crate) fn take_written(&mut self, written: &Written) -> bool {
+        let found = written.begins(self.rest());
+        if found {
+            self.at += written.len();
+        }
+        found
+    }
+
+    #[inline]
+    pub(crate) fn literal(&mut self) -> Result<Literal<'t>, Expected> {
+        if !self.take(b'"') {
+            return Err(Expected("expected a string in double quotes"));
+        }
+        let start = self.at;
+        self.at += plain(self.rest());
+        if self.peek() == Some(b'"') {
+            let inside = self.since(start);
+            self.at += 1;
+            return Ok(Literal {
+                inside,
+                is_plain: true,
+            });
+        }
+        self.escaped(start)
+    }
+
+    /// The rest of a string in which there are escapes.
+    #[cold]
+    fn escaped(&mut self, start: usize) -> Result<Literal<'t>, Expected> {
+        loop {
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    self.at += 1;
+                    self.escape()?;
+                }
+                Some(_) => {
+                    return Err(Expected(
+                        "expected no line break or other control character in a string",
+                    ));
+                }
+                None => return Err(Expected("expected a closing `\"`")),
+            }
+            self.at += plain(self.rest());
+        }
+        let inside = self.since(start);
+        self.at += 1;
+        Ok(Literal {
+            inside,
+            is_plain: false,
+        })
+    }
+
+    /// What stands behind a backslash.
+    fn escape(&mut self) -> Result<(), Expected> {
+        match self.peek() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+            Some(b'u') => {
+                self.at += 1;
+                let digits = self.rest().first_chunk::<4>();
+                if !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
+                    return Err(Expected("expected four hexadecimal digits"));
+                }
+                self.at += 4;
+            }
+            _ => return Err(Expected("expected one of `\"\\/bfnrtu` after a backslash")),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn number(&mut self) -> Result<Number<'t>, Expected> {
+        let start = self.at;
+        self.take(b'-');
+        let (count, value) = if self.take(b'0') { (1, 0) } else { self.digits()? };
+        let mut is_whole = true;
+        if self.take(b'.') {
+            is_whole = false;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            is_whole = false;
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(Number {
+            text: self.since(start),
+            is_whole,
+            digits: (count < 20).then_some(value),
+        })
+    }
+
+    /// How many digits come, and what they mean as long as that is less than 10^19.
+    #[inline]
+    fn digits(&mut self) -> Result<(usize, u64), Expected> {
+        let start = self.at;
+        let mut value = 0_u64;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+            self.at += 1;
+        }
+        if self.at > start {
+            Ok((self.at - start, value))
+        } else {
+            Err(Expected("expected a digit"))
+        }
+    }
+
+    /// What was read from there on.
+    #[inline]
+    pub(crate) fn since(&self, start: usize) -> &'t str {
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
+    #[inline]
+    fn rest(&self) -> &'t [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
+    }
+}
+
+impl<'t> Literal<'t> {
+    /// The string that it stands for.
+    pub(crate) fn decode(self) -> Result<Cow<'t, str>, LoneSurrogate> {
+        if self.is_plain {
+            return Ok(Cow::Borrowed(self.inside));
+        }
+        let mut text = String::with_capacity(self.inside.len());
+        let mut rest = self.inside;
+        while let Some((before, escape)) = rest.split_once('\\') {
+            text.push_str(before);
+            let lone = LoneSurrogate(self.inside.len() - escape.len() - 1);
+            let (letter, behind) = unescape(escape).ok_or(lone)?;
+            text.push(letter);
+            rest = behind;
+        }
+        text.push_str(rest);
+        Ok(Cow::Owned(text))
+    }
+}
+
+/// What an escape means, and the text behind it; `None` for half of a surrogate pair.
+fn unescape(escape: &str) -> Option<(char, &str)> {
+    let mut letters = escape.chars();
+    let letter = match letters.next()? {
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'u' => return unicode(letters.as_str()),
+        itself => itself,
+    };
+    Some((letter, letters.as_str()))
+}
+
+fn unicode(digits: &str) -> Option<(char, &str)> {
+    let code = |digits: &str| u32::from_str_radix(digits, 16).ok();
+    let (first, rest) = digits.split_at_checked(4)?;
+    let first = code(first)?;
+    if !(0xD800..0xDC00).contains(&first) {
+        return Some((char::from_u32(first)?, rest));
+    }
+    let (second, rest) = rest.strip_prefix("\\u")?.split_at_checked(4)?;
+    let second = code(second).filter(|code| (0xDC00..0xE000).contains(code))?;
+    let letter = char::from_u32(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00))?;
+    Some((letter, rest))
+}

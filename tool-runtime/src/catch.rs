@@ -1,0 +1,223 @@
+//! Runs functions and futures so that a panic, a timeout or a cancellation ends nothing but them.
+
+use std::any::Any;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use tokio::time::{Sleep, sleep, sleep_until};
+
+use crate::context::{CancelOnDrop, CancellationToken};
+use crate::result::Failure;
+
+/// What stops a future before it is ready.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Limits<'a> {
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) token: Option<&'a CancellationToken>,
+}
+
+impl Limits<'_> {
+    /// Whether nothing can stop the future.
+    pub(crate) fn are_none(self) -> bool {
+        self.deadline.is_none() && self.token.is_none()
+    }
+
+    /// Why a future would be stopped now.
+    pub(crate) fn exceeded(self) -> Option<Failure> {
+        if self.token.is_some_and(CancellationToken::is_cancelled) {
+            return Some(Failure::Cancelled);
+        }
+        let is_late = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
+        is_late.then_some(Failure::TimedOut)
+    }
+}
+
+/// How a future completed.
+#[derive(Debug)]
+pub(crate) struct Completion<T> {
+    pub(crate) output: Result<T, Failure>,
+    /// Why it was stopped, also when it was ready within the grace period.
+    pub(crate) stopped: Option<Failure>,
+}
+
+impl<T> From<Result<T, Failure>> for Completion<T> {
+    /// Of what was not stopped.
+    fn from(output: Result<T, Failure>) -> Self {
+        Self {
+            output,
+            stopped: None,
+        }
+    }
+}
+
+/// Runs `future` until it is ready, panics, is past its deadline or is cancelled.
+///
+/// When it is stopped, `on_stop` is dropped, which cancels the token that the future may listen to; it is then polled
+/// for `grace_period` more.
+///
+/// Needs tokio's timer only when there is a deadline or a token. Where it is missing, or goes away with its runtime,
+/// nobody can watch the time: the call completes as cancelled, and the log says why.
+pub(crate) async fn run<T>(
+    future: BoxFuture<T>,
+    limits: Limits<'_>,
+    on_stop: Option<CancelOnDrop>,
+    grace_period: Duration,
+) -> Completion<T> {
+    let Limits { deadline, token } = limits;
+    let mut on_stop = on_stop;
+    let mut future = CatchUnwind::new(future);
+    let mut timeout = deadline.map(|deadline| Timer::new(|| sleep_until(deadline.into())));
+    let mut cancelled = token.map(|token| Box::pin(token.cancelled()));
+    let mut grace: Option<Timer> = None;
+    let mut stopped = None;
+    poll_fn(|cx| {
+        if let Poll::Ready(output) = Pin::new(&mut future).poll(cx) {
+            let is_cancelled = token.is_some_and(CancellationToken::is_cancelled);
+            // What blocks its thread is ready before it could be stopped.
+            let is_late = output.is_ok() && deadline.is_some_and(|deadline| deadline <= Instant::now());
+            let stopped = stopped
+                .or(is_cancelled.then_some(Failure::Cancelled))
+                .or(is_late.then_some(Failure::TimedOut));
+            return Poll::Ready(Completion { output, stopped });
+        }
+        if stopped.is_none() {
+            let mut has_grace = !grace_period.is_zero();
+            match timeout.as_mut().map(|timeout| timeout.poll(cx)) {
+                Some(Poll::Ready(Ok(()))) => stopped = Some(Failure::TimedOut),
+                Some(Poll::Ready(Err(NoTimer))) => {
+                    stopped = Some(Failure::Cancelled);
+                    has_grace = false;
+                }
+                _ if is_ready(cancelled.as_mut(), cx) => stopped = Some(Failure::Cancelled),
+                _ => {}
+            }
+            if stopped.is_some() {
+                grace = has_grace.then(|| Timer::new(|| sleep(grace_period)));
+                // A future that listens is woken by this, and polled again above.
+                drop(on_stop.take());
+            }
+        }
+        let Some(failure) = stopped else {
+            return Poll::Pending;
+        };
+        match grace.as_mut().map(|grace| grace.poll(cx)) {
+            Some(Poll::Pending) => Poll::Pending,
+            Some(Poll::Ready(_)) | None => Poll::Ready(Completion {
+                output: Err(failure),
+                stopped,
+            }),
+        }
+    })
+    .await
+}
+
+/// Calls `function`; its panic becomes a failure.
+pub(crate) fn call<T>(function: impl FnOnce() -> T) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(function)).map_err(panicked)
+}
+
+fn is_ready<F: Future + ?Sized>(future: Option<&mut Pin<Box<F>>>, cx: &mut Context<'_>) -> bool {
+    future.is_some_and(|future| future.as_mut().poll(cx).is_ready())
+}
+
+/// Tokio's timer, which panics where there is none, or none any more.
+struct Timer(Option<Pin<Box<Sleep>>>);
+
+impl Timer {
+    fn new(sleep: impl FnOnce() -> Sleep) -> Self {
+        Self(
+            catch_unwind(AssertUnwindSafe(sleep))
+                .map(Box::pin)
+                .map_err(unwatched)
+                .ok(),
+        )
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), NoTimer>> {
+        let Some(sleep) = &mut self.0 else {
+            return Poll::Ready(Err(NoTimer));
+        };
+        let polled = catch_unwind(AssertUnwindSafe(|| sleep.as_mut().poll(cx)));
+        polled.map_or_else(
+            |payload| Poll::Ready(Err(unwatched(payload))),
+            |polled| polled.map(Ok),
+        )
+    }
+}
+
+/// No timer is running.
+#[derive(Debug)]
+struct NoTimer;
+
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "what `catch_unwind` hands over ends here"
+)]
+fn unwatched(payload: Box<dyn Any + Send>) -> NoTimer {
+    tracing::error!(panic = text_of(&*payload), "the time of a call cannot be watched");
+    NoTimer
+}
+
+pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// A future that is polled, and also dropped, behind [`call`].
+pub(crate) struct CatchUnwind<T>(Option<BoxFuture<T>>);
+
+impl<T> CatchUnwind<T> {
+    pub(crate) fn new(future: BoxFuture<T>) -> Self {
+        Self(Some(future))
+    }
+
+    fn drop_inner(&mut self) -> Result<(), Failure> {
+        let future = self.0.take();
+        call(|| drop(future))
+    }
+}
+
+impl<T> Future for CatchUnwind<T> {
+    type Output = Result<T, Failure>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(future) = &mut self.0 else {
+            return Poll::Pending;
+        };
+        match call(|| future.as_mut().poll(cx)) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(output)) => Poll::Ready(self.drop_inner().map(|()| output)),
+            Err(failure) => {
+                let _ = self.drop_inner();
+                Poll::Ready(Err(failure))
+            }
+        }
+    }
+}
+
+impl<T> Drop for CatchUnwind<T> {
+    fn drop(&mut self) {
+        if self.0.is_some() {
+            let _ = self.drop_inner();
+        }
+    }
+}
+
+/// Logs what the panic said; the model only reads that there was one.
+fn panicked(payload: Box<dyn Any + Send>) -> Failure {
+    tracing::error!(panic = text_of(&*payload), "a tool panicked");
+    // A payload may panic when it is dropped; then it is leaked, which is the lesser evil.
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(second);
+    }
+    Failure::Panicked
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> &str {
+    payload
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| payload.downcast_ref::<&'static str>().copied())
+        .unwrap_or("no message")
+}

@@ -1,0 +1,160 @@
+//! One call from its arrival to its outcome: find the tool, prepare the arguments, run the function, respond.
+
+use std::time::{Duration, Instant};
+
+use crate::call::{RawArguments, ToolCall};
+use crate::catch::{self, CatchUnwind, Completion, Limits};
+use crate::context::{CancellationToken, Context};
+use crate::explain;
+use crate::host::Host;
+use crate::issue::{self, Issue};
+use crate::policy::Policy;
+use crate::registered::RegisteredTool;
+use crate::result::{Failure, ToolOutcome, ToolOutput, ToolResult};
+use crate::tool::{Invocation, Started};
+use crate::tools::Tools;
+
+/// The parts of a call: the id goes into the result, the rest is borrowed. Owned arguments are consumed.
+#[derive(Debug)]
+pub(crate) struct CallParts<'a> {
+    pub(crate) id: String,
+    pub(crate) name: &'a str,
+    pub(crate) input: RawArguments<'a>,
+    pub(crate) context: &'a Context,
+    pub(crate) policy: Option<Policy>,
+}
+
+impl<'a> CallParts<'a> {
+    /// Takes the id and the arguments out of the call.
+    pub(crate) fn of(call: &'a mut ToolCall) -> Self {
+        Self {
+            id: std::mem::take(&mut call.id),
+            name: &call.name,
+            input: call.input.take(),
+            context: &call.context,
+            policy: call.policy,
+        }
+    }
+
+    /// The same for layers, which take calls that own everything.
+    pub(crate) fn into_owned(self) -> ToolCall {
+        let mut call = ToolCall::new(self.id, self.name, self.input).with_context(self.context.clone());
+        call.policy = self.policy;
+        call
+    }
+}
+
+/// Makes one call. It never fails, and nothing that the tool does reaches beyond it.
+pub(crate) async fn handle(tools: &Tools, call: CallParts<'_>) -> ToolOutcome {
+    let CallParts {
+        id,
+        name,
+        input,
+        context,
+        policy,
+    } = call;
+    let Some(tool) = tools.tool(name) else {
+        return not_found(tools, id, name);
+    };
+    let limits = limits(context, tool);
+    if let Some(failure) = limits.exceeded() {
+        return failed(id, failure, &explain::not_started(name, failure));
+    }
+    let mut invocation = Invocation {
+        tool: tool.name.as_str(),
+        reader: tools.reader(tool, policy),
+        input,
+        host: Host::new(&tools.states, context, limits.deadline),
+        issues: Vec::new(),
+    };
+    let started = catch::call(|| (tool.handler)(&mut invocation));
+    // A function may run for long: what is left of its arguments is freed before.
+    let Invocation { issues, .. } = invocation;
+    let completion = match started {
+        Ok(Some(started)) => run(started, limits).await,
+        Ok(None) => return rejected(id, tool, issues),
+        Err(failure) => Err(failure).into(),
+    };
+    respond(tools, tool, id, completion, issues)
+}
+
+/// The earlier of the context's deadline and the tool's own timeout, and the context's token.
+#[inline]
+fn limits<'a>(context: &'a Context, tool: &RegisteredTool) -> Limits<'a> {
+    let timeout = tool
+        .timeout
+        .and_then(|timeout| Instant::now().checked_add(timeout));
+    Limits {
+        deadline: [context.deadline(), timeout].into_iter().flatten().min(),
+        token: context.canceller(),
+    }
+}
+
+/// Runs the function that was started.
+async fn run(started: Started, limits: Limits<'_>) -> Completion<ToolOutput> {
+    // Cancels the call's own token when the function has completed or is dropped.
+    let Started { future, guard } = started;
+    if limits.are_none() {
+        return CatchUnwind::new(future).await.into();
+    }
+    // A function without a token cannot learn that it is stopped, and has nothing to clean up.
+    let grace_period = guard
+        .as_ref()
+        .map_or(Duration::ZERO, |_| CancellationToken::GRACE_PERIOD);
+    // In a box, or the future of every other call would be as large.
+    Box::pin(catch::run(future, limits, guard, grace_period)).await
+}
+
+/// Makes the outcome from what the function returned.
+#[inline]
+fn respond(
+    tools: &Tools,
+    tool: &RegisteredTool,
+    id: String,
+    completion: Completion<ToolOutput>,
+    warnings: Vec<Issue>,
+) -> ToolOutcome {
+    let mut outcome = match completion.output {
+        Ok(output) => {
+            let mut outcome = ToolOutcome::new(ToolResult::new(id, output));
+            outcome.failure = outcome.result.is_error.then_some(Failure::Failed);
+            outcome
+        }
+        Err(failure) => failed(id, failure, &explain::failure(tool.name.as_str(), failure)),
+    };
+    if completion.stopped.is_some() {
+        outcome.failure = completion.stopped;
+    }
+    if tools.warnings_in_results && !warnings.is_empty() {
+        outcome.notes.push(explain::note(&warnings));
+    }
+    outcome.warnings = warnings;
+    outcome
+}
+
+/// A failure with a text for the model; also what a batch and the layers answer with.
+pub(crate) fn failed(id: String, failure: Failure, text: &str) -> ToolOutcome {
+    let mut outcome = ToolOutcome::new(ToolResult::new(id, ToolOutput::error(text)));
+    outcome.failure = Some(failure);
+    outcome
+}
+
+fn not_found(tools: &Tools, id: String, name: &str) -> ToolOutcome {
+    let mut outcome = failed(id, Failure::NotFound, &explain::not_found(name));
+    outcome.notes.extend(explain::known_names(name, tools));
+    outcome
+}
+
+fn rejected(id: String, tool: &RegisteredTool, issues: Vec<Issue>) -> ToolOutcome {
+    issue::log(tool.name.as_str(), &issues);
+    let (errors, warnings): (Vec<_>, Vec<_>) = issues.into_iter().partition(Issue::is_error);
+    let message = match tool.wording {
+        Some(wording) => catch::call(|| wording(&errors)),
+        None => Ok(explain::errors(tool.name.as_str(), &errors, &warnings)),
+    };
+    let text = message.unwrap_or_else(|failure| explain::failure(tool.name.as_str(), failure));
+    let mut outcome = failed(id, Failure::InvalidArguments, &text);
+    outcome.errors = errors;
+    outcome.warnings = warnings;
+    outcome
+}
