@@ -12,7 +12,7 @@ const KNOWN: [(&str, &[&str]); 5] = [
     ("tool-builtins/src/offload/memory.rs", &["Mutex", "MutexGuard"]),
     ("tool-builtins/src/todo.rs", &["Mutex", "MutexGuard"]),
     ("tool-gateway/src/heard.rs", &["Mutex"]),
-    ("tool-runtime/src/call.rs", &["AtomicBool"]),
+    ("tool-runtime/src/call/tool_call.rs", &["AtomicBool"]),
 ];
 
 #[test]

@@ -17,45 +17,15 @@
 #![doc = include_str!("../README.md")]
 
 // Floors, bottom up: a file imports only from those above it in this list.
-pub mod issue;
-pub mod policy;
-pub mod message;
-pub mod result;
-pub mod context;
-mod depth;
-mod raw_arguments;
-pub mod definition;
-pub mod state;
-mod absent;
-mod variants;
+mod wire;
 mod host;
 mod schema;
 mod param;
-mod parameter;
-mod supplied;
-mod fits;
-mod facets;
-mod text;
-mod params;
-mod causes;
-mod output;
-mod declaration;
 mod arguments;
 mod tool;
-mod registry_error;
-mod registered;
-mod tools;
-mod similar;
-mod explain;
-mod prepare;
 pub mod call;
 #[cfg(feature = "formats")]
 pub mod format;
-mod catch;
-mod trace;
-mod handle;
-pub mod layer;
-mod batch;
 mod registry;
 pub mod testing;
 pub mod coercion;
@@ -76,26 +46,30 @@ macro_rules! tool_set {
     };
 }
 
+// The public modules, without the folders that they are in.
+#[doc(inline)]
+pub use arguments::policy;
+#[doc(inline)]
+pub use call::layer;
+#[doc(inline)]
+pub use host::{context, state};
+#[doc(inline)]
+pub use wire::{definition, issue, message, result};
+
 // Where they are defined as well; here they are found by whoever looks at the crate's first page.
+#[doc(inline)]
+pub use arguments::policy::Policy;
 #[doc(inline)]
 pub use call::{RawArguments, ToolCall, ToolCallRequest};
 #[doc(inline)]
-pub use context::{CancellationToken, Context};
+pub use host::context::{CancellationToken, Context};
 #[doc(inline)]
-pub use definition::ToolDefinition;
-#[doc(inline)]
-pub use issue::Issue;
-pub use output::{Answer, IntoOutput, ToolError};
-#[doc(inline)]
-pub use policy::Policy;
-pub use registered::RegisteredTool;
+pub use host::state::State;
 pub use registry::ToolRegistry;
-pub use registry_error::RegistryError;
-#[doc(inline)]
-pub use result::{Blocks, ToolOutcome, ToolOutput, ToolResult};
-#[doc(inline)]
-pub use state::State;
-pub use tool::{IntoTools, Tool, ToolSet};
+pub use tool::declared::{IntoTools, Tool, ToolSet};
+pub use tool::entry::RegisteredTool;
+pub use tool::output::{Answer, IntoOutput, ToolError};
+pub use tool::registry_error::RegistryError;
 #[doc(inline)]
 pub use tool_repair as repair;
 #[cfg(feature = "stream")]
@@ -105,4 +79,10 @@ pub use tool_repair::sse;
 pub use tool_runtime_macros::tool;
 #[doc = include_str!("docs/tools.md")]
 pub use tool_runtime_macros::tools;
+#[doc(inline)]
+pub use wire::definition::ToolDefinition;
+#[doc(inline)]
+pub use wire::issue::Issue;
+#[doc(inline)]
+pub use wire::result::{Blocks, ToolOutcome, ToolOutput, ToolResult};
 pub use {schemars, serde, serde_json};

@@ -6,19 +6,19 @@ pub use std::vec::Vec;
 
 pub use serde_json::json;
 
-pub use crate::declaration::Declaration;
-pub use crate::fits::Fits;
-pub use crate::output::{Output, Respond};
-pub use crate::param::Param;
-pub use crate::tool::{DeclaredTool, OneToolsBlockPerType, Tool};
+pub use crate::param::declared::Param;
+pub use crate::param::into_param::Fits;
+pub use crate::tool::declaration::Declaration;
+pub use crate::tool::declared::{DeclaredTool, OneToolsBlockPerType, Tool};
+pub use crate::tool::output::{Output, Respond};
 
 // Not named by the output, but part of the signatures of what is.
-pub use crate::causes::{ErrorText, Fallible, HandlerError, WithSources};
-pub use crate::facets::{AsJson, Limits, Measured, Ranged, Shown, Textual};
 pub use crate::host::Host;
-pub use crate::output::WithCauses;
-pub use crate::parameter::Parameter;
-pub use crate::params::{Field, Lookup, ParamSpec, Params};
-pub use crate::state::States;
-pub use crate::supplied::{Around, Bare, ByHost, ByModel, Core, FromHost, Nothing, Sharable, Supplied};
-pub use crate::tool::{Invocation, Shared, Started};
+pub use crate::host::state::States;
+pub use crate::param::constraints::{AsJson, Limits, Measured, Ranged, Shown, Textual};
+pub use crate::param::parameter::Parameter;
+pub use crate::param::params::{Field, Lookup, ParamSpec, Params};
+pub use crate::param::source::{Around, Bare, ByHost, ByModel, Core, FromHost, Nothing, Sharable, Supplied};
+pub use crate::tool::causes::{ErrorText, Fallible, HandlerError, WithSources};
+pub use crate::tool::declared::{Invocation, Shared, Started};
+pub use crate::tool::output::WithCauses;

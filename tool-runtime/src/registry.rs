@@ -11,22 +11,24 @@ use serde_json::Value;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::batch;
-use crate::call::{RawArguments, ToolCall, ToolCallRequest};
-use crate::context::Context;
-use crate::definition::ToolDefinition;
-use crate::handle::{CallParts, handle};
-use crate::layer::{Answered, BoxError, Stack, ToolService, handle_within};
-use crate::output::Answer;
-use crate::policy::Policy;
-use crate::prepare;
-use crate::registered::RegisteredTool;
-use crate::registry_error::RegistryError;
-use crate::result::{ToolOutcome, ToolResult};
-use crate::state::State;
-use crate::tool::{IntoTools, Invocation, Shared, Tool};
-use crate::tools::Tools;
-use crate::trace;
+use crate::arguments::policy::Policy;
+use crate::call::batch;
+use crate::call::handle::{CallParts, handle};
+use crate::call::layer::{Answered, BoxError, Stack, ToolService, handle_within};
+use crate::call::prepare;
+use crate::call::prepare::ToolCallRequest;
+use crate::call::tool_call::ToolCall;
+use crate::call::trace;
+use crate::host::context::Context;
+use crate::host::state::State;
+use crate::tool::declared::{IntoTools, Invocation, Shared, Tool};
+use crate::tool::entry::RegisteredTool;
+use crate::tool::output::Answer;
+use crate::tool::registry_error::RegistryError;
+use crate::tool::table::Tools;
+use crate::wire::definition::ToolDefinition;
+use crate::wire::raw_arguments::RawArguments;
+use crate::wire::result::{ToolOutcome, ToolResult};
 
 #[doc = include_str!("docs/registry.md")]
 // Seed 000, F-007.
@@ -399,12 +401,13 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::ToolRegistry;
-    use crate::call::{RawArguments, ToolCall};
-    use crate::declaration::Declaration;
-    use crate::definition::ToolDefinition;
-    use crate::handle::{CallParts, handle};
-    use crate::param::Param;
-    use crate::tool::DeclaredTool;
+    use crate::call::handle::{CallParts, handle};
+    use crate::call::tool_call::ToolCall;
+    use crate::param::declared::Param;
+    use crate::tool::declaration::Declaration;
+    use crate::tool::declared::DeclaredTool;
+    use crate::wire::definition::ToolDefinition;
+    use crate::wire::raw_arguments::RawArguments;
 
     #[test]
     fn given_arguments_are_freed_before_the_function_runs() {

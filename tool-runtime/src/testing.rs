@@ -32,11 +32,12 @@ use std::ops::Deref;
 
 use serde_json::Value;
 
-use crate::call::{RawArguments, ToolCall};
-use crate::issue::Issue;
+use crate::call::tool_call::ToolCall;
 use crate::registry::ToolRegistry;
-use crate::result::{Content, Failure, ToolOutcome};
-use crate::tool::Tool;
+use crate::tool::declared::Tool;
+use crate::wire::issue::Issue;
+use crate::wire::raw_arguments::RawArguments;
+use crate::wire::result::{Content, Failure, ToolOutcome};
 
 /// Calls an annotated function that needs no state, in a registry of its own.
 ///

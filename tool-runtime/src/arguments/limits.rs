@@ -129,7 +129,7 @@ pub(crate) fn of_text(limits: &TextLimits, text: &str) -> Option<String> {
         .filter(|pattern| !pattern.is_match(text))?;
     Some(format!(
         "a text that matches `{}`",
-        crate::issue::echo(broken.as_str())
+        crate::wire::issue::echo(broken.as_str())
     ))
 }
 

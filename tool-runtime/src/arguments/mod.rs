@@ -1,5 +1,6 @@
 //! Arguments against a schema: coerced, checked, read into typed values.
 
+pub mod policy;
 mod tokens;
 mod tree;
 mod rules;
@@ -12,14 +13,14 @@ mod fast_path;
 
 use serde_json::{Map, Value};
 
+use crate::arguments::policy::Policy;
 use crate::host::Host;
-use crate::issue::{Code, Issue, cut};
-use crate::params::{Lookup, Params};
-use crate::policy::Policy;
-use crate::raw_arguments::RawArguments;
+use crate::param::params::{Lookup, Params};
 use crate::schema::Shape;
 use crate::schema::pointer;
 use crate::schema::shape::FormId;
+use crate::wire::issue::{Code, Issue, cut};
+use crate::wire::raw_arguments::RawArguments;
 use coerce::cache::Cache;
 use coerce::context::Context;
 use coerce::{Budget, Coercer};

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
+use crate::arguments::policy::Policy;
 use crate::arguments::report::messages;
 use crate::arguments::tree::json::{Fault, ParseError};
 use crate::arguments::tree::node::{Members, Node};
 use crate::arguments::tree::parse::{self, Read, TooDeep, Unread};
-use crate::depth;
-use crate::issue::{Code, Issue, echo};
-use crate::policy::Policy;
-use crate::raw_arguments::RawArguments;
+use crate::wire::depth;
+use crate::wire::issue::{Code, Issue, echo};
+use crate::wire::raw_arguments::RawArguments;
 
 /// The arguments as an object, with what was done to get there.
 pub(crate) fn object<'a>(

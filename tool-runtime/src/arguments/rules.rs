@@ -1,10 +1,10 @@
 //! The scalar rows of the table in `coercion.md`: one function per wanted type, one arm per row.
 
+use crate::arguments::policy::Policy;
 use crate::arguments::tree::node::{Node, Number};
-use crate::issue::Code;
-use crate::policy::Policy;
 use crate::schema::bounds::Width;
 use crate::schema::decimal::Decimal;
+use crate::wire::issue::Code;
 
 /// How much is let through: the policies, and what conforms as it was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

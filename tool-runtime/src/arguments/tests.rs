@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{ArgumentReader, coerce};
-use crate::policy::Policy;
-use crate::raw_arguments::RawArguments;
+use crate::arguments::policy::Policy;
 use crate::schema::Shape;
+use crate::wire::raw_arguments::RawArguments;
 
 /// Coerces the value of the only property `x`; what comes out, and the codes with their paths below it.
 fn under(policy: Policy, schema: &Value, sent: &str) -> (Value, Vec<String>) {

@@ -4,10 +4,10 @@
 
 use serde_json::Value;
 
-use crate::call::ToolCall;
-use crate::definition::ToolDefinition;
-use crate::message::{Block, Message, MessageContent};
-use crate::result::ToolResult;
+use crate::call::tool_call::ToolCall;
+use crate::wire::definition::ToolDefinition;
+use crate::wire::message::{Block, Message, MessageContent};
+use crate::wire::result::ToolResult;
 
 use super::fields::{FormatError, text};
 use super::strict::{NotStrict, StrictTool, Subset, strict};
@@ -101,7 +101,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::result::ToolOutput;
+    use crate::wire::result::ToolOutput;
 
     #[test]
     fn a_turn_there_and_back() {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::message::Block;
+use crate::wire::message::Block;
 
 /// Why something cannot be put into the words of another API.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,10 +4,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::call::ToolCall;
-use crate::definition::{Hints, ToolDefinition};
-use crate::message::Block;
-use crate::result::{Content, ToolResult};
+use crate::call::tool_call::ToolCall;
+use crate::wire::definition::{Hints, ToolDefinition};
+use crate::wire::message::Block;
+use crate::wire::result::{Content, ToolResult};
 
 use super::fields::{FormatError, image, text};
 
@@ -231,8 +231,8 @@ fn block(block: &Block) -> Result<Value, FormatError> {
 mod tests {
     use super::*;
     use crate::format::{anthropic, openai};
-    use crate::output::IntoOutput;
-    use crate::result::{Blocks, ToolOutput};
+    use crate::tool::output::IntoOutput;
+    use crate::wire::result::{Blocks, ToolOutput};
 
     #[test]
     fn a_listed_tool_there_and_back() {

@@ -8,10 +8,11 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::call::{RawArguments, ToolCall};
-use crate::definition::ToolDefinition;
-use crate::message::Block;
-use crate::result::{Content, ToolResult};
+use crate::call::tool_call::ToolCall;
+use crate::wire::definition::ToolDefinition;
+use crate::wire::message::Block;
+use crate::wire::raw_arguments::RawArguments;
+use crate::wire::result::{Content, ToolResult};
 
 use super::fields::{FormatError, image, image_url, text};
 use super::strict::{NotStrict, StrictTool, Subset, strict};
@@ -289,8 +290,8 @@ fn text_block(block: &Block, kind: &str) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::IntoOutput;
-    use crate::result::{Blocks, ToolOutput};
+    use crate::tool::output::IntoOutput;
+    use crate::wire::result::{Blocks, ToolOutput};
 
     #[test]
     fn a_chat_turn_there_and_back() {

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use super::reference::{self, Target};
 use super::types::NAMES;
 use super::{limits, marks, pointer};
-use crate::depth;
-use crate::issue::{echo, place};
+use crate::wire::depth;
+use crate::wire::issue::{echo, place};
 
 /// Why a schema cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::variants::{Enums, KeyType, Names};
+use crate::schema::variants::{Enums, KeyType, Names};
 
 use super::{describe, marks, recursion, subschemas, unions};
 

@@ -1,5 +1,6 @@
 //! JSON Schemas: what schemars writes made fit for models, and what a model is shown made fit to be enforced.
 
+pub(crate) mod variants;
 pub(crate) mod pointer;
 pub(crate) mod subschemas;
 pub(crate) mod marks;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::check::is_annotation;
 use super::{reference, subschemas};
-use crate::depth;
+use crate::wire::depth;
 
 /// The schema with `null` among the types of what is `nullable`.
 pub(crate) fn spelled_out(schema: &Value) -> Cow<'_, Value> {

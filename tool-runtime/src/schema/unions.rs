@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::variants::Names;
+use crate::schema::variants::Names;
 
 use super::describe::MEANINGS;
 

@@ -11,9 +11,9 @@ use crate::arguments::report::messages;
 use crate::arguments::report::schema_hint::Example;
 use crate::arguments::rules::Rigor;
 use crate::arguments::tree::node::Node;
-use crate::issue::{Code, Issue};
 use crate::schema::shape::{FormId, List, Rest};
 use crate::schema::types::Types;
+use crate::wire::issue::{Code, Issue};
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
     pub(in crate::arguments) fn list(

@@ -210,7 +210,7 @@ fn wanted_keys(shape: &Shape, sent: &str, object: &Object) -> String {
             let words = patterns.iter().map(|(pattern, _)| match pattern.as_str() {
                 r"^-?\d+$" => "an integer".to_owned(),
                 r"^\d+$" => "an integer from 0".to_owned(),
-                pattern => format!("a text that matches `{}`", crate::issue::echo(pattern)),
+                pattern => format!("a text that matches `{}`", crate::wire::issue::echo(pattern)),
             });
             words.collect::<Vec<_>>().join(", or ")
         }

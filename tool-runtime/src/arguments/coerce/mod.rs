@@ -25,10 +25,10 @@ use crate::arguments::report::{Path, Report};
 use crate::arguments::rules::{self, Rigor};
 use crate::arguments::tree::node::Node;
 use crate::arguments::tree::parse::{self, Read, TooDeep};
-use crate::depth;
-use crate::issue::{Code, Issue};
 use crate::schema::shape::{Form, FormId, Kind, Plain, Rest, Shape};
 use crate::schema::types::Types;
+use crate::wire::depth;
+use crate::wire::issue::{Code, Issue};
 use cache::{Among, Cache, Outcome, Trial, address};
 use context::Context;
 

@@ -13,10 +13,10 @@ use crate::arguments::report::Path;
 use crate::arguments::report::messages;
 use crate::arguments::rules::Rigor;
 use crate::arguments::tree::node::{Members, Node};
-use crate::issue::{Code, Issue};
 use crate::schema::name::fold;
 use crate::schema::shape::{FormId, Kind, Object, Property, Rest};
 use crate::schema::types::Types;
+use crate::wire::issue::{Code, Issue};
 
 /// What becomes of a member.
 enum Slot<'a> {

@@ -10,9 +10,9 @@ use crate::arguments::report::expected::{self, Wanted};
 use crate::arguments::report::messages;
 use crate::arguments::rules::{self, Rigor, Ruling};
 use crate::arguments::tree::node::{Node, Number};
-use crate::issue::{Code, Issue};
 use crate::schema::shape::{FormId, Plain};
 use crate::schema::types::Types;
+use crate::wire::issue::{Code, Issue};
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// A value where a scalar is wanted.

@@ -11,9 +11,9 @@ use crate::arguments::report::messages;
 use crate::arguments::report::schema_hint::Sketch;
 use crate::arguments::rules::Rigor;
 use crate::arguments::tree::node::{Members, Node};
-use crate::issue::Code;
 use crate::schema::name::fold;
 use crate::schema::shape::{FormId, Tag, Values};
+use crate::wire::issue::Code;
 
 impl<'a> Coercer<'_, 'a, '_> {
     /// The form that an object's tag names; when it names none that is reported.

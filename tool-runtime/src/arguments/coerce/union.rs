@@ -14,9 +14,9 @@ use crate::arguments::report::{Path, Tally};
 use crate::arguments::rules::Rigor;
 use crate::arguments::tree::node::Node;
 use crate::arguments::tree::parse::TooDeep;
-use crate::issue::Code;
 use crate::schema::shape::{Alternatives, Form, FormId, Tag, Values};
 use crate::schema::types::Types;
+use crate::wire::issue::Code;
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// A value where one of several forms is wanted.

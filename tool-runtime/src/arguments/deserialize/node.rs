@@ -358,7 +358,7 @@ mod tests {
     use serde_json::value::RawValue;
 
     use crate::arguments::tree::json::parse;
-    use crate::depth;
+    use crate::wire::depth;
 
     #[derive(Debug, PartialEq, Deserialize)]
     enum External {

@@ -17,8 +17,8 @@ use serde_json::{Map, Value};
 
 use super::deserialize::members::Members;
 use super::deserialize::text::ConformingText;
-use crate::raw_arguments::RawArguments;
 use crate::schema::Shape;
+use crate::wire::raw_arguments::RawArguments;
 
 /// Looks at the arguments; `None` when somebody has to look closer.
 pub(super) fn look<'a>(

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::arguments::policy::Policy;
 use crate::arguments::{fast_path, fit};
-use crate::policy::Policy;
-use crate::raw_arguments::RawArguments;
 use crate::schema::Shape;
+use crate::wire::raw_arguments::RawArguments;
 
 fn shape(schema: &Value) -> Shape {
     match Shape::compile(schema) {

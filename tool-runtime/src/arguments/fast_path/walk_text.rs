@@ -6,9 +6,9 @@ use crate::arguments::coerce::composite::MOST_COMPOSITES;
 use crate::arguments::deserialize::member::Member;
 use crate::arguments::deserialize::members::Members;
 use crate::arguments::tokens::{Literal, Number, Tokens};
-use crate::depth;
 use crate::schema::shape::{Alternatives, Form, FormId, Kind, List, Rest, Shape, Tag};
 use crate::schema::types::Types;
+use crate::wire::depth;
 
 /// Looks at the arguments as a whole; what came for each parameter is kept.
 pub(super) fn arguments<'t>(shape: &Shape, text: &'t str, members: &mut Members<'t>) -> Option<()> {

@@ -6,10 +6,10 @@ use std::fmt::{self, Display, Write as _};
 use super::schema_hint::{Sketch, quoted};
 use crate::arguments::limits;
 use crate::arguments::tree::node::Node;
-use crate::issue::echo;
 use crate::schema::bounds::NumberLimits;
 use crate::schema::shape::{Alternatives, Form, FormId, Kind, Plain, Shape, Tag, TextLimits, Values};
 use crate::schema::types::Types;
+use crate::wire::issue::echo;
 
 /// What a form wants: `an integer from 1 to 100`.
 pub(crate) struct Wanted<'s>(pub(crate) &'s Shape, pub(crate) FormId);
@@ -248,10 +248,10 @@ mod tests {
 
     use serde_json::{Value, json};
 
+    use crate::arguments::policy::Policy;
     use crate::arguments::{ArgumentReader, coerce};
-    use crate::policy::Policy;
-    use crate::raw_arguments::RawArguments;
     use crate::schema::Shape;
+    use crate::wire::raw_arguments::RawArguments;
 
     /// What is said where a value of the schema is missing.
     fn missing(x: &Value) -> String {

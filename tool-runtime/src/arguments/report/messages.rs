@@ -6,10 +6,10 @@ use super::expected::{Listed, MOST_LISTED, Range, several};
 use super::schema_hint::{Sketch, quoted};
 use crate::arguments::rules::SIXTY_FOUR_BITS;
 use crate::arguments::tree::node::Node;
-use crate::depth;
-use crate::issue::{Code, Issue, echo};
 use crate::schema::bounds::{Bound, NumberLimits};
 use crate::schema::shape::Values;
+use crate::wire::depth;
+use crate::wire::issue::{Code, Issue, echo};
 
 /// A value was changed on its way.
 pub(crate) fn changed(code: Code, sent: &Node<'_>, taken: &Node<'_>) -> Issue {

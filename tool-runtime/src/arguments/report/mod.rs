@@ -7,8 +7,8 @@ pub(super) mod messages;
 use std::collections::HashSet;
 use std::ops::AddAssign;
 
-use crate::issue::Issue;
 use crate::schema::pointer;
+use crate::wire::issue::Issue;
 
 /// A place in the arguments, kept on the stack of the walk.
 #[derive(Debug, Clone, Copy)]

@@ -4,12 +4,12 @@ use std::fmt::{self, Display, Write};
 
 use crate::arguments::limits;
 use crate::arguments::tree::node::Node;
-use crate::issue::echo;
 use crate::schema::name::fold;
 use crate::schema::shape::{
     Alternatives, FormId, Kind, List, Object, Plain, Property, Rest, Shape, Tag, Values,
 };
 use crate::schema::types::Types;
+use crate::wire::issue::echo;
 
 /// An example of a form, with a word for each value that only the model knows.
 #[derive(Clone, Copy)]

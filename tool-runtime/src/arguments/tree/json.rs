@@ -218,7 +218,7 @@ mod tests {
     use serde_json::Value;
 
     use super::{Fault, parse};
-    use crate::depth;
+    use crate::wire::depth;
 
     #[test]
     fn agrees_with_serde_json() {

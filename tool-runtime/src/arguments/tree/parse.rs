@@ -6,8 +6,8 @@ use tool_repair::{FixCode, Fixes, Repaired, Status, repair};
 
 use super::json::{Fault, ParseError, parse};
 use super::node::Node;
-use crate::issue::{Code, Issue, echo};
-use crate::policy::Policy;
+use crate::arguments::policy::Policy;
+use crate::wire::issue::{Code, Issue, echo};
 
 /// What a text became, and what was done to get there.
 #[derive(Debug)]

@@ -40,8 +40,8 @@ mod convert;
 
 use serde_json::Value;
 
-use crate::definition::ToolDefinition;
 use crate::schema;
+use crate::wire::definition::ToolDefinition;
 
 pub use convert::Note;
 use convert::{Conversion, Refusal};

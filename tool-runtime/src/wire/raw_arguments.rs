@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::depth;
+use crate::wire::depth;
 
 /// Arguments as they were sent, borrowed or owned: text that should be JSON, a JSON value, or bytes that should be text.
 ///

@@ -35,13 +35,13 @@ use tokio::task_local;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::call::{Route, ToolCall};
-use crate::catch::{self, Limits};
-use crate::context::CancellationToken;
-use crate::explain;
-use crate::handle::{self, CallParts, handle};
-use crate::result::{Failure, ToolOutcome};
-use crate::tools::Tools;
+use crate::call::catch::{self, Limits};
+use crate::call::explain;
+use crate::call::handle::{self, CallParts, handle};
+use crate::call::tool_call::{Route, ToolCall};
+use crate::host::context::CancellationToken;
+use crate::tool::table::Tools;
+use crate::wire::result::{Failure, ToolOutcome};
 
 /// What a layer may fail with; it becomes the call's result, as an error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -7,10 +7,10 @@ use serde::Deserializer;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::context::{CancellationToken, Context};
 use crate::host::Host;
-use crate::state::{State, States};
-use crate::variants::{self, Enums};
+use crate::host::context::{CancellationToken, Context};
+use crate::host::state::{State, States};
+use crate::schema::variants::{self, Enums};
 
 /// A type that a parameter of a tool may have.
 ///
@@ -53,7 +53,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameter for T {
     }
 
     fn absent() -> Option<Self> {
-        crate::absent::value()
+        crate::param::missing::value()
     }
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -5,11 +5,11 @@ use std::ops::{Bound, RangeBounds};
 
 use serde::Serialize;
 
-use crate::fits::Fits;
-use crate::param::{DefaultValue, Param};
-use crate::parameter::Parameter;
+use crate::param::declared::{DefaultValue, Param};
+use crate::param::into_param::Fits;
+use crate::param::parameter::Parameter;
+use crate::param::source::{Bare, Core, FromHost, Nothing, Supplied};
 use crate::schema::marks;
-use crate::supplied::{Bare, Core, FromHost, Nothing, Supplied};
 
 impl<T> Param<T> {
     /// A parameter with its description.

@@ -5,11 +5,11 @@ use std::future::Future;
 
 use tokio::task::JoinSet;
 
-use crate::call::ToolCall;
-use crate::catch::CatchUnwind;
-use crate::handle;
-use crate::layer;
-use crate::result::{Failure, ToolOutcome};
+use crate::call::catch::CatchUnwind;
+use crate::call::handle;
+use crate::call::layer;
+use crate::call::tool_call::ToolCall;
+use crate::wire::result::{Failure, ToolOutcome};
 
 /// Runs `call` for each on the runtime's threads, never more than `limit` at once, and answers in their order.
 ///

@@ -6,18 +6,18 @@ use std::time::Duration;
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
+use crate::arguments::policy::Policy;
 use crate::arguments::{self, ArgumentReader};
-use crate::declaration::{Declaration, Wording};
-use crate::definition::{ToolDefinition, ToolName};
-use crate::depth;
-use crate::issue::Issue;
-use crate::params::ParamSpec;
-use crate::policy::Policy;
-use crate::raw_arguments::RawArguments;
-use crate::registry_error::RegistryError;
+use crate::host::state::States;
+use crate::param::params::ParamSpec;
 use crate::schema::{self, Shape, marks};
-use crate::state::States;
-use crate::tool::{DeclaredTool, Handler};
+use crate::tool::declaration::{Declaration, Wording};
+use crate::tool::declared::{DeclaredTool, Handler};
+use crate::tool::registry_error::RegistryError;
+use crate::wire::definition::{ToolDefinition, ToolName};
+use crate::wire::depth;
+use crate::wire::issue::Issue;
+use crate::wire::raw_arguments::RawArguments;
 
 /// A tool in a registry, as [`get_tool`](crate::ToolRegistry::get_tool) finds it.
 ///

@@ -5,11 +5,11 @@ use std::time::Duration;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use crate::definition::{Hints, ToolDefinition};
-use crate::issue::Issue;
-use crate::params::{ParamSpec, Params};
+use crate::param::params::{ParamSpec, Params};
+use crate::schema::variants::Enums;
 use crate::schema::{clean, pointer};
-use crate::variants::Enums;
+use crate::wire::definition::{Hints, ToolDefinition};
+use crate::wire::issue::Issue;
 
 /// A tool as its annotation describes it, its parameters' types forgotten.
 #[derive(Debug)]
@@ -173,8 +173,8 @@ mod tests {
     use serde::Deserialize;
 
     use super::*;
-    use crate::param::Param;
-    use crate::parameter::Parameter;
+    use crate::param::declared::Param;
+    use crate::param::parameter::Parameter;
     use crate::schema::Shape;
 
     #[derive(Deserialize, JsonSchema)]

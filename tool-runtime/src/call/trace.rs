@@ -5,7 +5,7 @@ use std::future::Future;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
-use crate::result::ToolOutcome;
+use crate::wire::result::ToolOutcome;
 
 /// Named as OpenTelemetry's `GenAI` conventions say; neither arguments nor results are in it.
 pub(crate) fn span(name: &str, id: &str) -> Span {

@@ -239,7 +239,7 @@ impl ToolName {
             None => return Ok(Self(name.into())),
         };
         Err(InvalidName {
-            name: crate::issue::echo(name).into_owned(),
+            name: crate::wire::issue::echo(name).into_owned(),
             reason,
         })
     }

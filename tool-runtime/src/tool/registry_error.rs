@@ -1,7 +1,7 @@
 //! [`RegistryError`]: why a tool was not registered.
 
-use crate::definition::InvalidName;
-use crate::issue::place;
+use crate::wire::definition::InvalidName;
+use crate::wire::issue::place;
 
 /// Why a tool was not registered. The registry is as it was before.
 ///

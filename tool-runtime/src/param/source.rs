@@ -10,9 +10,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use crate::context::{CancellationToken, Context};
-use crate::param::Param;
-use crate::state::State;
+use crate::host::context::{CancellationToken, Context};
+use crate::host::state::State;
+use crate::param::declared::Param;
 
 /// Who supplies a parameter. Where nobody does, there is no [`Param`](Self::Param) either that could be asked about.
 #[diagnostic::on_unimplemented(

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::causes::{ErrorText, Fallible, HandlerError, WithSources};
-use crate::depth;
-use crate::message::Block;
-use crate::result::{Blocks, Content, ToolOutput};
+use crate::tool::causes::{ErrorText, Fallible, HandlerError, WithSources};
+use crate::wire::depth;
+use crate::wire::message::Block;
+use crate::wire::result::{Blocks, Content, ToolOutput};
 
 /// What a `#[tool]` may return (or the `Ok` of the `Result` that it returns).
 ///

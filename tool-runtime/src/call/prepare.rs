@@ -3,12 +3,12 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::arguments::policy::Policy;
 use crate::arguments::{self, Coerced};
-use crate::explain;
-use crate::issue::{Code, Issue};
-use crate::policy::Policy;
-use crate::raw_arguments::RawArguments;
-use crate::tools::Tools;
+use crate::call::explain;
+use crate::tool::table::Tools;
+use crate::wire::issue::{Code, Issue};
+use crate::wire::raw_arguments::RawArguments;
 
 /// A call whose arguments were read and not yet acted upon: what
 /// [`ToolRegistry::prepare`](crate::ToolRegistry::prepare) returns.

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use crate::issue::{Code, Issue, echo};
-use crate::result::Failure;
-use crate::similar::similar;
-use crate::tools::Tools;
+use crate::call::similar::similar;
+use crate::tool::table::Tools;
+use crate::wire::issue::{Code, Issue, echo};
+use crate::wire::result::Failure;
 
 /// Seed 000, F-007: the text is fixed; what helps is a note behind it, [`known_names`]. A name too long for any tool is cut,
 /// as all that is echoed.

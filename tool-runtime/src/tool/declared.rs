@@ -8,14 +8,14 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::arguments::{self, ArgumentReader};
-use crate::context::{CancelOnDrop, CancellationToken, Context};
-use crate::declaration::Declaration;
 use crate::host::Host;
-use crate::issue::{self, Issue};
-use crate::output::Answer;
-use crate::params::Params;
-use crate::raw_arguments::RawArguments;
-use crate::result::ToolOutput;
+use crate::host::context::{CancelOnDrop, CancellationToken, Context};
+use crate::param::params::Params;
+use crate::tool::declaration::Declaration;
+use crate::tool::output::Answer;
+use crate::wire::issue::{self, Issue};
+use crate::wire::raw_arguments::RawArguments;
+use crate::wire::result::ToolOutput;
 
 /// An annotated function. `#[tool]` implements it for the struct of the function's name; nobody else should.
 ///

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::arguments::ArgumentReader;
-use crate::definition::ToolName;
-use crate::policy::Policy;
-use crate::registered::RegisteredTool;
-use crate::registry_error::RegistryError;
-use crate::state::States;
+use crate::arguments::policy::Policy;
+use crate::host::state::States;
+use crate::tool::entry::RegisteredTool;
+use crate::tool::registry_error::RegistryError;
+use crate::wire::definition::ToolName;
 
 /// What calls need of a registry, shared by its clones.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +64,7 @@ impl Tools {
             .and_then(|place| self.in_order.get_mut(*place));
         let Some(tool) = place else {
             return Err(RegistryError::NotRegistered {
-                tool: crate::issue::echo(name).into_owned(),
+                tool: crate::wire::issue::echo(name).into_owned(),
             });
         };
         change(Arc::make_mut(tool));

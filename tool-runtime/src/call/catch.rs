@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use tokio::time::{Sleep, sleep, sleep_until};
 
-use crate::context::{CancelOnDrop, CancellationToken};
-use crate::result::Failure;
+use crate::host::context::{CancelOnDrop, CancellationToken};
+use crate::wire::result::Failure;
 
 /// What stops a future before it is ready.
 #[derive(Debug, Default, Clone, Copy)]

@@ -1,10 +1,13 @@
 //! What the host has at hand for one call.
 
+pub mod state;
+pub mod context;
+
 use std::cell::OnceCell;
 use std::time::Instant;
 
-use crate::context::{CancellationToken, Context};
-use crate::state::States;
+use crate::host::context::{CancellationToken, Context};
+use crate::host::state::States;
 
 /// The supplier of host parameters for one call.
 #[derive(Debug)]

@@ -2,17 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use crate::call::{RawArguments, ToolCall};
-use crate::catch::{self, CatchUnwind, Completion, Limits};
-use crate::context::{CancellationToken, Context};
-use crate::explain;
+use crate::arguments::policy::Policy;
+use crate::call::catch::{self, CatchUnwind, Completion, Limits};
+use crate::call::explain;
+use crate::call::tool_call::ToolCall;
 use crate::host::Host;
-use crate::issue::{self, Issue};
-use crate::policy::Policy;
-use crate::registered::RegisteredTool;
-use crate::result::{Failure, ToolOutcome, ToolOutput, ToolResult};
-use crate::tool::{Invocation, Started};
-use crate::tools::Tools;
+use crate::host::context::{CancellationToken, Context};
+use crate::tool::declared::{Invocation, Started};
+use crate::tool::entry::RegisteredTool;
+use crate::tool::table::Tools;
+use crate::wire::issue::{self, Issue};
+use crate::wire::raw_arguments::RawArguments;
+use crate::wire::result::{Failure, ToolOutcome, ToolOutput, ToolResult};
 
 /// The parts of a call: the id goes into the result, the rest is borrowed. Owned arguments are consumed.
 #[derive(Debug)]

@@ -7,16 +7,14 @@ use std::sync::atomic::AtomicBool;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::context::Context;
-use crate::definition::ToolDefinition;
-use crate::policy::Policy;
-use crate::prepare;
-#[doc(inline)]
-pub use crate::prepare::ToolCallRequest;
-#[doc(inline)]
-pub use crate::raw_arguments::RawArguments;
-use crate::registered::RegisteredTool;
-use crate::tools::Tools;
+use crate::arguments::policy::Policy;
+use crate::call::prepare;
+use crate::call::prepare::ToolCallRequest;
+use crate::host::context::Context;
+use crate::tool::entry::RegisteredTool;
+use crate::tool::table::Tools;
+use crate::wire::definition::ToolDefinition;
+use crate::wire::raw_arguments::RawArguments;
 
 /// One `tool_use`: an id to answer to, a tool's name, and the arguments as the model wrote them.
 ///

@@ -6,11 +6,11 @@ use serde::de::Error;
 use serde_json::{Map, Value};
 
 use crate::host::Host;
-use crate::param::Param;
-use crate::parameter::Parameter;
-use crate::state::States;
-use crate::text;
-use crate::variants::Enums;
+use crate::host::state::States;
+use crate::param::declared::Param;
+use crate::param::parameter::Parameter;
+use crate::param::string;
+use crate::schema::variants::Enums;
 
 /// A tuple of up to 16 [`Field`]s.
 pub trait Params: Send + Sync + 'static {
@@ -135,7 +135,7 @@ impl<T: Parameter> Param<T> {
             T::supply(host)
         } else if let Some(value) = sent.value(place) {
             if From::is_given_text(&value)
-                && let Some(empty) = text::empty()
+                && let Some(empty) = string::empty()
             {
                 return Some(empty);
             }
@@ -176,7 +176,7 @@ macro_rules! params {
             #[inline]
             #[allow(unused_variables, reason = "the empty tuple")]
             fn move_texts(values: &mut Self::Values, give: &mut dyn FnMut(usize, &mut String)) {
-                $(if let Some(text) = text::of(&mut values.$place) {
+                $(if let Some(text) = string::of(&mut values.$place) {
                     give($place, text);
                 })*
             }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::issue::Issue;
-use crate::message::Block;
+use crate::wire::issue::Issue;
+use crate::wire::message::Block;
 
 /// The answer to one `tool_use`, exactly as the Messages API takes it.
 ///
