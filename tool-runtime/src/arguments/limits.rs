@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::arguments::tree::node::Node;
 use crate::schema::bounds::NumberLimits;
+use crate::schema::compiled::{TextLimits, Values};
 use crate::schema::decimal::Decimal;
-use crate::schema::shape::{TextLimits, Values};
 
 /// Whether a value is one of the allowed ones.
 #[derive(Debug, PartialEq)]
@@ -20,7 +20,7 @@ pub(crate) enum Membership<'s> {
 }
 
 /// Looks a value up among the allowed ones; `bends` lets the spelling differ.
-pub(crate) fn membership<'s>(values: &'s Values, node: &Node<'_>, bends: bool) -> Membership<'s> {
+pub(crate) fn membership<'s>(values: &'s Values, node: &Node<'_>, coerces: bool) -> Membership<'s> {
     let Node::Text(text) = node else {
         let is = values.others.iter().any(|value| same(node, value));
         return if is { Membership::Is } else { Membership::IsNot };
@@ -28,7 +28,7 @@ pub(crate) fn membership<'s>(values: &'s Values, node: &Node<'_>, bends: bool) -
     if values.texts.iter().any(|allowed| **allowed == **text) {
         return Membership::Is;
     }
-    if !bends || values.case_sensitive {
+    if !coerces || values.case_sensitive {
         return Membership::IsNot;
     }
     let mut alike = values.texts.iter().filter(|allowed| resemble(allowed, text));

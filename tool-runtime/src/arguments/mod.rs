@@ -16,15 +16,15 @@ use serde_json::{Map, Value};
 use crate::arguments::policy::Policy;
 use crate::host::Host;
 use crate::param::params::{Lookup, Params};
-use crate::schema::Shape;
+use crate::schema::CompiledSchema;
+use crate::schema::compiled::SchemaId;
 use crate::schema::pointer;
-use crate::schema::shape::FormId;
 use crate::wire::issue::{Code, Issue, cut};
 use crate::wire::raw_arguments::RawArguments;
 use coerce::cache::Cache;
 use coerce::context::Context;
 use coerce::{Budget, Coercer};
-use deserialize::error::Refusal;
+use deserialize::error::DeserializeError;
 use deserialize::member::Member;
 use deserialize::members;
 use report::{Path, Report, messages};
@@ -33,16 +33,16 @@ use tree::node::{Members, Node};
 /// How the arguments of one call are read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ArgumentReader<'a> {
-    pub(crate) shape: &'a Shape,
+    pub(crate) compiled: &'a CompiledSchema,
     pub(crate) policy: Policy,
     /// Whether arguments that conform to the letter may skip coercion. What comes out is the same without.
     pub(crate) has_fast_path: bool,
 }
 
 impl<'a> ArgumentReader<'a> {
-    pub(crate) fn new(shape: &'a Shape, policy: Policy) -> Self {
+    pub(crate) fn new(compiled: &'a CompiledSchema, policy: Policy) -> Self {
         Self {
-            shape,
+            compiled,
             policy,
             has_fast_path: true,
         }
@@ -59,14 +59,14 @@ pub(crate) fn read<P: Params>(
     host: &Host<'_>,
     issues: &mut Vec<Issue>,
 ) -> Option<P::Values> {
-    let ArgumentReader { shape, policy, .. } = reader;
+    let ArgumentReader { compiled, policy, .. } = reader;
     let mut members = members::Members::default();
     // What a type has to say against it, it says again of the tree, where its words are heard.
     if reader.has_fast_path
-        && fast_path::look(shape, input, &mut members).is_some()
+        && fast_path::look(compiled, input, &mut members).is_some()
         && let Some(mut values) = params.pick(
             &Sent {
-                shape,
+                compiled,
                 members: &members,
             },
             host,
@@ -74,21 +74,21 @@ pub(crate) fn read<P: Params>(
         )
     {
         P::move_texts(&mut values, &mut |parameter, text| {
-            if let Some(given) = members.given_text(shape.place_of(parameter)) {
+            if let Some(given) = members.given_text(compiled.place_of(parameter)) {
                 debug_assert!(text.is_empty(), "read, and left where it was");
                 std::mem::swap(text, given);
             }
         });
         return Some(values);
     }
-    read_coerced(params, shape, input, policy, host, issues)
+    read_coerced(params, compiled, input, policy, host, issues)
 }
 
 /// The same, of arguments that have to be looked at closer.
 #[cold]
 fn read_coerced<P: Params>(
     params: &P,
-    shape: &Shape,
+    compiled: &CompiledSchema,
     input: &RawArguments<'_>,
     policy: Policy,
     host: &Host<'_>,
@@ -98,7 +98,7 @@ fn read_coerced<P: Params>(
         object,
         issues: mut found,
         is_stopped,
-    } = fit(shape, input, policy, false);
+    } = fit(compiled, input, policy, false);
     let Some(object) = object.filter(|_| !is_stopped) else {
         *issues = found;
         return None;
@@ -106,25 +106,25 @@ fn read_coerced<P: Params>(
     // The types are asked even when the schema has said no: the model learns all its mistakes at once.
     let mut refused = Vec::new();
     let mut members = members::Members::default();
-    members.fill(shape, &object);
+    members.fill(compiled, &object);
     let values = params.pick(
         &Sent {
-            shape,
+            compiled,
             members: &members,
         },
         host,
         &mut |name, refusal| {
-            refused.push(invalid(shape, &object, name, &refusal));
+            refused.push(invalid(compiled, &object, name, &refusal));
         },
     );
-    add(&mut found, refused, shape);
+    add(&mut found, refused, compiled);
     // Not before the types are done: one that panics leaves nothing that could be taken for warnings.
     *issues = found;
     values.filter(|_| !issues.iter().any(Issue::is_error))
 }
 
 /// Adds what types refused to what the schema did, where it is not about the same values.
-fn add(issues: &mut Vec<Issue>, mut refused: Vec<Issue>, shape: &Shape) {
+fn add(issues: &mut Vec<Issue>, mut refused: Vec<Issue>, compiled: &CompiledSchema) {
     let is_new = |issue: &Issue| {
         !issues
             .iter()
@@ -133,7 +133,7 @@ fn add(issues: &mut Vec<Issue>, mut refused: Vec<Issue>, shape: &Shape) {
     refused.retain(is_new);
     if !refused.is_empty() {
         issues.extend(refused);
-        issues.sort_by_cached_key(|issue| shape.rank(&issue.path));
+        issues.sort_by_cached_key(|issue| compiled.rank(&issue.path));
     }
 }
 
@@ -147,16 +147,16 @@ pub(crate) struct Coerced {
 
 /// Coerces the arguments of a tool that is known by its schema.
 pub(crate) fn coerce(reader: ArgumentReader<'_>, input: &mut RawArguments<'_>) -> Coerced {
-    let ArgumentReader { shape, policy, .. } = reader;
+    let ArgumentReader { compiled, policy, .. } = reader;
     if reader.has_fast_path
-        && let Some(arguments) = fast_path::map(shape, input)
+        && let Some(arguments) = fast_path::map(compiled, input)
     {
         return Coerced {
             arguments,
             issues: Vec::new(),
         };
     }
-    let Fitted { object, issues, .. } = fit(shape, input, policy, true);
+    let Fitted { object, issues, .. } = fit(compiled, input, policy, true);
     Coerced {
         arguments: object.map(|object| object.to_map()).unwrap_or_default(),
         issues,
@@ -165,8 +165,8 @@ pub(crate) fn coerce(reader: ArgumentReader<'_>, input: &mut RawArguments<'_>) -
 
 /// As [`coerce()`], with the arguments as JSON text, too, in which numbers are written as they were sent.
 pub(crate) fn coerce_to_text(reader: ArgumentReader<'_>, input: &RawArguments<'_>) -> (Coerced, String) {
-    let ArgumentReader { shape, policy, .. } = reader;
-    let Fitted { object, issues, .. } = fit(shape, input, policy, true);
+    let ArgumentReader { compiled, policy, .. } = reader;
+    let Fitted { object, issues, .. } = fit(compiled, input, policy, true);
     let object = Node::Object(object.unwrap_or_default());
     let mut text = String::new();
     // Writing to a `String` cannot fail.
@@ -186,7 +186,12 @@ struct Fitted<'a> {
     is_stopped: bool,
 }
 
-fn fit<'a>(shape: &Shape, input: &'a RawArguments<'_>, policy: Policy, keeps_unknown: bool) -> Fitted<'a> {
+fn fit<'a>(
+    compiled: &CompiledSchema,
+    input: &'a RawArguments<'_>,
+    policy: Policy,
+    keeps_unknown: bool,
+) -> Fitted<'a> {
     let (sent, issues) = match root::object(input, policy) {
         Ok(read) => read,
         Err(refused) => {
@@ -202,14 +207,14 @@ fn fit<'a>(shape: &Shape, input: &'a RawArguments<'_>, policy: Policy, keeps_unk
     report.issues = issues;
     let mut budget = Budget::new(most_values(input));
     let mut coercer = Coercer {
-        shape,
+        compiled,
         keeps_unknown,
         gives: false,
         report: &mut report,
         cache: &mut Cache::default(),
         budget: &mut budget,
     };
-    let changed = coercer.fit(&sent, FormId::ROOT, &Path::Root, Context::all(policy.into()));
+    let changed = coercer.fit(&sent, SchemaId::ROOT, &Path::Root, Context::all(policy.into()));
     let (mut issues, stopped) = (report.issues, budget.stopped);
     let is_stopped = stopped.is_some();
     if is_stopped {
@@ -250,7 +255,7 @@ fn count(value: &Value) -> usize {
 
 /// What came, as parameters look it up.
 struct Sent<'m, 'a> {
-    shape: &'m Shape,
+    compiled: &'m CompiledSchema,
     members: &'m members::Members<'a>,
 }
 
@@ -259,7 +264,7 @@ impl<'m> Lookup<'m> for Sent<'m, '_> {
 
     #[inline]
     fn value(&self, parameter: usize) -> Option<&'m Member<'m>> {
-        self.members.get(self.shape.place_of(parameter)?)
+        self.members.get(self.compiled.place_of(parameter)?)
     }
 
     #[inline]
@@ -269,10 +274,10 @@ impl<'m> Lookup<'m> for Sent<'m, '_> {
 }
 
 /// What the schema allows and the parameter's type refuses.
-fn invalid(shape: &Shape, object: &Members<'_>, name: &str, refusal: &Refusal) -> Issue {
+fn invalid(compiled: &CompiledSchema, object: &Members<'_>, name: &str, refusal: &DeserializeError) -> Issue {
     let sent = object.get(name).and_then(|node| node.at(refusal.steps()));
     let steps: Vec<&str> = std::iter::once(name).chain(refusal.steps()).collect();
-    let wanted = shape.format_at(steps.iter().copied());
+    let wanted = compiled.format_at(steps.iter().copied());
     // A type may well repeat what it was sent.
     let said = cut(refusal.message(), MOST_TOLD);
     let mut issue = match sent {
@@ -280,7 +285,9 @@ fn invalid(shape: &Shape, object: &Members<'_>, name: &str, refusal: &Refusal) -
         Some(sent) => messages::disliked(sent, &said, wanted),
         None => Issue::error(Code::InvalidValue, "", said.into_owned()),
     };
-    if matches!(sent, Some(Node::Text(text)) if rules::means_nothing(text)) && shape.may_be_left_out(&steps) {
+    if matches!(sent, Some(Node::Text(text)) if rules::means_nothing(text))
+        && compiled.may_be_left_out(&steps)
+    {
         issue
             .message
             .to_mut()

@@ -8,7 +8,7 @@ use crate::wire::issue::Code;
 
 /// How much is let through: the policies, and what conforms as it was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Rigor {
+pub(crate) enum Mode {
     Lenient,
     Lossless,
     Strict,
@@ -18,14 +18,14 @@ pub(crate) enum Rigor {
     Exact,
 }
 
-impl Rigor {
+impl Mode {
     /// Whether values of another type are read.
-    pub(crate) fn bends(self) -> bool {
+    pub(crate) fn coerces(self) -> bool {
         matches!(self, Self::Lenient | Self::Lossless)
     }
 }
 
-impl From<Policy> for Rigor {
+impl From<Policy> for Mode {
     fn from(policy: Policy) -> Self {
         match policy {
             Policy::Lenient => Self::Lenient,
@@ -37,7 +37,7 @@ impl From<Policy> for Rigor {
 
 /// What a row says of a value.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Ruling<'a> {
+pub(crate) enum Coercion<'a> {
     AsSent,
     /// The same value, written in the one way that everybody reads.
     Rewritten(Node<'a>),
@@ -57,52 +57,52 @@ pub(crate) fn loses(sent: &Node<'_>, code: Code) -> bool {
 }
 
 /// An integer is wanted.
-pub(crate) fn integer<'a>(sent: &Node<'a>, width: Option<Width>, rigor: Rigor) -> Ruling<'a> {
+pub(crate) fn integer<'a>(sent: &Node<'a>, width: Option<Width>, mode: Mode) -> Coercion<'a> {
     match sent {
-        Node::Number(number) => number_as_integer(number, width, rigor),
-        Node::Text(text) if rigor.bends() => match Decimal::parse(text.trim()) {
+        Node::Number(number) => number_as_integer(number, width, mode),
+        Node::Text(text) if mode.coerces() => match Decimal::parse(text.trim()) {
             Some(value) if value.is_integer() => held(&value, width, Code::StringLiteralConvertedToInteger),
-            _ => Ruling::Refused(Code::UnsupportedIntegerLiteral),
+            _ => Coercion::Refused(Code::UnsupportedIntegerLiteral),
         },
-        _ => Ruling::Refused(Code::UnsupportedIntegerLiteral),
+        _ => Coercion::Refused(Code::UnsupportedIntegerLiteral),
     }
 }
 
-fn number_as_integer<'a>(number: &Number<'a>, width: Option<Width>, rigor: Rigor) -> Ruling<'a> {
+fn number_as_integer<'a>(number: &Number<'a>, width: Option<Width>, mode: Mode) -> Coercion<'a> {
     if number.is_plain_integer() && number.text.len() < 19 && width.is_none() && number.text != "-0" {
-        return Ruling::AsSent;
+        return Coercion::AsSent;
     }
     let Some(value) = Decimal::parse(&number.text) else {
-        return Ruling::Refused(Code::UnsupportedIntegerLiteral);
+        return Coercion::Refused(Code::UnsupportedIntegerLiteral);
     };
     if number.is_plain_integer() {
         return match held(&value, width, Code::NumberCoercedToInteger) {
-            Ruling::Changed(node, _) if number.text == "-0" => Ruling::Rewritten(node),
-            Ruling::Changed(..) => Ruling::AsSent,
+            Coercion::Changed(node, _) if number.text == "-0" => Coercion::Rewritten(node),
+            Coercion::Changed(..) => Coercion::AsSent,
             refused => refused,
         };
     }
-    match (rigor, value.is_integer()) {
-        (Rigor::Strict | Rigor::Schema, true) => match held(&value, width, Code::NumberCoercedToInteger) {
+    match (mode, value.is_integer()) {
+        (Mode::Strict | Mode::Schema, true) => match held(&value, width, Code::NumberCoercedToInteger) {
             // What a float could not hold is not left to become one.
-            Ruling::Changed(node, _) if number.text.len() > 15 => Ruling::Rewritten(node),
-            Ruling::Changed(..) => Ruling::AsSent,
+            Coercion::Changed(node, _) if number.text.len() > 15 => Coercion::Rewritten(node),
+            Coercion::Changed(..) => Coercion::AsSent,
             refused => refused,
         },
-        (Rigor::Lenient | Rigor::Lossless, true) => held(&value, width, Code::NumberCoercedToInteger),
-        (Rigor::Lenient, false) => held(
+        (Mode::Lenient | Mode::Lossless, true) => held(&value, width, Code::NumberCoercedToInteger),
+        (Mode::Lenient, false) => held(
             &value.truncated(),
             width,
             Code::FractionalNumberTruncatedToInteger,
         ),
-        (Rigor::Lossless | Rigor::Strict | Rigor::Schema, false) | (Rigor::Exact, _) => {
-            Ruling::Refused(Code::UnsupportedIntegerLiteral)
+        (Mode::Lossless | Mode::Strict | Mode::Schema, false) | (Mode::Exact, _) => {
+            Coercion::Refused(Code::UnsupportedIntegerLiteral)
         }
     }
 }
 
 /// An integer, if the type can hold it.
-fn held<'a>(value: &Decimal<'_>, width: Option<Width>, code: Code) -> Ruling<'a> {
+fn held<'a>(value: &Decimal<'_>, width: Option<Width>, code: Code) -> Coercion<'a> {
     let width = width.unwrap_or(SIXTY_FOUR_BITS);
     let fits = |text: &String| {
         if let Ok(value) = text.parse() {
@@ -112,8 +112,8 @@ fn held<'a>(value: &Decimal<'_>, width: Option<Width>, code: Code) -> Ruling<'a>
         least.is_some_and(|least| *value >= least) && most.is_some_and(|most| *value <= most)
     };
     match value.integer_text().filter(fits) {
-        Some(text) => Ruling::Changed(Node::number(text), code),
-        None => Ruling::Refused(Code::IntegerOutOfRange),
+        Some(text) => Coercion::Changed(Node::number(text), code),
+        None => Coercion::Refused(Code::IntegerOutOfRange),
     }
 }
 
@@ -125,16 +125,16 @@ pub(crate) const SIXTY_FOUR_BITS: Width = Width {
 };
 
 /// A number is wanted.
-pub(crate) fn number<'a>(sent: &Node<'a>, rigor: Rigor) -> Ruling<'a> {
+pub(crate) fn number<'a>(sent: &Node<'a>, mode: Mode) -> Coercion<'a> {
     match sent {
-        Node::Number(number) if number.is_finite() => Ruling::AsSent,
-        Node::Text(text) if rigor.bends() => match spelled(text.trim()).map(Node::number) {
+        Node::Number(number) if number.is_finite() => Coercion::AsSent,
+        Node::Text(text) if mode.coerces() => match spelled(text.trim()).map(Node::number) {
             Some(Node::Number(number)) if number.is_finite() => {
-                Ruling::Changed(Node::Number(number), Code::StringLiteralConvertedToNumber)
+                Coercion::Changed(Node::Number(number), Code::StringLiteralConvertedToNumber)
             }
-            _ => Ruling::Refused(Code::UnsupportedNumberLiteral),
+            _ => Coercion::Refused(Code::UnsupportedNumberLiteral),
         },
-        _ => Ruling::Refused(Code::UnsupportedNumberLiteral),
+        _ => Coercion::Refused(Code::UnsupportedNumberLiteral),
     }
 }
 
@@ -157,17 +157,17 @@ fn spelled(text: &str) -> Option<String> {
 }
 
 /// A boolean is wanted.
-pub(crate) fn boolean<'a>(sent: &Node<'a>, rigor: Rigor) -> Ruling<'a> {
+pub(crate) fn boolean<'a>(sent: &Node<'a>, mode: Mode) -> Coercion<'a> {
     let read = match sent {
-        Node::Bool(_) => return Ruling::AsSent,
-        Node::Text(text) if rigor.bends() => match text.trim() {
+        Node::Bool(_) => return Coercion::AsSent,
+        Node::Text(text) if mode.coerces() => match text.trim() {
             text if text.eq_ignore_ascii_case("true") => Some((true, Code::StringLiteralConvertedToBoolean)),
             text if text.eq_ignore_ascii_case("false") => {
                 Some((false, Code::StringLiteralConvertedToBoolean))
             }
             _ => None,
         },
-        Node::Number(number) if rigor.bends() => match &*number.text {
+        Node::Number(number) if mode.coerces() => match &*number.text {
             "0" => Some((false, Code::NumberCoercedToBoolean)),
             "1" => Some((true, Code::NumberCoercedToBoolean)),
             _ => None,
@@ -175,25 +175,23 @@ pub(crate) fn boolean<'a>(sent: &Node<'a>, rigor: Rigor) -> Ruling<'a> {
         _ => None,
     };
     match read {
-        Some((is, code)) => Ruling::Changed(Node::Bool(is), code),
-        None => Ruling::Refused(Code::UnsupportedBooleanLiteral),
+        Some((is, code)) => Coercion::Changed(Node::Bool(is), code),
+        None => Coercion::Refused(Code::UnsupportedBooleanLiteral),
     }
 }
 
 /// A string is wanted.
-pub(crate) fn string<'a>(sent: &Node<'a>, rigor: Rigor) -> Ruling<'a> {
+pub(crate) fn string<'a>(sent: &Node<'a>, mode: Mode) -> Coercion<'a> {
     match sent {
-        Node::Text(_) => Ruling::AsSent,
-        Node::Number(number)
-            if rigor == Rigor::Lenient || (rigor == Rigor::Lossless && !number.approximate) =>
-        {
-            Ruling::Changed(Node::Text(number.text.clone()), Code::NumberCoercedToString)
+        Node::Text(_) => Coercion::AsSent,
+        Node::Number(number) if mode == Mode::Lenient || (mode == Mode::Lossless && !number.approximate) => {
+            Coercion::Changed(Node::Text(number.text.clone()), Code::NumberCoercedToString)
         }
-        Node::Bool(is) if rigor.bends() => Ruling::Changed(
+        Node::Bool(is) if mode.coerces() => Coercion::Changed(
             Node::Text(if *is { "true" } else { "false" }.into()),
             Code::BooleanCoercedToString,
         ),
-        _ => Ruling::Refused(Code::UnsupportedStringLiteral),
+        _ => Coercion::Refused(Code::UnsupportedStringLiteral),
     }
 }
 
@@ -208,23 +206,23 @@ mod tests {
     use super::*;
     use crate::arguments::tree::json::parse;
 
-    const RIGORS: [Rigor; 3] = [Rigor::Lenient, Rigor::Lossless, Rigor::Strict];
+    const MODES: [Mode; 3] = [Mode::Lenient, Mode::Lossless, Mode::Strict];
 
-    type Row = fn(&Node<'static>, Rigor) -> Ruling<'static>;
+    type Row = fn(&Node<'static>, Mode) -> Coercion<'static>;
 
     /// What a row makes of JSON text under the three policies: the new text or the code, and the code of a change.
     fn under(row: Row, sent: &'static str) -> [String; 3] {
         let sent = parse(sent, 4).unwrap();
-        RIGORS.map(|rigor| match row(&sent, rigor) {
-            Ruling::AsSent => "as sent".to_owned(),
-            Ruling::Rewritten(node) => node.preview(),
-            Ruling::Changed(node, code) => format!("{} {code}", node.preview()),
-            Ruling::Refused(code) => code.to_string(),
+        MODES.map(|mode| match row(&sent, mode) {
+            Coercion::AsSent => "as sent".to_owned(),
+            Coercion::Rewritten(node) => node.preview(),
+            Coercion::Changed(node, code) => format!("{} {code}", node.preview()),
+            Coercion::Refused(code) => code.to_string(),
         })
     }
 
-    fn whole(sent: &Node<'static>, rigor: Rigor) -> Ruling<'static> {
-        integer(sent, None, rigor)
+    fn whole(sent: &Node<'static>, mode: Mode) -> Coercion<'static> {
+        integer(sent, None, mode)
     }
 
     fn refused(row: Row, code: Code, sent: &[&'static str]) {
@@ -306,12 +304,12 @@ mod tests {
                     range: (0, 255),
                 }
                 .into(),
-                Rigor::Lenient,
+                Mode::Lenient,
             )
         };
-        assert_eq!(byte("255"), Ruling::AsSent);
-        assert_eq!(byte("256"), Ruling::Refused(Code::IntegerOutOfRange));
-        assert_eq!(byte("\"-1\""), Ruling::Refused(Code::IntegerOutOfRange));
+        assert_eq!(byte("255"), Coercion::AsSent);
+        assert_eq!(byte("256"), Coercion::Refused(Code::IntegerOutOfRange));
+        assert_eq!(byte("\"-1\""), Coercion::Refused(Code::IntegerOutOfRange));
     }
 
     #[test]
@@ -386,12 +384,12 @@ mod tests {
         refused(string, Code::UnsupportedStringLiteral, &["{}", "[1]"]);
         let lost = serde_json::json!(1e300);
         assert!(matches!(
-            string(&Node::from_value(&lost), Rigor::Lossless),
-            Ruling::Refused(_)
+            string(&Node::from_value(&lost), Mode::Lossless),
+            Coercion::Refused(_)
         ));
         assert!(matches!(
-            string(&Node::from_value(&lost), Rigor::Lenient),
-            Ruling::Changed(..)
+            string(&Node::from_value(&lost), Mode::Lenient),
+            Coercion::Changed(..)
         ));
     }
 }

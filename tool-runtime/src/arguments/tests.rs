@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{ArgumentReader, coerce};
 use crate::arguments::policy::Policy;
-use crate::schema::Shape;
+use crate::schema::CompiledSchema;
 use crate::wire::raw_arguments::RawArguments;
 
 /// Coerces the value of the only property `x`; what comes out, and the codes with their paths below it.
@@ -22,8 +22,8 @@ fn lenient(schema: &Value, sent: &str) -> (Value, Vec<String>) {
 
 /// Coerces all arguments; codes with a `!` are errors.
 fn all(policy: Policy, schema: &Value, sent: &str) -> (Value, Vec<String>) {
-    let shape = Shape::compile(schema).unwrap().shape;
-    let reader = ArgumentReader::new(&shape, policy);
+    let compiled = CompiledSchema::compile(schema).unwrap().compiled;
+    let reader = ArgumentReader::new(&compiled, policy);
     let coerced = coerce(reader, &mut RawArguments::from(sent));
     let refused = coerced.issues.iter().any(crate::Issue::is_error);
     let arguments = Value::Object(coerced.arguments);

@@ -16,7 +16,7 @@ pub(crate) struct Tokens<'t> {
 
 /// What is expected where the tokens stand, as a message says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Expected(pub(crate) &'static str);
+pub(crate) struct ExpectedToken(pub(crate) &'static str);
 
 /// A string literal.
 #[derive(Debug, Clone, Copy)]
@@ -99,9 +99,9 @@ impl<'t> Tokens<'t> {
     }
 
     #[inline]
-    pub(crate) fn literal(&mut self) -> Result<Literal<'t>, Expected> {
+    pub(crate) fn literal(&mut self) -> Result<Literal<'t>, ExpectedToken> {
         if !self.take(b'"') {
-            return Err(Expected("expected a string in double quotes"));
+            return Err(ExpectedToken("expected a string in double quotes"));
         }
         let start = self.at;
         self.at += plain(self.rest());
@@ -118,7 +118,7 @@ impl<'t> Tokens<'t> {
 
     /// The rest of a string in which there are escapes.
     #[cold]
-    fn escaped(&mut self, start: usize) -> Result<Literal<'t>, Expected> {
+    fn escaped(&mut self, start: usize) -> Result<Literal<'t>, ExpectedToken> {
         loop {
             match self.peek() {
                 Some(b'"') => break,
@@ -127,11 +127,11 @@ impl<'t> Tokens<'t> {
                     self.escape()?;
                 }
                 Some(_) => {
-                    return Err(Expected(
+                    return Err(ExpectedToken(
                         "expected no line break or other control character in a string",
                     ));
                 }
-                None => return Err(Expected("expected a closing `\"`")),
+                None => return Err(ExpectedToken("expected a closing `\"`")),
             }
             self.at += plain(self.rest());
         }
@@ -144,24 +144,24 @@ impl<'t> Tokens<'t> {
     }
 
     /// What stands behind a backslash.
-    fn escape(&mut self) -> Result<(), Expected> {
+    fn escape(&mut self) -> Result<(), ExpectedToken> {
         match self.peek() {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
             Some(b'u') => {
                 self.at += 1;
                 let digits = self.rest().first_chunk::<4>();
                 if !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
-                    return Err(Expected("expected four hexadecimal digits"));
+                    return Err(ExpectedToken("expected four hexadecimal digits"));
                 }
                 self.at += 4;
             }
-            _ => return Err(Expected("expected one of `\"\\/bfnrtu` after a backslash")),
+            _ => return Err(ExpectedToken("expected one of `\"\\/bfnrtu` after a backslash")),
         }
         Ok(())
     }
 
     #[inline]
-    pub(crate) fn number(&mut self) -> Result<Number<'t>, Expected> {
+    pub(crate) fn number(&mut self) -> Result<Number<'t>, ExpectedToken> {
         let start = self.at;
         self.take(b'-');
         let (count, value) = if self.take(b'0') { (1, 0) } else { self.digits()? };
@@ -187,7 +187,7 @@ impl<'t> Tokens<'t> {
 
     /// How many digits come, and what they mean as long as that is less than 10^19.
     #[inline]
-    fn digits(&mut self) -> Result<(usize, u64), Expected> {
+    fn digits(&mut self) -> Result<(usize, u64), ExpectedToken> {
         let start = self.at;
         let mut value = 0_u64;
         while let Some(digit @ b'0'..=b'9') = self.peek() {
@@ -197,7 +197,7 @@ impl<'t> Tokens<'t> {
         if self.at > start {
             Ok((self.at - start, value))
         } else {
-            Err(Expected("expected a digit"))
+            Err(ExpectedToken("expected a digit"))
         }
     }
 

@@ -5,19 +5,19 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::check::{SchemaError, is_annotation};
+use super::compiled::{Kind, KnownKeys, Schema, Union};
 use super::compiler::{Compiler, Flat};
 use super::merge;
 use super::name::fold;
-use super::shape::{Alternatives, Form, Kind, KnownKeys};
 use super::types::Types;
 
 /// What a union turns out to be.
-pub(super) enum Union {
-    Form(Form),
+pub(super) enum CompiledUnion {
+    Schema(Schema),
     /// One schema without a union, or with one less.
-    Schema(Map<String, Value>),
+    Single(Map<String, Value>),
     /// Several schemas that all hold.
-    Parts([Value; 2]),
+    AllOf([Value; 2]),
 }
 
 /// Reads the branches of a union that stands beside `siblings`.
@@ -26,7 +26,7 @@ pub(super) fn read(
     mut siblings: Map<String, Value>,
     branches: &[Value],
     exclusive: bool,
-) -> Result<Union, SchemaError> {
+) -> Result<CompiledUnion, SchemaError> {
     siblings.retain(|keyword, _| !is_annotation(keyword));
     let mut union = Branches::default();
     for branch in branches {
@@ -40,9 +40,9 @@ pub(super) fn read(
                 .into_iter()
                 .collect(),
         );
-        return Ok(Union::Parts([Value::Object(siblings), branches]));
+        return Ok(CompiledUnion::AllOf([Value::Object(siblings), branches]));
     }
-    union.settle(compiler, exclusive)
+    union.finalize(compiler, exclusive)
 }
 
 #[derive(Default)]
@@ -132,31 +132,35 @@ impl Branches {
         true
     }
 
-    fn settle(mut self, compiler: &mut Compiler<'_>, exclusive: bool) -> Result<Union, SchemaError> {
+    fn finalize(
+        mut self,
+        compiler: &mut Compiler<'_>,
+        exclusive: bool,
+    ) -> Result<CompiledUnion, SchemaError> {
         if let [only] = self.branches.as_mut_slice()
             && let Some(mut keywords) = only.flat.take()
             && (!self.null || admit_null(&mut keywords, exclusive))
         {
-            return Ok(Union::Schema(keywords));
+            return Ok(CompiledUnion::Single(keywords));
         }
         if self.branches.is_empty() {
             let types = if self.null { Types::NULL } else { Types::NONE };
-            return Ok(Union::Form(Form { types, ..Form::ANY }));
+            return Ok(CompiledUnion::Schema(Schema { types, ..Schema::ANY }));
         }
-        let forms = self
+        let schemas = self
             .branches
             .iter()
             .map(|branch| compiler.request(&branch.written));
-        let alternatives = Alternatives {
-            forms: forms.collect::<Result<_, _>>()?,
+        let alternatives = Union {
+            schemas: schemas.collect::<Result<_, _>>()?,
             null: self.null,
             exclusive,
             tag: None,
             keys: KnownKeys::default(),
         };
-        Ok(Union::Form(Form {
-            kind: Kind::Alternatives(Box::new(alternatives)),
-            ..Form::ANY
+        Ok(CompiledUnion::Schema(Schema {
+            kind: Kind::Union(Box::new(alternatives)),
+            ..Schema::ANY
         }))
     }
 }

@@ -63,7 +63,7 @@ fn node(schema: &mut Value, enums: &Enums) {
     unions::gather_values(keywords, &enums.values);
     unions::open_wrappers(keywords);
     mark_map(keywords, &enums.keys);
-    settle_properties(keywords);
+    finalize_properties(keywords);
     unions::unwrap_sole(keywords);
     tighten(keywords);
 }
@@ -126,7 +126,7 @@ fn mark_map(keywords: &mut Keywords, keys: &[Names]) {
 }
 
 /// Optional properties are shown as what they are when they are there; `true` becomes `{}`, which can be described.
-fn settle_properties(keywords: &mut Keywords) {
+fn finalize_properties(keywords: &mut Keywords) {
     let required: Vec<Value> = match keywords.get("required") {
         Some(Value::Array(names)) => names.clone(),
         _ => Vec::new(),

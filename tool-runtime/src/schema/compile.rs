@@ -1,4 +1,4 @@
-//! JSON Schema → [`Shape`]: 2020-12 and draft-07 alike.
+//! JSON Schema → [`CompiledSchema`]: 2020-12 and draft-07 alike.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -7,22 +7,24 @@ use std::collections::HashMap;
 use regex_lite::Regex;
 use serde_json::{Map, Value, json};
 
-use super::alternatives::{self, Union};
+use super::alternatives::{self, CompiledUnion};
 use super::check::{SchemaError, Unenforced, check, is_annotation};
+use super::compiled::{
+    Additional, AllOf, CompiledSchema, Kind, KnownKeys, List, Object, Plain, Property, Schema, SchemaId,
+};
 use super::compiler::{Compiler, Flat};
 use super::name::{Written, fold};
-use super::shape::{Form, FormId, Kind, KnownKeys, List, Object, Parts, Plain, Property, Rest, Shape};
 use super::types::Types;
-use super::{formats, limits, marks, nullable, settle};
+use super::{finalize, formats, limits, marks, nullable};
 
 /// A shape, and what of its schema it does not enforce.
 #[derive(Debug, Clone)]
 pub(crate) struct Compiled {
-    pub(crate) shape: Shape,
+    pub(crate) compiled: CompiledSchema,
     pub(crate) warnings: Vec<Unenforced>,
 }
 
-impl Shape {
+impl CompiledSchema {
     /// Compiles the schema of a tool's arguments.
     ///
     /// # Errors
@@ -40,7 +42,7 @@ impl Shape {
         }
         let mut compiler = Compiler {
             root: schema,
-            forms: Vec::new(),
+            schemas: Vec::new(),
             queue: Vec::new(),
             by_pointer: HashMap::new(),
             by_text: HashMap::new(),
@@ -49,48 +51,48 @@ impl Shape {
         let root = compiler.enqueue(schema)?;
         compiler.by_pointer.insert(String::new(), root);
         while let Some((id, schema)) = compiler.queue.pop() {
-            let form = compiler.form(&schema)?;
-            if let Some(place) = compiler.forms.get_mut(id.0 as usize) {
-                *place = form;
+            let compiled = compiler.schema(&schema)?;
+            if let Some(place) = compiler.schemas.get_mut(id.0 as usize) {
+                *place = compiled;
             }
         }
-        let shape = settle::settle(compiler.forms).map_err(|error| SchemaError {
+        let compiled = finalize::finalize(compiler.schemas).map_err(|error| SchemaError {
             path: nullable::place_in(written, found_part(schema, &error.path)),
             ..error
         })?;
-        let root = shape.form(FormId::ROOT);
+        let root = compiled.schema(SchemaId::ROOT);
         if root.takes_all() || !root.types.has(Types::OBJECT) {
             let reason = "arguments are an object; write `\"type\": \"object\"` with their `properties`";
             return Err(SchemaError::new("", reason));
         }
-        Ok(Compiled { shape, warnings })
+        Ok(Compiled { compiled, warnings })
     }
 }
 
 impl Compiler<'_> {
-    fn form(&mut self, schema: &Value) -> Result<Form, SchemaError> {
+    fn schema(&mut self, schema: &Value) -> Result<Schema, SchemaError> {
         match schema {
-            Value::Bool(true) => Ok(Form::ANY),
+            Value::Bool(true) => Ok(Schema::ANY),
             Value::Object(keywords) => {
                 let strict = limits::flag(keywords, marks::STRICT);
                 let Flat { keywords, apart } = self.flatten(keywords, 0)?;
-                let mut form = if apart.is_empty() {
+                let mut compiled = if apart.is_empty() {
                     self.single(keywords)?
                 } else {
                     let parts = std::iter::once(Value::Object(keywords)).chain(apart);
                     self.parts(parts)?
                 };
-                form.strict |= strict;
-                Ok(form)
+                compiled.strict |= strict;
+                Ok(compiled)
             }
-            _ => Ok(Form::NOTHING),
+            _ => Ok(Schema::NOTHING),
         }
     }
 
     /// A schema without `$ref` and `allOf`.
-    fn single(&mut self, mut keywords: Map<String, Value>) -> Result<Form, SchemaError> {
+    fn single(&mut self, mut keywords: Map<String, Value>) -> Result<Schema, SchemaError> {
         let strict = keywords.shift_remove(marks::STRICT) == Some(Value::Bool(true));
-        let mut form = match (keywords.contains_key("anyOf"), keywords.shift_remove("oneOf")) {
+        let mut compiled = match (keywords.contains_key("anyOf"), keywords.shift_remove("oneOf")) {
             (true, Some(one)) => {
                 let one = Value::Object([("oneOf".to_owned(), one)].into_iter().collect());
                 self.parts([Value::Object(keywords), one])?
@@ -101,8 +103,8 @@ impl Compiler<'_> {
                 _ => self.plain(&keywords)?,
             },
         };
-        form.strict |= strict;
-        Ok(form)
+        compiled.strict |= strict;
+        Ok(compiled)
     }
 
     /// `anyOf` or `oneOf` beside other keywords.
@@ -111,32 +113,32 @@ impl Compiler<'_> {
         siblings: Map<String, Value>,
         branches: &[Value],
         exclusive: bool,
-    ) -> Result<Form, SchemaError> {
+    ) -> Result<Schema, SchemaError> {
         match alternatives::read(self, siblings, branches, exclusive)? {
-            Union::Form(form) => Ok(form),
-            Union::Schema(keywords) => self.single(keywords),
-            Union::Parts(parts) => self.parts(parts),
+            CompiledUnion::Schema(compiled) => Ok(compiled),
+            CompiledUnion::Single(keywords) => self.single(keywords),
+            CompiledUnion::AllOf(parts) => self.parts(parts),
         }
     }
 
-    fn parts(&mut self, schemas: impl IntoIterator<Item = Value>) -> Result<Form, SchemaError> {
+    fn parts(&mut self, schemas: impl IntoIterator<Item = Value>) -> Result<Schema, SchemaError> {
         let says = |schema: &Value| {
             schema
                 .as_object()
                 .is_none_or(|keywords| !keywords.keys().all(|key| is_annotation(key)))
         };
         let parts = schemas.into_iter().filter(says);
-        let parts = Parts {
-            forms: parts.map(|part| self.request(&part)).collect::<Result<_, _>>()?,
+        let parts = AllOf {
+            schemas: parts.map(|part| self.request(&part)).collect::<Result<_, _>>()?,
             keys: KnownKeys::default(),
         };
-        Ok(Form {
-            kind: Kind::Parts(Box::new(parts)),
-            ..Form::ANY
+        Ok(Schema {
+            kind: Kind::AllOf(Box::new(parts)),
+            ..Schema::ANY
         })
     }
 
-    fn plain(&mut self, keywords: &Map<String, Value>) -> Result<Form, SchemaError> {
+    fn plain(&mut self, keywords: &Map<String, Value>) -> Result<Schema, SchemaError> {
         let mut types = declared_types(keywords);
         let values = limits::values(keywords).map(|(values, found)| {
             // `3.0` is one of `[1, 2, 3]`, unless integers are asked for.
@@ -173,7 +175,7 @@ impl Compiler<'_> {
             || plain.list.is_some()
             || plain.object.is_some();
         let format = keywords.get("format").and_then(Value::as_str);
-        Ok(Form {
+        Ok(Schema {
             types,
             format: format
                 .filter(|_| types.has(Types::STRING))
@@ -181,9 +183,9 @@ impl Compiler<'_> {
             kind: if says {
                 Kind::Plain(Box::new(plain))
             } else {
-                Kind::Free
+                Kind::Any
             },
-            ..Form::ANY
+            ..Schema::ANY
         })
     }
 
@@ -204,7 +206,7 @@ impl Compiler<'_> {
             unique: limits::flag(keywords, "uniqueItems"),
         };
         let says = list.is_tuple()
-            || list.rest != Rest::Unsaid
+            || list.rest != Additional::Unspecified
             || list.min.is_some()
             || list.max.is_some()
             || list.unique;
@@ -239,7 +241,7 @@ impl Compiler<'_> {
                 name: name.as_str().into(),
                 written: Written::new(&format!("{}:", Value::from(name.as_str()))),
                 folded: fold(name),
-                form: self.request(&schema)?,
+                schema: self.request(&schema)?,
                 required: required.contains(&name.as_str()),
                 has_default,
             });
@@ -257,7 +259,7 @@ impl Compiler<'_> {
             match regex {
                 Some(regex) => object.patterns.push((regex, self.request(schema)?)),
                 // Not understood, so any key may match it: better too lenient than to refuse what fits.
-                None => object.rest = Rest::Any,
+                None => object.rest = Additional::Any,
             }
         }
         let says = !object.is_free
@@ -268,15 +270,15 @@ impl Compiler<'_> {
         Ok(says.then_some(object))
     }
 
-    fn rest(&mut self, schema: Option<&Value>) -> Result<Rest, SchemaError> {
+    fn rest(&mut self, schema: Option<&Value>) -> Result<Additional, SchemaError> {
         Ok(match schema {
-            None => Rest::Unsaid,
-            Some(Value::Bool(false)) => Rest::Denied,
-            Some(Value::Bool(true)) => Rest::Any,
+            None => Additional::Unspecified,
+            Some(Value::Bool(false)) => Additional::Denied,
+            Some(Value::Bool(true)) => Additional::Any,
             Some(Value::Object(keywords)) if keywords.keys().all(|keyword| is_annotation(keyword)) => {
-                Rest::Any
+                Additional::Any
             }
-            Some(schema) => Rest::Of(self.request(schema)?),
+            Some(schema) => Additional::Of(self.request(schema)?),
         })
     }
 }
@@ -320,51 +322,58 @@ fn declared_types(keywords: &Map<String, Value>) -> Types {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::shape::{Alternatives, Form, FormId, Kind, Shape, Tag};
+    use super::super::compiled::{CompiledSchema, Kind, Schema, SchemaId, Tag, Union};
     use super::super::types::Types;
 
-    fn shape(schema: &Value) -> Shape {
-        let compiled = Shape::compile(schema).unwrap();
+    fn compile(schema: &Value) -> CompiledSchema {
+        let compiled = CompiledSchema::compile(schema).unwrap();
         assert_eq!(compiled.warnings, []);
-        compiled.shape
+        compiled.compiled
     }
 
-    /// The form of the only property of the arguments.
-    fn only(schema: &Value) -> (Shape, FormId) {
-        let shape = shape(
+    /// The schema of the only property of the arguments.
+    fn only(schema: &Value) -> (CompiledSchema, SchemaId) {
+        let compiled = compile(
             &json!({ "type": "object", "properties": { "x": schema }, "$defs": {
             "Tree": { "type": "object", "properties": { "next": { "$ref": "#/$defs/Tree", "x-strict": true } } },
         } }),
         );
-        let object = shape.form(FormId::ROOT).plain().unwrap().object.as_ref().unwrap();
-        let id = object.properties[0].form;
-        (shape, id)
+        let object = compiled
+            .schema(SchemaId::ROOT)
+            .plain()
+            .unwrap()
+            .object
+            .as_ref()
+            .unwrap();
+        let id = object.properties[0].schema;
+        (compiled, id)
     }
 
-    fn form(schema: &Value) -> Form {
-        let (shape, id) = only(schema);
-        shape.form(id).clone()
+    fn compile_one(schema: &Value) -> Schema {
+        let (compiled, id) = only(schema);
+        compiled.schema(id).clone()
     }
 
-    fn alternatives(schema: &Value) -> Alternatives {
-        match form(schema).kind {
-            Kind::Alternatives(alternatives) => *alternatives,
+    fn alternatives(schema: &Value) -> Union {
+        match compile_one(schema).kind {
+            Kind::Union(alternatives) => *alternatives,
             other => panic!("{other:?}"),
         }
     }
 
     fn refused(schema: &Value) -> (String, String) {
-        let error = Shape::compile(schema).unwrap_err();
+        let error = CompiledSchema::compile(schema).unwrap_err();
         (error.path, error.reason)
     }
 
     #[test]
     fn unions_are_made_plain() {
-        let nullable = form(&json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "null" }] }));
+        let nullable =
+            compile_one(&json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "null" }] }));
         assert_eq!(nullable.types, Types::INTEGER | Types::NULL);
         assert!(nullable.plain().unwrap().number.is_some());
 
-        let constants = form(&json!({ "oneOf": [
+        let constants = compile_one(&json!({ "oneOf": [
             { "const": "a", "description": "first" },
             { "type": "string", "enum": ["b", "c"] },
             { "type": "null" },
@@ -394,10 +403,10 @@ mod tests {
 
     #[test]
     fn recursion_ends() {
-        let (shape, id) =
+        let (compiled, id) =
             only(&json!({ "$ref": "#/$defs/Tree", "description": "a tree", "x-not-blank": true }));
-        assert!(shape.forms.len() < 8, "{}", shape.forms.len());
-        assert_eq!(shape.form(id).types, Types::OBJECT);
+        assert!(compiled.schemas.len() < 8, "{}", compiled.schemas.len());
+        assert_eq!(compiled.schema(id).types, Types::OBJECT);
     }
 
     #[test]
@@ -406,26 +415,27 @@ mod tests {
             json!({ "type": "array", "prefixItems": [{ "type": "string" }], "items": false }),
             json!({ "type": "array", "items": [{ "type": "string" }], "additionalItems": false }),
         ] {
-            let form = form(&schema);
-            let list = form.plain().unwrap().list.as_ref().unwrap();
-            assert!(list.is_tuple() && list.item(1).is_none() && form.lists_of_strings);
+            let compiled = compile_one(&schema);
+            let list = compiled.plain().unwrap().list.as_ref().unwrap();
+            assert!(list.is_tuple() && list.item(1).is_none() && compiled.lists_of_strings);
         }
     }
 
     #[test]
     fn all_of_is_one_form_where_that_is_the_same() {
-        let merged = form(
+        let merged = compile_one(
             &json!({ "allOf": [{ "type": "object", "properties": { "a": {} } }, { "required": ["a"] }] }),
         );
         assert!(merged.plain().unwrap().object.as_ref().unwrap().properties[0].required);
-        let apart = form(&json!({ "allOf": [{ "type": "string", "pattern": "a" }, { "pattern": "b" }] }));
-        assert!(matches!(apart.kind, Kind::Parts(_)));
+        let apart =
+            compile_one(&json!({ "allOf": [{ "type": "string", "pattern": "a" }, { "pattern": "b" }] }));
+        assert!(matches!(apart.kind, Kind::AllOf(_)));
         assert_eq!(apart.types, Types::STRING);
     }
 
     #[test]
     fn what_is_not_enforced_is_told_once() {
-        let compiled = Shape::compile(&json!({ "type": "object", "properties": {
+        let compiled = CompiledSchema::compile(&json!({ "type": "object", "properties": {
             "a": { "not": {}, "title": "A", "x-own": 1, "format": "uuid" },
             "b": { "pattern": "(?=x)" },
             "c": { "items": { "not": {} } }, "d": { "$ref": "#/properties/c/items" },

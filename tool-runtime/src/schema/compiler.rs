@@ -9,16 +9,16 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::check::{SchemaError, is_annotation};
+use super::compiled::{Schema, SchemaId};
 use super::merge;
 use super::reference::{self, Target};
-use super::shape::{Form, FormId};
 
 pub(super) struct Compiler<'s> {
     pub(super) root: &'s Value,
-    pub(super) forms: Vec<Form>,
-    pub(super) queue: Vec<(FormId, Value)>,
-    pub(super) by_pointer: HashMap<String, FormId>,
-    pub(super) by_text: HashMap<String, FormId>,
+    pub(super) schemas: Vec<Schema>,
+    pub(super) queue: Vec<(SchemaId, Value)>,
+    pub(super) by_pointer: HashMap<String, SchemaId>,
+    pub(super) by_text: HashMap<String, SchemaId>,
     /// How many schemas were merged.
     pub(super) merged: Cell<usize>,
 }
@@ -30,7 +30,7 @@ pub(super) struct Flat {
 }
 
 /// More forms than any tool has use for: a schema that multiplies itself ends here.
-const MOST_FORMS: usize = 50_000;
+const MAX_SCHEMAS: usize = 50_000;
 
 /// More steps than any chain of references or `allOf`s has.
 const MOST_STEPS: usize = 64;
@@ -40,7 +40,7 @@ const MOST_MERGED: usize = 50_000;
 
 impl Compiler<'_> {
     /// The number of a subschema's form, now or later to be compiled.
-    pub(super) fn request(&mut self, schema: &Value) -> Result<FormId, SchemaError> {
+    pub(super) fn request(&mut self, schema: &Value) -> Result<SchemaId, SchemaError> {
         let Some(keywords) = schema.as_object() else {
             return self.enqueue(schema);
         };
@@ -68,17 +68,17 @@ impl Compiler<'_> {
         Ok(id)
     }
 
-    pub(super) fn enqueue(&mut self, schema: &Value) -> Result<FormId, SchemaError> {
-        let id = u32::try_from(self.forms.len())
+    pub(super) fn enqueue(&mut self, schema: &Value) -> Result<SchemaId, SchemaError> {
+        let id = u32::try_from(self.schemas.len())
             .ok()
-            .filter(|_| self.forms.len() < MOST_FORMS);
-        let Some(id) = id.map(FormId) else {
+            .filter(|_| self.schemas.len() < MAX_SCHEMAS);
+        let Some(id) = id.map(SchemaId) else {
             return Err(SchemaError::new(
                 "",
-                format!("it has more than {MOST_FORMS} subschemas; make it smaller"),
+                format!("it has more than {MAX_SCHEMAS} subschemas; make it smaller"),
             ));
         };
-        self.forms.push(Form::ANY);
+        self.schemas.push(Schema::ANY);
         self.queue.push((id, schema.clone()));
         Ok(id)
     }

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::shape::{Form, FormId, Kind, Rest, Shape};
+use super::compiled::{Additional, CompiledSchema, Kind, Schema, SchemaId};
 
-impl Shape {
+impl CompiledSchema {
     /// What a text at a place looks like. A way that leads through unions may end at several forms; the first that has
     /// a format counts.
     pub(crate) fn format_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Option<&'static str> {
-        let mut forms = self.forms_at(steps).into_iter();
-        forms.find_map(|form| self.form(form).format)
+        let mut schemas = self.schemas_at(steps).into_iter();
+        schemas.find_map(|schema| self.schema(schema).format)
     }
 
     /// Whether the key in the last step may be left out.
@@ -17,42 +17,42 @@ impl Shape {
         let Some((key, above)) = steps.split_last() else {
             return false;
         };
-        let is_optional = |form: FormId| {
-            let object = self.form(form).plain()?.object.as_ref()?;
+        let is_optional = |schema: SchemaId| {
+            let object = self.schema(schema).plain()?.object.as_ref()?;
             Some(!object.properties.get(object.position(key)?)?.required)
         };
-        let mut forms = self.forms_at(above.iter().copied()).into_iter();
-        forms.find_map(is_optional).unwrap_or(false)
+        let mut schemas = self.schemas_at(above.iter().copied()).into_iter();
+        schemas.find_map(is_optional).unwrap_or(false)
     }
 
     /// The forms of a value at a place, with those that they are composed of.
-    fn forms_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Vec<FormId> {
-        let mut here = self.composing(vec![FormId::ROOT]);
+    fn schemas_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Vec<SchemaId> {
+        let mut here = self.composing(vec![SchemaId::ROOT]);
         for step in steps {
-            let below = here.iter().filter_map(|form| self.form(*form).below(step));
+            let below = here.iter().filter_map(|schema| self.schema(*schema).below(step));
             here = self.composing(below.collect());
         }
         here
     }
 
     /// Some forms, and those that they are composed of.
-    fn composing(&self, mut forms: Vec<FormId>) -> Vec<FormId> {
+    fn composing(&self, mut schemas: Vec<SchemaId>) -> Vec<SchemaId> {
         let mut seen = HashSet::new();
         let mut all = Vec::new();
-        forms.reverse();
-        while let Some(form) = forms.pop() {
-            if seen.insert(form) {
-                all.push(form);
-                forms.extend(self.form(form).kind.composed_of().iter().rev());
+        schemas.reverse();
+        while let Some(schema) = schemas.pop() {
+            if seen.insert(schema) {
+                all.push(schema);
+                schemas.extend(self.schema(schema).kind.composed_of().iter().rev());
             }
         }
         all
     }
 }
 
-impl Form {
+impl Schema {
     /// The form of a value inside.
-    fn below(&self, step: &str) -> Option<FormId> {
+    fn below(&self, step: &str) -> Option<SchemaId> {
         let Kind::Plain(plain) = &self.kind else {
             return None;
         };
@@ -61,10 +61,10 @@ impl Form {
                 .position(step)
                 .and_then(|place| object.properties.get(place))
             {
-                return Some(property.form);
+                return Some(property.schema);
             }
-            if let Rest::Of(form) = object.rest {
-                return Some(form);
+            if let Additional::Of(schema) = object.rest {
+                return Some(schema);
             }
         }
         plain.list.as_ref()?.item(step.parse().ok()?)

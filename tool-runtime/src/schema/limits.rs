@@ -6,9 +6,9 @@ use regex_lite::Regex;
 use serde_json::{Map, Value};
 
 use super::bounds::{Bound, NumberLimits, Width};
+use super::compiled::{TextLimits, Values};
 use super::decimal::Decimal;
 use super::marks;
-use super::shape::{TextLimits, Values};
 use super::types::Types;
 
 /// `minLength`, `maxLength`, `pattern`, blankness.

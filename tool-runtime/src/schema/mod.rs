@@ -12,7 +12,7 @@ pub(crate) mod types;
 pub(crate) mod decimal;
 pub(crate) mod bounds;
 pub(crate) mod name;
-pub(crate) mod shape;
+pub(crate) mod compiled;
 mod formats;
 pub(crate) mod limits;
 mod reference;
@@ -21,15 +21,15 @@ mod nullable;
 mod merge;
 mod compiler;
 mod alternatives;
-mod settle;
+mod finalize;
 mod compile;
 
 #[cfg(feature = "formats")]
 pub(crate) use check::check;
 pub(crate) use clean::clean;
+pub(crate) use compiled::CompiledSchema;
 pub(crate) use describe::undescribed;
 #[cfg(feature = "formats")]
 pub(crate) use nullable::spelled_out;
-pub(crate) use shape::Shape;
 #[cfg(feature = "formats")]
 pub(crate) use unions::unwrap_sole;

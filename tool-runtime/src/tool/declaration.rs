@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use crate::param::declared::Param;
     use crate::param::parameter::Parameter;
-    use crate::schema::Shape;
+    use crate::schema::CompiledSchema;
 
     #[derive(Deserialize, JsonSchema)]
     #[expect(dead_code, reason = "only the schema is looked at")]
@@ -252,7 +252,7 @@ mod tests {
     #[track_caller]
     fn assert_enforced<T: Parameter>() {
         let schema = marked::<T>();
-        let compiled = Shape::compile(&schema).unwrap();
+        let compiled = CompiledSchema::compile(&schema).unwrap();
         assert!(
             compiled.warnings.is_empty(),
             "{:?} of {schema}",

@@ -10,7 +10,7 @@ use crate::arguments::policy::Policy;
 use crate::arguments::{self, ArgumentReader};
 use crate::host::state::States;
 use crate::param::params::ParamSpec;
-use crate::schema::{self, Shape, marks};
+use crate::schema::{self, CompiledSchema, marks};
 use crate::tool::declaration::{Declaration, Wording};
 use crate::tool::declared::{DeclaredTool, Handler};
 use crate::tool::registry_error::RegistryError;
@@ -40,7 +40,7 @@ use crate::wire::raw_arguments::RawArguments;
 pub struct RegisteredTool {
     pub(crate) name: ToolName,
     pub(crate) definition: ToolDefinition,
-    pub(crate) shape: Shape,
+    pub(crate) compiled: CompiledSchema,
     pub(crate) policy: Option<Policy>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) wording: Option<Wording>,
@@ -75,10 +75,10 @@ impl RegisteredTool {
         let name = ToolName::parse(declaration.name)?;
         has_states(&name, &declaration, states)?;
         let mut definition = declaration.marked_definition();
-        let mut shape = compile(&name, &definition)?;
-        shape.set_parameters(declaration.params.iter().map(|param| param.name));
-        params_are_sound(&name, &declaration, &shape)?;
-        examples_fit(&name, &definition, &shape)?;
+        let mut compiled = compile(&name, &definition)?;
+        compiled.set_parameters(declaration.params.iter().map(|param| param.name));
+        params_are_sound(&name, &declaration, &compiled)?;
+        examples_fit(&name, &definition, &compiled)?;
         marks::strip(&mut definition.input_schema);
         if !shows_defaults {
             marks::strip_defaults(&mut definition.input_schema);
@@ -94,7 +94,7 @@ impl RegisteredTool {
         Ok(Self {
             name,
             definition,
-            shape,
+            compiled,
             policy: None,
             timeout,
             wording,
@@ -106,16 +106,16 @@ impl RegisteredTool {
     /// Checks a tool that is known by its definition. Its schema goes out as it came, but for our own marks.
     pub(crate) fn dynamic(mut definition: ToolDefinition, handler: Handler) -> Result<Self, RegistryError> {
         let name = ToolName::parse(&definition.name)?;
-        let shape = compile(&name, &definition).inspect_err(|_| {
+        let compiled = compile(&name, &definition).inspect_err(|_| {
             // It may have been refused for its depth, which dropping it would feel, too.
             depth::dismantle(std::mem::take(&mut definition.input_schema));
         })?;
-        examples_fit(&name, &definition, &shape)?;
+        examples_fit(&name, &definition, &compiled)?;
         marks::strip(&mut definition.input_schema);
         Ok(Self {
             name,
             definition,
-            shape,
+            compiled,
             policy: None,
             timeout: None,
             wording: None,
@@ -148,9 +148,9 @@ fn has_states(tool: &ToolName, declaration: &Declaration, states: &States) -> Re
 }
 
 /// Compiles the schema of a tool; what it does not enforce is logged.
-fn compile(tool: &ToolName, definition: &ToolDefinition) -> Result<Shape, RegistryError> {
+fn compile(tool: &ToolName, definition: &ToolDefinition) -> Result<CompiledSchema, RegistryError> {
     let compiled =
-        Shape::compile(&definition.input_schema).map_err(|error| RegistryError::InvalidSchema {
+        CompiledSchema::compile(&definition.input_schema).map_err(|error| RegistryError::InvalidSchema {
             tool: tool.to_string(),
             path: error.path,
             reason: error.reason,
@@ -158,13 +158,17 @@ fn compile(tool: &ToolName, definition: &ToolDefinition) -> Result<Shape, Regist
     for warning in &compiled.warnings {
         tracing::warn!(tool = tool.as_str(), path = warning.path, "{warning}");
     }
-    Ok(compiled.shape)
+    Ok(compiled.compiled)
 }
 
 /// What the attributes of the parameters say holds together. The macro checks literals, this checks everything.
-fn params_are_sound(tool: &ToolName, declaration: &Declaration, shape: &Shape) -> Result<(), RegistryError> {
+fn params_are_sound(
+    tool: &ToolName,
+    declaration: &Declaration,
+    compiled: &CompiledSchema,
+) -> Result<(), RegistryError> {
     for param in &declaration.params {
-        is_sound(param, shape).map_err(|reason| RegistryError::InvalidParameter {
+        is_sound(param, compiled).map_err(|reason| RegistryError::InvalidParameter {
             tool: tool.to_string(),
             parameter: param.name.to_owned(),
             reason,
@@ -173,7 +177,7 @@ fn params_are_sound(tool: &ToolName, declaration: &Declaration, shape: &Shape) -
     Ok(())
 }
 
-fn is_sound(param: &ParamSpec, shape: &Shape) -> Result<(), String> {
+fn is_sound(param: &ParamSpec, compiled: &CompiledSchema) -> Result<(), String> {
     if let Some(problem) = &param.problem {
         return Err(problem.clone());
     }
@@ -195,7 +199,7 @@ fn is_sound(param: &ParamSpec, shape: &Shape) -> Result<(), String> {
     // `null` is an `Option` that is absent.
     for (what, value) in [("default", default), ("example", example)] {
         if let Some(value) = value.filter(|value| !value.is_null())
-            && let Some(error) = errors_below(param.name, value, shape).first()
+            && let Some(error) = errors_below(param.name, value, compiled).first()
         {
             return Err(format!("its {what} is wrong: {error}"));
         }
@@ -204,9 +208,9 @@ fn is_sound(param: &ParamSpec, shape: &Shape) -> Result<(), String> {
 }
 
 /// Why one argument does not conform.
-fn errors_below(name: &str, value: &Value, shape: &Shape) -> Vec<Issue> {
+fn errors_below(name: &str, value: &Value, compiled: &CompiledSchema) -> Vec<Issue> {
     let place = schema::pointer::join("", name);
-    let mut errors = errors(shape, Map::from_iter([(name.to_owned(), value.clone())]));
+    let mut errors = errors(compiled, Map::from_iter([(name.to_owned(), value.clone())]));
     errors.retain(|error| {
         error
             .path
@@ -217,7 +221,11 @@ fn errors_below(name: &str, value: &Value, shape: &Shape) -> Vec<Issue> {
 }
 
 /// An example that the tool would refuse is worse than none; the API refuses it as well.
-fn examples_fit(tool: &ToolName, definition: &ToolDefinition, shape: &Shape) -> Result<(), RegistryError> {
+fn examples_fit(
+    tool: &ToolName,
+    definition: &ToolDefinition,
+    compiled: &CompiledSchema,
+) -> Result<(), RegistryError> {
     for (index, example) in definition.input_examples.iter().enumerate() {
         let refused = |reason| RegistryError::InvalidExample {
             tool: tool.to_string(),
@@ -229,7 +237,7 @@ fn examples_fit(tool: &ToolName, definition: &ToolDefinition, shape: &Shape) -> 
                 "an example is an object with the tool's arguments".to_owned(),
             ));
         };
-        if let Some(error) = errors(shape, example.clone()).first() {
+        if let Some(error) = errors(compiled, example.clone()).first() {
             return Err(refused(error.to_string()));
         }
     }
@@ -237,9 +245,9 @@ fn examples_fit(tool: &ToolName, definition: &ToolDefinition, shape: &Shape) -> 
 }
 
 /// Why arguments do not conform.
-fn errors(shape: &Shape, arguments: Map<String, Value>) -> Vec<Issue> {
+fn errors(compiled: &CompiledSchema, arguments: Map<String, Value>) -> Vec<Issue> {
     let mut input = RawArguments::from(Value::Object(arguments));
-    let reader = ArgumentReader::new(shape, Policy::Strict);
+    let reader = ArgumentReader::new(compiled, Policy::Strict);
     let mut issues = arguments::coerce(reader, &mut input).issues;
     issues.retain(Issue::is_error);
     issues

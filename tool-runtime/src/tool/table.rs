@@ -35,7 +35,7 @@ impl Tools {
     /// How arguments for a tool are read. The narrowest policy counts: the call's, the tool's, the registry's.
     pub(crate) fn reader<'a>(&self, tool: &'a RegisteredTool, call: Option<Policy>) -> ArgumentReader<'a> {
         ArgumentReader {
-            shape: &tool.shape,
+            compiled: &tool.compiled,
             policy: call.or(tool.policy).unwrap_or(self.policy),
             has_fast_path: !self.without_fast_path,
         }

@@ -7,22 +7,22 @@ use super::context::Context;
 use crate::arguments::report::Tally;
 use crate::arguments::tree::node::Node;
 use crate::arguments::tree::parse::Read;
-use crate::schema::shape::FormId;
+use crate::schema::compiled::SchemaId;
 use crate::schema::types::Types;
 
 /// One of the things a value may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::arguments) enum Trial {
-    Form(FormId),
+    Schema(SchemaId),
     /// One type of a form that allows several.
-    Type(FormId, Types),
+    Type(SchemaId, Types),
 }
 
 /// What is chosen from.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::arguments) struct Among<'t> {
     /// The form whose alternatives they are.
-    pub(in crate::arguments) owner: FormId,
+    pub(in crate::arguments) owner: SchemaId,
     pub(in crate::arguments) trials: &'t [Trial],
     /// `oneOf`: only one may fit.
     pub(in crate::arguments) exclusive: bool,
@@ -53,7 +53,7 @@ pub(in crate::arguments) type Decoded<'a> = (usize, Rc<Read<'a>>);
 #[derive(Debug, Default)]
 pub(in crate::arguments) struct Cache<'a> {
     pub(in crate::arguments) outcomes: HashMap<(usize, Trial, Context), Outcome<'a>>,
-    pub(in crate::arguments) choices: HashMap<(usize, FormId, Context), Choice>,
+    pub(in crate::arguments) choices: HashMap<(usize, SchemaId, Context), Choice>,
     /// The lists and objects that texts hold, and of how many levels these are; `None` for a text that holds neither, an
     /// error for one of more than so many levels.
     pub(in crate::arguments) decoded: HashMap<usize, Result<Option<Decoded<'a>>, usize>>,

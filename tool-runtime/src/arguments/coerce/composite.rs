@@ -74,7 +74,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         node: &Node<'a>,
         read: impl Fn(&mut Coercer<'s, 'a, '_>, &Node<'a>) -> Option<Node<'a>>,
     ) -> bool {
-        if !self.shape.is_typed() {
+        if !self.compiled.is_typed() {
             return true;
         }
         let given = self.with_own_cache(|this| this.try_out_as_given(|this| read(this, node)));

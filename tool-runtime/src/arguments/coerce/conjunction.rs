@@ -5,7 +5,7 @@ use super::cache::{Trial, address};
 use super::context::Context;
 use crate::arguments::report::Path;
 use crate::arguments::tree::node::Node;
-use crate::schema::shape::FormId;
+use crate::schema::compiled::SchemaId;
 
 /// How many trials it counts for to read a conjunction and tell what is found: where its parts lead to the same
 /// conjunctions again, these are told again, once for each way to them.
@@ -18,7 +18,7 @@ impl<'a> Coercer<'_, 'a, '_> {
     pub(in crate::arguments) fn conjunction(
         &mut self,
         node: &Node<'a>,
-        (id, parts): (FormId, &[FormId]),
+        (id, parts): (SchemaId, &[SchemaId]),
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
@@ -32,7 +32,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         if !self.report.is_trial || self.gives {
             return self.parts(node, parts, at, context);
         }
-        let key = (address(node), Trial::Form(id), context);
+        let key = (address(node), Trial::Schema(id), context);
         let known = self.cache.outcomes.get(&key).cloned();
         let outcome = known.unwrap_or_else(|| {
             let outcome = self.try_out(|this| this.parts(node, parts, at, context));
@@ -47,7 +47,7 @@ impl<'a> Coercer<'_, 'a, '_> {
     pub(in crate::arguments) fn parts(
         &mut self,
         node: &Node<'a>,
-        parts: &[FormId],
+        parts: &[SchemaId],
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {

@@ -1,27 +1,27 @@
 //! What a value inherits from where it stands.
 
-use crate::arguments::rules::Rigor;
-use crate::schema::shape::{Form, FormId};
+use crate::arguments::rules::Mode;
+use crate::schema::compiled::{Schema, SchemaId};
 
 /// How a value is held against its form, beyond the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
-    pub(in crate::arguments) rigor: Rigor,
+    pub(in crate::arguments) mode: Mode,
     /// Whether a key that the schema denies is an error: the call is strict, not only a parameter of it.
     pub(in crate::arguments) denies: bool,
     /// Whether one value may stand for a list: it is the value of a property or of an entry.
     pub(in crate::arguments) wraps: bool,
     /// The conjunction whose keys are all known; or the union that serde reads, each of whose keys may be another
     /// alternative's.
-    pub(in crate::arguments) within: Option<FormId>,
+    pub(in crate::arguments) within: Option<SchemaId>,
 }
 
 impl Context {
     /// The arguments as a whole.
-    pub(crate) fn all(rigor: Rigor) -> Self {
+    pub(crate) fn all(mode: Mode) -> Self {
         Self {
-            rigor,
-            denies: rigor == Rigor::Strict,
+            mode,
+            denies: mode == Mode::Strict,
             wraps: false,
             within: None,
         }
@@ -46,16 +46,16 @@ impl Context {
     }
 
     /// The same with another rigor.
-    pub(in crate::arguments) fn with(self, rigor: Rigor) -> Self {
-        Self { rigor, ..self }
+    pub(in crate::arguments) fn with(self, mode: Mode) -> Self {
+        Self { mode, ..self }
     }
 
-    pub(in crate::arguments) fn under(self, form: &Form) -> Self {
-        let rigor = match self.rigor {
-            trial @ (Rigor::Schema | Rigor::Exact) => trial,
-            _ if form.strict => Rigor::Strict,
+    pub(in crate::arguments) fn under(self, schema: &Schema) -> Self {
+        let mode = match self.mode {
+            trial @ (Mode::Schema | Mode::Exact) => trial,
+            _ if schema.strict => Mode::Strict,
             other => other,
         };
-        Self { rigor, ..self }
+        Self { mode, ..self }
     }
 }

@@ -6,12 +6,12 @@ use super::Coercer;
 use super::context::Context;
 use crate::arguments::limits;
 use crate::arguments::report::Path;
-use crate::arguments::report::expected::Wanted;
+use crate::arguments::report::expected::Expected;
 use crate::arguments::report::messages;
 use crate::arguments::report::schema_hint::Example;
-use crate::arguments::rules::Rigor;
+use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::Node;
-use crate::schema::shape::{FormId, List, Rest};
+use crate::schema::compiled::{Additional, List, SchemaId};
 use crate::schema::types::Types;
 use crate::wire::issue::{Code, Issue};
 
@@ -30,11 +30,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let mut changed: Option<Vec<Node<'a>>> = None;
         for (place, item) in items.iter().enumerate() {
             let at = Path::Index(at, place);
-            let Some(form) = list.and_then(|list| list.item(place)) else {
+            let Some(schema) = list.and_then(|list| list.item(place)) else {
                 self.free(item, &at);
                 continue;
             };
-            if let Some(taken) = self.fit(item, form, &at, context.item())
+            if let Some(taken) = self.fit(item, schema, &at, context.item())
                 && let Some(slot) = changed.get_or_insert_with(|| items.to_vec()).get_mut(place)
             {
                 *slot = taken;
@@ -43,12 +43,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let list = list?;
         if self.report.tally.errors > mark.tally.errors && self.is_only_item(items, list, context) {
             self.report.rewind(mark);
-            let tuple = Example(self.shape, list);
+            let tuple = Example(self.compiled, list);
             self.report.refuse(at, || ambiguous(items, &tuple));
             return None;
         }
         // Of a tuple, the items behind would come to stand in the place of others.
-        if list.unique && !list.is_tuple() && context.rigor == Rigor::Lenient {
+        if list.unique && !list.is_tuple() && context.mode == Mode::Lenient {
             changed = self
                 .each_once(changed.as_deref().unwrap_or(items), at)
                 .or(changed);
@@ -83,10 +83,10 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// Whether what came for a list of lists has no list in it: it may be meant as the only one.
     fn is_only_item(&self, items: &[Node<'_>], list: &List, context: Context) -> bool {
         let nested = match list.rest {
-            Rest::Of(item) => self.shape.form(item).types.without(Types::NULL) == Types::ARRAY,
+            Additional::Of(item) => self.compiled.schema(item).types.without(Types::NULL) == Types::ARRAY,
             _ => false,
         };
-        context.rigor.bends()
+        context.mode.coerces()
             && context.wraps
             && nested
             && list.takes_one_for_all()
@@ -97,14 +97,14 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     pub(in crate::arguments) fn wrapped(
         &mut self,
         node: &Node<'a>,
-        (id, list): (FormId, Option<&'s List>),
+        (id, list): (SchemaId, Option<&'s List>),
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
         let mark = self.report.mark();
         let inside = Path::Index(at, 0);
-        let item = if let Some(form) = list.and_then(|list| list.item(0)) {
-            self.fit(node, form, &inside, context.item())
+        let item = if let Some(schema) = list.and_then(|list| list.item(0)) {
+            self.fit(node, schema, &inside, context.item())
         } else {
             self.free(node, &inside);
             None
@@ -137,7 +137,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 
     fn limit_list(&mut self, items: &[Node<'_>], list: &List, at: &Path<'_>) {
         let most = match list.rest {
-            Rest::Denied => Some(list.prefix.len() as u64),
+            Additional::Denied => Some(list.prefix.len() as u64),
             _ => None,
         };
         let max = [list.max, most].into_iter().flatten().min();
@@ -147,7 +147,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 if list.is_tuple() {
                     messages::violated(
                         &sent,
-                        format_args!("an array like {}: {limit}", Example(self.shape, list)),
+                        format_args!("an array like {}: {limit}", Example(self.compiled, list)),
                     )
                 } else {
                     messages::violated(&sent, limit)
@@ -165,8 +165,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// The form of a value by its number, for messages.
-    pub(in crate::arguments) fn wanted(&self, form: FormId) -> Wanted<'s> {
-        Wanted(self.shape, form)
+    pub(in crate::arguments) fn wanted(&self, schema: SchemaId) -> Expected<'s> {
+        Expected(self.compiled, schema)
     }
 }
 

@@ -7,11 +7,11 @@ use super::Coercer;
 use super::context::Context;
 use crate::arguments::limits;
 use crate::arguments::report::Path;
-use crate::arguments::report::expected::Wanted;
+use crate::arguments::report::expected::Expected;
 use crate::arguments::report::messages;
 use crate::arguments::tree::node::{Members, Node};
+use crate::schema::compiled::{CompiledSchema, Object, SchemaId};
 use crate::schema::decimal::Decimal;
-use crate::schema::shape::{FormId, Object, Shape};
 
 /// What a key of a map is.
 #[derive(Debug)]
@@ -91,9 +91,9 @@ impl<'a> Coercer<'_, 'a, '_> {
                 None
             }
             Some(Key::Refused) => {
-                let shape = self.shape;
+                let compiled = self.compiled;
                 self.report.refuse(&Path::Key(at, sent), || {
-                    messages::invalid_key(sent, wanted_keys(shape, sent, object))
+                    messages::invalid_key(sent, wanted_keys(compiled, sent, object))
                 });
                 None
             }
@@ -106,7 +106,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         if self.fits_map(key, object, at, context) || is_known_elsewhere {
             return Key::AsSent;
         }
-        if !context.rigor.bends() {
+        if !context.mode.coerces() {
             return Key::Refused;
         }
         let spelled = self.spelled_keys(key, object, at, context);
@@ -126,7 +126,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         };
         (!object.has_no_other_keys() || is_declared())
             && object.names.is_none_or(|names| {
-                let exact = context.with(crate::arguments::rules::Rigor::Exact);
+                let exact = context.with(crate::arguments::rules::Mode::Exact);
                 self.name_read(key, names, at, exact).is_some()
             })
     }
@@ -156,7 +156,7 @@ impl<'a> Coercer<'_, 'a, '_> {
     /// Whether keys may be integers, in one spelling only: a key of which the length alone is said is any text.
     fn may_have_integer_keys(&self, object: &Object) -> bool {
         let is_any_text = |names| {
-            let plain = self.shape.form(names).plain();
+            let plain = self.compiled.schema(names).plain();
             plain.is_some_and(|plain| {
                 plain.values.is_none() && plain.text.as_ref().is_none_or(|text| text.pattern.is_none())
             })
@@ -165,7 +165,7 @@ impl<'a> Coercer<'_, 'a, '_> {
     }
 
     /// A name as `propertyNames` reads it, unless it refuses it.
-    fn name_read(&mut self, key: &str, names: FormId, at: &Path<'_>, context: Context) -> Option<String> {
+    fn name_read(&mut self, key: &str, names: SchemaId, at: &Path<'_>, context: Context) -> Option<String> {
         let node = Node::Text(Cow::Owned(key.to_owned()));
         let read = self.with_own_cache(|this| this.try_out(|this| this.fit(&node, names, at, context)));
         match read.value.unwrap_or(node) {
@@ -190,7 +190,7 @@ pub(in crate::arguments) fn coerced<'a>(keys: Vec<Key>) -> impl Iterator<Item = 
 }
 
 /// What to send for a key, for messages.
-fn wanted_keys(shape: &Shape, sent: &str, object: &Object) -> String {
+fn wanted_keys(compiled: &CompiledSchema, sent: &str, object: &Object) -> String {
     let mut declared = object
         .properties
         .iter()
@@ -198,11 +198,11 @@ fn wanted_keys(shape: &Shape, sent: &str, object: &Object) -> String {
         .peekable();
     match (object.names, object.patterns.as_slice()) {
         (Some(names), _) => {
-            let plain = shape.form(names).plain();
+            let plain = compiled.schema(names).plain();
             let broken = plain
                 .and_then(|plain| plain.text.as_ref())
                 .and_then(|text| limits::of_text(text, sent));
-            broken.unwrap_or_else(|| Wanted(shape, names).to_string())
+            broken.unwrap_or_else(|| Expected(compiled, names).to_string())
         }
         (None, _) if declared.peek().is_some() => messages::one_of_keys(declared),
         (None, []) => "no key".to_owned(),

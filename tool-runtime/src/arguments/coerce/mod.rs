@@ -19,13 +19,13 @@ mod union;
 use std::rc::Rc;
 
 use crate::arguments::limits::{self, Membership};
-use crate::arguments::report::expected::Wanted;
+use crate::arguments::report::expected::Expected;
 use crate::arguments::report::messages;
 use crate::arguments::report::{Path, Report};
-use crate::arguments::rules::{self, Rigor};
+use crate::arguments::rules::{self, Mode};
 use crate::arguments::tree::node::Node;
 use crate::arguments::tree::parse::{self, Read, TooDeep};
-use crate::schema::shape::{Form, FormId, Kind, Plain, Rest, Shape};
+use crate::schema::compiled::{Additional, CompiledSchema, Kind, Plain, Schema, SchemaId};
 use crate::schema::types::Types;
 use crate::wire::depth;
 use crate::wire::issue::{Code, Issue};
@@ -36,7 +36,7 @@ use context::Context;
 /// made on the way has another cache.
 #[derive(Debug)]
 pub(crate) struct Coercer<'s, 'a, 'c> {
-    pub(crate) shape: &'s Shape,
+    pub(crate) compiled: &'s CompiledSchema,
     /// Whether keys that the schema does not know stay in the result: they do in JSON that is passed on. A type does
     /// not get them, it might know them all the same (`#[schemars(skip)]`, `#[serde(alias)]`).
     pub(crate) keeps_unknown: bool,
@@ -99,7 +99,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     ) -> Outcome<'a> {
         let mut report = Report::of_trial();
         let value = read(&mut Coercer {
-            shape: self.shape,
+            compiled: self.compiled,
             keeps_unknown: !gives, // alternatives are told apart with them
             gives,
             report: &mut report,
@@ -115,7 +115,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// Reads nodes that do not live as long as those that the cache knows.
     fn with_own_cache<R>(&mut self, read: impl FnOnce(&mut Coercer<'s, 'a, '_>) -> R) -> R {
         read(&mut Coercer {
-            shape: self.shape,
+            compiled: self.compiled,
             keeps_unknown: self.keeps_unknown,
             gives: self.gives,
             report: self.report,
@@ -128,46 +128,46 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     pub(crate) fn fit(
         &mut self,
         node: &Node<'a>,
-        id: FormId,
+        id: SchemaId,
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
-        let form = self.shape.form(id);
-        let context = context.under(form);
-        let wanted = Wanted(self.shape, id);
+        let schema = self.compiled.schema(id);
+        let context = context.under(schema);
+        let wanted = Expected(self.compiled, id);
         match node {
-            Node::Null if !form.types.has(Types::NULL) => {
+            Node::Null if !schema.types.has(Types::NULL) => {
                 self.report.refuse(at, || messages::null(wanted));
                 return None;
             }
             Node::Text(text)
-                if stands_for_nothing(text, form, context.rigor) && form.types.has(Types::NULL) =>
+                if stands_for_nothing(text, schema, context.mode) && schema.types.has(Types::NULL) =>
             {
                 let code = Code::EmptyStringTreatedAsNull;
                 self.report
                     .warn(at, || messages::changed(code, node, &Node::Null));
-                if matches!(form.kind, Kind::Alternatives(_) | Kind::Parts(_)) {
+                if matches!(schema.kind, Kind::Union(_) | Kind::AllOf(_)) {
                     self.with_own_cache(|this| this.fit(&Node::Null, id, at, context));
                 }
                 return Some(Node::Null);
             }
             _ => {}
         }
-        match &form.kind {
-            Kind::Free if form.types == Types::ALL => {
+        match &schema.kind {
+            Kind::Any if schema.types == Types::ALL => {
                 self.free(node, at);
                 None
             }
-            Kind::Free => self.plain(node, (id, form, &NO_LIMITS), at, context),
-            Kind::Plain(plain) => self.plain(node, (id, form, plain), at, context),
-            Kind::Alternatives(alternatives) => {
+            Kind::Any => self.plain(node, (id, schema, &NO_LIMITS), at, context),
+            Kind::Plain(plain) => self.plain(node, (id, schema, plain), at, context),
+            Kind::Union(alternatives) => {
                 let mark = self.enter_composite(at)?;
-                let taken = self.alternatives(node, (id, form, alternatives), at, context);
+                let taken = self.alternatives(node, (id, schema, alternatives), at, context);
                 self.leave_composite(mark, (node, taken), at, |this, node| {
                     this.fit(node, id, at, context)
                 })
             }
-            Kind::Parts(parts) => self.conjunction(node, (id, &parts.forms), at, context),
+            Kind::AllOf(parts) => self.conjunction(node, (id, &parts.schemas), at, context),
         }
     }
 
@@ -242,11 +242,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     fn plain(
         &mut self,
         node: &Node<'a>,
-        (id, form, plain): (FormId, &'s Form, &'s Plain),
+        (id, schema, plain): (SchemaId, &'s Schema, &'s Plain),
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
-        let types = form.types.without(Types::NULL);
+        let types = schema.types.without(Types::NULL);
         let several = types.count() > 1;
         let one_of_them = match node {
             Node::Null => {
@@ -257,10 +257,10 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             other => Some(other.types()).filter(|own| types.has(*own)),
         };
         let excluded = |values| limits::membership(values, node, false) != Membership::Is;
-        let misses = several && context.rigor.bends() && plain.values.as_ref().is_some_and(excluded);
+        let misses = several && context.mode.coerces() && plain.values.as_ref().is_some_and(excluded);
         match one_of_them {
-            Some(own) if !misses => self.typed(node, own, (id, form, plain), at, context),
-            _ if several && context.rigor.bends() => {
+            Some(own) if !misses => self.typed(node, own, (id, schema, plain), at, context),
+            _ if several && context.mode.coerces() => {
                 let mark = self.enter_composite(at)?;
                 let trials: Vec<Trial> = types.each().map(|one| Trial::Type(id, one)).collect();
                 let among = Among {
@@ -274,14 +274,14 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 })
             }
             _ if several => {
-                let wanted = Wanted(self.shape, id);
+                let wanted = Expected(self.compiled, id);
                 self.report.refuse(at, || match &plain.values {
                     Some(values) => messages::not_among(values, node),
                     None => messages::unreadable(Code::NoAlternativeFits, node, wanted),
                 });
                 None
             }
-            _ => self.typed(node, types, (id, form, plain), at, context),
+            _ => self.typed(node, types, (id, schema, plain), at, context),
         }
     }
 
@@ -290,7 +290,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         &mut self,
         node: &Node<'a>,
         want: Types,
-        (id, form, plain): (FormId, &'s Form, &'s Plain),
+        (id, schema, plain): (SchemaId, &'s Schema, &'s Plain),
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
@@ -299,8 +299,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             (Types::OBJECT, Node::Object(members)) => {
                 self.object(members, plain.object.as_ref(), at, context)
             }
-            (Types::ARRAY | Types::OBJECT, Node::Text(_)) if context.rigor.bends() => {
-                if let Some(decoded) = self.decoded(node, want, (id, form, plain), at, context) {
+            (Types::ARRAY | Types::OBJECT, Node::Text(_)) if context.mode.coerces() => {
+                if let Some(decoded) = self.decoded(node, want, (id, schema, plain), at, context) {
                     return Some(decoded);
                 }
                 self.misfit(node, want, (id, plain), at, context)
@@ -317,11 +317,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         &mut self,
         node: &Node<'a>,
         want: Types,
-        (id, plain): (FormId, &'s Plain),
+        (id, plain): (SchemaId, &'s Plain),
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
-        let wanted = Wanted(self.shape, id);
+        let wanted = Expected(self.compiled, id);
         if want == Types::OBJECT {
             self.report.refuse(at, || {
                 messages::unreadable(Code::UnsupportedObjectLiteral, node, wanted)
@@ -329,9 +329,9 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             return None;
         }
         let list = plain.list.as_ref();
-        if context.rigor.bends()
+        if context.mode.coerces()
             && context.wraps
-            && list.is_none_or(crate::schema::shape::List::takes_one_for_all)
+            && list.is_none_or(crate::schema::compiled::List::takes_one_for_all)
         {
             return self.wrapped(node, (id, list), at, context);
         }
@@ -346,13 +346,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         &mut self,
         node: &Node<'a>,
         want: Types,
-        (id, form, plain): (FormId, &'s Form, &'s Plain),
+        (id, schema, plain): (SchemaId, &'s Schema, &'s Plain),
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
-        let read = self.readable(node, want, (id, form, plain), at, context)?;
+        let read = self.readable(node, want, (id, schema, plain), at, context)?;
         self.tell_decoded(&read, at);
-        let changed = self.typed(&read.node, want, (id, form, plain), at, context);
+        let changed = self.typed(&read.node, want, (id, schema, plain), at, context);
         Some(changed.unwrap_or_else(|| read.node.clone()))
     }
 
@@ -362,7 +362,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         &mut self,
         node: &Node<'a>,
         want: Types,
-        (id, form, plain): (FormId, &'s Form, &'s Plain),
+        (id, schema, plain): (SchemaId, &'s Schema, &'s Plain),
         at: &Path<'_>,
         context: Context,
     ) -> Option<Rc<Read<'a>>> {
@@ -373,9 +373,9 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             }
             read => read.ok()??,
         };
-        if want == Types::ARRAY && form.lists_of_strings {
-            let exact = context.with(Rigor::Exact);
-            let trial = self.try_out(|this| this.typed(&read.node, want, (id, form, plain), at, exact));
+        if want == Types::ARRAY && schema.lists_of_strings {
+            let exact = context.with(Mode::Exact);
+            let trial = self.try_out(|this| this.typed(&read.node, want, (id, schema, plain), at, exact));
             if !trial.tally.is_silent() {
                 return None;
             }
@@ -387,7 +387,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// of an item.
     fn has_flat_items(&self, plain: &Plain) -> bool {
         let rest = plain.list.as_ref().map(|list| list.rest);
-        matches!(rest, Some(Rest::Of(item)) if !self.shape.form(item).types.overlaps(Types::ARRAY | Types::OBJECT))
+        matches!(rest, Some(Additional::Of(item)) if !self.compiled.schema(item).types.overlaps(Types::ARRAY | Types::OBJECT))
     }
 
     /// The list or object that a text holds, whole, in JSON or as Python writes it.
@@ -440,8 +440,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 }
 
 /// Rule 4a: whether a string stands for nothing where no string is wanted.
-pub(in crate::arguments) fn stands_for_nothing(text: &str, form: &Form, rigor: Rigor) -> bool {
-    rigor.bends() && !form.types.has(Types::STRING) && !form.lists_of_strings && rules::means_nothing(text)
+pub(in crate::arguments) fn stands_for_nothing(text: &str, schema: &Schema, mode: Mode) -> bool {
+    mode.coerces()
+        && !schema.types.has(Types::STRING)
+        && !schema.lists_of_strings
+        && rules::means_nothing(text)
 }
 
 /// Whether a text begins as a list or an object does, whichever is wanted.
@@ -463,7 +466,7 @@ mod tests {
     fn too_many_trials_are_an_error_of_their_own() {
         let either = json!({ "anyOf": [{ "type": "integer" }, { "type": "array", "items": { "$ref": "#/$defs/Either" } }] });
         let schema = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/Either" } }, "$defs": { "Either": either } });
-        let shape = Shape::compile(&schema).unwrap().shape;
+        let compiled = CompiledSchema::compile(&schema).unwrap().compiled;
         let sent = parse(r#"{"x":[["1"],["2"],["3"]]}"#, depth::MOST).unwrap();
         let codes = |work| {
             let mut report = Report::default();
@@ -472,14 +475,14 @@ mod tests {
                 ..Budget::new(0)
             };
             let mut coercer = Coercer {
-                shape: &shape,
+                compiled: &compiled,
                 keeps_unknown: true,
                 gives: false,
                 report: &mut report,
                 cache: &mut Cache::default(),
                 budget: &mut budget,
             };
-            coercer.fit(&sent, FormId::ROOT, &Path::Root, Context::all(Rigor::Lenient));
+            coercer.fit(&sent, SchemaId::ROOT, &Path::Root, Context::all(Mode::Lenient));
             (budget.stopped, report.tally)
         };
         let (stopped, tally) = codes(1_000);

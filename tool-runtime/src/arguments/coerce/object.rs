@@ -6,15 +6,15 @@ use std::rc::Rc;
 
 use super::context::Context;
 use super::map_keys::{Key, coerced, is_among};
-use super::slots::Places;
+use super::slots::Slots;
 use super::{Coercer, stands_for_nothing};
 use crate::arguments::limits;
 use crate::arguments::report::Path;
 use crate::arguments::report::messages;
-use crate::arguments::rules::Rigor;
+use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::{Members, Node};
+use crate::schema::compiled::{Additional, Kind, Object, Property, SchemaId};
 use crate::schema::name::fold;
-use crate::schema::shape::{FormId, Kind, Object, Property, Rest};
 use crate::schema::types::Types;
 use crate::wire::issue::{Code, Issue};
 
@@ -50,13 +50,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
         let object = object.unwrap_or(&FREE);
         let mut edits = Edits::default();
-        let mut places = Places::of(object);
+        let mut places = Slots::of(object);
         let mut extras = places.assign(members, object);
         let places = places.as_mut();
         let mut keys = Vec::new();
         if object.is_map() {
             keys = self.map_keys((members, object), places, &mut extras, (at, context));
-        } else if !extras.is_empty() && context.rigor.bends() {
+        } else if !extras.is_empty() && context.mode.coerces() {
             self.respell(members, object, places, &mut extras, &mut edits, context);
         }
         let whole = at;
@@ -72,7 +72,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 place.and_then(|place| Some((place, members.entries.get(place)?)))
             else {
                 if property.required && !is_among(&property.name, &keys) {
-                    let wanted = self.wanted(property.form);
+                    let wanted = self.wanted(property.schema);
                     self.report
                         .refuse(&at, || messages::missing(&property.name, wanted));
                 }
@@ -149,9 +149,9 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                     .is_some_and(|place| self.is_free(*place, members, property, context))
                 // Where other keys are welcome, this one may be one of them.
                 && match object.rest {
-                    Rest::Unsaid | Rest::Denied => true,
-                    Rest::Any => property.required,
-                    Rest::Of(_) => false,
+                    Additional::Unspecified | Additional::Denied => true,
+                    Additional::Any => property.required,
+                    Additional::Of(_) => false,
                 }
             {
                 claims.push((position, place));
@@ -193,19 +193,19 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 
     /// Whether a value of a declared property is as if it had not been sent.
     fn is_absence(&self, node: &Node<'_>, property: &Property, context: Context) -> bool {
-        let form = self.shape.form(property.form);
-        let rigor = context.under(form).rigor;
-        if property.required || form.types.has(Types::NULL) {
+        let schema = self.compiled.schema(property.schema);
+        let mode = context.under(schema).mode;
+        if property.required || schema.types.has(Types::NULL) {
             return false;
         }
         match node {
-            Node::Null => match rigor {
+            Node::Null => match mode {
                 // To serde null may be absence, to JSON Schema it is not.
-                Rigor::Schema | Rigor::Exact if !self.shape.is_typed() => false,
-                Rigor::Schema | Rigor::Strict => !property.has_default,
-                Rigor::Lenient | Rigor::Lossless | Rigor::Exact => true,
+                Mode::Schema | Mode::Exact if !self.compiled.is_typed() => false,
+                Mode::Schema | Mode::Strict => !property.has_default,
+                Mode::Lenient | Mode::Lossless | Mode::Exact => true,
             },
-            Node::Text(text) => stands_for_nothing(text, form, rigor),
+            Node::Text(text) => stands_for_nothing(text, schema, mode),
             _ => false,
         }
     }
@@ -222,7 +222,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             self.tell_absence(node, property, at);
             return Slot::Absent;
         }
-        match self.fit(node, property.form, at, context) {
+        match self.fit(node, property.schema, at, context) {
             Some(changed) => Slot::Changed(changed),
             None => Slot::AsSent,
         }
@@ -269,13 +269,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             return;
         }
         match object.rest {
-            Rest::Of(form) => {
-                let changed = self.fit(node, form, &at, context.entry());
+            Additional::Of(schema) => {
+                let changed = self.fit(node, schema, &at, context.entry());
                 edits.set(place, changed.map_or(Slot::AsSent, Slot::Changed));
             }
-            Rest::Any => self.free(node, &at),
-            Rest::Unsaid if object.is_free && !top => self.free(node, &at),
-            Rest::Unsaid if self.is_known(key, context) => {}
+            Additional::Any => self.free(node, &at),
+            Additional::Unspecified if object.is_free && !top => self.free(node, &at),
+            Additional::Unspecified if self.is_known(key, context) => {}
             rest => {
                 // To JSON Schema `false` denies what another part of a conjunction knows, too; leniently it is told of.
                 let is_known = self.is_known(key, context);
@@ -285,7 +285,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 } else {
                     Code::UnknownProperty
                 };
-                let denied = rest == Rest::Denied && (context.denies || context.rigor == Rigor::Exact);
+                let denied = rest == Additional::Denied && (context.denies || context.mode == Mode::Exact);
                 let known = || object.properties.iter().map(|property| &*property.name);
                 if denied {
                     self.report
@@ -294,7 +294,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                     self.report
                         .overlook(&at, || messages::unknown(code, key, known(), false));
                 }
-                if rest != Rest::Denied && self.may_be_of_another(key, context) {
+                if rest != Additional::Denied && self.may_be_of_another(key, context) {
                     self.report.leave();
                 } else if !is_known && !self.keeps_unknown {
                     edits.set(place, Slot::Untaken);
@@ -316,11 +316,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             .patterns
             .iter()
             .filter(|(pattern, _)| pattern.is_match(key));
-        let mut forms: Vec<FormId> = matching.map(|(_, form)| *form).collect();
+        let mut schemas: Vec<SchemaId> = matching.map(|(_, schema)| *schema).collect();
         // What is the same twice holds when it does once.
         let mut seen = HashSet::new();
-        forms.retain(|form| seen.insert(*form));
-        let changed = match forms.as_slice() {
+        schemas.retain(|schema| seen.insert(*schema));
+        let changed = match schemas.as_slice() {
             [] => return None,
             [only] => self.fit(node, *only, at, context.entry()),
             all => self.parts(node, all, at, context.entry()),
@@ -332,8 +332,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     pub(in crate::arguments) fn is_known(&self, key: &str, context: Context) -> bool {
         context
             .within
-            .is_some_and(|whole| match &self.shape.form(whole).kind {
-                Kind::Parts(parts) => parts.keys.has(key),
+            .is_some_and(|whole| match &self.compiled.schema(whole).kind {
+                Kind::AllOf(parts) => parts.keys.has(key),
                 _ => false,
             })
     }
@@ -342,8 +342,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     fn may_be_of_another(&self, key: &str, context: Context) -> bool {
         context
             .within
-            .is_some_and(|whole| match &self.shape.form(whole).kind {
-                Kind::Alternatives(alternatives) => alternatives.keys.has(key),
+            .is_some_and(|whole| match &self.compiled.schema(whole).kind {
+                Kind::Union(alternatives) => alternatives.keys.has(key),
                 _ => false,
             })
     }
@@ -352,7 +352,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     pub(in crate::arguments) fn is_in_conjunction(&self, context: Context) -> bool {
         context
             .within
-            .is_some_and(|whole| matches!(self.shape.form(whole).kind, Kind::Parts(_)))
+            .is_some_and(|whole| matches!(self.compiled.schema(whole).kind, Kind::AllOf(_)))
     }
 
     fn tell_repeated(&mut self, members: &Members<'_>, place: usize, at: &Path<'_>) {

@@ -6,11 +6,11 @@ use super::Coercer;
 use super::context::Context;
 use crate::arguments::limits::{self, Membership};
 use crate::arguments::report::Path;
-use crate::arguments::report::expected::{self, Wanted};
+use crate::arguments::report::expected::{self, Expected};
 use crate::arguments::report::messages;
-use crate::arguments::rules::{self, Rigor, Ruling};
+use crate::arguments::rules::{self, Coercion, Mode};
 use crate::arguments::tree::node::{Node, Number};
-use crate::schema::shape::{FormId, Plain};
+use crate::schema::compiled::{Plain, SchemaId};
 use crate::schema::types::Types;
 use crate::wire::issue::{Code, Issue};
 
@@ -20,24 +20,24 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         &mut self,
         node: &Node<'a>,
         want: Types,
-        (id, plain): (FormId, &'s Plain),
+        (id, plain): (SchemaId, &'s Plain),
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
         let width = plain.number.as_ref().and_then(|limits| limits.width);
-        let ruling = match want {
-            Types::INTEGER => rules::integer(node, width, context.rigor),
-            Types::NUMBER => rules::number(node, context.rigor),
-            Types::BOOLEAN => rules::boolean(node, context.rigor),
-            Types::STRING => rules::string(node, context.rigor),
-            _ => Ruling::Refused(Code::NoAlternativeFits),
+        let coercion = match want {
+            Types::INTEGER => rules::integer(node, width, context.mode),
+            Types::NUMBER => rules::number(node, context.mode),
+            Types::BOOLEAN => rules::boolean(node, context.mode),
+            Types::STRING => rules::string(node, context.mode),
+            _ => Coercion::Refused(Code::NoAlternativeFits),
         };
-        let (changed, code) = match ruling {
-            Ruling::AsSent => (self.plainly(node, want), None),
-            Ruling::Rewritten(taken) => (Some(taken), None),
-            Ruling::Changed(taken, code) => (Some(taken), Some(code)),
-            Ruling::Refused(code) => {
-                let wanted = Wanted(self.shape, id);
+        let (changed, code) = match coercion {
+            Coercion::AsSent => (self.plainly(node, want), None),
+            Coercion::Rewritten(taken) => (Some(taken), None),
+            Coercion::Changed(taken, code) => (Some(taken), Some(code)),
+            Coercion::Refused(code) => {
+                let wanted = Expected(self.compiled, id);
                 self.report.refuse(at, || match (&plain.values, code) {
                     (Some(values), _) => messages::not_among(values, node),
                     (None, Code::IntegerOutOfRange) => messages::out_of_range(node, plain.number.as_ref()),
@@ -52,7 +52,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         if code.is_some_and(|code| rules::loses(node, code)) {
             self.report.lose();
         }
-        let changed = match Self::spelled(changed.as_ref().unwrap_or(node), plain, context.rigor) {
+        let changed = match Self::spelled(changed.as_ref().unwrap_or(node), plain, context.mode) {
             Ok(None) => changed,
             Ok(Some(declared)) => {
                 if let Some(code) = code {
@@ -94,12 +94,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     fn spelled(
         node: &Node<'a>,
         plain: &'s Plain,
-        rigor: Rigor,
+        mode: Mode,
     ) -> Result<Option<Node<'a>>, impl FnOnce(&Node<'_>) -> Issue + use<'s, 'a>> {
         let Some(values) = &plain.values else {
             return Ok(None);
         };
-        match limits::membership(values, node, rigor.bends()) {
+        match limits::membership(values, node, mode.coerces()) {
             Membership::Is => Ok(None),
             Membership::Resembles(declared) => Ok(Some(Node::Text(Cow::Owned(declared.to_owned())))),
             Membership::IsNot => Err(|sent: &Node<'_>| messages::not_among(values, sent)),

@@ -1,10 +1,10 @@
 //! Where the properties of an object are among the members that came.
 
 use crate::arguments::tree::node::Members;
-use crate::schema::shape::Object;
+use crate::schema::compiled::Object;
 
 /// One place for each property. Of few, they take no memory of their own.
-pub(in crate::arguments) enum Places {
+pub(in crate::arguments) enum Slots {
     Few([Option<usize>; FEW], usize),
     Many(Vec<Option<usize>>),
 }
@@ -12,7 +12,7 @@ pub(in crate::arguments) enum Places {
 /// More properties than these take memory.
 const FEW: usize = 6;
 
-impl Places {
+impl Slots {
     pub(in crate::arguments) fn of(object: &Object) -> Self {
         match object.properties.len() {
             count @ ..=FEW => Self::Few([None; FEW], count),

@@ -8,11 +8,11 @@ use crate::arguments::limits;
 use crate::arguments::report::Path;
 use crate::arguments::report::expected;
 use crate::arguments::report::messages;
-use crate::arguments::report::schema_hint::Sketch;
-use crate::arguments::rules::Rigor;
+use crate::arguments::report::schema_hint::SchemaHint;
+use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::{Members, Node};
+use crate::schema::compiled::{SchemaId, Tag, Values};
 use crate::schema::name::fold;
-use crate::schema::shape::{FormId, Tag, Values};
 use crate::wire::issue::Code;
 
 impl<'a> Coercer<'_, 'a, '_> {
@@ -20,10 +20,10 @@ impl<'a> Coercer<'_, 'a, '_> {
     pub(in crate::arguments) fn tagged(
         &mut self,
         members: &Members<'_>,
-        (owner, tag): (FormId, &Tag),
+        (owner, tag): (SchemaId, &Tag),
         at: &Path<'_>,
         context: Context,
-    ) -> Option<FormId> {
+    ) -> Option<SchemaId> {
         match tag {
             Tag::Key(keys) => self.key_tagged(members, (owner, keys), at, context),
             Tag::Property {
@@ -38,12 +38,13 @@ impl<'a> Coercer<'_, 'a, '_> {
                     others: Vec::new(),
                     case_sensitive: *case_sensitive,
                 };
-                let Some(sent) = member(members, name, folded, context.rigor) else {
+                let Some(sent) = member(members, name, folded, context.mode) else {
                     self.report.refuse(&at, || {
                         // `{"circle": …}` for `{"type": "circle", …}`.
-                        let forms = || values.iter().map(|(_, form)| *form);
+                        let schemas = || values.iter().map(|(_, schema)| *schema);
                         let mut keys = members.entries.iter();
-                        let meant = keys.find_map(|(key, _)| Sketch::named(self.shape, forms(), key));
+                        let meant =
+                            keys.find_map(|(key, _)| SchemaHint::named(self.compiled, schemas(), key));
                         match meant {
                             Some(meant) => messages::missing(name, expected::Within(&allowed(), meant)),
                             None => messages::missing(name, expected::Listed(&allowed())),
@@ -53,7 +54,7 @@ impl<'a> Coercer<'_, 'a, '_> {
                 };
                 let text = match sent {
                     Node::Text(text) => Some(&**text),
-                    Node::Number(number) if context.rigor.bends() => Some(&*number.text),
+                    Node::Number(number) if context.mode.coerces() => Some(&*number.text),
                     Node::Null => {
                         self.report
                             .refuse(&at, || messages::null(expected::Listed(&allowed())));
@@ -62,23 +63,27 @@ impl<'a> Coercer<'_, 'a, '_> {
                     _ => None,
                 };
                 let exact = values.iter().find(|(value, _)| text == Some(value));
-                let bends = context.rigor.bends() && !case_sensitive;
+                let coerces = context.mode.coerces() && !case_sensitive;
                 let found = exact.or_else(|| {
-                    let mut alike = values
-                        .iter()
-                        .filter(|(value, _)| bends && text.is_some_and(|text| limits::resemble(value, text)));
+                    let mut alike = values.iter().filter(|(value, _)| {
+                        coerces && text.is_some_and(|text| limits::resemble(value, text))
+                    });
                     alike.next().filter(|_| alike.next().is_none())
                 });
                 if found.is_none() {
                     self.report.refuse(&at, || messages::not_among(&allowed(), sent));
                 }
-                found.map(|(_, form)| *form)
+                found.map(|(_, schema)| *schema)
             }
         }
     }
 
     /// For a type, an object without all keys but the tag: serde takes a variant whose key is the only one.
-    pub(in crate::arguments) fn only_variant(&self, node: Node<'a>, keys: &[(Box<str>, FormId)]) -> Node<'a> {
+    pub(in crate::arguments) fn only_variant(
+        &self,
+        node: Node<'a>,
+        keys: &[(Box<str>, SchemaId)],
+    ) -> Node<'a> {
         match node {
             Node::Object(mut members) if !self.keeps_unknown => {
                 Rc::make_mut(&mut members.entries)
@@ -93,25 +98,25 @@ impl<'a> Coercer<'_, 'a, '_> {
     fn key_tagged(
         &mut self,
         members: &Members<'_>,
-        (owner, keys): (FormId, &[(Box<str>, FormId)]),
+        (owner, keys): (SchemaId, &[(Box<str>, SchemaId)]),
         at: &Path<'_>,
         context: Context,
-    ) -> Option<FormId> {
+    ) -> Option<SchemaId> {
         let exact: Vec<_> = keys
             .iter()
             .filter(|(key, _)| members.get(key).is_some())
             .collect();
-        let present = if exact.is_empty() && context.rigor.bends() {
+        let present = if exact.is_empty() && context.mode.coerces() {
             keys.iter()
-                .filter(|(key, _)| member(members, key, &fold(key), context.rigor).is_some())
+                .filter(|(key, _)| member(members, key, &fold(key), context.mode).is_some())
                 .collect()
         } else {
             exact
         };
-        if let [(_, form)] = present.as_slice() {
-            return Some(*form);
+        if let [(_, schema)] = present.as_slice() {
+            return Some(*schema);
         }
-        let (shape, wanted) = (self.shape, self.wanted(owner));
+        let (compiled, wanted) = (self.compiled, self.wanted(owner));
         self.report.refuse(at, || {
             let sent = Node::Object(members.clone());
             let code = if present.is_empty() {
@@ -124,8 +129,8 @@ impl<'a> Coercer<'_, 'a, '_> {
                 Node::Text(text) => Some(text),
                 _ => None,
             });
-            let forms = || keys.iter().map(|(_, form)| *form);
-            let mut meant = texts.filter_map(|text| Sketch::named(shape, forms(), text));
+            let schemas = || keys.iter().map(|(_, schema)| *schema);
+            let mut meant = texts.filter_map(|text| SchemaHint::named(compiled, schemas(), text));
             match meant.next() {
                 Some(meant) if present.is_empty() => messages::unreadable(code, &sent, meant),
                 _ => messages::unreadable(code, &sent, wanted),
@@ -136,12 +141,12 @@ impl<'a> Coercer<'_, 'a, '_> {
 }
 
 /// A member by its name or, if that bends, by a spelling of it.
-fn member<'m, 'a>(members: &'m Members<'a>, name: &str, folded: &str, rigor: Rigor) -> Option<&'m Node<'a>> {
+fn member<'m, 'a>(members: &'m Members<'a>, name: &str, folded: &str, mode: Mode) -> Option<&'m Node<'a>> {
     members.get(name).or_else(|| {
         let mut alike = members
             .entries
             .iter()
-            .filter(|(key, _)| rigor.bends() && *fold(key) == *folded);
+            .filter(|(key, _)| mode.coerces() && *fold(key) == *folded);
         alike
             .next()
             .filter(|_| alike.next().is_none())

@@ -9,12 +9,12 @@ use super::context::Context;
 use super::{Coercer, NO_LIMITS, opens};
 use crate::arguments::limits;
 use crate::arguments::report::messages;
-use crate::arguments::report::schema_hint::Sketch;
+use crate::arguments::report::schema_hint::SchemaHint;
 use crate::arguments::report::{Path, Tally};
-use crate::arguments::rules::Rigor;
+use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::Node;
 use crate::arguments::tree::parse::TooDeep;
-use crate::schema::shape::{Alternatives, Form, FormId, Tag, Values};
+use crate::schema::compiled::{Schema, SchemaId, Tag, Union, Values};
 use crate::schema::types::Types;
 use crate::wire::issue::Code;
 
@@ -23,7 +23,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     pub(in crate::arguments) fn alternatives(
         &mut self,
         node: &Node<'a>,
-        (id, form, alternatives): (FormId, &'s Form, &'s Alternatives),
+        (id, schema, alternatives): (SchemaId, &'s Schema, &'s Union),
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
@@ -31,15 +31,15 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         match node {
             Node::Null if alternatives.null => return None,
             Node::Text(text)
-                if context.rigor.bends()
-                    && !form.lists_of_strings
-                    && opens(text, form.types)
-                    && !self.may_be_text(node, (form, alternatives), at, context) =>
+                if context.mode.coerces()
+                    && !schema.lists_of_strings
+                    && opens(text, schema.types)
+                    && !self.may_be_text(node, (schema, alternatives), at, context) =>
             {
-                match self.decode(node, form.types, at) {
+                match self.decode(node, schema.types, at) {
                     Ok(Some(read)) => {
                         self.tell_decoded(&read, at);
-                        let changed = self.alternatives(&read.node, (id, form, alternatives), at, context);
+                        let changed = self.alternatives(&read.node, (id, schema, alternatives), at, context);
                         return Some(changed.unwrap_or_else(|| read.node.clone()));
                     }
                     Ok(None) => {}
@@ -60,10 +60,14 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             }
             _ => {}
         }
-        if let [only] = alternatives.forms.as_slice() {
+        if let [only] = alternatives.schemas.as_slice() {
             return self.fit(node, *only, at, context);
         }
-        let trials: Vec<Trial> = alternatives.forms.iter().map(|form| Trial::Form(*form)).collect();
+        let trials: Vec<Trial> = alternatives
+            .schemas
+            .iter()
+            .map(|schema| Trial::Schema(*schema))
+            .collect();
         let among = Among {
             owner: id,
             trials: &trials,
@@ -77,8 +81,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Of a union that serde reads, each alternative's keys may be another's.
-    fn in_union(&self, (id, alternatives): (FormId, &Alternatives), context: Context) -> Context {
-        let reads_in_order = self.shape.is_read_in_order(alternatives.exclusive);
+    fn in_union(&self, (id, alternatives): (SchemaId, &Union), context: Context) -> Context {
+        let reads_in_order = self.compiled.is_read_in_order(alternatives.exclusive);
         Context {
             within: context.within.or(Some(id).filter(|_| reads_in_order)),
             ..context
@@ -90,15 +94,15 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     fn may_be_text(
         &mut self,
         node: &Node<'a>,
-        (form, alternatives): (&Form, &Alternatives),
+        (schema, alternatives): (&Schema, &Union),
         at: &Path<'_>,
         context: Context,
     ) -> bool {
-        let exact = context.with(Rigor::Exact);
-        form.types.has(Types::STRING)
+        let exact = context.with(Mode::Exact);
+        schema.types.has(Types::STRING)
             && (alternatives.tag.is_none()
-                || alternatives.forms.iter().any(|form| {
-                    self.outcome(node, Trial::Form(*form), at, exact)
+                || alternatives.schemas.iter().any(|schema| {
+                    self.outcome(node, Trial::Schema(*schema), at, exact)
                         .tally
                         .is_silent()
                 }))
@@ -125,7 +129,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    fn refuse_ambiguous(&mut self, node: &Node<'a>, owner: FormId, at: &Path<'_>) {
+    fn refuse_ambiguous(&mut self, node: &Node<'a>, owner: SchemaId, at: &Path<'_>) {
         let wanted = self.wanted(owner);
         self.report.refuse(at, || {
             let message = format!(
@@ -155,24 +159,24 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             None => messages::unreadable(Code::NoAlternativeFits, node, wanted),
         });
         let mark = self.report.mark();
-        let closest = meant.map_or(closest, |meant| Trial::Form(meant.form()));
+        let closest = meant.map_or(closest, |meant| Trial::Schema(meant.schema()));
         self.take(node, closest, at, context);
         // Nothing was changed, so nothing is to be told of changes.
         self.report.forget_warnings(mark);
     }
 
     /// The object that a text was written for.
-    fn meant(&self, node: &Node<'a>, trials: &[Trial]) -> Option<Sketch<'s>> {
+    fn meant(&self, node: &Node<'a>, trials: &[Trial]) -> Option<SchemaHint<'s>> {
         let Node::Text(text) = node else { return None };
-        let forms = trials.iter().filter_map(|trial| match trial {
-            Trial::Form(form) => Some(*form),
+        let schemas = trials.iter().filter_map(|trial| match trial {
+            Trial::Schema(schema) => Some(*schema),
             Trial::Type(..) => None,
         });
-        Sketch::named(self.shape, forms, text)
+        SchemaHint::named(self.compiled, schemas, text)
     }
 
-    fn values(&self, form: FormId) -> Option<&'s Values> {
-        self.shape.form(form).plain()?.values.as_ref()
+    fn values(&self, schema: SchemaId) -> Option<&'s Values> {
+        self.compiled.schema(schema).plain()?.values.as_ref()
     }
 
     fn choice(&mut self, node: &Node<'a>, among: Among<'_>, at: &Path<'_>, context: Context) -> Choice {
@@ -197,19 +201,19 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         at: &Path<'_>,
         context: Context,
     ) -> Option<Choice> {
-        let exact = context.with(Rigor::Exact);
+        let exact = context.with(Mode::Exact);
         // What serde reads: it does not mind keys that an alternative does not know.
-        let reads_in_order = self.shape.is_read_in_order(exclusive);
+        let reads_in_order = self.compiled.is_read_in_order(exclusive);
         let is_silent = |this: &mut Self, trial| {
             let tally = this.outcome(node, trial, at, exact).tally;
             tally.is_silent() || (reads_in_order && tally.is_unchanged())
         };
         // As JSON Schema has it: `3.0` is an integer, and a key that is denied is a mistake.
-        let schema = Context {
+        let of_schema = Context {
             denies: true,
-            ..context.with(Rigor::Schema)
+            ..context.with(Mode::Schema)
         };
-        let conforms = |this: &mut Self, trial| this.outcome(node, trial, at, schema).tally.errors == 0;
+        let conforms = |this: &mut Self, trial| this.outcome(node, trial, at, of_schema).tally.errors == 0;
         if exclusive {
             let mut conforming = trials.iter().filter(|trial| conforms(self, **trial));
             let first = conforming.next()?;
@@ -276,7 +280,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         at: &Path<'_>,
         context: Context,
     ) -> bool {
-        if !self.shape.is_read_in_order(among.exclusive) {
+        if !self.compiled.is_read_in_order(among.exclusive) {
             return false;
         }
         let made = self.outcome(node, trial, at, context).value;
@@ -294,7 +298,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// Whether a value is of a type that is wanted.
     fn takes(&self, trial: Trial, node: &Node<'a>) -> bool {
         let types = match trial {
-            Trial::Form(form) => self.shape.form(form).types,
+            Trial::Schema(schema) => self.compiled.schema(schema).types,
             Trial::Type(_, one) => one,
         };
         types.overlaps(node.types())
@@ -337,11 +341,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         context: Context,
     ) -> Option<Node<'a>> {
         match trial {
-            Trial::Form(form) => self.fit(node, form, at, context),
+            Trial::Schema(schema) => self.fit(node, schema, at, context),
             Trial::Type(id, one) => {
-                let form = self.shape.form(id);
-                let plain = form.plain().unwrap_or(&NO_LIMITS);
-                self.typed(node, one, (id, form, plain), at, context)
+                let schema = self.compiled.schema(id);
+                let plain = schema.plain().unwrap_or(&NO_LIMITS);
+                self.typed(node, one, (id, schema, plain), at, context)
             }
         }
     }

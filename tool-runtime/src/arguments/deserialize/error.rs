@@ -8,7 +8,7 @@ use crate::schema::pointer;
 
 /// What a type says of a value that it refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct DeserializeError {
     message: String,
     /// The steps to the value, the last first.
     steps: Vec<String>,
@@ -16,7 +16,7 @@ pub(crate) struct Refusal {
     is_of_key: bool,
 }
 
-impl Refusal {
+impl DeserializeError {
     /// What was wrong, in the type's own words.
     pub(crate) fn message(&self) -> &str {
         &self.message
@@ -54,15 +54,15 @@ impl Refusal {
     }
 }
 
-impl Display for Refusal {
+impl Display for DeserializeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.message())
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for DeserializeError {}
 
-impl Error for Refusal {
+impl Error for DeserializeError {
     fn custom<T: Display>(message: T) -> Self {
         Self {
             message: message.to_string(),

@@ -5,7 +5,7 @@ use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{Deserializer, Error, Visitor};
 use serde_json::Value;
 
-use super::error::Refusal;
+use super::error::DeserializeError;
 use super::node::{RAW, visit_raw};
 use super::text::ConformingText;
 use super::value::ConformingValue;
@@ -49,7 +49,7 @@ macro_rules! conformed_text {
 /// Where the value has parts, or the type wants something special, what it came in is asked.
 macro_rules! hand_on {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {
-        $(fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, Refusal> {
+        $(fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, DeserializeError> {
             match self {
                 Member::Json(json) => conformed_text!(json, $method($($argument,)* visitor)),
                 Member::Value(value) => conformed!(ConformingValue(value), $method($($argument,)* visitor)),
@@ -84,7 +84,7 @@ impl Member<'_> {
     }
 
     /// A scalar as it is, as `serde_json` gives it.
-    fn give<'de, V: Visitor<'de>>(&'de self, visitor: V) -> Result<V::Value, Refusal> {
+    fn give<'de, V: Visitor<'de>>(&'de self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self {
             Self::Null => visitor.visit_unit(),
             Self::Bool(value) => visitor.visit_bool(*value),
@@ -109,7 +109,7 @@ impl Member<'_> {
 
 /// By reference, so that nothing is moved for each parameter.
 impl<'de> Deserializer<'de> for &'de Member<'_> {
-    type Error = Refusal;
+    type Error = DeserializeError;
 
     hand_on! {
         deserialize_any() deserialize_bool() deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64()
@@ -121,7 +121,7 @@ impl<'de> Deserializer<'de> for &'de Member<'_> {
         deserialize_identifier()
     }
 
-    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self {
             Member::Unsigned(value) => visitor.visit_i128((*value).into()),
             Member::Signed(value) => visitor.visit_i128((*value).into()),
@@ -133,7 +133,7 @@ impl<'de> Deserializer<'de> for &'de Member<'_> {
         }
     }
 
-    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self {
             Member::Unsigned(value) => visitor.visit_u128((*value).into()),
             Member::Json(json) => conformed_text!(json, deserialize_u128(visitor)),
@@ -144,7 +144,7 @@ impl<'de> Deserializer<'de> for &'de Member<'_> {
         }
     }
 
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self {
             Member::Json(json) => conformed_text!(json, deserialize_f32(visitor)),
             Member::Value(value) => conformed!(ConformingValue(value), deserialize_f32(visitor)),
@@ -154,7 +154,7 @@ impl<'de> Deserializer<'de> for &'de Member<'_> {
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self {
             Member::Null
             | Member::Value(Value::Null)
@@ -168,7 +168,7 @@ impl<'de> Deserializer<'de> for &'de Member<'_> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
+    ) -> Result<V::Value, DeserializeError> {
         match self {
             Member::Json(json) if name == RAW => {
                 conformed_text!(json, deserialize_newtype_struct(name, visitor))
@@ -190,9 +190,9 @@ impl<'de> Deserializer<'de> for &'de Member<'_> {
         name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
+    ) -> Result<V::Value, DeserializeError> {
         match self {
-            Member::Text(text) => visitor.visit_enum(BorrowedStrDeserializer::<Refusal>::new(text)),
+            Member::Text(text) => visitor.visit_enum(BorrowedStrDeserializer::<DeserializeError>::new(text)),
             Member::Json(json) => conformed_text!(json, deserialize_enum(name, variants, visitor)),
             Member::Value(value) => {
                 conformed!(ConformingValue(value), deserialize_enum(name, variants, visitor))
@@ -205,7 +205,7 @@ impl<'de> Deserializer<'de> for &'de Member<'_> {
         }
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self {
             Member::Text(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
             Member::Json(json) => conformed_text!(json, deserialize_bytes(visitor)),
@@ -216,15 +216,15 @@ impl<'de> Deserializer<'de> for &'de Member<'_> {
         }
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         self.deserialize_bytes(visitor)
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         visitor.visit_unit()
     }
 }
 
-fn unheard() -> Refusal {
-    Refusal::custom("")
+fn unheard() -> DeserializeError {
+    DeserializeError::custom("")
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::member::Member;
 use crate::arguments::tree::node;
-use crate::schema::Shape;
+use crate::schema::CompiledSchema;
 
 /// What came for the properties of the arguments as a whole, as far as there are parameters for them.
 #[derive(Debug, Default)]
@@ -22,8 +22,8 @@ impl<'a> Members<'a> {
     }
 
     /// Takes all of them from a tree.
-    pub(in crate::arguments) fn fill(&mut self, shape: &Shape, tree: &'a node::Members<'a>) {
-        for (place, property) in shape.properties().iter().enumerate() {
+    pub(in crate::arguments) fn fill(&mut self, compiled: &CompiledSchema, tree: &'a node::Members<'a>) {
+        for (place, property) in compiled.properties().iter().enumerate() {
             if let Some(node) = tree.get(&property.name) {
                 self.set(place, Member::Tree(node));
             }

@@ -10,14 +10,14 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::error::Refusal;
+use super::error::DeserializeError;
 use super::map_key::Key;
 use crate::arguments::tree::node::{Members, Node, Number};
 use crate::schema::decimal::Decimal;
 
 macro_rules! integers {
     ($($method:ident $visit:ident $type:ty,)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
             match self {
                 Node::Number(number) => match integer::<$type>(&number.text) {
                     Some(value) => visitor.$visit(value),
@@ -30,9 +30,9 @@ macro_rules! integers {
 }
 
 impl<'de> Deserializer<'de> for &'de Node<'_> {
-    type Error = Refusal;
+    type Error = DeserializeError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self {
             Node::Null => visitor.visit_unit(),
             Node::Bool(is) => visitor.visit_bool(*is),
@@ -46,7 +46,7 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
                 let value = visitor.visit_seq(&mut left)?;
                 match left.items.len() {
                     0 => Ok(value),
-                    _ => Err(Refusal::invalid_length(items.len(), &"fewer items")),
+                    _ => Err(DeserializeError::invalid_length(items.len(), &"fewer items")),
                 }
             }
             Node::Object(members) => {
@@ -57,7 +57,10 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
                 let value = visitor.visit_map(&mut left)?;
                 match left.entries.len() {
                     0 => Ok(value),
-                    _ => Err(Refusal::invalid_length(members.entries.len(), &"fewer entries")),
+                    _ => Err(DeserializeError::invalid_length(
+                        members.entries.len(),
+                        &"fewer entries",
+                    )),
                 }
             }
         }
@@ -70,7 +73,7 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
         deserialize_u64 visit_u64 u64, deserialize_u128 visit_u128 u128,
     }
 
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self {
             // By way of a float of 64 bits it would be rounded twice.
             Node::Number(number) if number.is_plain_integer() && number.text.len() > 15 => {
@@ -81,21 +84,21 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
                 if fits_single(float) {
                     visitor.visit_f64(float)
                 } else {
-                    Err(Refusal::custom("too large for a 32-bit number"))
+                    Err(DeserializeError::custom("too large for a 32-bit number"))
                 }
             }
             _ => self.deserialize_any(visitor),
         }
     }
 
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self {
             Node::Number(number) => visitor.visit_f64(number.float()),
             _ => self.deserialize_any(visitor),
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self {
             Node::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
@@ -106,7 +109,7 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
+    ) -> Result<V::Value, DeserializeError> {
         match name {
             RAW => visit_raw(self, visitor),
             _ => visitor.visit_newtype_struct(self),
@@ -118,7 +121,7 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
+    ) -> Result<V::Value, DeserializeError> {
         match self {
             Node::Text(text) => visitor.visit_enum(Variant {
                 name: text,
@@ -129,27 +132,30 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
                     name,
                     value: Some(value),
                 }),
-                _ => Err(Refusal::invalid_value(Unexpected::Map, &"an object with one key")),
+                _ => Err(DeserializeError::invalid_value(
+                    Unexpected::Map,
+                    &"an object with one key",
+                )),
             },
-            other => Err(Refusal::invalid_type(
+            other => Err(DeserializeError::invalid_type(
                 other.unexpected(),
                 &"a string or an object with one key",
             )),
         }
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self {
             Node::Text(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
             _ => self.deserialize_any(visitor),
         }
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         self.deserialize_bytes(visitor)
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         visitor.visit_unit()
     }
 
@@ -187,7 +193,7 @@ pub(in crate::arguments) fn fits_single(float: f64) -> bool {
     (float as f32).is_finite()
 }
 
-impl<'de> IntoDeserializer<'de, Refusal> for &'de Node<'_> {
+impl<'de> IntoDeserializer<'de, DeserializeError> for &'de Node<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -214,7 +220,7 @@ impl Number<'_> {
     }
 
     /// As `serde_json` does it: an integer if 64 bits hold it (and there is no `-0`), otherwise a float.
-    fn visit<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Refusal> {
+    fn visit<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, DeserializeError> {
         if self.as_integer || self.is_plain_integer() && self.text != "-0" {
             if let Some(value) = integer(&self.text) {
                 return visitor.visit_u64(value);
@@ -233,9 +239,12 @@ struct Items<'de, 'a> {
 }
 
 impl<'de> SeqAccess<'de> for Items<'de, '_> {
-    type Error = Refusal;
+    type Error = DeserializeError;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Refusal> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, DeserializeError> {
         let Some(item) = self.items.next() else {
             return Ok(None);
         };
@@ -257,21 +266,24 @@ struct Entries<'de, 'a> {
 }
 
 impl<'de> MapAccess<'de> for &mut Entries<'de, '_> {
-    type Error = Refusal;
+    type Error = DeserializeError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Refusal> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, DeserializeError> {
         self.current = self.entries.next();
         let Some((key, _)) = self.current else {
             return Ok(None);
         };
         seed.deserialize(Key::told(key))
             .map(Some)
-            .map_err(|refusal: Refusal| refusal.of_key(key))
+            .map_err(|refusal: DeserializeError| refusal.of_key(key))
     }
 
-    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Refusal> {
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, DeserializeError> {
         let Some((key, value)) = self.current.take() else {
-            return Err(Refusal::custom("a value was asked for before its key"));
+            return Err(DeserializeError::custom("a value was asked for before its key"));
         };
         seed.deserialize(value).map_err(|refusal| refusal.within(key))
     }
@@ -288,11 +300,14 @@ struct Variant<'de, 'a> {
 }
 
 impl<'de, 'a> EnumAccess<'de> for Variant<'de, 'a> {
-    type Error = Refusal;
+    type Error = DeserializeError;
     type Variant = Content<'de, 'a>;
 
-    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Content<'de, 'a>), Refusal> {
-        let variant = seed.deserialize(StrDeserializer::<Refusal>::new(self.name))?;
+    fn variant_seed<T: DeserializeSeed<'de>>(
+        self,
+        seed: T,
+    ) -> Result<(T::Value, Content<'de, 'a>), DeserializeError> {
+        let variant = seed.deserialize(StrDeserializer::<DeserializeError>::new(self.name))?;
         Ok((
             variant,
             Content {
@@ -309,10 +324,13 @@ struct Content<'de, 'a> {
 }
 
 impl<'de, 'a> Content<'de, 'a> {
-    fn read<T>(self, read: impl FnOnce(&'de Node<'a>) -> Result<T, Refusal>) -> Result<T, Refusal> {
+    fn read<T>(
+        self,
+        read: impl FnOnce(&'de Node<'a>) -> Result<T, DeserializeError>,
+    ) -> Result<T, DeserializeError> {
         match self.value {
             Some(value) => read(value).map_err(|refusal| refusal.within(self.name)),
-            None => Err(Refusal::custom(format_args!(
+            None => Err(DeserializeError::custom(format_args!(
                 "`{}` has content; send an object with it as the key",
                 self.name
             ))),
@@ -321,20 +339,22 @@ impl<'de, 'a> Content<'de, 'a> {
 }
 
 impl<'de> VariantAccess<'de> for Content<'de, '_> {
-    type Error = Refusal;
+    type Error = DeserializeError;
 
-    fn unit_variant(self) -> Result<(), Refusal> {
+    fn unit_variant(self) -> Result<(), DeserializeError> {
         match self.value {
             None | Some(Node::Null) => Ok(()),
-            Some(other) => Err(Refusal::invalid_type(other.unexpected(), &"no content").within(self.name)),
+            Some(other) => {
+                Err(DeserializeError::invalid_type(other.unexpected(), &"no content").within(self.name))
+            }
         }
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Refusal> {
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, DeserializeError> {
         self.read(|value| seed.deserialize(value))
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Refusal> {
+    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, DeserializeError> {
         self.read(|value| value.deserialize_tuple(len, visitor))
     }
 
@@ -342,7 +362,7 @@ impl<'de> VariantAccess<'de> for Content<'de, '_> {
         self,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
+    ) -> Result<V::Value, DeserializeError> {
         self.read(|value| value.deserialize_struct("", fields, visitor))
     }
 }

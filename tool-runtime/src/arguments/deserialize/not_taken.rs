@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde::de::Error;
 
-use crate::arguments::tokens::{Expected, LoneSurrogate};
+use crate::arguments::tokens::{ExpectedToken, LoneSurrogate};
 
 /// The type does not take the value, or the text was not what it was known to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -19,8 +19,8 @@ impl Error for NotTaken {
     }
 }
 
-impl From<Expected> for NotTaken {
-    fn from(_: Expected) -> Self {
+impl From<ExpectedToken> for NotTaken {
+    fn from(_: ExpectedToken) -> Self {
         Self
     }
 }

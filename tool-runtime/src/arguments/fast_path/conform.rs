@@ -2,15 +2,15 @@
 
 use crate::arguments::limits;
 use crate::schema::bounds::{Bound, NumberLimits};
+use crate::schema::compiled::{Kind, List, Plain, Schema, TextLimits};
 use crate::schema::name::is_same;
-use crate::schema::shape::{Form, Kind, List, Plain, TextLimits};
 use crate::schema::types::Types;
 
 /// Whether a string conforms.
 #[inline]
-pub(super) fn text(form: &Form, text: &str) -> bool {
-    form.types.has(Types::STRING)
-        && plain(form).is_some_and(|plain| match plain {
+pub(super) fn text(schema: &Schema, text: &str) -> bool {
+    schema.types.has(Types::STRING)
+        && plain(schema).is_some_and(|plain| match plain {
             Plain {
                 values: Some(values),
                 text: limits,
@@ -27,12 +27,12 @@ pub(super) fn text(form: &Form, text: &str) -> bool {
 }
 
 /// Whether an integer conforms.
-pub(super) fn integer(form: &Form, value: impl TryInto<i128>) -> bool {
+pub(super) fn integer(schema: &Schema, value: impl TryInto<i128>) -> bool {
     let Ok(value) = value.try_into() else {
         return false;
     };
-    form.types.has(Types::INTEGER)
-        && plain(form).is_some_and(|plain| match plain {
+    schema.types.has(Types::INTEGER)
+        && plain(schema).is_some_and(|plain| match plain {
             Plain { values: Some(_), .. } => false,
             Plain {
                 number: Some(limits), ..
@@ -42,9 +42,9 @@ pub(super) fn integer(form: &Form, value: impl TryInto<i128>) -> bool {
 }
 
 /// Whether a number with a fraction or an exponent conforms.
-pub(super) fn float(form: &Form, value: impl FnOnce() -> f64) -> bool {
-    form.types.has(Types::NUMBER)
-        && plain(form).is_some_and(|plain| match plain {
+pub(super) fn float(schema: &Schema, value: impl FnOnce() -> f64) -> bool {
+    schema.types.has(Types::NUMBER)
+        && plain(schema).is_some_and(|plain| match plain {
             Plain { values: Some(_), .. } => false,
             Plain {
                 number: Some(limits), ..
@@ -54,22 +54,22 @@ pub(super) fn float(form: &Form, value: impl FnOnce() -> f64) -> bool {
 }
 
 /// Whether `true` and `false` conform.
-pub(super) fn boolean(form: &Form) -> bool {
-    form.types.has(Types::BOOLEAN) && has_no_values(form)
+pub(super) fn boolean(schema: &Schema) -> bool {
+    schema.types.has(Types::BOOLEAN) && has_no_values(schema)
 }
 
 /// Whether `null` conforms.
-pub(super) fn null(form: &Form) -> bool {
-    form.types.has(Types::NULL) && has_no_values(form)
+pub(super) fn null(schema: &Schema) -> bool {
+    schema.types.has(Types::NULL) && has_no_values(schema)
 }
 
-fn has_no_values(form: &Form) -> bool {
-    plain(form).is_some_and(|plain| plain.values.is_none())
+fn has_no_values(schema: &Schema) -> bool {
+    plain(schema).is_some_and(|plain| plain.values.is_none())
 }
 
 /// The limits for arrays; `None` when telling takes more than a look at each item.
-pub(super) fn list(form: &Form) -> Option<&List> {
-    let plain = plain(form).filter(|_| form.types.has(Types::ARRAY))?;
+pub(super) fn list(schema: &Schema) -> Option<&List> {
+    let plain = plain(schema).filter(|_| schema.types.has(Types::ARRAY))?;
     let list = plain.list.as_ref().unwrap_or(List::unlimited());
     (plain.values.is_none() && !list.unique).then_some(list)
 }
@@ -81,11 +81,11 @@ pub(super) fn count(list: &List, count: usize) -> bool {
 }
 
 /// The limits of a form; `None` when telling takes more than a look.
-pub(super) fn plain(form: &Form) -> Option<&Plain> {
-    match &form.kind {
+pub(super) fn plain(schema: &Schema) -> Option<&Plain> {
+    match &schema.kind {
         Kind::Plain(plain) => Some(plain),
-        Kind::Free => Some(&Plain::NONE),
-        Kind::Alternatives(_) | Kind::Parts(_) => None,
+        Kind::Any => Some(&Plain::NONE),
+        Kind::Union(_) | Kind::AllOf(_) => None,
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::conform;
 use crate::arguments::deserialize::map_key::NO_KEY;
+use crate::schema::compiled::{Additional, CompiledSchema, Object, Schema, SchemaId};
 use crate::schema::name::Written;
-use crate::schema::shape::{Form, FormId, Object, Rest, Shape};
 use crate::schema::types::Types;
 
 /// What is known about the keys so far.
@@ -14,7 +14,7 @@ pub(super) struct Keys<'s, 't> {
     is_root: bool,
     object: Option<&'s Object>,
     /// What each key has to be.
-    names: Option<&'s Form>,
+    names: Option<&'s Schema>,
     /// One bit for each declared property that came.
     seen: u64,
     /// Where the next property is expected: models mostly write in declared order.
@@ -27,17 +27,17 @@ pub(super) struct Keys<'s, 't> {
 #[derive(Clone, Copy)]
 pub(super) enum Owner {
     /// The declared property in that place.
-    Property(usize, FormId),
+    Property(usize, SchemaId),
     /// No property; the value has this form.
-    Other(FormId),
+    Other(SchemaId),
     /// No property, and nothing is said about the value.
     Anybody,
 }
 
 impl<'s, 't> Keys<'s, 't> {
     /// `None` when telling takes more than a look at each key.
-    pub(super) fn new(shape: &'s Shape, form: &'s Form, is_root: bool) -> Option<Self> {
-        let plain = conform::plain(form).filter(|_| form.types.has(Types::OBJECT))?;
+    pub(super) fn new(compiled: &'s CompiledSchema, schema: &'s Schema, is_root: bool) -> Option<Self> {
+        let plain = conform::plain(schema).filter(|_| schema.types.has(Types::OBJECT))?;
         if plain.values.is_some() {
             return None;
         }
@@ -53,7 +53,7 @@ impl<'s, 't> Keys<'s, 't> {
             object,
             names: object
                 .and_then(|object| object.names)
-                .map(|names| shape.form(names)),
+                .map(|names| compiled.schema(names)),
             seen: 0,
             expected: 0,
             others: None,
@@ -90,10 +90,10 @@ impl<'s, 't> Keys<'s, 't> {
             return self.take(object, place);
         }
         let owner = match object.rest {
-            Rest::Unsaid if object.is_free && !self.is_root => Owner::Anybody,
-            Rest::Unsaid | Rest::Denied => return None,
-            Rest::Any => Owner::Anybody,
-            Rest::Of(form) => Owner::Other(form),
+            Additional::Unspecified if object.is_free && !self.is_root => Owner::Anybody,
+            Additional::Unspecified | Additional::Denied => return None,
+            Additional::Any => Owner::Anybody,
+            Additional::Of(schema) => Owner::Other(schema),
         };
         let is_named = self.names.is_none_or(|names| conform::text(names, key));
         (is_named && self.is_new(key)).then_some(owner)
@@ -109,7 +109,7 @@ impl<'s, 't> Keys<'s, 't> {
         self.seen |= bit;
         self.expected = place + 1;
         let property = object.properties.get(place).filter(|_| is_first)?;
-        Some(Owner::Property(place, property.form))
+        Some(Owner::Property(place, property.schema))
     }
 
     /// Whether everything that is required came, and neither too few nor too many.

@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 
 use crate::arguments::policy::Policy;
 use crate::arguments::{fast_path, fit};
-use crate::schema::Shape;
+use crate::schema::CompiledSchema;
 use crate::wire::raw_arguments::RawArguments;
 
-fn shape(schema: &Value) -> Shape {
-    match Shape::compile(schema) {
-        Ok(compiled) => compiled.shape,
+fn compiled(schema: &Value) -> CompiledSchema {
+    match CompiledSchema::compile(schema) {
+        Ok(compiled) => compiled.compiled,
         Err(error) => panic!("{error}: {schema}"),
     }
 }
 
 /// How the ways differ, if they do.
 fn differences(schema: &Value, texts: &[String]) -> Vec<String> {
-    let shape = shape(schema);
+    let compiled = compiled(schema);
     let mut found = Vec::new();
     for text in texts {
         let value = serde_json::from_str::<Value>(text).ok();
@@ -27,17 +27,17 @@ fn differences(schema: &Value, texts: &[String]) -> Vec<String> {
             .into_iter()
             .flatten()
         {
-            found.extend(difference(&shape, &input).map(|it| format!("{text} in {schema}: {it}")));
+            found.extend(difference(&compiled, &input).map(|it| format!("{text} in {schema}: {it}")));
         }
     }
     found
 }
 
-fn difference(shape: &Shape, input: &RawArguments<'_>) -> Option<String> {
+fn difference(compiled: &CompiledSchema, input: &RawArguments<'_>) -> Option<String> {
     // By their texts: `-0.0` is not `0`.
-    let fast = Value::Object(fast_path::map(shape, &mut input.borrowed())?).to_string();
+    let fast = Value::Object(fast_path::map(compiled, &mut input.borrowed())?).to_string();
     if let RawArguments::Value(_) = input {
-        let moved = fast_path::map(shape, &mut input.clone().into_owned());
+        let moved = fast_path::map(compiled, &mut input.clone().into_owned());
         assert_eq!(
             moved.map(|it| Value::Object(it).to_string()).as_ref(),
             Some(&fast)
@@ -45,7 +45,7 @@ fn difference(shape: &Shape, input: &RawArguments<'_>) -> Option<String> {
     }
     for policy in [Policy::Lenient, Policy::Lossless, Policy::Strict] {
         for keeps_unknown in [true, false] {
-            let tree = fit(shape, input, policy, keeps_unknown);
+            let tree = fit(compiled, input, policy, keeps_unknown);
             let object = Value::Object(tree.object.map(|it| it.to_map()).unwrap_or_default()).to_string();
             if !tree.issues.is_empty() || object != fast {
                 return Some(format!(
@@ -317,7 +317,7 @@ fn a_missing_tag_is_not_looked_for_without_end() {
     let schema = json!({ "type": "object", "properties": { "it": { "$ref": "#/$defs/it" } }, "$defs": {
         "tagged": { "anyOf": [variant("t", "x"), variant("t", "y")] },
         "it": { "anyOf": [{ "$ref": "#/$defs/tagged" }, it("a"), it("b"), it("c")] } } });
-    let shape = shape(&schema);
+    let compiled = compiled(&schema);
     let pad = vec!["0"; 20_000].join(",");
     let levels = 60;
     let text = format!(
@@ -326,7 +326,7 @@ fn a_missing_tag_is_not_looked_for_without_end() {
         "}".repeat(levels)
     );
     let clock = Instant::now();
-    assert_eq!(fast_path::map(&shape, &mut RawArguments::from(&text)), None);
+    assert_eq!(fast_path::map(&compiled, &mut RawArguments::from(&text)), None);
     assert!(clock.elapsed() < Duration::from_secs(2), "{:?}", clock.elapsed());
 }
 
@@ -339,7 +339,7 @@ fn unions_inside_of_unions_look_at_a_value_a_few_times() {
         { "type": "object", "properties": { "it": next }, "required": ["it"] },
         { "type": "string", "pattern": "^[a-z ]*$" },
     ] } } });
-    let shape = shape(&schema);
+    let compiled = compiled(&schema);
     let text = format!(
         "{}\"{}\"{}",
         r#"{"it":"#.repeat(18),
@@ -348,6 +348,6 @@ fn unions_inside_of_unions_look_at_a_value_a_few_times() {
     );
     let value: Value = serde_json::from_str(&text).unwrap();
     let clock = Instant::now();
-    assert_eq!(fast_path::map(&shape, &mut RawArguments::from(&value)), None);
+    assert_eq!(fast_path::map(&compiled, &mut RawArguments::from(&value)), None);
     assert!(clock.elapsed() < Duration::from_secs(2), "{:?}", clock.elapsed());
 }

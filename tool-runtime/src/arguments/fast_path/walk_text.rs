@@ -6,14 +6,18 @@ use crate::arguments::coerce::composite::MOST_COMPOSITES;
 use crate::arguments::deserialize::member::Member;
 use crate::arguments::deserialize::members::Members;
 use crate::arguments::tokens::{Literal, Number, Tokens};
-use crate::schema::shape::{Alternatives, Form, FormId, Kind, List, Rest, Shape, Tag};
+use crate::schema::compiled::{Additional, CompiledSchema, Kind, List, Schema, SchemaId, Tag, Union};
 use crate::schema::types::Types;
 use crate::wire::depth;
 
 /// Looks at the arguments as a whole; what came for each parameter is kept.
-pub(super) fn arguments<'t>(shape: &Shape, text: &'t str, members: &mut Members<'t>) -> Option<()> {
+pub(super) fn arguments<'t>(
+    compiled: &CompiledSchema,
+    text: &'t str,
+    members: &mut Members<'t>,
+) -> Option<()> {
     let mut walk = Walk {
-        shape,
+        compiled,
         text: Tokens::new(text),
         levels: MOST_LEVELS,
         composites: MOST_COMPOSITES,
@@ -23,7 +27,7 @@ pub(super) fn arguments<'t>(shape: &Shape, text: &'t str, members: &mut Members<
     if walk.text.peek()? != b'{' {
         return None;
     }
-    walk.object(shape.form(FormId::ROOT), Some(members))?;
+    walk.object(compiled.schema(SchemaId::ROOT), Some(members))?;
     walk.text.skip_space();
     walk.text.is_at_end().then_some(())
 }
@@ -64,7 +68,7 @@ pub(super) const MOST_LEVELS: usize = depth::MOST - 1;
 const WORK_PER_BYTE: usize = 8;
 
 struct Walk<'s, 't> {
-    shape: &'s Shape,
+    compiled: &'s CompiledSchema,
     text: Tokens<'t>,
     /// How many more may be opened.
     levels: usize,
@@ -75,31 +79,31 @@ struct Walk<'s, 't> {
 }
 
 impl<'s, 't> Walk<'s, 't> {
-    fn value(&mut self, form: &'s Form) -> Option<Seen> {
-        if let Kind::Alternatives(alternatives) = &form.kind {
+    fn value(&mut self, schema: &'s Schema) -> Option<Seen> {
+        if let Kind::Union(alternatives) = &schema.kind {
             return self.alternatives(alternatives);
         }
         match self.text.peek()? {
             b'"' => {
                 let literal = self.text.literal().ok()?;
                 if literal.is_plain {
-                    conform::text(form, literal.inside).then_some(Seen::Text)
+                    conform::text(schema, literal.inside).then_some(Seen::Text)
                 } else {
-                    escaped(form, literal)
+                    escaped(schema, literal)
                 }
             }
-            b'{' => self.whole(|walk| walk.object(form, None)),
-            b'[' => self.whole(|walk| walk.list(form)),
-            b't' => self.word("true", Seen::True, conform::boolean(form)),
-            b'f' => self.word("false", Seen::False, conform::boolean(form)),
-            b'n' => self.word("null", Seen::Null, conform::null(form)),
+            b'{' => self.whole(|walk| walk.object(schema, None)),
+            b'[' => self.whole(|walk| walk.list(schema)),
+            b't' => self.word("true", Seen::True, conform::boolean(schema)),
+            b'f' => self.word("false", Seen::False, conform::boolean(schema)),
+            b'n' => self.word("null", Seen::Null, conform::null(schema)),
             _ => {
                 let number = self.text.number().ok()?;
                 if number.text == "-0" {
                     // To an alternative that takes integers it is `0`, to others it is not: no trial may end with it.
                     self.work = 0;
                 }
-                self::number(form, number)
+                self::number(schema, number)
             }
         }
     }
@@ -117,8 +121,8 @@ impl<'s, 't> Walk<'s, 't> {
     }
 
     /// An object; those of the arguments as a whole are kept.
-    fn object(&mut self, form: &'s Form, mut members: Option<&mut Members<'t>>) -> Option<()> {
-        let mut keys = Keys::new(self.shape, form, members.is_some())?;
+    fn object(&mut self, schema: &'s Schema, mut members: Option<&mut Members<'t>>) -> Option<()> {
+        let mut keys = Keys::new(self.compiled, schema, members.is_some())?;
         self.text.take(b'{').then_some(())?;
         self.text.skip_space();
         if self.text.peek()? == b'}' {
@@ -129,18 +133,18 @@ impl<'s, 't> Walk<'s, 't> {
             let owner = self.key(&mut keys)?;
             self.text.skip_space();
             match owner {
-                Owner::Property(place, form) => {
+                Owner::Property(place, schema) => {
                     let start = self.text.at;
-                    let seen = self.value(self.shape.form(form))?;
+                    let seen = self.value(self.compiled.schema(schema))?;
                     if let Some(members) = &mut members {
                         members.set(place, seen.member(self.text.since(start))?);
                     }
                 }
-                Owner::Other(form) => {
-                    self.value(self.shape.form(form))?;
+                Owner::Other(schema) => {
+                    self.value(self.compiled.schema(schema))?;
                 }
                 Owner::Anybody => {
-                    self.value(&Form::ANY)?;
+                    self.value(&Schema::ANY)?;
                 }
             }
             self.text.skip_space();
@@ -173,8 +177,8 @@ impl<'s, 't> Walk<'s, 't> {
         Some(owner)
     }
 
-    fn list(&mut self, form: &'s Form) -> Option<()> {
-        let list = conform::list(form)?;
+    fn list(&mut self, schema: &'s Schema) -> Option<()> {
+        let list = conform::list(schema)?;
         let mut count = 0;
         self.text.take(b'[').then_some(())?;
         self.text.skip_space();
@@ -183,7 +187,7 @@ impl<'s, 't> Walk<'s, 't> {
             return conform::count(list, count).then_some(());
         }
         loop {
-            self.value(item(self.shape, list, count)?)?;
+            self.value(item(self.compiled, list, count)?)?;
             count += 1;
             self.text.skip_space();
             match self.text.next()? {
@@ -195,37 +199,37 @@ impl<'s, 't> Walk<'s, 't> {
     }
 
     /// Whatever the tree would take as it was sent: `null`, what the tag names, the first that conforms.
-    fn alternatives(&mut self, alternatives: &'s Alternatives) -> Option<Seen> {
+    fn alternatives(&mut self, alternatives: &'s Union) -> Option<Seen> {
         self.composites = self.composites.checked_sub(1)?;
         let seen = self.alternative(alternatives);
         self.composites += 1;
         seen
     }
 
-    fn alternative(&mut self, alternatives: &'s Alternatives) -> Option<Seen> {
+    fn alternative(&mut self, alternatives: &'s Union) -> Option<Seen> {
         match (self.text.peek()?, &alternatives.tag) {
             (b'n', _) if alternatives.null => self.word("null", Seen::Null, true),
             (b'{', Some(tag)) => {
-                let form = self.tagged(tag)?;
-                self.value(self.shape.form(form))
+                let schema = self.tagged(tag)?;
+                self.value(self.compiled.schema(schema))
             }
             _ => self.first(alternatives),
         }
     }
 
-    fn first(&mut self, alternatives: &'s Alternatives) -> Option<Seen> {
+    fn first(&mut self, alternatives: &'s Union) -> Option<Seen> {
         let mut taken = None;
         let types = self.types()?;
         // A no is not final. Of these none but one may conform, or an earlier one counts although it does not know a key.
         let is_no_final = !(alternatives.exclusive
-            || self.shape.is_typed() && types.overlaps(Types::ARRAY | Types::OBJECT));
-        for form in &alternatives.forms {
-            let form = self.shape.form(*form);
-            if !form.types.overlaps(types) {
+            || self.compiled.is_typed() && types.overlaps(Types::ARRAY | Types::OBJECT));
+        for schema in &alternatives.schemas {
+            let schema = self.compiled.schema(*schema);
+            if !schema.types.overlaps(types) {
                 continue;
             }
             let mut trial = Self { ..*self };
-            let found = trial.value(form);
+            let found = trial.value(schema);
             self.look_back(&trial)?;
             match found {
                 Some(_) if taken.is_some() => return None,
@@ -259,7 +263,7 @@ impl<'s, 't> Walk<'s, 't> {
     }
 
     /// The form that an object's tag names.
-    fn tagged(&mut self, tag: &Tag) -> Option<FormId> {
+    fn tagged(&mut self, tag: &Tag) -> Option<SchemaId> {
         let mut ahead = Self { ..*self };
         ahead.text.take(b'{').then_some(())?;
         ahead.text.skip_space();
@@ -269,8 +273,8 @@ impl<'s, 't> Walk<'s, 't> {
         };
         // Also when it was looked for in vain.
         self.look_back(&ahead)?;
-        let (Tag::Key(forms) | Tag::Property { values: forms, .. }) = tag;
-        named(forms, literal?)
+        let (Tag::Key(schemas) | Tag::Property { values: schemas, .. }) = tag;
+        named(schemas, literal?)
     }
 
     /// What another walk looked at is looked at again; `None` when that happened too often.
@@ -291,7 +295,7 @@ impl<'s, 't> Walk<'s, 't> {
             if is_it {
                 return self.text.literal().ok();
             }
-            self.value(&Form::ANY)?;
+            self.value(&Schema::ANY)?;
             self.text.skip_space();
             self.text.take(b',').then_some(())?;
             self.text.skip_space();
@@ -300,29 +304,29 @@ impl<'s, 't> Walk<'s, 't> {
 }
 
 /// The form of the item in that place; `None` when there is none to be.
-pub(super) fn item<'s>(shape: &'s Shape, list: &List, place: usize) -> Option<&'s Form> {
+pub(super) fn item<'s>(compiled: &'s CompiledSchema, list: &List, place: usize) -> Option<&'s Schema> {
     match (list.item(place), list.rest) {
-        (Some(form), _) => Some(shape.form(form)),
-        (None, Rest::Unsaid | Rest::Any) => Some(&Form::ANY),
+        (Some(schema), _) => Some(compiled.schema(schema)),
+        (None, Additional::Unspecified | Additional::Any) => Some(&Schema::ANY),
         (None, _) => None,
     }
 }
 
-fn named(forms: &[(Box<str>, FormId)], literal: Literal<'_>) -> Option<FormId> {
-    let mut forms = forms.iter().filter(|_| literal.is_plain);
-    forms
+fn named(schemas: &[(Box<str>, SchemaId)], literal: Literal<'_>) -> Option<SchemaId> {
+    let mut schemas = schemas.iter().filter(|_| literal.is_plain);
+    schemas
         .find(|(name, _)| **name == *literal.inside)
-        .map(|(_, form)| *form)
+        .map(|(_, schema)| *schema)
 }
 
 /// A string with escapes.
 #[cold]
-fn escaped(form: &Form, literal: Literal<'_>) -> Option<Seen> {
+fn escaped(schema: &Schema, literal: Literal<'_>) -> Option<Seen> {
     let text = literal.decode().ok()?;
-    conform::text(form, &text).then_some(Seen::Json)
+    conform::text(schema, &text).then_some(Seen::Json)
 }
 
-fn number(form: &Form, number: Number<'_>) -> Option<Seen> {
+fn number(schema: &Schema, number: Number<'_>) -> Option<Seen> {
     let Number {
         text,
         is_whole,
@@ -332,16 +336,16 @@ fn number(form: &Form, number: Number<'_>) -> Option<Seen> {
         let value = || text.parse().unwrap_or(f64::NAN);
         // The largest float has 309 digits.
         let is_finite = text.len() < 300 && !text.contains(['e', 'E']) || value().is_finite();
-        return (is_finite && conform::float(form, value)).then_some(Seen::Json);
+        return (is_finite && conform::float(schema, value)).then_some(Seen::Json);
     }
     let is_negative = text.starts_with('-');
     if let Some(value) = digits
         && !is_negative
     {
-        return conform::integer(form, value).then_some(Seen::Unsigned(value));
+        return conform::integer(schema, value).then_some(Seen::Unsigned(value));
     }
     let value = text.parse::<i128>().ok()?;
-    conform::integer(form, value).then_some(match (i64::try_from(value), u64::try_from(value)) {
+    conform::integer(schema, value).then_some(match (i64::try_from(value), u64::try_from(value)) {
         (Ok(value), _) if is_negative => Seen::Signed(value),
         (_, Ok(value)) => Seen::Unsigned(value),
         _ => Seen::Json,

@@ -10,25 +10,25 @@ use super::walk_text::{MOST_LEVELS, item};
 use crate::arguments::coerce::composite::MOST_COMPOSITES;
 use crate::arguments::deserialize::member::Member;
 use crate::arguments::deserialize::members::Members;
-use crate::schema::shape::{Alternatives, Form, FormId, Kind, Shape, Tag};
+use crate::schema::compiled::{CompiledSchema, Kind, Schema, SchemaId, Tag, Union};
 use crate::schema::types::Types;
 
 /// Looks at the arguments as a whole; what came for each parameter is kept.
 pub(super) fn arguments<'v, M: Into<Member<'v>>>(
-    shape: &Shape,
+    compiled: &CompiledSchema,
     entries: impl Iterator<Item = (&'v String, M)>,
     members: &mut Members<'v>,
 ) -> Option<()> {
     let walk = Walk {
-        shape,
+        compiled,
         work: Cell::new(MOST_WORK),
         unions: Cell::new(0),
         composites: Cell::new(MOST_COMPOSITES),
     };
-    let mut keys = Keys::new(shape, shape.form(FormId::ROOT), true)?;
+    let mut keys = Keys::new(compiled, compiled.schema(SchemaId::ROOT), true)?;
     for (key, member) in entries {
         let (owner, member) = (keys.next(key)?, member.into());
-        walk.value(walk.form(owner), member.as_value()?, MOST_LEVELS)?;
+        walk.value(walk.schema(owner), member.as_value()?, MOST_LEVELS)?;
         if let Owner::Property(place, _) = owner {
             members.set(place, member);
         }
@@ -37,7 +37,7 @@ pub(super) fn arguments<'v, M: Into<Member<'v>>>(
 }
 
 struct Walk<'s> {
-    shape: &'s Shape,
+    compiled: &'s CompiledSchema,
     /// How many values and bytes of strings may still be looked at again for the sake of unions.
     work: Cell<usize>,
     /// In how many unions this is.
@@ -51,44 +51,44 @@ const MOST_WORK: usize = 100_000;
 
 impl<'s> Walk<'s> {
     /// `levels` more may be opened.
-    fn value(&self, form: &'s Form, value: &Value, levels: usize) -> Option<()> {
+    fn value(&self, schema: &'s Schema, value: &Value, levels: usize) -> Option<()> {
         if self.unions.get() > 1 {
             self.work(value)?;
         }
-        if let Kind::Alternatives(alternatives) = &form.kind {
+        if let Kind::Union(alternatives) = &schema.kind {
             return self.alternatives(alternatives, value, levels);
         }
         let conforms = match value {
-            Value::Null => conform::null(form),
-            Value::Bool(_) => conform::boolean(form),
-            Value::String(text) => conform::text(form, text),
-            Value::Number(value) => number(form, value),
-            Value::Array(items) => return self.list(form, items, levels.checked_sub(1)?),
-            Value::Object(map) => return self.object(form, map, levels.checked_sub(1)?),
+            Value::Null => conform::null(schema),
+            Value::Bool(_) => conform::boolean(schema),
+            Value::String(text) => conform::text(schema, text),
+            Value::Number(value) => number(schema, value),
+            Value::Array(items) => return self.list(schema, items, levels.checked_sub(1)?),
+            Value::Object(map) => return self.object(schema, map, levels.checked_sub(1)?),
         };
         conforms.then_some(())
     }
 
-    fn object(&self, form: &'s Form, map: &Map<String, Value>, levels: usize) -> Option<()> {
-        let mut keys = Keys::new(self.shape, form, false)?;
+    fn object(&self, schema: &'s Schema, map: &Map<String, Value>, levels: usize) -> Option<()> {
+        let mut keys = Keys::new(self.compiled, schema, false)?;
         for (key, value) in map {
             let owner = keys.next(key)?;
-            self.value(self.form(owner), value, levels)?;
+            self.value(self.schema(owner), value, levels)?;
         }
         keys.are_complete().then_some(())
     }
 
-    fn form(&self, owner: Owner) -> &'s Form {
+    fn schema(&self, owner: Owner) -> &'s Schema {
         match owner {
-            Owner::Property(_, form) | Owner::Other(form) => self.shape.form(form),
-            Owner::Anybody => &Form::ANY,
+            Owner::Property(_, schema) | Owner::Other(schema) => self.compiled.schema(schema),
+            Owner::Anybody => &Schema::ANY,
         }
     }
 
-    fn list(&self, form: &'s Form, items: &[Value], levels: usize) -> Option<()> {
-        let list = conform::list(form)?;
+    fn list(&self, schema: &'s Schema, items: &[Value], levels: usize) -> Option<()> {
+        let list = conform::list(schema)?;
         for (place, value) in items.iter().enumerate() {
-            self.value(item(self.shape, list, place)?, value, levels)?;
+            self.value(item(self.compiled, list, place)?, value, levels)?;
         }
         conform::count(list, items.len()).then_some(())
     }
@@ -103,13 +103,13 @@ impl<'s> Walk<'s> {
     }
 
     /// As of text: `null`, what the tag names, the first that conforms.
-    fn alternatives(&self, alternatives: &'s Alternatives, value: &Value, levels: usize) -> Option<()> {
+    fn alternatives(&self, alternatives: &'s Union, value: &Value, levels: usize) -> Option<()> {
         self.composites.set(self.composites.get().checked_sub(1)?);
         let conforms = match (value, &alternatives.tag) {
             (Value::Null, _) if alternatives.null => Some(()),
             (Value::Object(map), Some(tag)) => {
-                let form = named(tag, map).map(|form| self.shape.form(form));
-                form.and_then(|form| self.value(form, value, levels))
+                let schema = named(tag, map).map(|schema| self.compiled.schema(schema));
+                schema.and_then(|schema| self.value(schema, value, levels))
             }
             _ => self.first(alternatives, value, levels),
         };
@@ -117,7 +117,7 @@ impl<'s> Walk<'s> {
         conforms
     }
 
-    fn first(&self, alternatives: &'s Alternatives, value: &Value, levels: usize) -> Option<()> {
+    fn first(&self, alternatives: &'s Union, value: &Value, levels: usize) -> Option<()> {
         let types = types(value)?;
         self.unions.set(self.unions.get() + 1);
         let taken = self.first_of(alternatives, types, value, levels);
@@ -125,23 +125,17 @@ impl<'s> Walk<'s> {
         taken
     }
 
-    fn first_of(
-        &self,
-        alternatives: &'s Alternatives,
-        types: Types,
-        value: &Value,
-        levels: usize,
-    ) -> Option<()> {
+    fn first_of(&self, alternatives: &'s Union, types: Types, value: &Value, levels: usize) -> Option<()> {
         let mut is_taken = false;
         // As of text.
         let is_no_final = !(alternatives.exclusive
-            || self.shape.is_typed() && types.overlaps(Types::ARRAY | Types::OBJECT));
-        for form in &alternatives.forms {
-            let form = self.shape.form(*form);
-            if !form.types.overlaps(types) {
+            || self.compiled.is_typed() && types.overlaps(Types::ARRAY | Types::OBJECT));
+        for schema in &alternatives.schemas {
+            let schema = self.compiled.schema(*schema);
+            if !schema.types.overlaps(types) {
                 continue;
             }
-            match self.value(form, value, levels) {
+            match self.value(schema, value, levels) {
                 Some(()) if is_taken => return None,
                 Some(()) => is_taken = true,
                 None if is_no_final => {}
@@ -171,26 +165,28 @@ fn types(value: &Value) -> Option<Types> {
 }
 
 /// The form that an object's tag names.
-fn named(tag: &Tag, map: &Map<String, Value>) -> Option<FormId> {
-    let (forms, name) = match tag {
-        Tag::Key(forms) => (forms, map.keys().next()?.as_str()),
+fn named(tag: &Tag, map: &Map<String, Value>) -> Option<SchemaId> {
+    let (schemas, name) = match tag {
+        Tag::Key(schemas) => (schemas, map.keys().next()?.as_str()),
         Tag::Property { name, values, .. } => (values, map.get(&**name)?.as_str()?),
     };
-    let mut forms = forms.iter();
-    forms.find(|(known, _)| **known == *name).map(|(_, form)| *form)
+    let mut schemas = schemas.iter();
+    schemas
+        .find(|(known, _)| **known == *name)
+        .map(|(_, schema)| *schema)
 }
 
-fn number(form: &Form, number: &Number) -> bool {
+fn number(schema: &Schema, number: &Number) -> bool {
     if let Some(value) = number.as_u64() {
-        return conform::integer(form, value);
+        return conform::integer(schema, value);
     }
     // With `arbitrary_precision` it may be the 0 of `-0`, which is a float.
     if let Some(value) = number.as_i64().filter(|value| *value != 0) {
-        return conform::integer(form, value);
+        return conform::integer(schema, value);
     }
     // From there on a float may be what became of an integer; without a fraction, it may be one.
     let value = number.as_f64().filter(|value| value.abs() < SURE);
-    value.is_some_and(|value| conform::float(form, || value))
+    value.is_some_and(|value| conform::float(schema, || value))
 }
 
 /// Above this, floats have no fraction.

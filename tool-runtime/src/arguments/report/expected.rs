@@ -3,64 +3,66 @@
 use std::cell::Cell;
 use std::fmt::{self, Display, Write as _};
 
-use super::schema_hint::{Sketch, quoted};
+use super::schema_hint::{SchemaHint, quoted};
 use crate::arguments::limits;
 use crate::arguments::tree::node::Node;
 use crate::schema::bounds::NumberLimits;
-use crate::schema::shape::{Alternatives, Form, FormId, Kind, Plain, Shape, Tag, TextLimits, Values};
+use crate::schema::compiled::{
+    CompiledSchema, Kind, Plain, Schema, SchemaId, Tag, TextLimits, Union, Values,
+};
 use crate::schema::types::Types;
 use crate::wire::issue::echo;
 
 /// What a form wants: `an integer from 1 to 100`.
-pub(crate) struct Wanted<'s>(pub(crate) &'s Shape, pub(crate) FormId);
+pub(crate) struct Expected<'s>(pub(crate) &'s CompiledSchema, pub(crate) SchemaId);
 
-impl Display for Wanted<'_> {
+impl Display for Expected<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(shape, id) = *self;
+        let Self(compiled, id) = *self;
         let words = (0..=DEEPEST).rev().find_map(|levels| {
             let left = Cell::new(MOST_MEMBERS);
-            Teller { shape, left }.form(id, levels)
+            ExpectedWriter { compiled, left }.schema(id, levels)
         });
-        f.write_str(&words.unwrap_or_else(|| types(shape.form(id)).to_string()))
+        f.write_str(&words.unwrap_or_else(|| types(compiled.schema(id)).to_string()))
     }
 }
 
 /// Finds the words for a form. Unions in unions are opened a few levels deep, and no more of their members than are
 /// read: written out, they may be as many as two to the power of their definitions.
-struct Teller<'s> {
-    shape: &'s Shape,
+struct ExpectedWriter<'s> {
+    compiled: &'s CompiledSchema,
     /// How many more members of unions may be told.
     left: Cell<usize>,
 }
 
-impl Teller<'_> {
+impl ExpectedWriter<'_> {
     /// Nothing, where the words would be too long with so many levels of unions.
-    fn form(&self, id: FormId, levels: usize) -> Option<String> {
-        let form = self.shape.form(id);
-        if let Some(words) = self.formatted(form) {
+    fn schema(&self, id: SchemaId, levels: usize) -> Option<String> {
+        let schema = self.compiled.schema(id);
+        if let Some(words) = self.formatted(schema) {
             return Some(words);
         }
-        Some(match &form.kind {
+        Some(match &schema.kind {
             Kind::Plain(plain) => self.plain(id, plain),
-            Kind::Alternatives(alternatives) => match &alternatives.tag {
-                Some(tag) => self.tagged(form, tag, alternatives, levels)?,
-                None if levels > 0 => self.any_of(form, &alternatives.forms, levels - 1)?,
-                None => types(form).to_string(),
+            Kind::Union(alternatives) => match &alternatives.tag {
+                Some(tag) => self.tagged(schema, tag, alternatives, levels)?,
+                None if levels > 0 => self.any_of(schema, &alternatives.schemas, levels - 1)?,
+                None => types(schema).to_string(),
             },
-            Kind::Free | Kind::Parts(_) => types(form).to_string(),
+            Kind::Any | Kind::AllOf(_) => types(schema).to_string(),
         })
     }
 
     /// What a text of the `format` looks like, where what is sent that way is not refused for another reason.
-    fn formatted(&self, form: &Form) -> Option<String> {
-        let words = form.format.filter(|_| types(form) == Types::STRING)?;
-        let forms = match &form.kind {
-            Kind::Alternatives(alternatives) => alternatives.forms.as_slice(),
-            Kind::Parts(parts) => parts.forms.as_slice(),
-            Kind::Plain(_) | Kind::Free => &[],
+    fn formatted(&self, schema: &Schema) -> Option<String> {
+        let words = schema.format.filter(|_| types(schema) == Types::STRING)?;
+        let schemas = match &schema.kind {
+            Kind::Union(alternatives) => alternatives.schemas.as_slice(),
+            Kind::AllOf(parts) => parts.schemas.as_slice(),
+            Kind::Plain(_) | Kind::Any => &[],
         };
-        let forms = forms.iter().map(|id| self.shape.form(*id));
-        for part in std::iter::once(form).chain(forms) {
+        let schemas = schemas.iter().map(|id| self.compiled.schema(*id));
+        for part in std::iter::once(schema).chain(schemas) {
             let Kind::Plain(plain) = &part.kind else { continue };
             if plain.values.is_some() {
                 return None;
@@ -75,35 +77,35 @@ impl Teller<'_> {
         Some(words.to_owned())
     }
 
-    fn plain(&self, id: FormId, plain: &Plain) -> String {
-        let form = self.shape.form(id);
+    fn plain(&self, id: SchemaId, plain: &Plain) -> String {
+        let schema = self.compiled.schema(id);
         if let Some(values) = &plain.values {
             return Listed(values).to_string();
         }
-        let words = match Sketch::of(self.shape, id) {
-            Some(sketch) => format!("{} like {sketch}", types(form)),
-            None => types(form).to_string(),
+        let words = match SchemaHint::of(self.compiled, id) {
+            Some(hint) => format!("{} like {hint}", types(schema)),
+            None => types(schema).to_string(),
         };
         let limits = plain.number.as_ref();
-        match limits.filter(|_| form.types.overlaps(Types::NUMBER)) {
+        match limits.filter(|_| schema.types.overlaps(Types::NUMBER)) {
             Some(limits) => format!("{words}{}", Range(limits)),
             None => words,
         }
     }
 
-    fn member(&self, id: FormId, levels: usize) -> Option<String> {
+    fn member(&self, id: SchemaId, levels: usize) -> Option<String> {
         self.left.set(self.left.get().checked_sub(1)?);
-        self.form(id, levels)
+        self.schema(id, levels)
     }
 
     /// One of several objects that are told apart, or something else.
-    fn tagged(&self, whole: &Form, tag: &Tag, all: &Alternatives, levels: usize) -> Option<String> {
+    fn tagged(&self, whole: &Schema, tag: &Tag, all: &Union, levels: usize) -> Option<String> {
         let mut words = String::new();
         let others = types(whole).without(Types::OBJECT);
         match levels.checked_sub(1) {
             Some(levels) => {
-                let is_other = |id: &&FormId| !self.shape.form(**id).types.has(Types::OBJECT);
-                for other in all.forms.iter().filter(is_other) {
+                let is_other = |id: &&SchemaId| !self.compiled.schema(**id).types.has(Types::OBJECT);
+                for other in all.schemas.iter().filter(is_other) {
                     words += &self.member(*other, levels)?;
                     words += " or ";
                 }
@@ -130,11 +132,14 @@ impl Teller<'_> {
     }
 
     /// One of several forms: each in its own words, where these say more than their types.
-    fn any_of(&self, whole: &Form, forms: &[FormId], levels: usize) -> Option<String> {
-        if !forms.iter().any(|id| self.shape.form(*id).plain().is_some()) {
+    fn any_of(&self, whole: &Schema, schemas: &[SchemaId], levels: usize) -> Option<String> {
+        if !schemas
+            .iter()
+            .any(|id| self.compiled.schema(*id).plain().is_some())
+        {
             return Some(types(whole).to_string());
         }
-        let words = forms.iter().map(|id| self.member(*id, levels));
+        let words = schemas.iter().map(|id| self.member(*id, levels));
         let mut words: Vec<_> = words.collect::<Option<_>>()?;
         words.dedup();
         Some(words.join(", or ")).filter(|words| words.len() <= LONGEST)
@@ -150,9 +155,9 @@ fn allows_words(limits: &TextLimits, words: &str) -> bool {
 }
 
 /// The types of a form without `null`, unless that is all.
-fn types(form: &Form) -> Types {
-    match form.types.without(Types::NULL) {
-        Types::NONE => form.types,
+fn types(schema: &Schema) -> Types {
+    match schema.types.without(Types::NULL) {
+        Types::NONE => schema.types,
         other => other,
     }
 }
@@ -222,7 +227,7 @@ pub(in crate::arguments) fn several(
 }
 
 /// The same, and where it stands.
-pub(crate) struct Within<'a>(pub(crate) &'a Values, pub(crate) Sketch<'a>);
+pub(crate) struct Within<'a>(pub(crate) &'a Values, pub(crate) SchemaHint<'a>);
 
 impl Display for Within<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -250,7 +255,7 @@ mod tests {
 
     use crate::arguments::policy::Policy;
     use crate::arguments::{ArgumentReader, coerce};
-    use crate::schema::Shape;
+    use crate::schema::CompiledSchema;
     use crate::wire::raw_arguments::RawArguments;
 
     /// What is said where a value of the schema is missing.
@@ -258,15 +263,15 @@ mod tests {
         said(&whole(x, &json!({})))
     }
 
-    fn whole(x: &Value, definitions: &Value) -> Shape {
+    fn whole(x: &Value, definitions: &Value) -> CompiledSchema {
         let schema =
             json!({ "type": "object", "properties": { "x": x }, "required": ["x"], "$defs": definitions });
-        Shape::compile(&schema).unwrap().shape
+        CompiledSchema::compile(&schema).unwrap().compiled
     }
 
-    fn said(shape: &Shape) -> String {
+    fn said(compiled: &CompiledSchema) -> String {
         let coerced = coerce(
-            ArgumentReader::new(shape, Policy::Lenient),
+            ArgumentReader::new(compiled, Policy::Lenient),
             &mut RawArguments::from("{}"),
         );
         let [issue] = coerced.issues.as_slice() else {
@@ -292,9 +297,9 @@ mod tests {
                 let last = json!({ "type": "string", "enum": [format!("a{name}")] });
                 definitions.insert(format!("d{deep}_{name}"), last);
             }
-            let shape = whole(&json!({ "$ref": "#/$defs/d0_0" }), &definitions.into());
+            let compiled = whole(&json!({ "$ref": "#/$defs/d0_0" }), &definitions.into());
             let begun = Instant::now();
-            let said = said(&shape);
+            let said = said(&compiled);
             assert!(
                 begun.elapsed() < Duration::from_millis(200),
                 "{:?}",

@@ -3,11 +3,11 @@
 use std::fmt::{Display, Write as _};
 
 use super::expected::{Listed, MOST_LISTED, Range, several};
-use super::schema_hint::{Sketch, quoted};
+use super::schema_hint::{SchemaHint, quoted};
 use crate::arguments::rules::SIXTY_FOUR_BITS;
 use crate::arguments::tree::node::Node;
 use crate::schema::bounds::{Bound, NumberLimits};
-use crate::schema::shape::Values;
+use crate::schema::compiled::Values;
 use crate::wire::depth;
 use crate::wire::issue::{Code, Issue, echo};
 
@@ -26,7 +26,7 @@ pub(crate) fn unreadable(code: Code, sent: &Node<'_>, wanted: impl Display) -> I
 }
 
 /// A text that stands for more: the key or the tag of the object that is wanted.
-pub(crate) fn alone(sent: &Node<'_>, meant: Sketch<'_>) -> Issue {
+pub(crate) fn alone(sent: &Node<'_>, meant: SchemaHint<'_>) -> Issue {
     let message = format!("{} alone is not enough; send {meant}", shown(sent));
     refused(Code::NoAlternativeFits, sent, message)
 }
@@ -84,7 +84,7 @@ pub(crate) fn too_deep() -> Issue {
 
 /// A value whose alternatives take too long to try.
 pub(crate) fn too_complex() -> Issue {
-    let message = "the value can be read in too many ways to try them all; send fewer items, each in exactly the form of the schema";
+    let message = "the value can be read in too many ways to try them all; send fewer items, each in exactly the schema of the schema";
     Issue::error(Code::TooComplex, "", message)
 }
 

@@ -4,67 +4,75 @@ use std::fmt::{self, Display, Write};
 
 use crate::arguments::limits;
 use crate::arguments::tree::node::Node;
-use crate::schema::name::fold;
-use crate::schema::shape::{
-    Alternatives, FormId, Kind, List, Object, Plain, Property, Rest, Shape, Tag, Values,
+use crate::schema::compiled::{
+    Additional, CompiledSchema, Kind, List, Object, Plain, Property, SchemaId, Tag, Union, Values,
 };
+use crate::schema::name::fold;
 use crate::schema::types::Types;
 use crate::wire::issue::echo;
 
 /// An example of a form, with a word for each value that only the model knows.
 #[derive(Clone, Copy)]
-pub(crate) struct Sketch<'s> {
-    shape: &'s Shape,
-    form: FormId,
+pub(crate) struct SchemaHint<'s> {
+    compiled: &'s CompiledSchema,
+    schema: SchemaId,
     /// The value of a property of the whole: what is known of it.
     known: Option<(&'s str, &'s str)>,
 }
 
-impl<'s> Sketch<'s> {
+impl<'s> SchemaHint<'s> {
     /// Of an object or a list of which anything is known.
-    pub(crate) fn of(shape: &'s Shape, form: FormId) -> Option<Self> {
-        let sketch = Self {
-            shape,
-            form,
+    pub(crate) fn of(compiled: &'s CompiledSchema, schema: SchemaId) -> Option<Self> {
+        let hint = Self {
+            compiled,
+            schema,
             known: None,
         };
-        let plain = shape.form(form).plain()?;
-        let is_told = match shape.form(form).types.without(Types::NULL) {
+        let plain = compiled.schema(schema).plain()?;
+        let is_told = match compiled.schema(schema).types.without(Types::NULL) {
             Types::OBJECT => plain.object.as_ref().is_some_and(is_told),
             Types::ARRAY => plain
                 .list
                 .as_ref()
-                .is_some_and(|list| list.is_tuple() || matches!(list.rest, Rest::Of(_))),
+                .is_some_and(|list| list.is_tuple() || matches!(list.rest, Additional::Of(_))),
             _ => false,
         };
-        is_told.then_some(sketch)
+        is_told.then_some(hint)
     }
 
     /// Of the one object among several forms that a bare text names: by its only key, or by its tag.
-    pub(crate) fn named(shape: &'s Shape, forms: impl Iterator<Item = FormId>, text: &str) -> Option<Self> {
-        let mut named = forms.filter_map(|form| {
-            let object = shape.form(form).plain()?.object.as_ref()?;
+    pub(crate) fn named(
+        compiled: &'s CompiledSchema,
+        schemas: impl Iterator<Item = SchemaId>,
+        text: &str,
+    ) -> Option<Self> {
+        let mut named = schemas.filter_map(|schema| {
+            let object = compiled.schema(schema).plain()?.object.as_ref()?;
             let known = match object.properties.as_slice() {
                 [only] if only.required && fold(&only.name) == fold(text) => None,
                 properties => Some(
                     properties
                         .iter()
-                        .find_map(|property| tag(shape, property, text))?,
+                        .find_map(|property| tag(compiled, property, text))?,
                 ),
             };
-            Some(Self { shape, form, known })
+            Some(Self {
+                compiled,
+                schema,
+                known,
+            })
         });
         named.next().filter(|_| named.next().is_none())
     }
 
-    pub(crate) fn form(self) -> FormId {
-        self.form
+    pub(crate) fn schema(self) -> SchemaId {
+        self.schema
     }
 }
 
 /// The property and the value that a text is, where it is one of the values of a required property.
-fn tag<'s>(shape: &'s Shape, property: &'s Property, text: &str) -> Option<(&'s str, &'s str)> {
-    let values = shape.form(property.form).plain()?.values.as_ref()?;
+fn tag<'s>(compiled: &'s CompiledSchema, property: &'s Property, text: &str) -> Option<(&'s str, &'s str)> {
+    let values = compiled.schema(property.schema).plain()?.values.as_ref()?;
     let mut alike = values.texts.iter().filter(|value| limits::resemble(value, text));
     let value = alike.next().filter(|_| property.required)?;
     Some((&property.name, value))
@@ -74,14 +82,14 @@ fn tag<'s>(shape: &'s Shape, property: &'s Property, text: &str) -> Option<(&'s 
 fn is_told(object: &Object) -> bool {
     object.properties.iter().any(|property| property.required)
         || !object.also_required.is_empty()
-        || (object.properties.is_empty() && matches!(object.rest, Rest::Of(_)))
+        || (object.properties.is_empty() && matches!(object.rest, Additional::Of(_)))
 }
 
-impl Display for Sketch<'_> {
+impl Display for SchemaHint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let form = self.shape.form(self.form);
-        let object = form.plain().and_then(|plain| plain.object.as_ref());
-        match as_deep_as_fits(|to, levels| self.draw(to, self.form, self.known, levels)) {
+        let schema = self.compiled.schema(self.schema);
+        let object = schema.plain().and_then(|plain| plain.object.as_ref());
+        match as_deep_as_fits(|to, levels| self.draw(to, self.schema, self.known, levels)) {
             Some(line) => f.write_str(&line),
             None => f.write_str(&object.map_or_else(|| "[…]".to_owned(), keys)),
         }
@@ -89,16 +97,16 @@ impl Display for Sketch<'_> {
 }
 
 /// An example of a list.
-pub(crate) struct Example<'s>(pub(crate) &'s Shape, pub(crate) &'s List);
+pub(crate) struct Example<'s>(pub(crate) &'s CompiledSchema, pub(crate) &'s List);
 
 impl Display for Example<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sketch = Sketch {
-            shape: self.0,
-            form: FormId::ROOT,
+        let hint = SchemaHint {
+            compiled: self.0,
+            schema: SchemaId::ROOT,
             known: None,
         };
-        let line = as_deep_as_fits(|to, levels| sketch.list(to, self.1, levels));
+        let line = as_deep_as_fits(|to, levels| hint.list(to, self.1, levels));
         f.write_str(line.as_deref().unwrap_or("[…]"))
     }
 }
@@ -121,17 +129,17 @@ fn keys(object: &Object) -> String {
     line.0 + "…}"
 }
 
-impl Sketch<'_> {
-    fn draw(&self, to: &mut Line, id: FormId, known: Option<(&str, &str)>, levels: usize) -> fmt::Result {
-        let form = self.shape.form(id);
-        let types = form.types.without(Types::NULL);
-        let plain = form.plain().unwrap_or(&Plain::NONE);
-        match (&plain.values, &plain.list, &plain.object, &form.kind) {
+impl SchemaHint<'_> {
+    fn draw(&self, to: &mut Line, id: SchemaId, known: Option<(&str, &str)>, levels: usize) -> fmt::Result {
+        let schema = self.compiled.schema(id);
+        let types = schema.types.without(Types::NULL);
+        let plain = schema.plain().unwrap_or(&Plain::NONE);
+        match (&plain.values, &plain.list, &plain.object, &schema.kind) {
             (Some(values), ..) => one_of(to, values),
             (_, Some(list), ..) if types == Types::ARRAY => self.list(to, list, levels),
             (_, _, Some(object), _) if types == Types::OBJECT => self.object(to, object, known, levels),
-            (.., Kind::Alternatives(alternatives)) if types == Types::OBJECT => tagged(to, alternatives),
-            (.., Kind::Alternatives(alternatives)) if levels > 0 => match self.values_among(alternatives) {
+            (.., Kind::Union(alternatives)) if types == Types::OBJECT => tagged(to, alternatives),
+            (.., Kind::Union(alternatives)) if levels > 0 => match self.values_among(alternatives) {
                 Some(all) => listed(to, all.into_iter()),
                 None => write!(to, "<{types}>"),
             },
@@ -140,13 +148,13 @@ impl Sketch<'_> {
     }
 
     /// The values that some of several forms are, and the types of the others; nothing, where none is told by values.
-    fn values_among(&self, alternatives: &Alternatives) -> Option<Vec<String>> {
-        let values = |id: &FormId| self.shape.form(*id).plain()?.values.as_ref();
-        let told = alternatives.forms.iter().filter_map(values);
+    fn values_among(&self, alternatives: &Union) -> Option<Vec<String>> {
+        let values = |id: &SchemaId| self.compiled.schema(*id).plain()?.values.as_ref();
+        let told = alternatives.schemas.iter().filter_map(values);
         // Of more than a few it is only told that there are more.
         let mut all: Vec<_> = told.flat_map(each).take(3).collect();
-        let first = alternatives.forms.iter().find(|id| values(id).is_none());
-        let types = first.map(|id| self.shape.form(*id).types.without(Types::NULL));
+        let first = alternatives.schemas.iter().find(|id| values(id).is_none());
+        let types = first.map(|id| self.compiled.schema(*id).types.without(Types::NULL));
         let has_values = !all.is_empty();
         all.extend(
             types
@@ -171,7 +179,7 @@ impl Sketch<'_> {
             write!(to, "{comma}{}: ", quoted(&property.name))?;
             match known {
                 Some((name, value)) if *name == *property.name => to.write_str(&quoted(value))?,
-                _ => self.draw(to, property.form, None, levels)?,
+                _ => self.draw(to, property.schema, None, levels)?,
             }
             comma = ", ";
         }
@@ -179,9 +187,9 @@ impl Sketch<'_> {
             write!(to, "{comma}{}: …", quoted(name))?;
             comma = ", ";
         }
-        if let (true, Rest::Of(form)) = (object.properties.is_empty(), object.rest) {
+        if let (true, Additional::Of(schema)) = (object.properties.is_empty(), object.rest) {
             write!(to, "{comma}<a key>: ")?;
-            self.draw(to, form, None, levels)?;
+            self.draw(to, schema, None, levels)?;
             to.write_str(", …")?;
         }
         to.write_str("}")
@@ -196,7 +204,7 @@ impl Sketch<'_> {
             to.write_str(if place > 0 { ", " } else { "" })?;
             self.draw(to, *item, None, levels)?;
         }
-        if let Rest::Of(item) = list.rest {
+        if let Additional::Of(item) = list.rest {
             to.write_str(if list.is_tuple() { ", " } else { "" })?;
             // As many as there have to be, where that is a few.
             let count = list.min.unwrap_or(1).clamp(1, 3);
@@ -212,7 +220,7 @@ impl Sketch<'_> {
 }
 
 /// One of several objects: what tells them apart.
-fn tagged(to: &mut Line, alternatives: &Alternatives) -> fmt::Result {
+fn tagged(to: &mut Line, alternatives: &Union) -> fmt::Result {
     let Some(Tag::Property { name, values, .. }) = &alternatives.tag else {
         return to.write_str("{…}");
     };
@@ -275,11 +283,11 @@ mod tests {
     use super::*;
 
     /// What is said of the property `x`.
-    fn sketched(x: &Value) -> Option<String> {
+    fn hinted(x: &Value) -> Option<String> {
         let schema = json!({ "type": "object", "properties": { "x": x } });
-        let shape = Shape::compile(&schema).unwrap().shape;
-        let form = shape.properties()[0].form;
-        Sketch::of(&shape, form).map(|sketch| sketch.to_string())
+        let compiled = CompiledSchema::compile(&schema).unwrap().compiled;
+        let schema = compiled.properties()[0].schema;
+        SchemaHint::of(&compiled, schema).map(|hint| hint.to_string())
     }
 
     fn object(required: &[String], value: &Value) -> Value {
@@ -298,11 +306,11 @@ mod tests {
             "label": { "type": "string" },
         }, "required": ["at", "unit"] });
         let told = r#"{"at": [<an integer>, <a number>], "unit": "mm"}"#;
-        assert_eq!(sketched(&point).unwrap(), told);
+        assert_eq!(hinted(&point).unwrap(), told);
         let some = json!({ "type": "array", "items": point });
-        assert_eq!(sketched(&some).unwrap(), format!("[{told}, …]"));
+        assert_eq!(hinted(&some).unwrap(), format!("[{told}, …]"));
         let by_name = json!({ "type": "object", "additionalProperties": { "enum": ["a", "b", "c"] } });
-        assert_eq!(sketched(&by_name).unwrap(), r#"{<a key>: <"a" or "b" or …>, …}"#);
+        assert_eq!(hinted(&by_name).unwrap(), r#"{<a key>: <"a" or "b" or …>, …}"#);
     }
 
     #[test]
@@ -314,7 +322,7 @@ mod tests {
             json!({ "type": "string" }),
             json!({}),
         ] {
-            assert_eq!(sketched(&anything), None, "{anything}");
+            assert_eq!(hinted(&anything), None, "{anything}");
         }
     }
 
@@ -323,19 +331,19 @@ mod tests {
         let names = |count: usize| (0..count).map(|n| format!("property_{n}")).collect::<Vec<_>>();
         let four = object(&names(4), &object(&names(4), &json!({ "type": "string" })));
         let told = r#"{"property_0": {…}, "property_1": {…}, "property_2": {…}, "property_3": {…}}"#;
-        assert_eq!(sketched(&four).unwrap(), told);
-        let told = sketched(&object(&names(100), &json!({ "type": "string" }))).unwrap();
+        assert_eq!(hinted(&four).unwrap(), told);
+        let told = hinted(&object(&names(100), &json!({ "type": "string" }))).unwrap();
         assert!(
             told.starts_with(r#"{"property_0": …, "#) && told.ends_with("…}"),
             "{told}"
         );
         assert!(told.len() < LONGEST + 10, "{told}");
         let long = object(&["k".repeat(1_000_000)], &json!({}));
-        assert!(sketched(&long).unwrap().len() < LONGEST + 10);
+        assert!(hinted(&long).unwrap().len() < LONGEST + 10);
         let array = json!({ "type": "array", "items": four });
         assert_eq!(
-            sketched(&array).unwrap(),
-            format!("[{}, …]", sketched(&four).unwrap())
+            hinted(&array).unwrap(),
+            format!("[{}, …]", hinted(&four).unwrap())
         );
     }
 
@@ -344,22 +352,20 @@ mod tests {
         let tree = json!({ "type": "object", "properties": {
             "children": { "type": "array", "items": { "$ref": "#/properties/x" } },
         }, "required": ["children"] });
-        assert_eq!(
-            sketched(&tree).unwrap(),
-            r#"{"children": [{"children": […]}, …]}"#
-        );
+        assert_eq!(hinted(&tree).unwrap(), r#"{"children": [{"children": […]}, …]}"#);
     }
 
     #[test]
     fn a_name_that_two_have_names_none() {
         let tagged = |tag: &str| json!({ "type": "object", "properties": { "kind": { "const": tag } }, "required": ["kind"] });
         let schema = json!({ "type": "object", "properties": { "x": { "anyOf": [tagged("a"), tagged("b"), tagged("B")] } } });
-        let shape = Shape::compile(&schema).unwrap().shape;
-        let Kind::Alternatives(all) = &shape.form(shape.properties()[0].form).kind else {
+        let compiled = CompiledSchema::compile(&schema).unwrap().compiled;
+        let Kind::Union(all) = &compiled.schema(compiled.properties()[0].schema).kind else {
             panic!("a union");
         };
-        let named =
-            |text| Sketch::named(&shape, all.forms.iter().copied(), text).map(|sketch| sketch.to_string());
+        let named = |text| {
+            SchemaHint::named(&compiled, all.schemas.iter().copied(), text).map(|hint| hint.to_string())
+        };
         assert_eq!(named("A").unwrap(), r#"{"kind": "a"}"#);
         assert_eq!((named("b"), named("c")), (None, None));
     }
@@ -372,16 +378,16 @@ mod tests {
         ] });
         let stroke = object(&["color".to_owned()], &color);
         let told = r#"{"color": <"black" or "white" or …>}"#;
-        assert_eq!(sketched(&stroke).unwrap(), told);
+        assert_eq!(hinted(&stroke).unwrap(), told);
         let size = json!({ "anyOf": [{ "const": "auto" }, { "type": "integer" }, { "type": "null" }] });
         let told = r#"{"size": <"auto" or an integer>}"#;
-        assert_eq!(sketched(&object(&["size".to_owned()], &size)).unwrap(), told);
+        assert_eq!(hinted(&object(&["size".to_owned()], &size)).unwrap(), told);
         let plain = json!({ "anyOf": [{ "type": "string" }, { "type": "array" }] });
         let told = r#"{"any": <a string or an array>}"#;
-        assert_eq!(sketched(&object(&["any".to_owned()], &plain)).unwrap(), told);
+        assert_eq!(hinted(&object(&["any".to_owned()], &plain)).unwrap(), told);
         let names: Vec<_> = (0..4).map(|n| n.to_string()).collect();
         let long = json!({ "anyOf": [{ "enum": ["v".repeat(30)] }, { "type": "array" }] });
-        let told = sketched(&object(&names, &long)).unwrap();
+        let told = hinted(&object(&names, &long)).unwrap();
         assert!(told.matches("<a string or an array>").count() == 4, "{told}");
     }
 }

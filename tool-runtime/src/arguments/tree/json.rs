@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::node::{Members, Node};
-use crate::arguments::tokens::{Expected, LoneSurrogate, Tokens};
+use crate::arguments::tokens::{ExpectedToken, LoneSurrogate, Tokens};
 use crate::schema::pointer;
 
 /// Parses one complete JSON value of at most `levels` levels. Takes time linear in the text.
@@ -145,14 +145,14 @@ impl<'a> Parser<'a> {
     fn number(&mut self) -> Result<Node<'a>, ParseError> {
         match self.0.number() {
             Ok(number) => Ok(Node::number(number.text)),
-            Err(Expected(expected)) => Err(self.fault(expected)),
+            Err(ExpectedToken(expected)) => Err(self.fault(expected)),
         }
     }
 
     fn string(&mut self) -> Result<Cow<'a, str>, ParseError> {
         let inside = self.0.at + 1;
         let literal = self.0.literal();
-        let literal = literal.map_err(|Expected(expected)| self.fault(expected))?;
+        let literal = literal.map_err(|ExpectedToken(expected)| self.fault(expected))?;
         literal.decode().map_err(|LoneSurrogate(offset)| ParseError {
             fault: Fault::LoneSurrogate,
             offset: inside + offset,

@@ -27,14 +27,14 @@ pub(crate) enum Unread {
         offset: usize,
         /// What has one there.
         expected: &'static str,
-        obstacle: Obstacle,
+        obstacle: ParseFailure,
     },
     /// It was cut off.
-    Truncated(Obstacle),
+    Truncated(ParseFailure),
 }
 
 /// What stands in the way of a repair, and at which byte.
-pub(crate) struct Obstacle {
+pub(crate) struct ParseFailure {
     pub(crate) offset: usize,
     pub(crate) message: Cow<'static, str>,
 }
@@ -70,7 +70,7 @@ pub(crate) fn read(text: &str, levels: usize, policy: Policy) -> Result<Read<'_>
     }
     let Repaired { status, reason, .. } = repaired;
     Err(
-        match reason.map(|reason| Obstacle {
+        match reason.map(|reason| ParseFailure {
             offset: reason.offset,
             message: reason.message,
         }) {
@@ -87,7 +87,7 @@ pub(crate) fn read(text: &str, levels: usize, policy: Policy) -> Result<Read<'_>
 
 /// Whether words around the object may mean that it is not to be taken as it stands. Whatever they say is lost,
 /// which Lossless does not allow; and an object in the middle of a sentence is talked about, not sent.
-fn words_in_the_way(text: &str, fixes: &Fixes, policy: Policy) -> Option<Obstacle> {
+fn words_in_the_way(text: &str, fixes: &Fixes, policy: Policy) -> Option<ParseFailure> {
     let (before, after) = words_around(text);
     let has = |wanted| fixes.counts().any(|(code, _)| code == wanted);
     let apart = |words: &str, mark: Option<char>, marks: &[char]| {
@@ -99,13 +99,13 @@ fn words_in_the_way(text: &str, fixes: &Fixes, policy: Policy) -> Option<Obstacl
     let mark = before.trim_end_matches(space).chars().next_back();
     if has(FixCode::TextBefore) && !apart(before, mark, &[':', '\u{ff1a}', '\n', '\r', '`', '>']) {
         let message = "there are words before the object; send the object alone".into();
-        return Some(Obstacle { offset: 0, message });
+        return Some(ParseFailure { offset: 0, message });
     }
     let mark = after.trim_start_matches(space).chars().next();
     if has(FixCode::TextAfter) && !apart(after, mark, &['\n', '\r', '`', '<']) {
         let offset = text.len() - after.trim_start().len();
         let message = "there are words behind the value; send the value alone".into();
-        return Some(Obstacle { offset, message });
+        return Some(ParseFailure { offset, message });
     }
     None
 }

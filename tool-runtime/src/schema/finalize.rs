@@ -3,26 +3,26 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::check::SchemaError;
+use super::compiled::{Additional, CompiledSchema, Kind, KnownKeys, Plain, Schema, SchemaId, Tag, Union};
 use super::pointer;
-use super::shape::{Alternatives, Form, FormId, Kind, KnownKeys, Plain, Rest, Shape, Tag};
 use super::types::Types;
 
 /// Works out the types of composite forms, how their alternatives are told apart, and which keys they know. The path of an
 /// error leads through the forms: from where the schema has a reference or a union, it may not be found there.
-pub(super) fn settle(forms: Vec<Form>) -> Result<Shape, SchemaError> {
-    let mut shape = Shape::new(forms);
-    let mut done = vec![State::Open; shape.forms.len()];
-    for id in shape.ids() {
-        if let Err(error) = shape.settle_types(id, &mut done, 0) {
-            let path = shape.pointer_to(id);
+pub(super) fn finalize(schemas: Vec<Schema>) -> Result<CompiledSchema, SchemaError> {
+    let mut compiled = CompiledSchema::new(schemas);
+    let mut done = vec![State::Open; compiled.schemas.len()];
+    for id in compiled.ids() {
+        if let Err(error) = compiled.finalize_types(id, &mut done, 0) {
+            let path = compiled.pointer_to(id);
             return Err(SchemaError { path, ..error });
         }
     }
-    let mut done = vec![State::Open; shape.forms.len()];
-    for id in shape.ids() {
-        shape.settle_lists(id, &mut done);
+    let mut done = vec![State::Open; compiled.schemas.len()];
+    for id in compiled.ids() {
+        compiled.finalize_lists(id, &mut done);
     }
-    Ok(shape)
+    Ok(compiled)
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -35,12 +35,12 @@ enum State {
 /// How deep unions and conjunctions may stand in one another without a property or an item between.
 const MOST: usize = 16;
 
-impl Shape {
-    fn ids(&self) -> impl Iterator<Item = FormId> + use<> {
-        (0..u32::try_from(self.forms.len()).unwrap_or(u32::MAX)).map(FormId)
+impl CompiledSchema {
+    fn ids(&self) -> impl Iterator<Item = SchemaId> + use<> {
+        (0..u32::try_from(self.schemas.len()).unwrap_or(u32::MAX)).map(SchemaId)
     }
 
-    fn settle_types(&mut self, id: FormId, done: &mut [State], depth: usize) -> Result<(), SchemaError> {
+    fn finalize_types(&mut self, id: SchemaId, done: &mut [State], depth: usize) -> Result<(), SchemaError> {
         let Some(state) = done.get_mut(id.0 as usize) else {
             return Ok(());
         };
@@ -56,32 +56,35 @@ impl Shape {
             }
             State::Open => *state = State::Visiting,
         }
-        for inner in self.form(id).kind.composed_of().to_vec() {
-            self.settle_types(inner, done, depth + 1)?;
+        for inner in self.schema(id).kind.composed_of().to_vec() {
+            self.finalize_types(inner, done, depth + 1)?;
         }
-        let mut form = self.form(id).clone();
-        match &mut form.kind {
-            Kind::Alternatives(alternatives) => {
-                self.settle_alternatives(alternatives);
+        let mut schema = self.schema(id).clone();
+        match &mut schema.kind {
+            Kind::Union(alternatives) => {
+                self.finalize_alternatives(alternatives);
                 self.count_null(alternatives);
-                let types = alternatives.forms.iter().map(|form| self.form(*form).types);
+                let types = alternatives
+                    .schemas
+                    .iter()
+                    .map(|schema| self.schema(*schema).types);
                 let null = if alternatives.null {
                     Types::NULL
                 } else {
                     Types::NONE
                 };
-                form.types = types.fold(null, |all, types| all | types);
-                alternatives.keys = self.known_keys(&alternatives.forms);
+                schema.types = types.fold(null, |all, types| all | types);
+                alternatives.keys = self.known_keys(&alternatives.schemas);
             }
-            Kind::Parts(parts) => {
-                let types = parts.forms.iter().map(|form| self.form(*form).types);
-                form.types = types.fold(Types::ALL, Types::and);
-                parts.keys = self.known_keys(&parts.forms);
+            Kind::AllOf(parts) => {
+                let types = parts.schemas.iter().map(|schema| self.schema(*schema).types);
+                schema.types = types.fold(Types::ALL, Types::and);
+                parts.keys = self.known_keys(&parts.schemas);
             }
-            Kind::Plain(_) | Kind::Free => {}
+            Kind::Plain(_) | Kind::Any => {}
         }
-        if let Some(place) = self.forms.get_mut(id.0 as usize) {
-            *place = form;
+        if let Some(place) = self.schemas.get_mut(id.0 as usize) {
+            *place = schema;
         }
         if let Some(state) = done.get_mut(id.0 as usize) {
             *state = State::Done;
@@ -90,31 +93,31 @@ impl Shape {
     }
 
     /// A shortest way to a form, as keywords lead there.
-    fn pointer_to(&self, target: FormId) -> String {
+    fn pointer_to(&self, target: SchemaId) -> String {
         let mut seen = HashSet::new();
-        let mut open = VecDeque::from([(FormId::ROOT, String::new())]);
+        let mut open = VecDeque::from([(SchemaId::ROOT, String::new())]);
         while let Some((id, at)) = open.pop_front() {
             if id == target {
                 return at;
             }
             if seen.insert(id) {
-                let form = self.form(id);
-                open.extend(form.kind.composed_of().iter().map(|inner| (*inner, at.clone())));
-                open.extend(form.plain().into_iter().flat_map(|plain| plain.inside(&at)));
+                let schema = self.schema(id);
+                open.extend(schema.kind.composed_of().iter().map(|inner| (*inner, at.clone())));
+                open.extend(schema.plain().into_iter().flat_map(|plain| plain.inside(&at)));
             }
         }
         String::new()
     }
 
-    fn settle_alternatives(&self, alternatives: &mut Alternatives) {
+    fn finalize_alternatives(&self, alternatives: &mut Union) {
         // One left beside `null`, itself a union: one union with `null`, unless it matters how many take that.
-        if let [only] = alternatives.forms.as_slice()
-            && let Form {
+        if let [only] = alternatives.schemas.as_slice()
+            && let Schema {
                 strict: false,
-                kind: Kind::Alternatives(inner),
+                kind: Kind::Union(inner),
                 types,
                 ..
-            } = self.form(*only)
+            } = self.schema(*only)
             && !(alternatives.null && types.has(Types::NULL) && (alternatives.exclusive || inner.exclusive))
         {
             let null = alternatives.null || inner.null;
@@ -125,30 +128,30 @@ impl Shape {
     }
 
     /// Makes `null` an alternative like others where another takes it, too, and only one may.
-    fn count_null(&mut self, alternatives: &mut Alternatives) {
-        let mut forms = alternatives.forms.iter();
+    fn count_null(&mut self, alternatives: &mut Union) {
+        let mut schemas = alternatives.schemas.iter();
         let is_twice = alternatives.exclusive
             && alternatives.null
-            && forms.any(|form| self.form(*form).types.has(Types::NULL));
-        if is_twice && let Ok(id) = u32::try_from(self.forms.len()) {
-            self.forms.push(Form {
+            && schemas.any(|schema| self.schema(*schema).types.has(Types::NULL));
+        if is_twice && let Ok(id) = u32::try_from(self.schemas.len()) {
+            self.schemas.push(Schema {
                 types: Types::NULL,
-                ..Form::ANY
+                ..Schema::ANY
             });
-            alternatives.forms.push(FormId(id));
+            alternatives.schemas.push(SchemaId(id));
             alternatives.null = false;
         }
     }
 
     /// What tells the objects among the alternatives apart.
-    fn tag(&self, alternatives: &Alternatives) -> Option<Tag> {
-        let forms = alternatives.forms.iter().copied();
-        let objects: Vec<FormId> = forms
-            .filter(|id| self.form(*id).types.has(Types::OBJECT))
+    fn tag(&self, alternatives: &Union) -> Option<Tag> {
+        let schemas = alternatives.schemas.iter().copied();
+        let objects: Vec<SchemaId> = schemas
+            .filter(|id| self.schema(*id).types.has(Types::OBJECT))
             .collect();
         let plain = objects
             .iter()
-            .all(|id| self.form(*id).types == Types::OBJECT && self.object(*id).is_some());
+            .all(|id| self.schema(*id).types == Types::OBJECT && self.object(*id).is_some());
         if objects.len() < 2 || !plain {
             return None;
         }
@@ -157,8 +160,8 @@ impl Shape {
         by_key.or_else(|| self.property_tag(&objects))
     }
 
-    fn key_tag(&self, objects: &[FormId]) -> Option<Tag> {
-        let mut keys: Vec<(Box<str>, FormId)> = Vec::new();
+    fn key_tag(&self, objects: &[SchemaId]) -> Option<Tag> {
+        let mut keys: Vec<(Box<str>, SchemaId)> = Vec::new();
         for id in objects {
             let object = self.object(*id)?;
             let [only] = object.properties.as_slice() else {
@@ -173,17 +176,17 @@ impl Shape {
         Some(Tag::Key(keys))
     }
 
-    fn property_tag(&self, objects: &[FormId]) -> Option<Tag> {
+    fn property_tag(&self, objects: &[SchemaId]) -> Option<Tag> {
         let first = self.object(*objects.first()?)?;
         first.properties.iter().find_map(|candidate| {
-            let mut values: Vec<(Box<str>, FormId)> = Vec::new();
+            let mut values: Vec<(Box<str>, SchemaId)> = Vec::new();
             let mut case_sensitive = false;
             for id in objects {
                 let object = self.object(*id)?;
                 let property = object.properties.get(object.position(&candidate.name)?)?;
-                let form = self.form(property.form);
-                let own = form.plain().and_then(|plain| plain.values.as_ref())?;
-                if !property.required || form.types != Types::STRING {
+                let schema = self.schema(property.schema);
+                let own = schema.plain().and_then(|plain| plain.values.as_ref())?;
+                if !property.required || schema.types != Types::STRING {
                     return None;
                 }
                 case_sensitive |= own.case_sensitive;
@@ -203,15 +206,15 @@ impl Shape {
         })
     }
 
-    fn object(&self, id: FormId) -> Option<&super::shape::Object> {
-        self.form(id).plain()?.object.as_ref()
+    fn object(&self, id: SchemaId) -> Option<&super::compiled::Object> {
+        self.schema(id).plain()?.object.as_ref()
     }
 
     /// The keys that several forms know.
-    fn known_keys(&self, forms: &[FormId]) -> KnownKeys {
+    fn known_keys(&self, schemas: &[SchemaId]) -> KnownKeys {
         let (mut keys, mut seen) = (KnownKeys::default(), HashSet::new());
-        for form in forms {
-            self.declared(*form, &mut seen, &mut keys);
+        for schema in schemas {
+            self.declared(*schema, &mut seen, &mut keys);
         }
         keys.declared.sort();
         keys.declared.dedup();
@@ -219,20 +222,20 @@ impl Shape {
     }
 
     /// The keys that a form declares itself or through what it is composed of.
-    fn declared(&self, id: FormId, seen: &mut HashSet<FormId>, whole: &mut KnownKeys) {
+    fn declared(&self, id: SchemaId, seen: &mut HashSet<SchemaId>, whole: &mut KnownKeys) {
         if !seen.insert(id) {
             return;
         }
-        let form = self.form(id);
-        match &form.kind {
+        let schema = self.schema(id);
+        match &schema.kind {
             Kind::Plain(plain) => {
                 if let Some(object) = &plain.object {
                     let names = object.properties.iter().map(|property| property.name.clone());
                     whole.declared.extend(names);
-                    whole.open |= matches!(object.rest, Rest::Any | Rest::Of(_));
+                    whole.open |= matches!(object.rest, Additional::Any | Additional::Of(_));
                 }
             }
-            Kind::Free => {}
+            Kind::Any => {}
             composite => {
                 for inner in composite.composed_of() {
                     self.declared(*inner, seen, whole);
@@ -242,30 +245,32 @@ impl Shape {
     }
 
     /// Works out whether lists of strings may come.
-    fn settle_lists(&mut self, id: FormId, done: &mut [State]) {
+    fn finalize_lists(&mut self, id: SchemaId, done: &mut [State]) {
         match done.get_mut(id.0 as usize) {
             Some(state @ State::Open) => *state = State::Done,
             _ => return,
         }
-        for inner in self.form(id).kind.composed_of().to_vec() {
-            self.settle_lists(inner, done);
+        for inner in self.schema(id).kind.composed_of().to_vec() {
+            self.finalize_lists(inner, done);
         }
-        let form = self.form(id);
-        let takes_strings = |id: &FormId| self.form(*id).types.has(Types::STRING);
-        let found = form.types.has(Types::ARRAY)
-            && match &form.kind {
-                Kind::Free => true,
+        let schema = self.schema(id);
+        let takes_strings = |id: &SchemaId| self.schema(*id).types.has(Types::STRING);
+        let found = schema.types.has(Types::ARRAY)
+            && match &schema.kind {
+                Kind::Any => true,
                 Kind::Plain(plain) => plain.list.as_ref().is_none_or(|list| match &list.rest {
-                    Rest::Of(item) => takes_strings(item),
-                    Rest::Denied => list.prefix.iter().any(takes_strings),
-                    Rest::Unsaid | Rest::Any => !list.is_tuple() || list.prefix.iter().any(takes_strings),
+                    Additional::Of(item) => takes_strings(item),
+                    Additional::Denied => list.prefix.iter().any(takes_strings),
+                    Additional::Unspecified | Additional::Any => {
+                        !list.is_tuple() || list.prefix.iter().any(takes_strings)
+                    }
                 }),
                 composite => composite
                     .composed_of()
                     .iter()
-                    .any(|inner| self.form(*inner).lists_of_strings),
+                    .any(|inner| self.schema(*inner).lists_of_strings),
             };
-        if let Some(place) = self.forms.get_mut(id.0 as usize) {
+        if let Some(place) = self.schemas.get_mut(id.0 as usize) {
             place.lists_of_strings = found;
         }
     }
@@ -273,25 +278,25 @@ impl Shape {
 
 impl Plain {
     /// The forms of the values inside, each with its place.
-    fn inside(&self, at: &str) -> Vec<(FormId, String)> {
-        let rest = |rest: Rest, keyword: &str| match rest {
-            Rest::Of(form) => Some((form, format!("{at}/{keyword}"))),
+    fn inside(&self, at: &str) -> Vec<(SchemaId, String)> {
+        let rest = |rest: Additional, keyword: &str| match rest {
+            Additional::Of(schema) => Some((schema, format!("{at}/{keyword}"))),
             _ => None,
         };
         let mut inside = Vec::new();
         if let Some(list) = &self.list {
             let prefix = list.prefix.iter().enumerate();
-            inside.extend(prefix.map(|(place, form)| (*form, format!("{at}/prefixItems/{place}"))));
+            inside.extend(prefix.map(|(place, schema)| (*schema, format!("{at}/prefixItems/{place}"))));
             inside.extend(rest(list.rest, "items"));
         }
         if let Some(object) = &self.object {
             for property in &object.properties {
                 let place = pointer::join(&format!("{at}/properties"), &property.name);
-                inside.push((property.form, place));
+                inside.push((property.schema, place));
             }
-            for (pattern, form) in &object.patterns {
+            for (pattern, schema) in &object.patterns {
                 let place = pointer::join(&format!("{at}/patternProperties"), pattern.as_str());
-                inside.push((*form, place));
+                inside.push((*schema, place));
             }
             inside.extend(rest(object.rest, "additionalProperties"));
             inside.extend(object.names.map(|names| (names, format!("{at}/propertyNames"))));
@@ -302,11 +307,11 @@ impl Plain {
 
 impl Kind {
     /// The forms that the same value is held against.
-    pub(super) fn composed_of(&self) -> &[FormId] {
+    pub(super) fn composed_of(&self) -> &[SchemaId] {
         match self {
-            Self::Alternatives(alternatives) => &alternatives.forms,
-            Self::Parts(parts) => &parts.forms,
-            Self::Plain(_) | Self::Free => &[],
+            Self::Union(alternatives) => &alternatives.schemas,
+            Self::AllOf(parts) => &parts.schemas,
+            Self::Plain(_) | Self::Any => &[],
         }
     }
 }

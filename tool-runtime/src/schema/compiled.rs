@@ -1,6 +1,6 @@
 //! A compiled schema: everything that arguments are checked against, looked up instead of interpreted.
 //!
-//! The forms of a [`Shape`] lie side by side and name each other by number, so that recursive schemas need no
+//! The forms of a [`CompiledSchema`] lie side by side and name each other by number, so that recursive schemas need no
 //! cycles of pointers.
 
 use super::name::{Written, is_same};
@@ -13,34 +13,34 @@ use super::bounds::NumberLimits;
 use super::pointer;
 use super::types::Types;
 
-/// A compiled schema. Made once per tool by [`Shape::compile`](Shape::compile), shared by all its calls.
+/// A compiled schema. Made once per tool by [`CompiledSchema::compile`](CompiledSchema::compile), shared by all its calls.
 #[derive(Debug, Clone)]
-pub(crate) struct Shape {
-    pub(super) forms: Vec<Form>,
+pub(crate) struct CompiledSchema {
+    pub(super) schemas: Vec<Schema>,
     /// Of a tool's parameters, in their order: the place of each among the properties of the arguments.
     parameters: Vec<usize>,
     /// Whether Rust types read the arguments.
     is_typed: bool,
 }
 
-/// The number of a [`Form`] in its [`Shape`].
+/// The number of a [`Schema`] in its [`CompiledSchema`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct FormId(pub(super) u32);
+pub(crate) struct SchemaId(pub(super) u32);
 
-impl FormId {
+impl SchemaId {
     /// The form of the arguments as a whole.
     pub(crate) const ROOT: Self = Self(0);
 }
 
-impl Shape {
+impl CompiledSchema {
     /// The form of that number.
-    pub(crate) fn form(&self, id: FormId) -> &Form {
-        self.forms.get(id.0 as usize).unwrap_or(&Form::ANY)
+    pub(crate) fn schema(&self, id: SchemaId) -> &Schema {
+        self.schemas.get(id.0 as usize).unwrap_or(&Schema::ANY)
     }
 
-    pub(super) fn new(forms: Vec<Form>) -> Self {
+    pub(super) fn new(schemas: Vec<Schema>) -> Self {
         Self {
-            forms,
+            schemas,
             parameters: Vec::new(),
             is_typed: false,
         }
@@ -72,7 +72,7 @@ impl Shape {
 
     /// The properties of the arguments as a whole.
     pub(crate) fn properties(&self) -> &[Property] {
-        let plain = self.form(FormId::ROOT).plain();
+        let plain = self.schema(SchemaId::ROOT).plain();
         let object = plain.and_then(|plain| plain.object.as_ref());
         object.map_or(&[], |object| &object.properties)
     }
@@ -87,8 +87,8 @@ impl Shape {
 
 /// What one value has to be.
 #[derive(Debug, Clone)]
-pub(crate) struct Form {
-    /// The types allowed; of an [`Alternatives`] or [`Parts`] form what they allow together. A value of another
+pub(crate) struct Schema {
+    /// The types allowed; of an [`Union`] or [`AllOf`] form what they allow together. A value of another
     /// type never conforms.
     pub(crate) types: Types,
     /// [`Policy::Strict`](crate::Policy::Strict) here and everywhere below.
@@ -106,11 +106,11 @@ pub(crate) enum Kind {
     /// Limits for each type, those of types that are not allowed being absent.
     Plain(Box<Plain>),
     /// One of several.
-    Alternatives(Box<Alternatives>),
+    Union(Box<Union>),
     /// All of several: what could not be merged into one plain form.
-    Parts(Box<Parts>),
+    AllOf(Box<AllOf>),
     /// No limits: `{}`, `true`, or a bare `type`.
-    Free,
+    Any,
 }
 
 /// Limits, each for values of one type: a string has to meet `text` and nothing in `list`.
@@ -161,9 +161,9 @@ pub(crate) struct TextLimits {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct List {
     /// The forms of the first items, by position; not empty for a tuple.
-    pub(crate) prefix: Vec<FormId>,
+    pub(crate) prefix: Vec<SchemaId>,
     /// All items after those.
-    pub(crate) rest: Rest,
+    pub(crate) rest: Additional,
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
     pub(crate) unique: bool,
@@ -174,7 +174,7 @@ impl List {
     pub(crate) fn unlimited() -> &'static Self {
         static UNLIMITED: List = List {
             prefix: Vec::new(),
-            rest: Rest::Unsaid,
+            rest: Additional::Unspecified,
             min: None,
             max: None,
             unique: false,
@@ -183,16 +183,16 @@ impl List {
     }
 
     /// The form of the item at a position; `None` when there is none for it (see [`List::rest`]).
-    pub(crate) fn item(&self, position: usize) -> Option<FormId> {
+    pub(crate) fn item(&self, position: usize) -> Option<SchemaId> {
         self.prefix.get(position).copied().or(match self.rest {
-            Rest::Of(form) => Some(form),
+            Additional::Of(schema) => Some(schema),
             _ => None,
         })
     }
 
     /// Whether it is of any number of items of one form, so that one value can stand for it.
     pub(crate) fn takes_one_for_all(&self) -> bool {
-        !self.is_tuple() && self.rest != Rest::Denied
+        !self.is_tuple() && self.rest != Additional::Denied
     }
 
     /// Whether positions have their own forms.
@@ -203,16 +203,16 @@ impl List {
 
 /// What is said about the items or properties that have no form of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Rest {
+pub(crate) enum Additional {
     /// Nothing is said. (Of an object: they are unknown, and reported.)
     #[default]
-    Unsaid,
+    Unspecified,
     /// `false`.
     Denied,
     /// `true` or `{}`.
     Any,
     /// They have this form.
-    Of(FormId),
+    Of(SchemaId),
 }
 
 /// Limits of an object.
@@ -223,11 +223,11 @@ pub(crate) struct Object {
     /// Required keys that are not among the properties.
     pub(crate) also_required: Vec<Box<str>>,
     /// `patternProperties`.
-    pub(crate) patterns: Vec<(Regex, FormId)>,
+    pub(crate) patterns: Vec<(Regex, SchemaId)>,
     /// `additionalProperties`.
-    pub(crate) rest: Rest,
+    pub(crate) rest: Additional,
     /// `propertyNames`: what every key has to be.
-    pub(crate) names: Option<FormId>,
+    pub(crate) names: Option<SchemaId>,
     /// The schema of a Rust map whose keys are an enum: its properties are those keys.
     pub(crate) is_enum_map: bool,
     /// Neither `properties` nor `patternProperties` nor `additionalProperties` was said: keys are not unknown.
@@ -248,7 +248,7 @@ pub(crate) struct Property {
     pub(crate) written: Written,
     /// The name without case, `_` and `-` (see [`fold`](super::name::fold)).
     pub(crate) folded: Box<str>,
-    pub(crate) form: FormId,
+    pub(crate) schema: SchemaId,
     pub(crate) required: bool,
     /// Whether the schema has a `default` for it, or it is an entry of a map: then `null` in its place is told of. A
     /// property that is neither required nor has one is optional: `null` stands for absence.
@@ -272,7 +272,7 @@ impl Object {
     /// Whether there are no keys but those that it declares or has patterns for.
     pub(crate) fn has_no_other_keys(&self) -> bool {
         let has_patterns = self.properties.is_empty() && !self.patterns.is_empty();
-        self.rest == Rest::Denied && (self.is_enum_map || has_patterns)
+        self.rest == Additional::Denied && (self.is_enum_map || has_patterns)
     }
 
     /// Whether the property in that place has this name: models mostly write in declared order.
@@ -314,8 +314,8 @@ const LINEAR: usize = 10;
 
 /// One of several forms (`anyOf`, `oneOf`). `null` among them is taken out into `null`.
 #[derive(Debug, Clone)]
-pub(crate) struct Alternatives {
-    pub(crate) forms: Vec<FormId>,
+pub(crate) struct Union {
+    pub(crate) schemas: Vec<SchemaId>,
     pub(crate) null: bool,
     /// `oneOf`: exactly one may fit.
     pub(crate) exclusive: bool,
@@ -333,17 +333,17 @@ pub(crate) enum Tag {
         name: Box<str>,
         folded: Box<str>,
         /// Its values and whose they are.
-        values: Vec<(Box<str>, FormId)>,
+        values: Vec<(Box<str>, SchemaId)>,
         case_sensitive: bool,
     },
     /// Each has one property only, and no two the same (externally tagged).
-    Key(Vec<(Box<str>, FormId)>),
+    Key(Vec<(Box<str>, SchemaId)>),
 }
 
 /// All of several forms.
 #[derive(Debug, Clone)]
-pub(crate) struct Parts {
-    pub(crate) forms: Vec<FormId>,
+pub(crate) struct AllOf {
+    pub(crate) schemas: Vec<SchemaId>,
     /// The keys that any of them knows: known to all.
     pub(crate) keys: KnownKeys,
 }
@@ -363,14 +363,14 @@ impl KnownKeys {
     }
 }
 
-impl Form {
+impl Schema {
     /// What takes everything.
     pub(crate) const ANY: Self = Self {
         types: Types::ALL,
         strict: false,
         lists_of_strings: false,
         format: None,
-        kind: Kind::Free,
+        kind: Kind::Any,
     };
 
     pub(super) const NOTHING: Self = Self {
@@ -380,7 +380,7 @@ impl Form {
 
     /// Whether every value conforms.
     pub(crate) fn takes_all(&self) -> bool {
-        self.types == Types::ALL && matches!(self.kind, Kind::Free)
+        self.types == Types::ALL && matches!(self.kind, Kind::Any)
     }
 
     /// The limits of a plain form.
