@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use tool_runtime::message::Block;
 use tool_runtime::result::Content;
-use tool_runtime::{Blocks, IntoOutput, ToolOutput, testing, tool};
+use tool_runtime::{Blocks, IntoToolOutput, ToolOutput, testing, tool};
 
-fn text(returned: impl IntoOutput) -> String {
-    let output = returned.into_output();
+fn text(returned: impl IntoToolOutput) -> String {
+    let output = returned.into_tool_output();
     assert!(!output.is_error);
     output.content.as_text().unwrap().to_owned()
 }

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::json;
 use tool_runtime::message::Block;
-use tool_runtime::testing::{self, Checked};
+use tool_runtime::testing::{self, CallAssert};
 use tool_runtime::{
     Blocks, Context, Policy, ToolCall, ToolDefinition, ToolOutcome, ToolOutput, ToolRegistry, ToolResult,
     tool,
@@ -37,7 +37,7 @@ fn call(arguments: &str) -> ToolCall {
 async fn runs_a_call_with_its_context_and_policy() {
     testing::run_call(&registry(), call(r#"{ "number": 1 }"#))
         .await
-        .assert_silent()
+        .assert_no_warnings()
         .assert_text("Ada at 1");
     let strict = call(r#"{ "number": "1" }"#).with_policy(Policy::Strict);
     testing::run_call(&registry(), strict)
@@ -51,15 +51,15 @@ async fn is_made_of_an_outcome() {
         .execute_all([call(r#"{ "number": "1" }"#), call("{}")])
         .await;
     let [first, second] = <[ToolOutcome; 2]>::try_from(outcomes).unwrap();
-    Checked::from(first)
+    CallAssert::from(first)
         .assert_text("Ada at 1")
         .assert_warnings(["string_literal_converted_to_integer at /number"]);
-    Checked::from(second).assert_refused(["missing_required at /number"]);
+    CallAssert::from(second).assert_refused(["missing_required at /number"]);
 }
 
 /// What an assertion on this outcome panics with.
-fn said(output: ToolOutput, assertion: impl FnOnce(Checked)) -> String {
-    let checked = Checked::from(ToolOutcome::new(ToolResult::new("toolu_1", output)));
+fn said(output: ToolOutput, assertion: impl FnOnce(CallAssert)) -> String {
+    let checked = CallAssert::from(ToolOutcome::new(ToolResult::new("toolu_1", output)));
     panics(|| assertion(checked))
 }
 
@@ -126,7 +126,7 @@ fn says_which_side_was_expected() {
 async fn says_which_warnings_were_expected() {
     let checked = testing::run_call(&registry(), call(r#"{ "number": "1" }"#)).await;
     let said = panics(|| {
-        checked.assert_silent();
+        checked.assert_no_warnings();
     });
     let short = "unexpected warnings\n  expected: []\n       \
                  got: [\"string_literal_converted_to_integer at /number\"]\n   in full: [";

@@ -79,7 +79,10 @@ async fn every_way_of_calling_goes_through_them() {
         .oneshot(ToolCall::new("4", "answer", "{}"))
         .await
         .unwrap();
-    registry.only(["answer"]).execute_tool("5", "answer", "{}").await;
+    registry
+        .subset(["answer"])
+        .execute_tool("5", "answer", "{}")
+        .await;
     registry.execute_tool("6", "nope", "{}").await;
     let expected = [
         "w 1 answer",

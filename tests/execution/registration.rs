@@ -55,7 +55,7 @@ async fn a_clone_does_not_see_later_changes() {
 
 #[tokio::test]
 async fn a_subset_has_what_it_names_in_the_order_of_registration() {
-    let subset = registry().only(["hang", "answer", "unheard_of"]);
+    let subset = registry().subset(["hang", "answer", "unheard_of"]);
     let names: Vec<_> = subset
         .tool_definitions()
         .into_iter()

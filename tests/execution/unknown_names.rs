@@ -80,7 +80,7 @@ async fn names_none_when_there_are_none() {
 
 #[tokio::test]
 async fn names_only_tools_of_the_subset() {
-    let subset = registry(&MANY).only(["shell", "read_files"]);
+    let subset = registry(&MANY).subset(["shell", "read_files"]);
     assert_eq!(
         notes_on(&subset, "read_file").await,
         ["available tools: `read_files`, `shell`"]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
-use tool_runtime::{Answer, Context, ToolCall, ToolDefinition, ToolRegistry};
+use tool_runtime::{Context, HandlerOutput, ToolCall, ToolDefinition, ToolRegistry};
 
 use crate::rows::Row;
 
@@ -12,7 +12,7 @@ use crate::rows::Row;
 pub fn brewing<F, R>(handler: F) -> ToolRegistry
 where
     F: Fn(Value, Context) -> R + Send + Sync + 'static,
-    R: Future<Output: Answer> + Send + 'static,
+    R: Future<Output: HandlerOutput> + Send + 'static,
 {
     let mut registry = ToolRegistry::new();
     let schema = json!({ "type": "object", "properties": { "cup": { "type": "integer" } } });

@@ -195,7 +195,7 @@ fn param_options(options: &ParamOptions, rt: &Runtime) -> TokenStream {
 /// Converts an expression to the parameter's type.
 fn convert(value: &Expr, rt: &Runtime) -> TokenStream {
     let rt = rt.at(value.span());
-    quote_spanned!(value.span()=> #rt::Fits::fit(#value))
+    quote_spanned!(value.span()=> #rt::IntoParam::into_param(#value))
 }
 
 /// `Declaration::new(..)` and the method calls that the keys of `#[tool(..)]` become.

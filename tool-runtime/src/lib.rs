@@ -68,7 +68,7 @@ pub use host::state::State;
 pub use registry::ToolRegistry;
 pub use tool::declared::{IntoTools, Tool, ToolSet};
 pub use tool::entry::RegisteredTool;
-pub use tool::output::{Answer, IntoOutput, ToolError};
+pub use tool::output::{HandlerOutput, IntoToolOutput, ToolError};
 pub use tool::registry_error::RegistryError;
 #[doc(inline)]
 pub use tool_repair as repair;

@@ -7,7 +7,7 @@ pub use std::vec::Vec;
 pub use serde_json::json;
 
 pub use crate::param::declared::Param;
-pub use crate::param::into_param::Fits;
+pub use crate::param::into_param::IntoParam;
 pub use crate::tool::declaration::Declaration;
 pub use crate::tool::declared::{DeclaredTool, OneToolsBlockPerType, Tool};
 pub use crate::tool::output::{Output, Respond};
@@ -18,7 +18,9 @@ pub use crate::host::state::States;
 pub use crate::param::constraints::{AsJson, Limits, Measured, Ranged, Shown, Textual};
 pub use crate::param::parameter::Parameter;
 pub use crate::param::params::{Field, Lookup, ParamSpec, Params};
-pub use crate::param::source::{Around, Bare, ByHost, ByModel, Core, FromHost, Nothing, Sharable, Supplied};
+pub use crate::param::source::{
+    ByHost, ByModel, FromHost, Inner, Never, ParamSource, Sharable, Unwrapped, Wrapped,
+};
 pub use crate::tool::causes::{ErrorText, Fallible, HandlerError, WithSources};
 pub use crate::tool::declared::{Invocation, Shared, Started};
 pub use crate::tool::output::WithCauses;

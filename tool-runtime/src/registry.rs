@@ -23,7 +23,7 @@ use crate::host::context::Context;
 use crate::host::state::State;
 use crate::tool::declared::{IntoTools, Invocation, Shared, Tool};
 use crate::tool::entry::RegisteredTool;
-use crate::tool::output::Answer;
+use crate::tool::output::HandlerOutput;
 use crate::tool::registry_error::RegistryError;
 use crate::tool::table::Tools;
 use crate::wire::definition::ToolDefinition;
@@ -157,7 +157,7 @@ impl ToolRegistry {
     /// to the schema. Unknown ones are in it: what they mean is for the handler to say. Defaults of the schema are not: it reads
     /// what is absent as it likes. The second is the call's [`Context`].
     ///
-    /// It answers with an [`Answer`]: a `Result` of anything that a `#[tool]` may return, or a `String`, a
+    /// It answers with an [`HandlerOutput`]: a `Result` of anything that a `#[tool]` may return, or a `String`, a
     /// `&'static str`, a [`Value`], [`Blocks`](crate::Blocks), a [`ToolOutput`](crate::ToolOutput) or `()`.
     ///
     /// What it captures it clones for each call, since calls run side by side:
@@ -203,7 +203,7 @@ impl ToolRegistry {
     ) -> Result<&mut Self, RegistryError>
     where
         F: Fn(Value, Context) -> R + Send + Sync + 'static, // with the call's `Context`: `|arguments, _| ..`
-        R: Future<Output: Answer> + Send + 'static,
+        R: Future<Output: HandlerOutput> + Send + 'static,
     {
         let tool = RegisteredTool::dynamic(
             definition,
@@ -261,8 +261,9 @@ impl ToolRegistry {
     /// A registry with some of the tools, for one request; the tools themselves are shared.
     ///
     /// Names that are not registered are left out: a call to them answers that there is no such tool.
+    #[doc(alias = "only")]
     #[must_use]
-    pub fn only<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> Self {
+    pub fn subset<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> Self {
         let names: Vec<N> = names.into_iter().collect();
         let names: HashSet<&str> = names.iter().map(AsRef::as_ref).collect();
         let mut subset = self.clone();

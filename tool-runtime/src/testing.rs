@@ -15,7 +15,7 @@
 //! # registry.register_dynamic(definition, async |input, _| {
 //! #     input["a"].as_i64().zip(input["b"].as_i64()).map(|(a, b)| json!(a + b)).ok_or("no numbers")
 //! # }).unwrap();
-//! testing::run_in(&registry, "add", r#"{"a": 2, "b": 40}"#).await.assert_silent().assert_text("42");
+//! testing::run_in(&registry, "add", r#"{"a": 2, "b": 40}"#).await.assert_no_warnings().assert_text("42");
 //! # }
 //! ```
 
@@ -57,7 +57,7 @@ use crate::wire::result::{Content, Failure, ToolOutcome};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// testing::run::<divide>(r#"{ "number": 6, "by": 2 }"#).await.assert_silent().assert_text("3");
+/// testing::run::<divide>(r#"{ "number": 6, "by": 2 }"#).await.assert_no_warnings().assert_text("3");
 /// testing::run::<divide>(r#"{ "number": "6", "by": 2 }"#).await
 ///     .assert_warnings(["string_literal_converted_to_integer at /number"]);
 /// testing::run::<divide>(r#"{ "number": "six" }"#).await
@@ -71,7 +71,7 @@ use crate::wire::result::{Content, Failure, ToolOutcome};
 ///
 /// When the tool cannot be registered.
 #[track_caller]
-pub fn run<'a, T: Tool>(input: impl Into<RawArguments<'a>>) -> impl Future<Output = Checked> {
+pub fn run<'a, T: Tool>(input: impl Into<RawArguments<'a>>) -> impl Future<Output = CallAssert> {
     let mut registry = ToolRegistry::new();
     if let Err(error) = registry.register::<T>() {
         panic!("{error}");
@@ -82,7 +82,7 @@ pub fn run<'a, T: Tool>(input: impl Into<RawArguments<'a>>) -> impl Future<Outpu
 }
 
 /// Calls a tool of a registry, through its layers.
-pub async fn run_in(registry: &ToolRegistry, name: &str, input: impl Into<RawArguments<'_>>) -> Checked {
+pub async fn run_in(registry: &ToolRegistry, name: &str, input: impl Into<RawArguments<'_>>) -> CallAssert {
     run_call(registry, ToolCall::new("toolu_test", name, input)).await
 }
 
@@ -105,22 +105,22 @@ pub async fn run_in(registry: &ToolRegistry, name: &str, input: impl Into<RawArg
 /// testing::run_call(&registry, call).await.assert_text("Ada");
 /// # }
 /// ```
-pub async fn run_call(registry: &ToolRegistry, call: ToolCall) -> Checked {
+pub async fn run_call(registry: &ToolRegistry, call: ToolCall) -> CallAssert {
     registry.call(call).await.into()
 }
 
 /// What a call came to, with assertions on it. Dereferences to the [`ToolOutcome`], and is made of one: also of those
 /// that [`execute_all`](ToolRegistry::execute_all) answers with.
 #[derive(Debug, Clone)]
-pub struct Checked(ToolOutcome);
+pub struct CallAssert(ToolOutcome);
 
-impl From<ToolOutcome> for Checked {
+impl From<ToolOutcome> for CallAssert {
     fn from(outcome: ToolOutcome) -> Self {
         Self(outcome)
     }
 }
 
-impl Checked {
+impl CallAssert {
     /// The call succeeded with this text.
     ///
     /// # Panics
@@ -198,7 +198,7 @@ impl Checked {
     ///
     /// When something was.
     #[track_caller]
-    pub fn assert_silent(self) -> Self {
+    pub fn assert_no_warnings(self) -> Self {
         self.assert_warnings([])
     }
 
@@ -259,7 +259,7 @@ impl Checked {
     }
 }
 
-impl Deref for Checked {
+impl Deref for CallAssert {
     type Target = ToolOutcome;
 
     fn deref(&self) -> &ToolOutcome {

@@ -68,7 +68,7 @@ async fn optional_parameter_may_be_omitted() {
     testing::run::<read_file>(r#"{"filePath":"/a"}"#)
         .await
         .assert_text(r#"["/a",null]"#)
-        .assert_silent();
+        .assert_no_warnings();
     testing::run::<read_file>(r#"{"filePath":"/a","startLine":"5"}"#)
         .await
         .assert_text(r#"["/a",5]"#)

@@ -8,7 +8,7 @@ mod json_values;
 mod errors;
 
 use serde_json::{Value, json};
-use tool_runtime::testing::{self, Checked};
+use tool_runtime::testing::{self, CallAssert};
 use tool_runtime::{CancellationToken, RawArguments, ToolDefinition, ToolError, ToolRegistry, tool};
 
 /// Search the workspace for files.
@@ -38,7 +38,7 @@ async fn search_files(
     }))
 }
 
-async fn search(input: impl Into<RawArguments<'_>>) -> Checked {
+async fn search(input: impl Into<RawArguments<'_>>) -> CallAssert {
     testing::run::<search_files>(input).await
 }
 
@@ -68,6 +68,6 @@ fn echo(properties: Value) -> ToolRegistry {
 }
 
 /// Calls [`echo`].
-async fn echoed(properties: Value, input: impl Into<RawArguments<'_>>) -> Checked {
+async fn echoed(properties: Value, input: impl Into<RawArguments<'_>>) -> CallAssert {
     testing::run_in(&echo(properties), "echo", input).await
 }

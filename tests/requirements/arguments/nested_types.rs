@@ -48,7 +48,7 @@ async fn optional_parameter_is_left_out_of_required() {
         testing::run::<update_config>(input)
             .await
             .assert_text(r#"[{"timeout":1,"retries":2},null]"#)
-            .assert_silent();
+            .assert_no_warnings();
     }
 }
 

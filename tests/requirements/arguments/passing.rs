@@ -38,11 +38,11 @@ async fn omitted_optional_parameter_has_its_default() {
     search(r#"{ "pattern": "a" }"#)
         .await
         .assert_json(searched("a", true, 100))
-        .assert_silent();
+        .assert_no_warnings();
     search(r#"{ "pattern": "**/*.cs", "maxResults": 50 }"#)
         .await
         .assert_json(searched("**/*.cs", true, 50))
-        .assert_silent();
+        .assert_no_warnings();
 }
 
 /// R-ARG-5
@@ -51,7 +51,7 @@ async fn sent_value_replaces_the_default() {
     search(r#"{ "pattern": "a", "caseSensitive": false, "maxResults": 1 }"#)
         .await
         .assert_json(searched("a", false, 1))
-        .assert_silent();
+        .assert_no_warnings();
 }
 
 /// R-ARG-2
@@ -65,6 +65,6 @@ async fn order_of_arguments_does_not_matter() {
         search(input)
             .await
             .assert_json(searched("*.cs", false, 10))
-            .assert_silent();
+            .assert_no_warnings();
     }
 }

@@ -193,7 +193,7 @@ async fn offload_is_a_tool_whose_host_chooses_the_directory() {
     });
     let outcome = run_in(&registry, "offload", json!({ "message": message }))
         .await
-        .assert_silent();
+        .assert_no_warnings();
     let answer: OffloadResult = serde_json::from_str(outcome.result.text().unwrap()).unwrap();
     assert_eq!(answer.file, file());
     let mut expected = message;

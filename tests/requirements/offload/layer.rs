@@ -41,9 +41,9 @@ async fn through(layer: &OffloadLayer, output: ToolOutput, context: Context) -> 
 }
 
 fn blocks_of(characters: usize) -> ToolOutput {
-    use tool_runtime::IntoOutput as _;
+    use tool_runtime::IntoToolOutput as _;
     let frame = serde_json::to_string(&[Block::text("")]).unwrap().len();
-    Blocks(vec![Block::text("日".repeat(characters - frame))]).into_output()
+    Blocks(vec![Block::text("日".repeat(characters - frame))]).into_tool_output()
 }
 
 /// R-OFF-26
@@ -163,7 +163,7 @@ async fn layer_applies_to_every_way_of_calling() {
     assert_eq!(direct.text(), Some(&*pointer()));
     registry.call(call("toolu_a")).await;
     registry.execute_all([call("toolu_b"), call("toolu_c")]).await;
-    registry.only(["long"]).call(call("toolu_d")).await;
+    registry.subset(["long"]).call(call("toolu_d")).await;
     let Ok(_) = Service::call(&mut registry, call("toolu_e")).await;
     let mut expected: Vec<_> = ["a", "b", "c", "d", "e"]
         .map(|id| root().join("s").join(format!("toolu_{id}.md")))

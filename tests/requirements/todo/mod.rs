@@ -9,7 +9,7 @@ mod source;
 use serde_json::{Value, json};
 use tool_builtins::todo::{TodoStore, todo_read, todo_write};
 use tool_runtime::ToolRegistry;
-use tool_runtime::testing::{Checked, run_in};
+use tool_runtime::testing::{CallAssert, run_in};
 
 /// A registry with both tools and an empty list.
 pub fn registry() -> ToolRegistry {
@@ -22,7 +22,7 @@ pub fn registry() -> ToolRegistry {
     registry
 }
 
-async fn write(registry: &ToolRegistry, todos: Value) -> Checked {
+async fn write(registry: &ToolRegistry, todos: Value) -> CallAssert {
     run_in(registry, "TodoWrite", json!({ "todos": todos })).await
 }
 

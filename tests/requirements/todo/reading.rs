@@ -42,7 +42,7 @@ async fn returns_all_todos_in_order() {
     run_in(&registry, "TodoRead", "{}")
         .await
         .assert_text(&listing(&contents))
-        .assert_silent();
+        .assert_no_warnings();
 }
 
 /// R-TODO-23
@@ -56,7 +56,7 @@ async fn empty_list_is_not_an_error() {
         run_in(&registry, "TodoRead", "{}")
             .await
             .assert_text(r#"{"todos":[]}"#)
-            .assert_silent();
+            .assert_no_warnings();
     }
 }
 

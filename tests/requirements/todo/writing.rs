@@ -13,7 +13,7 @@ async fn todos_have_three_required_fields() {
     write(&registry, json!(all))
         .await
         .assert_text(r#"{"success":true,"count":3}"#)
-        .assert_silent();
+        .assert_no_warnings();
     let back: Value = serde_json::from_str(&read(&registry).await).unwrap();
     assert_eq!(back, json!({ "todos": all }));
     for field in ["content", "status", "activeForm"] {
@@ -42,7 +42,7 @@ async fn replaces_the_whole_list() {
     write(&registry, json!([todo("b"), todo("new")]))
         .await
         .assert_text(r#"{"success":true,"count":2}"#)
-        .assert_silent();
+        .assert_no_warnings();
     assert_eq!(read(&registry).await, listing(&["b", "new"]));
 }
 
@@ -54,7 +54,7 @@ async fn empty_array_clears_the_list() {
     write(&registry, json!([]))
         .await
         .assert_text(r#"{"success":true,"count":0}"#)
-        .assert_silent();
+        .assert_no_warnings();
     assert_eq!(read(&registry).await, listing(&[]));
 }
 
@@ -142,7 +142,7 @@ async fn single_todo_is_valid() {
     run_in(&registry(), "TodoWrite", input)
         .await
         .assert_text(r#"{"success":true,"count":1}"#)
-        .assert_silent();
+        .assert_no_warnings();
 }
 
 /// R-TODO-7

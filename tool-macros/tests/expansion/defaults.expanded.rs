@@ -23,22 +23,22 @@ const _: () = {
                 __rt::Param::<
                     NonZeroU8,
                 >::of("tries", "A number, of whatever integer type.")
-                    .default(|| __rt::Fits::fit(3)),
+                    .default(|| __rt::IntoParam::into_param(3)),
                 __rt::Param::<f32>::of("offset", "A negative number.")
-                    .default(|| __rt::Fits::fit(-1.5)),
+                    .default(|| __rt::IntoParam::into_param(-1.5)),
                 __rt::Param::<String>::of("branch", "A text.")
-                    .default(|| __rt::Fits::fit("main")),
+                    .default(|| __rt::IntoParam::into_param("main")),
                 __rt::Param::<Vec<String>>::of("folders", "A list.")
-                    .default(|| __rt::Fits::fit(["src", "tests"])),
+                    .default(|| __rt::IntoParam::into_param(["src", "tests"])),
                 __rt::Param::<Option<u64>>::of("seconds", "Inside of an option.")
-                    .default(|| __rt::Fits::fit(60)),
+                    .default(|| __rt::IntoParam::into_param(60)),
                 __rt::Param::<Level>::of("level", "A variant.")
-                    .default(|| __rt::Fits::fit(Level::Info))
-                    .example(__rt::Fits::fit(Level::Debug)),
+                    .default(|| __rt::IntoParam::into_param(Level::Info))
+                    .example(__rt::IntoParam::into_param(Level::Debug)),
                 __rt::Param::<Uuid>::of("id", "Made anew for each call.")
-                    .default(|| __rt::Fits::fit(Uuid::new_v4())),
+                    .default(|| __rt::IntoParam::into_param(Uuid::new_v4())),
                 __rt::Param::<BTreeMap<String, i64>>::of("weights", "Several steps.")
-                    .default(|| __rt::Fits::fit({
+                    .default(|| __rt::IntoParam::into_param({
                         let mut map = BTreeMap::new();
                         map.insert("a".to_owned(), 1);
                         map

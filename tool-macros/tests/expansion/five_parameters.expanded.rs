@@ -23,9 +23,9 @@ const _: () = {
                     String,
                 >::of("pattern", "Glob pattern, for example `**/*.rs`."),
                 __rt::Param::<bool>::of("case_sensitive", "Whether case matters.")
-                    .default(|| __rt::Fits::fit(true)),
+                    .default(|| __rt::IntoParam::into_param(true)),
                 __rt::Param::<u32>::of("max_results", "The most results to return.")
-                    .default(|| __rt::Fits::fit(100))
+                    .default(|| __rt::IntoParam::into_param(100))
                     .range(1..=10_000),
                 __rt::Param::<State<Workspace>>::named("workspace").from_host(),
                 __rt::Param::<CancellationToken>::named("cancel").from_host(),

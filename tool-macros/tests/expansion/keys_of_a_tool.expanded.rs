@@ -18,7 +18,7 @@ const _: () = {
             let params = (
                 __rt::Param::<String>::of("queryText", "What to run."),
                 __rt::Param::<u32>::of("maxRows", "How many rows to return at most.")
-                    .default(|| __rt::Fits::fit(DEFAULT_ROWS)),
+                    .default(|| __rt::IntoParam::into_param(DEFAULT_ROWS)),
             );
             let declaration = __rt::Declaration::new(
                     "RunQuery",

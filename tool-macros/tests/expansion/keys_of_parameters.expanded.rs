@@ -22,15 +22,15 @@ const _: () = {
                     .pattern("^[a-z]+$"),
                 __rt::Param::<String>::of("full_name", "What the person is called.")
                     .length(..64)
-                    .example(__rt::Fits::fit("Ada Lovelace"))
+                    .example(__rt::IntoParam::into_param("Ada Lovelace"))
                     .not_blank(),
                 __rt::Param::<String>::of("role", "What it may do.")
-                    .default(|| __rt::Fits::fit("reader"))
+                    .default(|| __rt::IntoParam::into_param("reader"))
                     .values(["reader", "writer"])
                     .case_sensitive(),
                 __rt::Param::<Option<u8>>::of("age", "In years.").range(18..),
                 __rt::Param::<Vec<String>>::of("tell", "Whom to tell.")
-                    .default(|| __rt::Fits::fit(["admin"]))
+                    .default(|| __rt::IntoParam::into_param(["admin"]))
                     .strict(),
             );
             let declaration = __rt::Declaration::new("make_account", "Make an account.")

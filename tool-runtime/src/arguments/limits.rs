@@ -19,7 +19,7 @@ pub(crate) enum Membership<'s> {
     IsNot,
 }
 
-/// Looks a value up among the allowed ones; `bends` lets the spelling differ.
+/// Looks a value up among the allowed ones; `coerces` lets the spelling differ.
 pub(crate) fn membership<'s>(values: &'s Values, node: &Node<'_>, coerces: bool) -> Membership<'s> {
     let Node::Text(text) = node else {
         let is = values.others.iter().any(|value| same(node, value));

@@ -231,7 +231,7 @@ fn block(block: &Block) -> Result<Value, FormatError> {
 mod tests {
     use super::*;
     use crate::format::{anthropic, openai};
-    use crate::tool::output::IntoOutput;
+    use crate::tool::output::IntoToolOutput;
     use crate::wire::result::{Blocks, ToolOutput};
 
     #[test]
@@ -334,7 +334,7 @@ mod tests {
         );
         let seen = Blocks(vec![Block::text("see"), Block::image("image/png", "AAAA")]);
         assert_eq!(
-            result(&ToolResult::new("7", seen.into_output())).unwrap(),
+            result(&ToolResult::new("7", seen.into_tool_output())).unwrap(),
             json!({ "content": [
                 { "type": "text", "text": "see" },
                 { "type": "image", "data": "AAAA", "mimeType": "image/png" },

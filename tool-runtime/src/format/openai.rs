@@ -290,7 +290,7 @@ fn text_block(block: &Block, kind: &str) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::output::IntoOutput;
+    use crate::tool::output::IntoToolOutput;
     use crate::wire::result::{Blocks, ToolOutput};
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
         );
         let image = ToolResult::new(
             "call_1",
-            Blocks(vec![Block::image("image/png", "AAAA")]).into_output(),
+            Blocks(vec![Block::image("image/png", "AAAA")]).into_tool_output(),
         );
         assert_eq!(
             chat::result(&image).unwrap_err().to_string(),
@@ -336,7 +336,7 @@ mod tests {
 
         let seen = Blocks(vec![Block::text("see"), Block::image("image/png", "AAAA")]);
         assert_eq!(
-            responses::result(&ToolResult::new("call_1", seen.into_output())).unwrap(),
+            responses::result(&ToolResult::new("call_1", seen.into_tool_output())).unwrap(),
             json!({ "type": "function_call_output", "call_id": "call_1", "output": [
                 { "type": "input_text", "text": "see" },
                 { "type": "input_image", "image_url": "data:image/png;base64,AAAA" },

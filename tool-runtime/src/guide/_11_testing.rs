@@ -64,7 +64,7 @@
 //! # */
 //! async fn calls() {
 //!     // As it should be.
-//!     testing::run::<fine>(r#"{ "days": 10 }"#).await.assert_silent().assert_text("200");
+//!     testing::run::<fine>(r#"{ "days": 10 }"#).await.assert_no_warnings().assert_text("200");
 //!     // Sloppy.
 //!     testing::run::<fine>(r#"{ "days": "10", "child": 1 }"#).await
 //!         .assert_warnings([
@@ -122,7 +122,7 @@
 //!
 //! One that takes the [`Context`](crate::Context) is given one by [`testing::run_call`](crate::testing::run_call), which
 //! takes a whole [`ToolCall`](crate::ToolCall). The outcome of a call that was made otherwise has the same assertions:
-//! `Checked::from(outcome)`. The texts that they compare are answers; what stands behind an answer
-//! ([notes](crate::ToolOutcome::notes)) is compared by [`assert_notes`](crate::testing::Checked::assert_notes).
+//! `CallAssert::from(outcome)`. The texts that they compare are answers; what stands behind an answer
+//! ([notes](crate::ToolOutcome::notes)) is compared by [`assert_notes`](crate::testing::CallAssert::assert_notes).
 //!
 //! Next: [what the macro wrote for you](super::_12_expansion).

@@ -117,7 +117,7 @@
 //! assert_eq!(registry.execute_tool("toolu_01", "closes", "{}").await.text(), Some("at six"));
 //!
 //! // For one request, some of them.
-//! let mornings = registry.only(["opens"]);
+//! let mornings = registry.subset(["opens"]);
 //! assert_eq!(mornings.tool_definitions().len(), 1);
 //! # Ok(())
 //! # }

@@ -6,9 +6,9 @@ use std::ops::{Bound, RangeBounds};
 use serde::Serialize;
 
 use crate::param::declared::{DefaultValue, Param};
-use crate::param::into_param::Fits;
+use crate::param::into_param::IntoParam;
 use crate::param::parameter::Parameter;
-use crate::param::source::{Bare, Core, FromHost, Nothing, Supplied};
+use crate::param::source::{FromHost, Inner, Never, ParamSource, Unwrapped};
 use crate::schema::marks;
 
 impl<T> Param<T> {
@@ -18,10 +18,10 @@ impl<T> Param<T> {
     #[allow(clippy::new_ret_no_self, reason = "it is `Self`, if it is anything")]
     pub fn of<By>(name: &'static str, description: &'static str) -> Declared<T::Param>
     where
-        T: Supplied<By>,
-        T::Param: Core + Bare<<T::Param as Core>::Supplied>,
+        T: ParamSource<By>,
+        T::Param: Inner + Unwrapped<<T::Param as Inner>::Type>,
     {
-        T::param(Param::new(name, description)).bare()
+        T::param(Param::new(name, description)).unwrapped()
     }
 
     /// A parameter without a description, which has yet to prove that it needs none.
@@ -33,14 +33,14 @@ impl<T> Param<T> {
     pub fn from_host<P>(self) -> Declared<P>
     where
         T: FromHost<P>,
-        P: Core + Bare<P::Supplied>,
+        P: Inner + Unwrapped<P::Type>,
     {
-        T::param(self).bare()
+        T::param(self).unwrapped()
     }
 }
 
 /// What is left of a proof: the parameter.
-type Declared<P> = <P as Bare<<P as Core>::Supplied>>::Param;
+type Declared<P> = <P as Unwrapped<<P as Inner>::Type>>::Param;
 
 impl<T: Parameter> Param<T> {
     /// What to use where the model sends nothing. Made anew for each call; checked once, at registration.
@@ -99,11 +99,11 @@ impl<T: Parameter> Param<T> {
 
     /// `values = [..]`: the only values allowed.
     #[must_use]
-    pub fn values<By, const N: usize>(self, values: [impl Fits<T::Value>; N]) -> Self
+    pub fn values<By, const N: usize>(self, values: [impl IntoParam<T::Value>; N]) -> Self
     where
         T: Shown<By>,
     {
-        self.with("enum", Vec::from(values.map(Fits::fit)))
+        self.with("enum", Vec::from(values.map(IntoParam::into_param)))
     }
 
     /// `not_blank`: not only white space.
@@ -178,7 +178,7 @@ impl<T: Parameter + Serialize> Shown<AsJson> for T {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Parameter + Nothing> Shown<Infallible> for T {
+impl<T: Parameter + Never> Shown<Infallible> for T {
     type Value = ();
 
     fn with_default(param: Param<T>, _: fn()) -> Param<T> {

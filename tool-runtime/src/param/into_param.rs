@@ -11,21 +11,21 @@ use std::path::PathBuf;
     label = "expected `{T}`",
     note = "write a value of that type: `1.0` for a float, `\"..\"` for a text, `Name::Variant` for an enum, `[a, b]` for a list, `Type::from(..)` for much else"
 )]
-pub trait Fits<T> {
+pub trait IntoParam<T> {
     /// Converts.
-    fn fit(self) -> T;
+    fn into_param(self) -> T;
 }
 
 #[diagnostic::do_not_recommend]
-impl<T> Fits<T> for T {
-    fn fit(self) -> T {
+impl<T> IntoParam<T> for T {
+    fn into_param(self) -> T {
         self
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<T> Fits<Option<T>> for T {
-    fn fit(self) -> Option<T> {
+impl<T> IntoParam<Option<T>> for T {
+    fn into_param(self) -> Option<T> {
         Some(self)
     }
 }
@@ -33,16 +33,16 @@ impl<T> Fits<Option<T>> for T {
 macro_rules! texts {
     ($($text:ty,)*) => {
         $(#[diagnostic::do_not_recommend]
-        impl Fits<$text> for &str {
-            fn fit(self) -> $text {
+        impl IntoParam<$text> for &str {
+            fn into_param(self) -> $text {
                 self.to_owned().into()
             }
         }
 
         #[diagnostic::do_not_recommend]
-        impl Fits<Option<$text>> for &str {
-            fn fit(self) -> Option<$text> {
-                Some(self.fit())
+        impl IntoParam<Option<$text>> for &str {
+            fn into_param(self) -> Option<$text> {
+                Some(self.into_param())
             }
         })*
     };
@@ -51,16 +51,16 @@ macro_rules! texts {
 texts!(String, Box<str>, Cow<'static, str>, PathBuf,);
 
 #[diagnostic::do_not_recommend]
-impl<T, V: Fits<T>, const N: usize> Fits<Vec<T>> for [V; N] {
-    fn fit(self) -> Vec<T> {
-        self.map(Fits::fit).into()
+impl<T, V: IntoParam<T>, const N: usize> IntoParam<Vec<T>> for [V; N] {
+    fn into_param(self) -> Vec<T> {
+        self.map(IntoParam::into_param).into()
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<T, V: Fits<T>, const N: usize> Fits<Option<Vec<T>>> for [V; N] {
-    fn fit(self) -> Option<Vec<T>> {
-        Some(self.fit())
+impl<T, V: IntoParam<T>, const N: usize> IntoParam<Option<Vec<T>>> for [V; N] {
+    fn into_param(self) -> Option<Vec<T>> {
+        Some(self.into_param())
     }
 }
 
@@ -70,9 +70,10 @@ mod tests {
 
     #[test]
     fn texts_fit_whatever_holds_text() {
-        let (boxed, cow): (Box<str>, Cow<'static, str>) = ("a".fit(), "a".fit());
+        let (boxed, cow): (Box<str>, Cow<'static, str>) = ("a".into_param(), "a".into_param());
         assert_eq!((&*boxed, &*cow), ("a", "a"));
-        let (path, paths): (Option<PathBuf>, Vec<PathBuf>) = ("src".fit(), ["src", "tests"].fit());
+        let (path, paths): (Option<PathBuf>, Vec<PathBuf>) =
+            ("src".into_param(), ["src", "tests"].into_param());
         assert_eq!(path.as_deref(), paths.first().map(PathBuf::as_path));
     }
 }

@@ -23,7 +23,7 @@ use crate::param::declared::Param;
     note = "a type of chrono, url or uuid needs that crate's feature `serde` and the feature of `tool-runtime` with that crate's name; an `Arc` needs serde's feature `rc`",
     note = "for a value that the host supplies, write `State<{Self}>` and give the registry one: `.with_state(..)`"
 )]
-pub trait Supplied<By>: Sized {
+pub trait ParamSource<By>: Sized {
     /// [`Param<Self>`].
     type Param;
 
@@ -40,7 +40,7 @@ pub struct ByModel;
 pub struct ByHost<P>(PhantomData<P>);
 
 #[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> Supplied<ByModel> for T {
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> ParamSource<ByModel> for T {
     type Param = Param<T>;
 
     fn param(param: Param<T>) -> Param<T> {
@@ -49,7 +49,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Supplied<ByModel> for T 
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: FromHost<P>, P> Supplied<ByHost<P>> for T {
+impl<T: FromHost<P>, P> ParamSource<ByHost<P>> for T {
     type Param = P;
 
     fn param(param: Param<T>) -> P {
@@ -89,42 +89,42 @@ impl FromHost<Param<Self>> for CancellationToken {
     }
 }
 
-/// Proves that the host supplies what something else is around, so that [`Bare`] can refuse that in its own words.
+/// Proves that the host supplies what something else is around, so that [`Unwrapped`] can refuse that in its own words.
 #[derive(Debug)]
-pub struct Around<P>(PhantomData<P>);
+pub struct Wrapped<P>(PhantomData<P>);
 
-macro_rules! around {
+macro_rules! wrapped {
     ($($outer:ident)*) => {
         $(#[diagnostic::do_not_recommend]
-        impl<T: FromHost<P>, P> FromHost<Around<P>> for $outer<T> {
-            fn param(_: Param<Self>) -> Around<P> {
-                Around(PhantomData)
+        impl<T: FromHost<P>, P> FromHost<Wrapped<P>> for $outer<T> {
+            fn param(_: Param<Self>) -> Wrapped<P> {
+                Wrapped(PhantomData)
             }
         }
 
         #[diagnostic::do_not_recommend]
-        impl<T: Nothing> FromHost<Infallible> for $outer<T> {
+        impl<T: Never> FromHost<Infallible> for $outer<T> {
             fn param(_: Param<Self>) -> Infallible {
-                T::nothing()
+                T::never()
             }
         })*
     };
 }
 
-around!(Option Vec Box Arc);
+wrapped!(Option Vec Box Arc);
 
-/// A [`Param`], or what is [`Around`] one.
-pub trait Core {
+/// A [`Param`], or what is [`Wrapped`] one.
+pub trait Inner {
     /// The type that somebody supplies.
-    type Supplied;
+    type Type;
 }
 
-impl<T> Core for Param<T> {
-    type Supplied = T;
+impl<T> Inner for Param<T> {
+    type Type = T;
 }
 
-impl<P: Core> Core for Around<P> {
-    type Supplied = P::Supplied;
+impl<P: Inner> Inner for Wrapped<P> {
+    type Type = P::Type;
 }
 
 /// What the host supplies is taken as it is.
@@ -133,19 +133,19 @@ impl<P: Core> Core for Around<P> {
     label = "take it with nothing around it: `{T}`",
     note = "what may be missing or be there several times goes inside of the state: `State<Option<T>>`, `State<Vec<T>>`"
 )]
-pub trait Bare<T> {
+pub trait Unwrapped<T> {
     /// [`Param<T>`].
     type Param;
 
     /// The identity.
-    fn bare(self) -> Self::Param;
+    fn unwrapped(self) -> Self::Param;
 }
 
 #[diagnostic::do_not_recommend]
-impl<T> Bare<T> for Param<T> {
+impl<T> Unwrapped<T> for Param<T> {
     type Param = Self;
 
-    fn bare(self) -> Self {
+    fn unwrapped(self) -> Self {
         self
     }
 }
@@ -170,14 +170,14 @@ impl<T: Send + Sync + 'static> Sharable<Param<State<T>>> for T {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Nothing> Sharable<Infallible> for T {
+impl<T: Never> Sharable<Infallible> for T {
     fn param(_: Param<State<T>>) -> Infallible {
-        T::nothing()
+        T::never()
     }
 }
 
 /// What no type is.
-pub trait Nothing {
+pub trait Never {
     /// Cannot be called.
-    fn nothing() -> Infallible;
+    fn never() -> Infallible;
 }

@@ -17,7 +17,7 @@ use super::name::{Written, fold};
 use super::types::Types;
 use super::{finalize, formats, limits, marks, nullable};
 
-/// A shape, and what of its schema it does not enforce.
+/// A compiled schema, and what of its schema it does not enforce.
 #[derive(Debug, Clone)]
 pub(crate) struct Compiled {
     pub(crate) compiled: CompiledSchema,

@@ -1,6 +1,6 @@
 //! A compiled schema: everything that arguments are checked against, looked up instead of interpreted.
 //!
-//! The forms of a [`CompiledSchema`] lie side by side and name each other by number, so that recursive schemas need no
+//! The schemas of a [`CompiledSchema`] lie side by side and name each other by number, so that recursive schemas need no
 //! cycles of pointers.
 
 use super::name::{Written, is_same};
@@ -28,12 +28,12 @@ pub(crate) struct CompiledSchema {
 pub(crate) struct SchemaId(pub(super) u32);
 
 impl SchemaId {
-    /// The form of the arguments as a whole.
+    /// The schema of the arguments as a whole.
     pub(crate) const ROOT: Self = Self(0);
 }
 
 impl CompiledSchema {
-    /// The form of that number.
+    /// The schema of that number.
     pub(crate) fn schema(&self, id: SchemaId) -> &Schema {
         self.schemas.get(id.0 as usize).unwrap_or(&Schema::ANY)
     }
@@ -88,7 +88,7 @@ impl CompiledSchema {
 /// What one value has to be.
 #[derive(Debug, Clone)]
 pub(crate) struct Schema {
-    /// The types allowed; of an [`Union`] or [`AllOf`] form what they allow together. A value of another
+    /// The types allowed; of a [`Union`] or [`AllOf`] schema what they allow together. A value of another
     /// type never conforms.
     pub(crate) types: Types,
     /// [`Policy::Strict`](crate::Policy::Strict) here and everywhere below.
@@ -100,14 +100,14 @@ pub(crate) struct Schema {
     pub(crate) kind: Kind,
 }
 
-/// The three ways of being a form.
+/// The three ways of being a schema.
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
     /// Limits for each type, those of types that are not allowed being absent.
     Plain(Box<Plain>),
     /// One of several.
     Union(Box<Union>),
-    /// All of several: what could not be merged into one plain form.
+    /// All of several: what could not be merged into one plain schema.
     AllOf(Box<AllOf>),
     /// No limits: `{}`, `true`, or a bare `type`.
     Any,
@@ -160,7 +160,7 @@ pub(crate) struct TextLimits {
 /// Limits of an array.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct List {
-    /// The forms of the first items, by position; not empty for a tuple.
+    /// The schemas of the first items, by position; not empty for a tuple.
     pub(crate) prefix: Vec<SchemaId>,
     /// All items after those.
     pub(crate) rest: Additional,
@@ -182,7 +182,7 @@ impl List {
         &UNLIMITED
     }
 
-    /// The form of the item at a position; `None` when there is none for it (see [`List::rest`]).
+    /// The schema of the item at a position; `None` when there is none for it (see [`List::rest`]).
     pub(crate) fn item(&self, position: usize) -> Option<SchemaId> {
         self.prefix.get(position).copied().or(match self.rest {
             Additional::Of(schema) => Some(schema),
@@ -190,18 +190,18 @@ impl List {
         })
     }
 
-    /// Whether it is of any number of items of one form, so that one value can stand for it.
+    /// Whether it is of any number of items of one schema, so that one value can stand for it.
     pub(crate) fn takes_one_for_all(&self) -> bool {
         !self.is_tuple() && self.rest != Additional::Denied
     }
 
-    /// Whether positions have their own forms.
+    /// Whether positions have their own schemas.
     pub(crate) fn is_tuple(&self) -> bool {
         !self.prefix.is_empty()
     }
 }
 
-/// What is said about the items or properties that have no form of their own.
+/// What is said about the items or properties that have no schema of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Additional {
     /// Nothing is said. (Of an object: they are unknown, and reported.)
@@ -211,7 +211,7 @@ pub(crate) enum Additional {
     Denied,
     /// `true` or `{}`.
     Any,
-    /// They have this form.
+    /// They have this schema.
     Of(SchemaId),
 }
 
@@ -312,7 +312,7 @@ impl Object {
 /// Up to this many properties a linear search is faster than a hash (measured: 10).
 const LINEAR: usize = 10;
 
-/// One of several forms (`anyOf`, `oneOf`). `null` among them is taken out into `null`.
+/// One of several schemas (`anyOf`, `oneOf`). `null` among them is taken out into `null`.
 #[derive(Debug, Clone)]
 pub(crate) struct Union {
     pub(crate) schemas: Vec<SchemaId>,
@@ -340,7 +340,7 @@ pub(crate) enum Tag {
     Key(Vec<(Box<str>, SchemaId)>),
 }
 
-/// All of several forms.
+/// All of several schemas.
 #[derive(Debug, Clone)]
 pub(crate) struct AllOf {
     pub(crate) schemas: Vec<SchemaId>,
@@ -348,7 +348,7 @@ pub(crate) struct AllOf {
     pub(crate) keys: KnownKeys,
 }
 
-/// The keys that at least one of several forms knows.
+/// The keys that at least one of several schemas knows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownKeys {
     /// Those that one declares.
@@ -383,7 +383,7 @@ impl Schema {
         self.types == Types::ALL && matches!(self.kind, Kind::Any)
     }
 
-    /// The limits of a plain form.
+    /// The limits of a plain schema.
     pub(crate) fn plain(&self) -> Option<&Plain> {
         match &self.kind {
             Kind::Plain(plain) => Some(plain),

@@ -29,7 +29,7 @@ pub(super) struct Flat {
     pub(super) apart: Vec<Value>,
 }
 
-/// More forms than any tool has use for: a schema that multiplies itself ends here.
+/// More schemas than any tool has use for: a schema that multiplies itself ends here.
 const MAX_SCHEMAS: usize = 50_000;
 
 /// More steps than any chain of references or `allOf`s has.
@@ -39,7 +39,7 @@ const MOST_STEPS: usize = 64;
 const MOST_MERGED: usize = 50_000;
 
 impl Compiler<'_> {
-    /// The number of a subschema's form, now or later to be compiled.
+    /// The number of a subschema's schema, now or later to be compiled.
     pub(super) fn request(&mut self, schema: &Value) -> Result<SchemaId, SchemaError> {
         let Some(keywords) = schema.as_object() else {
             return self.enqueue(schema);

@@ -1,4 +1,4 @@
-//! The last pass over the forms: what can only be known when all of them are there.
+//! The last pass over the schemas: what can only be known when all of them are there.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -7,8 +7,8 @@ use super::compiled::{Additional, CompiledSchema, Kind, KnownKeys, Plain, Schema
 use super::pointer;
 use super::types::Types;
 
-/// Works out the types of composite forms, how their alternatives are told apart, and which keys they know. The path of an
-/// error leads through the forms: from where the schema has a reference or a union, it may not be found there.
+/// Works out the types of composite schemas, how their alternatives are told apart, and which keys they know. The path of an
+/// error leads through the schemas: from where the schema has a reference or a union, it may not be found there.
 pub(super) fn finalize(schemas: Vec<Schema>) -> Result<CompiledSchema, SchemaError> {
     let mut compiled = CompiledSchema::new(schemas);
     let mut done = vec![State::Open; compiled.schemas.len()];
@@ -92,7 +92,7 @@ impl CompiledSchema {
         Ok(())
     }
 
-    /// A shortest way to a form, as keywords lead there.
+    /// A shortest way to a schema, as keywords lead there.
     fn pointer_to(&self, target: SchemaId) -> String {
         let mut seen = HashSet::new();
         let mut open = VecDeque::from([(SchemaId::ROOT, String::new())]);
@@ -210,7 +210,7 @@ impl CompiledSchema {
         self.schema(id).plain()?.object.as_ref()
     }
 
-    /// The keys that several forms know.
+    /// The keys that several schemas know.
     fn known_keys(&self, schemas: &[SchemaId]) -> KnownKeys {
         let (mut keys, mut seen) = (KnownKeys::default(), HashSet::new());
         for schema in schemas {
@@ -221,7 +221,7 @@ impl CompiledSchema {
         keys
     }
 
-    /// The keys that a form declares itself or through what it is composed of.
+    /// The keys that a schema declares itself or through what it is composed of.
     fn declared(&self, id: SchemaId, seen: &mut HashSet<SchemaId>, whole: &mut KnownKeys) {
         if !seen.insert(id) {
             return;
@@ -277,7 +277,7 @@ impl CompiledSchema {
 }
 
 impl Plain {
-    /// The forms of the values inside, each with its place.
+    /// The schemas of the values inside, each with its place.
     fn inside(&self, at: &str) -> Vec<(SchemaId, String)> {
         let rest = |rest: Additional, keyword: &str| match rest {
             Additional::Of(schema) => Some((schema, format!("{at}/{keyword}"))),
@@ -306,7 +306,7 @@ impl Plain {
 }
 
 impl Kind {
-    /// The forms that the same value is held against.
+    /// The schemas that the same value is held against.
     pub(super) fn composed_of(&self) -> &[SchemaId] {
         match self {
             Self::Union(alternatives) => &alternatives.schemas,

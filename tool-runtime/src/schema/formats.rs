@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::compiled::{Additional, CompiledSchema, Kind, Schema, SchemaId};
 
 impl CompiledSchema {
-    /// What a text at a place looks like. A way that leads through unions may end at several forms; the first that has
+    /// What a text at a place looks like. A way that leads through unions may end at several schemas; the first that has
     /// a format counts.
     pub(crate) fn format_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Option<&'static str> {
         let mut schemas = self.schemas_at(steps).into_iter();
@@ -25,7 +25,7 @@ impl CompiledSchema {
         schemas.find_map(is_optional).unwrap_or(false)
     }
 
-    /// The forms of a value at a place, with those that they are composed of.
+    /// The schemas of a value at a place, with those that they are composed of.
     fn schemas_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Vec<SchemaId> {
         let mut here = self.composing(vec![SchemaId::ROOT]);
         for step in steps {
@@ -35,7 +35,7 @@ impl CompiledSchema {
         here
     }
 
-    /// Some forms, and those that they are composed of.
+    /// Some schemas, and those that they are composed of.
     fn composing(&self, mut schemas: Vec<SchemaId>) -> Vec<SchemaId> {
         let mut seen = HashSet::new();
         let mut all = Vec::new();
@@ -51,7 +51,7 @@ impl CompiledSchema {
 }
 
 impl Schema {
-    /// The form of a value inside.
+    /// The schema of a value inside.
     fn below(&self, step: &str) -> Option<SchemaId> {
         let Kind::Plain(plain) = &self.kind else {
             return None;

@@ -1,4 +1,4 @@
-//! The keywords that limit scalars and count things, read into a form's limits.
+//! The keywords that limit scalars and count things, read into a schema's limits.
 
 use std::collections::HashSet;
 

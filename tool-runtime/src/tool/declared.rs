@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::host::context::{CancelOnDrop, CancellationToken, Context};
 use crate::param::params::Params;
 use crate::tool::declaration::Declaration;
-use crate::tool::output::Answer;
+use crate::tool::output::HandlerOutput;
 use crate::wire::issue::{self, Issue};
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::ToolOutput;
@@ -199,7 +199,7 @@ impl Invocation<'_> {
     pub(crate) fn run_dynamic<F, R>(&mut self, handler: F) -> Option<Started>
     where
         F: FnOnce(Value, Context) -> R,
-        R: Future<Output: Answer> + Send + 'static,
+        R: Future<Output: HandlerOutput> + Send + 'static,
     {
         let coerced = arguments::coerce(self.reader, &mut self.input);
         self.issues = coerced.issues;
@@ -209,7 +209,7 @@ impl Invocation<'_> {
         self.input.free();
         self.log_warnings();
         let future = handler(Value::Object(coerced.arguments), self.host.context());
-        Some(self.start(Box::new(async move { future.await.answer() })))
+        Some(self.start(Box::new(async move { future.await.into_tool_output() })))
     }
 
     /// Logs what was changed in the arguments. Before the function runs, since one that hangs or ends the process would

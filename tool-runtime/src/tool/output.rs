@@ -47,15 +47,15 @@ use crate::wire::result::{Blocks, Content, ToolOutput};
     note = "return a `String`, anything that is `Serialize` (`Rc` and `Arc` are with serde's feature `rc`), `Blocks` or `ToolOutput`, or a `Result` of one of these",
     note = "a type of your own that becomes JSON needs these lines above it, each once:\n#[derive(tool_runtime::serde::Serialize)]\n#[serde(crate = \"tool_runtime::serde\")]"
 )]
-pub trait IntoOutput {
+pub trait IntoToolOutput {
     /// Makes the output. What cannot be serialized becomes a failure that says so.
-    fn into_output(self) -> ToolOutput;
+    fn into_tool_output(self) -> ToolOutput;
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Serialize + 'static> IntoOutput for T {
+impl<T: Serialize + 'static> IntoToolOutput for T {
     #[inline]
-    fn into_output(mut self) -> ToolOutput {
+    fn into_tool_output(mut self) -> ToolOutput {
         let this: &mut dyn Any = &mut self;
         if let Some(text) = verbatim(this) {
             return ToolOutput::text(text);
@@ -110,8 +110,8 @@ fn borrowed<T: Deref<Target = str> + 'static>(value: &dyn Any) -> Option<&str> {
 }
 
 #[diagnostic::do_not_recommend]
-impl IntoOutput for ToolOutput {
-    fn into_output(self) -> ToolOutput {
+impl IntoToolOutput for ToolOutput {
+    fn into_tool_output(self) -> ToolOutput {
         match self.content {
             Content::Blocks(blocks) => blocks_output(blocks, self.is_error),
             Content::Text(_) => self,
@@ -120,8 +120,8 @@ impl IntoOutput for ToolOutput {
 }
 
 #[diagnostic::do_not_recommend]
-impl IntoOutput for Blocks {
-    fn into_output(self) -> ToolOutput {
+impl IntoToolOutput for Blocks {
+    fn into_tool_output(self) -> ToolOutput {
         blocks_output(self.0, false)
     }
 }
@@ -192,7 +192,7 @@ impl Error for ToolError {}
 
 /// What a function returned, on its way out.
 ///
-/// `impl<T: Serialize> IntoOutput for T` beside one for `Result` would be E0119, so [`respond`](Self::respond)
+/// `impl<T: Serialize> IntoToolOutput for T` beside one for `Result` would be E0119, so [`respond`](Self::respond)
 /// is chosen as a method: the inherent one for `Result`, [`Respond`]'s for all else. It sees through aliases.
 /// [`with_sources`](Self::with_sources) is chosen in the same way.
 #[derive(Debug)]
@@ -216,11 +216,11 @@ impl<T, E> Output<Result<T, E>> {
     /// The value, or the error's text as a failure.
     pub fn respond(self) -> ToolOutput
     where
-        T: IntoOutput,
+        T: IntoToolOutput,
         E: ErrorText,
     {
         match self.0 {
-            Ok(value) => value.into_output(),
+            Ok(value) => value.into_tool_output(),
             Err(error) => {
                 let (text, _) = text_and_causes(&error);
                 ToolOutput::error(text)
@@ -237,11 +237,11 @@ impl<T, E> WithCauses<T, E> {
     /// The value, or the error's text and its causes as a failure.
     pub fn respond(self) -> ToolOutput
     where
-        T: IntoOutput,
+        T: IntoToolOutput,
         E: ErrorText,
     {
         match self.0 {
-            Ok(value) => value.into_output(),
+            Ok(value) => value.into_tool_output(),
             Err(error) => match text_and_causes(&error) {
                 (text, causes) if causes.is_empty() => ToolOutput::error(text),
                 (text, causes) => ToolOutput::error(format!("{text}: {causes}")),
@@ -280,7 +280,7 @@ pub trait Respond {
     // The bound stands here, not at the `impl`: there it would only say that there is no method `respond`.
     fn respond(self) -> ToolOutput
     where
-        Self::Returned: IntoOutput;
+        Self::Returned: IntoToolOutput;
 }
 
 impl<T> Respond for Output<T> {
@@ -299,9 +299,9 @@ impl<T> Respond for Output<T> {
 
     fn respond(self) -> ToolOutput
     where
-        T: IntoOutput,
+        T: IntoToolOutput,
     {
-        self.0.into_output()
+        self.0.into_tool_output()
     }
 }
 
@@ -315,25 +315,25 @@ impl<T> Respond for Output<T> {
     message = "`{Self}` cannot be what a dynamic tool's handler answers",
     note = "return a `Result`, a `String`, a `serde_json::Value`, `Blocks`, `ToolOutput` or `()`"
 )]
-pub trait Answer {
+pub trait HandlerOutput {
     /// The answer as an output.
-    fn answer(self) -> ToolOutput;
+    fn into_tool_output(self) -> ToolOutput;
 }
 
-impl<T: IntoOutput, E: HandlerError> Answer for Result<T, E> {
-    fn answer(self) -> ToolOutput {
+impl<T: IntoToolOutput, E: HandlerError> HandlerOutput for Result<T, E> {
+    fn into_tool_output(self) -> ToolOutput {
         Output(self.map_err(E::into)).respond()
     }
 }
 
-macro_rules! answers {
+macro_rules! handler_outputs {
     ($($type:ty),*) => {
-        $(impl Answer for $type {
-            fn answer(self) -> ToolOutput {
-                self.into_output()
+        $(impl HandlerOutput for $type {
+            fn into_tool_output(self) -> ToolOutput {
+                IntoToolOutput::into_tool_output(self)
             }
         })*
     };
 }
 
-answers!(String, &'static str, Value, Blocks, ToolOutput, ());
+handler_outputs!(String, &'static str, Value, Blocks, ToolOutput, ());

@@ -14,14 +14,14 @@ use crate::schema::types::Types;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::arguments) enum Trial {
     Schema(SchemaId),
-    /// One type of a form that allows several.
+    /// One type of a schema that allows several.
     Type(SchemaId, Types),
 }
 
 /// What is chosen from.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::arguments) struct Among<'t> {
-    /// The form whose alternatives they are.
+    /// The schema whose alternatives they are.
     pub(in crate::arguments) owner: SchemaId,
     pub(in crate::arguments) trials: &'t [Trial],
     /// `oneOf`: only one may fit.
@@ -39,7 +39,7 @@ pub(in crate::arguments) struct Outcome<'a> {
 /// Which alternative a value is read as.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::arguments) enum Choice {
-    Fits(Trial),
+    IntoParam(Trial),
     Several,
     /// None does; this one comes closest.
     None(Trial),

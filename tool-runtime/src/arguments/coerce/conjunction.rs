@@ -1,4 +1,4 @@
-//! Conjunctions: values that have to be all of several, where these could not be merged into one form.
+//! Conjunctions: values that have to be all of several, where these could not be merged into one schema.
 
 use super::Coercer;
 use super::cache::{Trial, address};

@@ -3,7 +3,7 @@
 use crate::arguments::rules::Mode;
 use crate::schema::compiled::{Schema, SchemaId};
 
-/// How a value is held against its form, beyond the two.
+/// How a value is held against its schema, beyond the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
     pub(in crate::arguments) mode: Mode,
@@ -45,7 +45,7 @@ impl Context {
         }
     }
 
-    /// The same with another rigor.
+    /// The same with another mode.
     pub(in crate::arguments) fn with(self, mode: Mode) -> Self {
         Self { mode, ..self }
     }

@@ -164,7 +164,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// The form of a value by its number, for messages.
+    /// The schema of a value by its number, for messages.
     pub(in crate::arguments) fn wanted(&self, schema: SchemaId) -> Expected<'s> {
         Expected(self.compiled, schema)
     }

@@ -124,7 +124,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         })
     }
 
-    /// Fits a value to a form: `None` when it stays as it was sent, also because it was refused.
+    /// IntoParam a value to a schema: `None` when it stays as it was sent, also because it was refused.
     pub(crate) fn fit(
         &mut self,
         node: &Node<'a>,

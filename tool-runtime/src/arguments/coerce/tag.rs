@@ -16,7 +16,7 @@ use crate::schema::name::fold;
 use crate::wire::issue::Code;
 
 impl<'a> Coercer<'_, 'a, '_> {
-    /// The form that an object's tag names; when it names none that is reported.
+    /// The schema that an object's tag names; when it names none that is reported.
     pub(in crate::arguments) fn tagged(
         &mut self,
         members: &Members<'_>,
@@ -140,7 +140,7 @@ impl<'a> Coercer<'_, 'a, '_> {
     }
 }
 
-/// A member by its name or, if that bends, by a spelling of it.
+/// A member by its name or, if the mode coerces, by a spelling of it.
 fn member<'m, 'a>(members: &'m Members<'a>, name: &str, folded: &str, mode: Mode) -> Option<&'m Node<'a>> {
     members.get(name).or_else(|| {
         let mut alike = members

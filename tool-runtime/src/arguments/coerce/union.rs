@@ -1,4 +1,4 @@
-//! Unions: which of several forms a value is read as.
+//! Unions: which of several schemas a value is read as.
 //!
 //! Of `anyOf`, the first alternative that the value conforms to in silence, then the first that it conforms to at all
 //! (rule 2); of `oneOf`, the only one. Then the tag, then the alternative that takes the value with the fewest
@@ -19,7 +19,7 @@ use crate::schema::types::Types;
 use crate::wire::issue::Code;
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
-    /// A value where one of several forms is wanted.
+    /// A value where one of several schemas is wanted.
     pub(in crate::arguments) fn alternatives(
         &mut self,
         node: &Node<'a>,
@@ -117,7 +117,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         context: Context,
     ) -> Option<Node<'a>> {
         match self.choice(node, among, at, context) {
-            Choice::Fits(trial) => self.take(node, trial, at, context),
+            Choice::IntoParam(trial) => self.take(node, trial, at, context),
             Choice::Several => {
                 self.refuse_ambiguous(node, among.owner, at);
                 None
@@ -218,13 +218,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             let mut conforming = trials.iter().filter(|trial| conforms(self, **trial));
             let first = conforming.next()?;
             return Some(match conforming.next() {
-                None => Choice::Fits(*first),
+                None => Choice::IntoParam(*first),
                 Some(_) => Choice::Several,
             });
         }
         let silent = trials.iter().find(|trial| is_silent(self, **trial)).copied();
         let found = silent.or_else(|| trials.iter().find(|trial| conforms(self, **trial)).copied());
-        found.map(Choice::Fits)
+        found.map(Choice::IntoParam)
     }
 
     /// Rule 6: the alternative that takes the value with the least ado.
@@ -266,7 +266,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             limits::is_same(other.as_ref().unwrap_or(node), value)
         });
         if is_one_way {
-            Choice::Fits(*first)
+            Choice::IntoParam(*first)
         } else {
             Choice::Several
         }
@@ -288,7 +288,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             return false;
         };
         self.with_own_cache(|this| match this.conforming(&made, among, at, context) {
-            Some(Choice::Fits(read)) if read != trial => {
+            Some(Choice::IntoParam(read)) if read != trial => {
                 this.outcome(&made, read, at, context).tally.overlooked > 0
             }
             _ => false,

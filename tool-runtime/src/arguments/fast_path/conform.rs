@@ -80,7 +80,7 @@ pub(super) fn count(list: &List, count: usize) -> bool {
     list.min.is_none_or(|min| min <= count) && list.max.is_none_or(|max| count <= max)
 }
 
-/// The limits of a form; `None` when telling takes more than a look.
+/// The limits of a schema; `None` when telling takes more than a look.
 pub(super) fn plain(schema: &Schema) -> Option<&Plain> {
     match &schema.kind {
         Kind::Plain(plain) => Some(plain),

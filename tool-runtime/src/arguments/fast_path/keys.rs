@@ -28,7 +28,7 @@ pub(super) struct Keys<'s, 't> {
 pub(super) enum Owner {
     /// The declared property in that place.
     Property(usize, SchemaId),
-    /// No property; the value has this form.
+    /// No property; the value has this schema.
     Other(SchemaId),
     /// No property, and nothing is said about the value.
     Anybody,

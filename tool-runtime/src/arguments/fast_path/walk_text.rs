@@ -1,4 +1,4 @@
-//! Text against a shape: whether all of it conforms to the letter, and what came for each parameter.
+//! Text against a compiled schema: whether all of it conforms to the letter, and what came for each parameter.
 
 use super::conform;
 use super::keys::{Keys, Owner};
@@ -262,7 +262,7 @@ impl<'s, 't> Walk<'s, 't> {
         })
     }
 
-    /// The form that an object's tag names.
+    /// The schema that an object's tag names.
     fn tagged(&mut self, tag: &Tag) -> Option<SchemaId> {
         let mut ahead = Self { ..*self };
         ahead.text.take(b'{').then_some(())?;
@@ -303,7 +303,7 @@ impl<'s, 't> Walk<'s, 't> {
     }
 }
 
-/// The form of the item in that place; `None` when there is none to be.
+/// The schema of the item in that place; `None` when there is none to be.
 pub(super) fn item<'s>(compiled: &'s CompiledSchema, list: &List, place: usize) -> Option<&'s Schema> {
     match (list.item(place), list.rest) {
         (Some(schema), _) => Some(compiled.schema(schema)),

@@ -1,4 +1,4 @@
-//! A JSON value against a shape: whether all of it conforms to the letter, and what came for each parameter.
+//! A JSON value against a compiled schema: whether all of it conforms to the letter, and what came for each parameter.
 
 use std::cell::Cell;
 
@@ -164,7 +164,7 @@ fn types(value: &Value) -> Option<Types> {
     })
 }
 
-/// The form that an object's tag names.
+/// The schema that an object's tag names.
 fn named(tag: &Tag, map: &Map<String, Value>) -> Option<SchemaId> {
     let (schemas, name) = match tag {
         Tag::Key(schemas) => (schemas, map.keys().next()?.as_str()),

@@ -1,4 +1,4 @@
-//! What a form wants, in words: what a model is to send instead of what it sent.
+//! What a schema wants, in words: what a model is to send instead of what it sent.
 
 use std::cell::Cell;
 use std::fmt::{self, Display, Write as _};
@@ -13,7 +13,7 @@ use crate::schema::compiled::{
 use crate::schema::types::Types;
 use crate::wire::issue::echo;
 
-/// What a form wants: `an integer from 1 to 100`.
+/// What a schema wants: `an integer from 1 to 100`.
 pub(crate) struct Expected<'s>(pub(crate) &'s CompiledSchema, pub(crate) SchemaId);
 
 impl Display for Expected<'_> {
@@ -27,7 +27,7 @@ impl Display for Expected<'_> {
     }
 }
 
-/// Finds the words for a form. Unions in unions are opened a few levels deep, and no more of their members than are
+/// Finds the words for a schema. Unions in unions are opened a few levels deep, and no more of their members than are
 /// read: written out, they may be as many as two to the power of their definitions.
 struct ExpectedWriter<'s> {
     compiled: &'s CompiledSchema,
@@ -131,7 +131,7 @@ impl ExpectedWriter<'_> {
         Some(words)
     }
 
-    /// One of several forms: each in its own words, where these say more than their types.
+    /// One of several schemas: each in its own words, where these say more than their types.
     fn any_of(&self, whole: &Schema, schemas: &[SchemaId], levels: usize) -> Option<String> {
         if !schemas
             .iter()
@@ -154,7 +154,7 @@ fn allows_words(limits: &TextLimits, words: &str) -> bool {
     }
 }
 
-/// The types of a form without `null`, unless that is all.
+/// The types of a schema without `null`, unless that is all.
 fn types(schema: &Schema) -> Types {
     match schema.types.without(Types::NULL) {
         Types::NONE => schema.types,
@@ -238,7 +238,7 @@ impl Display for Within<'_> {
 /// How many names or values a message lists.
 pub(in crate::arguments) const MOST_LISTED: usize = 32;
 
-/// How many bytes all forms of a union may take; of longer ones only the types are told.
+/// How many bytes all schemas of a union may take; of longer ones only the types are told.
 const LONGEST: usize = 180;
 
 /// How many unions are opened inside each other.

@@ -1,4 +1,4 @@
-//! What a value of a form looks like, in a line: `{"path": <a string>, "lines": [<an integer>, …]}`.
+//! What a value of a schema looks like, in a line: `{"path": <a string>, "lines": [<an integer>, …]}`.
 
 use std::fmt::{self, Display, Write};
 
@@ -11,7 +11,7 @@ use crate::schema::name::fold;
 use crate::schema::types::Types;
 use crate::wire::issue::echo;
 
-/// An example of a form, with a word for each value that only the model knows.
+/// An example of a schema, with a word for each value that only the model knows.
 #[derive(Clone, Copy)]
 pub(crate) struct SchemaHint<'s> {
     compiled: &'s CompiledSchema,
@@ -40,7 +40,7 @@ impl<'s> SchemaHint<'s> {
         is_told.then_some(hint)
     }
 
-    /// Of the one object among several forms that a bare text names: by its only key, or by its tag.
+    /// Of the one object among several schemas that a bare text names: by its only key, or by its tag.
     pub(crate) fn named(
         compiled: &'s CompiledSchema,
         schemas: impl Iterator<Item = SchemaId>,
@@ -147,7 +147,7 @@ impl SchemaHint<'_> {
         }
     }
 
-    /// The values that some of several forms are, and the types of the others; nothing, where none is told by values.
+    /// The values that some of several schemas are, and the types of the others; nothing, where none is told by values.
     fn values_among(&self, alternatives: &Union) -> Option<Vec<String>> {
         let values = |id: &SchemaId| self.compiled.schema(*id).plain()?.values.as_ref();
         let told = alternatives.schemas.iter().filter_map(values);
@@ -270,10 +270,10 @@ impl Write for Line {
     }
 }
 
-/// How many bytes a sketch has at most: a line of an answer has other things to say, too.
+/// How many bytes a hint has at most: a line of an answer has other things to say, too.
 const LONGEST: usize = 140;
 
-/// How many objects and lists a sketch opens inside each other.
+/// How many objects and lists a hint opens inside each other.
 const DEEPEST: usize = 3;
 
 #[cfg(test)]
