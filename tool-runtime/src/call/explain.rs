@@ -31,12 +31,14 @@ const FEW_TOOLS: usize = 8;
 /// What the model reads when the function gave no answer of its own.
 pub(crate) fn failure(tool: &str, failure: Failure) -> String {
     match failure {
-        Failure::Panicked => format!("the tool `{tool}` failed inside; other calls are not affected"),
-        Failure::TimedOut => {
-            format!("the tool `{tool}` took too long and was stopped; ask for less, or try again later")
+        Failure::Panicked => {
+            format!("the tool `{tool}` failed with an internal error; other calls are not affected")
         }
-        Failure::Cancelled => format!("the call of `{tool}` was cancelled before it had an answer"),
-        other => format!("the tool `{tool}` gave no answer: {}", other.as_str()),
+        Failure::TimedOut => {
+            format!("the tool `{tool}` timed out and was stopped; ask for less, or try again later")
+        }
+        Failure::Cancelled => format!("the call of `{tool}` was cancelled before it returned a result"),
+        other => format!("the tool `{tool}` returned no result: {}", other.as_str()),
     }
 }
 
@@ -45,9 +47,9 @@ pub(crate) fn not_started(tool: &str, failure: Failure) -> String {
     let tool = echo(tool);
     match failure {
         Failure::TimedOut => {
-            format!("the call ran out of time before `{tool}` could start; it did not run, try again later")
+            format!("the call timed out before `{tool}` started; it did not run, try again later")
         }
-        Failure::Cancelled => format!("the call was cancelled before `{tool}` could start; it did not run"),
+        Failure::Cancelled => format!("the call was cancelled before `{tool}` started; it did not run"),
         other => self::failure(&tool, other),
     }
 }
@@ -56,7 +58,7 @@ pub(crate) fn not_started(tool: &str, failure: Failure) -> String {
 pub(crate) fn not_reached(tool: &str, failure: Failure) -> String {
     let tool = echo(tool);
     match failure {
-        Failure::TimedOut => format!("the call ran out of time before it reached `{tool}`; try again later"),
+        Failure::TimedOut => format!("the call timed out before it reached `{tool}`; try again later"),
         Failure::Cancelled => format!("the call was cancelled before it reached `{tool}`"),
         other => self::failure(&tool, other),
     }
@@ -65,7 +67,7 @@ pub(crate) fn not_reached(tool: &str, failure: Failure) -> String {
 /// What the model reads when its arguments were refused: the errors, and the names that nothing has, since a name
 /// that is missing may be among them.
 pub(crate) fn errors(tool: &str, errors: &[Issue], warnings: &[Issue]) -> String {
-    let mut text = format!("`{tool}` was not called, its arguments need correction:");
+    let mut text = format!("`{tool}` was not called because of invalid arguments:");
     let is_of_all = |error: &&Issue| error.code == Code::NoAlternativeFits;
     let refused_by_all: HashSet<&str> = errors
         .iter()

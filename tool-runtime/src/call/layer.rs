@@ -153,8 +153,8 @@ task_local! {
 /// What the model reads when neither the tool nor a layer had an answer.
 pub(crate) fn unanswered(failure: Failure) -> &'static str {
     match failure {
-        Failure::TimedOut => "the call took too long and was stopped; try again later",
-        Failure::Cancelled => "the call was cancelled before it had an answer",
+        Failure::TimedOut => "the call timed out and was stopped; try again later",
+        Failure::Cancelled => "the call was cancelled before it returned a result",
         _ => "the call failed on its way to the tool or back; other calls are not affected",
     }
 }

@@ -51,7 +51,7 @@ impl CompiledSchema {
                 return Err(SchemaError::new("", reason));
             }
             State::Open if depth > MOST => {
-                let reason = format!("more than {MOST} unions stand directly in one another; make them one");
+                let reason = format!("more than {MOST} directly nested unions; merge them into one");
                 return Err(SchemaError::new("", reason));
             }
             State::Open => *state = State::Visiting,

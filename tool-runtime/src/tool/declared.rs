@@ -73,7 +73,7 @@ impl<S: OneToolsBlockPerType> ToolSet for S {
 ///
 /// A module returns it to offer tools without naming them: `pub fn tools() -> impl IntoTools`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no set of tools",
+    message = "`{Self}` is not a set of tools",
     label = "expected a value with tools, or `tool_set![..]`",
     note = "put `#[tools]` on an `impl` block of the type and `#[tool]` on its methods"
 )]
@@ -142,7 +142,7 @@ impl DeclaredTool {
 
 /// A value that serves calls on several threads: by its methods, or as a state.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot serve tools: calls run side by side and share it",
+    message = "`{Self}` cannot have tools: concurrent calls share it",
     label = "not `Send`, `Sync` and `'static`",
     note = "keep what changes in a `std::sync::Mutex` or an atomic instead of a `Cell` or `RefCell`, and `Arc` instead of `Rc`"
 )]
