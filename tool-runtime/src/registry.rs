@@ -357,6 +357,7 @@ impl ToolRegistry {
     ///
     /// Never more at once than [`with_max_concurrency`](Self::with_max_concurrency) allows. Dropping the future
     /// ends all of them. Needs a tokio runtime.
+    #[doc(alias("call_all", "batch"))]
     pub async fn execute_all(&self, calls: impl IntoIterator<Item = ToolCall>) -> Vec<ToolOutcome> {
         let run = |call| {
             let registry = self.clone();
@@ -367,6 +368,7 @@ impl ToolRegistry {
 
     /// Reads a call's arguments without running anything: what a permission dialog shows and a gateway passes on. In a layer,
     /// [`ToolCall::prepare`] does the same.
+    #[doc(alias("preview", "validate", "request"))]
     pub fn prepare(&self, call: ToolCall) -> ToolCallRequest {
         let ToolCall {
             id,

@@ -26,9 +26,9 @@
 //! });
 //!
 //! let mut registry = ToolRegistry::new();
-//! registry.register_dynamic(mcp::definition(&listed)?, async |arguments: Value, call: Context| {
+//! registry.register_dynamic(mcp::definition(&listed)?, async |arguments: Value, context: Context| {
 //!     // Here the server would be asked. The arguments fit its schema already.
-//!     let reader = call.session().unwrap_or("a guest");
+//!     let reader = context.session().unwrap_or("a guest");
 //!     Ok::<_, String>(format!("{arguments} for {reader}"))
 //! })?;
 //!

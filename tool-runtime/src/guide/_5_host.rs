@@ -26,10 +26,10 @@
 //!     /// The title.
 //!     title: String,
 //!     loans: State<Loans>,
-//!     call: Context,
+//!     context: Context,
 //! ) -> Result<String, &'static str> {
 //!     // Who is at the desk is the host's to say. A model could claim to be anybody.
-//!     let reader = call.session().ok_or("nobody is at the desk")?;
+//!     let reader = context.session().ok_or("nobody is at the desk")?;
 //!     loans.0.lock().unwrap().insert((title, reader.to_owned()));
 //!     Ok(format!("lent to {reader}"))
 //! }
@@ -132,8 +132,8 @@
 //!
 //! /// Delete a reader's account.
 //! #[tool(destructive)]
-//! async fn delete_reader(call: Context) -> bool {
-//!     call.deadline().is_some()
+//! async fn delete_reader(context: Context) -> bool {
+//!     context.deadline().is_some()
 //! }
 //! # async fn ask_the_user(_: &ToolCall) -> bool { true }
 //!

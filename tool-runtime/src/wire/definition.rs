@@ -196,6 +196,7 @@ fn no_parameters() -> Value {
 /// assert_eq!((hints.read_only, hints.destructive), (Some(true), None));
 /// assert_eq!(hints.title.as_deref(), Some("Read"));
 /// ```
+#[doc(alias = "annotations")]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hints {
