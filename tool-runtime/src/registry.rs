@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
-use std::task::{Context as Waking, Poll};
+use std::task::{Context as TaskContext, Poll};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -14,7 +14,7 @@ use tower_service::Service;
 use crate::arguments::policy::Policy;
 use crate::call::batch;
 use crate::call::handle::{CallParts, handle};
-use crate::call::layer::{Answered, BoxError, Stack, ToolService, handle_within};
+use crate::call::layer::{BoxError, RegistryFuture, Stack, ToolService, handle_in_layers};
 use crate::call::prepare;
 use crate::call::prepare::ToolCallRequest;
 use crate::call::tool_call::ToolCall;
@@ -80,16 +80,16 @@ impl ToolRegistry {
     /// Layers see the answer without this [note](ToolOutcome::notes): an offloaded one is what the tool returned, and the
     /// model reads the note beside the pointer.
     #[must_use]
-    pub fn with_warnings_in_results(mut self, told: bool) -> Self {
-        self.tools_mut().warnings_in_results = told;
+    pub fn with_warnings_in_results(mut self, enabled: bool) -> Self {
+        self.tools_mut().warnings_in_results = enabled;
         self
     }
 
     /// Shows the defaults of parameters to the model too; off by default. Counts for the tools that are
     /// registered afterwards.
     #[must_use]
-    pub fn with_defaults_in_schemas(mut self, shown: bool) -> Self {
-        self.tools_mut().shows_defaults = shown;
+    pub fn with_defaults_in_schemas(mut self, enabled: bool) -> Self {
+        self.tools_mut().include_defaults = enabled;
         self
     }
 
@@ -141,10 +141,10 @@ impl ToolRegistry {
     /// # Errors
     ///
     /// As [`register`](Self::register).
-    pub fn register_all(&mut self, family: impl IntoTools) -> Result<&mut Self, RegistryError> {
+    pub fn register_all(&mut self, tools_to_add: impl IntoTools) -> Result<&mut Self, RegistryError> {
         let mut tools = (*self.tools).clone();
-        for tool in family.into_tools() {
-            let tool = RegisteredTool::declared(tool, &tools.states, tools.shows_defaults)?;
+        for tool in tools_to_add.into_tools() {
+            let tool = RegisteredTool::declared(tool, &tools.states, tools.include_defaults)?;
             tools.add(tool)?;
         }
         self.tools = Arc::new(tools);
@@ -216,7 +216,7 @@ impl ToolRegistry {
     /// Takes a tool out and gives its definition back; `None` when there is none of that name.
     pub fn unregister(&mut self, name: &str) -> Option<ToolDefinition> {
         let definition = self.get_tool(name)?.definition().clone();
-        self.tools_mut().retain(|kept| kept != name);
+        self.tools_mut().retain(|other| other != name);
         Some(definition)
     }
 
@@ -346,7 +346,7 @@ impl ToolRegistry {
             Some(outermost) => {
                 Box::pin(trace::run(
                     span,
-                    handle_within(outermost, &self.tools, call.into_owned()),
+                    handle_in_layers(outermost, &self.tools, call.into_owned()),
                 ))
                 .await
             }
@@ -383,13 +383,13 @@ impl ToolRegistry {
 impl Service<ToolCall> for ToolRegistry {
     type Response = ToolOutcome;
     type Error = Infallible;
-    type Future = Answered;
+    type Future = RegistryFuture;
 
-    fn poll_ready(&mut self, _: &mut Waking<'_>) -> Poll<Result<(), Infallible>> {
+    fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, call: ToolCall) -> Answered {
+    fn call(&mut self, call: ToolCall) -> RegistryFuture {
         let registry = self.clone();
         Box::pin(async move { Ok(ToolRegistry::call(&registry, call).await) })
     }
@@ -427,8 +427,8 @@ mod tests {
             let mut call = ToolCall::new("id", name, sent.clone());
             {
                 let mut running = std::pin::pin!(handle(&registry.tools, CallParts::of(&mut call)));
-                let mut waking = std::task::Context::from_waker(std::task::Waker::noop());
-                assert!(running.as_mut().poll(&mut waking).is_pending());
+                let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+                assert!(running.as_mut().poll(&mut context).is_pending());
             }
             assert_eq!(call.input, RawArguments::from(Value::Null));
         }

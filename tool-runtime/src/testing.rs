@@ -129,7 +129,7 @@ impl CallAssert {
     #[track_caller]
     pub fn assert_text(self, expected: &str) -> Self {
         let is_expected = self.answer().as_text() == Some(expected);
-        self.check_answer(false, is_expected, &format!("{expected:?}"));
+        self.assert_answer(false, is_expected, &format!("{expected:?}"));
         self
     }
 
@@ -148,16 +148,16 @@ impl CallAssert {
         let shown = expected.to_string();
         match found {
             Ok(found) if !self.result.is_error && found != expected => {
-                differ("unexpected answer", &shown, &found.to_string());
+                fail("unexpected answer", &shown, &found.to_string());
             }
             Err(error) if !self.result.is_error => {
-                differ(
+                fail(
                     &format!("the answer is not JSON ({error})"),
                     &shown,
-                    &self.shown(),
+                    &self.answer_text(),
                 );
             }
-            _ => self.check_answer(false, true, &shown),
+            _ => self.assert_answer(false, true, &shown),
         }
         self
     }
@@ -170,7 +170,7 @@ impl CallAssert {
     #[track_caller]
     pub fn assert_error(self, expected: &str) -> Self {
         let is_expected = self.answer().as_text() == Some(expected);
-        self.check_answer(true, is_expected, &format!("the error {expected:?}"));
+        self.assert_answer(true, is_expected, &format!("the error {expected:?}"));
         self
     }
 
@@ -183,7 +183,7 @@ impl CallAssert {
     #[track_caller]
     pub fn assert_notes<const N: usize>(self, expected: [&str; N]) -> Self {
         if self.notes != expected {
-            differ(
+            fail(
                 "unexpected notes",
                 &format!("{expected:?}"),
                 &format!("{:?}", self.notes),
@@ -210,7 +210,7 @@ impl CallAssert {
     /// When they are others.
     #[track_caller]
     pub fn assert_warnings<const N: usize>(self, expected: [&str; N]) -> Self {
-        check("warnings", &self.warnings, &expected);
+        assert_issues("warnings", &self.warnings, &expected);
         self
     }
 
@@ -224,9 +224,9 @@ impl CallAssert {
     pub fn assert_refused<const N: usize>(self, expected: [&str; N]) -> Self {
         if self.failure != Some(Failure::InvalidArguments) {
             let expected = format!("{expected:?}");
-            differ("the arguments were not refused", &expected, &self.shown());
+            fail("the arguments were not refused", &expected, &self.answer_text());
         }
-        check("errors", &self.errors, &expected);
+        assert_issues("errors", &self.errors, &expected);
         self
     }
 
@@ -236,18 +236,18 @@ impl CallAssert {
     }
 
     #[track_caller]
-    fn check_answer(&self, is_error: bool, is_expected: bool, expected: &str) {
-        let what = match (self.result.is_error, is_error) {
+    fn assert_answer(&self, is_error: bool, is_expected: bool, expected: &str) {
+        let label = match (self.result.is_error, is_error) {
             (true, false) => "the call failed",
             (false, true) => "the call succeeded",
             _ if is_expected => return,
             _ => "unexpected answer",
         };
-        differ(what, expected, &self.shown());
+        fail(label, expected, &self.answer_text());
     }
 
     /// The answer, as failed assertions show it.
-    fn shown(&self) -> String {
+    fn answer_text(&self) -> String {
         let error = if self.result.is_error { "the error " } else { "" };
         match &*self.answer() {
             Content::Text(text) => format!("{error}{text:?}"),
@@ -268,12 +268,12 @@ impl Deref for CallAssert {
 }
 
 #[track_caller]
-fn check(what: &str, issues: &[Issue], expected: &[&str]) {
-    let found: Vec<String> = issues.iter().map(place).collect();
+fn assert_issues(label: &str, issues: &[Issue], expected: &[&str]) {
+    let found: Vec<String> = issues.iter().map(code_and_path).collect();
     if found != expected {
         let full: Vec<String> = issues.iter().map(ToString::to_string).collect();
-        differ(
-            &format!("unexpected {what}"),
+        fail(
+            &format!("unexpected {label}"),
             &format!("{expected:?}"),
             &format!("{found:?}\n   in full: {full:?}"),
         );
@@ -282,12 +282,12 @@ fn check(what: &str, issues: &[Issue], expected: &[&str]) {
 
 /// The failure of every assertion here: it says which side was expected.
 #[track_caller]
-fn differ(what: &str, expected: &str, found: &str) -> ! {
-    panic!("{what}\n  expected: {expected}\n       got: {found}");
+fn fail(label: &str, expected: &str, found: &str) -> ! {
+    panic!("{label}\n  expected: {expected}\n       got: {found}");
 }
 
 /// The short form that the assertions compare.
-fn place(issue: &Issue) -> String {
+fn code_and_path(issue: &Issue) -> String {
     if issue.path.is_empty() {
         issue.code.to_string()
     } else {

@@ -29,16 +29,16 @@ where
     let mut running = JoinSet::new();
     loop {
         while running.len() < limit.max(1)
-            && let Some((place, next)) = waiting.pop_front()
+            && let Some((index, next)) = waiting.pop_front()
         {
             // Tool and layers are isolated inside. What else the call drops or logs may panic, too.
             let call = CatchUnwind::new(Box::pin(call(next)));
-            running.spawn(async move { (place, call.await) });
+            running.spawn(async move { (index, call.await) });
         }
         match running.join_next().await {
-            Some(Ok((place, ended))) => {
-                if let Some(slot) = outcomes.get_mut(place) {
-                    *slot = Some(ended);
+            Some(Ok((index, completed))) => {
+                if let Some(slot) = outcomes.get_mut(index) {
+                    *slot = Some(completed);
                 }
             }
             // Only the runtime's own end aborts a task of ours; its call is answered below.
@@ -46,13 +46,13 @@ where
             None => break,
         }
     }
-    let unanswered = |id, failure| handle::failed(id, failure, layer::unanswered(failure));
+    let no_answer = |id, failure| handle::failed(id, failure, layer::no_answer(failure));
     outcomes
         .into_iter()
         .zip(ids)
-        .map(|(ended, id)| {
-            let ended = ended.unwrap_or(Err(Failure::Cancelled));
-            ended.unwrap_or_else(|failure| unanswered(id, failure))
+        .map(|(completed, id)| {
+            let completed = completed.unwrap_or(Err(Failure::Cancelled));
+            completed.unwrap_or_else(|failure| no_answer(id, failure))
         })
         .collect()
 }

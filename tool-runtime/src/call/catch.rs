@@ -21,12 +21,12 @@ pub(crate) struct Limits<'a> {
 
 impl Limits<'_> {
     /// Whether nothing can stop the future.
-    pub(crate) fn are_none(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.deadline.is_none() && self.token.is_none()
     }
 
     /// Why a future would be stopped now.
-    pub(crate) fn exceeded(self) -> Option<Failure> {
+    pub(crate) fn stop_reason(self) -> Option<Failure> {
         if self.token.is_some_and(CancellationToken::is_cancelled) {
             return Some(Failure::Cancelled);
         }
@@ -40,7 +40,7 @@ impl Limits<'_> {
 pub(crate) struct Completion<T> {
     pub(crate) output: Result<T, Failure>,
     /// Why it was stopped, also when it was ready within the grace period.
-    pub(crate) stopped: Option<Failure>,
+    pub(crate) stop_reason: Option<Failure>,
 }
 
 impl<T> From<Result<T, Failure>> for Completion<T> {
@@ -48,7 +48,7 @@ impl<T> From<Result<T, Failure>> for Completion<T> {
     fn from(output: Result<T, Failure>) -> Self {
         Self {
             output,
-            stopped: None,
+            stop_reason: None,
         }
     }
 }
@@ -72,42 +72,42 @@ pub(crate) async fn run<T>(
     let mut timeout = deadline.map(|deadline| Timer::new(|| sleep_until(deadline.into())));
     let mut cancelled = token.map(|token| Box::pin(token.cancelled()));
     let mut grace: Option<Timer> = None;
-    let mut stopped = None;
+    let mut stop_reason = None;
     poll_fn(|cx| {
         if let Poll::Ready(output) = Pin::new(&mut future).poll(cx) {
             let is_cancelled = token.is_some_and(CancellationToken::is_cancelled);
             // What blocks its thread is ready before it could be stopped.
             let is_late = output.is_ok() && deadline.is_some_and(|deadline| deadline <= Instant::now());
-            let stopped = stopped
+            let stop_reason = stop_reason
                 .or(is_cancelled.then_some(Failure::Cancelled))
                 .or(is_late.then_some(Failure::TimedOut));
-            return Poll::Ready(Completion { output, stopped });
+            return Poll::Ready(Completion { output, stop_reason });
         }
-        if stopped.is_none() {
+        if stop_reason.is_none() {
             let mut has_grace = !grace_period.is_zero();
             match timeout.as_mut().map(|timeout| timeout.poll(cx)) {
-                Some(Poll::Ready(Ok(()))) => stopped = Some(Failure::TimedOut),
+                Some(Poll::Ready(Ok(()))) => stop_reason = Some(Failure::TimedOut),
                 Some(Poll::Ready(Err(NoTimer))) => {
-                    stopped = Some(Failure::Cancelled);
+                    stop_reason = Some(Failure::Cancelled);
                     has_grace = false;
                 }
-                _ if is_ready(cancelled.as_mut(), cx) => stopped = Some(Failure::Cancelled),
+                _ if is_ready(cancelled.as_mut(), cx) => stop_reason = Some(Failure::Cancelled),
                 _ => {}
             }
-            if stopped.is_some() {
+            if stop_reason.is_some() {
                 grace = has_grace.then(|| Timer::new(|| sleep(grace_period)));
                 // A future that listens is woken by this, and polled again above.
                 drop(on_stop.take());
             }
         }
-        let Some(failure) = stopped else {
+        let Some(failure) = stop_reason else {
             return Poll::Pending;
         };
         match grace.as_mut().map(|grace| grace.poll(cx)) {
             Some(Poll::Pending) => Poll::Pending,
             Some(Poll::Ready(_)) | None => Poll::Ready(Completion {
                 output: Err(failure),
-                stopped,
+                stop_reason,
             }),
         }
     })
@@ -115,8 +115,8 @@ pub(crate) async fn run<T>(
 }
 
 /// Calls `function`; its panic becomes a failure.
-pub(crate) fn call<T>(function: impl FnOnce() -> T) -> Result<T, Failure> {
-    catch_unwind(AssertUnwindSafe(function)).map_err(panicked)
+pub(crate) fn catch_panic<T>(function: impl FnOnce() -> T) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(function)).map_err(log_panic)
 }
 
 fn is_ready<F: Future + ?Sized>(future: Option<&mut Pin<Box<F>>>, cx: &mut Context<'_>) -> bool {
@@ -131,7 +131,7 @@ impl Timer {
         Self(
             catch_unwind(AssertUnwindSafe(sleep))
                 .map(Box::pin)
-                .map_err(unwatched)
+                .map_err(log_no_timer)
                 .ok(),
         )
     }
@@ -140,10 +140,10 @@ impl Timer {
         let Some(sleep) = &mut self.0 else {
             return Poll::Ready(Err(NoTimer));
         };
-        let polled = catch_unwind(AssertUnwindSafe(|| sleep.as_mut().poll(cx)));
-        polled.map_or_else(
-            |payload| Poll::Ready(Err(unwatched(payload))),
-            |polled| polled.map(Ok),
+        let poll = catch_unwind(AssertUnwindSafe(|| sleep.as_mut().poll(cx)));
+        poll.map_or_else(
+            |payload| Poll::Ready(Err(log_no_timer(payload))),
+            |poll| poll.map(Ok),
         )
     }
 }
@@ -156,14 +156,17 @@ struct NoTimer;
     clippy::needless_pass_by_value,
     reason = "what `catch_unwind` hands over ends here"
 )]
-fn unwatched(payload: Box<dyn Any + Send>) -> NoTimer {
-    tracing::error!(panic = text_of(&*payload), "the time of a call cannot be watched");
+fn log_no_timer(payload: Box<dyn Any + Send>) -> NoTimer {
+    tracing::error!(
+        panic = panic_message(&*payload),
+        "the time of a call cannot be watched"
+    );
     NoTimer
 }
 
 pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// A future that is polled, and also dropped, behind [`call`].
+/// A future that is polled, and also dropped, behind [`catch_panic`].
 pub(crate) struct CatchUnwind<T>(Option<BoxFuture<T>>);
 
 impl<T> CatchUnwind<T> {
@@ -173,7 +176,7 @@ impl<T> CatchUnwind<T> {
 
     fn drop_inner(&mut self) -> Result<(), Failure> {
         let future = self.0.take();
-        call(|| drop(future))
+        catch_panic(|| drop(future))
     }
 }
 
@@ -185,7 +188,7 @@ impl<T> Future for CatchUnwind<T> {
         let Some(future) = &mut self.0 else {
             return Poll::Pending;
         };
-        match call(|| future.as_mut().poll(cx)) {
+        match catch_panic(|| future.as_mut().poll(cx)) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(output)) => Poll::Ready(self.drop_inner().map(|()| output)),
             Err(failure) => {
@@ -205,8 +208,8 @@ impl<T> Drop for CatchUnwind<T> {
 }
 
 /// Logs what the panic said; the model only reads that there was one.
-fn panicked(payload: Box<dyn Any + Send>) -> Failure {
-    tracing::error!(panic = text_of(&*payload), "a tool panicked");
+fn log_panic(payload: Box<dyn Any + Send>) -> Failure {
+    tracing::error!(panic = panic_message(&*payload), "a tool panicked");
     // A payload may panic when it is dropped; then it is leaked, which is the lesser evil.
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);
@@ -214,7 +217,7 @@ fn panicked(payload: Box<dyn Any + Send>) -> Failure {
     Failure::Panicked
 }
 
-fn text_of(payload: &(dyn Any + Send)) -> &str {
+fn panic_message(payload: &(dyn Any + Send)) -> &str {
     payload
         .downcast_ref::<String>()
         .map(String::as_str)

@@ -58,8 +58,8 @@ pub(crate) async fn handle(tools: &Tools, call: CallParts<'_>) -> ToolOutcome {
         return not_found(tools, id, name);
     };
     let limits = limits(context, tool);
-    if let Some(failure) = limits.exceeded() {
-        return failed(id, failure, &explain::not_started(name, failure));
+    if let Some(failure) = limits.stop_reason() {
+        return failed(id, failure, &explain::stopped_before_start(name, failure));
     }
     let mut invocation = Invocation {
         tool: tool.name.as_str(),
@@ -68,7 +68,7 @@ pub(crate) async fn handle(tools: &Tools, call: CallParts<'_>) -> ToolOutcome {
         host: Host::new(&tools.states, context, limits.deadline),
         issues: Vec::new(),
     };
-    let started = catch::call(|| (tool.handler)(&mut invocation));
+    let started = catch::catch_panic(|| (tool.handler)(&mut invocation));
     // A function may run for long: what is left of its arguments is freed before.
     let Invocation { issues, .. } = invocation;
     let completion = match started {
@@ -87,7 +87,7 @@ fn limits<'a>(context: &'a Context, tool: &RegisteredTool) -> Limits<'a> {
         .and_then(|timeout| Instant::now().checked_add(timeout));
     Limits {
         deadline: [context.deadline(), timeout].into_iter().flatten().min(),
-        token: context.canceller(),
+        token: context.external_token(),
     }
 }
 
@@ -95,7 +95,7 @@ fn limits<'a>(context: &'a Context, tool: &RegisteredTool) -> Limits<'a> {
 async fn run(started: Started, limits: Limits<'_>) -> Completion<ToolOutput> {
     // Cancels the call's own token when the function has completed or is dropped.
     let Started { future, guard } = started;
-    if limits.are_none() {
+    if limits.is_empty() {
         return CatchUnwind::new(future).await.into();
     }
     // A function without a token cannot learn that it is stopped, and has nothing to clean up.
@@ -123,11 +123,11 @@ fn respond(
         }
         Err(failure) => failed(id, failure, &explain::failure(tool.name.as_str(), failure)),
     };
-    if completion.stopped.is_some() {
-        outcome.failure = completion.stopped;
+    if completion.stop_reason.is_some() {
+        outcome.failure = completion.stop_reason;
     }
     if tools.warnings_in_results && !warnings.is_empty() {
-        outcome.notes.push(explain::note(&warnings));
+        outcome.notes.push(explain::warnings_note(&warnings));
     }
     outcome.warnings = warnings;
     outcome
@@ -149,8 +149,8 @@ fn not_found(tools: &Tools, id: String, name: &str) -> ToolOutcome {
 fn rejected(id: String, tool: &RegisteredTool, issues: Vec<Issue>) -> ToolOutcome {
     issue::log(tool.name.as_str(), &issues);
     let (errors, warnings): (Vec<_>, Vec<_>) = issues.into_iter().partition(Issue::is_error);
-    let message = match tool.wording {
-        Some(wording) => catch::call(|| wording(&errors)),
+    let message = match tool.format_errors {
+        Some(format_errors) => catch::catch_panic(|| format_errors(&errors)),
         None => Ok(explain::errors(tool.name.as_str(), &errors, &warnings)),
     };
     let text = message.unwrap_or_else(|failure| explain::failure(tool.name.as_str(), failure));

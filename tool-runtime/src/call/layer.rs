@@ -29,7 +29,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context as Waking, Poll};
+use std::task::{Context as TaskContext, Poll};
 
 use tokio::task_local;
 use tower_layer::Layer;
@@ -52,15 +52,15 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// the same registry, and the name counts that they have when they get there. (A call that a layer makes in a task of its own has no
 /// registry, and fails.)
 #[derive(Clone)]
-pub struct ToolService(Arc<dyn Erased>);
+pub struct ToolService(Arc<dyn DynService>);
 
 impl Service<ToolCall> for ToolService {
     type Response = ToolOutcome;
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>>;
 
-    fn poll_ready(&mut self, _: &mut Waking<'_>) -> Poll<Result<(), BoxError>> {
-        // Each call waits for a clone of the service inside; see `Erased::call`.
+    fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), BoxError>> {
+        // Each call waits for a clone of the service inside; see `DynService::call`.
         Poll::Ready(Ok(()))
     }
 
@@ -101,7 +101,7 @@ impl Stack {
 }
 
 /// Makes a call through the layers, and one outcome of whatever comes back.
-pub(crate) async fn handle_within(
+pub(crate) async fn handle_in_layers(
     outermost: &ToolService,
     tools: &Arc<Tools>,
     mut call: ToolCall,
@@ -115,30 +115,30 @@ pub(crate) async fn handle_within(
     // A layer may hang as well. What the tool returns at the end of its grace period has a second one to pass it.
     let limits = Limits {
         deadline: context.deadline(),
-        token: context.canceller(),
+        token: context.external_token(),
     };
-    let answered = ROUTE
+    let result = ROUTE
         .scope(route.clone(), async {
-            let started = catch::call(|| outermost.0.call(call))?;
+            let started = catch::catch_panic(|| outermost.0.call(call))?;
             catch::run(started, limits, None, CancellationToken::GRACE_PERIOD * 2)
                 .await
                 .output
         })
         .await;
     let failed = |failure, text: &str| handle::failed(id.clone(), failure, text);
-    let mut outcome = match answered {
+    let mut outcome = match result {
         Ok(Ok(outcome)) => outcome,
         // The code of the error is the layer's, too: it may panic, and is dropped here.
-        Ok(Err(error)) => match catch::call(move || error.to_string()) {
+        Ok(Err(error)) => match catch::catch_panic(move || error.to_string()) {
             Ok(text) => failed(Failure::Layer, &text),
-            Err(failure) => failed(failure, unanswered(failure)),
+            Err(failure) => failed(failure, no_answer(failure)),
         },
         Err(failure @ (Failure::TimedOut | Failure::Cancelled))
             if !route.is_reached.load(Ordering::Relaxed) =>
         {
-            failed(failure, &explain::not_reached(&name, failure))
+            failed(failure, &explain::stopped_in_layers(&name, failure))
         }
-        Err(failure) => failed(failure, unanswered(failure)),
+        Err(failure) => failed(failure, no_answer(failure)),
     };
     // A layer may answer with another id.
     outcome.result.tool_use_id = id;
@@ -151,7 +151,7 @@ task_local! {
 }
 
 /// What the model reads when neither the tool nor a layer had an answer.
-pub(crate) fn unanswered(failure: Failure) -> &'static str {
+pub(crate) fn no_answer(failure: Failure) -> &'static str {
     match failure {
         Failure::TimedOut => "the call took too long and was stopped; try again later",
         Failure::Cancelled => "the call was cancelled before it had an answer",
@@ -160,14 +160,14 @@ pub(crate) fn unanswered(failure: Failure) -> &'static str {
 }
 
 /// A service whose type is forgotten, callable through a shared reference.
-trait Erased: Send + Sync {
+trait DynService: Send + Sync {
     fn call(&self, call: ToolCall) -> Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>>;
 }
 
 /// The innermost service: the tools of the registry that the call came from.
 struct Innermost;
 
-impl Erased for Innermost {
+impl DynService for Innermost {
     fn call(
         &self,
         mut call: ToolCall,
@@ -188,7 +188,7 @@ impl Erased for Innermost {
 
 struct Layered<S>(S);
 
-impl<S> Erased for Layered<S>
+impl<S> DynService for Layered<S>
 where
     S: Service<ToolCall, Response = ToolOutcome, Error: Into<BoxError>, Future: Send>
         + Clone
@@ -200,7 +200,7 @@ where
         // A clone, because readiness belongs to one call (tower's contract) and this service serves many.
         let mut service = self.0.clone();
         Box::pin(async move {
-            poll_fn(|waking| service.poll_ready(waking))
+            poll_fn(|context| service.poll_ready(context))
                 .await
                 .map_err(Into::into)?;
             service.call(call).await.map_err(Into::into)
@@ -209,4 +209,4 @@ where
 }
 
 /// The future of a registry as a service, which never fails.
-pub(crate) type Answered = Pin<Box<dyn Future<Output = Result<ToolOutcome, Infallible>> + Send>>;
+pub(crate) type RegistryFuture = Pin<Box<dyn Future<Output = Result<ToolOutcome, Infallible>> + Send>>;

@@ -104,7 +104,7 @@ impl Context {
     }
 
     /// The token, if there is anybody who could cancel it.
-    pub(crate) fn canceller(&self) -> Option<&CancellationToken> {
+    pub(crate) fn external_token(&self) -> Option<&CancellationToken> {
         self.cancellation.as_ref()
     }
 }

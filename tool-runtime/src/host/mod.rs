@@ -34,7 +34,7 @@ impl<'a> Host<'a> {
     pub(crate) fn token(&self) -> CancellationToken {
         let make = || {
             self.context
-                .canceller()
+                .external_token()
                 .map_or_else(CancellationToken::new, CancellationToken::child)
         };
         self.token.get_or_init(make).clone()

@@ -58,13 +58,13 @@ impl<T: Parameter> Param<T> {
     where
         T: Ranged,
     {
-        let most = range.end_bound();
-        let keyword = match most {
+        let max = range.end_bound();
+        let keyword = match max {
             Bound::Excluded(_) => "exclusiveMaximum",
             _ => "maximum",
         };
-        self.limited("minimum", range.start_bound())
-            .limited(keyword, most)
+        self.with_limit("minimum", range.start_bound())
+            .with_limit(keyword, max)
     }
 
     /// `length = a..=b`: of a text in characters, of a list in items, of a map in entries.
@@ -73,15 +73,15 @@ impl<T: Parameter> Param<T> {
     where
         T: Measured,
     {
-        let most = match length.end_bound().cloned().map(Into::into) {
-            Bound::Excluded(most) => Bound::Included(most.saturating_sub(1)),
-            most => most,
+        let max = match length.end_bound().cloned().map(Into::into) {
+            Bound::Excluded(max) => Bound::Included(max.saturating_sub(1)),
+            max => max,
         };
-        self.limited(T::LEAST, length.start_bound())
-            .limited(T::MOST, most)
+        self.with_limit(T::MIN_KEYWORD, length.start_bound())
+            .with_limit(T::MAX_KEYWORD, max)
     }
 
-    fn limited(self, keyword: &str, limit: Bound<impl Serialize>) -> Self {
+    fn with_limit(self, keyword: &str, limit: Bound<impl Serialize>) -> Self {
         match limit {
             Bound::Included(limit) | Bound::Excluded(limit) => self.with(keyword, limit),
             Bound::Unbounded => self,
@@ -232,18 +232,18 @@ pub trait Measured {
     /// Always `u64`. (A plain `u64` would let errors about the type point elsewhere than to the key.)
     type Length: Serialize + Clone + Into<u64>;
     /// The keyword of the least length.
-    const LEAST: &'static str;
+    const MIN_KEYWORD: &'static str;
     /// The keyword of the greatest length.
-    const MOST: &'static str;
+    const MAX_KEYWORD: &'static str;
 }
 
 macro_rules! measured {
-    ($least:literal $most:literal $([$($generics:tt)*] $type:ty,)*) => {
+    ($min:literal $max:literal $([$($generics:tt)*] $type:ty,)*) => {
         $(impl<$($generics)*> Measured for $type {
             type Length = u64;
 
-            const LEAST: &'static str = $least;
-            const MOST: &'static str = $most;
+            const MIN_KEYWORD: &'static str = $min;
+            const MAX_KEYWORD: &'static str = $max;
         })*
     };
 }
@@ -260,8 +260,8 @@ measured!("minProperties" "maxProperties"
 impl<T: Measured> Measured for Option<T> {
     type Length = T::Length;
 
-    const LEAST: &'static str = T::LEAST;
-    const MOST: &'static str = T::MOST;
+    const MIN_KEYWORD: &'static str = T::MIN_KEYWORD;
+    const MAX_KEYWORD: &'static str = T::MAX_KEYWORD;
 }
 
 /// Types that are texts, and options of them.

@@ -13,7 +13,7 @@ pub struct Param<T> {
     /// What the attributes add to its schema.
     pub(crate) keywords: Map<String, Value>,
     /// Why something of that cannot be said.
-    pub(crate) problem: Option<String>,
+    pub(crate) error: Option<String>,
 }
 
 pub(crate) struct DefaultValue<T> {
@@ -29,7 +29,7 @@ impl<T> Param<T> {
             description: description.trim(),
             default: None,
             keywords: Map::new(),
-            problem: None,
+            error: None,
         }
     }
 
@@ -38,7 +38,7 @@ impl<T> Param<T> {
             Ok(value) => {
                 self.keywords.insert(keyword.to_owned(), value);
             }
-            Err(error) => self.problem = Some(format!("its `{keyword}` cannot be shown as JSON: {error}")),
+            Err(error) => self.error = Some(format!("its `{keyword}` cannot be shown as JSON: {error}")),
         }
     }
 }

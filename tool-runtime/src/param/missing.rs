@@ -5,20 +5,20 @@ use serde::{Deserializer, forward_to_deserialize_any};
 
 /// The value of an absent argument: `Some(None)` for every kind of `Option`, `None` for what is required.
 pub(crate) fn value<T: DeserializeOwned>() -> Option<T> {
-    T::deserialize(Absent).ok()
+    T::deserialize(MissingDeserializer).ok()
 }
 
 /// Answers `deserialize_option` with "none" and everything else with an error.
-struct Absent;
+struct MissingDeserializer;
 
-impl<'de> Deserializer<'de> for Absent {
-    type Error = Required;
+impl<'de> Deserializer<'de> for MissingDeserializer {
+    type Error = MissingError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Required> {
-        Err(Required)
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, MissingError> {
+        Err(MissingError)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Required> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, MissingError> {
         visitor.visit_none()
     }
 
@@ -30,9 +30,9 @@ impl<'de> Deserializer<'de> for Absent {
 
 #[derive(Debug, thiserror::Error)]
 #[error("required")]
-struct Required;
+struct MissingError;
 
-impl Error for Required {
+impl Error for MissingError {
     fn custom<T: std::fmt::Display>(_: T) -> Self {
         Self
     }

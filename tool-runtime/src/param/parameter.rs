@@ -28,13 +28,13 @@ pub trait Parameter: Sized + Send + 'static {
     fn variants(root: &Value, pointer: &str) -> Enums;
 
     /// Its value when the model sends none; `None` when it must send one.
-    fn absent() -> Option<Self>;
+    fn missing_value() -> Option<Self>;
 
     /// Reads a model's parameter.
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 
     /// Gets a host's parameter.
-    fn supply(host: &Host<'_>) -> Option<Self>;
+    fn from_host(host: &Host<'_>) -> Option<Self>;
 
     /// The type of state that it needs and the registry does not have.
     fn missing_state(states: &States) -> Option<&'static str>;
@@ -52,7 +52,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameter for T {
         variants::of::<T>(root, pointer)
     }
 
-    fn absent() -> Option<Self> {
+    fn missing_value() -> Option<Self> {
         crate::param::missing::value()
     }
 
@@ -60,7 +60,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameter for T {
         T::deserialize(deserializer)
     }
 
-    fn supply(_: &Host<'_>) -> Option<Self> {
+    fn from_host(_: &Host<'_>) -> Option<Self> {
         None
     }
 
@@ -71,7 +71,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameter for T {
 
 /// Implements [`Parameter`] for a type that the host supplies.
 macro_rules! from_host {
-    ([$($generics:tt)*] $type:ty, |$host:ident| $supply:expr, |$states:ident| $missing:expr) => {
+    ([$($generics:tt)*] $type:ty, |$host:ident| $from_host:expr, |$states:ident| $missing:expr) => {
         #[diagnostic::do_not_recommend]
         impl<$($generics)*> Parameter for $type {
             const FROM_MODEL: bool = false;
@@ -84,7 +84,7 @@ macro_rules! from_host {
                 Enums::default()
             }
 
-            fn absent() -> Option<Self> {
+            fn missing_value() -> Option<Self> {
                 None
             }
 
@@ -92,8 +92,8 @@ macro_rules! from_host {
                 Err(serde::de::Error::custom("the host supplies this, not the model"))
             }
 
-            fn supply($host: &Host<'_>) -> Option<Self> {
-                $supply
+            fn from_host($host: &Host<'_>) -> Option<Self> {
+                $from_host
             }
 
             fn missing_state($states: &States) -> Option<&'static str> {

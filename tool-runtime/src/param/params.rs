@@ -20,18 +20,18 @@ pub trait Params: Send + Sync + 'static {
     /// What there is to say about each, for the definition and for the checks at registration.
     fn specs(&self) -> Vec<ParamSpec>;
 
-    /// Reads each value that was sent, but for texts that [`move_texts`](Self::move_texts) moves; absent ones take their default. Every value that its type
+    /// Reads each value that was sent, but for texts that [`move_strings`](Self::move_strings) moves; absent ones take their default. Every value that its type
     /// refuses is told with the name of its parameter, and then there are no values.
-    fn pick<'de, From: Lookup<'de>>(
+    fn read_values<'de, Source: Lookup<'de>>(
         &self,
-        sent: &From,
+        lookup: &Source,
         host: &Host<'_>,
-        refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
+        on_error: &mut dyn FnMut(&'static str, <Source::Value as Deserializer<'de>>::Error),
     ) -> Option<Self::Values>;
 
-    /// Moves texts that were given into their places, where [`pick`](Self::pick) has left empty ones: now nothing can be
+    /// Moves texts that were given into their places, where [`read_values`](Self::read_values) has left empty ones: now nothing can be
     /// refused any more.
-    fn move_texts(values: &mut Self::Values, give: &mut dyn FnMut(usize, &mut String));
+    fn move_strings(values: &mut Self::Values, take_string: &mut dyn FnMut(usize, &mut String));
 }
 
 /// What was sent for the parameters.
@@ -43,7 +43,7 @@ pub trait Lookup<'de> {
     fn value(&self, parameter: usize) -> Option<Self::Value>;
 
     /// Whether it is a text that is moved in the end, where nothing but a text is wanted.
-    fn is_given_text(value: &Self::Value) -> bool;
+    fn is_owned_string(value: &Self::Value) -> bool;
 }
 
 /// A declared parameter: a [`Param`].
@@ -83,7 +83,7 @@ pub struct ParamSpec {
     /// What the attributes add to the schema.
     pub(crate) keywords: Map<String, Value>,
     /// Why something of that cannot be said.
-    pub(crate) problem: Option<String>,
+    pub(crate) error: Option<String>,
     pub(crate) default: Option<Result<Value, String>>,
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
     pub(crate) variants: fn(&Value, &str) -> Enums,
@@ -96,9 +96,9 @@ impl<T: Parameter> Param<T> {
             name: self.name,
             description: self.description,
             from_model: T::FROM_MODEL,
-            optional: T::FROM_MODEL && (self.default.is_some() || T::absent().is_some()),
+            optional: T::FROM_MODEL && (self.default.is_some() || T::missing_value().is_some()),
             keywords: self.keywords.clone(),
-            problem: self.problem.clone().or_else(|| self.blank()),
+            error: self.error.clone().or_else(|| self.check_description()),
             default: self
                 .default
                 .as_ref()
@@ -110,41 +110,41 @@ impl<T: Parameter> Param<T> {
     }
 
     /// The macro sees to literal descriptions; this is for those that come from elsewhere.
-    fn blank(&self) -> Option<String> {
+    fn check_description(&self) -> Option<String> {
         (T::FROM_MODEL && self.description.is_empty()).then(|| "its description is blank".to_owned())
     }
 
     /// Its value when the model sent none.
-    fn absent(&self) -> Option<T> {
+    fn missing_value(&self) -> Option<T> {
         match &self.default {
             Some(default) => Some((default.make)()),
-            None => T::absent(),
+            None => T::missing_value(),
         }
     }
 
     /// The value that was sent, or what stands for one that was not.
     #[inline]
-    fn pick<'de, From: Lookup<'de>>(
+    fn read_values<'de, Source: Lookup<'de>>(
         &self,
-        sent: &From,
-        place: usize,
+        lookup: &Source,
+        index: usize,
         host: &Host<'_>,
-        refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
+        on_error: &mut dyn FnMut(&'static str, <Source::Value as Deserializer<'de>>::Error),
     ) -> Option<T> {
         let value = if !T::FROM_MODEL {
-            T::supply(host)
-        } else if let Some(value) = sent.value(place) {
-            if From::is_given_text(&value)
-                && let Some(empty) = string::empty()
+            T::from_host(host)
+        } else if let Some(value) = lookup.value(index) {
+            if Source::is_owned_string(&value)
+                && let Some(empty) = string::empty_string()
             {
                 return Some(empty);
             }
-            return T::read(value).map_err(|error| refuse(self.name, error)).ok();
+            return T::read(value).map_err(|error| on_error(self.name, error)).ok();
         } else {
-            self.absent()
+            self.missing_value()
         };
         if value.is_none() {
-            refuse(self.name, Error::missing_field(self.name));
+            on_error(self.name, Error::missing_field(self.name));
         }
         value
     }
@@ -152,32 +152,32 @@ impl<T: Parameter> Param<T> {
 
 /// Implements [`Params`] for one tuple; its arguments are the type and the place of each element.
 macro_rules! params {
-    ($($type:ident $place:tt),*) => {
+    ($($type:ident $index:tt),*) => {
         impl<$($type: Field),*> Params for ($($type,)*) {
             type Values = ($($type::Value,)*);
 
             fn specs(&self) -> Vec<ParamSpec> {
-                vec![$(self.$place.param().spec()),*]
+                vec![$(self.$index.param().spec()),*]
             }
 
             #[inline]
             #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple")]
-            fn pick<'de, From: Lookup<'de>>(
+            fn read_values<'de, Source: Lookup<'de>>(
                 &self,
-                sent: &From,
+                lookup: &Source,
                 host: &Host<'_>,
-                refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
+                on_error: &mut dyn FnMut(&'static str, <Source::Value as Deserializer<'de>>::Error),
             ) -> Option<Self::Values> {
                 // All are read before any is judged: the model learns all its mistakes at once.
-                let values = ($(self.$place.param().pick(sent, $place, host, refuse),)*);
-                Some(($(values.$place?,)*))
+                let values = ($(self.$index.param().read_values(lookup, $index, host, on_error),)*);
+                Some(($(values.$index?,)*))
             }
 
             #[inline]
             #[allow(unused_variables, reason = "the empty tuple")]
-            fn move_texts(values: &mut Self::Values, give: &mut dyn FnMut(usize, &mut String)) {
-                $(if let Some(text) = string::of(&mut values.$place) {
-                    give($place, text);
+            fn move_strings(values: &mut Self::Values, take_string: &mut dyn FnMut(usize, &mut String)) {
+                $(if let Some(text) = string::as_string_mut(&mut values.$index) {
+                    take_string($index, text);
                 })*
             }
         }

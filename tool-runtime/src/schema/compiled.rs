@@ -3,7 +3,7 @@
 //! The schemas of a [`CompiledSchema`] lie side by side and name each other by number, so that recursive schemas need no
 //! cycles of pointers.
 
-use super::name::{Written, is_same};
+use super::name::{KeyPrefix, is_same};
 use std::collections::HashMap;
 
 use regex_lite::Regex;
@@ -49,8 +49,8 @@ impl CompiledSchema {
     /// Tells which parameters a function has; one that the host supplies has no property.
     pub(crate) fn set_parameters<'p>(&mut self, names: impl Iterator<Item = &'p str>) {
         let properties = self.properties();
-        let place = |name: &str| properties.iter().position(|property| *property.name == *name);
-        self.parameters = names.map(|name| place(name).unwrap_or(usize::MAX)).collect();
+        let position = |name: &str| properties.iter().position(|property| *property.name == *name);
+        self.parameters = names.map(|name| position(name).unwrap_or(usize::MAX)).collect();
         self.is_typed = true;
     }
 
@@ -61,12 +61,12 @@ impl CompiledSchema {
 
     /// Whether serde reads a union, and so in the order of its alternatives: the first that fits is taken, whatever keys
     /// it does not know.
-    pub(crate) fn is_read_in_order(&self, is_exclusive: bool) -> bool {
+    pub(crate) fn picks_first_match(&self, is_exclusive: bool) -> bool {
         self.is_typed && !is_exclusive
     }
 
     /// The place of a parameter among the properties of the arguments.
-    pub(crate) fn place_of(&self, parameter: usize) -> Option<usize> {
+    pub(crate) fn property_index(&self, parameter: usize) -> Option<usize> {
         self.parameters.get(parameter).copied()
     }
 
@@ -80,8 +80,8 @@ impl CompiledSchema {
     /// Where in the order of the declared parameters a place in the arguments is; what is none of them comes last.
     pub(crate) fn rank(&self, path: &str) -> usize {
         let declared = self.properties();
-        let holds = |property: &Property| pointer::meet(path, &pointer::join("", &property.name));
-        declared.iter().position(holds).unwrap_or(declared.len())
+        let overlaps = |property: &Property| pointer::overlap(path, &pointer::join("", &property.name));
+        declared.iter().position(overlaps).unwrap_or(declared.len())
     }
 }
 
@@ -163,7 +163,7 @@ pub(crate) struct List {
     /// The schemas of the first items, by position; not empty for a tuple.
     pub(crate) prefix: Vec<SchemaId>,
     /// All items after those.
-    pub(crate) rest: Additional,
+    pub(crate) additional: Additional,
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
     pub(crate) unique: bool,
@@ -174,7 +174,7 @@ impl List {
     pub(crate) fn unlimited() -> &'static Self {
         static UNLIMITED: List = List {
             prefix: Vec::new(),
-            rest: Additional::Unspecified,
+            additional: Additional::Unspecified,
             min: None,
             max: None,
             unique: false,
@@ -182,17 +182,17 @@ impl List {
         &UNLIMITED
     }
 
-    /// The schema of the item at a position; `None` when there is none for it (see [`List::rest`]).
+    /// The schema of the item at a position; `None` when there is none for it (see [`List::additional`]).
     pub(crate) fn item(&self, position: usize) -> Option<SchemaId> {
-        self.prefix.get(position).copied().or(match self.rest {
+        self.prefix.get(position).copied().or(match self.additional {
             Additional::Of(schema) => Some(schema),
             _ => None,
         })
     }
 
     /// Whether it is of any number of items of one schema, so that one value can stand for it.
-    pub(crate) fn takes_one_for_all(&self) -> bool {
-        !self.is_tuple() && self.rest != Additional::Denied
+    pub(crate) fn can_wrap_single(&self) -> bool {
+        !self.is_tuple() && self.additional != Additional::Denied
     }
 
     /// Whether positions have their own schemas.
@@ -225,13 +225,13 @@ pub(crate) struct Object {
     /// `patternProperties`.
     pub(crate) patterns: Vec<(Regex, SchemaId)>,
     /// `additionalProperties`.
-    pub(crate) rest: Additional,
+    pub(crate) additional: Additional,
     /// `propertyNames`: what every key has to be.
     pub(crate) names: Option<SchemaId>,
     /// The schema of a Rust map whose keys are an enum: its properties are those keys.
     pub(crate) is_enum_map: bool,
     /// Neither `properties` nor `patternProperties` nor `additionalProperties` was said: keys are not unknown.
-    pub(crate) is_free: bool,
+    pub(crate) is_unconstrained: bool,
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
     /// One bit for each of the first 64 properties that is required.
@@ -245,7 +245,7 @@ pub(crate) struct Object {
 pub(crate) struct Property {
     pub(crate) name: Box<str>,
     /// The name and the colon behind it, as JSON mostly has them: `"name":`.
-    pub(crate) written: Written,
+    pub(crate) key_prefix: KeyPrefix,
     /// The name without case, `_` and `-` (see [`fold`](super::name::fold)).
     pub(crate) folded: Box<str>,
     pub(crate) schema: SchemaId,
@@ -257,34 +257,34 @@ pub(crate) struct Property {
 
 impl Object {
     /// An object of which nothing is said.
-    pub(crate) fn free() -> Self {
+    pub(crate) fn unconstrained() -> Self {
         Self {
-            is_free: true,
+            is_unconstrained: true,
             ..Self::default()
         }
     }
 
     /// Whether its keys are data: one that does not fit is an error, not an unknown property.
     pub(crate) fn is_map(&self) -> bool {
-        self.names.is_some() || self.has_no_other_keys()
+        self.names.is_some() || self.is_closed()
     }
 
     /// Whether there are no keys but those that it declares or has patterns for.
-    pub(crate) fn has_no_other_keys(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         let has_patterns = self.properties.is_empty() && !self.patterns.is_empty();
-        self.rest == Additional::Denied && (self.is_enum_map || has_patterns)
+        self.additional == Additional::Denied && (self.is_enum_map || has_patterns)
     }
 
     /// Whether the property in that place has this name: models mostly write in declared order.
     #[inline]
-    pub(crate) fn has_at(&self, place: usize, name: &str) -> bool {
-        let property = self.properties.get(place);
+    pub(crate) fn has_at(&self, position: usize, name: &str) -> bool {
+        let property = self.properties.get(position);
         property.is_some_and(|property| is_same(&property.name, name))
     }
 
     /// The place of a declared property.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        if self.properties.len() <= LINEAR {
+        if self.properties.len() <= MAX_LINEAR_SEARCH {
             let is = |property: &Property| is_same(&property.name, name);
             return self.properties.iter().position(is);
         }
@@ -293,24 +293,24 @@ impl Object {
 
     /// Makes what is looked up of what is known.
     pub(super) fn index(&mut self) {
-        let bits = (0..u64::BITS).map(|place| 1_u64 << place);
+        let bits = (0..u64::BITS).map(|position| 1_u64 << position);
         let required = self
             .properties
             .iter()
             .zip(bits)
             .filter(|(property, _)| property.required);
         self.required = required.fold(0, |all, (_, bit)| all | bit);
-        if self.properties.len() > LINEAR {
+        if self.properties.len() > MAX_LINEAR_SEARCH {
             let names = self.properties.iter().enumerate();
             self.by_name = names
-                .map(|(place, property)| (property.name.clone(), place))
+                .map(|(position, property)| (property.name.clone(), position))
                 .collect();
         }
     }
 }
 
 /// Up to this many properties a linear search is faster than a hash (measured: 10).
-const LINEAR: usize = 10;
+const MAX_LINEAR_SEARCH: usize = 10;
 
 /// One of several schemas (`anyOf`, `oneOf`). `null` among them is taken out into `null`.
 #[derive(Debug, Clone)]
@@ -373,13 +373,13 @@ impl Schema {
         kind: Kind::Any,
     };
 
-    pub(super) const NOTHING: Self = Self {
+    pub(super) const NEVER: Self = Self {
         types: Types::NONE,
         ..Self::ANY
     };
 
     /// Whether every value conforms.
-    pub(crate) fn takes_all(&self) -> bool {
+    pub(crate) fn accepts_all(&self) -> bool {
         self.types == Types::ALL && matches!(self.kind, Kind::Any)
     }
 

@@ -15,7 +15,7 @@ pub(crate) struct Decimal<'a> {
 }
 
 /// Exponents beyond this are all the same to us; sums of two never overflow.
-const FAR: i64 = i64::MAX / 4;
+const MAX_POINT: i64 = i64::MAX / 4;
 
 impl<'a> Decimal<'a> {
     /// Reads `[+-] digits [. digits] [e [+-] digits]`, either part of the mantissa optional but not both. That is
@@ -30,8 +30,8 @@ impl<'a> Decimal<'a> {
             None => (unsigned, 0),
         };
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        if (whole.is_empty() && fraction.is_empty()) || !plain(whole) || !plain(fraction) {
+        let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        if (whole.is_empty() && fraction.is_empty()) || !is_digits(whole) || !is_digits(fraction) {
             return None;
         }
         Some(Self::from_parts(negative, whole, fraction, exponent))
@@ -60,7 +60,7 @@ impl<'a> Decimal<'a> {
         Self {
             negative,
             digits,
-            point: point.saturating_add(exponent).clamp(-FAR, FAR),
+            point: point.saturating_add(exponent).clamp(-MAX_POINT, MAX_POINT),
         }
     }
 
@@ -160,7 +160,7 @@ impl PartialOrd for Decimal<'_> {
 }
 
 fn length(digits: &str) -> i64 {
-    i64::try_from(digits.len()).unwrap_or(FAR)
+    i64::try_from(digits.len()).unwrap_or(MAX_POINT)
 }
 
 fn parse_exponent(text: &str) -> Option<i64> {
@@ -175,7 +175,7 @@ fn parse_exponent(text: &str) -> Option<i64> {
     let size = if size.is_empty() {
         0
     } else {
-        size.parse().unwrap_or(FAR).min(FAR)
+        size.parse().unwrap_or(MAX_POINT).min(MAX_POINT)
     };
     Some(if negative { -size } else { size })
 }

@@ -13,7 +13,7 @@ impl CompiledSchema {
     }
 
     /// Whether the key in the last step may be left out.
-    pub(crate) fn may_be_left_out(&self, steps: &[&str]) -> bool {
+    pub(crate) fn is_optional_at(&self, steps: &[&str]) -> bool {
         let Some((key, above)) = steps.split_last() else {
             return false;
         };
@@ -27,23 +27,23 @@ impl CompiledSchema {
 
     /// The schemas of a value at a place, with those that they are composed of.
     fn schemas_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Vec<SchemaId> {
-        let mut here = self.composing(vec![SchemaId::ROOT]);
+        let mut here = self.with_in_place_subschemas(vec![SchemaId::ROOT]);
         for step in steps {
-            let below = here.iter().filter_map(|schema| self.schema(*schema).below(step));
-            here = self.composing(below.collect());
+            let child = here.iter().filter_map(|schema| self.schema(*schema).child(step));
+            here = self.with_in_place_subschemas(child.collect());
         }
         here
     }
 
     /// Some schemas, and those that they are composed of.
-    fn composing(&self, mut schemas: Vec<SchemaId>) -> Vec<SchemaId> {
+    fn with_in_place_subschemas(&self, mut schemas: Vec<SchemaId>) -> Vec<SchemaId> {
         let mut seen = HashSet::new();
         let mut all = Vec::new();
         schemas.reverse();
         while let Some(schema) = schemas.pop() {
             if seen.insert(schema) {
                 all.push(schema);
-                schemas.extend(self.schema(schema).kind.composed_of().iter().rev());
+                schemas.extend(self.schema(schema).kind.in_place_subschemas().iter().rev());
             }
         }
         all
@@ -52,7 +52,7 @@ impl CompiledSchema {
 
 impl Schema {
     /// The schema of a value inside.
-    fn below(&self, step: &str) -> Option<SchemaId> {
+    fn child(&self, step: &str) -> Option<SchemaId> {
         let Kind::Plain(plain) = &self.kind else {
             return None;
         };
@@ -63,7 +63,7 @@ impl Schema {
             {
                 return Some(property.schema);
             }
-            if let Additional::Of(schema) = object.rest {
+            if let Additional::Of(schema) = object.additional {
                 return Some(schema);
             }
         }
@@ -72,9 +72,9 @@ impl Schema {
 }
 
 /// What to send where a schema has this `format`.
-pub(super) fn words(format: &str) -> Option<&'static str> {
+pub(super) fn description(format: &str) -> Option<&'static str> {
     let known = FORMATS.iter().find(|(name, _)| *name == format);
-    known.map(|(_, words)| *words)
+    known.map(|(_, description)| *description)
 }
 
 /// The formats of JSON Schema, and those that schemars has beside them.

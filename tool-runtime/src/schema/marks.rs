@@ -34,7 +34,7 @@ pub(crate) fn is_mark(keyword: &str) -> bool {
 
 /// Takes the marks out of a schema, at every depth: what remains is what a model is shown.
 pub(crate) fn strip(schema: &mut Value) {
-    subschemas::each_mut(schema, |keywords| {
+    subschemas::visit_mut(schema, |keywords| {
         keywords.retain(|keyword, _| !is_mark(keyword));
     });
 }
@@ -42,7 +42,7 @@ pub(crate) fn strip(schema: &mut Value) {
 /// Takes the `default`s out of a schema, at every depth. They are applied here; a model has no use for them
 /// (seed 002: the schema does not pass defaults on).
 pub(crate) fn strip_defaults(schema: &mut Value) {
-    subschemas::each_mut(schema, |keywords| {
+    subschemas::visit_mut(schema, |keywords| {
         keywords.retain(|keyword, _| keyword != "default");
     });
 }

@@ -21,7 +21,7 @@ pub(crate) fn push(pointer: &mut String, key: &str) {
 }
 
 /// Whether one place is in the other, or they are the same.
-pub(crate) fn meet(one: &str, other: &str) -> bool {
+pub(crate) fn overlap(one: &str, other: &str) -> bool {
     let (outer, inner) = if one.len() < other.len() {
         (one, other)
     } else {
@@ -34,14 +34,14 @@ pub(crate) fn meet(one: &str, other: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{join, meet};
+    use super::{join, overlap};
 
     #[test]
     fn places_meet_step_by_step() {
         for (one, other) in [("", "/a"), ("/a/b", "/a"), ("/a", "/a")] {
-            assert!(meet(one, other) && meet(other, one), "{one} {other}");
+            assert!(overlap(one, other) && overlap(other, one), "{one} {other}");
         }
-        assert!(!meet("/a", "/ab") && !meet("/a/b", "/a/c"));
+        assert!(!overlap("/a", "/ab") && !overlap("/a/b", "/a/c"));
     }
 
     #[test]

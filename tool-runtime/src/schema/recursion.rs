@@ -9,7 +9,7 @@ use super::{marks, pointer, subschemas};
 type Keywords = Map<String, Value>;
 
 /// Replaces what says the same as a definition by a reference to it.
-pub(crate) fn refer_to_definitions(root: &mut Value) {
+pub(crate) fn replace_with_references(root: &mut Value) {
     let Value::Object(keywords) = root else {
         return;
     };
@@ -19,9 +19,9 @@ pub(crate) fn refer_to_definitions(root: &mut Value) {
     let known = definitions.clone();
     let known = Definitions(&known);
     for schema in definitions.values_mut() {
-        known.replace_inside(schema);
+        known.replace_children(schema);
     }
-    known.replace_inside(root);
+    known.replace_children(root);
     if let Value::Object(keywords) = root {
         keywords.insert("$defs".to_owned(), definitions.into());
     }
@@ -31,11 +31,11 @@ struct Definitions<'d>(&'d Keywords);
 
 impl Definitions<'_> {
     /// Replaces what is inside a schema, outermost first. Recursive: Rust types do not nest deeply.
-    fn replace_inside(&self, schema: &mut Value) {
+    fn replace_children(&self, schema: &mut Value) {
         for child in subschemas::children_mut(schema) {
             match self.reference_for(child) {
                 Some(reference) => *child = reference,
-                None => self.replace_inside(child),
+                None => self.replace_children(child),
             }
         }
     }
@@ -61,7 +61,7 @@ impl Definitions<'_> {
         let mut is_nullable = false;
         for (keyword, value) in definition {
             let own = keywords.get(keyword);
-            if is_annotation(keyword) || own.is_some_and(|own| self.are_same(own, value, &mut seen)) {
+            if is_annotation(keyword) || own.is_some_and(|own| self.are_equivalent(own, value, &mut seen)) {
                 continue;
             }
             if keyword != "type" || !own.is_some_and(|own| *own == json!([value, "null"])) {
@@ -74,8 +74,8 @@ impl Definitions<'_> {
             reference => Map::from_iter([("anyOf".to_owned(), json!([reference, { "type": "null" }]))]),
         };
         for (keyword, value) in keywords {
-            let said = definition.get(keyword);
-            if said.is_some_and(|said| !is_annotation(keyword) || (said == value && !is_nullable)) {
+            let defined = definition.get(keyword);
+            if defined.is_some_and(|defined| !is_annotation(keyword) || (defined == value && !is_nullable)) {
                 continue;
             }
             if !is_annotation(keyword) && !marks::is_mark(keyword) {
@@ -88,7 +88,12 @@ impl Definitions<'_> {
 
     /// Whether two schemas, or what is in them, say the same when references are followed. `seen` are the pairs that are
     /// compared already: what leads back to one of them says nothing new.
-    fn are_same<'a>(&'a self, one: &'a Value, other: &'a Value, seen: &mut Vec<[*const Value; 2]>) -> bool {
+    fn are_equivalent<'a>(
+        &'a self,
+        one: &'a Value,
+        other: &'a Value,
+        seen: &mut Vec<[*const Value; 2]>,
+    ) -> bool {
         match (one, other) {
             (Value::Object(_), Value::Object(_)) => {
                 let pair: [*const Value; 2] = [one, other];
@@ -100,12 +105,12 @@ impl Definitions<'_> {
                 one.len() == other.len()
                     && one.iter().all(|(keyword, value)| {
                         let counterpart = other.get(keyword);
-                        counterpart.is_some_and(|other| self.are_same(value, other, seen))
+                        counterpart.is_some_and(|other| self.are_equivalent(value, other, seen))
                     })
             }
             (Value::Array(ones), Value::Array(others)) => {
                 let mut pairs = ones.iter().zip(others);
-                ones.len() == others.len() && pairs.all(|(one, other)| self.are_same(one, other, seen))
+                ones.len() == others.len() && pairs.all(|(one, other)| self.are_equivalent(one, other, seen))
             }
             _ => one == other,
         }
@@ -137,8 +142,8 @@ fn is_annotation(keyword: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn referred(mut root: Value) -> Value {
-        refer_to_definitions(&mut root);
+    fn with_references(mut root: Value) -> Value {
+        replace_with_references(&mut root);
         root
     }
 
@@ -166,7 +171,7 @@ mod tests {
             "forest": { "$ref": "#/$defs/Forest" },
             "tree": { "$ref": "#/$defs/Tree" },
         });
-        assert_eq!(referred(root)["properties"], uses);
+        assert_eq!(with_references(root)["properties"], uses);
     }
 
     #[test]
@@ -195,8 +200,8 @@ mod tests {
             "limited": node(json!({ "minProperties": 1 })),
             "other": { "type": "object", "properties": { "next": {} } },
         });
-        let referred = referred(root);
-        assert_eq!(referred["properties"], expected);
-        assert_eq!(referred["$defs"]["Node"], node(json!({})));
+        let with_references = with_references(root);
+        assert_eq!(with_references["properties"], expected);
+        assert_eq!(with_references["$defs"]["Node"], node(json!({})));
     }
 }

@@ -22,24 +22,26 @@ pub(super) fn resolve<'s>(root: &'s Value, reference: &str) -> Target<'s> {
     let Some(fragment) = local.strip_prefix('#').or(local.is_empty().then_some("")) else {
         return Target::Remote;
     };
-    let fragment = unescape(fragment);
+    let fragment = percent_decode(fragment);
     let found = if fragment.is_empty() || fragment.starts_with('/') {
         root.pointer(&fragment).map(|schema| (schema, fragment))
     } else {
-        anchored(root, &fragment)
+        find_anchor(root, &fragment)
     };
-    found.map_or(Target::Missing, |(schema, at)| Target::Schema(schema, at))
+    found.map_or(Target::Missing, |(schema, pointer)| {
+        Target::Schema(schema, pointer)
+    })
 }
 
 /// The place of the nearest schema around `pointer`, but the root, that has an `$id`: relative references start there.
 pub(super) fn inner_id<'p>(root: &Value, pointer: &'p str) -> Option<&'p str> {
-    let ends = pointer
+    let step_ends = pointer
         .match_indices('/')
         .map(|(end, _)| end)
         .skip(1)
         .chain([pointer.len()]);
     let (mut schema, mut start, mut nearest) = (root, 0, None);
-    for end in ends {
+    for end in step_ends {
         schema = schema.pointer(pointer.get(start..end)?)?;
         start = end;
         if has_id(schema) {
@@ -57,10 +59,10 @@ fn has_id(schema: &Value) -> bool {
 
 /// The only schema with `"$anchor": name`, or draft-07's `"$id": "#name"`. What is below an inner `$id` has anchors of its
 /// own.
-fn anchored<'s>(root: &'s Value, name: &str) -> Option<(&'s Value, String)> {
+fn find_anchor<'s>(root: &'s Value, name: &str) -> Option<(&'s Value, String)> {
     let mut found = None;
-    let mut open = vec![(root, String::new())];
-    while let Some((value, at)) = open.pop() {
+    let mut pending = vec![(root, String::new())];
+    while let Some((value, pointer)) = pending.pop() {
         let id = value
             .get("$id")
             .and_then(Value::as_str)
@@ -69,21 +71,21 @@ fn anchored<'s>(root: &'s Value, name: &str) -> Option<(&'s Value, String)> {
             if found.is_some() {
                 return None;
             }
-            found = Some((value, at.clone()));
+            found = Some((value, pointer.clone()));
         }
         // A constant may look like a schema with a name, and is none.
         let inside = subschemas::children(value).into_iter();
-        open.extend(
+        pending.extend(
             inside
                 .filter(|(_, schema)| !has_id(schema))
-                .map(|(steps, schema)| (schema, at.clone() + &steps)),
+                .map(|(steps, schema)| (schema, pointer.clone() + &steps)),
         );
     }
     found
 }
 
 /// A fragment of a URI: `%24defs` is `$defs`.
-pub(super) fn unescape(fragment: &str) -> String {
+pub(super) fn percent_decode(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {

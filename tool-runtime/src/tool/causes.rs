@@ -74,40 +74,40 @@ pub trait HandlerError: Into<Box<dyn Error + Send + Sync>> {}
 impl<E: Into<Box<dyn Error + Send + Sync>>> HandlerError for E {}
 
 /// How many causes are followed: some chain might have no end.
-const MOST_CAUSES: usize = 32;
+const MAX_CAUSES: usize = 32;
 
 /// The chain of sources, without those that were said before: many errors write their source into their own text.
 fn sources(error: &dyn Error, text: &str) -> String {
     let chain = iter::successors(error.source(), |&error| error.source());
-    let mut said = text.to_owned();
-    for cause in chain.take(MOST_CAUSES).map(ToString::to_string) {
-        if !said.contains(&cause) {
-            said.push_str(": ");
-            said.push_str(&cause);
+    let mut chain_text = text.to_owned();
+    for cause in chain.take(MAX_CAUSES).map(ToString::to_string) {
+        if !chain_text.contains(&cause) {
+            chain_text.push_str(": ");
+            chain_text.push_str(&cause);
         }
     }
-    beyond(text, &said).unwrap_or_default().to_owned()
+    strip_text(text, &chain_text).unwrap_or_default().to_owned()
 }
 
 /// What `{:#}` says beyond `{}`, if it goes on as a chain does: `text: cause: cause`.
 fn alternate(alternate: &str, text: &str) -> String {
-    match beyond(text, alternate) {
+    match strip_text(text, alternate) {
         Some(causes) if !text.contains(causes) => without_repetitions(causes, text),
         _ => String::new(),
     }
 }
 
-fn beyond<'a>(text: &str, chain: &'a str) -> Option<&'a str> {
+fn strip_text<'a>(text: &str, chain: &'a str) -> Option<&'a str> {
     chain.strip_prefix(text)?.strip_prefix(": ")
 }
 
 /// The causes without those that are said twice running: `text: b: b` is `text: b`, `text: b: c: b: c` is `text: b: c`.
 fn without_repetitions(causes: &str, text: &str) -> String {
     let mut links: Vec<&str> = text.split(": ").collect();
-    let own = links.len();
-    for link in causes.splitn(2 * MOST_CAUSES, ": ") {
+    let own_links = links.len();
+    for link in causes.splitn(2 * MAX_CAUSES, ": ") {
         links.push(link);
-        let longest = (links.len() / 2).min(links.len() - own);
+        let longest = (links.len() / 2).min(links.len() - own_links);
         let repeats = |length: &usize| {
             let (before, last) = links.split_at(links.len() - length);
             before.ends_with(last)
@@ -116,7 +116,7 @@ fn without_repetitions(causes: &str, text: &str) -> String {
             links.truncate(links.len() - length);
         }
     }
-    links.split_off(own).join(": ")
+    links.split_off(own_links).join(": ")
 }
 
 #[cfg(test)]
@@ -212,15 +212,15 @@ mod tests {
 
     /// Its source is itself.
     #[derive(Debug)]
-    struct Endless;
+    struct SelfSourced;
 
-    impl fmt::Display for Endless {
+    impl fmt::Display for SelfSourced {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("on and on")
         }
     }
 
-    impl Error for Endless {
+    impl Error for SelfSourced {
         fn source(&self) -> Option<&(dyn Error + 'static)> {
             Some(self)
         }
@@ -228,6 +228,6 @@ mod tests {
 
     #[test]
     fn a_chain_without_an_end_ends() {
-        assert_eq!(WithSources(Endless).causes("failed"), "on and on");
+        assert_eq!(WithSources(SelfSourced).causes("failed"), "on and on");
     }
 }

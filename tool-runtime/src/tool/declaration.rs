@@ -20,12 +20,12 @@ pub struct Declaration {
     pub(crate) hints: Hints,
     pub(crate) strict: bool,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) wording: Option<Wording>,
+    pub(crate) format_errors: Option<ErrorFormatter>,
     pub(crate) examples: Vec<Value>,
 }
 
 /// `errors = path`: a tool's own words for why its arguments were refused.
-pub(crate) type Wording = fn(&[Issue]) -> String;
+pub(crate) type ErrorFormatter = fn(&[Issue]) -> String;
 
 impl Declaration {
     /// A tool, as yet without its parameters.
@@ -37,7 +37,7 @@ impl Declaration {
             hints: Hints::default(),
             strict: false,
             timeout: None,
-            wording: None,
+            format_errors: None,
             examples: Vec::new(),
         }
     }
@@ -58,22 +58,22 @@ impl Declaration {
 
     /// `read_only`.
     #[must_use]
-    pub fn read_only(mut self, holds: bool) -> Self {
-        self.hints.read_only = Some(holds);
+    pub fn read_only(mut self, value: bool) -> Self {
+        self.hints.read_only = Some(value);
         self
     }
 
     /// `destructive`.
     #[must_use]
-    pub fn destructive(mut self, holds: bool) -> Self {
-        self.hints.destructive = Some(holds);
+    pub fn destructive(mut self, value: bool) -> Self {
+        self.hints.destructive = Some(value);
         self
     }
 
     /// `idempotent`.
     #[must_use]
-    pub fn idempotent(mut self, holds: bool) -> Self {
-        self.hints.idempotent = Some(holds);
+    pub fn idempotent(mut self, value: bool) -> Self {
+        self.hints.idempotent = Some(value);
         self
     }
 
@@ -93,8 +93,8 @@ impl Declaration {
 
     /// `errors = path`.
     #[must_use]
-    pub fn errors(mut self, wording: Wording) -> Self {
-        self.wording = Some(wording);
+    pub fn errors(mut self, format_errors: ErrorFormatter) -> Self {
+        self.format_errors = Some(format_errors);
         self
     }
 

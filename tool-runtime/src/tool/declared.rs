@@ -191,8 +191,8 @@ impl Invocation<'_> {
         input.free();
         self.log_warnings();
         // The future is made in its place: it would be moved there otherwise.
-        let place = Box::new_uninit();
-        Some(self.start(Box::write(place, function(values))))
+        let slot = Box::new_uninit();
+        Some(self.start(Box::write(slot, function(values))))
     }
 
     /// The same for the handler of a dynamic tool, with the arguments as one object.

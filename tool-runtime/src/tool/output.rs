@@ -61,9 +61,9 @@ impl<T: Serialize + 'static> IntoToolOutput for T {
             return ToolOutput::text(text);
         }
         if let Some(value) = this.downcast_mut::<Value>()
-            && depth::is_deeper_than(MOST_LEVELS, value)
+            && depth::is_deeper_than(MAX_DEPTH, value)
         {
-            depth::dismantle(value.take());
+            depth::drop_iteratively(value.take());
             return too_deep();
         }
         match serde_json::to_string(&self) {
@@ -74,7 +74,7 @@ impl<T: Serialize + 'static> IntoToolOutput for T {
 }
 
 /// How deep a result may nest: far deeper than anybody means, and far from the end of the stack.
-const MOST_LEVELS: usize = 512;
+const MAX_DEPTH: usize = 512;
 
 /// Text goes out as it is, not as a JSON string.
 // Where the type is known, as it is to every tool, nothing of this is left but the one branch.
@@ -129,14 +129,14 @@ impl IntoToolOutput for Blocks {
 /// Blocks go out as they are, unless whoever writes or drops them would overflow the stack.
 fn blocks_output(blocks: Vec<Block>, is_error: bool) -> ToolOutput {
     let mut values = blocks.iter().flat_map(|block| block.0.values());
-    if !values.any(|value| depth::is_deeper_than(MOST_LEVELS, value)) {
+    if !values.any(|value| depth::is_deeper_than(MAX_DEPTH, value)) {
         return ToolOutput {
             content: Content::Blocks(blocks),
             is_error,
         };
     }
     for block in blocks {
-        depth::dismantle(Value::Object(block.0));
+        depth::drop_iteratively(Value::Object(block.0));
     }
     too_deep()
 }

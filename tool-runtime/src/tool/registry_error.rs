@@ -1,7 +1,7 @@
 //! [`RegistryError`]: why a tool was not registered.
 
 use crate::wire::definition::InvalidName;
-use crate::wire::issue::place;
+use crate::wire::issue::excerpt_path;
 
 /// Why a tool was not registered. The registry is as it was before.
 ///
@@ -44,7 +44,7 @@ pub enum RegistryError {
         state: &'static str,
     },
     /// The schema cannot be enforced as it stands.
-    #[error("the schema of `{tool}` is invalid{}: {reason}", at(path))]
+    #[error("the schema of `{tool}` is invalid{}: {reason}", location(path))]
     InvalidSchema {
         /// The tool.
         tool: String,
@@ -82,10 +82,10 @@ pub enum RegistryError {
 }
 
 /// The place in a schema, unless it is the whole.
-fn at(path: &str) -> String {
+fn location(path: &str) -> String {
     if path.is_empty() {
         String::new()
     } else {
-        format!(" at `{}`", place(path))
+        format!(" at `{}`", excerpt_path(path))
     }
 }

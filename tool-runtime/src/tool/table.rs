@@ -18,7 +18,7 @@ pub(crate) struct Tools {
     pub(crate) states: States,
     pub(crate) policy: Policy,
     pub(crate) warnings_in_results: bool,
-    pub(crate) shows_defaults: bool,
+    pub(crate) include_defaults: bool,
     pub(crate) without_fast_path: bool,
 }
 
@@ -58,13 +58,13 @@ impl Tools {
         name: &str,
         change: impl FnOnce(&mut RegisteredTool),
     ) -> Result<(), RegistryError> {
-        let place = self
+        let entry = self
             .by_name
             .get(name)
-            .and_then(|place| self.in_order.get_mut(*place));
-        let Some(tool) = place else {
+            .and_then(|index| self.in_order.get_mut(*index));
+        let Some(tool) = entry else {
             return Err(RegistryError::NotRegistered {
-                tool: crate::wire::issue::echo(name).into_owned(),
+                tool: crate::wire::issue::excerpt(name).into_owned(),
             });
         };
         change(Arc::make_mut(tool));
@@ -74,11 +74,11 @@ impl Tools {
     /// Keeps the tools that `keep` names, in their order.
     pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         self.in_order.retain(|tool| keep(tool.name.as_str()));
-        let places = self
+        let indices = self
             .in_order
             .iter()
             .enumerate()
-            .map(|(place, tool)| (tool.name.clone(), place));
-        self.by_name = places.collect();
+            .map(|(index, tool)| (tool.name.clone(), index));
+        self.by_name = indices.collect();
     }
 }

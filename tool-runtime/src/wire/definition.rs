@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 /// Deserializes from the same form. One of MCP's or OpenAI's would be a tool without parameters there, so it is refused, and the
 /// error names the function to use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Wire")]
+#[serde(try_from = "WireDefinition")]
 #[non_exhaustive]
 pub struct ToolDefinition {
     /// `^[a-zA-Z0-9_-]{1,64}$`; checked when the tool is registered.
@@ -94,11 +94,11 @@ impl ToolDefinition {
 
 /// The form on the wire, in which a schema may be missing.
 #[derive(Deserialize)]
-struct Wire {
+struct WireDefinition {
     name: Option<String>,
     #[serde(default)]
     description: String,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "some_value")]
     input_schema: Option<Value>,
     strict: Option<bool>,
     #[serde(default)]
@@ -111,21 +111,23 @@ struct Wire {
 }
 
 /// Also `null`, which is no schema and refused when it is registered.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+fn some_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
-impl TryFrom<Wire> for ToolDefinition {
-    type Error = NoDefinition;
+impl TryFrom<WireDefinition> for ToolDefinition {
+    type Error = DefinitionError;
 
-    fn try_from(wire: Wire) -> Result<Self, NoDefinition> {
+    fn try_from(wire: WireDefinition) -> Result<Self, DefinitionError> {
         let Some(name) = wire.name else {
-            return Err(ForeignForm::of(&wire.rest).map_or(NoDefinition::Unnamed, NoDefinition::Foreign));
+            return Err(
+                ForeignForm::of(&wire.rest).map_or(DefinitionError::Unnamed, DefinitionError::Foreign)
+            );
         };
         let input_schema = match wire.input_schema {
             Some(schema) => schema,
             None => match ForeignForm::of(&wire.rest) {
-                Some(foreign) => return Err(NoDefinition::Foreign(foreign)),
+                Some(foreign) => return Err(DefinitionError::Foreign(foreign)),
                 None => no_parameters(),
             },
         };
@@ -143,7 +145,7 @@ impl TryFrom<Wire> for ToolDefinition {
 
 /// Why something is no definition.
 #[derive(Debug, thiserror::Error)]
-enum NoDefinition {
+enum DefinitionError {
     #[error("missing field `name`")]
     Unnamed,
     #[error(transparent)]
@@ -239,7 +241,7 @@ impl ToolName {
             None => return Ok(Self(name.into())),
         };
         Err(InvalidName {
-            name: crate::wire::issue::echo(name).into_owned(),
+            name: crate::wire::issue::excerpt(name).into_owned(),
             reason,
         })
     }
@@ -298,14 +300,14 @@ mod tests {
 
     #[test]
     fn other_forms_are_refused_with_the_function_that_reads_them() {
-        let refusal = |wire| {
+        let error = |wire| {
             serde_json::from_value::<ToolDefinition>(wire)
                 .unwrap_err()
                 .to_string()
         };
         for field in ["inputSchema", "annotations"] {
             assert_eq!(
-                refusal(json!({ "name": "now", field: {} })),
+                error(json!({ "name": "now", field: {} })),
                 format!(
                     "missing `input_schema` beside `{field}`, which is of MCP's form; read that with \
                      `tool_runtime::format::mcp::definition`"
@@ -313,21 +315,21 @@ mod tests {
             );
         }
         assert_eq!(
-            refusal(json!({ "name": "now", "type": "function", "parameters": {} })),
+            error(json!({ "name": "now", "type": "function", "parameters": {} })),
             "missing `input_schema` beside `parameters`, which is of OpenAI's form; give its parts to \
              `ToolDefinition::new(name, description, parameters)`"
         );
         assert_eq!(
-            refusal(json!({ "type": "function", "function": { "name": "now", "parameters": {} } })),
+            error(json!({ "type": "function", "function": { "name": "now", "parameters": {} } })),
             "missing `input_schema` beside `function`, which is of OpenAI's form; give its parts to \
              `ToolDefinition::new(name, description, parameters)`"
         );
         assert_eq!(
-            refusal(json!({ "description": "No name." })),
+            error(json!({ "description": "No name." })),
             "missing field `name`"
         );
         assert_eq!(
-            refusal(json!({ "name": "now", "hints": { "read_only": true } })),
+            error(json!({ "name": "now", "hints": { "read_only": true } })),
             "missing `input_schema` beside `hints`, which no API has; use `ToolDefinition::new` and set `hints` of what \
              it returns"
         );

@@ -54,14 +54,14 @@ impl Issue {
     /// Names the subject that follows the code, as in `missing_required:pattern`; cut at 64 characters.
     #[must_use]
     pub fn about(mut self, subject: &str) -> Self {
-        self.subject = Some(echo(subject).into());
+        self.subject = Some(excerpt(subject).into());
         self
     }
 
     /// Keeps what was sent, cut at 64 characters: a string as its text, everything else as its JSON.
     #[must_use]
     pub fn sent_as(mut self, text: &str) -> Self {
-        self.sent = Some(echo(text).into());
+        self.sent = Some(excerpt(text).into());
         self
     }
 
@@ -100,7 +100,7 @@ impl fmt::Display for Issue {
             write!(f, ":{subject}")?;
         }
         if !self.path.is_empty() {
-            write!(f, " at {}", place(&self.path))?;
+            write!(f, " at {}", excerpt_path(&self.path))?;
         }
         write!(f, ": {}", self.message)
     }
@@ -260,39 +260,39 @@ pub(crate) fn log(tool: &str, issues: &[Issue]) {
 }
 
 /// Makes a text that came from outside fit to be shown to a model or written to a log: one line, at most
-/// [`ECHO_LIMIT`] characters.
-pub(crate) fn echo(text: &str) -> Cow<'_, str> {
-    cut(text, ECHO_LIMIT)
+/// [`EXCERPT_LIMIT`] characters.
+pub(crate) fn excerpt(text: &str) -> Cow<'_, str> {
+    escape_and_truncate(text, EXCERPT_LIMIT)
 }
 
 /// The same of a JSON Pointer: keys come from outside, too.
-pub(crate) fn place(path: &str) -> Cow<'_, str> {
-    cut(path, PATH_LIMIT)
+pub(crate) fn excerpt_path(path: &str) -> Cow<'_, str> {
+    escape_and_truncate(path, PATH_LIMIT)
 }
 
 /// The same with another limit. Control characters are escaped: a line break would forge a line of its own.
-pub(crate) fn cut(text: &str, limit: usize) -> Cow<'_, str> {
+pub(crate) fn escape_and_truncate(text: &str, limit: usize) -> Cow<'_, str> {
     let end = text.char_indices().nth(limit).map(|(end, _)| end);
     let kept = end.and_then(|end| text.get(..end)).unwrap_or(text);
     if end.is_none() && !kept.contains(char::is_control) {
         return Cow::Borrowed(text);
     }
-    let mut shown = String::with_capacity(kept.len() + 3);
-    for letter in kept.chars() {
-        if letter.is_control() {
-            shown.extend(letter.escape_default());
+    let mut escaped = String::with_capacity(kept.len() + 3);
+    for character in kept.chars() {
+        if character.is_control() {
+            escaped.extend(character.escape_default());
         } else {
-            shown.push(letter);
+            escaped.push(character);
         }
     }
     if end.is_some() {
-        shown.push('…');
+        escaped.push('…');
     }
-    Cow::Owned(shown)
+    Cow::Owned(escaped)
 }
 
 /// How much of a value is echoed, in characters: enough to recognise it, too little to inject a prompt of any length.
-pub(crate) const ECHO_LIMIT: usize = 64;
+pub(crate) const EXCERPT_LIMIT: usize = 64;
 
 /// How much of a path is told, in characters: its keys come from the model, and most paths are short.
 const PATH_LIMIT: usize = 256;

@@ -101,7 +101,7 @@ impl Drop for RawArguments<'_> {
         if let Self::Value(Cow::Owned(value)) = self
             && depth::is_too_deep(value)
         {
-            depth::dismantle(value.take());
+            depth::drop_iteratively(value.take());
         }
     }
 }
@@ -168,7 +168,7 @@ impl From<Vec<u8>> for RawArguments<'_> {
     fn from(bytes: Vec<u8>) -> Self {
         match String::from_utf8(bytes) {
             Ok(text) => text.into(),
-            Err(refused) => Self::Bytes(refused.into_bytes().into()),
+            Err(error) => Self::Bytes(error.into_bytes().into()),
         }
     }
 }

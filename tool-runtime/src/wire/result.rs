@@ -52,7 +52,7 @@ impl ToolResult {
 /// The wire form, in the order in which the API documents it.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-struct Wire<C> {
+struct WireResult<C> {
     r#type: Tag,
     tool_use_id: String,
     #[serde(default = "Option::default")]
@@ -69,7 +69,7 @@ enum Tag {
 
 impl Serialize for ToolResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Wire {
+        WireResult {
             r#type: Tag::ToolResult,
             tool_use_id: self.tool_use_id.clone(),
             content: Some(&self.content),
@@ -81,7 +81,7 @@ impl Serialize for ToolResult {
 
 impl<'de> Deserialize<'de> for ToolResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wire = Wire::<Content>::deserialize(deserializer)?;
+        let wire = WireResult::<Content>::deserialize(deserializer)?;
         Ok(Self {
             tool_use_id: wire.tool_use_id,
             content: wire.content.unwrap_or_else(|| Content::Text(String::new())),
@@ -123,7 +123,7 @@ impl Content {
         match self {
             Self::Text(text) if text.is_empty() => note.clone_into(text),
             Self::Text(text) => {
-                text.push_str(BEFORE_NOTE);
+                text.push_str(NOTE_SEPARATOR);
                 text.push_str(note);
             }
             Self::Blocks(blocks) => blocks.push(Block::text(note)),
@@ -136,7 +136,7 @@ impl Content {
             Self::Text(text) => {
                 let before = text.strip_suffix(note)?;
                 let before = before
-                    .strip_suffix(BEFORE_NOTE)
+                    .strip_suffix(NOTE_SEPARATOR)
                     .or(before.is_empty().then_some(""))?;
                 Some(Self::Text(before.to_owned()))
             }
@@ -149,7 +149,7 @@ impl Content {
 }
 
 /// What parts a note from the text before it.
-const BEFORE_NOTE: &str = "\n\n";
+const NOTE_SEPARATOR: &str = "\n\n";
 
 impl From<String> for Content {
     fn from(text: String) -> Self {

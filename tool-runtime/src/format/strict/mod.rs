@@ -32,7 +32,7 @@
 //! ```
 
 mod subset;
-mod words;
+mod keywords;
 mod limits;
 mod unions;
 mod values;
@@ -44,7 +44,7 @@ use crate::schema;
 use crate::wire::definition::ToolDefinition;
 
 pub use convert::Note;
-use convert::{Conversion, Refusal};
+use convert::{Conversion, ConversionError};
 pub(super) use subset::Subset;
 
 /// Why a tool has no strict form; its plain form is always there.
@@ -80,17 +80,17 @@ pub(super) fn strict(
     definition: &ToolDefinition,
     wrap: impl FnOnce(Value) -> Value,
 ) -> Result<StrictTool, NotStrict> {
-    let refused = |path, reason| NotStrict {
+    let not_strict = |path, reason| NotStrict {
         tool: definition.name.clone(),
         path,
         reason,
     };
-    let schema = schema::spelled_out(&definition.input_schema);
+    let schema = schema::expand_nullable(&definition.input_schema);
     let (converted, notes) = Conversion::new(subset, &schema)
         .run()
-        .map_err(|Refusal { path, reason }| refused(path, reason))?;
+        .map_err(|ConversionError { path, reason }| not_strict(path, reason))?;
     // What registration refuses has no strict form either: below an `$id`, for one, `#/$defs/…` would change its meaning.
-    schema::check(&schema).map_err(|error| refused(error.path, error.reason))?;
+    schema::check(&schema).map_err(|error| not_strict(error.path, error.reason))?;
     Ok(StrictTool {
         tool: wrap(converted),
         notes,

@@ -71,7 +71,7 @@ pub(super) fn disjoint(one: &Value, other: &Value) -> bool {
 }
 
 /// Not on the vendor's page, but answered with a 400: <https://github.com/openai/openai-python/issues/2193>.
-pub(super) fn begin_alike(one: &Value, other: &Value) -> bool {
+pub(super) fn share_first_property(one: &Value, other: &Value) -> bool {
     let first = |schema: &'_ Value| {
         let (name, property) = schema.get("properties")?.as_object()?.iter().next()?;
         Some((name.clone(), property.clone()))

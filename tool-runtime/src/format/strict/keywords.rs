@@ -8,21 +8,27 @@ use serde_json::{Map, Value};
 use super::subset::Subset;
 
 /// What becomes of a keyword.
-pub(super) enum Kept {
+pub(super) enum Treatment {
     /// It was taken care of, or says nothing to a model.
-    Handled,
+    Ignore,
     /// It is in the subset.
-    AsIs,
+    Keep,
     /// A sentence says it, and the API does not enforce it.
-    Said(String),
+    MoveToDescription(String),
     /// A sentence says it, and there is nothing to enforce.
-    Described(String),
+    AddToDescription(String),
     /// It is dropped.
-    Not,
+    Drop,
 }
 
-/// What becomes of a keyword in a schema of the type `of` (empty: a union or a reference) with that description.
-pub(super) fn fate(subset: Subset, of: &str, keyword: &str, value: &Value, description: &str) -> Kept {
+/// What becomes of a keyword in a schema of the type `type_name` (empty: a union or a reference) with that description.
+pub(super) fn treatment(
+    subset: Subset,
+    type_name: &str,
+    keyword: &str,
+    value: &Value,
+    description: &str,
+) -> Treatment {
     match keyword {
         "type"
         | "description"
@@ -38,31 +44,35 @@ pub(super) fn fate(subset: Subset, of: &str, keyword: &str, value: &Value, descr
         | "title"
         | "$schema"
         | "$id"
-        | "$comment" => Kept::Handled,
-        "enum" | "const" if matches!(of, "" | "object" | "array") => Kept::Said(format!("One of {value}.")),
-        "enum" | "const" => Kept::AsIs,
-        "default" if subset == Subset::Anthropic => Kept::AsIs,
-        "default" => Kept::Described(format!("Default: {value}.")),
+        | "$comment" => Treatment::Ignore,
+        "enum" | "const" if matches!(type_name, "" | "object" | "array") => {
+            Treatment::MoveToDescription(format!("One of {value}."))
+        }
+        "enum" | "const" => Treatment::Keep,
+        "default" if subset == Subset::Anthropic => Treatment::Keep,
+        "default" => Treatment::AddToDescription(format!("Default: {value}.")),
         "examples" => examples(value, description),
-        "pattern" if of == "string" => pattern(subset, value),
-        "format" if of == "string" => format(subset, value),
-        "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" if is_number(of) => {
+        "pattern" if type_name == "string" => pattern(subset, value),
+        "format" if type_name == "string" => format(subset, value),
+        "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"
+            if is_number(type_name) =>
+        {
             limit(subset, keyword, value)
         }
-        "minItems" | "maxItems" if of == "array" => items(subset, keyword, value),
-        "minLength" if of == "string" => count("At least", value, "character"),
-        "maxLength" if of == "string" => count("At most", value, "character"),
-        "uniqueItems" if of == "array" && *value == Value::Bool(true) => {
-            Kept::Said("No item twice.".to_owned())
+        "minItems" | "maxItems" if type_name == "array" => items(subset, keyword, value),
+        "minLength" if type_name == "string" => count("At least", value, "character"),
+        "maxLength" if type_name == "string" => count("At most", value, "character"),
+        "uniqueItems" if type_name == "array" && *value == Value::Bool(true) => {
+            Treatment::MoveToDescription("No item twice.".to_owned())
         }
         // Limits of another type say nothing about this one.
         "pattern" | "format" | "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum"
         | "exclusiveMaximum" | "minItems" | "maxItems" | "minLength" | "maxLength" | "uniqueItems"
-            if !of.is_empty() =>
+            if !type_name.is_empty() =>
         {
-            Kept::Handled
+            Treatment::Ignore
         }
-        _ => Kept::Not,
+        _ => Treatment::Drop,
     }
 }
 
@@ -103,15 +113,15 @@ pub(super) fn type_of(value: &Value) -> &'static str {
     }
 }
 
-fn is_number(of: &str) -> bool {
-    matches!(of, "number" | "integer")
+fn is_number(type_name: &str) -> bool {
+    matches!(type_name, "number" | "integer")
 }
 
-fn limit(subset: Subset, keyword: &str, value: &Value) -> Kept {
+fn limit(subset: Subset, keyword: &str, value: &Value) -> Treatment {
     if subset == Subset::OpenAi {
-        return Kept::AsIs;
+        return Treatment::Keep;
     }
-    Kept::Said(match keyword {
+    Treatment::MoveToDescription(match keyword {
         "minimum" => format!("At least {value}."),
         "maximum" => format!("At most {value}."),
         "exclusiveMinimum" => format!("More than {value}."),
@@ -120,64 +130,64 @@ fn limit(subset: Subset, keyword: &str, value: &Value) -> Kept {
     })
 }
 
-fn items(subset: Subset, keyword: &str, value: &Value) -> Kept {
+fn items(subset: Subset, keyword: &str, value: &Value) -> Treatment {
     match (subset, keyword) {
-        (Subset::OpenAi, _) => Kept::AsIs,
-        (Subset::Anthropic, "minItems") if matches!(value.as_u64(), Some(0 | 1)) => Kept::AsIs,
+        (Subset::OpenAi, _) => Treatment::Keep,
+        (Subset::Anthropic, "minItems") if matches!(value.as_u64(), Some(0 | 1)) => Treatment::Keep,
         (Subset::Anthropic, "minItems") => count("At least", value, "item"),
         (Subset::Anthropic, _) => count("At most", value, "item"),
     }
 }
 
-fn pattern(subset: Subset, value: &Value) -> Kept {
+fn pattern(subset: Subset, value: &Value) -> Treatment {
     let text = value.as_str().unwrap_or_default();
     let has = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
-    let around = has(&["(?=", "(?!", "(?<=", "(?<!"]);
-    let back = (1..10).any(|group| text.contains(&format!("\\{group}"))) || has(&["\\k<"]);
-    let refused = match subset {
-        Subset::OpenAi => around,
-        Subset::Anthropic => around || back || has(&["\\b", "\\B"]),
+    let has_lookaround = has(&["(?=", "(?!", "(?<=", "(?<!"]);
+    let has_backreference = (1..10).any(|group| text.contains(&format!("\\{group}"))) || has(&["\\k<"]);
+    let is_unsupported = match subset {
+        Subset::OpenAi => has_lookaround,
+        Subset::Anthropic => has_lookaround || has_backreference || has(&["\\b", "\\B"]),
     };
-    if refused {
-        return Kept::Said(format!("Matches the regular expression `{text}`."));
+    if is_unsupported {
+        return Treatment::MoveToDescription(format!("Matches the regular expression `{text}`."));
     }
-    Kept::AsIs
+    Treatment::Keep
 }
 
-fn format(subset: Subset, value: &Value) -> Kept {
+fn format(subset: Subset, value: &Value) -> Treatment {
     match value.as_str() {
         Some(
             "date-time" | "time" | "date" | "duration" | "email" | "hostname" | "ipv4" | "ipv6" | "uuid",
-        ) => Kept::AsIs,
-        Some("uri") if subset == Subset::Anthropic => Kept::AsIs,
-        Some(other) => Kept::Said(format!("Format: {other}.")),
-        None => Kept::Not,
+        ) => Treatment::Keep,
+        Some("uri") if subset == Subset::Anthropic => Treatment::Keep,
+        Some(other) => Treatment::MoveToDescription(format!("Format: {other}.")),
+        None => Treatment::Drop,
     }
 }
 
 /// The examples that the description does not name already.
-fn examples(value: &Value, description: &str) -> Kept {
+fn examples(value: &Value, description: &str) -> Treatment {
     let examples = value.as_array().into_iter().flatten();
     let unnamed = examples.filter(|example| match example {
-        Value::String(text) => !names(description, text),
-        other => !names(description, &other.to_string()),
+        Value::String(text) => !mentions(description, text),
+        other => !mentions(description, &other.to_string()),
     });
     let unnamed: Vec<_> = unnamed.map(Value::to_string).collect();
     if unnamed.is_empty() {
-        return Kept::Handled;
+        return Treatment::Ignore;
     }
-    Kept::Described(format!("For example {}.", unnamed.join(" or ")))
+    Treatment::AddToDescription(format!("For example {}.", unnamed.join(" or ")))
 }
 
-/// Whether a description has these words, and not as part of others.
-fn names(description: &str, words: &str) -> bool {
-    let mut places = description.match_indices(words);
+/// Whether a description contains `text` between word boundaries.
+fn mentions(description: &str, text: &str) -> bool {
+    let mut places = description.match_indices(text);
     places.any(|(start, _)| {
-        let before = description.get(..start).and_then(|text| text.chars().next_back());
+        let before = description.get(..start).and_then(|side| side.chars().next_back());
         let after = description
-            .get(start + words.len()..)
-            .and_then(|text| text.chars().next());
-        !words.is_empty()
+            .get(start + text.len()..)
+            .and_then(|side| side.chars().next());
+        !text.is_empty()
             && [before, after]
                 .into_iter()
                 .flatten()
@@ -185,7 +195,7 @@ fn names(description: &str, words: &str) -> bool {
     })
 }
 
-fn count(limit: &str, value: &Value, of: &str) -> Kept {
+fn count(limit: &str, value: &Value, unit: &str) -> Treatment {
     let plural = if value.as_u64() == Some(1) { "" } else { "s" };
-    Kept::Said(format!("{limit} {value} {of}{plural}."))
+    Treatment::MoveToDescription(format!("{limit} {value} {unit}{plural}."))
 }
