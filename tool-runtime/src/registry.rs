@@ -411,7 +411,7 @@ mod tests {
     use crate::wire::raw_arguments::RawArguments;
 
     #[test]
-    fn given_arguments_are_freed_before_the_function_runs() {
+    fn frees_owned_arguments_before_the_function_runs() {
         let schema = json!({ "type": "object", "properties": { "text": { "type": "string" } } });
         let definition = ToolDefinition::new("wait", "Wait.", schema);
         let text = Param::<String>::new("text", "A text.");

@@ -104,7 +104,7 @@ mod tests {
     use crate::wire::result::ToolOutput;
 
     #[test]
-    fn a_turn_there_and_back() {
+    fn converts_calls_and_results_of_a_turn() {
         let message: Message = serde_json::from_value(json!({
             "role": "assistant",
             "content": [
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_cannot_be_answered_is_an_error() {
+    fn rejects_calls_without_id() {
         let message: Message = serde_json::from_value(json!({
             "role": "assistant", "content": [{ "type": "tool_use", "name": "now", "input": {} }],
         }))

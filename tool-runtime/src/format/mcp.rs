@@ -235,7 +235,7 @@ mod tests {
     use crate::wire::result::{Blocks, ToolOutput};
 
     #[test]
-    fn a_listed_tool_there_and_back() {
+    fn tool_round_trips() {
         let listed = json!({
             "name": "forget",
             "title": "Forget it",
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_listed_is_lost() {
+    fn keeps_unknown_fields_of_a_tool() {
         for annotations in [
             json!({ "title": "Orders", "readOnlyHint": true }),
             json!({ "readOnlyHint": true, "x-own": { "a": [1] } }),
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_is_written_where_it_was_read() {
+    fn writes_the_title_where_it_was_read() {
         for title in [None, Some("Order"), Some("Other")] {
             let mut listed = json!({
                 "name": "order",
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn other_apis_are_not_sent_what_only_mcp_knows() {
+    fn omits_mcp_fields_for_other_apis() {
         let listed = json!({
             "name": "forget",
             "description": "Forget everything.",
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_answers() {
+    fn converts_calls_and_results() {
         let call = call("7", &json!({ "name": "forget", "arguments": { "all": true } })).unwrap();
         assert_eq!((call.id.as_str(), call.name.as_str()), ("7", "forget"));
         assert_eq!(call.input, json!({ "all": true }).into());

@@ -294,7 +294,7 @@ mod tests {
     use crate::wire::result::{Blocks, ToolOutput};
 
     #[test]
-    fn a_chat_turn_there_and_back() {
+    fn chat_converts_calls_and_results() {
         let message = json!({ "role": "assistant", "content": null, "tool_calls": [
             { "id": "call_1", "type": "function", "function": { "name": "now", "arguments": "{\"n\": 1.50}" } },
         ] });
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_there_and_back() {
+    fn responses_converts_calls_and_results() {
         let response = json!({ "output": [
             { "type": "reasoning", "id": "rs_1", "summary": [] },
             { "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "now", "arguments": "{}" },

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_fit_whatever_holds_text() {
+    fn converts_str_into_string_types() {
         let (boxed, cow): (Box<str>, Cow<'static, str>) = ("a".into_param(), "a".into_param());
         assert_eq!((&*boxed, &*cow), ("a", "a"));
         let (path, paths): (Option<PathBuf>, Vec<PathBuf>) =

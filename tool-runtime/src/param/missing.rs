@@ -49,7 +49,7 @@ mod tests {
     struct Wrapped(Option<u8>);
 
     #[test]
-    fn optional_is_what_deserializes_from_nothing() {
+    fn only_options_deserialize_from_a_missing_value() {
         assert_eq!(value::<Option<u8>>(), Some(None));
         assert_eq!(value::<Maybe<String>>(), Some(None));
         assert_eq!(value::<Wrapped>(), Some(Wrapped(None)));

@@ -23,7 +23,7 @@ mod tests {
     use super::{as_string_mut, empty_string};
 
     #[test]
-    fn nothing_but_a_string_is_a_text() {
+    fn only_string_is_a_string() {
         assert_eq!(empty_string(), Some(String::new()));
         assert_eq!(empty_string::<Option<String>>(), None);
         assert_eq!(empty_string::<Box<str>>(), None);

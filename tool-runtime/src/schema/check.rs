@@ -1,4 +1,4 @@
-//! Whether a schema is one: every keyword of every subschema is looked at before anything is compiled.
+//! Validates a schema: checks each keyword of each subschema before anything is compiled.
 
 use std::collections::HashSet;
 
@@ -15,9 +15,9 @@ use crate::wire::issue::{excerpt, excerpt_path};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the schema is invalid at `{}`: {reason}", excerpt_path(path))]
 pub(crate) struct SchemaError {
-    /// Where, as a JSON Pointer into the schema.
+    /// A JSON Pointer into the schema.
     pub path: String,
-    /// What is wrong and what to write instead.
+    /// The fault, and what to write instead.
     pub reason: String,
 }
 
@@ -34,13 +34,13 @@ impl SchemaError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}, at `{}` of the schema", excerpt_path(path))]
 pub(crate) struct Unenforced {
-    /// Where, as a JSON Pointer into the schema.
+    /// A JSON Pointer into the schema.
     pub path: String,
-    /// What is not enforced and why.
+    /// The keyword, and why it is not enforced.
     pub reason: String,
 }
 
-/// Checks a schema with all its subschemas; what cannot be enforced is listed.
+/// Checks a schema with all its subschemas, and returns the keywords that cannot be enforced.
 pub(crate) fn check(schema: &Value) -> Result<Vec<Unenforced>, SchemaError> {
     if depth::is_too_deep(schema) {
         let reason = format!(
@@ -64,7 +64,7 @@ pub(crate) fn check(schema: &Value) -> Result<Vec<Unenforced>, SchemaError> {
     Ok(check.unenforced)
 }
 
-/// The way into a schema that nests too deeply, as far as is allowed.
+/// The pointer to a subschema at the depth limit, of a schema that is too deep.
 fn deepest_path(schema: &Value) -> String {
     let (mut at, mut value) = (String::new(), schema);
     for left in (0..depth::MAX_DEPTH).rev() {
@@ -219,7 +219,7 @@ impl<'s> Check<'s> {
         }
         match reference::resolve(self.root, name) {
             Target::Schema(schema, at) => {
-                // It may stand where no other schema does.
+                // The target may be at a place that holds no schema otherwise.
                 self.pending.push((at, schema));
                 Ok(())
             }
@@ -278,7 +278,7 @@ fn check_limit(
             value.as_f64().is_some_and(|step| step > 0.0),
             "write a number greater than 0",
         ),
-        // Draft 4 had booleans that sharpen the limit beside them.
+        // In draft 4, a boolean makes the limit beside it exclusive.
         "exclusiveMinimum" if value.is_boolean() => (
             value == false || siblings.contains_key("minimum"),
             "write the limit itself, a number",
@@ -318,7 +318,7 @@ fn invalid(path: &str, value: &Value, instead: &str) -> SchemaError {
     SchemaError::new(path, format!("{shown} does not belong here; {instead}"))
 }
 
-/// Keywords that say something to people or about the document.
+/// Whether a keyword describes the schema without restricting values.
 pub(super) fn is_annotation(keyword: &str) -> bool {
     ANNOTATIONS.contains(&keyword) || (keyword.starts_with("x-") && !marks::is_mark(keyword))
 }

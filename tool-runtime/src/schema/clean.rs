@@ -1,7 +1,7 @@
-//! What schemars writes, made fit for a model to read; our private marks stay in it.
+//! Cleans the schema that schemars generates, so that a model can read it. Private marks remain in it.
 //!
-//! Only rewrites: what is allowed stays allowed, but for the `null` of optional properties, which may be left out, and
-//! for keys of maps that serde would refuse.
+//! The same values stay valid, with two exceptions: `null` for optional properties, which can be omitted instead, and map
+//! keys that serde rejects.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use super::{describe, marks, recursion, rust_enums, subschemas};
 
 type Keywords = Map<String, Value>;
 
-/// Cleans the schema of a tool's parameters; `enums` are those in their types.
+/// Cleans the schema of a tool's parameters; `enums` are the enums of their types.
 pub(crate) fn clean(root: &mut Value, enums: &Enums) {
     add_property_names(root, &enums.maps);
     clean_schema(root, enums);
@@ -20,7 +20,7 @@ pub(crate) fn clean(root: &mut Value, enums: &Enums) {
     subschemas::visit_mut(root, sort_keywords);
 }
 
-/// States the keys of maps by booleans and by characters, of which schemars says nothing.
+/// Adds `propertyNames` to maps with boolean or character keys, which schemars omits.
 fn add_property_names(root: &mut Value, maps: &[(String, KeyType)]) {
     for (pointer, key_type) in maps {
         let Some(Value::Object(keywords)) = root.pointer_mut(pointer) else {
@@ -40,7 +40,7 @@ fn add_property_names(root: &mut Value, maps: &[(String, KeyType)]) {
     }
 }
 
-/// Cleans one schema, inner ones first. Recursive: Rust types do not nest deeply.
+/// Cleans a schema after its subschemas. Recursive: Rust types do not nest deeply.
 fn clean_schema(schema: &mut Value, enums: &Enums) {
     if let Value::Object(keywords) = schema {
         rust_enums::fix_flattened(keywords);
@@ -51,7 +51,7 @@ fn clean_schema(schema: &mut Value, enums: &Enums) {
     let Value::Object(keywords) = schema else {
         return;
     };
-    // A doc comment that is nothing but a heading.
+    // A doc comment that consists of a heading becomes the title.
     if let Some(title @ Value::String(_)) = keywords.get("title")
         && !keywords.contains_key("description")
     {
@@ -77,7 +77,8 @@ fn is_redundant(keyword: &str, value: &Value) -> bool {
     }
 }
 
-/// The `format` of a number is noise to a model; of an integer it names the range, which is enforced.
+/// Removes the `format` of a number, which is of no use to a model; that of an integer becomes a mark, since its range is
+/// enforced.
 fn mark_integer(keywords: &mut Keywords) {
     let Some(format) = keywords.get("format").and_then(Value::as_str) else {
         return;
@@ -96,7 +97,7 @@ fn mark_integer(keywords: &mut Keywords) {
     }
 }
 
-/// A map whose keys are an enum looks like a struct: schemars lists the keys as properties, in the order of the alphabet.
+/// Marks a map whose keys are an enum. schemars describes it like a struct, with the keys as properties in alphabetical order.
 fn mark_map(keywords: &mut Keywords, keys: &[Names]) {
     let is_closed = keywords.get("additionalProperties") == Some(&Value::Bool(false));
     let Some(Value::Object(properties)) = keywords.get("properties").filter(|_| is_closed) else {
@@ -125,7 +126,7 @@ fn mark_map(keywords: &mut Keywords, keys: &[Names]) {
     keywords.insert(marks::ENUM_MAP.to_owned(), true.into());
 }
 
-/// Optional properties are shown as what they are when they are there; `true` becomes `{}`, which can be described.
+/// Removes `null` from optional properties, and replaces `true` by `{}`, which can have a description.
 fn finalize_properties(keywords: &mut Keywords) {
     let required: Vec<Value> = match keywords.get("required") {
         Some(Value::Array(names)) => names.clone(),
@@ -137,7 +138,7 @@ fn finalize_properties(keywords: &mut Keywords) {
         match property {
             Value::Bool(true) => *property = Value::Object(Map::new()),
             Value::Object(property) if !is_map && !required.iter().any(|known| known == name) => {
-                // Neither required nor an `Option`: it has a default, which only `Serialize` could show.
+                // Neither required nor an `Option`: it has a default that the schema does not contain.
                 if !property.contains_key("default") && !allows_null(property) {
                     property.insert(marks::DEFAULT.to_owned(), true.into());
                 }
@@ -148,7 +149,7 @@ fn finalize_properties(keywords: &mut Keywords) {
     }
 }
 
-/// Takes away the `null` that an `Option` adds.
+/// Removes the `null` that an `Option` adds.
 fn remove_null(keywords: &mut Keywords) {
     if let Some(Value::Array(types)) = keywords.get_mut("type")
         && types.iter().any(|name| name != "null")
@@ -164,7 +165,7 @@ fn remove_null(keywords: &mut Keywords) {
     {
         values.retain(|value| !value.is_null());
     }
-    // Two alternatives: `Option<T>`. More: a union that has a `null` of its own.
+    // Two branches are an `Option<T>`; more are a union with its own `null`.
     if let Some(Value::Array(alternatives)) = keywords.get_mut("anyOf")
         && alternatives.len() == 2
         && alternatives.iter().any(|schema| !is_null(schema))
@@ -176,7 +177,7 @@ fn remove_null(keywords: &mut Keywords) {
     drop_redundant_limits(keywords);
 }
 
-/// Whether `null` is a value of a schema.
+/// Whether a schema allows `null`.
 fn allows_null(keywords: &Keywords) -> bool {
     let listed = |values: &Value| {
         values
@@ -207,7 +208,7 @@ fn is_null(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("null")
 }
 
-/// Of two limits on the same side, one of the type and one of an attribute, the narrower one is enough.
+/// Drops the wider of two limits on the same side: one comes from the type, one from an attribute.
 fn drop_redundant_limits(keywords: &mut Keywords) {
     for (inclusive, exclusive, sign) in [
         ("minimum", "exclusiveMinimum", 1.0),
@@ -230,7 +231,7 @@ fn drop_redundant_limits(keywords: &mut Keywords) {
     }
 }
 
-/// The keywords in the order in which one reads them.
+/// Sorts the keywords in reading order.
 fn sort_keywords(keywords: &mut Keywords) {
     let mut entries: Vec<_> = std::mem::take(keywords).into_iter().collect();
     entries.sort_by_key(|(keyword, _)| match keyword.as_str() {

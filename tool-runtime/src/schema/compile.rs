@@ -1,4 +1,4 @@
-//! JSON Schema → [`CompiledSchema`]: 2020-12 and draft-07 alike.
+//! Compiles a JSON Schema, 2020-12 or draft-07, into a [`CompiledSchema`].
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -17,7 +17,7 @@ use super::name::{KeyPrefix, fold};
 use super::types::Types;
 use super::{finalize, formats, limits, marks, nullable};
 
-/// A compiled schema, and what of its schema it does not enforce.
+/// A compiled schema, and the keywords that it does not enforce.
 #[derive(Debug, Clone)]
 pub(crate) struct Compiled {
     pub(crate) compiled: CompiledSchema,
@@ -29,7 +29,7 @@ impl CompiledSchema {
     ///
     /// # Errors
     ///
-    /// When the schema is not valid, does not describe an object, or refers to another document.
+    /// If the schema is invalid, does not describe an object, or refers to another document.
     pub(crate) fn compile(schema: &Value) -> Result<Compiled, SchemaError> {
         let written = schema;
         let schema = &*nullable::expand_nullable(written);
@@ -89,7 +89,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A schema without `$ref` and `allOf`.
+    /// Compiles a schema without `$ref` and `allOf`.
     fn compile_flattened(&mut self, mut keywords: Map<String, Value>) -> Result<Schema, SchemaError> {
         let strict = keywords.shift_remove(marks::STRICT) == Some(Value::Bool(true));
         let mut compiled = match (keywords.contains_key("anyOf"), keywords.shift_remove("oneOf")) {
@@ -107,7 +107,7 @@ impl Compiler<'_> {
         Ok(compiled)
     }
 
-    /// `anyOf` or `oneOf` beside other keywords.
+    /// Compiles `anyOf` or `oneOf` with its sibling keywords.
     fn compile_union(
         &mut self,
         siblings: Map<String, Value>,
@@ -141,7 +141,7 @@ impl Compiler<'_> {
     fn compile_plain(&mut self, keywords: &Map<String, Value>) -> Result<Schema, SchemaError> {
         let mut types = declared_types(keywords);
         let values = limits::values(keywords).map(|(values, found)| {
-            // `3.0` is one of `[1, 2, 3]`, unless integers are asked for.
+            // `3.0` is in `[1, 2, 3]`, unless the type is `integer`.
             let numbers = if found.overlaps(Types::NUMBER) {
                 Types::NUMBER
             } else {
@@ -260,7 +260,7 @@ impl Compiler<'_> {
         for (regex, schema) in patterns {
             match regex {
                 Some(regex) => object.patterns.push((regex, self.intern(schema)?)),
-                // Not understood, so any key may match it: better too lenient than to refuse what fits.
+                // The pattern is not supported, so any key may match it: accepting too much is better than rejecting a valid key.
                 None => object.additional = Additional::Any,
             }
         }
@@ -285,7 +285,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The longest part of a pointer that leads somewhere.
+/// The longest prefix of a pointer that exists in the schema.
 fn existing_prefix<'p>(schema: &Value, mut path: &'p str) -> &'p str {
     while schema.pointer(path).is_none() {
         path = path.rsplit_once('/').map_or("", |(above, _)| above);
@@ -293,7 +293,7 @@ fn existing_prefix<'p>(schema: &Value, mut path: &'p str) -> &'p str {
     path
 }
 
-/// What a declared property has to be: what `patternProperties` say of its name as well.
+/// The schema of a declared property, combined with those of the `patternProperties` that match its name.
 fn with_patterns<'k>(
     name: &str,
     schema: &'k Value,
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn unions_are_made_plain() {
+    fn compiles_simple_unions_as_plain_schemas() {
         let nullable =
             compile_one(&json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "null" }] }));
         assert_eq!(nullable.types, Types::INTEGER | Types::NULL);
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_are_found() {
+    fn finds_tags_of_unions() {
         let branch = |kind: &str| json!({ "type": "object", "properties": { "a": {}, "kind": { "const": kind, "type": "string" } }, "required": ["kind"] });
         let internal = union(&json!({ "oneOf": [branch("x"), branch("y")] }));
         assert!(
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn recursion_ends() {
+    fn compiles_recursive_schemas() {
         let (compiled, id) =
             only(&json!({ "$ref": "#/$defs/Tree", "description": "a tree", "x-not-blank": true }));
         assert!(compiled.schemas.len() < 8, "{}", compiled.schemas.len());
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn both_drafts_have_tuples() {
+    fn compiles_tuples_of_both_drafts() {
         for schema in [
             json!({ "type": "array", "prefixItems": [{ "type": "string" }], "items": false }),
             json!({ "type": "array", "items": [{ "type": "string" }], "additionalItems": false }),
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_is_one_form_where_that_is_the_same() {
+    fn merges_all_of_only_without_loss() {
         let merged = compile_one(
             &json!({ "allOf": [{ "type": "object", "properties": { "a": {} } }, { "required": ["a"] }] }),
         );
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_enforced_is_told_once() {
+    fn warns_once_about_each_unenforced_keyword() {
         let compiled = CompiledSchema::compile(&json!({ "type": "object", "properties": {
             "a": { "not": {}, "title": "A", "x-own": 1, "format": "uuid" },
             "b": { "pattern": "(?=x)" },
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_schemas_are_refused_where_they_are_wrong() {
+    fn reports_the_path_of_an_invalid_keyword() {
         let inside = |schema: Value| refused(&json!({ "type": "object", "properties": { "a/b": schema } })).0;
         assert_eq!(inside(json!({ "type": "strnig" })), "/properties/a~1b/type");
         assert_eq!(inside(json!({ "required": true })), "/properties/a~1b/required");
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_and_depths_are_refused_not_followed() {
+    fn rejects_cyclic_and_too_deep_schemas() {
         let circle = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/A" } }, "$defs": {
             "A": { "$ref": "#/$defs/B" }, "B": { "$ref": "#/$defs/A" },
         } });

@@ -1,4 +1,4 @@
-//! `anyOf` and `oneOf`, made as plain as they can be: `null` apart, constants together, siblings moved inside.
+//! Compiles `anyOf` and `oneOf`: takes `null` out, joins constants into one `enum`, merges siblings into the branches.
 
 use std::collections::HashSet;
 
@@ -11,16 +11,16 @@ use super::merge;
 use super::name::fold;
 use super::types::Types;
 
-/// What a union turns out to be.
+/// The result of compiling a union.
 pub(super) enum CompiledUnion {
     Schema(Schema),
-    /// One schema without a union, or with one less.
+    /// The keywords of the only branch, which may contain another union.
     Single(Map<String, Value>),
-    /// Several schemas that all hold.
+    /// Two schemas that both apply: the siblings and the union.
     AllOf([Value; 2]),
 }
 
-/// Reads the branches of a union that stands beside `siblings`.
+/// Compiles the branches of a union with its sibling keywords.
 pub(super) fn compile(
     compiler: &mut Compiler<'_>,
     mut siblings: Map<String, Value>,
@@ -52,9 +52,9 @@ struct Branches {
 }
 
 struct Branch {
-    /// As written: a bare reference keeps its number.
+    /// As written, so that a bare reference keeps its [`SchemaId`](super::compiled::SchemaId).
     written: Value,
-    /// Resolved; `None` when that takes several schemas or it is `true` or `false`.
+    /// Without `$ref` and `allOf`; `None` if the branch is a boolean or cannot be merged into one schema.
     flattened: Option<Map<String, Value>>,
 }
 
@@ -74,7 +74,7 @@ impl Branches {
             Value::Bool(false) => return Ok(()),
             _ => None,
         };
-        // A second one that takes `null` is another alternative, where only one may fit.
+        // In a `oneOf`, a second branch that accepts `null` remains a branch: the two exclude each other.
         let is_second_null = exclusive && self.null;
         if flattened.as_ref().is_some_and(is_null) && !is_second_null {
             self.null |= siblings.get("type").is_none_or(allows_null);
@@ -87,8 +87,8 @@ impl Branches {
         Ok(())
     }
 
-    /// `[{const: a}, {const: b}]` is `{enum: [a, b]}`, if none comes twice where exactly one may fit, and no two may be
-    /// spellings of one: what is a spelling of both is ambiguous.
+    /// Replaces `[{const: a}, {const: b}]` by `{enum: [a, b]}`. Not if a constant of a `oneOf` is repeated, nor if two
+    /// constants have equivalent spellings: a third spelling would be ambiguous.
     fn merge_constants(&mut self, exclusive: bool) {
         let constants = |branch: &Branch| branch.flattened.as_ref().and_then(constants);
         let all: Vec<Value> = self.branches.iter().filter_map(constants).flatten().collect();
@@ -119,7 +119,7 @@ impl Branches {
         }
     }
 
-    /// Moves the siblings into every branch; `false` (and nothing done) when that would change what is said.
+    /// Merges the siblings into every branch. Returns `false`, with no branch changed, if one cannot be merged without loss.
     fn merge_siblings(&mut self, siblings: &Map<String, Value>) -> bool {
         let merged = |branch: &Branch| merge::merge(siblings, branch.flattened.as_ref()?);
         let Some(merged) = self.branches.iter().map(merged).collect::<Option<Vec<_>>>() else {
@@ -165,7 +165,7 @@ impl Branches {
     }
 }
 
-/// Whether two different texts among them may be spellings of one.
+/// Whether two different strings are equal without case, separators and spaces.
 fn have_equivalent_spellings(texts: &[Value]) -> bool {
     let mut texts: Vec<&str> = texts.iter().filter_map(Value::as_str).collect();
     texts.sort_unstable();
@@ -176,8 +176,8 @@ fn have_equivalent_spellings(texts: &[Value]) -> bool {
         .any(|text| !seen.insert(fold(&text.replace(' ', ""))))
 }
 
-/// Lets a schema take `null` as well, if a word in `type` (and `enum`) does it. Not where it takes `null` already and only
-/// one alternative may.
+/// Adds `null` to `type` and `enum`; `false` if that is not possible, or if the schema accepts `null` already and the union
+/// is a `oneOf`.
 fn allow_null(keywords: &mut Map<String, Value>, exclusive: bool) -> bool {
     let has_null = || keywords.get("type").is_none_or(allows_null);
     if ["anyOf", "oneOf", "const"]
@@ -210,7 +210,7 @@ fn allows_null(types: &Value) -> bool {
     }
 }
 
-/// The strings of a schema that only lists strings.
+/// The strings of a schema with nothing but a `const` or `enum` of strings.
 fn constants(keywords: &Map<String, Value>) -> Option<Vec<Value>> {
     let mut found = None;
     for (keyword, value) in keywords {

@@ -1,7 +1,7 @@
-//! The state of a compilation: which subschemas have a number, which wait, where references lead.
+//! The state of a compilation: the ids of subschemas, the queue of those to compile, and the resolution of references.
 //!
-//! Subschemas wait in a queue instead of on the stack. What refers to itself ends, because a schema that was met
-//! before, at the same place or (where several are merged) with the same text, keeps its number.
+//! Subschemas are queued instead of compiled recursively. Recursive schemas terminate, because a schema that was seen
+//! before, at the same pointer or (if several are merged) with the same text, keeps its id.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -23,23 +23,23 @@ pub(super) struct Compiler<'s> {
     pub(super) merged: Cell<usize>,
 }
 
-/// A schema without `$ref` and `allOf`, and what had to be left out to get there.
+/// A schema without `$ref` and `allOf`, and the schemas that could not be merged into it.
 pub(super) struct Flattened {
     pub(super) keywords: Map<String, Value>,
     pub(super) unmerged: Vec<Value>,
 }
 
-/// More schemas than any tool has use for: a schema that multiplies itself ends here.
+/// The maximum number of subschemas; schemas that grow exponentially are rejected here.
 const MAX_SCHEMAS: usize = 50_000;
 
-/// More steps than any chain of references or `allOf`s has.
+/// The maximum length of a chain of references or nested `allOf`s.
 const MAX_STEPS: usize = 64;
 
-/// More merging than any tool has use for: `allOf`s of `allOf`s double with every step.
+/// The maximum number of merged schemas: nested `allOf`s can double with each level.
 const MAX_MERGED: usize = 50_000;
 
 impl Compiler<'_> {
-    /// The number of a subschema's schema, now or later to be compiled.
+    /// The id of a subschema, which is queued unless it was seen before.
     pub(super) fn intern(&mut self, schema: &Value) -> Result<SchemaId, SchemaError> {
         let Some(keywords) = schema.as_object() else {
             return self.enqueue(schema);
@@ -83,7 +83,7 @@ impl Compiler<'_> {
         Ok(id)
     }
 
-    /// The schema behind a chain of bare references.
+    /// Follows a chain of bare references; returns the schema and its pointer.
     fn resolve(&self, reference: &str) -> Result<(Value, String), SchemaError> {
         let mut reference = reference.to_owned();
         for _ in 0..MAX_STEPS {
@@ -147,7 +147,7 @@ impl Compiler<'_> {
     }
 }
 
-/// What is the same for schemas that say the same, in whatever order `allOf` lists it.
+/// A text that is equal for equal schemas, whatever the order of their `allOf`.
 fn canonical_text(schema: &Value) -> String {
     let mut parts: Vec<String> = merge::all_of_parts(schema)
         .into_iter()
@@ -158,7 +158,7 @@ fn canonical_text(schema: &Value) -> String {
     parts.join("\n")
 }
 
-/// The reference of a schema that says nothing else.
+/// The reference of a schema without other constraints.
 fn bare_reference(keywords: &Map<String, Value>) -> Option<&str> {
     let reference = keywords.get("$ref")?.as_str()?;
     let is_constraint = |keyword: &String| keyword != "$ref" && !is_annotation(keyword);

@@ -1,4 +1,4 @@
-//! Descriptions: what the model must know and no keyword says, and which properties have none.
+//! Descriptions: adds rules that no keyword expresses, and finds properties that have none.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::{marks, pointer, subschemas};
 
-/// What the values of an enum mean, `[[value, text], …]`, until it is folded into the description.
+/// A private keyword with the docs of enum values, `[[value, text], …]`, until they are added to the description.
 pub(super) const MEANINGS: &str = "x-meanings";
 
-/// Folds into the descriptions what only words can tell: the meaning of enum values, blankness, "not zero".
+/// Adds to the descriptions: the docs of enum values, "not blank", "not zero".
 pub(super) fn write_descriptions(root: &mut Value) {
     subschemas::visit_mut(root, |schema| {
         let mut text = description(schema).unwrap_or_default().trim().to_owned();
@@ -29,9 +29,9 @@ pub(super) fn write_descriptions(root: &mut Value) {
     });
 }
 
-/// The JSON Pointers (into the schema) of properties that say nothing about themselves.
+/// The JSON Pointers of properties without a description.
 ///
-/// A constant tag needs no words, nor does the only content of a described alternative of a union.
+/// A constant tag needs none, nor does the only property of an alternative that has a description.
 pub(crate) fn undescribed_properties(root: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut pending = vec![(String::new(), root, false)];
@@ -52,7 +52,7 @@ pub(crate) fn undescribed_properties(root: &Value) -> Vec<String> {
     found
 }
 
-/// The properties of a schema that are no constant tags.
+/// The properties of a schema without constant tags.
 fn untagged_properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties
@@ -82,7 +82,7 @@ fn mentions_blank(text: &str) -> bool {
     text.to_lowercase().contains("blank") || text.contains("空白")
 }
 
-/// `NonZeroI64` is `not: {const: 0}`, which reads worse than the words.
+/// Removes the `not: {const: 0}` of `NonZeroI64`; a sentence says the same better.
 fn remove_not_zero(schema: &mut Map<String, Value>) -> bool {
     let zero = schema
         .get("not")
@@ -94,7 +94,7 @@ fn remove_not_zero(schema: &mut Map<String, Value>) -> bool {
     zero
 }
 
-/// Adds a sentence.
+/// Appends a sentence.
 fn push_sentence(text: &mut String, sentence: &str) {
     if !text.is_empty() {
         text.push(' ');
@@ -102,7 +102,7 @@ fn push_sentence(text: &mut String, sentence: &str) {
     text.push_str(sentence);
 }
 
-/// Adds a line for each value that is still allowed and has a meaning.
+/// Appends a line for each allowed value that has docs.
 fn push_meanings(text: &mut String, schema: &Map<String, Value>, meanings: &[Value]) {
     let allowed = schema.get("enum").and_then(Value::as_array);
     for value in allowed.into_iter().flatten() {
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_is_not_said_again() {
+    fn does_not_repeat_existing_descriptions() {
         let mut schema = json!({ "properties": {
             "a": { "x-not-blank": true },
             "b": { "x-not-blank": true, "description": "The name." },
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_properties_are_found() {
+    fn finds_properties_without_description() {
         let schema = json!({
             "properties": {
                 "told": { "description": "x", "properties": { "inner": { "description": " " } } },

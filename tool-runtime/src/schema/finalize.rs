@@ -1,4 +1,4 @@
-//! The last pass over the schemas: what can only be known when all of them are there.
+//! The last pass of the compilation, which needs all schemas.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -7,8 +7,8 @@ use super::compiled::{Additional, CompiledSchema, Kind, KnownKeys, Plain, Schema
 use super::pointer;
 use super::types::Types;
 
-/// Works out the types of composite schemas, how their alternatives are told apart, and which keys they know. The path of an
-/// error leads through the schemas: from where the schema has a reference or a union, it may not be found there.
+/// Computes the types, tags and known keys of composite schemas. The path of an error is one of the compiled schemas: below
+/// a reference or a union, the source schema may not have it.
 pub(super) fn finalize(schemas: Vec<Schema>) -> Result<CompiledSchema, SchemaError> {
     let mut compiled = CompiledSchema::new(schemas);
     let mut states = vec![State::Pending; compiled.schemas.len()];
@@ -32,7 +32,7 @@ enum State {
     Done,
 }
 
-/// How deep unions and conjunctions may stand in one another without a property or an item between.
+/// How deep `anyOf`, `oneOf` and `allOf` may nest without a property or an item between.
 const MAX_NESTED_UNIONS: usize = 16;
 
 impl CompiledSchema {
@@ -92,7 +92,7 @@ impl CompiledSchema {
         Ok(())
     }
 
-    /// A shortest way to a schema, as keywords lead there.
+    /// A shortest pointer to a schema.
     fn pointer_to(&self, target: SchemaId) -> String {
         let mut seen = HashSet::new();
         let mut pending = VecDeque::from([(SchemaId::ROOT, String::new())]);
@@ -121,7 +121,7 @@ impl CompiledSchema {
     }
 
     fn finalize_union(&self, union: &mut Union) {
-        // One left beside `null`, itself a union: one union with `null`, unless it matters how many take that.
+        // A union of `null` and a union becomes one union, unless `oneOf` requires counting who accepts `null`.
         if let [sole] = union.schemas.as_slice()
             && let Schema {
                 strict: false,
@@ -138,7 +138,7 @@ impl CompiledSchema {
         union.tag = self.find_tag(union);
     }
 
-    /// Makes `null` an alternative like others where another takes it, too, and only one may.
+    /// Adds `null` to the schemas of a `oneOf` if another of them accepts it, too: exactly one may.
     fn move_null_to_schemas(&mut self, union: &mut Union) {
         let mut schemas = union.schemas.iter();
         let is_ambiguous = union.exclusive
@@ -154,7 +154,7 @@ impl CompiledSchema {
         }
     }
 
-    /// What tells the objects among the alternatives apart.
+    /// Finds the tag of the alternatives that are objects.
     fn find_tag(&self, union: &Union) -> Option<Tag> {
         let schemas = union.schemas.iter().copied();
         let objects: Vec<SchemaId> = schemas
@@ -166,7 +166,7 @@ impl CompiledSchema {
         if objects.len() < 2 || !plain {
             return None;
         }
-        // An untagged enum is an `anyOf`, and its alternatives may share keys that they do not declare.
+        // An untagged enum is an `anyOf`, and its alternatives may have undeclared keys in common.
         let by_key = self.key_tag(&objects).filter(|_| union.exclusive);
         by_key.or_else(|| self.property_tag(&objects))
     }
@@ -221,7 +221,7 @@ impl CompiledSchema {
         self.schema(id).plain()?.object.as_ref()
     }
 
-    /// The keys that several schemas know.
+    /// The keys that at least one of several schemas knows.
     fn known_keys(&self, schemas: &[SchemaId]) -> KnownKeys {
         let (mut keys, mut seen) = (KnownKeys::default(), HashSet::new());
         for schema in schemas {
@@ -232,7 +232,7 @@ impl CompiledSchema {
         keys
     }
 
-    /// The keys that a schema declares itself or through what it is composed of.
+    /// Collects the keys of a schema and of its in-place subschemas.
     fn collect_keys(&self, id: SchemaId, seen: &mut HashSet<SchemaId>, keys: &mut KnownKeys) {
         if !seen.insert(id) {
             return;
@@ -255,7 +255,7 @@ impl CompiledSchema {
         }
     }
 
-    /// Works out whether lists of strings may come.
+    /// Computes `lists_of_strings`.
     fn finalize_lists(&mut self, id: SchemaId, states: &mut [State]) {
         match states.get_mut(id.0 as usize) {
             Some(state @ State::Pending) => *state = State::Done,
@@ -288,7 +288,7 @@ impl CompiledSchema {
 }
 
 impl Plain {
-    /// The schemas of the values inside, each with its place.
+    /// The schemas of items and properties, each with its pointer.
     fn children(&self, pointer: &str) -> Vec<(SchemaId, String)> {
         let additional = |additional: Additional, keyword: &str| match additional {
             Additional::Of(schema) => Some((schema, format!("{pointer}/{keyword}"))),
@@ -322,7 +322,7 @@ impl Plain {
 }
 
 impl Kind {
-    /// The schemas that the same value is held against.
+    /// The schemas that apply to the same value.
     pub(super) fn in_place_subschemas(&self) -> &[SchemaId] {
         match self {
             Self::Union(union) => &union.schemas,

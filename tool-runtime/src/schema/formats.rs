@@ -1,18 +1,18 @@
-//! What texts of a `format` look like, in words. Nothing of it is enforced; who sent something else is told.
+//! Descriptions of `format`s. They are not enforced; messages about invalid values use them.
 
 use std::collections::HashSet;
 
 use super::compiled::{Additional, CompiledSchema, Kind, Schema, SchemaId};
 
 impl CompiledSchema {
-    /// What a text at a place looks like. A way that leads through unions may end at several schemas; the first that has
-    /// a format counts.
+    /// The description of the format at a path. A path through unions may have several schemas; the first one with a format
+    /// counts.
     pub(crate) fn format_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Option<&'static str> {
         let mut schemas = self.schemas_at(steps).into_iter();
         schemas.find_map(|schema| self.schema(schema).format)
     }
 
-    /// Whether the key in the last step may be left out.
+    /// Whether the property at a path is optional.
     pub(crate) fn is_optional_at(&self, steps: &[&str]) -> bool {
         let Some((key, above)) = steps.split_last() else {
             return false;
@@ -25,7 +25,7 @@ impl CompiledSchema {
         schemas.find_map(is_optional).unwrap_or(false)
     }
 
-    /// The schemas of a value at a place, with those that they are composed of.
+    /// The schemas at a path, with their in-place subschemas.
     fn schemas_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Vec<SchemaId> {
         let mut here = self.with_in_place_subschemas(vec![SchemaId::ROOT]);
         for step in steps {
@@ -35,7 +35,7 @@ impl CompiledSchema {
         here
     }
 
-    /// Some schemas, and those that they are composed of.
+    /// These schemas and their in-place subschemas.
     fn with_in_place_subschemas(&self, mut schemas: Vec<SchemaId>) -> Vec<SchemaId> {
         let mut seen = HashSet::new();
         let mut all = Vec::new();
@@ -51,7 +51,7 @@ impl CompiledSchema {
 }
 
 impl Schema {
-    /// The schema of a value inside.
+    /// The schema of a property or an item.
     fn child(&self, step: &str) -> Option<SchemaId> {
         let Kind::Plain(plain) = &self.kind else {
             return None;
@@ -71,13 +71,13 @@ impl Schema {
     }
 }
 
-/// What to send where a schema has this `format`.
+/// Describes a `format`.
 pub(super) fn description(format: &str) -> Option<&'static str> {
     let known = FORMATS.iter().find(|(name, _)| *name == format);
     known.map(|(_, description)| *description)
 }
 
-/// The formats of JSON Schema, and those that schemars has beside them.
+/// The formats of JSON Schema, and those that schemars adds.
 const FORMATS: [(&str, &str); 13] = [
     (
         "date-time",

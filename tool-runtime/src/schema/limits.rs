@@ -1,4 +1,4 @@
-//! The keywords that limit scalars and count things, read into a schema's limits.
+//! Parses keywords that limit scalars, lengths and counts.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::decimal::Decimal;
 use super::marks;
 use super::types::Types;
 
-/// `minLength`, `maxLength`, `pattern`, blankness.
+/// `minLength`, `maxLength`, `pattern`, `x-not-blank`.
 pub(super) fn text(keywords: &Map<String, Value>) -> Option<TextLimits> {
     let limits = TextLimits {
         min: count_limit(keywords, "minLength"),
@@ -27,7 +27,7 @@ pub(super) fn text(keywords: &Map<String, Value>) -> Option<TextLimits> {
     has_limits.then_some(limits)
 }
 
-/// `minimum`, `maximum`, their exclusive forms (draft 4's booleans too), `multipleOf`, the width of the Rust type.
+/// `minimum`, `maximum`, their exclusive forms (draft 4's booleans, too), `multipleOf`, `x-integer`.
 pub(super) fn number(keywords: &Map<String, Value>) -> Option<NumberLimits> {
     let bound = |keyword| {
         let number = keywords.get(keyword).filter(|value| value.is_number())?;
@@ -53,7 +53,7 @@ pub(super) fn number(keywords: &Map<String, Value>) -> Option<NumberLimits> {
     (limits.width.is_some() || !limits.has_no_bounds()).then_some(limits)
 }
 
-/// What an integer type of Rust can hold.
+/// The range of an integer type of Rust.
 pub(super) fn width(name: &str) -> Option<Width> {
     let (min_text, max_text) = match name {
         "i8" => ("-128", "127"),
@@ -82,7 +82,7 @@ pub(super) fn width(name: &str) -> Option<Width> {
     })
 }
 
-/// `enum` and `const`, with the types that their values have.
+/// `enum` and `const`, with the types of their values.
 pub(super) fn values(keywords: &Map<String, Value>) -> Option<(Values, Types)> {
     let listed = keywords.get("enum").and_then(Value::as_array);
     let only = keywords.get("const");
@@ -111,7 +111,7 @@ pub(super) fn values(keywords: &Map<String, Value>) -> Option<(Values, Types)> {
     Some((values, types))
 }
 
-/// Whether two values are the same to JSON Schema: numbers by value, `1.0` is `1`.
+/// Whether two values are equal in JSON Schema: numbers by value, so `1.0` is `1`.
 pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
@@ -129,7 +129,7 @@ pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// The type of a value of a schema.
+/// The type of a value.
 fn type_of(value: &Value) -> Types {
     match value {
         Value::Null => Types::NULL,
@@ -153,7 +153,7 @@ pub(super) fn flag(keywords: &Map<String, Value>, keyword: &str) -> bool {
     keywords.get(keyword).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// `patternProperties`; `None` for a pattern that is not understood.
+/// `patternProperties`; `None` for an unsupported pattern.
 pub(super) fn key_patterns(keywords: &Map<String, Value>) -> Vec<(Option<Regex>, &Value)> {
     let patterns = named(keywords, "patternProperties");
     patterns
@@ -161,7 +161,7 @@ pub(super) fn key_patterns(keywords: &Map<String, Value>) -> Vec<(Option<Regex>,
         .collect()
 }
 
-/// Schemas by name.
+/// The schemas of a keyword that maps names to schemas.
 pub(super) fn named<'k>(
     keywords: &'k Map<String, Value>,
     keyword: &str,
@@ -173,7 +173,7 @@ pub(super) fn named<'k>(
         .flatten()
 }
 
-/// A limit that counts something.
+/// A non-negative integer, such as `3` or `3.0`.
 pub(super) fn count(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let text = value.is_number().then(|| value.to_string())?;
@@ -187,7 +187,7 @@ mod tests {
     use super::width;
 
     #[test]
-    fn widths_are_those_of_rust() {
+    fn widths_match_rust_integer_types() {
         macro_rules! check {
             ($($type:ident)*) => {
                 $({

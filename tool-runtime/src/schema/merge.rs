@@ -1,4 +1,4 @@
-//! `allOf` and its kin: two schemas made into one, where that says exactly the same.
+//! Merges two schemas into one that is equivalent to their `allOf`.
 
 use std::cmp::Ordering;
 
@@ -8,9 +8,9 @@ use super::check::is_annotation;
 use super::decimal::Decimal;
 use super::marks;
 
-/// The one schema that says what both say; `None` when there is none that is sure to.
+/// Merges two schemas without `$ref` and `allOf`; `None` if the result might not be equivalent.
 ///
-/// Neither has `$ref` or `allOf`. The keywords of `left` come first.
+/// The keywords of `left` come first.
 pub(super) fn merge(left: &Map<String, Value>, right: &Map<String, Value>) -> Option<Map<String, Value>> {
     if additional_conflicts(left, right) || additional_conflicts(right, left) {
         return None;
@@ -27,7 +27,7 @@ pub(super) fn merge(left: &Map<String, Value>, right: &Map<String, Value>) -> Op
     Some(merged)
 }
 
-/// Whether `left` says something of the keys or items that it does not name, and `right` names some.
+/// Whether `left` constrains additional properties or items, and `right` declares some of them.
 fn additional_conflicts(left: &Map<String, Value>, right: &Map<String, Value>) -> bool {
     let constrains =
         |schema: &Map<String, Value>, keyword: &str| schema.get(keyword).is_some_and(|value| *value != true);
@@ -105,7 +105,7 @@ fn names(types: &Value) -> Option<Vec<&str>> {
     }
 }
 
-/// Two maps of schemas: what is in both has to be both.
+/// Merges two maps of schemas; names in both get an `allOf`.
 fn merge_named(left: &Value, right: &Value) -> Option<Value> {
     let mut combined = left.as_object()?.clone();
     for (name, schema) in right.as_object()? {
@@ -118,8 +118,8 @@ fn merge_named(left: &Value, right: &Value) -> Option<Value> {
     Some(Value::Object(combined))
 }
 
-/// `allOf` of two schemas, each part once: where a schema leads back to itself, the parts are the same ones again, and
-/// the compilation ends.
+/// The `allOf` of two schemas, without duplicates: so a recursive schema has the same parts again, and the compilation
+/// terminates.
 fn all_of(left: &Value, right: &Value) -> Value {
     let mut parts = all_of_parts(left);
     for part in all_of_parts(right) {
@@ -130,7 +130,7 @@ fn all_of(left: &Value, right: &Value) -> Value {
     json!({ "allOf": parts })
 }
 
-/// The parts of a schema that is nothing but an `allOf`.
+/// The parts of a schema that consists of an `allOf`; of another, the schema.
 pub(super) fn all_of_parts(schema: &Value) -> Vec<&Value> {
     match schema
         .as_object()
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_narrow_and_keys_unite() {
+    fn merges_limits_and_properties() {
         let left = json!({ "type": "object", "properties": { "a": {} }, "required": ["a"], "minimum": 1, "maximum": 9 });
         let right = json!({ "type": ["object", "null"], "properties": { "b": {} }, "required": ["b", "a"], "minimum": 0, "maximum": 3 });
         let expected = json!({ "type": "object", "properties": { "a": {}, "b": {} }, "required": ["a", "b"], "minimum": 1, "maximum": 3 });
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_those_that_both_allow() {
+    fn intersects_types() {
         let common = |left: Value, right: Value| {
             let merged = merge(&json!({ "type": left }), &json!({ "type": right }))?;
             Some(merged["type"].clone())
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_property_has_to_be_both() {
+    fn joins_schemas_of_one_property_with_all_of() {
         let left = json!({ "properties": { "a": { "minLength": 1 } } });
         let right = json!({ "properties": { "a": { "type": "string" } } });
         let expected =
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_to_be_three_is_listed_flat_and_once() {
+    fn flattens_and_deduplicates_all_of() {
         let (a, b, c) = (
             json!({ "minLength": 1 }),
             json!({ "maxLength": 5 }),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_change_its_meaning_is_left_alone() {
+    fn does_not_merge_with_loss() {
         let closed = json!({ "properties": { "a": {} }, "additionalProperties": false });
         assert_eq!(merge(&closed, &json!({ "properties": { "b": {} } })), None);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! JSON Schemas: what schemars writes made fit for models, and what a model is shown made fit to be enforced.
+//! JSON Schemas: cleans those that schemars generates, and compiles them for the check of arguments.
 
 pub(crate) mod variants;
 pub(crate) mod pointer;

@@ -1,7 +1,7 @@
-//! The names of properties, as they are compared with keys: exactly and quickly, or in any spelling.
+//! Comparison of property names with keys: exact and fast, or regardless of case and separators.
 
-/// Whether two names, or two other short texts, are the same. Most are so short that calling the system's comparison
-/// would take longer: the beginnings and the ends of those of 4 to 16 bytes, which may overlap, are all of them.
+/// Whether two short strings are equal. Most have 4 to 16 bytes, so that their first and last bytes, which may overlap,
+/// are all of them; comparing these is faster than a call of `memcmp`.
 #[inline]
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
     fn ends_match<const N: usize>(one: &[u8], other: &[u8]) -> bool {
@@ -16,7 +16,7 @@ pub(crate) fn is_same(one: &str, other: &str) -> bool {
         }
 }
 
-/// A text that is looked for at the beginning of others. Its first 16 bytes are compared at once: few keys are longer.
+/// A prefix to search for. Its first 16 bytes are compared at once: few keys are longer.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyPrefix {
     text: Box<[u8]>,
@@ -42,7 +42,7 @@ impl KeyPrefix {
         self.text.len()
     }
 
-    /// Whether `text` begins with it.
+    /// Whether `text` starts with this prefix.
     #[inline]
     pub(crate) fn is_prefix_of(&self, text: &[u8]) -> bool {
         match text.first_chunk::<16>() {
@@ -55,7 +55,7 @@ impl KeyPrefix {
     }
 }
 
-/// A name without case, `_` and `-`: what has to be the same for two names to be spellings of one.
+/// A name in lower case without `_` and `-`, which is equal for all spellings of a name.
 pub(crate) fn fold(name: &str) -> Box<str> {
     let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-'));
     letters.flat_map(char::to_lowercase).collect::<String>().into()
@@ -65,13 +65,13 @@ pub(crate) fn fold(name: &str) -> Box<str> {
 mod tests {
     use super::{KeyPrefix, is_same};
 
-    /// A text of so many different bytes.
+    /// A string of distinct bytes.
     fn text(length: usize) -> String {
         ('!'..='~').take(length).collect()
     }
 
     #[test]
-    fn names_are_the_same_when_every_byte_is() {
+    fn compares_every_byte() {
         for length in 0..40 {
             let name = text(length);
             assert!(is_same(&name, &name.clone()), "{name}");

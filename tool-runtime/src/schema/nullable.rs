@@ -1,4 +1,4 @@
-//! `nullable: true` of OpenAPI 3.0 in the words of JSON Schema, which is what all else here understands.
+//! Converts `nullable: true` of OpenAPI 3.0 into JSON Schema.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -9,9 +9,9 @@ use super::check::is_annotation;
 use super::{reference, subschemas};
 use crate::wire::depth;
 
-/// The schema with `null` among the types of what is `nullable`.
+/// Replaces `nullable: true` by `null` among the types.
 pub(crate) fn expand_nullable(schema: &Value) -> Cow<'_, Value> {
-    // One that is too deep is refused by whoever asks.
+    // The caller rejects a schema that is too deep.
     if depth::is_too_deep(schema) || !has_nullable(schema) {
         return Cow::Borrowed(schema);
     }
@@ -29,7 +29,7 @@ pub(crate) fn expand_nullable(schema: &Value) -> Cow<'_, Value> {
     Cow::Owned(expanded)
 }
 
-/// The JSON Pointers of the schemas that become an alternative beside `null`.
+/// The JSON Pointers of the schemas that become an `anyOf` with `null`.
 fn wrapped_pointers(root: &Value) -> HashSet<String> {
     let mut found = HashSet::new();
     let mut pending = vec![(String::new(), root)];
@@ -43,7 +43,7 @@ fn wrapped_pointers(root: &Value) -> HashSet<String> {
     found
 }
 
-/// A reference that led into such a schema, to where that is now.
+/// The new reference, if it pointed into such a schema.
 fn relocate(reference: &str, root: &Value, wrapped_pointers: &HashSet<String>) -> Option<String> {
     let pointer = reference::percent_decode(reference.strip_prefix('#')?);
     root.pointer(&pointer)?;
@@ -71,7 +71,7 @@ fn has_nullable(schema: &Value) -> bool {
     false
 }
 
-/// Where a place in the schema spelled out is in the schema as it was written.
+/// Maps a pointer into the expanded schema to one into the schema as it was written.
 pub(super) fn original_pointer(written: &Value, path: &str) -> String {
     let steps: Vec<&str> = path.split('/').skip(1).collect();
     let mut rest = steps.as_slice();
@@ -94,7 +94,7 @@ fn is_nullable(keywords: &Map<String, Value>) -> bool {
     keywords.get("nullable") == Some(&Value::Bool(true))
 }
 
-/// Whether `null` takes an alternative of its own.
+/// Whether `null` needs an `anyOf`.
 fn is_wrapped(keywords: &Map<String, Value>) -> bool {
     let mut composing = ["$ref", "allOf", "anyOf", "oneOf", "const"].into_iter();
     is_nullable(keywords) && composing.any(|keyword| keywords.contains_key(keyword))
@@ -133,7 +133,7 @@ mod tests {
     use super::expand_nullable;
 
     #[test]
-    fn null_is_one_of_the_types() {
+    fn adds_null_to_the_types_of_nullable_schemas() {
         let rows: [(Value, Value); 6] = [
             (
                 json!({ "type": "string", "nullable": true }),

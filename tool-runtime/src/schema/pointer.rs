@@ -1,6 +1,6 @@
 //! RFC 6901 JSON Pointers.
 
-/// A pointer one step longer.
+/// Appends a step to a copy of the pointer.
 pub(crate) fn join(pointer: &str, key: &str) -> String {
     let mut joined = String::with_capacity(pointer.len() + key.len() + 1);
     joined.push_str(pointer);
@@ -8,7 +8,7 @@ pub(crate) fn join(pointer: &str, key: &str) -> String {
     joined
 }
 
-/// Appends one step.
+/// Appends a step.
 pub(crate) fn push(pointer: &mut String, key: &str) {
     pointer.push('/');
     for letter in key.chars() {
@@ -20,7 +20,7 @@ pub(crate) fn push(pointer: &mut String, key: &str) {
     }
 }
 
-/// Whether one place is in the other, or they are the same.
+/// Whether one pointer is a prefix of the other.
 pub(crate) fn overlap(one: &str, other: &str) -> bool {
     let (outer, inner) = if one.len() < other.len() {
         (one, other)
@@ -37,7 +37,7 @@ mod tests {
     use super::{join, overlap};
 
     #[test]
-    fn places_meet_step_by_step() {
+    fn overlap_compares_whole_steps() {
         for (one, other) in [("", "/a"), ("/a/b", "/a"), ("/a", "/a")] {
             assert!(overlap(one, other) && overlap(other, one), "{one} {other}");
         }
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes() {
+    fn join_escapes_keys() {
         assert_eq!(join("", ""), "/");
         assert_eq!(join("/a", "b/~c"), "/a/b~1~0c");
         let value = serde_json::json!({ "b/~c": 1 });

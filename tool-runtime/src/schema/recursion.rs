@@ -1,4 +1,4 @@
-//! Recursive types, described once: schemars writes each where it is first used and again in `$defs`.
+//! Removes duplicates of recursive types: schemars writes each of them where it is first used and again in `$defs`.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{marks, pointer, subschemas};
 
 type Keywords = Map<String, Value>;
 
-/// Replaces what says the same as a definition by a reference to it.
+/// Replaces schemas that are equivalent to a definition by a reference to it.
 pub(crate) fn replace_with_references(root: &mut Value) {
     let Value::Object(keywords) = root else {
         return;
@@ -30,7 +30,7 @@ pub(crate) fn replace_with_references(root: &mut Value) {
 struct Definitions<'d>(&'d Keywords);
 
 impl Definitions<'_> {
-    /// Replaces what is inside a schema, outermost first. Recursive: Rust types do not nest deeply.
+    /// Replaces subschemas, outer ones first. Recursive: Rust types do not nest deeply.
     fn replace_children(&self, schema: &mut Value) {
         for child in subschemas::children_mut(schema) {
             match self.reference_for(child) {
@@ -40,7 +40,7 @@ impl Definitions<'_> {
         }
     }
 
-    /// The reference that says what a schema says.
+    /// The reference that is equivalent to a schema.
     fn reference_for(&self, schema: &Value) -> Option<Value> {
         let keywords = schema.as_object()?;
         if keywords.contains_key("$ref") {
@@ -54,8 +54,7 @@ impl Definitions<'_> {
         others.next()
     }
 
-    /// The same for one definition. What a schema says beside it stays beside the reference: its description, a default,
-    /// marks of the parameter.
+    /// The same for one definition. Further annotations of the schema (description, default, marks) stay beside the reference.
     fn reference_to(&self, definition: &Keywords, place: Value, keywords: &Keywords) -> Option<Value> {
         let mut seen = Vec::new();
         let mut is_nullable = false;
@@ -86,8 +85,8 @@ impl Definitions<'_> {
         Some(reference.into())
     }
 
-    /// Whether two schemas, or what is in them, say the same when references are followed. `seen` are the pairs that are
-    /// compared already: what leads back to one of them says nothing new.
+    /// Whether two schemas are equivalent once references are resolved. `seen` has the pairs that are being compared, for
+    /// recursive schemas.
     fn are_equivalent<'a>(
         &'a self,
         one: &'a Value,
@@ -116,7 +115,7 @@ impl Definitions<'_> {
         }
     }
 
-    /// The keywords of a schema; of a reference those of its definition, but for what it says itself.
+    /// The keywords of a schema; of a reference, those of its definition, overridden by its own.
     fn resolved<'a>(&'a self, schema: &'a Value) -> BTreeMap<&'a str, &'a Value> {
         let reference = schema.get("$ref").and_then(Value::as_str);
         let definition = reference.and_then(|reference| {
@@ -133,7 +132,7 @@ impl Definitions<'_> {
     }
 }
 
-/// What may differ from use to use of one type.
+/// Whether a keyword may differ between uses of one type.
 fn is_annotation(keyword: &str) -> bool {
     matches!(keyword, "description" | "default" | "examples" | "deprecated")
 }
@@ -148,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_lead_to_each_other_are_described_once() {
+    fn replaces_mutually_recursive_types_with_references() {
         let forest = json!({
             "type": "object",
             "properties": { "tree": {
@@ -175,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_beside_a_type_stays() {
+    fn keeps_annotations_beside_a_reference() {
         let node = |more: Value| {
             let mut node = json!({ "type": "object", "description": "A node.", "properties": { "next": { "$ref": "#/$defs/Node" } } });
             if let (Value::Object(node), Value::Object(more)) = (&mut node, more) {

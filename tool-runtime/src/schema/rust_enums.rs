@@ -1,4 +1,4 @@
-//! Enums of Rust, as schemars describes them, in fewer words.
+//! Shortens the schemas that schemars generates for Rust enums.
 
 use serde_json::{Map, Value, json};
 
@@ -8,9 +8,9 @@ use super::describe::MEANINGS;
 
 type Keywords = Map<String, Value>;
 
-/// Unit variants, which schemars lists one by one as soon as one of them is documented, become one `enum`.
+/// Merges unit variants into one `enum`. schemars lists them one by one as soon as one of them has docs.
 ///
-/// Their docs are kept aside for the description.
+/// Their docs go into [`MEANINGS`], for the description.
 pub(super) fn merge_unit_variants(keywords: &mut Keywords, orders: &[Names]) {
     let Some(Value::Array(alternatives)) = keywords.get_mut("oneOf") else {
         return;
@@ -48,7 +48,7 @@ pub(super) fn merge_unit_variants(keywords: &mut Keywords, orders: &[Names]) {
     *alternatives = others;
 }
 
-/// Puts values in the order in which they are declared: that of the smallest enum that has them all.
+/// Sorts values in the declared order: that of the smallest enum that contains them all.
 fn sort_by_declaration(values: &mut [Value], orders: &[Names]) {
     let position = |order: &Names, value: &Value| order.iter().position(|name| value == name);
     let declared = orders
@@ -60,7 +60,7 @@ fn sort_by_declaration(values: &mut [Value], orders: &[Names]) {
     }
 }
 
-/// The texts that a schema of nothing but fixed texts allows.
+/// The strings of a schema that consists of a `const` or `enum` of strings.
 fn constants(schema: &Value) -> Option<Vec<Value>> {
     let keywords = schema.as_object()?;
     let only_constants = keywords
@@ -77,7 +77,7 @@ fn constants(schema: &Value) -> Option<Vec<Value>> {
     constants.iter().all(Value::is_string).then_some(constants)
 }
 
-/// A documented unit variant of a flattened enum: serde reads `{"Name": null}`, schemars says the text `Name`.
+/// Fixes documented unit variants of a flattened enum: serde expects `{"Name": null}`, schemars writes the string `Name`.
 pub(super) fn fix_flattened(keywords: &mut Keywords) {
     if keywords.get("type").and_then(Value::as_str) != Some("object") {
         return;
@@ -109,7 +109,7 @@ fn constants_to_properties(alternatives: &mut Value) {
     }
 }
 
-/// `{"Variant": …}`: that nothing stands beside the variant follows from `oneOf`, it need not be said.
+/// Removes `additionalProperties: false` from `{"Variant": …}`: `oneOf` already excludes other variants.
 pub(super) fn open_externally_tagged(keywords: &mut Keywords) {
     let Some(Value::Array(alternatives)) = keywords.get_mut("oneOf") else {
         return;
@@ -131,7 +131,7 @@ pub(super) fn open_externally_tagged(keywords: &mut Keywords) {
     }
 }
 
-/// A union of one is that one; what stands outside wins, and narrows what stands inside.
+/// Replaces a union with one branch by that branch. Outer keywords win, and narrow inner ones.
 pub(crate) fn unwrap_single(keywords: &mut Keywords) {
     for union in ["allOf", "anyOf", "oneOf"] {
         let inner = match keywords.get(union) {
@@ -162,7 +162,7 @@ pub(crate) fn unwrap_single(keywords: &mut Keywords) {
     }
 }
 
-/// Whether a keyword cannot simply be laid under the outer one of the same name.
+/// Whether an inner keyword contradicts the outer one of the same name.
 fn conflicts(keyword: &str, inner: &Value, outer: &Keywords) -> bool {
     let is_narrowed = matches!(
         keyword,

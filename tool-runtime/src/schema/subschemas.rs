@@ -1,4 +1,4 @@
-//! Where schemas stand inside a schema: a property may be called `default` or `enum`, a keyword may not be mistaken.
+//! Iterates over subschemas. A property named `default` or `enum` is not confused with the keyword.
 
 use serde_json::{Map, Value};
 
@@ -52,11 +52,11 @@ pub(crate) fn visit_mut(root: &mut Value, mut visit: impl FnMut(&mut Map<String,
     }
 }
 
-/// What a keyword's value holds.
+/// The kind of value of a keyword with subschemas.
 enum SubschemaKind {
     /// One schema or a list of them.
     Schemas,
-    /// Schemas by name.
+    /// A map from names to schemas.
     Map,
 }
 
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_not_keywords() {
+    fn does_not_confuse_property_names_with_keywords() {
         let mut schema = json!({
             "properties": { "items": { "x": 1 }, "a/b": { "enum": [{ "items": {} }] } },
             "items": [{ "x": 2 }, { "not": { "x": 3 } }],
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_schema_is_no_danger() {
+    fn visits_deep_schemas_without_overflow() {
         let mut schema = json!({});
         for _ in 0..100_000 {
             schema = Value::Object(Map::from_iter([("items".to_owned(), schema)]));
@@ -123,7 +123,7 @@ mod tests {
         let mut count = 0;
         visit_mut(&mut schema, |_| count += 1);
         assert_eq!(count, 100_001);
-        // Dropping a value is recursive, so it is taken apart from the outside.
+        // Dropping a value is recursive, so its levels are dropped one by one.
         while let Some(inner) = schema.get_mut("items") {
             schema = inner.take();
         }

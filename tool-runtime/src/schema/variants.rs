@@ -1,9 +1,9 @@
-//! What a type has and its schema by schemars lacks: the order of an enum's variants, the keys of maps by booleans or
-//! characters.
+//! Traces the `Deserialize` implementation of a type for what its schema by schemars lacks: the order of an enum's variants,
+//! and the keys of maps with boolean or character keys.
 //!
-//! schemars lists documented variants after the others, and serde alone knows the order; of a map by booleans or by
-//! characters it writes the values only. So a type is asked to deserialize from something that looks inside, notes what
-//! there is, and always ends with an error: no value is ever made.
+//! schemars lists documented variants after the others, and only serde knows the declared order; of maps with such keys it
+//! writes the values only. So a type is deserialized from a tracer, which records names and always fails: no value is
+//! created.
 
 use std::any::type_name;
 use std::cell::RefCell;
@@ -20,32 +20,32 @@ use serde_json::Value;
 /// The names of one enum's variants.
 pub(crate) type Names = &'static [&'static str];
 
-/// The enums that can be reached in a type, and the maps whose keys its schema does not state.
+/// The enums in a type, and the maps whose keys its schema does not describe.
 #[derive(Debug, Clone, Default)]
 #[allow(unnameable_types, reason = "a hidden method of `Parameter` hands it over")]
 pub struct Enums {
-    /// Those of values, outer ones first.
+    /// Enums of values, outer ones first.
     pub(crate) values: Vec<Names>,
-    /// Those of the keys of maps.
+    /// Enums of map keys.
     pub(crate) keys: Vec<Names>,
-    /// JSON Pointers to the schemas of maps by booleans or characters.
+    /// JSON Pointers to the schemas of maps with boolean or character keys.
     pub(crate) maps: Vec<(String, KeyType)>,
 }
 
-/// A type of map keys that JSON has as strings.
+/// A type of map keys that are strings in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyType {
     Boolean,
     Character,
 }
 
-/// The enums and maps that can be reached in `T`, whose schema stands in `root` at a JSON Pointer.
+/// Traces `T`, whose schema is in `root` at a JSON Pointer.
 pub(crate) fn of<T: DeserializeOwned>(root: &Value, pointer: &str) -> Enums {
     let findings = RefCell::new(Findings::default());
     let mut next = 0;
     let mut paths = vec![Vec::new()];
     while let Some(path) = paths.get(next).cloned() {
-        // Only the findings count; that it fails is certain.
+        // Always fails; the findings are the result.
         let _ = T::deserialize(Tracer {
             path: &path,
             location: Location::new(root, Some(pointer.to_owned())),
@@ -60,28 +60,28 @@ pub(crate) fn of<T: DeserializeOwned>(root: &Value, pointer: &str) -> Enums {
 #[derive(Default)]
 struct Findings {
     enums: Enums,
-    /// What was entered: each once, so a recursive type comes to an end.
+    /// Types that were entered: each once, so that recursive types terminate.
     visited: HashSet<Visited>,
-    /// How many ways lead on from where the last look ended.
+    /// The number of branches where the last trace stopped.
     branches: usize,
 }
 
-/// A type with parts, at a location of the schema.
+/// A type with fields, items or variants, at a location of the schema.
 #[derive(PartialEq, Eq, Hash)]
 struct Visited {
-    /// What reads it.
+    /// The type name of its visitor.
     visitor: &'static str,
-    /// Its own name, of a variant the variant's.
+    /// The name of the type or of the variant.
     name: String,
     names: Names,
     pointer: Option<String>,
 }
 
-/// What is done with findings while they are shared.
+/// Methods of shared findings.
 trait RecordFindings {
-    /// Notes what has so many parts and where a look ends; a known one is not entered again.
+    /// Records the type where a trace stops, and its number of branches; one that was visited before is not entered again.
     fn record_end(&self, visited: Visited, branches: usize);
-    /// How many ways lead on.
+    /// The number of branches, which is reset.
     fn take_branches(&self) -> usize;
 }
 
@@ -98,18 +98,18 @@ impl RecordFindings for RefCell<Findings> {
     }
 }
 
-/// Where the schema of a type stands, as far as that can be followed: nobody keeps a type from having another schema.
+/// The location of a type's schema; `None` once it is lost, since a type may have any schema.
 #[derive(Clone)]
 struct Location<'a> {
     root: &'a Value,
     pointer: Option<String>,
 }
 
-/// More references and unions than stand between a type and its schema.
+/// The maximum number of references and unions between a type and its schema.
 const MAX_STEPS: usize = 64;
 
 impl<'a> Location<'a> {
-    /// The schema at a JSON Pointer, behind references and the unions that an `Option` makes.
+    /// The schema at a JSON Pointer, after references and unions with `null` are resolved.
     fn new(root: &'a Value, pointer: Option<String>) -> Self {
         let mut location = Self { root, pointer };
         for _ in 0..MAX_STEPS {
@@ -126,7 +126,7 @@ impl<'a> Location<'a> {
         self.root.pointer(self.pointer.as_ref()?)
     }
 
-    /// Where a reference or the union of an `Option` leads.
+    /// Resolves one reference, or one union of an `Option`.
     fn dereference(&self) -> Option<String> {
         let schema = self.schema()?;
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
@@ -144,7 +144,7 @@ impl<'a> Location<'a> {
         Some(format!("{}/anyOf/{place}", self.pointer.as_ref()?))
     }
 
-    /// The schema some steps further in; lost where there is none.
+    /// The schema below, at these keys.
     fn descendant(&self, keys: &[&str]) -> Self {
         let escaped = keys
             .iter()
@@ -169,7 +169,7 @@ impl<'a> Location<'a> {
         self.descendant(&["items"])
     }
 
-    /// What stands in a variant.
+    /// The content of a variant.
     fn variant(&self, name: &str) -> Self {
         let alternatives = self.schema().and_then(|schema| schema.get("oneOf")?.as_array());
         let mut found = (0..alternatives.map_or(0, Vec::len))
@@ -179,7 +179,7 @@ impl<'a> Location<'a> {
             .unwrap_or_else(|| self.descendant(&["properties", name]))
     }
 
-    /// The entries of a map, or of a struct that is read as one: their keys (of keys that are not stated, none) and values.
+    /// The entries of a map, or of a struct that is deserialized as one: keys (empty if unknown) and values.
     fn entries(&self) -> Vec<(String, Self)> {
         let named = |keyword| self.schema().and_then(|schema| schema.get(keyword)?.as_object());
         let properties = named("properties").into_iter().flatten();
@@ -195,7 +195,7 @@ impl<'a> Location<'a> {
     }
 }
 
-/// A deserializer that follows a way (which field, which variant …) and ends with an error.
+/// A deserializer that follows a path (the index of a field, a variant …) and fails at its end.
 #[derive(Clone)]
 struct Tracer<'a> {
     path: &'a [usize],
@@ -204,7 +204,7 @@ struct Tracer<'a> {
 }
 
 impl Tracer<'_> {
-    /// The part to go on with; an error where the way ends.
+    /// Takes the next branch of the path; fails at its end, and records the branches there.
     fn descend<V>(mut self, name: &str, names: Names, branches: usize) -> Result<(usize, Self), TraceError> {
         let Some((branch, path)) = self.path.split_first() else {
             let visited = Visited {
@@ -220,7 +220,7 @@ impl Tracer<'_> {
         Ok((*branch, self))
     }
 
-    /// The same of what has named parts.
+    /// The same for named fields or variants.
     fn descend_named<V>(self, name: &str, names: Names) -> Result<(&'static str, Self), TraceError> {
         let (branch, tracer) = self.descend::<V>(name, names, names.len())?;
         Ok((names.get(branch).ok_or(TraceError)?, tracer))
@@ -317,17 +317,17 @@ impl<'de> Deserializer<'de> for Tracer<'_> {
     }
 }
 
-/// The one thing inside that is looked at: a field, an element, an entry, a variant.
+/// Gives access to a single field, element, entry or variant.
 struct SingleAccess<'a> {
     key: String,
-    /// What holds it.
+    /// The location of the container.
     pointer: Option<String>,
     tracer: Tracer<'a>,
     is_used: bool,
 }
 
 impl<'a> SingleAccess<'a> {
-    /// What has this key in what a look came to, and its location.
+    /// Accesses the value with this key and location.
     fn new(key: String, outer: &Tracer<'a>, location: Location<'a>) -> Self {
         Self {
             key,
@@ -340,7 +340,7 @@ impl<'a> SingleAccess<'a> {
         }
     }
 
-    /// What is inside of it may keep the error to itself, and would be asked for again and again.
+    /// Fails the second time: a type may ignore the error, and would ask for elements forever.
     fn use_once(&mut self) -> Result<(), TraceError> {
         if std::mem::replace(&mut self.is_used, true) {
             return Err(TraceError);
@@ -367,10 +367,10 @@ impl<'de> MapAccess<'de> for SingleAccess<'_> {
     }
 }
 
-/// The key of an entry: the name of a field, or whatever a map wants for one.
+/// Deserializes the key of an entry: the name of a field, or any key that a map accepts.
 struct KeyTracer<'a> {
     name: &'a str,
-    /// Where the schema of the map stands.
+    /// The location of the map's schema.
     map: Option<&'a str>,
     findings: &'a RefCell<Findings>,
 }
@@ -384,7 +384,7 @@ impl KeyTracer<'_> {
     }
 }
 
-/// Any key will do, so that the values are looked at.
+/// Visits a fixed key, so that the values are traced.
 macro_rules! fixed_keys {
     ($visit:ident $value:literal $($method:ident)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TraceError> {
@@ -513,7 +513,7 @@ mod tests {
 
     use super::{Enums, Names};
 
-    /// Without a schema to follow.
+    /// Traces a type without a schema.
     fn of<T: DeserializeOwned>() -> Enums {
         super::of::<T>(&serde_json::Value::Null, "/nowhere")
     }
@@ -576,7 +576,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_alike_is_not_confused() {
+    fn tells_generic_types_and_struct_variants_apart() {
         assert_eq!(
             values_of::<Pair<Letter, Deep>>(),
             [["ypsilon", "X"], ["Two", "One"]]
@@ -587,7 +587,7 @@ mod tests {
         );
     }
 
-    /// Nobody hears of its errors.
+    /// Ignores errors of `T`.
     struct IgnoresErrors<T>(Option<T>);
 
     impl<'de, T: Deserialize<'de>> Deserialize<'de> for IgnoresErrors<T> {
@@ -597,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_errors_to_itself_is_looked_at_once() {
+    fn visits_types_that_ignore_errors_once() {
         assert_eq!(values_of::<Vec<IgnoresErrors<Letter>>>(), [["ypsilon", "X"]]);
         assert_eq!(
             values_of::<HashMap<String, IgnoresErrors<Letter>>>(),
@@ -614,7 +614,7 @@ mod tests {
     }
 
     #[test]
-    fn enums_are_found_wherever_they_are() {
+    fn finds_enums_at_any_depth() {
         let found = values_of::<Option<Outer>>();
         assert_eq!(found, [&["B", "A", "C"][..], &["ypsilon", "X"], &["Two", "One"]]);
         assert!(values_of::<serde_json::Value>().is_empty());
@@ -622,7 +622,7 @@ mod tests {
     }
 
     #[test]
-    fn enums_of_keys_are_found_apart() {
+    fn separates_enums_of_map_keys() {
         #[derive(Deserialize, PartialEq, Eq, Hash)]
         struct Wrapped(Letter);
 
@@ -637,7 +637,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_hold_nothing_but_themselves_end() {
+    fn terminates_on_recursive_types() {
         #[derive(Deserialize)]
         #[expect(dead_code, reason = "only looked at")]
         struct List(Vec<List>);
@@ -653,7 +653,7 @@ mod tests {
     }
 
     #[test]
-    fn enums_are_found_in_maps_by_numbers_and_booleans() {
+    fn finds_enums_in_maps_with_numeric_and_boolean_keys() {
         assert_eq!(
             values_of::<HashMap<u8, HashMap<bool, Vec<Letter>>>>(),
             [["ypsilon", "X"]]

@@ -171,7 +171,7 @@ mod tests {
     ];
 
     #[test]
-    fn sources_are_told_once() {
+    fn lists_each_source_once() {
         for (chain, causes) in CHAINS {
             let error = Chain::of(chain);
             assert_eq!(
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn alternate_chains_are_told_once() {
+    fn lists_each_cause_of_the_alternate_form_once() {
         for (chain, causes) in CHAINS {
             let error = Any(chain);
             assert_eq!(error.causes(&error.text()), causes, "{chain:?}");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_in_parentheses_is_told_once() {
+    fn omits_causes_contained_in_the_text() {
         let error = Chain::of(&["a (b)", "b"]);
         assert_eq!(WithSources(&error).causes("a (b)"), "");
         let error = Any(&["a (b)", "b"]);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn other_alternate_forms_are_no_causes() {
+    fn ignores_other_alternate_forms() {
         let pretty = serde_json::json!({ "a": [1] });
         assert_eq!(pretty.causes(&pretty.text()), "");
         assert_eq!("a: b".causes("a: b"), "");
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_without_an_end_ends() {
+    fn terminates_on_cyclic_source_chains() {
         assert_eq!(WithSources(SelfSourced).causes("failed"), "on and on");
     }
 }

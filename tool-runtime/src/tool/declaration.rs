@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_of_types_are_enforced_whole() {
+    fn enforces_every_keyword_of_generated_schemas() {
         assert_enforced::<All>();
         assert_enforced::<Option<All>>();
         assert_enforced::<External>();
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_marked() {
+    fn marks_integer_ranges() {
         let integer = |schema: Value| schema["properties"]["it"]["x-integer"].clone();
         assert_eq!(integer(marked::<i32>()), "i32");
         assert_eq!(integer(marked::<Option<u8>>()), "u8");
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_of_the_marks() {
+    fn strips_all_marks() {
         let mut schema = marked::<All>();
         crate::schema::marks::strip(&mut schema);
         assert!(!schema.to_string().contains("\"x-"), "{schema}");

@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_definition_from_the_wire_is_kept_whole() {
+    fn definition_round_trips() {
         let wire = json!({
             "name": "now",
             "description": "Tell the time.",
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn other_forms_are_refused_with_the_function_that_reads_them() {
+    fn rejects_foreign_forms_and_names_the_function() {
         let error = |wire| {
             serde_json::from_value::<ToolDefinition>(wire)
                 .unwrap_err()
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_with_a_schema_may_have_fields_of_others() {
+    fn accepts_foreign_fields_beside_input_schema() {
         let wire =
             json!({ "name": "now", "input_schema": {}, "parameters": 1, "annotations": {}, "hints": null });
         let definition: ToolDefinition = serde_json::from_value(wire.clone()).unwrap();

@@ -81,13 +81,13 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_exact() {
+    fn depth_limit_is_exact() {
         assert!(!is_too_deep(&nested(MAX_DEPTH)));
         assert!(is_too_deep(&nested(MAX_DEPTH + 1)));
     }
 
     #[test]
-    fn a_copy_is_the_same_or_too_deep_as_well() {
+    fn copies_values_up_to_the_depth_limit() {
         assert_eq!(copy(&nested(MAX_DEPTH)), nested(MAX_DEPTH));
         assert!(is_too_deep(&copy(&nested(MAX_DEPTH + 1))));
         let deep = (0..200_000).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_values_are_dropped_without_overflow() {
+    fn drops_deep_values_without_overflow() {
         let deep = (0..200_000).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
         assert!(is_too_deep(&deep));
         drop_iteratively(deep);
