@@ -1,4 +1,4 @@
-//! What a model is told about a tool.
+//! The definition of a tool, as a model sees it.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 /// );
 /// ```
 ///
-/// Deserializes from the same form. One of MCP's or OpenAI's would be a tool without parameters there, so it is refused, and the
+/// Deserializes from the same form. MCP's or OpenAI's form would become a tool without parameters, so it is rejected, and the
 /// error names the function to use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "WireDefinition")]
@@ -39,7 +39,7 @@ pub struct ToolDefinition {
     /// Examples of arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub input_examples: Vec<Value>,
-    /// Where the prompt cache ends, for example `{"type": "ephemeral"}`.
+    /// Sets a breakpoint of the prompt cache, for example `{"type": "ephemeral"}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_control: Option<Value>,
     /// Whether the model finds the tool by search only.
@@ -48,30 +48,30 @@ pub struct ToolDefinition {
     /// Whether arguments are streamed before they are complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eager_input_streaming: Option<bool>,
-    /// All other fields, in their order: what this crate does not know passes through.
+    /// All other fields, in their order.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
-    /// What a client may want to know before it runs the tool; not part of Anthropic's form.
+    /// Hints about the tool's behaviour; not part of Anthropic's form.
     #[serde(skip)]
     pub hints: Hints,
-    /// The JSON Schema of structured results (MCP's `outputSchema`); only MCP's form has it, and nothing checks it. Who
-    /// lists it to clients has to answer them with a `structuredContent`, too.
+    /// The JSON Schema of structured results (MCP's `outputSchema`); only MCP's form has it, and nothing checks it. A server
+    /// that lists it must also return `structuredContent`.
     #[serde(skip)]
     pub output_schema: Option<Value>,
-    /// Pictures for a client's user interface (MCP's `icons`); only MCP's form has them.
+    /// Icons for a client's user interface (MCP's `icons`); only MCP's form has them.
     #[serde(skip)]
     pub icons: Option<Value>,
-    /// What server and client have agreed on (MCP's `_meta`); only MCP's form has it.
+    /// Metadata of server and client (MCP's `_meta`); only MCP's form has it.
     #[serde(skip)]
     pub meta: Option<Value>,
-    /// All other fields of MCP's form, in their order: those that this crate does not know, and in `annotations` what is
-    /// not in [`hints`](Self::hints). Only MCP's form has them.
+    /// All other fields of MCP's form, in their order; `annotations` without those in [`hints`](Self::hints). Only MCP's form
+    /// has them.
     #[serde(skip)]
     pub mcp: Map<String, Value>,
 }
 
 impl ToolDefinition {
-    /// A definition from its three parts, not yet checked: that happens when it is registered.
+    /// Creates a definition. It is checked when it is registered.
     pub fn new(name: impl Into<String>, description: impl Into<String>, input_schema: Value) -> Self {
         Self {
             name: name.into(),
@@ -92,7 +92,7 @@ impl ToolDefinition {
     }
 }
 
-/// The form on the wire, in which a schema may be missing.
+/// The serialized form, in which the schema may be missing.
 #[derive(Deserialize)]
 struct WireDefinition {
     name: Option<String>,
@@ -110,7 +110,7 @@ struct WireDefinition {
     rest: Map<String, Value>,
 }
 
-/// Also `null`, which is no schema and refused when it is registered.
+/// Keeps `null`, which is not a schema and rejected when it is registered.
 fn some_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -143,7 +143,7 @@ impl TryFrom<WireDefinition> for ToolDefinition {
     }
 }
 
-/// Why something is no definition.
+/// Why a value is not a definition.
 #[derive(Debug, thiserror::Error)]
 enum DefinitionError {
     #[error("missing field `name`")]
@@ -161,7 +161,7 @@ struct ForeignForm {
 }
 
 impl ForeignForm {
-    /// Recognizes the form by a field.
+    /// Detects the form by a field.
     fn of(rest: &Map<String, Value>) -> Option<Self> {
         const MCP: &str = "is of MCP's form; read that with `tool_runtime::format::mcp::definition`";
         const OPENAI: &str =
@@ -184,7 +184,7 @@ fn no_parameters() -> Value {
     serde_json::json!({ "type": "object", "properties": {} })
 }
 
-/// What a tool says about its behaviour (MCP's annotations). Hints: nothing enforces them, but a layer can go by them.
+/// Hints about a tool's behaviour (MCP's annotations). Nothing enforces them, but layers can use them.
 ///
 /// ```
 /// use tool_runtime::{ToolRegistry, tool};
@@ -203,17 +203,17 @@ fn no_parameters() -> Value {
 pub struct Hints {
     /// A name for people.
     pub title: Option<String>,
-    /// It changes nothing.
+    /// The tool changes nothing.
     pub read_only: Option<bool>,
-    /// What it changes may be lost.
+    /// Its changes may destroy data.
     pub destructive: Option<bool>,
-    /// Calling it twice is as good as once.
+    /// A repeated call has no further effect.
     pub idempotent: Option<bool>,
-    /// It reaches things that nobody here knows, as a search of the web does.
+    /// It accesses external entities, as a search of the web does.
     pub open_world: Option<bool>,
 }
 
-/// A name that the API accepts: 1 to 64 of `a-z A-Z 0-9 _ -`. Whoever holds one need not check it again.
+/// A valid tool name: 1 to 64 of `a-z A-Z 0-9 _ -`.
 ///
 /// ```
 /// use tool_runtime::definition::ToolName;
@@ -264,7 +264,7 @@ impl fmt::Display for ToolName {
     }
 }
 
-/// Why a text is no [`ToolName`].
+/// Why a string is not a [`ToolName`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` is no tool name: {reason}, use 1 to 64 of a-z, A-Z, 0-9, `_` and `-`")]
 pub struct InvalidName {

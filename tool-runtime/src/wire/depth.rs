@@ -1,8 +1,8 @@
-//! How deep values nest. No recursion goes deeper than it was told to: what comes from outside must not overflow the stack.
+//! Limits the nesting of values, so that untrusted input cannot overflow the stack.
 
 use serde_json::Value;
 
-/// How many arrays and objects may stand in one another, in arguments and in schemas.
+/// The maximum number of nested arrays and objects, in arguments and in schemas.
 pub(crate) const MAX_DEPTH: usize = 128;
 
 /// Whether a value nests deeper than [`MAX_DEPTH`].
@@ -10,12 +10,12 @@ pub(crate) fn is_too_deep(value: &Value) -> bool {
     is_deeper_than(MAX_DEPTH, value)
 }
 
-/// Whether a value nests deeper than so many arrays and objects: as many steps take it to the answer.
+/// Whether a value nests deeper than `most` arrays and objects. Recurses at most that deep.
 pub(crate) fn is_deeper_than(most: usize, value: &Value) -> bool {
     let Some(left) = most.checked_sub(1) else {
         return is_container(value);
     };
-    // Most parts have none of their own: those are not worth a call.
+    // Most values are scalars, which need no call.
     let is_deeper = |part: &Value| is_container(part) && is_deeper_than(left, part);
     match value {
         Value::Array(items) => items.iter().any(is_deeper),
@@ -24,7 +24,8 @@ pub(crate) fn is_deeper_than(most: usize, value: &Value) -> bool {
     }
 }
 
-/// Drops a value. Its own drop recurses, and 100,000 levels are too many for that: such a value goes level by level.
+/// Drops a value. Its own `drop` recurses, which would overflow the stack at 100,000 levels; such a value is dropped level by
+/// level.
 pub(crate) fn drop_iteratively(value: Value) {
     if !is_too_deep(&value) {
         return;
@@ -41,7 +42,8 @@ pub(crate) fn drop_iteratively(value: Value) {
     }
 }
 
-/// A copy. Copying recurses, too: of a value that is too deep, only as much comes along as shows that it is.
+/// Copies a value. Copying recurses, too: a value that is too deep is copied one level beyond the limit, so that the copy is
+/// too deep as well.
 pub(crate) fn copy(value: &Value) -> Value {
     if is_too_deep(value) {
         copy_to(MAX_DEPTH + 1, value)
