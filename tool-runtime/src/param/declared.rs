@@ -1,4 +1,4 @@
-//! A parameter of a tool as it was declared: what it is called and what its attributes say.
+//! [`Param`]: a declared parameter with its name, description and attributes.
 
 use std::fmt;
 
@@ -10,9 +10,9 @@ pub struct Param<T> {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
     pub(crate) default: Option<DefaultValue<T>>,
-    /// What the attributes add to its schema.
+    /// The keywords that its attributes add to the schema.
     pub(crate) keywords: Map<String, Value>,
-    /// Why something of that cannot be said.
+    /// Why an attribute is invalid.
     pub(crate) error: Option<String>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct DefaultValue<T> {
 }
 
 impl<T> Param<T> {
-    /// A parameter whose type is known to be one.
+    /// A parameter, without a check of its type.
     pub fn new(name: &'static str, description: &'static str) -> Self {
         Self {
             name,

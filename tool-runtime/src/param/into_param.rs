@@ -1,11 +1,11 @@
-//! Values as they are written in attributes, made into the parameter's type.
+//! Converts the values in attributes into the parameter's type.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-/// From what is written in `default`, `values` or `example` to the parameter's type.
+/// Converts a value of `default`, `values` or `example` into the parameter's type.
 ///
-/// `Into` would not do: `100.into()` is no `u32`.
+/// `Into` does not suffice: `100.into()` is not a `u32`.
 #[diagnostic::on_unimplemented(
     message = "a `{Self}` does not fit a parameter of type `{T}`",
     label = "expected `{T}`",

@@ -1,14 +1,14 @@
-//! What a type deserializes to from nothing: this, and not the spelling `Option`, makes a parameter optional.
+//! The value of a missing argument. A type that has one is optional, whether it is called `Option` or not.
 
 use serde::de::{DeserializeOwned, Error, Visitor};
 use serde::{Deserializer, forward_to_deserialize_any};
 
-/// The value of an absent argument: `Some(None)` for every kind of `Option`, `None` for what is required.
+/// The value of a missing argument: `Some(None)` for every kind of `Option`, `None` for required types.
 pub(crate) fn value<T: DeserializeOwned>() -> Option<T> {
     T::deserialize(MissingDeserializer).ok()
 }
 
-/// Answers `deserialize_option` with "none" and everything else with an error.
+/// Visits `None` in `deserialize_option`, and fails otherwise.
 struct MissingDeserializer;
 
 impl<'de> Deserializer<'de> for MissingDeserializer {

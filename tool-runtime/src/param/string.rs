@@ -1,8 +1,8 @@
-//! Parameters that are texts and nothing else: no text is refused by a [`String`], so what was given can be moved.
+//! Parameters of type [`String`]: every string is valid for them, so that an owned one can be moved.
 
 use std::any::Any;
 
-/// An empty text, if that is what a `T` is.
+/// An empty string, if `T` is [`String`].
 #[inline]
 pub(crate) fn empty_string<T: 'static>() -> Option<T> {
     let mut empty: Option<T> = None;
@@ -12,7 +12,7 @@ pub(crate) fn empty_string<T: 'static>() -> Option<T> {
     empty
 }
 
-/// The text that a `T` is.
+/// The value as a string, if `T` is [`String`].
 #[inline]
 pub(crate) fn as_string_mut<T: 'static>(value: &mut T) -> Option<&mut String> {
     (value as &mut dyn Any).downcast_mut()

@@ -1,4 +1,4 @@
-//! A tool in a registry, and what has to hold before it gets there.
+//! [`RegisteredTool`]: a tool in a registry, and the checks at registration.
 
 use std::fmt;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::wire::depth;
 use crate::wire::issue::Issue;
 use crate::wire::raw_arguments::RawArguments;
 
-/// A tool in a registry, as [`get_tool`](crate::ToolRegistry::get_tool) finds it.
+/// A tool in a registry, from [`get_tool`](crate::ToolRegistry::get_tool).
 ///
 /// ```
 /// use std::time::Duration;
@@ -44,13 +44,13 @@ pub struct RegisteredTool {
     pub(crate) policy: Option<Policy>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) format_errors: Option<ErrorFormatter>,
-    /// Of parameters; those of a schema from elsewhere are for the handler.
+    /// The defaults of parameters. Empty for dynamic tools, whose handlers apply the defaults of the schema.
     pub(crate) defaults: Map<String, Value>,
     pub(crate) handler: Handler,
 }
 
 impl RegisteredTool {
-    /// What the model is told.
+    /// The definition, as the model sees it.
     pub fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
@@ -60,12 +60,12 @@ impl RegisteredTool {
         self.policy
     }
 
-    /// How long a call may take, when the tool says so, or [`set_timeout`](crate::ToolRegistry::set_timeout) did.
+    /// The timeout of the tool's attribute, or of [`set_timeout`](crate::ToolRegistry::set_timeout).
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout
     }
 
-    /// Checks a declared tool, and what it needs of the host.
+    /// Checks a declared tool and its states.
     pub(crate) fn declared(
         tool: DeclaredTool,
         states: &States,
@@ -103,11 +103,11 @@ impl RegisteredTool {
         })
     }
 
-    /// Checks a tool that is known by its definition. Its schema goes out as it came, but for our own marks.
+    /// Checks a dynamic tool. Its schema remains unchanged, except that private marks are removed.
     pub(crate) fn dynamic(mut definition: ToolDefinition, handler: Handler) -> Result<Self, RegistryError> {
         let name = ToolName::parse(&definition.name)?;
         let compiled = compile(&name, &definition).inspect_err(|_| {
-            // It may have been refused for its depth, which dropping it would feel, too.
+            // The schema may be too deep to be dropped recursively.
             depth::drop_iteratively(std::mem::take(&mut definition.input_schema));
         })?;
         check_examples(&name, &definition, &compiled)?;
@@ -133,7 +133,7 @@ impl fmt::Debug for RegisteredTool {
     }
 }
 
-/// Every state that a parameter wants is there.
+/// Checks that the registry has every state that a parameter needs.
 fn check_states(tool: &ToolName, declaration: &Declaration, states: &States) -> Result<(), RegistryError> {
     for param in &declaration.params {
         if let Some(state) = (param.missing_state)(states) {
@@ -147,7 +147,7 @@ fn check_states(tool: &ToolName, declaration: &Declaration, states: &States) -> 
     Ok(())
 }
 
-/// Compiles the schema of a tool; what it does not enforce is logged.
+/// Compiles the schema of a tool, and logs unenforced keywords.
 fn compile(tool: &ToolName, definition: &ToolDefinition) -> Result<CompiledSchema, RegistryError> {
     let compiled =
         CompiledSchema::compile(&definition.input_schema).map_err(|error| RegistryError::InvalidSchema {
@@ -161,7 +161,7 @@ fn compile(tool: &ToolName, definition: &ToolDefinition) -> Result<CompiledSchem
     Ok(compiled.compiled)
 }
 
-/// What the attributes of the parameters say holds together. The macro checks literals, this checks everything.
+/// Checks the attributes of the parameters. The macro checks literals only.
 fn check_params(
     tool: &ToolName,
     declaration: &Declaration,
@@ -181,7 +181,7 @@ fn check_param(param: &ParamSpec, compiled: &CompiledSchema) -> Result<(), Strin
     if let Some(error) = &param.error {
         return Err(error.clone());
     }
-    // A schema from elsewhere may hold what nobody here can enforce; one that was written here is a mistake.
+    // An unsupported pattern is only a warning in the schema of a dynamic tool; in an attribute it is a mistake.
     let pattern = param.keywords.get("pattern").and_then(Value::as_str);
     if let Some(Err(error)) = pattern.map(Regex::new) {
         return Err(format!(
@@ -196,7 +196,7 @@ fn check_param(param: &ParamSpec, compiled: &CompiledSchema) -> Result<(), Strin
         .keywords
         .get("examples")
         .and_then(|examples| examples.get(0));
-    // `null` is an `Option` that is absent.
+    // `null` is a missing `Option`.
     for (what, value) in [("default", default), ("example", example)] {
         if let Some(value) = value.filter(|value| !value.is_null())
             && let Some(error) = argument_errors(param.name, value, compiled).first()
@@ -207,7 +207,7 @@ fn check_param(param: &ParamSpec, compiled: &CompiledSchema) -> Result<(), Strin
     Ok(())
 }
 
-/// Why one argument does not conform.
+/// The errors of one argument.
 fn argument_errors(name: &str, value: &Value, compiled: &CompiledSchema) -> Vec<Issue> {
     let pointer = schema::pointer::join("", name);
     let mut errors = errors(compiled, Map::from_iter([(name.to_owned(), value.clone())]));
@@ -220,7 +220,7 @@ fn argument_errors(name: &str, value: &Value, compiled: &CompiledSchema) -> Vec<
     errors
 }
 
-/// An example that the tool would refuse is worse than none; the API refuses it as well.
+/// Checks that the examples are valid; the API rejects invalid ones, too.
 fn check_examples(
     tool: &ToolName,
     definition: &ToolDefinition,
@@ -244,7 +244,7 @@ fn check_examples(
     Ok(())
 }
 
-/// Why arguments do not conform.
+/// The errors of arguments under [`Policy::Strict`].
 fn errors(compiled: &CompiledSchema, arguments: Map<String, Value>) -> Vec<Issue> {
     let mut input = RawArguments::from(Value::Object(arguments));
     let reader = ArgumentReader::new(compiled, Policy::Strict);
