@@ -1,4 +1,4 @@
-//! The calls of one turn, side by side.
+//! Runs the calls of one turn concurrently.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -11,9 +11,9 @@ use crate::call::layer;
 use crate::call::tool_call::ToolCall;
 use crate::wire::result::{Failure, ToolOutcome};
 
-/// Runs `call` for each on the runtime's threads, never more than `limit` at once, and answers in their order.
+/// Spawns `call` for each of `calls`, at most `limit` at once, and returns the outcomes in order.
 ///
-/// Whoever drops the future ends all calls: [`JoinSet`] aborts what it holds.
+/// Dropping the future aborts all calls, as [`JoinSet`] does.
 pub(crate) async fn run<R>(
     calls: Vec<ToolCall>,
     limit: usize,
@@ -31,7 +31,7 @@ where
         while running.len() < limit.max(1)
             && let Some((index, next)) = waiting.pop_front()
         {
-            // Tool and layers are isolated inside. What else the call drops or logs may panic, too.
+            // Panics of the tool and the layers are caught inside; other code of the host may panic, too.
             let call = CatchUnwind::new(Box::pin(call(next)));
             running.spawn(async move { (index, call.await) });
         }
@@ -41,7 +41,7 @@ where
                     *slot = Some(completed);
                 }
             }
-            // Only the runtime's own end aborts a task of ours; its call is answered below.
+            // A task is aborted only with the runtime; the call is cancelled below.
             Some(Err(_)) => {}
             None => break,
         }

@@ -1,4 +1,4 @@
-//! Runs functions and futures so that a panic, a timeout or a cancellation ends nothing but them.
+//! Runs functions and futures isolated: catches panics, and enforces deadlines and cancellation.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -12,7 +12,7 @@ use tokio::time::{Sleep, sleep, sleep_until};
 use crate::host::context::{CancelOnDrop, CancellationToken};
 use crate::wire::result::Failure;
 
-/// What stops a future before it is ready.
+/// The deadline and the token that stop a future before it is ready.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Limits<'a> {
     pub(crate) deadline: Option<Instant>,
@@ -20,12 +20,12 @@ pub(crate) struct Limits<'a> {
 }
 
 impl Limits<'_> {
-    /// Whether nothing can stop the future.
+    /// Whether there is neither a deadline nor a token.
     pub(crate) fn is_empty(self) -> bool {
         self.deadline.is_none() && self.token.is_none()
     }
 
-    /// Why a future would be stopped now.
+    /// The failure, if a limit is exceeded already.
     pub(crate) fn stop_reason(self) -> Option<Failure> {
         if self.token.is_some_and(CancellationToken::is_cancelled) {
             return Some(Failure::Cancelled);
@@ -39,12 +39,12 @@ impl Limits<'_> {
 #[derive(Debug)]
 pub(crate) struct Completion<T> {
     pub(crate) output: Result<T, Failure>,
-    /// Why it was stopped, also when it was ready within the grace period.
+    /// Why it was stopped; also set if it was ready within the grace period.
     pub(crate) stop_reason: Option<Failure>,
 }
 
 impl<T> From<Result<T, Failure>> for Completion<T> {
-    /// Of what was not stopped.
+    /// The completion of a future that was not stopped.
     fn from(output: Result<T, Failure>) -> Self {
         Self {
             output,
@@ -55,11 +55,11 @@ impl<T> From<Result<T, Failure>> for Completion<T> {
 
 /// Runs `future` until it is ready, panics, is past its deadline or is cancelled.
 ///
-/// When it is stopped, `on_stop` is dropped, which cancels the token that the future may listen to; it is then polled
-/// for `grace_period` more.
+/// At the deadline or the cancellation, `on_stop` is dropped, which cancels the token of the future; then the future is
+/// polled for another `grace_period`.
 ///
-/// Needs tokio's timer only when there is a deadline or a token. Where it is missing, or goes away with its runtime,
-/// nobody can watch the time: the call completes as cancelled, and the log says why.
+/// Needs tokio's timer only if there is a deadline or a token. If no timer is running, the call completes as cancelled, and
+/// the log has the reason.
 pub(crate) async fn run<T>(
     future: BoxFuture<T>,
     limits: Limits<'_>,
@@ -76,7 +76,7 @@ pub(crate) async fn run<T>(
     poll_fn(|cx| {
         if let Poll::Ready(output) = Pin::new(&mut future).poll(cx) {
             let is_cancelled = token.is_some_and(CancellationToken::is_cancelled);
-            // What blocks its thread is ready before it could be stopped.
+            // A future that blocks its thread is ready before it can be stopped.
             let is_late = output.is_ok() && deadline.is_some_and(|deadline| deadline <= Instant::now());
             let stop_reason = stop_reason
                 .or(is_cancelled.then_some(Failure::Cancelled))
@@ -96,7 +96,7 @@ pub(crate) async fn run<T>(
             }
             if stop_reason.is_some() {
                 grace = has_grace.then(|| Timer::new(|| sleep(grace_period)));
-                // A future that listens is woken by this, and polled again above.
+                // Wakes a future that awaits its token; it is polled again above.
                 drop(on_stop.take());
             }
         }
@@ -114,7 +114,7 @@ pub(crate) async fn run<T>(
     .await
 }
 
-/// Calls `function`; its panic becomes a failure.
+/// Calls `function`, and converts a panic into a failure.
 pub(crate) fn catch_panic<T>(function: impl FnOnce() -> T) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(function)).map_err(log_panic)
 }
@@ -123,7 +123,7 @@ fn is_ready<F: Future + ?Sized>(future: Option<&mut Pin<Box<F>>>, cx: &mut Conte
     future.is_some_and(|future| future.as_mut().poll(cx).is_ready())
 }
 
-/// Tokio's timer, which panics where there is none, or none any more.
+/// Tokio's timer, with an error instead of a panic if there is none.
 struct Timer(Option<Pin<Box<Sleep>>>);
 
 impl Timer {
@@ -154,7 +154,7 @@ struct NoTimer;
 
 #[allow(
     clippy::needless_pass_by_value,
-    reason = "what `catch_unwind` hands over ends here"
+    reason = "drops the payload of `catch_unwind`"
 )]
 fn log_no_timer(payload: Box<dyn Any + Send>) -> NoTimer {
     tracing::error!(
@@ -166,7 +166,7 @@ fn log_no_timer(payload: Box<dyn Any + Send>) -> NoTimer {
 
 pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// A future that is polled, and also dropped, behind [`catch_panic`].
+/// A future that catches panics of `poll` and `drop`.
 pub(crate) struct CatchUnwind<T>(Option<BoxFuture<T>>);
 
 impl<T> CatchUnwind<T> {
@@ -207,10 +207,10 @@ impl<T> Drop for CatchUnwind<T> {
     }
 }
 
-/// Logs what the panic said; the model only reads that there was one.
+/// Logs the message of a panic, which the model does not see.
 fn log_panic(payload: Box<dyn Any + Send>) -> Failure {
     tracing::error!(panic = panic_message(&*payload), "a tool panicked");
-    // A payload may panic when it is dropped; then it is leaked, which is the lesser evil.
+    // The payload may panic when dropped; the second payload is leaked, in case it does so, too.
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);
     }

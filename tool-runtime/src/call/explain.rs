@@ -1,4 +1,4 @@
-//! What the model reads about a call that went wrong, and about arguments that were changed.
+//! The texts for the model about failed calls and changed arguments.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -8,13 +8,12 @@ use crate::tool::table::Tools;
 use crate::wire::issue::{Code, Issue, excerpt};
 use crate::wire::result::Failure;
 
-/// Seed 000, F-007: the text is fixed; what helps is a note behind it, [`known_names`]. A name too long for any tool is cut,
-/// as all that is echoed.
+/// The text for an unknown tool, which seed 000 (F-007) fixes; [`known_names`] is a note after it. Long names are truncated.
 pub(crate) fn not_found(name: &str) -> String {
     format!("Tool '{}' not found", excerpt(name))
 }
 
-/// Which names there are instead of an unknown one: all, if they are few, else those that are similar.
+/// The names of existing tools: all, if there are few, else those similar to the unknown one.
 pub(crate) fn known_names(unknown: &str, tools: &Tools) -> Option<String> {
     let names = tools.tools().map(|tool| tool.name.as_str());
     let (label, names) = if tools.tools().count() <= MAX_LISTED_TOOLS {
@@ -25,10 +24,10 @@ pub(crate) fn known_names(unknown: &str, tools: &Tools) -> Option<String> {
     (!names.is_empty()).then(|| format!("{label}: `{}`", names.join("`, `")))
 }
 
-/// A list of so many is read by a model, and costs little.
+/// Up to this many tools are listed.
 const MAX_LISTED_TOOLS: usize = 8;
 
-/// What the model reads when the function gave no answer of its own.
+/// The text for a function that did not complete.
 pub(crate) fn failure(tool: &str, failure: Failure) -> String {
     match failure {
         Failure::Panicked => format!("the tool `{tool}` failed inside; other calls are not affected"),
@@ -40,7 +39,7 @@ pub(crate) fn failure(tool: &str, failure: Failure) -> String {
     }
 }
 
-/// The same when the function did not even start.
+/// The text for a call that was stopped before its function started.
 pub(crate) fn stopped_before_start(tool: &str, failure: Failure) -> String {
     let tool = excerpt(tool);
     match failure {
@@ -52,7 +51,7 @@ pub(crate) fn stopped_before_start(tool: &str, failure: Failure) -> String {
     }
 }
 
-/// The same when no layer passed the call on in time. What the layers did meanwhile, nobody here knows.
+/// The text for a call that was stopped in a layer, before it reached the tool.
 pub(crate) fn stopped_in_layers(tool: &str, failure: Failure) -> String {
     let tool = excerpt(tool);
     match failure {
@@ -62,8 +61,7 @@ pub(crate) fn stopped_in_layers(tool: &str, failure: Failure) -> String {
     }
 }
 
-/// What the model reads when its arguments were refused: the errors, and the names that nothing has, since a name
-/// that is missing may be among them.
+/// The text for rejected arguments: the errors, and the unknown names, since one of them may be a misspelt parameter.
 pub(crate) fn errors(tool: &str, errors: &[Issue], warnings: &[Issue]) -> String {
     let mut text = format!("`{tool}` was not called, its arguments need correction:");
     let is_no_match = |error: &&Issue| error.code == Code::NoAlternativeFits;
@@ -72,7 +70,7 @@ pub(crate) fn errors(tool: &str, errors: &[Issue], warnings: &[Issue]) -> String
         .filter(is_no_match)
         .map(|error| &*error.path)
         .collect();
-    // What one alternative has against the same value says less, and a model would have to guess which line to follow.
+    // The errors of single alternatives for the same value are left out: the model could not tell which of them to fix.
     let is_listed = |error: &&Issue| is_no_match(error) || !unmatched.contains(&*error.path);
     let is_unknown = |issue: &&Issue| matches!(issue.code, Code::UnknownParameter | Code::UnknownProperty);
     let listed = errors.iter().filter(is_listed);
@@ -80,7 +78,7 @@ pub(crate) fn errors(tool: &str, errors: &[Issue], warnings: &[Issue]) -> String
     text
 }
 
-/// A line for each finding; of very many the first, which say enough to start over.
+/// Appends a line for each issue, up to [`MAX_LISTED`].
 fn list<'i>(text: &mut String, issues: impl Iterator<Item = &'i Issue> + Clone) {
     for issue in issues.clone().take(MAX_LISTED) {
         // Writing to a string cannot fail.
@@ -92,10 +90,10 @@ fn list<'i>(text: &mut String, issues: impl Iterator<Item = &'i Issue> + Clone) 
     }
 }
 
-/// More lines than this help no model.
+/// The maximum number of listed issues.
 const MAX_LISTED: usize = 50;
 
-/// The note on what was changed in the arguments of a call.
+/// The note about the warnings of a call.
 pub(crate) fn warnings_note(warnings: &[Issue]) -> String {
     let mut note = String::from("Note on the arguments of this call:");
     list(&mut note, warnings.iter());
