@@ -1,4 +1,4 @@
-//! The conversion of one schema, keyword by keyword.
+//! Converts one schema, keyword by keyword.
 
 use std::fmt;
 
@@ -15,15 +15,15 @@ use super::values;
 
 type Keywords = Map<String, Value>;
 
-/// A rule that the strict form does not carry.
+/// A constraint that the strict form lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Note {
-    /// Where in the schema: an RFC 6901 JSON Pointer.
+    /// An RFC 6901 JSON Pointer into the schema.
     pub path: String,
     /// The keyword.
     pub keyword: String,
-    /// Whether the description tells the model instead.
+    /// Whether the description says it instead.
     pub described: bool,
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// Why a schema has no strict form, and where.
+/// Why a schema has no strict form, with the pointer.
 pub(super) struct ConversionError {
     pub(super) path: String,
     pub(super) reason: String,
@@ -58,12 +58,12 @@ impl ConversionError {
     }
 }
 
-/// One schema on its way.
+/// The state of a conversion.
 pub(super) struct Conversion<'a> {
     subset: Subset,
     root: &'a Value,
     notes: Vec<Note>,
-    /// The definitions that were met, in that order.
+    /// The definitions that are referred to, in order of occurrence.
     referred: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Conversion<'a> {
         }
     }
 
-    /// The converted schema and what it leaves out.
+    /// Returns the converted schema, and the constraints that it lacks.
     pub(super) fn run(mut self) -> Result<(Value, Vec<Note>), ConversionError> {
         let schema = self.root()?;
         Ok((schema, self.notes))
@@ -96,8 +96,8 @@ impl<'a> Conversion<'a> {
         if self.root.get("type").and_then(Value::as_str) != Some("object") {
             return Err(ConversionError::new("", "the root is no object"));
         }
-        // An object without properties is a map with free keys, but not as the root: a tool without parameters, unless
-        // it says what else it takes.
+        // An object without properties is a map with any keys, except at the root: there it is a tool without parameters,
+        // unless it allows additional ones.
         let mut root = self.root.clone();
         if let Value::Object(keywords) = &mut root
             && !keywords.contains_key("properties")
@@ -115,7 +115,7 @@ impl<'a> Conversion<'a> {
         Ok(schema)
     }
 
-    /// The definitions that are referred to, also by one another, in the order in which they are met.
+    /// Converts the definitions that are referred to, also by one another, in order of occurrence.
     fn definitions(&mut self) -> Result<Keywords, ConversionError> {
         let mut converted = Map::new();
         let mut next = 0;
@@ -143,7 +143,7 @@ impl<'a> Conversion<'a> {
             return Err(ConversionError::new(path, "anything is allowed; give it a type"));
         };
         if keywords.contains_key("allOf") {
-            // Of one schema only: how older generators put a description beside a `$ref`.
+            // An `allOf` of one schema: older generators add a description to a `$ref` in this way.
             let mut merged = keywords.clone();
             unwrap_single(&mut merged);
             if merged.contains_key("allOf") {
@@ -224,7 +224,7 @@ impl<'a> Conversion<'a> {
                 return Err(ConversionError::new(path, reason));
             }
         };
-        // Nothing may stand beside a `$ref`, not even a description.
+        // A `$ref` may have no siblings, not even a description.
         let described = self.finish(json!({ "anyOf": [reference] }), keywords, path, "");
         let bare = described.get("description").is_none();
         Ok(if bare { reference } else { described })
@@ -264,7 +264,7 @@ impl<'a> Conversion<'a> {
         Ok(self.finish(json!({ "anyOf": converted }), keywords, path, ""))
     }
 
-    /// A schema of one type.
+    /// Converts a schema of one type.
     fn typed(
         &mut self,
         name: &str,
@@ -347,7 +347,7 @@ impl<'a> Conversion<'a> {
         Ok(())
     }
 
-    /// Adds what is kept of the other keywords, and the description with what is said in words.
+    /// Adds the other supported keywords, and the description with sentences for unsupported ones.
     fn finish(&mut self, schema: Value, keywords: &Keywords, path: &str, type_name: &str) -> Value {
         let Value::Object(inner) = schema else {
             return schema;
@@ -400,7 +400,7 @@ fn add_sentence(text: &mut String, sentence: &str) {
     text.push_str(sentence);
 }
 
-/// Deeper than any schema that the API takes, and no danger to the stack.
+/// The maximum depth: the API allows less, and the stack more.
 const MAX_DEPTH: usize = 64;
 
 fn insert(schema: &mut Value, keyword: &str, value: Value) {

@@ -1,4 +1,4 @@
-//! What a strict subset keeps of a schema's keywords, and the words for the others.
+//! Decides which keywords a strict subset keeps, and writes sentences for the others.
 //!
 //! Sources: <https://platform.openai.com/docs/guides/structured-outputs#supported-properties>,
 //! <https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>.
@@ -7,21 +7,21 @@ use serde_json::{Map, Value};
 
 use super::subset::Subset;
 
-/// What becomes of a keyword.
+/// The treatment of a keyword.
 pub(super) enum Treatment {
-    /// It was taken care of, or says nothing to a model.
+    /// Skip it: it was converted already, or is of no use to a model.
     Ignore,
-    /// It is in the subset.
+    /// Keep it: it is in the subset.
     Keep,
-    /// A sentence says it, and the API does not enforce it.
+    /// Replace it by a sentence: the API does not enforce it, so a note is added.
     MoveToDescription(String),
-    /// A sentence says it, and there is nothing to enforce.
+    /// Replace it by a sentence: there is nothing to enforce.
     AddToDescription(String),
-    /// It is dropped.
+    /// Drop it, with a note.
     Drop,
 }
 
-/// What becomes of a keyword in a schema of the type `type_name` (empty: a union or a reference) with that description.
+/// The treatment of a keyword in a schema with the type `type_name` (empty for a union or a reference) and this description.
 pub(super) fn treatment(
     subset: Subset,
     type_name: &str,
@@ -65,7 +65,7 @@ pub(super) fn treatment(
         "uniqueItems" if type_name == "array" && *value == Value::Bool(true) => {
             Treatment::MoveToDescription("No item twice.".to_owned())
         }
-        // Limits of another type say nothing about this one.
+        // Limits of other types do not apply.
         "pattern" | "format" | "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum"
         | "exclusiveMaximum" | "minItems" | "maxItems" | "minLength" | "maxLength" | "uniqueItems"
             if !type_name.is_empty() =>
@@ -76,7 +76,7 @@ pub(super) fn treatment(
     }
 }
 
-/// The types that a schema names, or those of its fixed values.
+/// The types of a schema, or those of its constants.
 pub(super) fn types(keywords: &Map<String, Value>) -> Vec<&str> {
     match keywords.get("type") {
         Some(Value::String(name)) => return vec![name],
@@ -100,7 +100,7 @@ pub(super) fn types(keywords: &Map<String, Value>) -> Vec<&str> {
     types
 }
 
-/// The type of a value, as JSON Schema calls it.
+/// The name of a value's type in JSON Schema.
 pub(super) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -165,7 +165,7 @@ fn format(subset: Subset, value: &Value) -> Treatment {
     }
 }
 
-/// The examples that the description does not name already.
+/// The examples that the description does not contain.
 fn examples(value: &Value, description: &str) -> Treatment {
     let examples = value.as_array().into_iter().flatten();
     let unnamed = examples.filter(|example| match example {
