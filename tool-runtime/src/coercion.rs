@@ -1,2 +1,2 @@
-//! The rules by which arguments are made to fit, as `docs/coercion.md` has them.
+//! The rules of coercion, from `docs/coercion.md`.
 #![doc = include_str!("docs/coercion.md")]

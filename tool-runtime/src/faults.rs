@@ -1,4 +1,4 @@
-//! What goes wrong, what the model reads and what the host learns, as `docs/faults.md` has it.
+//! All faults of calls, with the text for the model and the failure for the host, from `docs/faults.md`.
 //!
 #![doc = "[coercion]: crate::coercion"] // the first definition of a link counts: not the document's path
 #![doc = include_str!("docs/faults.md")]

@@ -16,7 +16,7 @@
 #![doc = "[keys]: macro@crate::tool"]
 #![doc = include_str!("../README.md")]
 
-// Floors, bottom up: a file imports only from those above it in this list.
+// In order of dependency: a file imports only from those above it in this list.
 mod wire;
 mod host;
 mod schema;
@@ -30,7 +30,7 @@ mod registry;
 pub mod testing;
 pub mod coercion;
 pub mod faults;
-#[cfg(doc)] // prose and its tests: whoever compiles the crate does not even read it
+#[cfg(doc)] // documentation and its tests only
 pub mod guide;
 #[doc(hidden)]
 #[path = "private.rs"]
@@ -56,7 +56,7 @@ pub use host::{context, state};
 #[doc(inline)]
 pub use wire::{definition, issue, message, result};
 
-// Where they are defined as well; here they are found by whoever looks at the crate's first page.
+// Re-exported, so that they are on the first page of the documentation.
 #[doc(inline)]
 pub use arguments::policy::Policy;
 #[doc(inline)]

@@ -1,4 +1,4 @@
-//! What the macros' output names; not API. The macro crate is pinned to exactly this version.
+//! The items that the macros' output uses; not API. The macro crate is pinned to exactly this version.
 
 pub use std::sync::Arc;
 pub use std::time::Duration;
@@ -12,7 +12,7 @@ pub use crate::tool::declaration::Declaration;
 pub use crate::tool::declared::{DeclaredTool, OneToolsBlockPerType, Tool};
 pub use crate::tool::output::{Output, Respond};
 
-// Not named by the output, but part of the signatures of what is.
+// Not used by the output, but part of the signatures of those that are.
 pub use crate::host::Host;
 pub use crate::host::state::States;
 pub use crate::param::constraints::{AsJson, Limits, Measured, Ranged, Shown, Textual};

@@ -1,10 +1,10 @@
-//! [`ToolRegistry`]: names to tools, and the way in for every call.
+//! [`ToolRegistry`]: registers tools and runs calls.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
-use std::task::{Context as Waking, Poll};
+use std::task::{Context as TaskContext, Poll};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -14,7 +14,7 @@ use tower_service::Service;
 use crate::arguments::policy::Policy;
 use crate::call::batch;
 use crate::call::handle::{CallParts, handle};
-use crate::call::layer::{Answered, BoxError, Stack, ToolService, handle_within};
+use crate::call::layer::{BoxError, RegistryFuture, Stack, ToolService, handle_in_layers};
 use crate::call::prepare;
 use crate::call::prepare::ToolCallRequest;
 use crate::call::tool_call::ToolCall;
@@ -44,73 +44,71 @@ pub struct ToolRegistry {
 struct Concurrency(usize);
 
 impl Default for Concurrency {
-    /// What a turn's calls rarely exceed and an upstream rarely minds.
+    /// More than most turns have, and not too many for most upstream services.
     fn default() -> Self {
         Self(8)
     }
 }
 
-/// Building.
+/// Building a registry.
 impl ToolRegistry {
     /// A registry without tools.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Gives the tools a value that they take as `State<T>`; replaces an earlier one of the same type. Calls run side by
-    /// side and share it, so it is `Send`, `Sync` and `'static`.
+    /// Adds a state, which tools take as `State<T>`; replaces an earlier one of the same type. Concurrent calls share it, so it
+    /// is `Send`, `Sync` and `'static`.
     ///
-    /// [`state`](Self::state) hands it out again. A value that is in an `Arc` already is given as one, and taken as
-    /// `State<Arc<T>>`.
+    /// [`state`](Self::state) returns it. Tools take an `Arc<T>` as `State<Arc<T>>`.
     #[must_use]
     pub fn with_state<T: Shared>(mut self, value: T) -> Self {
         self.tools_mut().states.insert(value);
         self
     }
 
-    /// Sets how lenient the registry is where neither tool nor call says otherwise.
+    /// Sets the policy for calls, unless the tool or the call has its own.
     #[must_use]
     pub fn with_policy(mut self, policy: Policy) -> Self {
         self.tools_mut().policy = policy;
         self
     }
 
-    /// Tells the model behind each answer what was changed in its arguments; off by default.
+    /// Appends a note with the warnings to each result, for the model; off by default.
     ///
-    /// Layers see the answer without this [note](ToolOutcome::notes): an offloaded one is what the tool returned, and the
-    /// model reads the note beside the pointer.
+    /// Layers see the result without this [note](ToolOutcome::notes): an offload layer stores the tool's output only, and the
+    /// note follows the pointer to it.
     #[must_use]
-    pub fn with_warnings_in_results(mut self, told: bool) -> Self {
-        self.tools_mut().warnings_in_results = told;
+    pub fn with_warnings_in_results(mut self, enabled: bool) -> Self {
+        self.tools_mut().warnings_in_results = enabled;
         self
     }
 
-    /// Shows the defaults of parameters to the model too; off by default. Counts for the tools that are
-    /// registered afterwards.
+    /// Includes the defaults of parameters in the schemas; off by default. Applies to tools that are registered afterwards.
     #[must_use]
-    pub fn with_defaults_in_schemas(mut self, shown: bool) -> Self {
-        self.tools_mut().shows_defaults = shown;
+    pub fn with_defaults_in_schemas(mut self, enabled: bool) -> Self {
+        self.tools_mut().include_defaults = enabled;
         self
     }
 
-    /// Sets how many calls of one [`execute_all`](Self::execute_all) run at once; 8 by default, at least 1.
+    /// Sets how many calls of one [`execute_all`](Self::execute_all) run concurrently; 8 by default, at least 1.
     #[must_use]
     pub fn with_max_concurrency(mut self, calls: usize) -> Self {
         self.concurrency = Concurrency(calls.max(1));
         self
     }
 
-    /// Coerces all arguments, also those that conform to the schema as they are: slower, and nothing else may differ.
-    #[doc(hidden)] // for tests, which compare
+    /// Disables the fast path for arguments that conform to the schema. That is slower; outcomes must not differ.
+    #[doc(hidden)] // for tests, which compare both
     #[must_use]
     pub fn without_fast_path(mut self) -> Self {
         self.tools_mut().without_fast_path = true;
         self
     }
 
-    /// Puts a `tower` layer around every call, however it is made; the one added last is the outermost.
+    /// Adds a `tower` layer around every call; the last one is the outermost.
     ///
-    /// What a layer returns as an error becomes the call's result, with the call's id.
+    /// An error of a layer becomes the call's result, with the call's id.
     #[must_use]
     pub fn layer<L>(mut self, layer: L) -> Self
     where
@@ -129,38 +127,37 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// When the name is taken or refused, a state is missing, a default breaks its own limits, or the schema is
-    /// invalid. The registry is then as it was.
-    // The compiler shows the line to whoever writes `register(find_trains)`.
+    /// If the name is invalid or taken, a state is missing, a default violates its constraints, or the schema is invalid. The
+    /// registry then remains unchanged.
+    // The compiler shows this line for `register(find_trains)`.
     pub fn register<T: Tool /* register::<find_trains>() */>(&mut self) -> Result<&mut Self, RegistryError> {
         self.register_all(vec![T::declare()])
     }
 
-    /// Registers a family of tools: all of them, or none when one is refused.
+    /// Registers a set of tools: all of them, or none if one fails.
     ///
     /// # Errors
     ///
     /// As [`register`](Self::register).
-    pub fn register_all(&mut self, family: impl IntoTools) -> Result<&mut Self, RegistryError> {
+    pub fn register_all(&mut self, tools_to_add: impl IntoTools) -> Result<&mut Self, RegistryError> {
         let mut tools = (*self.tools).clone();
-        for tool in family.into_tools() {
-            let tool = RegisteredTool::declared(tool, &tools.states, tools.shows_defaults)?;
+        for tool in tools_to_add.into_tools() {
+            let tool = RegisteredTool::declared(tool, &tools.states, tools.include_defaults)?;
             tools.add(tool)?;
         }
         self.tools = Arc::new(tools);
         Ok(self)
     }
 
-    /// Registers a tool that is known by its definition only.
+    /// Registers a tool with a definition and a handler.
     ///
-    /// The handler takes two arguments, also where it needs one: `|arguments, _|`. The first are the call's, as an object, coerced
-    /// to the schema. Unknown ones are in it: what they mean is for the handler to say. Defaults of the schema are not: it reads
-    /// what is absent as it likes. The second is the call's [`Context`].
+    /// The handler takes two parameters: the arguments, an object that was coerced to the schema, and the call's [`Context`]. The
+    /// object includes unknown arguments, but not the defaults of the schema, which the handler applies itself.
     ///
-    /// It answers with an [`HandlerOutput`]: a `Result` of anything that a `#[tool]` may return, or a `String`, a
+    /// It returns a [`HandlerOutput`]: a `Result` of any type that a `#[tool]` may return, or a `String`, a
     /// `&'static str`, a [`Value`], [`Blocks`](crate::Blocks), a [`ToolOutput`](crate::ToolOutput) or `()`.
     ///
-    /// What it captures it clones for each call, since calls run side by side:
+    /// It clones captured values for each call, since calls run concurrently:
     ///
     /// ```
     /// use std::sync::{Arc, Mutex};
@@ -195,7 +192,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// When the name is taken or refused, or the schema is invalid.
+    /// If the name is invalid or taken, or the schema is invalid.
     pub fn register_dynamic<F, R>(
         &mut self,
         definition: ToolDefinition,
@@ -213,25 +210,25 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// Takes a tool out and gives its definition back; `None` when there is none of that name.
+    /// Removes a tool and returns its definition; `None` if there is none with this name.
     pub fn unregister(&mut self, name: &str) -> Option<ToolDefinition> {
         let definition = self.get_tool(name)?.definition().clone();
-        self.tools_mut().retain(|kept| kept != name);
+        self.tools_mut().retain(|other| other != name);
         Some(definition)
     }
 
-    /// Sets how lenient to be with one tool, whatever the registry's policy.
+    /// Sets the policy of a tool, instead of the registry's.
     ///
     /// # Errors
     ///
-    /// When there is no tool of that name.
+    /// If there is no tool with this name.
     pub fn set_policy(&mut self, name: &str, policy: Policy) -> Result<&mut Self, RegistryError> {
         self.tools_mut().change(name, |tool| tool.policy = Some(policy))?;
         Ok(self)
     }
 
-    /// Sets how long a call of one tool may take, counted from the function's start: the way to a timeout for a dynamic tool.
-    /// Takes the place of the tool's own, `None` takes that away.
+    /// Sets the timeout of a tool, from the start of its function; mainly for dynamic tools. Replaces the tool's own; `None`
+    /// removes it.
     ///
     /// ```
     /// use std::time::Duration;
@@ -247,7 +244,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// When there is no tool of that name.
+    /// If there is no tool with this name.
     pub fn set_timeout(
         &mut self,
         name: &str,
@@ -258,9 +255,9 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// A registry with some of the tools, for one request; the tools themselves are shared.
+    /// A registry with some of the tools, for one request. The tools themselves are shared.
     ///
-    /// Names that are not registered are left out: a call to them answers that there is no such tool.
+    /// Ignores unknown names; calls to them fail as not found.
     #[doc(alias = "only")]
     #[must_use]
     pub fn subset<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> Self {
@@ -276,14 +273,14 @@ impl ToolRegistry {
     }
 }
 
-/// Looking.
+/// Inspecting a registry.
 impl ToolRegistry {
-    /// The registered tool of that name.
+    /// The tool with this name.
     pub fn get_tool(&self, name: &str) -> Option<&RegisteredTool> {
         self.tools.tool(name).map(Arc::as_ref)
     }
 
-    /// The value that tools take as `State<T>`, shared with them.
+    /// The state that tools take as `State<T>`.
     ///
     /// ```
     /// use std::sync::Mutex;
@@ -297,18 +294,18 @@ impl ToolRegistry {
         self.tools.states.get()
     }
 
-    /// What the model is told, in the order of registration.
+    /// The definitions for the model, in the order of registration.
     pub fn tool_definitions(&self) -> Vec<&ToolDefinition> {
         self.tools.tools().map(RegisteredTool::definition).collect()
     }
 }
 
-/// Calling.
+/// Calling tools.
 impl ToolRegistry {
-    /// Runs a tool and answers in the API's form. Never fails: what goes wrong is in the result.
+    /// Runs a tool and returns the result in the API's form. A failure is an error result.
     ///
-    /// Of an unknown name it is `Tool '{name}' not found` and nothing else; [`call`](Self::call) and
-    /// [`execute_all`](Self::execute_all) put a note behind it that names the tools there are.
+    /// For an unknown name it is exactly `Tool '{name}' not found`; [`call`](Self::call) and [`execute_all`](Self::execute_all)
+    /// append a note with the names of existing tools.
     pub async fn execute_tool(
         &self,
         tool_use_id: impl Into<String>,
@@ -325,10 +322,9 @@ impl ToolRegistry {
         self.run(call).await.into_result()
     }
 
-    /// Runs a call and tells everything about it.
+    /// Runs a call and returns its outcome.
     ///
-    /// Behind the answer to an unknown name stands a [note](ToolOutcome::notes): up to three similar names, or all that
-    /// there are in a registry of a few tools.
+    /// For an unknown name, a [note](ToolOutcome::notes) lists up to three similar names, or all names of a small registry.
     pub async fn call(&self, mut call: ToolCall) -> ToolOutcome {
         let arrived = Instant::now();
         let mut outcome = self.run(CallParts::of(&mut call)).await;
@@ -342,21 +338,21 @@ impl ToolRegistry {
         let span = trace::span(call.name, &call.id);
         match self.stack.outermost() {
             None => trace::run(span, handle(&self.tools, call)).await,
-            // In a box, or every other call would be as large.
+            // Boxed, since it would enlarge every other call.
             Some(outermost) => {
                 Box::pin(trace::run(
                     span,
-                    handle_within(outermost, &self.tools, call.into_owned()),
+                    handle_in_layers(outermost, &self.tools, call.into_owned()),
                 ))
                 .await
             }
         }
     }
 
-    /// Runs the calls of one turn side by side on the runtime's threads and answers in their order.
+    /// Runs the calls of one turn concurrently, on the runtime's threads, and returns the outcomes in order.
     ///
-    /// Never more at once than [`with_max_concurrency`](Self::with_max_concurrency) allows. Dropping the future
-    /// ends all of them. Needs a tokio runtime.
+    /// [`with_max_concurrency`](Self::with_max_concurrency) limits how many run at once. Dropping the future aborts all of them.
+    /// Needs a tokio runtime.
     #[doc(alias("call_all", "batch"))]
     pub async fn execute_all(&self, calls: impl IntoIterator<Item = ToolCall>) -> Vec<ToolOutcome> {
         let run = |call| {
@@ -366,8 +362,8 @@ impl ToolRegistry {
         batch::run(calls.into_iter().collect(), self.concurrency.0, run).await
     }
 
-    /// Reads a call's arguments without running anything: what a permission dialog shows and a gateway passes on. In a layer,
-    /// [`ToolCall::prepare`] does the same.
+    /// Reads a call's arguments without running the function, for permission dialogs and gateways. In a layer, use
+    /// [`ToolCall::prepare`].
     #[doc(alias("preview", "validate", "request"))]
     pub fn prepare(&self, call: ToolCall) -> ToolCallRequest {
         let ToolCall {
@@ -381,17 +377,17 @@ impl ToolRegistry {
     }
 }
 
-/// A registry is a service itself, and always ready.
+/// A registry is a service, which is always ready.
 impl Service<ToolCall> for ToolRegistry {
     type Response = ToolOutcome;
     type Error = Infallible;
-    type Future = Answered;
+    type Future = RegistryFuture;
 
-    fn poll_ready(&mut self, _: &mut Waking<'_>) -> Poll<Result<(), Infallible>> {
+    fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, call: ToolCall) -> Answered {
+    fn call(&mut self, call: ToolCall) -> RegistryFuture {
         let registry = self.clone();
         Box::pin(async move { Ok(ToolRegistry::call(&registry, call).await) })
     }
@@ -413,7 +409,7 @@ mod tests {
     use crate::wire::raw_arguments::RawArguments;
 
     #[test]
-    fn given_arguments_are_freed_before_the_function_runs() {
+    fn frees_owned_arguments_before_the_function_runs() {
         let schema = json!({ "type": "object", "properties": { "text": { "type": "string" } } });
         let definition = ToolDefinition::new("wait", "Wait.", schema);
         let text = Param::<String>::new("text", "A text.");
@@ -429,8 +425,8 @@ mod tests {
             let mut call = ToolCall::new("id", name, sent.clone());
             {
                 let mut running = std::pin::pin!(handle(&registry.tools, CallParts::of(&mut call)));
-                let mut waking = std::task::Context::from_waker(std::task::Waker::noop());
-                assert!(running.as_mut().poll(&mut waking).is_pending());
+                let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+                assert!(running.as_mut().poll(&mut context).is_pending());
             }
             assert_eq!(call.input, RawArguments::from(Value::Null));
         }

@@ -1,4 +1,4 @@
-//! For tests of tools: call one as a model would, and say what you expect.
+//! Test helpers: run calls as a model would, and assert on their outcomes.
 //!
 //! ```
 //! # use tool_runtime::{ToolDefinition, ToolRegistry, serde_json::json};
@@ -21,12 +21,9 @@
 
 #![allow(
     clippy::return_self_not_must_use,
-    reason = "the last assertion of a chain is for nobody"
+    reason = "the result of the last assertion in a chain is unused"
 )]
-#![allow(
-    clippy::panic,
-    reason = "an assertion that does not hold panics, as `assert_eq!` does"
-)]
+#![allow(clippy::panic, reason = "a failed assertion panics, like `assert_eq!`")]
 
 use std::ops::Deref;
 
@@ -39,7 +36,7 @@ use crate::wire::issue::Issue;
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::{Content, Failure, ToolOutcome};
 
-/// Calls an annotated function that needs no state, in a registry of its own.
+/// Calls an annotated function without state, in a new registry.
 ///
 /// ```
 /// use tool_runtime::{testing, tool};
@@ -69,7 +66,7 @@ use crate::wire::result::{Content, Failure, ToolOutcome};
 ///
 /// # Panics
 ///
-/// When the tool cannot be registered.
+/// If the tool cannot be registered.
 #[track_caller]
 pub fn run<'a, T: Tool>(input: impl Into<RawArguments<'a>>) -> impl Future<Output = CallAssert> {
     let mut registry = ToolRegistry::new();
@@ -86,7 +83,7 @@ pub async fn run_in(registry: &ToolRegistry, name: &str, input: impl Into<RawArg
     run_call(registry, ToolCall::new("toolu_test", name, input)).await
 }
 
-/// The same with a call of your own: with a [`Context`](crate::Context), a policy, an id.
+/// Runs a [`ToolCall`], for instance with a [`Context`](crate::Context), a policy or an id.
 ///
 /// ```
 /// use tool_runtime::{Context, ToolCall, ToolRegistry, testing, tool};
@@ -109,8 +106,8 @@ pub async fn run_call(registry: &ToolRegistry, call: ToolCall) -> CallAssert {
     registry.call(call).await.into()
 }
 
-/// What a call came to, with assertions on it. Dereferences to the [`ToolOutcome`], and is made of one: also of those
-/// that [`execute_all`](ToolRegistry::execute_all) answers with.
+/// The outcome of a call, with assertions. Dereferences to the [`ToolOutcome`], and converts from one, for instance from
+/// [`execute_all`](ToolRegistry::execute_all).
 #[derive(Debug, Clone)]
 pub struct CallAssert(ToolOutcome);
 
@@ -121,23 +118,23 @@ impl From<ToolOutcome> for CallAssert {
 }
 
 impl CallAssert {
-    /// The call succeeded with this text.
+    /// Asserts that the call succeeded with this text.
     ///
     /// # Panics
     ///
-    /// When it did not.
+    /// If it did not.
     #[track_caller]
     pub fn assert_text(self, expected: &str) -> Self {
         let is_expected = self.answer().as_text() == Some(expected);
-        self.check_answer(false, is_expected, &format!("{expected:?}"));
+        self.assert_answer(false, is_expected, &format!("{expected:?}"));
         self
     }
 
-    /// The call succeeded with text that is this JSON; the order of keys does not matter.
+    /// Asserts that the call succeeded with text that is this JSON; the order of keys does not matter.
     ///
     /// # Panics
     ///
-    /// When it did not.
+    /// If it did not.
     #[track_caller]
     #[allow(
         clippy::needless_pass_by_value,
@@ -148,42 +145,41 @@ impl CallAssert {
         let shown = expected.to_string();
         match found {
             Ok(found) if !self.result.is_error && found != expected => {
-                differ("unexpected answer", &shown, &found.to_string());
+                fail("unexpected answer", &shown, &found.to_string());
             }
             Err(error) if !self.result.is_error => {
-                differ(
+                fail(
                     &format!("the answer is not JSON ({error})"),
                     &shown,
-                    &self.shown(),
+                    &self.answer_text(),
                 );
             }
-            _ => self.check_answer(false, true, &shown),
+            _ => self.assert_answer(false, true, &shown),
         }
         self
     }
 
-    /// The call failed with this text.
+    /// Asserts that the call failed with this text.
     ///
     /// # Panics
     ///
-    /// When it did not.
+    /// If it did not.
     #[track_caller]
     pub fn assert_error(self, expected: &str) -> Self {
         let is_expected = self.answer().as_text() == Some(expected);
-        self.check_answer(true, is_expected, &format!("the error {expected:?}"));
+        self.assert_answer(true, is_expected, &format!("the error {expected:?}"));
         self
     }
 
-    /// These are the [notes](ToolOutcome::notes) behind the answer, in order. The other assertions on texts compare the
-    /// answer without them.
+    /// Asserts the [notes](ToolOutcome::notes), in order. Other assertions on texts compare the result without notes.
     ///
     /// # Panics
     ///
-    /// When they are others.
+    /// If they differ.
     #[track_caller]
     pub fn assert_notes<const N: usize>(self, expected: [&str; N]) -> Self {
         if self.notes != expected {
-            differ(
+            fail(
                 "unexpected notes",
                 &format!("{expected:?}"),
                 &format!("{:?}", self.notes),
@@ -192,41 +188,40 @@ impl CallAssert {
         self
     }
 
-    /// Nothing about the arguments was worth a warning.
+    /// Asserts that there are no warnings.
     ///
     /// # Panics
     ///
-    /// When something was.
+    /// If there are some.
     #[track_caller]
     pub fn assert_no_warnings(self) -> Self {
         self.assert_warnings([])
     }
 
-    /// These are the warnings, each as `code at /path`, in order; a bare `code` is one about the arguments as a whole, whose
-    /// path is empty.
+    /// Asserts the warnings, each as `code at /path`, in order; a bare `code` has an empty path.
     ///
     /// # Panics
     ///
-    /// When they are others.
+    /// If they differ.
     #[track_caller]
     pub fn assert_warnings<const N: usize>(self, expected: [&str; N]) -> Self {
-        check("warnings", &self.warnings, &expected);
+        assert_issues("warnings", &self.warnings, &expected);
         self
     }
 
-    /// The arguments were refused for these errors, each as `code at /path`, in order; a bare `code` is one about the
-    /// arguments as a whole, whose path is empty.
+    /// Asserts that the arguments were rejected with these errors, each as `code at /path`, in order; a bare `code` has an
+    /// empty path.
     ///
     /// # Panics
     ///
-    /// When they were not, or for others.
+    /// If they were not, or the errors differ.
     #[track_caller]
     pub fn assert_refused<const N: usize>(self, expected: [&str; N]) -> Self {
         if self.failure != Some(Failure::InvalidArguments) {
             let expected = format!("{expected:?}");
-            differ("the arguments were not refused", &expected, &self.shown());
+            fail("the arguments were not refused", &expected, &self.answer_text());
         }
-        check("errors", &self.errors, &expected);
+        assert_issues("errors", &self.errors, &expected);
         self
     }
 
@@ -236,18 +231,18 @@ impl CallAssert {
     }
 
     #[track_caller]
-    fn check_answer(&self, is_error: bool, is_expected: bool, expected: &str) {
-        let what = match (self.result.is_error, is_error) {
+    fn assert_answer(&self, is_error: bool, is_expected: bool, expected: &str) {
+        let label = match (self.result.is_error, is_error) {
             (true, false) => "the call failed",
             (false, true) => "the call succeeded",
             _ if is_expected => return,
             _ => "unexpected answer",
         };
-        differ(what, expected, &self.shown());
+        fail(label, expected, &self.answer_text());
     }
 
-    /// The answer, as failed assertions show it.
-    fn shown(&self) -> String {
+    /// The result, for the message of a failed assertion.
+    fn answer_text(&self) -> String {
         let error = if self.result.is_error { "the error " } else { "" };
         match &*self.answer() {
             Content::Text(text) => format!("{error}{text:?}"),
@@ -268,26 +263,26 @@ impl Deref for CallAssert {
 }
 
 #[track_caller]
-fn check(what: &str, issues: &[Issue], expected: &[&str]) {
-    let found: Vec<String> = issues.iter().map(place).collect();
+fn assert_issues(label: &str, issues: &[Issue], expected: &[&str]) {
+    let found: Vec<String> = issues.iter().map(code_and_path).collect();
     if found != expected {
         let full: Vec<String> = issues.iter().map(ToString::to_string).collect();
-        differ(
-            &format!("unexpected {what}"),
+        fail(
+            &format!("unexpected {label}"),
             &format!("{expected:?}"),
             &format!("{found:?}\n   in full: {full:?}"),
         );
     }
 }
 
-/// The failure of every assertion here: it says which side was expected.
+/// Panics with the message of a failed assertion.
 #[track_caller]
-fn differ(what: &str, expected: &str, found: &str) -> ! {
-    panic!("{what}\n  expected: {expected}\n       got: {found}");
+fn fail(label: &str, expected: &str, found: &str) -> ! {
+    panic!("{label}\n  expected: {expected}\n       got: {found}");
 }
 
-/// The short form that the assertions compare.
-fn place(issue: &Issue) -> String {
+/// The form of an issue that assertions compare.
+fn code_and_path(issue: &Issue) -> String {
     if issue.path.is_empty() {
         issue.code.to_string()
     } else {

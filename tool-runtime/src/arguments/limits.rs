@@ -125,7 +125,7 @@ pub(crate) fn of_text(limits: &TextLimits, text: &str) -> Option<String> {
         .filter(|pattern| !pattern.is_match(text))?;
     Some(format!(
         "a text that matches `{}`",
-        crate::wire::issue::echo(broken.as_str())
+        crate::wire::issue::excerpt(broken.as_str())
     ))
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn number_fits(limits: &NumberLimits, text: &str) -> bool {
         return true;
     }
     if let Ok(value) = text.parse()
-        && let Some(fits) = limits.decide(value)
+        && let Some(fits) = limits.check_integer(value)
     {
         return fits;
     }
@@ -144,8 +144,14 @@ pub(crate) fn number_fits(limits: &NumberLimits, text: &str) -> bool {
     };
     limits.min.as_ref().is_none_or(|min| value >= min.value())
         && limits.max.as_ref().is_none_or(|max| value <= max.value())
-        && limits.above.as_ref().is_none_or(|above| value > above.value())
-        && limits.below.as_ref().is_none_or(|below| value < below.value())
+        && limits
+            .exclusive_min
+            .as_ref()
+            .is_none_or(|above| value > above.value())
+        && limits
+            .exclusive_max
+            .as_ref()
+            .is_none_or(|below| value < below.value())
         && limits
             .multiple_of
             .as_ref()

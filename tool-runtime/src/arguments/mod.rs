@@ -19,7 +19,7 @@ use crate::param::params::{Lookup, Params};
 use crate::schema::CompiledSchema;
 use crate::schema::compiled::SchemaId;
 use crate::schema::pointer;
-use crate::wire::issue::{Code, Issue, cut};
+use crate::wire::issue::{Code, Issue, escape_and_truncate};
 use crate::wire::raw_arguments::RawArguments;
 use coerce::cache::Cache;
 use coerce::context::Context;
@@ -65,7 +65,7 @@ pub(crate) fn read<P: Params>(
     // What a type has to say against it, it says again of the tree, where its words are heard.
     if reader.has_fast_path
         && fast_path::look(compiled, input, &mut members).is_some()
-        && let Some(mut values) = params.pick(
+        && let Some(mut values) = params.read_values(
             &Sent {
                 compiled,
                 members: &members,
@@ -74,8 +74,8 @@ pub(crate) fn read<P: Params>(
             &mut |_, _| (),
         )
     {
-        P::move_texts(&mut values, &mut |parameter, text| {
-            if let Some(given) = members.given_text(compiled.place_of(parameter)) {
+        P::move_strings(&mut values, &mut |parameter, text| {
+            if let Some(given) = members.given_text(compiled.property_index(parameter)) {
                 debug_assert!(text.is_empty(), "read, and left where it was");
                 std::mem::swap(text, given);
             }
@@ -108,7 +108,7 @@ fn read_coerced<P: Params>(
     let mut refused = Vec::new();
     let mut members = members::Members::default();
     members.fill(compiled, &object);
-    let values = params.pick(
+    let values = params.read_values(
         &Sent {
             compiled,
             members: &members,
@@ -129,7 +129,7 @@ fn add(issues: &mut Vec<Issue>, mut refused: Vec<Issue>, compiled: &CompiledSche
     let is_new = |issue: &Issue| {
         !issues
             .iter()
-            .any(|known| known.is_error() && pointer::meet(&known.path, &issue.path))
+            .any(|known| known.is_error() && pointer::overlap(&known.path, &issue.path))
     };
     refused.retain(is_new);
     if !refused.is_empty() {
@@ -265,11 +265,11 @@ impl<'m> Lookup<'m> for Sent<'m, '_> {
 
     #[inline]
     fn value(&self, parameter: usize) -> Option<&'m Member<'m>> {
-        self.members.get(self.compiled.place_of(parameter)?)
+        self.members.get(self.compiled.property_index(parameter)?)
     }
 
     #[inline]
-    fn is_given_text(value: &Self::Value) -> bool {
+    fn is_owned_string(value: &Self::Value) -> bool {
         matches!(value, Member::Given(Value::String(_)))
     }
 }
@@ -280,14 +280,13 @@ fn invalid(compiled: &CompiledSchema, object: &Members<'_>, name: &str, refusal:
     let steps: Vec<&str> = std::iter::once(name).chain(refusal.steps()).collect();
     let wanted = compiled.format_at(steps.iter().copied());
     // A type may well repeat what it was sent.
-    let said = cut(refusal.message(), MOST_TOLD);
+    let said = escape_and_truncate(refusal.message(), MOST_TOLD);
     let mut issue = match sent {
         _ if refusal.is_of_key() => messages::refused_key(refusal.steps().last().unwrap_or_default(), &said),
         Some(sent) => messages::disliked(sent, &said, wanted),
         None => Issue::error(Code::InvalidValue, "", said.into_owned()),
     };
-    if matches!(sent, Some(Node::Text(text)) if rules::means_nothing(text))
-        && compiled.may_be_left_out(&steps)
+    if matches!(sent, Some(Node::Text(text)) if rules::means_nothing(text)) && compiled.is_optional_at(&steps)
     {
         issue
             .message

@@ -8,7 +8,7 @@ use crate::arguments::tree::json::{Fault, ParseError};
 use crate::arguments::tree::node::{Members, Node};
 use crate::arguments::tree::parse::{self, Read, TooDeep, Unread};
 use crate::wire::depth;
-use crate::wire::issue::{Code, Issue, echo};
+use crate::wire::issue::{Code, Issue, excerpt};
 use crate::wire::raw_arguments::RawArguments;
 
 /// The arguments as an object, with what was done to get there.
@@ -39,7 +39,7 @@ fn from_text(text: &str, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), Issue
         return Ok(empty());
     }
     let Read { node, repaired } =
-        parse::read(text, depth::MOST, policy).map_err(|unread| refused(text, &unread))?;
+        parse::read(text, depth::MAX_DEPTH, policy).map_err(|unread| refused(text, &unread))?;
     let (node, decoded) = from_node(node, policy)?;
     Ok((node, repaired.into_iter().chain(decoded).collect()))
 }
@@ -67,7 +67,7 @@ fn decoded<'a>(text: &Cow<'a, str>) -> Result<Option<Read<'a>>, TooDeep> {
     if !text.trim_start().starts_with('{') {
         return Ok(None);
     }
-    let read = parse::read_inner(text, depth::MOST)?;
+    let read = parse::read_inner(text, depth::MAX_DEPTH)?;
     Ok(read.filter(|read| matches!(read.node, Node::Object(_))))
 }
 
@@ -135,7 +135,7 @@ fn not_json(text: &str, offset: usize, expected: &str) -> String {
     let (line, column) = place(text, offset);
     let rest = text.get(offset..).unwrap_or_default();
     let found = match rest.lines().next() {
-        Some(line) => format!("found `{}`", echo(line)),
+        Some(line) => format!("found `{}`", excerpt(line)),
         None => "the text ends".to_owned(),
     };
     format!("not JSON at line {line} column {column} (byte {offset}): {expected}, {found}")

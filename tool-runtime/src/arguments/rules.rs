@@ -106,9 +106,9 @@ fn held<'a>(value: &Decimal<'_>, width: Option<Width>, code: Code) -> Coercion<'
     let width = width.unwrap_or(SIXTY_FOUR_BITS);
     let fits = |text: &String| {
         if let Ok(value) = text.parse() {
-            return width.holds(value);
+            return width.contains(value);
         }
-        let [least, most] = [width.least, width.most].map(Decimal::parse);
+        let [least, most] = [width.min_text, width.max_text].map(Decimal::parse);
         least.is_some_and(|least| *value >= least) && most.is_some_and(|most| *value <= most)
     };
     match value.integer_text().filter(fits) {
@@ -119,8 +119,8 @@ fn held<'a>(value: &Decimal<'_>, width: Option<Width>, code: Code) -> Coercion<'
 
 /// What an integer holds whose type is not known: 64 bits, of either sign.
 pub(crate) const SIXTY_FOUR_BITS: Width = Width {
-    least: "-9223372036854775808",
-    most: "18446744073709551615",
+    min_text: "-9223372036854775808",
+    max_text: "18446744073709551615",
     range: (i64::MIN as i128, u64::MAX as i128),
 };
 
@@ -299,8 +299,8 @@ mod tests {
             integer(
                 &parse(sent, 1).unwrap(),
                 Width {
-                    least: "0",
-                    most: "255",
+                    min_text: "0",
+                    max_text: "255",
                     range: (0, 255),
                 }
                 .into(),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use tool_repair::plain;
 
-use crate::schema::name::Written;
+use crate::schema::name::KeyPrefix;
 
 /// A text and how far it was read.
 #[derive(Debug, Clone, Copy)]
@@ -90,8 +90,8 @@ impl<'t> Tokens<'t> {
 
     /// Takes a name as it is usually written.
     #[inline]
-    pub(crate) fn take_written(&mut self, written: &Written) -> bool {
-        let found = written.begins(self.rest());
+    pub(crate) fn take_written(&mut self, written: &KeyPrefix) -> bool {
+        let found = written.is_prefix_of(self.rest());
         if found {
             self.at += written.len();
         }

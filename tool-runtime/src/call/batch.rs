@@ -1,4 +1,4 @@
-//! The calls of one turn, side by side.
+//! Runs the calls of one turn concurrently.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -11,9 +11,9 @@ use crate::call::layer;
 use crate::call::tool_call::ToolCall;
 use crate::wire::result::{Failure, ToolOutcome};
 
-/// Runs `call` for each on the runtime's threads, never more than `limit` at once, and answers in their order.
+/// Spawns `call` for each of `calls`, at most `limit` at once, and returns the outcomes in order.
 ///
-/// Whoever drops the future ends all calls: [`JoinSet`] aborts what it holds.
+/// Dropping the future aborts all calls, as [`JoinSet`] does.
 pub(crate) async fn run<R>(
     calls: Vec<ToolCall>,
     limit: usize,
@@ -29,30 +29,30 @@ where
     let mut running = JoinSet::new();
     loop {
         while running.len() < limit.max(1)
-            && let Some((place, next)) = waiting.pop_front()
+            && let Some((index, next)) = waiting.pop_front()
         {
-            // Tool and layers are isolated inside. What else the call drops or logs may panic, too.
+            // Panics of the tool and the layers are caught inside; other code of the host may panic, too.
             let call = CatchUnwind::new(Box::pin(call(next)));
-            running.spawn(async move { (place, call.await) });
+            running.spawn(async move { (index, call.await) });
         }
         match running.join_next().await {
-            Some(Ok((place, ended))) => {
-                if let Some(slot) = outcomes.get_mut(place) {
-                    *slot = Some(ended);
+            Some(Ok((index, completed))) => {
+                if let Some(slot) = outcomes.get_mut(index) {
+                    *slot = Some(completed);
                 }
             }
-            // Only the runtime's own end aborts a task of ours; its call is answered below.
+            // A task is aborted only with the runtime; the call is cancelled below.
             Some(Err(_)) => {}
             None => break,
         }
     }
-    let unanswered = |id, failure| handle::failed(id, failure, layer::unanswered(failure));
+    let no_answer = |id, failure| handle::failed(id, failure, layer::no_answer(failure));
     outcomes
         .into_iter()
         .zip(ids)
-        .map(|(ended, id)| {
-            let ended = ended.unwrap_or(Err(Failure::Cancelled));
-            ended.unwrap_or_else(|failure| unanswered(id, failure))
+        .map(|(completed, id)| {
+            let completed = completed.unwrap_or(Err(Failure::Cancelled));
+            completed.unwrap_or_else(|failure| no_answer(id, failure))
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Runs functions and futures so that a panic, a timeout or a cancellation ends nothing but them.
+//! Runs functions and futures isolated: catches panics, and enforces deadlines and cancellation.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -12,7 +12,7 @@ use tokio::time::{Sleep, sleep, sleep_until};
 use crate::host::context::{CancelOnDrop, CancellationToken};
 use crate::wire::result::Failure;
 
-/// What stops a future before it is ready.
+/// The deadline and the token that stop a future before it is ready.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Limits<'a> {
     pub(crate) deadline: Option<Instant>,
@@ -20,13 +20,13 @@ pub(crate) struct Limits<'a> {
 }
 
 impl Limits<'_> {
-    /// Whether nothing can stop the future.
-    pub(crate) fn are_none(self) -> bool {
+    /// Whether there is neither a deadline nor a token.
+    pub(crate) fn is_empty(self) -> bool {
         self.deadline.is_none() && self.token.is_none()
     }
 
-    /// Why a future would be stopped now.
-    pub(crate) fn exceeded(self) -> Option<Failure> {
+    /// The failure, if a limit is exceeded already.
+    pub(crate) fn stop_reason(self) -> Option<Failure> {
         if self.token.is_some_and(CancellationToken::is_cancelled) {
             return Some(Failure::Cancelled);
         }
@@ -39,27 +39,27 @@ impl Limits<'_> {
 #[derive(Debug)]
 pub(crate) struct Completion<T> {
     pub(crate) output: Result<T, Failure>,
-    /// Why it was stopped, also when it was ready within the grace period.
-    pub(crate) stopped: Option<Failure>,
+    /// Why it was stopped; also set if it was ready within the grace period.
+    pub(crate) stop_reason: Option<Failure>,
 }
 
 impl<T> From<Result<T, Failure>> for Completion<T> {
-    /// Of what was not stopped.
+    /// The completion of a future that was not stopped.
     fn from(output: Result<T, Failure>) -> Self {
         Self {
             output,
-            stopped: None,
+            stop_reason: None,
         }
     }
 }
 
 /// Runs `future` until it is ready, panics, is past its deadline or is cancelled.
 ///
-/// When it is stopped, `on_stop` is dropped, which cancels the token that the future may listen to; it is then polled
-/// for `grace_period` more.
+/// At the deadline or the cancellation, `on_stop` is dropped, which cancels the token of the future; then the future is
+/// polled for another `grace_period`.
 ///
-/// Needs tokio's timer only when there is a deadline or a token. Where it is missing, or goes away with its runtime,
-/// nobody can watch the time: the call completes as cancelled, and the log says why.
+/// Needs tokio's timer only if there is a deadline or a token. If no timer is running, the call completes as cancelled, and
+/// the log has the reason.
 pub(crate) async fn run<T>(
     future: BoxFuture<T>,
     limits: Limits<'_>,
@@ -72,58 +72,58 @@ pub(crate) async fn run<T>(
     let mut timeout = deadline.map(|deadline| Timer::new(|| sleep_until(deadline.into())));
     let mut cancelled = token.map(|token| Box::pin(token.cancelled()));
     let mut grace: Option<Timer> = None;
-    let mut stopped = None;
+    let mut stop_reason = None;
     poll_fn(|cx| {
         if let Poll::Ready(output) = Pin::new(&mut future).poll(cx) {
             let is_cancelled = token.is_some_and(CancellationToken::is_cancelled);
-            // What blocks its thread is ready before it could be stopped.
+            // A future that blocks its thread is ready before it can be stopped.
             let is_late = output.is_ok() && deadline.is_some_and(|deadline| deadline <= Instant::now());
-            let stopped = stopped
+            let stop_reason = stop_reason
                 .or(is_cancelled.then_some(Failure::Cancelled))
                 .or(is_late.then_some(Failure::TimedOut));
-            return Poll::Ready(Completion { output, stopped });
+            return Poll::Ready(Completion { output, stop_reason });
         }
-        if stopped.is_none() {
+        if stop_reason.is_none() {
             let mut has_grace = !grace_period.is_zero();
             match timeout.as_mut().map(|timeout| timeout.poll(cx)) {
-                Some(Poll::Ready(Ok(()))) => stopped = Some(Failure::TimedOut),
+                Some(Poll::Ready(Ok(()))) => stop_reason = Some(Failure::TimedOut),
                 Some(Poll::Ready(Err(NoTimer))) => {
-                    stopped = Some(Failure::Cancelled);
+                    stop_reason = Some(Failure::Cancelled);
                     has_grace = false;
                 }
-                _ if is_ready(cancelled.as_mut(), cx) => stopped = Some(Failure::Cancelled),
+                _ if is_ready(cancelled.as_mut(), cx) => stop_reason = Some(Failure::Cancelled),
                 _ => {}
             }
-            if stopped.is_some() {
+            if stop_reason.is_some() {
                 grace = has_grace.then(|| Timer::new(|| sleep(grace_period)));
-                // A future that listens is woken by this, and polled again above.
+                // Wakes a future that awaits its token; it is polled again above.
                 drop(on_stop.take());
             }
         }
-        let Some(failure) = stopped else {
+        let Some(failure) = stop_reason else {
             return Poll::Pending;
         };
         match grace.as_mut().map(|grace| grace.poll(cx)) {
             Some(Poll::Pending) => Poll::Pending,
             Some(Poll::Ready(_)) | None => Poll::Ready(Completion {
                 output: Err(failure),
-                stopped,
+                stop_reason,
             }),
         }
     })
     .await
 }
 
-/// Calls `function`; its panic becomes a failure.
-pub(crate) fn call<T>(function: impl FnOnce() -> T) -> Result<T, Failure> {
-    catch_unwind(AssertUnwindSafe(function)).map_err(panicked)
+/// Calls `function`, and converts a panic into a failure.
+pub(crate) fn catch_panic<T>(function: impl FnOnce() -> T) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(function)).map_err(log_panic)
 }
 
 fn is_ready<F: Future + ?Sized>(future: Option<&mut Pin<Box<F>>>, cx: &mut Context<'_>) -> bool {
     future.is_some_and(|future| future.as_mut().poll(cx).is_ready())
 }
 
-/// Tokio's timer, which panics where there is none, or none any more.
+/// Tokio's timer, with an error instead of a panic if there is none.
 struct Timer(Option<Pin<Box<Sleep>>>);
 
 impl Timer {
@@ -131,7 +131,7 @@ impl Timer {
         Self(
             catch_unwind(AssertUnwindSafe(sleep))
                 .map(Box::pin)
-                .map_err(unwatched)
+                .map_err(log_no_timer)
                 .ok(),
         )
     }
@@ -140,10 +140,10 @@ impl Timer {
         let Some(sleep) = &mut self.0 else {
             return Poll::Ready(Err(NoTimer));
         };
-        let polled = catch_unwind(AssertUnwindSafe(|| sleep.as_mut().poll(cx)));
-        polled.map_or_else(
-            |payload| Poll::Ready(Err(unwatched(payload))),
-            |polled| polled.map(Ok),
+        let poll = catch_unwind(AssertUnwindSafe(|| sleep.as_mut().poll(cx)));
+        poll.map_or_else(
+            |payload| Poll::Ready(Err(log_no_timer(payload))),
+            |poll| poll.map(Ok),
         )
     }
 }
@@ -154,16 +154,19 @@ struct NoTimer;
 
 #[allow(
     clippy::needless_pass_by_value,
-    reason = "what `catch_unwind` hands over ends here"
+    reason = "drops the payload of `catch_unwind`"
 )]
-fn unwatched(payload: Box<dyn Any + Send>) -> NoTimer {
-    tracing::error!(panic = text_of(&*payload), "the time of a call cannot be watched");
+fn log_no_timer(payload: Box<dyn Any + Send>) -> NoTimer {
+    tracing::error!(
+        panic = panic_message(&*payload),
+        "the time of a call cannot be watched"
+    );
     NoTimer
 }
 
 pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// A future that is polled, and also dropped, behind [`call`].
+/// A future that catches panics of `poll` and `drop`.
 pub(crate) struct CatchUnwind<T>(Option<BoxFuture<T>>);
 
 impl<T> CatchUnwind<T> {
@@ -173,7 +176,7 @@ impl<T> CatchUnwind<T> {
 
     fn drop_inner(&mut self) -> Result<(), Failure> {
         let future = self.0.take();
-        call(|| drop(future))
+        catch_panic(|| drop(future))
     }
 }
 
@@ -185,7 +188,7 @@ impl<T> Future for CatchUnwind<T> {
         let Some(future) = &mut self.0 else {
             return Poll::Pending;
         };
-        match call(|| future.as_mut().poll(cx)) {
+        match catch_panic(|| future.as_mut().poll(cx)) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(output)) => Poll::Ready(self.drop_inner().map(|()| output)),
             Err(failure) => {
@@ -204,17 +207,17 @@ impl<T> Drop for CatchUnwind<T> {
     }
 }
 
-/// Logs what the panic said; the model only reads that there was one.
-fn panicked(payload: Box<dyn Any + Send>) -> Failure {
-    tracing::error!(panic = text_of(&*payload), "a tool panicked");
-    // A payload may panic when it is dropped; then it is leaked, which is the lesser evil.
+/// Logs the message of a panic, which the model does not see.
+fn log_panic(payload: Box<dyn Any + Send>) -> Failure {
+    tracing::error!(panic = panic_message(&*payload), "a tool panicked");
+    // The payload may panic when dropped; the second payload is leaked, in case it does so, too.
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);
     }
     Failure::Panicked
 }
 
-fn text_of(payload: &(dyn Any + Send)) -> &str {
+fn panic_message(payload: &(dyn Any + Send)) -> &str {
     payload
         .downcast_ref::<String>()
         .map(String::as_str)

@@ -1,34 +1,33 @@
-//! What the model reads about a call that went wrong, and about arguments that were changed.
+//! The texts for the model about failed calls and changed arguments.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::call::similar::similar;
 use crate::tool::table::Tools;
-use crate::wire::issue::{Code, Issue, echo};
+use crate::wire::issue::{Code, Issue, excerpt};
 use crate::wire::result::Failure;
 
-/// Seed 000, F-007: the text is fixed; what helps is a note behind it, [`known_names`]. A name too long for any tool is cut,
-/// as all that is echoed.
+/// The text for an unknown tool, which seed 000 (F-007) fixes; [`known_names`] is a note after it. Long names are truncated.
 pub(crate) fn not_found(name: &str) -> String {
-    format!("Tool '{}' not found", echo(name))
+    format!("Tool '{}' not found", excerpt(name))
 }
 
-/// Which names there are instead of an unknown one: all, if they are few, else those that are similar.
+/// The names of existing tools: all, if there are few, else those similar to the unknown one.
 pub(crate) fn known_names(unknown: &str, tools: &Tools) -> Option<String> {
     let names = tools.tools().map(|tool| tool.name.as_str());
-    let (what, names) = if tools.tools().count() <= FEW_TOOLS {
+    let (label, names) = if tools.tools().count() <= MAX_LISTED_TOOLS {
         ("available tools", names.collect())
     } else {
         ("similar names", similar(unknown, names))
     };
-    (!names.is_empty()).then(|| format!("{what}: `{}`", names.join("`, `")))
+    (!names.is_empty()).then(|| format!("{label}: `{}`", names.join("`, `")))
 }
 
-/// A list of so many is read by a model, and costs little.
-const FEW_TOOLS: usize = 8;
+/// Up to this many tools are listed.
+const MAX_LISTED_TOOLS: usize = 8;
 
-/// What the model reads when the function gave no answer of its own.
+/// The text for a function that did not complete.
 pub(crate) fn failure(tool: &str, failure: Failure) -> String {
     match failure {
         Failure::Panicked => {
@@ -42,9 +41,9 @@ pub(crate) fn failure(tool: &str, failure: Failure) -> String {
     }
 }
 
-/// The same when the function did not even start.
-pub(crate) fn not_started(tool: &str, failure: Failure) -> String {
-    let tool = echo(tool);
+/// The text for a call that was stopped before its function started.
+pub(crate) fn stopped_before_start(tool: &str, failure: Failure) -> String {
+    let tool = excerpt(tool);
     match failure {
         Failure::TimedOut => {
             format!("the call timed out before `{tool}` started; it did not run, try again later")
@@ -54,9 +53,9 @@ pub(crate) fn not_started(tool: &str, failure: Failure) -> String {
     }
 }
 
-/// The same when no layer passed the call on in time. What the layers did meanwhile, nobody here knows.
-pub(crate) fn not_reached(tool: &str, failure: Failure) -> String {
-    let tool = echo(tool);
+/// The text for a call that was stopped in a layer, before it reached the tool.
+pub(crate) fn stopped_in_layers(tool: &str, failure: Failure) -> String {
+    let tool = excerpt(tool);
     match failure {
         Failure::TimedOut => format!("the call timed out before it reached `{tool}`; try again later"),
         Failure::Cancelled => format!("the call was cancelled before it reached `{tool}`"),
@@ -64,41 +63,40 @@ pub(crate) fn not_reached(tool: &str, failure: Failure) -> String {
     }
 }
 
-/// What the model reads when its arguments were refused: the errors, and the names that nothing has, since a name
-/// that is missing may be among them.
+/// The text for rejected arguments: the errors, and the unknown names, since one of them may be a misspelt parameter.
 pub(crate) fn errors(tool: &str, errors: &[Issue], warnings: &[Issue]) -> String {
     let mut text = format!("`{tool}` was not called because of invalid arguments:");
-    let is_of_all = |error: &&Issue| error.code == Code::NoAlternativeFits;
-    let refused_by_all: HashSet<&str> = errors
+    let is_no_match = |error: &&Issue| error.code == Code::NoAlternativeFits;
+    let unmatched: HashSet<&str> = errors
         .iter()
-        .filter(is_of_all)
+        .filter(is_no_match)
         .map(|error| &*error.path)
         .collect();
-    // What one alternative has against the same value says less, and a model would have to guess which line to follow.
-    let is_told = |error: &&Issue| is_of_all(error) || !refused_by_all.contains(&*error.path);
+    // The errors of single alternatives for the same value are left out: the model could not tell which of them to fix.
+    let is_listed = |error: &&Issue| is_no_match(error) || !unmatched.contains(&*error.path);
     let is_unknown = |issue: &&Issue| matches!(issue.code, Code::UnknownParameter | Code::UnknownProperty);
-    let told = errors.iter().filter(is_told);
-    list(&mut text, told.chain(warnings.iter().filter(is_unknown)));
+    let listed = errors.iter().filter(is_listed);
+    list(&mut text, listed.chain(warnings.iter().filter(is_unknown)));
     text
 }
 
-/// A line for each finding; of very many the first, which say enough to start over.
+/// Appends a line for each issue, up to [`MAX_LISTED`].
 fn list<'i>(text: &mut String, issues: impl Iterator<Item = &'i Issue> + Clone) {
-    for issue in issues.clone().take(MOST_LISTED) {
+    for issue in issues.clone().take(MAX_LISTED) {
         // Writing to a string cannot fail.
         let _ = write!(text, "\n- {issue}");
     }
-    let more = issues.skip(MOST_LISTED).count();
+    let more = issues.skip(MAX_LISTED).count();
     if more > 0 {
         let _ = write!(text, "\n- and {more} more");
     }
 }
 
-/// More lines than this help no model.
-const MOST_LISTED: usize = 50;
+/// The maximum number of listed issues.
+const MAX_LISTED: usize = 50;
 
-/// The note on what was changed in the arguments of a call.
-pub(crate) fn note(warnings: &[Issue]) -> String {
+/// The note about the warnings of a call.
+pub(crate) fn warnings_note(warnings: &[Issue]) -> String {
     let mut note = String::from("Note on the arguments of this call:");
     list(&mut note, warnings.iter());
     note

@@ -1,4 +1,4 @@
-//! One call from its arrival to its outcome: find the tool, prepare the arguments, run the function, respond.
+//! The pipeline of a call: find the tool, read the arguments, run the function, respond.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::wire::issue::{self, Issue};
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::{Failure, ToolOutcome, ToolOutput, ToolResult};
 
-/// The parts of a call: the id goes into the result, the rest is borrowed. Owned arguments are consumed.
+/// The parts of a call: the id, which goes into the result, the arguments, which are consumed, and borrowed settings.
 #[derive(Debug)]
 pub(crate) struct CallParts<'a> {
     pub(crate) id: String,
@@ -26,7 +26,7 @@ pub(crate) struct CallParts<'a> {
 }
 
 impl<'a> CallParts<'a> {
-    /// Takes the id and the arguments out of the call.
+    /// Takes the id and the arguments of a call.
     pub(crate) fn of(call: &'a mut ToolCall) -> Self {
         Self {
             id: std::mem::take(&mut call.id),
@@ -37,7 +37,7 @@ impl<'a> CallParts<'a> {
         }
     }
 
-    /// The same for layers, which take calls that own everything.
+    /// Converts into an owned call, for layers.
     pub(crate) fn into_owned(self) -> ToolCall {
         let mut call = ToolCall::new(self.id, self.name, self.input).with_context(self.context.clone());
         call.policy = self.policy;
@@ -45,7 +45,7 @@ impl<'a> CallParts<'a> {
     }
 }
 
-/// Makes one call. It never fails, and nothing that the tool does reaches beyond it.
+/// Runs one call. Failures and panics of the tool become part of the outcome.
 pub(crate) async fn handle(tools: &Tools, call: CallParts<'_>) -> ToolOutcome {
     let CallParts {
         id,
@@ -58,8 +58,8 @@ pub(crate) async fn handle(tools: &Tools, call: CallParts<'_>) -> ToolOutcome {
         return not_found(tools, id, name);
     };
     let limits = limits(context, tool);
-    if let Some(failure) = limits.exceeded() {
-        return failed(id, failure, &explain::not_started(name, failure));
+    if let Some(failure) = limits.stop_reason() {
+        return failed(id, failure, &explain::stopped_before_start(name, failure));
     }
     let mut invocation = Invocation {
         tool: tool.name.as_str(),
@@ -68,8 +68,8 @@ pub(crate) async fn handle(tools: &Tools, call: CallParts<'_>) -> ToolOutcome {
         host: Host::new(&tools.states, context, limits.deadline),
         issues: Vec::new(),
     };
-    let started = catch::call(|| (tool.handler)(&mut invocation));
-    // A function may run for long: what is left of its arguments is freed before.
+    let started = catch::catch_panic(|| (tool.handler)(&mut invocation));
+    // The function may run for long, so the arguments are freed before.
     let Invocation { issues, .. } = invocation;
     let completion = match started {
         Ok(Some(started)) => run(started, limits).await,
@@ -87,26 +87,26 @@ fn limits<'a>(context: &'a Context, tool: &RegisteredTool) -> Limits<'a> {
         .and_then(|timeout| Instant::now().checked_add(timeout));
     Limits {
         deadline: [context.deadline(), timeout].into_iter().flatten().min(),
-        token: context.canceller(),
+        token: context.external_token(),
     }
 }
 
-/// Runs the function that was started.
+/// Awaits the function's future.
 async fn run(started: Started, limits: Limits<'_>) -> Completion<ToolOutput> {
     // Cancels the call's own token when the function has completed or is dropped.
     let Started { future, guard } = started;
-    if limits.are_none() {
+    if limits.is_empty() {
         return CatchUnwind::new(future).await.into();
     }
-    // A function without a token cannot learn that it is stopped, and has nothing to clean up.
+    // A function without a token gets no grace period: it cannot notice that it is stopped.
     let grace_period = guard
         .as_ref()
         .map_or(Duration::ZERO, |_| CancellationToken::GRACE_PERIOD);
-    // In a box, or the future of every other call would be as large.
+    // Boxed, since it would enlarge the future of every other call.
     Box::pin(catch::run(future, limits, guard, grace_period)).await
 }
 
-/// Makes the outcome from what the function returned.
+/// Creates the outcome from the function's output or failure.
 #[inline]
 fn respond(
     tools: &Tools,
@@ -123,17 +123,17 @@ fn respond(
         }
         Err(failure) => failed(id, failure, &explain::failure(tool.name.as_str(), failure)),
     };
-    if completion.stopped.is_some() {
-        outcome.failure = completion.stopped;
+    if completion.stop_reason.is_some() {
+        outcome.failure = completion.stop_reason;
     }
     if tools.warnings_in_results && !warnings.is_empty() {
-        outcome.notes.push(explain::note(&warnings));
+        outcome.notes.push(explain::warnings_note(&warnings));
     }
     outcome.warnings = warnings;
     outcome
 }
 
-/// A failure with a text for the model; also what a batch and the layers answer with.
+/// A failed outcome with a text for the model.
 pub(crate) fn failed(id: String, failure: Failure, text: &str) -> ToolOutcome {
     let mut outcome = ToolOutcome::new(ToolResult::new(id, ToolOutput::error(text)));
     outcome.failure = Some(failure);
@@ -149,8 +149,8 @@ fn not_found(tools: &Tools, id: String, name: &str) -> ToolOutcome {
 fn rejected(id: String, tool: &RegisteredTool, issues: Vec<Issue>) -> ToolOutcome {
     issue::log(tool.name.as_str(), &issues);
     let (errors, warnings): (Vec<_>, Vec<_>) = issues.into_iter().partition(Issue::is_error);
-    let message = match tool.wording {
-        Some(wording) => catch::call(|| wording(&errors)),
+    let message = match tool.format_errors {
+        Some(format_errors) => catch::catch_panic(|| format_errors(&errors)),
         None => Ok(explain::errors(tool.name.as_str(), &errors, &warnings)),
     };
     let text = message.unwrap_or_else(|failure| explain::failure(tool.name.as_str(), failure));

@@ -1,4 +1,4 @@
-//! `tower` around every call: permission, offload, limits, timeouts are layers.
+//! `tower` layers around every call: permissions, offloading, limits, timeouts.
 //!
 //! ```
 //! use std::time::Duration;
@@ -16,12 +16,12 @@
 //! let mut registry = ToolRegistry::new().layer(TimeoutLayer::new(Duration::from_millis(20)));
 //! registry.register::<fetch>()?;
 //! let result = registry.execute_tool("toolu_01", "fetch", "{}").await;
-//! assert_eq!(result.text(), Some("request timed out")); // tower's words; `#[tool(timeout = ..)]` has better ones
+//! assert_eq!(result.text(), Some("request timed out")); // tower's message; that of `#[tool(timeout = ..)]` is better
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! [The guide](crate::guide::_7_around_calls) has a permission, offloading and a layer of one's own.
+//! [The guide](crate::guide::_7_around_calls) has examples: permissions, offloading, a custom layer.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -29,7 +29,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context as Waking, Poll};
+use std::task::{Context as TaskContext, Poll};
 
 use tokio::task_local;
 use tower_layer::Layer;
@@ -43,24 +43,23 @@ use crate::host::context::CancellationToken;
 use crate::tool::table::Tools;
 use crate::wire::result::{Failure, ToolOutcome};
 
-/// What a layer may fail with; it becomes the call's result, as an error.
+/// The error of a layer, which becomes the call's result.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What a layer is put around: the tools, and the layers that were added before.
+/// The inner service of a layer: the tools, and the layers that were added before.
 ///
-/// A layer passes on the [`ToolCall`] that it was given, changed or not, or one that it made itself: both go to the tools of
-/// the same registry, and the name counts that they have when they get there. (A call that a layer makes in a task of its own has no
-/// registry, and fails.)
+/// A layer passes on the [`ToolCall`] that it received, changed or not, or a new one. Both go to the tools of the same registry,
+/// by the name that they have then. (A new call in a spawned task has no registry, and fails.)
 #[derive(Clone)]
-pub struct ToolService(Arc<dyn Erased>);
+pub struct ToolService(Arc<dyn DynService>);
 
 impl Service<ToolCall> for ToolService {
     type Response = ToolOutcome;
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>>;
 
-    fn poll_ready(&mut self, _: &mut Waking<'_>) -> Poll<Result<(), BoxError>> {
-        // Each call waits for a clone of the service inside; see `Erased::call`.
+    fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), BoxError>> {
+        // Each call waits for its own clone of the inner service; see `DynService::call`.
         Poll::Ready(Ok(()))
     }
 
@@ -80,7 +79,7 @@ impl fmt::Debug for ToolService {
 pub(crate) struct Stack(Option<ToolService>);
 
 impl Stack {
-    /// Puts a layer around all that are there.
+    /// Adds a layer around the others.
     pub(crate) fn push<L>(&mut self, layer: L)
     where
         L: Layer<ToolService>,
@@ -94,14 +93,14 @@ impl Stack {
         self.0 = Some(ToolService(Arc::new(Layered(layer.layer(inner)))));
     }
 
-    /// The outermost layer, if there is any.
+    /// The outermost layer, if there is one.
     pub(crate) fn outermost(&self) -> Option<&ToolService> {
         self.0.as_ref()
     }
 }
 
-/// Makes a call through the layers, and one outcome of whatever comes back.
-pub(crate) async fn handle_within(
+/// Runs a call through the layers, and converts their result or error into the outcome.
+pub(crate) async fn handle_in_layers(
     outermost: &ToolService,
     tools: &Arc<Tools>,
     mut call: ToolCall,
@@ -112,46 +111,46 @@ pub(crate) async fn handle_within(
         is_reached: Arc::default(),
     };
     call.route = Some(route.clone());
-    // A layer may hang as well. What the tool returns at the end of its grace period has a second one to pass it.
+    // A layer may hang, too. It has a second grace period, for results from the end of the tool's own.
     let limits = Limits {
         deadline: context.deadline(),
-        token: context.canceller(),
+        token: context.external_token(),
     };
-    let answered = ROUTE
+    let result = ROUTE
         .scope(route.clone(), async {
-            let started = catch::call(|| outermost.0.call(call))?;
+            let started = catch::catch_panic(|| outermost.0.call(call))?;
             catch::run(started, limits, None, CancellationToken::GRACE_PERIOD * 2)
                 .await
                 .output
         })
         .await;
     let failed = |failure, text: &str| handle::failed(id.clone(), failure, text);
-    let mut outcome = match answered {
+    let mut outcome = match result {
         Ok(Ok(outcome)) => outcome,
-        // The code of the error is the layer's, too: it may panic, and is dropped here.
-        Ok(Err(error)) => match catch::call(move || error.to_string()) {
+        // The error's `Display` and `Drop` may panic, too.
+        Ok(Err(error)) => match catch::catch_panic(move || error.to_string()) {
             Ok(text) => failed(Failure::Layer, &text),
-            Err(failure) => failed(failure, unanswered(failure)),
+            Err(failure) => failed(failure, no_answer(failure)),
         },
         Err(failure @ (Failure::TimedOut | Failure::Cancelled))
             if !route.is_reached.load(Ordering::Relaxed) =>
         {
-            failed(failure, &explain::not_reached(&name, failure))
+            failed(failure, &explain::stopped_in_layers(&name, failure))
         }
-        Err(failure) => failed(failure, unanswered(failure)),
+        Err(failure) => failed(failure, no_answer(failure)),
     };
-    // A layer may answer with another id.
+    // A layer may return another id.
     outcome.result.tool_use_id = id;
     outcome
 }
 
 task_local! {
-    /// The route of the call that a layer is working on, for calls that the layer makes itself.
+    /// The route of the current call, for new calls that a layer creates.
     static ROUTE: Route;
 }
 
-/// What the model reads when neither the tool nor a layer had an answer.
-pub(crate) fn unanswered(failure: Failure) -> &'static str {
+/// The text for the model if neither the tool nor a layer returned.
+pub(crate) fn no_answer(failure: Failure) -> &'static str {
     match failure {
         Failure::TimedOut => "the call timed out and was stopped; try again later",
         Failure::Cancelled => "the call was cancelled before it returned a result",
@@ -159,20 +158,20 @@ pub(crate) fn unanswered(failure: Failure) -> &'static str {
     }
 }
 
-/// A service whose type is forgotten, callable through a shared reference.
-trait Erased: Send + Sync {
+/// A type-erased service, callable through a shared reference.
+trait DynService: Send + Sync {
     fn call(&self, call: ToolCall) -> Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>>;
 }
 
-/// The innermost service: the tools of the registry that the call came from.
+/// The innermost service: the tools of the call's registry.
 struct Innermost;
 
-impl Erased for Innermost {
+impl DynService for Innermost {
     fn call(
         &self,
         mut call: ToolCall,
     ) -> Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>> {
-        // A call that a layer made itself goes where the call went that the layer was given.
+        // A new call of a layer has the route of the current call.
         let route = call.route.take().or_else(|| ROUTE.try_get().ok());
         Box::pin(async move {
             let Some(Route { tools, is_reached }) = route else {
@@ -188,7 +187,7 @@ impl Erased for Innermost {
 
 struct Layered<S>(S);
 
-impl<S> Erased for Layered<S>
+impl<S> DynService for Layered<S>
 where
     S: Service<ToolCall, Response = ToolOutcome, Error: Into<BoxError>, Future: Send>
         + Clone
@@ -197,10 +196,10 @@ where
         + 'static,
 {
     fn call(&self, call: ToolCall) -> Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>> {
-        // A clone, because readiness belongs to one call (tower's contract) and this service serves many.
+        // Cloned, because readiness is for one call (tower's contract).
         let mut service = self.0.clone();
         Box::pin(async move {
-            poll_fn(|waking| service.poll_ready(waking))
+            poll_fn(|context| service.poll_ready(context))
                 .await
                 .map_err(Into::into)?;
             service.call(call).await.map_err(Into::into)
@@ -208,5 +207,5 @@ where
     }
 }
 
-/// The future of a registry as a service, which never fails.
-pub(crate) type Answered = Pin<Box<dyn Future<Output = Result<ToolOutcome, Infallible>> + Send>>;
+/// The future of a registry as a `Service`.
+pub(crate) type RegistryFuture = Pin<Box<dyn Future<Output = Result<ToolOutcome, Infallible>> + Send>>;

@@ -1,4 +1,4 @@
-//! What a model asks for, a [`ToolCall`], and its way to an outcome.
+//! Calls: [`ToolCall`], and the pipeline from a call to its outcome.
 
 mod similar;
 pub(crate) mod explain;

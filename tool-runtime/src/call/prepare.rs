@@ -1,4 +1,4 @@
-//! Calls that are read and not made: the arguments as the function would get them.
+//! Reads the arguments of a call without running the function.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -10,10 +10,8 @@ use crate::tool::table::Tools;
 use crate::wire::issue::{Code, Issue};
 use crate::wire::raw_arguments::RawArguments;
 
-/// A call whose arguments were read and not yet acted upon: what
-/// [`ToolRegistry::prepare`](crate::ToolRegistry::prepare) returns.
-///
-/// What a permission dialog shows, what a gateway passes on: the coerced arguments, unknown ones included.
+/// A call with its coerced arguments, unknown ones included, before the function runs: the result of
+/// [`ToolRegistry::prepare`](crate::ToolRegistry::prepare). For permission dialogs and gateways.
 ///
 /// ```
 /// use tool_runtime::{ToolCall, ToolRegistry, tool};
@@ -35,35 +33,34 @@ use crate::wire::raw_arguments::RawArguments;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ToolCallRequest {
-    /// The id that the answer will carry.
+    /// The id of the call.
     pub tool_use_id: String,
     /// The tool's name.
     pub name: String,
-    /// The arguments as they came.
+    /// The arguments as they were sent.
     pub raw_arguments: RawArguments<'static>,
-    /// The arguments after coercion; unknown ones are kept, refused ones stand as they were sent.
+    /// The arguments after coercion; unknown and invalid ones as they were sent.
     pub arguments: Map<String, Value>,
-    /// The same as compact JSON text, with every number as it was written: a [`Value`] cannot hold all of them.
+    /// The same as compact JSON text, with the exact text of numbers, which a [`Value`] cannot represent.
     #[serde(skip)]
     pub arguments_json: String,
-    /// The values of the parameters that were not sent, where they have a default. Empty for a dynamic tool, which gets what
-    /// was sent.
+    /// The defaults of missing arguments. Empty for a dynamic tool.
     #[serde(skip)]
     pub defaults: Map<String, Value>,
-    /// What was changed or ignored; does not stop the call.
+    /// Arguments that were changed or ignored.
     pub warnings: Vec<Issue>,
-    /// Why the call cannot be made; empty when it can.
+    /// Why the call would be rejected; empty if it is valid.
     pub errors: Vec<Issue>,
 }
 
 impl ToolCallRequest {
-    /// What the function would get for a parameter: the argument, or the default if none was sent.
+    /// The value that the function would get for a parameter: the argument, or the default if it is missing.
     pub fn argument(&self, name: &str) -> Option<&Value> {
         self.arguments.get(name).or_else(|| self.defaults.get(name))
     }
 }
 
-/// Reads a call's arguments without running anything.
+/// Reads a call's arguments without running the function.
 pub(crate) fn prepare(
     tools: &Tools,
     id: String,

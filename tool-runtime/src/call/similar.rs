@@ -1,9 +1,9 @@
-//! Names that are similar to an unknown one: what a model may have meant.
+//! Finds names that are similar to an unknown one.
 
-/// Of `names`, the most similar to `sent`, the closest first; those as close keep their order. Where some differ in case
-/// and separators only, these.
+/// The names that are most similar to `sent`, closest first, else in order. If some differ only in case and separators, only
+/// those.
 pub(crate) fn similar<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
-    if sent.len() > LONGEST {
+    if sent.len() > MAX_LENGTH {
         return Vec::new();
     }
     let sent = folded(sent);
@@ -14,44 +14,44 @@ pub(crate) fn similar<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> V
     if let Some((0, _)) = ranked.first() {
         ranked.retain(|(rank, _)| *rank == 0);
     }
-    ranked.into_iter().take(MOST).map(|(_, name)| name).collect()
+    ranked.into_iter().take(MAX_NAMES).map(|(_, name)| name).collect()
 }
 
-/// More names than this are no help.
-const MOST: usize = 3;
+/// The maximum number of names.
+const MAX_NAMES: usize = 3;
 
-/// In bytes: whatever is longer is no misspelt name, and comparing it takes time.
-const LONGEST: usize = 256;
+/// The maximum length in bytes: a longer text is not a misspelt name, and slow to compare.
+const MAX_LENGTH: usize = 256;
 
-/// Case and separators do not count.
+/// A name in lower case, without separators.
 fn folded(name: &str) -> String {
-    let kept = name.chars().filter(|letter| letter.is_alphanumeric());
+    let kept = name.chars().filter(|character| character.is_alphanumeric());
     kept.flat_map(char::to_lowercase).collect()
 }
 
-/// How far apart two names are; `None` when they are not similar.
+/// The distance of two names; `None` if they are not similar.
 fn rank(sent: &str, name: &str) -> Option<usize> {
     let (sent_length, name_length) = (sent.chars().count(), name.chars().count());
     let (shorter, longer) = (sent_length.min(name_length), sent_length.max(name_length));
-    let most = longer.div_ceil(3).min(MOST_EDITS);
-    if longer - shorter <= most && shorter >= SHORTEST {
+    let max_edits = longer.div_ceil(3).min(MAX_EDITS);
+    if longer - shorter <= max_edits && shorter >= MIN_LENGTH {
         let edits = distance(sent, name);
-        if edits <= most {
+        if edits <= max_edits {
             return Some(edits);
         }
     }
-    // With a prefix of somebody's: `functions.search`. Behind all that are misspelt.
+    // With a prefix, such as `functions.search`. Ranked after all misspelt names.
     let contained = sent.contains(name) || name.contains(sent);
-    (contained && shorter > SHORTEST).then_some(LONGEST + longer - shorter)
+    (contained && shorter > MIN_LENGTH).then_some(MAX_LENGTH + longer - shorter)
 }
 
-/// In longer names, too.
-const MOST_EDITS: usize = 3;
+/// The maximum number of edits.
+const MAX_EDITS: usize = 3;
 
-/// In letters: nearly everything is a few edits away from a shorter name, or has it in it.
-const SHORTEST: usize = 3;
+/// The minimum length in characters: nearly every text is close to a shorter name, or contains it.
+const MIN_LENGTH: usize = 3;
 
-/// How many letters must be added, removed or replaced (Levenshtein).
+/// The Levenshtein distance.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();

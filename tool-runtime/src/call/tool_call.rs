@@ -1,4 +1,4 @@
-//! What a model asks for: a [`ToolCall`].
+//! [`ToolCall`]: a model's call of a tool.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::tool::table::Tools;
 use crate::wire::definition::ToolDefinition;
 use crate::wire::raw_arguments::RawArguments;
 
-/// One `tool_use`: an id to answer to, a tool's name, and the arguments as the model wrote them.
+/// One `tool_use`: the id, the name of the tool, and the arguments as the model wrote them.
 ///
 /// ```
 /// use tool_runtime::ToolCall;
@@ -29,17 +29,17 @@ use crate::wire::raw_arguments::RawArguments;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// The id that the answer carries.
+    /// The id, which is also that of the result.
     pub id: String,
     /// The tool's name.
     pub name: String,
-    /// The arguments, unread.
+    /// The arguments, not yet parsed.
     pub input: RawArguments<'static>,
-    /// What the host gives the tool: session, deadline, cancellation, extensions.
+    /// The context from the host: session, deadline, cancellation, extensions.
     pub context: Context,
-    /// How lenient to be with this call; `None` leaves it to the tool and the registry.
+    /// The policy of this call; `None` uses that of the tool or the registry.
     pub policy: Option<Policy>,
-    /// Where the call goes, while it passes through the layers of a registry.
+    /// The route of the call within the layers of a registry.
     pub(crate) route: Option<Route>,
 }
 
@@ -60,31 +60,31 @@ impl ToolCall {
         }
     }
 
-    /// Gives the call a context.
+    /// Sets the context.
     #[must_use]
     pub fn with_context(mut self, context: Context) -> Self {
         self.context = context;
         self
     }
 
-    /// Overrides how lenient the registry and the tool are, for this call.
+    /// Sets the policy of this call, instead of those of the tool and the registry.
     #[must_use]
     pub fn with_policy(mut self, policy: Policy) -> Self {
         self.policy = Some(policy);
         self
     }
 
-    /// In a layer: the definition of the tool that the call goes to, with its [hints](ToolDefinition::hints).
+    /// In a layer: the definition of the called tool, with its [hints](ToolDefinition::hints).
     ///
-    /// `None` when no tool has this name, and outside of a registry's layers.
+    /// `None` if no tool has this name, and outside of a registry's layers.
     pub fn definition(&self) -> Option<&ToolDefinition> {
         self.tool().map(RegisteredTool::definition)
     }
 
     /// In a layer: the arguments as the function would get them, without running it.
     ///
-    /// `None` outside of a registry's layers; there, [`ToolRegistry::prepare`](crate::ToolRegistry::prepare) does the same. An
-    /// unknown name is an error of the request, as refused arguments are.
+    /// `None` outside of a registry's layers; use [`ToolRegistry::prepare`](crate::ToolRegistry::prepare) there. An unknown tool is
+    /// an error of the request, like invalid arguments.
     pub fn prepare(&self) -> Option<ToolCallRequest> {
         let route = self.route.as_ref()?;
         let Self {
@@ -102,11 +102,11 @@ impl ToolCall {
     }
 }
 
-/// The registry that a call goes to.
+/// The tools of the registry that runs a call.
 #[derive(Clone)]
 pub(crate) struct Route {
     pub(crate) tools: Arc<Tools>,
-    /// Whether the call has passed all layers.
+    /// Whether the call has reached the tools.
     pub(crate) is_reached: Arc<AtomicBool>,
 }
 
@@ -116,7 +116,7 @@ impl fmt::Debug for Route {
     }
 }
 
-/// Reads a `tool_use` block; fields it does not know are ignored.
+/// Deserializes a `tool_use` block; other fields are ignored.
 impl<'de> Deserialize<'de> for ToolCall {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]

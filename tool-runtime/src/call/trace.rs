@@ -1,4 +1,4 @@
-//! The span of a call.
+//! The tracing span of a call.
 
 use std::future::Future;
 
@@ -7,7 +7,7 @@ use tracing::{Instrument as _, Span};
 
 use crate::wire::result::ToolOutcome;
 
-/// Named as OpenTelemetry's `GenAI` conventions say; neither arguments nor results are in it.
+/// A span with the names of OpenTelemetry's `GenAI` conventions; it contains neither arguments nor results.
 pub(crate) fn span(name: &str, id: &str) -> Span {
     tracing::info_span!(
         "execute_tool",

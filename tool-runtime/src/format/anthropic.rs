@@ -1,4 +1,4 @@
-//! The Anthropic Messages API, whose forms this crate uses throughout.
+//! The Anthropic Messages API, whose forms are those of this crate's types.
 //!
 //! Source: <https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools>.
 
@@ -22,16 +22,16 @@ use super::strict::{NotStrict, StrictTool, Subset, strict};
 /// assert_eq!(tool, json!({ "name": "now", "description": "Tell the time.", "input_schema": schema }));
 /// ```
 pub fn tool(definition: &ToolDefinition) -> Value {
-    // A struct of texts and JSON values always serializes.
+    // Strings and JSON values always serialize.
     serde_json::to_value(definition).unwrap_or_default()
 }
 
-/// The same with `strict: true`, in the published subset: a plain schema with `strict` is refused by the API unless
-/// it happens to be in that subset.
+/// The same with `strict: true`, converted to the published subset of JSON Schema; the API rejects `strict` with other
+/// schemas.
 ///
 /// # Errors
 ///
-/// When the schema cannot be expressed there: send [`tool`] without `strict` instead.
+/// If the schema cannot be converted: send [`tool`] without `strict` instead.
 pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
     strict(Subset::Anthropic, definition, |schema| {
         let mut definition = definition.clone();
@@ -41,7 +41,7 @@ pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict>
     })
 }
 
-/// The calls in a model's message, in their order: its `tool_use` blocks.
+/// The calls in a model's message, in order: its `tool_use` blocks.
 ///
 /// ```
 /// use tool_runtime::format::anthropic;
@@ -66,7 +66,7 @@ pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict>
 ///
 /// # Errors
 ///
-/// When a block has no `id` or no `name`.
+/// If a block has no `id` or no `name`.
 pub fn calls(message: &Message) -> Result<Vec<ToolCall>, FormatError> {
     let MessageContent::Blocks(blocks) = &message.content else {
         return Ok(Vec::new());
@@ -85,7 +85,7 @@ fn call(block: &Block) -> Result<ToolCall, FormatError> {
     ))
 }
 
-/// The message that answers a turn's calls: all results in one, as the API wants it.
+/// The message with the results of a turn: the API requires all of them in one message.
 pub fn results<'a>(results: impl IntoIterator<Item = &'a ToolResult>) -> Message {
     let blocks = results
         .into_iter()
@@ -104,7 +104,7 @@ mod tests {
     use crate::wire::result::ToolOutput;
 
     #[test]
-    fn a_turn_there_and_back() {
+    fn converts_calls_and_results_of_a_turn() {
         let message: Message = serde_json::from_value(json!({
             "role": "assistant",
             "content": [
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_cannot_be_answered_is_an_error() {
+    fn rejects_calls_without_id() {
         let message: Message = serde_json::from_value(json!({
             "role": "assistant", "content": [{ "type": "tool_use", "name": "now", "input": {} }],
         }))

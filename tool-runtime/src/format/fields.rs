@@ -1,24 +1,24 @@
-//! Fields that a foreign form must have, or may have.
+//! Required and optional fields of foreign formats.
 
 use serde_json::Value;
 
 use crate::wire::message::Block;
 
-/// Why something cannot be put into the words of another API.
+/// Why a conversion failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
-    /// A call, or a tool, without a field that it must have.
+    /// A call or a tool lacks a required field.
     #[error("{what} needs `{field}`, {wanted}")]
     Missing {
-        /// What was read.
+        /// The kind of object.
         what: &'static str,
         /// The field.
         field: &'static str,
-        /// What it should be.
+        /// The expected type.
         wanted: &'static str,
     },
-    /// A content block that the other API has no form for.
+    /// A content block has no equivalent in the other API.
     #[error("{api} takes no `{kind}` block in a tool's result; send text")]
     Block {
         /// The API.
@@ -28,7 +28,7 @@ pub enum FormatError {
     },
 }
 
-/// A field that is text, or what is wrong.
+/// A required string field.
 pub(super) fn text<'a>(
     object: &'a Value,
     what: &'static str,
@@ -52,7 +52,7 @@ pub(super) fn image(block: &Block) -> Option<(&str, &str)> {
     Some((field("media_type")?, field("data")?))
 }
 
-/// The address of an image block that has one.
+/// The URL of an image block, if it has one.
 pub(super) fn image_url(block: &Block) -> Option<&str> {
     block.0.get("source")?.get("url")?.as_str()
 }

@@ -11,7 +11,7 @@ use crate::wire::result::{Content, ToolResult};
 
 use super::fields::{FormatError, image, text};
 
-/// A member of the answer to `tools/list`.
+/// A member of `tools` in the result of `tools/list`.
 ///
 /// ```
 /// use tool_runtime::{ToolDefinition, format::mcp, serde_json::json};
@@ -60,14 +60,14 @@ pub fn tool(definition: &ToolDefinition) -> Value {
     Value::Object(tool)
 }
 
-/// Whether a title was read from the annotations, and only there.
+/// Whether the title was read from the annotations only.
 fn is_among_annotations(definition: &ToolDefinition, title: &str) -> bool {
     let annotations = definition.mcp.get("annotations");
     let is_there = annotations.and_then(|annotations| annotations.get("title")?.as_str()) == Some(title);
     is_there && !definition.mcp.contains_key("title")
 }
 
-/// The hints, and what else was among them when they were read.
+/// The annotations: the hints, and other annotations that were read.
 fn annotations(definition: &ToolDefinition) -> Option<Value> {
     let rest = definition.mcp.get("annotations");
     let hints = &definition.hints;
@@ -91,7 +91,7 @@ fn annotations(definition: &ToolDefinition) -> Option<Value> {
     Some(annotations.into())
 }
 
-/// As in [`Hints`], without the title.
+/// The names of [`Hints`], without the title.
 const HINTS: [&str; 4] = [
     "readOnlyHint",
     "destructiveHint",
@@ -100,9 +100,8 @@ const HINTS: [&str; 4] = [
 ];
 
 /// The definition of a tool that an MCP server lists, for
-/// [`register_dynamic`](crate::ToolRegistry::register_dynamic). What only MCP knows (`outputSchema`, `icons`, `_meta`, the
-/// annotations, and all other fields) is kept beside the definition: [`tool`] writes it again, the forms of the other APIs do
-/// not.
+/// [`register_dynamic`](crate::ToolRegistry::register_dynamic). Fields that only MCP has (`outputSchema`, `icons`, `_meta`,
+/// annotations, and all others) are preserved: [`tool`] writes them again, the formats of other APIs do not.
 ///
 /// ```
 /// use tool_runtime::{format::mcp, serde_json::json};
@@ -122,7 +121,7 @@ const HINTS: [&str; 4] = [
 ///
 /// # Errors
 ///
-/// When it has no `name` or no `inputSchema`.
+/// If it has no `name` or no `inputSchema`.
 pub fn definition(tool: &Value) -> Result<ToolDefinition, FormatError> {
     let schema = tool.get("inputSchema").filter(|schema| schema.is_object());
     let schema = schema.ok_or(FormatError::Missing {
@@ -154,7 +153,7 @@ pub fn definition(tool: &Value) -> Result<ToolDefinition, FormatError> {
     Ok(definition)
 }
 
-/// The fields of a listed tool that a definition has no place of its own for.
+/// The fields of a listed tool that have no field of their own in the definition.
 fn rest(tool: &Value) -> Map<String, Value> {
     const KNOWN: [&str; 5] = ["name", "inputSchema", "outputSchema", "icons", "_meta"];
     let mut rest = tool.as_object().cloned().unwrap_or_default();
@@ -172,7 +171,7 @@ fn rest(tool: &Value) -> Map<String, Value> {
     rest
 }
 
-/// The call in the `params` of `tools/call`. Its id is the request's, for MCP has no other.
+/// The call in the `params` of `tools/call`; its id is that of the request.
 ///
 /// ```
 /// use tool_runtime::{ToolOutput, ToolResult, format::mcp, serde_json::json};
@@ -187,7 +186,7 @@ fn rest(tool: &Value) -> Map<String, Value> {
 ///
 /// # Errors
 ///
-/// When `params` has no `name`.
+/// If `params` has no `name`.
 pub fn call(id: impl Into<String>, params: &Value) -> Result<ToolCall, FormatError> {
     let arguments = params.get("arguments").cloned().unwrap_or_default();
     Ok(ToolCall::new(
@@ -197,11 +196,11 @@ pub fn call(id: impl Into<String>, params: &Value) -> Result<ToolCall, FormatErr
     ))
 }
 
-/// The answer to `tools/call`.
+/// The result of `tools/call`.
 ///
 /// # Errors
 ///
-/// When the result has a block that is neither text nor an image of its own.
+/// If the result has a block that is neither text nor a base64 image.
 pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
     let content = match &result.content {
         Content::Text(text) => vec![json!({ "type": "text", "text": text })],
@@ -235,7 +234,7 @@ mod tests {
     use crate::wire::result::{Blocks, ToolOutput};
 
     #[test]
-    fn a_listed_tool_there_and_back() {
+    fn tool_round_trips() {
         let listed = json!({
             "name": "forget",
             "title": "Forget it",
@@ -259,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_listed_is_lost() {
+    fn keeps_unknown_fields_of_a_tool() {
         for annotations in [
             json!({ "title": "Orders", "readOnlyHint": true }),
             json!({ "readOnlyHint": true, "x-own": { "a": [1] } }),
@@ -280,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_is_written_where_it_was_read() {
+    fn writes_the_title_where_it_was_read() {
         for title in [None, Some("Order"), Some("Other")] {
             let mut listed = json!({
                 "name": "order",
@@ -300,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn other_apis_are_not_sent_what_only_mcp_knows() {
+    fn omits_mcp_fields_for_other_apis() {
         let listed = json!({
             "name": "forget",
             "description": "Forget everything.",
@@ -322,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_answers() {
+    fn converts_calls_and_results() {
         let call = call("7", &json!({ "name": "forget", "arguments": { "all": true } })).unwrap();
         assert_eq!((call.id.as_str(), call.name.as_str()), ("7", "forget"));
         assert_eq!(call.input, json!({ "all": true }).into());

@@ -1,7 +1,7 @@
-//! Tools, calls and results in the words of each API. Pure conversions: nothing is sent, nothing is remembered.
+//! Converts tools, calls and results to and from the formats of each API. Pure functions, without network or state.
 //! Needs the feature `formats`.
 //!
-//! | | tools | a model's calls | answers |
+//! | | tools | calls | results |
 //! |---|---|---|---|
 //! | [`anthropic`] | [`tool`](anthropic::tool), [`strict_tool`](anthropic::strict_tool) | [`calls`](anthropic::calls) | [`results`](anthropic::results) |
 //! | [`openai::chat`] | [`tool`](openai::chat::tool), [`strict_tool`](openai::chat::strict_tool) | [`calls`](openai::chat::calls) | [`result`](openai::chat::result) |

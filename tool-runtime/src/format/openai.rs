@@ -1,10 +1,10 @@
-//! OpenAI's two APIs, and whoever speaks like them.
+//! OpenAI's two APIs, and compatible ones.
 //!
 //! Sources: <https://platform.openai.com/docs/guides/function-calling>,
 //! <https://platform.openai.com/docs/guides/structured-outputs> (the strict forms).
 //!
-//! A failed call has no mark of its own in these APIs: the model learns of it from the text. What only Anthropic's API
-//! has (`input_examples`, `cache_control` …) is left out.
+//! These APIs have no field for failed calls: the text says so. Fields that only Anthropic's API has (`input_examples`,
+//! `cache_control` …) are omitted.
 
 use serde_json::{Map, Value, json};
 
@@ -43,10 +43,10 @@ pub mod chat {
         json!({ "type": "function", "function": function })
     }
 
-    /// The same with `strict: true`, in the published subset.
+    /// The same with `strict: true`, converted to the published subset of JSON Schema.
     ///
-    /// All parameters are required there, so the model sends `null` for one that may be absent or has a default. Read
-    /// such calls under `Lenient` or `Lossless`: `Strict` refuses `null` for what has a default.
+    /// All parameters are required there, so the model sends `null` for optional ones. Use `Lenient` or `Lossless` for such
+    /// calls: `Strict` rejects `null` for a parameter with a default.
     ///
     /// ```
     /// use tool_runtime::{ToolDefinition, format::openai::chat, serde_json::json};
@@ -67,7 +67,7 @@ pub mod chat {
     ///
     /// # Errors
     ///
-    /// When the schema cannot be expressed there: send [`tool`] instead.
+    /// If the schema cannot be converted: send [`tool`] instead.
     pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
         strict(
             Subset::OpenAi,
@@ -76,7 +76,7 @@ pub mod chat {
         )
     }
 
-    /// The calls in a model's message, in their order: its `tool_calls`.
+    /// The calls in a model's message, in order: its `tool_calls`.
     ///
     /// ```
     /// use tool_runtime::{ToolOutput, ToolResult, format::openai::chat, serde_json::json};
@@ -96,16 +96,16 @@ pub mod chat {
     ///
     /// # Errors
     ///
-    /// When one is no function call with an `id` and a `name`.
+    /// If one is not a function call with an `id` and a `name`.
     pub fn calls(message: &Value) -> Result<Vec<ToolCall>, FormatError> {
         list(message.get("tool_calls")).map(call).collect()
     }
 
-    /// One member of `tool_calls`; its `arguments` are text, which is kept as it came.
+    /// One member of `tool_calls`; its `arguments` remain text.
     ///
     /// # Errors
     ///
-    /// When it is no function call with an `id` and a `name`.
+    /// If it is not a function call with an `id` and a `name`.
     pub fn call(call: &Value) -> Result<ToolCall, FormatError> {
         let function = call.get("function").ok_or(FormatError::Missing {
             what: "a tool call",
@@ -120,11 +120,11 @@ pub mod chat {
         ))
     }
 
-    /// The `role: "tool"` message that answers a call.
+    /// The `role: "tool"` message with the result of a call.
     ///
     /// # Errors
     ///
-    /// When the result has blocks other than text.
+    /// If the result has blocks other than text.
     pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
         let content = match &result.content {
             Content::Text(text) => text.as_str().into(),
@@ -170,14 +170,14 @@ pub mod responses {
         flat(function(definition, definition.input_schema.clone(), false))
     }
 
-    /// The same with `strict: true`, in the published subset.
+    /// The same with `strict: true`, converted to the published subset of JSON Schema.
     ///
-    /// All parameters are required there, so the model sends `null` for one that may be absent or has a default. Read
-    /// such calls under `Lenient` or `Lossless`: `Strict` refuses `null` for what has a default.
+    /// All parameters are required there, so the model sends `null` for optional ones. Use `Lenient` or `Lossless` for such
+    /// calls: `Strict` rejects `null` for a parameter with a default.
     ///
     /// # Errors
     ///
-    /// When the schema cannot be expressed there: send [`tool`] instead.
+    /// If the schema cannot be converted: send [`tool`] instead.
     pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
         strict(Subset::OpenAi, definition, |schema| {
             flat(function(definition, schema, true))
@@ -190,7 +190,7 @@ pub mod responses {
         Value::Object(tool)
     }
 
-    /// The calls in a response, in their order: the `function_call` items of its `output`.
+    /// The calls in a response, in order: the `function_call` items of its `output`.
     ///
     /// ```
     /// use tool_runtime::{ToolOutput, ToolResult, format::openai::responses, serde_json::json};
@@ -210,29 +210,29 @@ pub mod responses {
     ///
     /// # Errors
     ///
-    /// When one has no `call_id` or no `name`.
+    /// If one has no `call_id` or no `name`.
     pub fn calls(response: &Value) -> Result<Vec<ToolCall>, FormatError> {
         let items = list(response.get("output"));
         let calls = items.filter(|item| item.get("type").and_then(Value::as_str) == Some("function_call"));
         calls.map(call).collect()
     }
 
-    /// One `function_call` item; its `arguments` are text, which is kept as it came.
+    /// One `function_call` item; its `arguments` remain text.
     ///
     /// # Errors
     ///
-    /// When it has no `call_id` or no `name`.
+    /// If it has no `call_id` or no `name`.
     pub fn call(item: &Value) -> Result<ToolCall, FormatError> {
         let id = text(item, "a `function_call` item", "call_id")?;
         let name = text(item, "a `function_call` item", "name")?;
         Ok(ToolCall::new(id, name, super::arguments(item)))
     }
 
-    /// The `function_call_output` item that answers a call.
+    /// The `function_call_output` item with the result of a call.
     ///
     /// # Errors
     ///
-    /// When the result has a block that is neither text nor an image.
+    /// If the result has a block that is neither text nor an image.
     pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
         let output = match &result.content {
             Content::Text(text) => text.as_str().into(),
@@ -264,12 +264,12 @@ fn function(definition: &ToolDefinition, parameters: Value, strict: bool) -> Map
         ("name".to_owned(), definition.name.as_str().into()),
         ("description".to_owned(), definition.description.as_str().into()),
         ("parameters".to_owned(), parameters),
-        // Said although it may be the default: the Responses API takes an absent one for `true`.
+        // Explicit, because the default of the Responses API is `true`.
         ("strict".to_owned(), strict.into()),
     ])
 }
 
-/// Text, as both APIs send it; whoever sends an object is understood as well.
+/// The arguments: text, as in both APIs, or an object, as some compatible ones send.
 fn arguments(call: &Value) -> RawArguments<'_> {
     match call.get("arguments") {
         Some(Value::String(text)) => text.into(),
@@ -294,7 +294,7 @@ mod tests {
     use crate::wire::result::{Blocks, ToolOutput};
 
     #[test]
-    fn a_chat_turn_there_and_back() {
+    fn chat_converts_calls_and_results() {
         let message = json!({ "role": "assistant", "content": null, "tool_calls": [
             { "id": "call_1", "type": "function", "function": { "name": "now", "arguments": "{\"n\": 1.50}" } },
         ] });
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_there_and_back() {
+    fn responses_converts_calls_and_results() {
         let response = json!({ "output": [
             { "type": "reasoning", "id": "rs_1", "summary": [] },
             { "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "now", "arguments": "{}" },

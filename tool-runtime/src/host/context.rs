@@ -1,14 +1,14 @@
-//! What the host gives a call beside its arguments: session, deadline, cancellation, extensions.
+//! The context of a call: session, deadline, cancellation, extensions.
 
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a tool may know about the call it serves. Not the `tool_use_id`: functions never see it.
+/// The context of a call, without the `tool_use_id`, which functions do not see.
 ///
-/// A parameter of this type is supplied by the host and is not in the definition: the host gives it to the call,
-/// [`ToolCall::with_context`](crate::ToolCall::with_context). Cheap to clone, and easy to build in a test:
+/// A parameter of this type is supplied by the host and is not in the definition. The host sets it with
+/// [`ToolCall::with_context`](crate::ToolCall::with_context). It is cheap to clone, and easy to build in a test:
 ///
 /// ```
 /// use std::time::Duration;
@@ -30,45 +30,45 @@ pub struct Context {
 type Extensions = Vec<(TypeId, Arc<dyn Any + Send + Sync>)>;
 
 impl Context {
-    /// Neither session nor deadline, and nobody who cancels.
+    /// A context without session, deadline and cancellation.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Names the session that the call belongs to.
+    /// Sets the session of the call.
     #[must_use]
     pub fn with_session(mut self, session: impl Into<Arc<str>>) -> Self {
         self.session = Some(session.into());
         self
     }
 
-    /// Sets the moment at which the call is given up; the earlier one counts if there are two.
+    /// Sets the deadline of the call; of two, the earlier one counts.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Instant) -> Self {
         self.deadline = Some(self.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
         self
     }
 
-    /// Sets the deadline this far from now: from the moment at which the context is made, not from the call's. All that
-    /// happens until the answer is there counts, layers that wait for a user included; they may set one themselves when they
-    /// pass the call on. [A table](crate::guide::_5_host#time) has all timeouts.
+    /// Sets a deadline relative to now, the creation of the context, not to the start of the call. It covers the whole call,
+    /// including layers that wait for a user; these may set a new one when they pass the call on.
+    /// [A table](crate::guide::_5_host#time) lists all timeouts.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         match Instant::now().checked_add(timeout) {
             Some(deadline) => self.with_deadline(deadline),
-            // Beyond what the clock can count: never.
+            // Out of the clock's range: no deadline.
             None => self,
         }
     }
 
-    /// Lets `token` cancel the call.
+    /// Sets the token that cancels the call.
     #[must_use]
     pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
         self.cancellation = Some(token);
         self
     }
 
-    /// Adds a value of the host's own, found by its type; a second one of the same type takes its place.
+    /// Adds a value, which is looked up by its type; a second one of the same type replaces it.
     #[must_use]
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let extensions = Arc::make_mut(self.extensions.get_or_insert_default());
@@ -77,18 +77,17 @@ impl Context {
         self
     }
 
-    /// The session that the call belongs to.
+    /// The session of the call.
     pub fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }
 
-    /// When the call is given up. In a function: the earlier of what the host set and the tool's own `timeout`.
+    /// The deadline of the call. In a function, the earlier of the host's and the tool's own `timeout`.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// The token that is cancelled when nobody waits for the answer any more. Of a context that nobody can
-    /// cancel, each is a new one.
+    /// The token that is cancelled with the call. Without [`with_cancellation`](Self::with_cancellation), each is a new one.
     pub fn cancellation(&self) -> CancellationToken {
         self.cancellation.clone().unwrap_or_default()
     }
@@ -103,8 +102,8 @@ impl Context {
         value.downcast_ref()
     }
 
-    /// The token, if there is anybody who could cancel it.
-    pub(crate) fn canceller(&self) -> Option<&CancellationToken> {
+    /// The token that the host set.
+    pub(crate) fn external_token(&self) -> Option<&CancellationToken> {
         self.cancellation.as_ref()
     }
 }
@@ -123,9 +122,8 @@ impl fmt::Debug for Context {
     }
 }
 
-/// Says that nobody waits for the answer any more. A tool that takes one as a parameter and awaits
-/// [`cancelled`](Self::cancelled) has a [grace period](Self::GRACE_PERIOD) to clean up and answer; one that does not
-/// is dropped.
+/// Signals that a call is cancelled. A function that takes it as a parameter and awaits [`cancelled`](Self::cancelled) has a
+/// [grace period](Self::GRACE_PERIOD) to clean up and return; others are dropped.
 ///
 /// ```
 /// use tool_runtime::{CancellationToken, tool};
@@ -152,15 +150,15 @@ impl fmt::Debug for Context {
 pub struct CancellationToken(tokio_util::sync::CancellationToken);
 
 impl CancellationToken {
-    /// How long a function that took a token or the [`Context`] may still run when its call is cancelled or past its
-    /// deadline. Then it is dropped.
+    /// How long a function with a token or the [`Context`] may still run after its call is cancelled or past its deadline.
+    /// Then it is dropped.
     ///
-    /// The layers around it have twice as long, counted from the same moment: a result that is returned at the end of
-    /// the grace period has as long again to pass them. A layer that waits for something else (a store, a user) gives
-    /// up before that, or it is dropped with the result.
+    /// The layers around it have twice as long from the same moment, so that a result from the end of the grace period can
+    /// pass them. A layer that waits for something else (a store, a user) must stop before that, or it is dropped with the
+    /// result.
     pub const GRACE_PERIOD: Duration = Duration::from_millis(50);
 
-    /// A token that nothing has cancelled yet.
+    /// A token that is not cancelled.
     pub fn new() -> Self {
         Self::default()
     }
@@ -180,7 +178,7 @@ impl CancellationToken {
         self.0.cancelled().await;
     }
 
-    /// A token that is cancelled with this one, or alone.
+    /// A child token, which is cancelled with this one, or on its own.
     #[must_use]
     pub fn child(&self) -> Self {
         Self(self.0.child_token())
@@ -198,7 +196,7 @@ impl From<tokio_util::sync::CancellationToken> for CancellationToken {
     }
 }
 
-/// Tells what a call left behind that the call is over.
+/// Cancels a token when dropped, to stop tasks that a call has spawned.
 #[derive(Debug)]
 pub(crate) struct CancelOnDrop(CancellationToken);
 

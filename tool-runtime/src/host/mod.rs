@@ -1,4 +1,4 @@
-//! What the host has at hand for one call.
+//! Values that the host supplies to a call.
 
 pub mod state;
 pub mod context;
@@ -14,9 +14,9 @@ use crate::host::state::States;
 pub struct Host<'a> {
     pub(crate) states: &'a States,
     context: &'a Context,
-    /// When this call is given up: the context's deadline, or an earlier one of the tool's own.
+    /// The deadline of this call: the earlier one of the context's and the tool's.
     deadline: Option<Instant>,
-    /// The call's own token, made only when somebody asks for it.
+    /// The call's own token, created on demand.
     token: OnceCell<CancellationToken>,
 }
 
@@ -30,11 +30,11 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// The call's own token: cancelled with the context's, and when the call ends in whatever way.
+    /// The call's own token. It is cancelled with the context's, and when the call ends.
     pub(crate) fn token(&self) -> CancellationToken {
         let make = || {
             self.context
-                .canceller()
+                .external_token()
                 .map_or_else(CancellationToken::new, CancellationToken::child)
         };
         self.token.get_or_init(make).clone()
@@ -49,7 +49,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// The token, if a parameter took it.
+    /// The token, if a parameter uses it.
     pub(crate) fn take_token(&mut self) -> Option<CancellationToken> {
         self.token.take()
     }

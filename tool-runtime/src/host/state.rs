@@ -1,15 +1,15 @@
-//! [`State`]: values of the host that tools share.
+//! [`State`]: values that the host shares with tools.
 
 use std::any::{Any, TypeId, type_name};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A value that the host keeps for its tools: a parameter `store: State<Store>` gets the one that
-/// [`ToolRegistry::with_state`](crate::ToolRegistry::with_state) was given. It is not in the definition.
+/// A value that the host shares with tools: a parameter `store: State<Store>` gets the value of
+/// [`ToolRegistry::with_state`](crate::ToolRegistry::with_state). It is not in the definition.
 ///
-/// Dereferences to `T`, is cheap to clone without `T: Clone`, and is built by [`State::new`], so that an
-/// annotated function stays callable by hand.
+/// Dereferences to `T`, and is cheap to clone without `T: Clone`. [`State::new`] creates one, so that an annotated function
+/// can be called directly.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -62,7 +62,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for State<T> {
 }
 
 /// The values of a registry, by their types.
-#[doc(hidden)] // nobody can hold one
+#[doc(hidden)] // has no public constructor
 #[derive(Clone, Default)]
 pub struct States(Vec<(TypeId, &'static str, Arc<dyn Any + Send + Sync>)>);
 

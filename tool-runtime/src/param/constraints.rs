@@ -1,4 +1,4 @@
-//! What the macro says about a parameter: its name, its description, and what `#[arg(..)]` adds to its type.
+//! The methods of [`Param`] that the macro's output calls: name, description, and the keys of `#[arg(..)]`.
 
 use std::convert::Infallible;
 use std::ops::{Bound, RangeBounds};
@@ -14,8 +14,8 @@ use crate::schema::marks;
 impl<T> Param<T> {
     /// A parameter with its description.
     ///
-    /// Of a type that nobody supplies, what this returns has no type either: one error says it all.
-    #[allow(clippy::new_ret_no_self, reason = "it is `Self`, if it is anything")]
+    /// For a type that is not a valid parameter, the result has no type either, so that there is only one error.
+    #[allow(clippy::new_ret_no_self, reason = "it is `Self` for every valid type")]
     pub fn of<By>(name: &'static str, description: &'static str) -> Declared<T::Param>
     where
         T: ParamSource<By>,
@@ -24,12 +24,12 @@ impl<T> Param<T> {
         T::param(Param::new(name, description)).unwrapped()
     }
 
-    /// A parameter without a description, which has yet to prove that it needs none.
+    /// A parameter without a description; [`from_host`](Self::from_host) must follow.
     pub fn named(name: &'static str) -> Self {
         Self::new(name, "")
     }
 
-    /// Proves it: the host supplies it.
+    /// Requires that the host supplies it, so that it needs no description.
     pub fn from_host<P>(self) -> Declared<P>
     where
         T: FromHost<P>,
@@ -39,11 +39,11 @@ impl<T> Param<T> {
     }
 }
 
-/// What is left of a proof: the parameter.
+/// The [`Param`] of a type that has passed all bounds.
 type Declared<P> = <P as Unwrapped<<P as Inner>::Type>>::Param;
 
 impl<T: Parameter> Param<T> {
-    /// What to use where the model sends nothing. Made anew for each call; checked once, at registration.
+    /// `default = ..`: the value of a missing argument. Created for each call; validated once, at registration.
     #[must_use]
     pub fn default<By>(self, make: fn() -> T::Value) -> Self
     where
@@ -58,37 +58,37 @@ impl<T: Parameter> Param<T> {
     where
         T: Ranged,
     {
-        let most = range.end_bound();
-        let keyword = match most {
+        let max = range.end_bound();
+        let keyword = match max {
             Bound::Excluded(_) => "exclusiveMaximum",
             _ => "maximum",
         };
-        self.limited("minimum", range.start_bound())
-            .limited(keyword, most)
+        self.with_limit("minimum", range.start_bound())
+            .with_limit(keyword, max)
     }
 
-    /// `length = a..=b`: of a text in characters, of a list in items, of a map in entries.
+    /// `length = a..=b`: of a string in characters, of a list in items, of a map in entries.
     #[must_use]
     pub fn length(self, length: impl Limits<T::Length>) -> Self
     where
         T: Measured,
     {
-        let most = match length.end_bound().cloned().map(Into::into) {
-            Bound::Excluded(most) => Bound::Included(most.saturating_sub(1)),
-            most => most,
+        let max = match length.end_bound().cloned().map(Into::into) {
+            Bound::Excluded(max) => Bound::Included(max.saturating_sub(1)),
+            max => max,
         };
-        self.limited(T::LEAST, length.start_bound())
-            .limited(T::MOST, most)
+        self.with_limit(T::MIN_KEYWORD, length.start_bound())
+            .with_limit(T::MAX_KEYWORD, max)
     }
 
-    fn limited(self, keyword: &str, limit: Bound<impl Serialize>) -> Self {
+    fn with_limit(self, keyword: &str, limit: Bound<impl Serialize>) -> Self {
         match limit {
             Bound::Included(limit) | Bound::Excluded(limit) => self.with(keyword, limit),
             Bound::Unbounded => self,
         }
     }
 
-    /// `pattern = ".."`: a regular expression that the text matches somewhere, as in JSON Schema.
+    /// `pattern = ".."`: a regular expression that matches anywhere in the string, as in JSON Schema.
     #[must_use]
     pub fn pattern(self, pattern: T::Pattern) -> Self
     where
@@ -97,7 +97,7 @@ impl<T: Parameter> Param<T> {
         self.with("pattern", pattern)
     }
 
-    /// `values = [..]`: the only values allowed.
+    /// `values = [..]`: the allowed values.
     #[must_use]
     pub fn values<By, const N: usize>(self, values: [impl IntoParam<T::Value>; N]) -> Self
     where
@@ -124,13 +124,13 @@ impl<T: Parameter> Param<T> {
         self.with("examples", [example])
     }
 
-    /// `strict`: types must match, here and everywhere below.
+    /// `strict`: no coercion of this value and of everything in it.
     #[must_use]
     pub fn strict(self) -> Self {
         self.with(marks::STRICT, true)
     }
 
-    /// `case_sensitive`: an enum value in another case is refused.
+    /// `case_sensitive`: an enum value in another case is rejected.
     #[must_use]
     pub fn case_sensitive(self) -> Self {
         self.with(marks::CASE_SENSITIVE, true)
@@ -144,7 +144,7 @@ impl<T: Parameter> Param<T> {
 
 /// Types whose values can be shown to the model: in `default`, `values` and `example`.
 ///
-/// Two implementations, as those in `supplied.rs`: of a type that neither suits nothing else is asked.
+/// Two implementations, as in `source.rs`, so that an unsuitable type causes one error only.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not support `default`, `values` or `example`",
     label = "not `Serialize`, so they cannot be written into the schema",
@@ -155,12 +155,12 @@ pub trait Shown<By>: Parameter {
     /// Always `Self`.
     type Value: Serialize;
 
-    /// With what is made where the model sends nothing.
+    /// Sets the default.
     #[must_use]
     fn with_default(param: Param<Self>, make: fn() -> Self::Value) -> Param<Self>;
 }
 
-/// As JSON.
+/// Marks the implementation for [`Serialize`] types.
 #[derive(Debug)]
 pub struct AsJson;
 
@@ -186,7 +186,7 @@ impl<T: Parameter + Never> Shown<Infallible> for T {
     }
 }
 
-/// The limits in a `range` or a `length`: a range of Rust's whose ends are `B`.
+/// The limits of a `range` or a `length`: a Rust range with ends of type `B`.
 #[diagnostic::on_unimplemented(
     message = "mismatched type of the limits: expected `{B}`",
     label = "expected a range of `{B}`",
@@ -197,7 +197,7 @@ pub trait Limits<B>: RangeBounds<B> {}
 #[diagnostic::do_not_recommend]
 impl<B, R: RangeBounds<B>> Limits<B> for R {}
 
-/// Types that a `range` limits: numbers, and options of them.
+/// Types with a `range`: numbers, and options of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a numeric type",
     label = "`range` needs a number",
@@ -222,28 +222,28 @@ impl<T: Ranged> Ranged for Option<T> {
     type Bound = T::Bound;
 }
 
-/// Types that a `length` limits: texts, lists, maps, and options of them.
+/// Types with a `length`: strings, lists, maps, and options of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no length",
     label = "`length` needs a string, a list or a map",
     note = "for a number write `range = a..=b`"
 )]
 pub trait Measured {
-    /// Always `u64`. (A plain `u64` would let errors about the type point elsewhere than to the key.)
+    /// Always `u64`. (With a plain `u64`, errors about the type would not point to the key.)
     type Length: Serialize + Clone + Into<u64>;
-    /// The keyword of the least length.
-    const LEAST: &'static str;
-    /// The keyword of the greatest length.
-    const MOST: &'static str;
+    /// The keyword of the minimum length.
+    const MIN_KEYWORD: &'static str;
+    /// The keyword of the maximum length.
+    const MAX_KEYWORD: &'static str;
 }
 
 macro_rules! measured {
-    ($least:literal $most:literal $([$($generics:tt)*] $type:ty,)*) => {
+    ($min:literal $max:literal $([$($generics:tt)*] $type:ty,)*) => {
         $(impl<$($generics)*> Measured for $type {
             type Length = u64;
 
-            const LEAST: &'static str = $least;
-            const MOST: &'static str = $most;
+            const MIN_KEYWORD: &'static str = $min;
+            const MAX_KEYWORD: &'static str = $max;
         })*
     };
 }
@@ -260,11 +260,11 @@ measured!("minProperties" "maxProperties"
 impl<T: Measured> Measured for Option<T> {
     type Length = T::Length;
 
-    const LEAST: &'static str = T::LEAST;
-    const MOST: &'static str = T::MOST;
+    const MIN_KEYWORD: &'static str = T::MIN_KEYWORD;
+    const MAX_KEYWORD: &'static str = T::MAX_KEYWORD;
 }
 
-/// Types that are texts, and options of them.
+/// String types, and options of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a string type",
     label = "`pattern` and `not_blank` need a string type"

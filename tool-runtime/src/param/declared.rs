@@ -1,4 +1,4 @@
-//! A parameter of a tool as it was declared: what it is called and what its attributes say.
+//! [`Param`]: a declared parameter with its name, description and attributes.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ pub struct Param<T> {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
     pub(crate) default: Option<DefaultValue<T>>,
-    /// What the attributes add to its schema.
+    /// The keywords that its attributes add to the schema.
     pub(crate) keywords: Map<String, Value>,
-    /// Why something of that cannot be said.
-    pub(crate) problem: Option<String>,
+    /// Why an attribute is invalid.
+    pub(crate) error: Option<String>,
 }
 
 pub(crate) struct DefaultValue<T> {
@@ -22,14 +22,14 @@ pub(crate) struct DefaultValue<T> {
 }
 
 impl<T> Param<T> {
-    /// A parameter whose type is known to be one.
+    /// A parameter, without a check of its type.
     pub fn new(name: &'static str, description: &'static str) -> Self {
         Self {
             name,
             description: description.trim(),
             default: None,
             keywords: Map::new(),
-            problem: None,
+            error: None,
         }
     }
 
@@ -38,7 +38,7 @@ impl<T> Param<T> {
             Ok(value) => {
                 self.keywords.insert(keyword.to_owned(), value);
             }
-            Err(error) => self.problem = Some(format!("its `{keyword}` cannot be shown as JSON: {error}")),
+            Err(error) => self.error = Some(format!("its `{keyword}` cannot be shown as JSON: {error}")),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Values as they are written in attributes, made into the parameter's type.
+//! Converts the values in attributes into the parameter's type.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-/// From what is written in `default`, `values` or `example` to the parameter's type.
+/// Converts a value of `default`, `values` or `example` into the parameter's type.
 ///
-/// `Into` would not do: `100.into()` is no `u32`.
+/// `Into` does not suffice: `100.into()` is not a `u32`.
 #[diagnostic::on_unimplemented(
     message = "mismatched types: `{Self}` cannot be converted into a parameter of type `{T}`",
     label = "expected `{T}`",
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_fit_whatever_holds_text() {
+    fn converts_str_into_string_types() {
         let (boxed, cow): (Box<str>, Cow<'static, str>) = ("a".into_param(), "a".into_param());
         assert_eq!((&*boxed, &*cow), ("a", "a"));
         let (path, paths): (Option<PathBuf>, Vec<PathBuf>) =

@@ -1,24 +1,24 @@
-//! What a type deserializes to from nothing: this, and not the spelling `Option`, makes a parameter optional.
+//! The value of a missing argument. A type that has one is optional, whether it is called `Option` or not.
 
 use serde::de::{DeserializeOwned, Error, Visitor};
 use serde::{Deserializer, forward_to_deserialize_any};
 
-/// The value of an absent argument: `Some(None)` for every kind of `Option`, `None` for what is required.
+/// The value of a missing argument: `Some(None)` for every kind of `Option`, `None` for required types.
 pub(crate) fn value<T: DeserializeOwned>() -> Option<T> {
-    T::deserialize(Absent).ok()
+    T::deserialize(MissingDeserializer).ok()
 }
 
-/// Answers `deserialize_option` with "none" and everything else with an error.
-struct Absent;
+/// Visits `None` in `deserialize_option`, and fails otherwise.
+struct MissingDeserializer;
 
-impl<'de> Deserializer<'de> for Absent {
-    type Error = Required;
+impl<'de> Deserializer<'de> for MissingDeserializer {
+    type Error = MissingError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Required> {
-        Err(Required)
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, MissingError> {
+        Err(MissingError)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Required> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, MissingError> {
         visitor.visit_none()
     }
 
@@ -30,9 +30,9 @@ impl<'de> Deserializer<'de> for Absent {
 
 #[derive(Debug, thiserror::Error)]
 #[error("required")]
-struct Required;
+struct MissingError;
 
-impl Error for Required {
+impl Error for MissingError {
     fn custom<T: std::fmt::Display>(_: T) -> Self {
         Self
     }
@@ -49,7 +49,7 @@ mod tests {
     struct Wrapped(Option<u8>);
 
     #[test]
-    fn optional_is_what_deserializes_from_nothing() {
+    fn only_options_deserialize_from_a_missing_value() {
         assert_eq!(value::<Option<u8>>(), Some(None));
         assert_eq!(value::<Maybe<String>>(), Some(None));
         assert_eq!(value::<Wrapped>(), Some(Wrapped(None)));

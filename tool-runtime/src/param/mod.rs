@@ -1,4 +1,4 @@
-//! The parameters of a function: where each comes from, what its attributes add, and how all of them are read together.
+//! The parameters of a function: their sources, the constraints of their attributes, and how their values are read.
 
 pub(crate) mod missing;
 pub(crate) mod declared;

@@ -1,6 +1,6 @@
-//! The types that a parameter may have, and where their values come from.
+//! [`Parameter`]: the types of parameters, and how their values are supplied.
 //!
-//! Traits judge the types, so an alias of `Option` is optional and a `State` needs no marker.
+//! Traits distinguish the types, so that an alias of `Option` is optional and a `State` needs no marker.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserializer;
@@ -12,31 +12,31 @@ use crate::host::context::{CancellationToken, Context};
 use crate::host::state::{State, States};
 use crate::schema::variants::{self, Enums};
 
-/// A type that a parameter of a tool may have.
+/// A valid type of a tool's parameter.
 ///
 /// Implemented for what the model supplies (everything that is [`DeserializeOwned`] and [`JsonSchema`]) and for
 /// what the host supplies: [`State`], [`Context`], [`CancellationToken`].
 pub trait Parameter: Sized + Send + 'static {
-    /// Whether the model supplies it; then it is in the definition.
+    /// Whether the model supplies it. Then it is in the definition.
     const FROM_MODEL: bool;
 
-    /// Its schema, of a model's parameter.
+    /// Its schema, if the model supplies it.
     fn schema(generator: &mut SchemaGenerator) -> Schema;
 
-    /// The enums in it, their variants in declared order, and maps whose keys its schema does not state. That stands in
-    /// `root` at a JSON Pointer.
+    /// The enums in it, with their variants in declared order, and maps whose keys its schema does not describe. Its schema
+    /// is in `root` at a JSON Pointer.
     fn variants(root: &Value, pointer: &str) -> Enums;
 
-    /// Its value when the model sends none; `None` when it must send one.
-    fn absent() -> Option<Self>;
+    /// Its value if the argument is missing; `None` if it is required.
+    fn missing_value() -> Option<Self>;
 
-    /// Reads a model's parameter.
+    /// Deserializes it, if the model supplies it.
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 
-    /// Gets a host's parameter.
-    fn supply(host: &Host<'_>) -> Option<Self>;
+    /// Gets it from the host, if the host supplies it.
+    fn host_value(host: &Host<'_>) -> Option<Self>;
 
-    /// The type of state that it needs and the registry does not have.
+    /// The type of state that it needs, if the registry does not have it.
     fn missing_state(states: &States) -> Option<&'static str>;
 }
 
@@ -52,7 +52,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameter for T {
         variants::of::<T>(root, pointer)
     }
 
-    fn absent() -> Option<Self> {
+    fn missing_value() -> Option<Self> {
         crate::param::missing::value()
     }
 
@@ -60,7 +60,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameter for T {
         T::deserialize(deserializer)
     }
 
-    fn supply(_: &Host<'_>) -> Option<Self> {
+    fn host_value(_: &Host<'_>) -> Option<Self> {
         None
     }
 
@@ -71,7 +71,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameter for T {
 
 /// Implements [`Parameter`] for a type that the host supplies.
 macro_rules! from_host {
-    ([$($generics:tt)*] $type:ty, |$host:ident| $supply:expr, |$states:ident| $missing:expr) => {
+    ([$($generics:tt)*] $type:ty, |$host:ident| $host_value:expr, |$states:ident| $missing:expr) => {
         #[diagnostic::do_not_recommend]
         impl<$($generics)*> Parameter for $type {
             const FROM_MODEL: bool = false;
@@ -84,7 +84,7 @@ macro_rules! from_host {
                 Enums::default()
             }
 
-            fn absent() -> Option<Self> {
+            fn missing_value() -> Option<Self> {
                 None
             }
 
@@ -92,8 +92,8 @@ macro_rules! from_host {
                 Err(serde::de::Error::custom("the host supplies this, not the model"))
             }
 
-            fn supply($host: &Host<'_>) -> Option<Self> {
-                $supply
+            fn host_value($host: &Host<'_>) -> Option<Self> {
+                $host_value
             }
 
             fn missing_state($states: &States) -> Option<&'static str> {

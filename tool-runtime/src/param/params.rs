@@ -1,4 +1,4 @@
-//! The parameters of a tool together: a tuple of [`Param`]s that reads a tuple of values.
+//! [`Params`]: the parameters of a tool, a tuple of [`Param`]s that reads a tuple of values.
 
 use schemars::{Schema, SchemaGenerator};
 use serde::Deserializer;
@@ -14,44 +14,44 @@ use crate::schema::variants::Enums;
 
 /// A tuple of up to 16 [`Field`]s.
 pub trait Params: Send + Sync + 'static {
-    /// The values, in the same order: what the function is called with.
+    /// The values, in the same order: the arguments of the function.
     type Values: Send;
 
-    /// What there is to say about each, for the definition and for the checks at registration.
+    /// The parameters without their types, for the definition and the checks at registration.
     fn specs(&self) -> Vec<ParamSpec>;
 
-    /// Reads each value that was sent, but for texts that [`move_texts`](Self::move_texts) moves; absent ones take their default. Every value that its type
-    /// refuses is told with the name of its parameter, and then there are no values.
-    fn pick<'de, From: Lookup<'de>>(
+    /// Deserializes the arguments, except strings that [`move_strings`](Self::move_strings) moves; missing ones get their default.
+    /// Calls `on_error` for each invalid one with the name of its parameter, and then returns `None`.
+    fn read_values<'de, Source: Lookup<'de>>(
         &self,
-        sent: &From,
+        lookup: &Source,
         host: &Host<'_>,
-        refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
+        on_error: &mut dyn FnMut(&'static str, <Source::Value as Deserializer<'de>>::Error),
     ) -> Option<Self::Values>;
 
-    /// Moves texts that were given into their places, where [`pick`](Self::pick) has left empty ones: now nothing can be
-    /// refused any more.
-    fn move_texts(values: &mut Self::Values, give: &mut dyn FnMut(usize, &mut String));
+    /// Moves owned strings into the values, where [`read_values`](Self::read_values) has left empty ones. No error is possible any
+    /// more at this point.
+    fn move_strings(values: &mut Self::Values, take_string: &mut dyn FnMut(usize, &mut String));
 }
 
-/// What was sent for the parameters.
+/// The arguments, by parameter.
 pub trait Lookup<'de> {
     /// One value.
     type Value: Deserializer<'de>;
 
-    /// The value for the parameter in that place.
+    /// The argument for the parameter at this index.
     fn value(&self, parameter: usize) -> Option<Self::Value>;
 
-    /// Whether it is a text that is moved in the end, where nothing but a text is wanted.
-    fn is_given_text(value: &Self::Value) -> bool;
+    /// Whether it is an owned string, which is moved into a parameter of type `String`.
+    fn is_owned_string(value: &Self::Value) -> bool;
 }
 
 /// A declared parameter: a [`Param`].
 pub trait Field: Send + Sync + 'static {
-    /// Its type.
+    /// The type of its values.
     type Value: Parameter;
 
-    /// What was declared.
+    /// The declaration.
     fn param(&self) -> &Param<Self::Value>;
 }
 
@@ -63,8 +63,8 @@ impl<T: Parameter> Field for Param<T> {
     }
 }
 
-/// Nobody needs it; but where this was the only trait's implementation, the compiler would conclude that a `Param`
-/// that could not be declared is one of `T`, and complain about `T` again.
+/// A second implementation, which is not used: with a single one, the compiler would infer the type of an invalid `Param`
+/// from it, and report `T` again.
 impl<T: Parameter> Field for Box<Param<T>> {
     type Value = T;
 
@@ -73,17 +73,17 @@ impl<T: Parameter> Field for Box<Param<T>> {
     }
 }
 
-/// One parameter, its type forgotten.
+/// A parameter without its type.
 #[derive(Debug)]
 pub struct ParamSpec {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
     pub(crate) from_model: bool,
     pub(crate) optional: bool,
-    /// What the attributes add to the schema.
+    /// The keywords that its attributes add to the schema.
     pub(crate) keywords: Map<String, Value>,
-    /// Why something of that cannot be said.
-    pub(crate) problem: Option<String>,
+    /// Why an attribute is invalid.
+    pub(crate) error: Option<String>,
     pub(crate) default: Option<Result<Value, String>>,
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
     pub(crate) variants: fn(&Value, &str) -> Enums,
@@ -96,9 +96,9 @@ impl<T: Parameter> Param<T> {
             name: self.name,
             description: self.description,
             from_model: T::FROM_MODEL,
-            optional: T::FROM_MODEL && (self.default.is_some() || T::absent().is_some()),
+            optional: T::FROM_MODEL && (self.default.is_some() || T::missing_value().is_some()),
             keywords: self.keywords.clone(),
-            problem: self.problem.clone().or_else(|| self.blank()),
+            error: self.error.clone().or_else(|| self.check_description()),
             default: self
                 .default
                 .as_ref()
@@ -109,75 +109,75 @@ impl<T: Parameter> Param<T> {
         }
     }
 
-    /// The macro sees to literal descriptions; this is for those that come from elsewhere.
-    fn blank(&self) -> Option<String> {
+    /// Checks descriptions that are expressions; the macro checks literal ones.
+    fn check_description(&self) -> Option<String> {
         (T::FROM_MODEL && self.description.is_empty()).then(|| "its description is blank".to_owned())
     }
 
-    /// Its value when the model sent none.
-    fn absent(&self) -> Option<T> {
+    /// The value of a missing argument.
+    fn missing_value(&self) -> Option<T> {
         match &self.default {
             Some(default) => Some((default.make)()),
-            None => T::absent(),
+            None => T::missing_value(),
         }
     }
 
-    /// The value that was sent, or what stands for one that was not.
+    /// Deserializes the argument, or gets the value from the host or the default.
     #[inline]
-    fn pick<'de, From: Lookup<'de>>(
+    fn read_value<'de, Source: Lookup<'de>>(
         &self,
-        sent: &From,
-        place: usize,
+        lookup: &Source,
+        index: usize,
         host: &Host<'_>,
-        refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
+        on_error: &mut dyn FnMut(&'static str, <Source::Value as Deserializer<'de>>::Error),
     ) -> Option<T> {
         let value = if !T::FROM_MODEL {
-            T::supply(host)
-        } else if let Some(value) = sent.value(place) {
-            if From::is_given_text(&value)
-                && let Some(empty) = string::empty()
+            T::host_value(host)
+        } else if let Some(value) = lookup.value(index) {
+            if Source::is_owned_string(&value)
+                && let Some(empty) = string::empty_string()
             {
                 return Some(empty);
             }
-            return T::read(value).map_err(|error| refuse(self.name, error)).ok();
+            return T::read(value).map_err(|error| on_error(self.name, error)).ok();
         } else {
-            self.absent()
+            self.missing_value()
         };
         if value.is_none() {
-            refuse(self.name, Error::missing_field(self.name));
+            on_error(self.name, Error::missing_field(self.name));
         }
         value
     }
 }
 
-/// Implements [`Params`] for one tuple; its arguments are the type and the place of each element.
+/// Implements [`Params`] for one tuple; its arguments are the type and the index of each element.
 macro_rules! params {
-    ($($type:ident $place:tt),*) => {
+    ($($type:ident $index:tt),*) => {
         impl<$($type: Field),*> Params for ($($type,)*) {
             type Values = ($($type::Value,)*);
 
             fn specs(&self) -> Vec<ParamSpec> {
-                vec![$(self.$place.param().spec()),*]
+                vec![$(self.$index.param().spec()),*]
             }
 
             #[inline]
             #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple")]
-            fn pick<'de, From: Lookup<'de>>(
+            fn read_values<'de, Source: Lookup<'de>>(
                 &self,
-                sent: &From,
+                lookup: &Source,
                 host: &Host<'_>,
-                refuse: &mut dyn FnMut(&'static str, <From::Value as Deserializer<'de>>::Error),
+                on_error: &mut dyn FnMut(&'static str, <Source::Value as Deserializer<'de>>::Error),
             ) -> Option<Self::Values> {
-                // All are read before any is judged: the model learns all its mistakes at once.
-                let values = ($(self.$place.param().pick(sent, $place, host, refuse),)*);
-                Some(($(values.$place?,)*))
+                // All are read before an error is returned, so that the model sees all errors at once.
+                let values = ($(self.$index.param().read_value(lookup, $index, host, on_error),)*);
+                Some(($(values.$index?,)*))
             }
 
             #[inline]
             #[allow(unused_variables, reason = "the empty tuple")]
-            fn move_texts(values: &mut Self::Values, give: &mut dyn FnMut(usize, &mut String)) {
-                $(if let Some(text) = string::of(&mut values.$place) {
-                    give($place, text);
+            fn move_strings(values: &mut Self::Values, take_string: &mut dyn FnMut(usize, &mut String)) {
+                $(if let Some(text) = string::as_string_mut(&mut values.$index) {
+                    take_string($index, text);
                 })*
             }
         }

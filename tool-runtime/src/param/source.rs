@@ -1,7 +1,8 @@
-//! Proofs that somebody supplies a parameter, laid out so that one unusable type is one error of the compiler.
+//! Traits that check whether the model or the host supplies a type of parameter, with one compiler error for each invalid
+//! type.
 //!
-//! Each of these traits has two implementations that apply to every type as far as their heads go. So the compiler
-//! looks at their bounds at once, reports the trait's own words where both fail, and has nothing left to ask.
+//! Each trait has two blanket implementations. So the compiler checks their bounds at once, reports the message of the trait
+//! if both fail, and has no further bound to report.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -14,7 +15,7 @@ use crate::host::context::{CancellationToken, Context};
 use crate::host::state::State;
 use crate::param::declared::Param;
 
-/// Who supplies a parameter. Where nobody does, there is no [`Param`](Self::Param) either that could be asked about.
+/// The source of a parameter. A type without one has no [`Param`](Self::Param), so that it causes no further errors.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "the model supplies what is `Deserialize`, `JsonSchema` and `Send`; the host supplies a `State<..>`",
@@ -31,11 +32,11 @@ pub trait ParamSource<By>: Sized {
     fn param(param: Param<Self>) -> Self::Param;
 }
 
-/// The model supplies it.
+/// Marks the implementation for types that the model supplies.
 #[derive(Debug)]
 pub struct ByModel;
 
-/// The host supplies it.
+/// Marks the implementation for types that the host supplies.
 #[derive(Debug)]
 pub struct ByHost<P>(PhantomData<P>);
 
@@ -57,7 +58,7 @@ impl<T: FromHost<P>, P> ParamSource<ByHost<P>> for T {
     }
 }
 
-/// What the host supplies needs no description: the model never hears of it.
+/// Types that the host supplies. They are not in the definition, so they need no description.
 #[diagnostic::on_unimplemented(
     message = "this parameter has no description",
     label = "missing description: the model relies on it",
@@ -89,7 +90,7 @@ impl FromHost<Param<Self>> for CancellationToken {
     }
 }
 
-/// Proves that the host supplies what something else is around, so that [`Unwrapped`] can refuse that in its own words.
+/// The parameter of a wrapped host type, such as `Option<State<T>>`, which [`Unwrapped`] rejects with its own message.
 #[derive(Debug)]
 pub struct Wrapped<P>(PhantomData<P>);
 
@@ -113,9 +114,9 @@ macro_rules! wrapped {
 
 wrapped!(Option Vec Box Arc);
 
-/// A [`Param`], or what is [`Wrapped`] one.
+/// A [`Param`], or a [`Wrapped`] one.
 pub trait Inner {
-    /// The type that somebody supplies.
+    /// The type that is supplied.
     type Type;
 }
 
@@ -127,7 +128,7 @@ impl<P: Inner> Inner for Wrapped<P> {
     type Type = P::Type;
 }
 
-/// What the host supplies is taken as it is.
+/// Requires that a host type is not wrapped.
 #[diagnostic::on_unimplemented(
     message = "`{T}` cannot be wrapped",
     label = "expected `{T}`",
@@ -150,7 +151,7 @@ impl<T> Unwrapped<T> for Param<T> {
     }
 }
 
-/// What a [`State`] may hold.
+/// Types that a [`State`] may contain.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a state: concurrent calls share it",
     label = "not `Send`, `Sync` and `'static`",
@@ -176,7 +177,7 @@ impl<T: Never> Sharable<Infallible> for T {
     }
 }
 
-/// What no type is.
+/// A trait without implementations.
 pub trait Never {
     /// Cannot be called.
     fn never() -> Infallible;

@@ -1,10 +1,10 @@
-//! Parameters that are texts and nothing else: no text is refused by a [`String`], so what was given can be moved.
+//! Parameters of type [`String`]: every string is valid for them, so that an owned one can be moved.
 
 use std::any::Any;
 
-/// An empty text, if that is what a `T` is.
+/// An empty string, if `T` is [`String`].
 #[inline]
-pub(crate) fn empty<T: 'static>() -> Option<T> {
+pub(crate) fn empty_string<T: 'static>() -> Option<T> {
     let mut empty: Option<T> = None;
     if let Some(text) = (&mut empty as &mut dyn Any).downcast_mut() {
         *text = Some(String::new());
@@ -12,22 +12,25 @@ pub(crate) fn empty<T: 'static>() -> Option<T> {
     empty
 }
 
-/// The text that a `T` is.
+/// The value as a string, if `T` is [`String`].
 #[inline]
-pub(crate) fn of<T: 'static>(value: &mut T) -> Option<&mut String> {
+pub(crate) fn as_string_mut<T: 'static>(value: &mut T) -> Option<&mut String> {
     (value as &mut dyn Any).downcast_mut()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{empty, of};
+    use super::{as_string_mut, empty_string};
 
     #[test]
-    fn nothing_but_a_string_is_a_text() {
-        assert_eq!(empty(), Some(String::new()));
-        assert_eq!(empty::<Option<String>>(), None);
-        assert_eq!(empty::<Box<str>>(), None);
-        assert_eq!(of(&mut String::from("a")), Some(&mut String::from("a")));
-        assert_eq!(of(&mut Some(String::from("a"))), None);
+    fn only_string_is_a_string() {
+        assert_eq!(empty_string(), Some(String::new()));
+        assert_eq!(empty_string::<Option<String>>(), None);
+        assert_eq!(empty_string::<Box<str>>(), None);
+        assert_eq!(
+            as_string_mut(&mut String::from("a")),
+            Some(&mut String::from("a"))
+        );
+        assert_eq!(as_string_mut(&mut Some(String::from("a"))), None);
     }
 }

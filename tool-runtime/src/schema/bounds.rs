@@ -1,4 +1,4 @@
-//! Limits of numbers, exact: as they are written, and as integers where they are some.
+//! Exact limits of numbers: the text of each, and its value if it is an integer.
 
 use super::decimal::Decimal;
 
@@ -7,52 +7,58 @@ use super::decimal::Decimal;
 pub(crate) struct NumberLimits {
     pub(crate) min: Option<Bound>,
     pub(crate) max: Option<Bound>,
-    pub(crate) above: Option<Bound>,
-    pub(crate) below: Option<Bound>,
+    pub(crate) exclusive_min: Option<Bound>,
+    pub(crate) exclusive_max: Option<Bound>,
     pub(crate) multiple_of: Option<Bound>,
-    /// What the Rust type can hold (`x-integer`). Without it an integer has 64 bits, of either sign.
+    /// The range of the Rust type (`x-integer`). Without it, an integer has 64 bits, signed or unsigned.
     pub(crate) width: Option<Width>,
 }
 
 impl NumberLimits {
-    /// Whether it says nothing of values, but at most what the type can hold.
+    /// Whether there are no limits apart from the range of the type.
     pub(crate) fn has_no_bounds(&self) -> bool {
-        let bounds = [&self.min, &self.max, &self.above, &self.below, &self.multiple_of];
+        let bounds = [
+            &self.min,
+            &self.max,
+            &self.exclusive_min,
+            &self.exclusive_max,
+            &self.multiple_of,
+        ];
         bounds.into_iter().all(Option::is_none)
     }
 }
 
 impl NumberLimits {
-    /// Whether an integer is within the bounds; `None` when one of them is no such integer itself.
-    pub(crate) fn decide(&self, value: i128) -> Option<bool> {
-        let keeps = |bound: &Option<Bound>, keeps: fn(i128, i128) -> bool| match bound {
-            Some(bound) => Some(keeps(value, bound.whole?)),
+    /// Whether an integer is within the bounds; `None` if a bound is not an integer of 128 bits.
+    pub(crate) fn check_integer(&self, value: i128) -> Option<bool> {
+        let satisfies = |bound: &Option<Bound>, satisfies: fn(i128, i128) -> bool| match bound {
+            Some(bound) => Some(satisfies(value, bound.integer?)),
             None => Some(true),
         };
         Some(
-            keeps(&self.min, |value, min| value >= min)?
-                && keeps(&self.max, |value, max| value <= max)?
-                && keeps(&self.above, |value, above| value > above)?
-                && keeps(&self.below, |value, below| value < below)?
-                && keeps(&self.multiple_of, |value, step| step != 0 && value % step == 0)?,
+            satisfies(&self.min, |value, min| value >= min)?
+                && satisfies(&self.max, |value, max| value <= max)?
+                && satisfies(&self.exclusive_min, |value, exclusive_min| value > exclusive_min)?
+                && satisfies(&self.exclusive_max, |value, exclusive_max| value < exclusive_max)?
+                && satisfies(&self.multiple_of, |value, step| step != 0 && value % step == 0)?,
         )
     }
 }
 
-/// A number of a schema, with its text.
+/// A limit in a schema, with its text.
 #[derive(Debug, Clone)]
 pub(crate) struct Bound {
     pub(crate) text: Box<str>,
-    /// Its value, when it is an integer of at most 128 bits: most limits are, and most values they limit.
-    pub(crate) whole: Option<i128>,
+    /// Its value, if it is an integer of at most 128 bits, as most limits are.
+    pub(crate) integer: Option<i128>,
 }
 
 impl Bound {
-    /// A number by its text.
-    pub(crate) fn of(text: &str) -> Self {
+    /// Keeps the text, and parses it as an integer.
+    pub(crate) fn new(text: &str) -> Self {
         Self {
             text: text.into(),
-            whole: text.parse().ok(),
+            integer: text.parse().ok(),
         }
     }
 
@@ -62,18 +68,18 @@ impl Bound {
     }
 }
 
-/// The integers that a type can hold.
+/// The range of an integer type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Width {
-    pub(crate) least: &'static str,
-    pub(crate) most: &'static str,
-    /// The same two as numbers; what a limit has beyond `i128`, no value that is held against it has.
+    pub(crate) min_text: &'static str,
+    pub(crate) max_text: &'static str,
+    /// The same limits as numbers, clamped to `i128`: values compared with them are `i128`, too.
     pub(crate) range: (i128, i128),
 }
 
 impl Width {
-    /// Whether the type can hold the value.
-    pub(crate) fn holds(self, value: i128) -> bool {
+    /// Whether the value is in the range.
+    pub(crate) fn contains(self, value: i128) -> bool {
         (self.range.0..=self.range.1).contains(&value)
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a schema is one: every keyword of every subschema is looked at before anything is compiled.
+//! Validates a schema: checks each keyword of each subschema before anything is compiled.
 
 use std::collections::HashSet;
 
@@ -9,15 +9,15 @@ use super::reference::{self, Target};
 use super::types::NAMES;
 use super::{limits, marks, pointer};
 use crate::wire::depth;
-use crate::wire::issue::{echo, place};
+use crate::wire::issue::{excerpt, excerpt_path};
 
 /// Why a schema cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the schema is invalid at `{}`: {reason}", place(path))]
+#[error("the schema is invalid at `{}`: {reason}", excerpt_path(path))]
 pub(crate) struct SchemaError {
-    /// Where, as a JSON Pointer into the schema.
+    /// A JSON Pointer into the schema.
     pub path: String,
-    /// What is wrong and what to write instead.
+    /// The fault, and what to write instead.
     pub reason: String,
 }
 
@@ -32,30 +32,30 @@ impl SchemaError {
 
 /// A keyword or a pattern that is not enforced.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}, at `{}` of the schema", place(path))]
+#[error("{reason}, at `{}` of the schema", excerpt_path(path))]
 pub(crate) struct Unenforced {
-    /// Where, as a JSON Pointer into the schema.
+    /// A JSON Pointer into the schema.
     pub path: String,
-    /// What is not enforced and why.
+    /// The keyword, and why it is not enforced.
     pub reason: String,
 }
 
-/// Checks a schema with all its subschemas; what cannot be enforced is listed.
+/// Checks a schema with all its subschemas, and returns the keywords that cannot be enforced.
 pub(crate) fn check(schema: &Value) -> Result<Vec<Unenforced>, SchemaError> {
     if depth::is_too_deep(schema) {
         let reason = format!(
             "nested deeper than {} levels; move parts of it to `$defs`",
-            depth::MOST
+            depth::MAX_DEPTH
         );
-        return Err(SchemaError::new(deepest_place(schema), reason));
+        return Err(SchemaError::new(deepest_path(schema), reason));
     }
     let mut check = Check {
         root: schema,
-        open: vec![(String::new(), schema)],
+        pending: vec![(String::new(), schema)],
         unenforced: Vec::new(),
     };
     let mut seen = HashSet::new();
-    while let Some((path, schema)) = check.open.pop() {
+    while let Some((path, schema)) = check.pending.pop() {
         if seen.insert(path.clone()) {
             check.schema(&path, schema)?;
         }
@@ -64,24 +64,24 @@ pub(crate) fn check(schema: &Value) -> Result<Vec<Unenforced>, SchemaError> {
     Ok(check.unenforced)
 }
 
-/// The way into a schema that nests too deeply, as far as is allowed.
-fn deepest_place(schema: &Value) -> String {
+/// The pointer to a subschema at the depth limit, of a schema that is too deep.
+fn deepest_path(schema: &Value) -> String {
     let (mut at, mut value) = (String::new(), schema);
-    for left in (0..depth::MOST).rev() {
-        let is_deeper = |part: &Value| depth::is_deeper_than(left, part);
-        let below = match value {
+    for left in (0..depth::MAX_DEPTH).rev() {
+        let is_too_deep = |part: &Value| depth::is_deeper_than(left, part);
+        let child = match value {
             Value::Array(items) => {
-                let place = items.iter().position(is_deeper);
-                place.and_then(|place| Some((place.to_string(), items.get(place)?)))
+                let index = items.iter().position(is_too_deep);
+                index.and_then(|index| Some((index.to_string(), items.get(index)?)))
             }
             Value::Object(entries) => {
                 let mut entries = entries.iter();
-                let found = entries.find(|(_, part)| is_deeper(part));
+                let found = entries.find(|(_, part)| is_too_deep(part));
                 found.map(|(key, part)| (key.clone(), part))
             }
             _ => None,
         };
-        let Some((step, part)) = below else { break };
+        let Some((step, part)) = child else { break };
         pointer::push(&mut at, &step);
         value = part;
     }
@@ -90,7 +90,7 @@ fn deepest_place(schema: &Value) -> String {
 
 struct Check<'s> {
     root: &'s Value,
-    open: Vec<(String, &'s Value)>,
+    pending: Vec<(String, &'s Value)>,
     unenforced: Vec<Unenforced>,
 }
 
@@ -101,7 +101,7 @@ impl<'s> Check<'s> {
             Value::Object(keywords) => keywords.iter().try_for_each(|(keyword, value)| {
                 self.keyword(&pointer::join(path, keyword), keyword, value, keywords)
             }),
-            _ => Err(wrong(path, schema, "a schema is an object, `true` or `false`")),
+            _ => Err(invalid(path, schema, "a schema is an object, `true` or `false`")),
         }
     }
 
@@ -116,14 +116,16 @@ impl<'s> Check<'s> {
             "type" => check_type(path, value),
             "$ref" => self.reference(path, value),
             "enum" if value.as_array().is_none_or(Vec::is_empty) => {
-                Err(wrong(path, value, "write a list of the allowed values"))
+                Err(invalid(path, value, "write a list of the allowed values"))
             }
             "required" => check_names(path, value),
-            "properties" | "patternProperties" | "$defs" | "definitions" => self.named(path, keyword, value),
-            "prefixItems" | "anyOf" | "oneOf" | "allOf" => self.listed(path, value),
-            "items" if value.is_array() => self.listed(path, value),
+            "properties" | "patternProperties" | "$defs" | "definitions" => {
+                self.schema_map(path, keyword, value)
+            }
+            "prefixItems" | "anyOf" | "oneOf" | "allOf" => self.schema_list(path, value),
+            "items" if value.is_array() => self.schema_list(path, value),
             "items" | "additionalItems" | "additionalProperties" | "propertyNames" => {
-                self.open.push((path.to_owned(), value));
+                self.pending.push((path.to_owned(), value));
                 Ok(())
             }
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "minLength"
@@ -139,10 +141,10 @@ impl<'s> Check<'s> {
             | marks::DEFAULT
                 if !value.is_boolean() =>
             {
-                Err(wrong(path, value, "write `true` or `false`"))
+                Err(invalid(path, value, "write `true` or `false`"))
             }
             "pattern" => self.pattern(path, value),
-            marks::INTEGER if value.as_str().and_then(limits::width).is_none() => Err(wrong(
+            marks::INTEGER if value.as_str().and_then(limits::width).is_none() => Err(invalid(
                 path,
                 value,
                 "write the name of an integer type, for example \"i32\"",
@@ -155,33 +157,33 @@ impl<'s> Check<'s> {
         }
     }
 
-    fn named(&mut self, path: &str, keyword: &str, value: &'s Value) -> Result<(), SchemaError> {
+    fn schema_map(&mut self, path: &str, keyword: &str, value: &'s Value) -> Result<(), SchemaError> {
         let Some(schemas) = value.as_object() else {
-            return Err(wrong(path, value, "write an object of schemas"));
+            return Err(invalid(path, value, "write an object of schemas"));
         };
         for (name, schema) in schemas {
             let path = pointer::join(path, name);
             if keyword == "patternProperties" {
                 self.regex(&path, name);
             }
-            self.open.push((path, schema));
+            self.pending.push((path, schema));
         }
         Ok(())
     }
 
-    fn listed(&mut self, path: &str, value: &'s Value) -> Result<(), SchemaError> {
+    fn schema_list(&mut self, path: &str, value: &'s Value) -> Result<(), SchemaError> {
         let Some(schemas) = value.as_array().filter(|schemas| !schemas.is_empty()) else {
-            return Err(wrong(path, value, "write a list of at least one schema"));
+            return Err(invalid(path, value, "write a list of at least one schema"));
         };
-        let places = schemas.iter().enumerate();
-        self.open
-            .extend(places.map(|(place, schema)| (pointer::join(path, &place.to_string()), schema)));
+        let indexed = schemas.iter().enumerate();
+        self.pending
+            .extend(indexed.map(|(index, schema)| (pointer::join(path, &index.to_string()), schema)));
         Ok(())
     }
 
     fn pattern(&mut self, path: &str, value: &Value) -> Result<(), SchemaError> {
         let Some(pattern) = value.as_str() else {
-            return Err(wrong(path, value, "write a regular expression as a string"));
+            return Err(invalid(path, value, "write a regular expression as a string"));
         };
         self.regex(path, pattern);
         Ok(())
@@ -193,7 +195,7 @@ impl<'s> Check<'s> {
                 path,
                 format!(
                     "the pattern `{}` is not enforced: it is not understood",
-                    echo(pattern)
+                    excerpt(pattern)
                 ),
             );
         }
@@ -201,7 +203,7 @@ impl<'s> Check<'s> {
 
     fn reference(&mut self, path: &str, value: &'s Value) -> Result<(), SchemaError> {
         let Some(name) = value.as_str() else {
-            return Err(wrong(
+            return Err(invalid(
                 path,
                 value,
                 "write a reference as a string, for example \"#/$defs/Item\"",
@@ -211,27 +213,27 @@ impl<'s> Check<'s> {
         if !absolute && let Some(at) = reference::inner_id(self.root, path) {
             let reason = format!(
                 "`{}` is relative to the `$id` at `{at}`, and only references from the root are followed; remove that `$id` and write a JSON Pointer from the root, for example `#/$defs/Item`",
-                echo(name)
+                excerpt(name)
             );
             return Err(SchemaError::new(path, reason));
         }
         match reference::resolve(self.root, name) {
             Target::Schema(schema, at) => {
-                // It may stand where no other schema does.
-                self.open.push((at, schema));
+                // The target may be at a place that holds no schema otherwise.
+                self.pending.push((at, schema));
                 Ok(())
             }
             Target::Missing => {
                 let reason = format!(
                     "`{}` names no schema of this document, or two; write a JSON Pointer to one, for example `#/$defs/Item`",
-                    echo(name)
+                    excerpt(name)
                 );
                 Err(SchemaError::new(path, reason))
             }
             Target::Remote => {
                 let reason = format!(
                     "`{}` names a schema by its URI and nothing is fetched; put what it names into `$defs` and write `#/$defs/…`",
-                    echo(name)
+                    excerpt(name)
                 );
                 Err(SchemaError::new(path, reason))
             }
@@ -251,14 +253,14 @@ fn check_type(path: &str, value: &Value) -> Result<(), SchemaError> {
         let name = value.as_str();
         name.is_some_and(|name| NAMES.iter().any(|(known, _)| *known == name))
     };
-    let fits = match value {
+    let is_valid = match value {
         Value::Array(types) => !types.is_empty() && types.iter().all(known),
         one => known(one),
     };
-    if fits {
+    if is_valid {
         return Ok(());
     }
-    Err(wrong(
+    Err(invalid(
         path,
         value,
         "write one of \"string\", \"integer\", \"number\", \"boolean\", \"object\", \"array\", \"null\", or a list of them",
@@ -271,12 +273,12 @@ fn check_limit(
     value: &Value,
     siblings: &Map<String, Value>,
 ) -> Result<(), SchemaError> {
-    let (fits, instead) = match keyword {
+    let (is_valid, instead) = match keyword {
         "multipleOf" => (
             value.as_f64().is_some_and(|step| step > 0.0),
             "write a number greater than 0",
         ),
-        // Draft 4 had booleans that sharpen the limit beside them.
+        // In draft 4, a boolean makes the limit beside it exclusive.
         "exclusiveMinimum" if value.is_boolean() => (
             value == false || siblings.contains_key("minimum"),
             "write the limit itself, a number",
@@ -290,33 +292,33 @@ fn check_limit(
         }
         _ => (limits::count(value).is_some(), "write a whole number, at least 0"),
     };
-    if fits {
+    if is_valid {
         Ok(())
     } else {
-        Err(wrong(path, value, instead))
+        Err(invalid(path, value, instead))
     }
 }
 
 fn check_names(path: &str, value: &Value) -> Result<(), SchemaError> {
-    let fits = value
+    let is_valid = value
         .as_array()
         .is_some_and(|names| names.iter().all(Value::is_string));
-    if fits {
+    if is_valid {
         return Ok(());
     }
-    Err(wrong(path, value, "write a list of property names"))
+    Err(invalid(path, value, "write a list of property names"))
 }
 
-fn wrong(path: &str, value: &Value, instead: &str) -> SchemaError {
+fn invalid(path: &str, value: &Value, instead: &str) -> SchemaError {
     let shown = match value {
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "an object".to_owned(),
-        scalar => format!("`{}`", echo(&scalar.to_string())),
+        scalar => format!("`{}`", excerpt(&scalar.to_string())),
     };
     SchemaError::new(path, format!("{shown} does not belong here; {instead}"))
 }
 
-/// Keywords that say something to people or about the document.
+/// Whether a keyword describes the schema without restricting values.
 pub(super) fn is_annotation(keyword: &str) -> bool {
     ANNOTATIONS.contains(&keyword) || (keyword.starts_with("x-") && !marks::is_mark(keyword))
 }

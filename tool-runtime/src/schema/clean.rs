@@ -1,35 +1,35 @@
-//! What schemars writes, made fit for a model to read; our private marks stay in it.
+//! Cleans the schema that schemars generates, so that a model can read it. Private marks remain in it.
 //!
-//! Only rewrites: what is allowed stays allowed, but for the `null` of optional properties, which may be left out, and
-//! for keys of maps that serde would refuse.
+//! The same values stay valid, with two exceptions: `null` for optional properties, which can be omitted instead, and map
+//! keys that serde rejects.
 
 use serde_json::{Map, Value, json};
 
 use crate::schema::variants::{Enums, KeyType, Names};
 
-use super::{describe, marks, recursion, subschemas, unions};
+use super::{describe, marks, recursion, rust_enums, subschemas};
 
 type Keywords = Map<String, Value>;
 
-/// Cleans the schema of a tool's parameters; `enums` are those in their types.
+/// Cleans the schema of a tool's parameters; `enums` are the enums of their types.
 pub(crate) fn clean(root: &mut Value, enums: &Enums) {
-    state_keys(root, &enums.maps);
-    node(root, enums);
-    recursion::refer_to_definitions(root);
-    describe::render(root);
-    subschemas::each_mut(root, arrange);
+    add_property_names(root, &enums.maps);
+    clean_schema(root, enums);
+    recursion::replace_with_references(root);
+    describe::write_descriptions(root);
+    subschemas::visit_mut(root, sort_keywords);
 }
 
-/// States the keys of maps by booleans and by characters, of which schemars says nothing.
-fn state_keys(root: &mut Value, maps: &[(String, KeyType)]) {
+/// Adds `propertyNames` to maps with boolean or character keys, which schemars omits.
+fn add_property_names(root: &mut Value, maps: &[(String, KeyType)]) {
     for (pointer, key_type) in maps {
         let Some(Value::Object(keywords)) = root.pointer_mut(pointer) else {
             continue;
         };
-        let states_keys = ["properties", "patternProperties", "propertyNames"]
+        let describes_keys = ["properties", "patternProperties", "propertyNames"]
             .into_iter()
             .any(|keyword| keywords.contains_key(keyword));
-        if states_keys || !keywords.contains_key("additionalProperties") {
+        if describes_keys || !keywords.contains_key("additionalProperties") {
             continue;
         }
         let names = match key_type {
@@ -40,35 +40,35 @@ fn state_keys(root: &mut Value, maps: &[(String, KeyType)]) {
     }
 }
 
-/// Cleans one schema, inner ones first. Recursive: Rust types do not nest deeply.
-fn node(schema: &mut Value, enums: &Enums) {
+/// Cleans a schema after its subschemas. Recursive: Rust types do not nest deeply.
+fn clean_schema(schema: &mut Value, enums: &Enums) {
     if let Value::Object(keywords) = schema {
-        unions::repair_flattened(keywords);
+        rust_enums::fix_flattened(keywords);
     }
     for child in subschemas::children_mut(schema) {
-        node(child, enums);
+        clean_schema(child, enums);
     }
     let Value::Object(keywords) = schema else {
         return;
     };
-    // A doc comment that is nothing but a heading.
+    // A doc comment that consists of a heading becomes the title.
     if let Some(title @ Value::String(_)) = keywords.get("title")
         && !keywords.contains_key("description")
     {
         let title = title.clone();
         keywords.insert("description".to_owned(), title);
     }
-    keywords.retain(|keyword, value| !is_noise(keyword, value));
+    keywords.retain(|keyword, value| !is_redundant(keyword, value));
     mark_integer(keywords);
-    unions::gather_values(keywords, &enums.values);
-    unions::open_wrappers(keywords);
+    rust_enums::merge_unit_variants(keywords, &enums.values);
+    rust_enums::open_externally_tagged(keywords);
     mark_map(keywords, &enums.keys);
     finalize_properties(keywords);
-    unions::unwrap_sole(keywords);
-    tighten(keywords);
+    rust_enums::unwrap_single(keywords);
+    drop_redundant_limits(keywords);
 }
 
-fn is_noise(keyword: &str, value: &Value) -> bool {
+fn is_redundant(keyword: &str, value: &Value) -> bool {
     match keyword {
         "$schema" | "title" => true,
         "required" => value.as_array().is_some_and(Vec::is_empty),
@@ -77,7 +77,8 @@ fn is_noise(keyword: &str, value: &Value) -> bool {
     }
 }
 
-/// The `format` of a number is noise to a model; of an integer it names the range, which is enforced.
+/// Removes the `format` of a number, which is of no use to a model; that of an integer becomes a mark, since its range is
+/// enforced.
 fn mark_integer(keywords: &mut Keywords) {
     let Some(format) = keywords.get("format").and_then(Value::as_str) else {
         return;
@@ -96,7 +97,7 @@ fn mark_integer(keywords: &mut Keywords) {
     }
 }
 
-/// A map whose keys are an enum looks like a struct: schemars lists the keys as properties, in the order of the alphabet.
+/// Marks a map whose keys are an enum. schemars describes it like a struct, with the keys as properties in alphabetical order.
 fn mark_map(keywords: &mut Keywords, keys: &[Names]) {
     let is_closed = keywords.get("additionalProperties") == Some(&Value::Bool(false));
     let Some(Value::Object(properties)) = keywords.get("properties").filter(|_| is_closed) else {
@@ -125,7 +126,7 @@ fn mark_map(keywords: &mut Keywords, keys: &[Names]) {
     keywords.insert(marks::ENUM_MAP.to_owned(), true.into());
 }
 
-/// Optional properties are shown as what they are when they are there; `true` becomes `{}`, which can be described.
+/// Removes `null` from optional properties, and replaces `true` by `{}`, which can have a description.
 fn finalize_properties(keywords: &mut Keywords) {
     let required: Vec<Value> = match keywords.get("required") {
         Some(Value::Array(names)) => names.clone(),
@@ -137,26 +138,26 @@ fn finalize_properties(keywords: &mut Keywords) {
         match property {
             Value::Bool(true) => *property = Value::Object(Map::new()),
             Value::Object(property) if !is_map && !required.iter().any(|known| known == name) => {
-                // Neither required nor an `Option`: it has a default, which only `Serialize` could show.
-                if !property.contains_key("default") && !admits_null(property) {
+                // Neither required nor an `Option`: it has a default that the schema does not contain.
+                if !property.contains_key("default") && !allows_null(property) {
                     property.insert(marks::DEFAULT.to_owned(), true.into());
                 }
-                without_null(property);
+                remove_null(property);
             }
             _ => {}
         }
     }
 }
 
-/// Takes away the `null` that an `Option` adds.
-fn without_null(keywords: &mut Keywords) {
+/// Removes the `null` that an `Option` adds.
+fn remove_null(keywords: &mut Keywords) {
     if let Some(Value::Array(types)) = keywords.get_mut("type")
         && types.iter().any(|name| name != "null")
     {
         types.retain(|name| name != "null");
-        if let [only] = types.as_mut_slice() {
-            let only = only.take();
-            keywords.insert("type".to_owned(), only);
+        if let [name] = types.as_mut_slice() {
+            let name = name.take();
+            keywords.insert("type".to_owned(), name);
         }
     }
     if let Some(Value::Array(values)) = keywords.get_mut("enum")
@@ -164,7 +165,7 @@ fn without_null(keywords: &mut Keywords) {
     {
         values.retain(|value| !value.is_null());
     }
-    // Two alternatives: `Option<T>`. More: a union that has a `null` of its own.
+    // Two branches are an `Option<T>`; more are a union with its own `null`.
     if let Some(Value::Array(alternatives)) = keywords.get_mut("anyOf")
         && alternatives.len() == 2
         && alternatives.iter().any(|schema| !is_null(schema))
@@ -172,12 +173,12 @@ fn without_null(keywords: &mut Keywords) {
         alternatives.retain(|schema| !is_null(schema));
     }
     keywords.retain(|keyword, value| keyword != "default" || !value.is_null());
-    unions::unwrap_sole(keywords);
-    tighten(keywords);
+    rust_enums::unwrap_single(keywords);
+    drop_redundant_limits(keywords);
 }
 
-/// Whether `null` is a value of a schema.
-fn admits_null(keywords: &Keywords) -> bool {
+/// Whether a schema allows `null`.
+fn allows_null(keywords: &Keywords) -> bool {
     let listed = |values: &Value| {
         values
             .as_array()
@@ -196,8 +197,8 @@ fn admits_null(keywords: &Keywords) -> bool {
     }
     for union in ["anyOf", "oneOf"] {
         if let Some(Value::Array(alternatives)) = keywords.get(union) {
-            let admits = |schema: &Value| schema.as_object().is_some_and(admits_null) || *schema == true;
-            return alternatives.iter().any(admits);
+            let allows = |schema: &Value| schema.as_object().is_some_and(allows_null) || *schema == true;
+            return alternatives.iter().any(allows);
         }
     }
     !keywords.contains_key("$ref") && !keywords.contains_key("properties") && !keywords.contains_key("allOf")
@@ -207,8 +208,8 @@ fn is_null(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("null")
 }
 
-/// Of two limits on the same side, one of the type and one of an attribute, the narrower one is enough.
-fn tighten(keywords: &mut Keywords) {
+/// Drops the wider of two limits on the same side: one comes from the type, one from an attribute.
+fn drop_redundant_limits(keywords: &mut Keywords) {
     for (inclusive, exclusive, sign) in [
         ("minimum", "exclusiveMinimum", 1.0),
         ("maximum", "exclusiveMaximum", -1.0),
@@ -219,15 +220,19 @@ fn tighten(keywords: &mut Keywords) {
                 .and_then(Value::as_f64)
                 .map(|limit| limit * sign)
         };
-        if let (Some(wide), Some(narrow)) = (limit(inclusive), limit(exclusive)) {
-            let superfluous = if narrow >= wide { inclusive } else { exclusive };
+        if let (Some(inclusive_limit), Some(exclusive_limit)) = (limit(inclusive), limit(exclusive)) {
+            let superfluous = if exclusive_limit >= inclusive_limit {
+                inclusive
+            } else {
+                exclusive
+            };
             keywords.retain(|keyword, _| keyword != superfluous);
         }
     }
 }
 
-/// The keywords in the order in which one reads them.
-fn arrange(keywords: &mut Keywords) {
+/// Sorts the keywords in reading order.
+fn sort_keywords(keywords: &mut Keywords) {
     let mut entries: Vec<_> = std::mem::take(keywords).into_iter().collect();
     entries.sort_by_key(|(keyword, _)| match keyword.as_str() {
         "$ref" => 0,

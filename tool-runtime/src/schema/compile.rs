@@ -1,4 +1,4 @@
-//! JSON Schema → [`CompiledSchema`]: 2020-12 and draft-07 alike.
+//! Compiles a JSON Schema, 2020-12 or draft-07, into a [`CompiledSchema`].
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -7,17 +7,17 @@ use std::collections::HashMap;
 use regex_lite::Regex;
 use serde_json::{Map, Value, json};
 
-use super::alternatives::{self, CompiledUnion};
 use super::check::{SchemaError, Unenforced, check, is_annotation};
+use super::compile_union::{self, CompiledUnion};
 use super::compiled::{
     Additional, AllOf, CompiledSchema, Kind, KnownKeys, List, Object, Plain, Property, Schema, SchemaId,
 };
-use super::compiler::{Compiler, Flat};
-use super::name::{Written, fold};
+use super::compiler::{Compiler, Flattened};
+use super::name::{KeyPrefix, fold};
 use super::types::Types;
 use super::{finalize, formats, limits, marks, nullable};
 
-/// A compiled schema, and what of its schema it does not enforce.
+/// A compiled schema, and the keywords that it does not enforce.
 #[derive(Debug, Clone)]
 pub(crate) struct Compiled {
     pub(crate) compiled: CompiledSchema,
@@ -29,16 +29,16 @@ impl CompiledSchema {
     ///
     /// # Errors
     ///
-    /// When the schema is not valid, does not describe an object, or refers to another document.
+    /// If the schema is invalid, does not describe an object, or refers to another document.
     pub(crate) fn compile(schema: &Value) -> Result<Compiled, SchemaError> {
         let written = schema;
-        let schema = &*nullable::spelled_out(written);
+        let schema = &*nullable::expand_nullable(written);
         let mut warnings = check(schema).map_err(|error| SchemaError {
-            path: nullable::place_in(written, &error.path),
+            path: nullable::original_pointer(written, &error.path),
             ..error
         })?;
         for warning in &mut warnings {
-            warning.path = nullable::place_in(written, &warning.path);
+            warning.path = nullable::original_pointer(written, &warning.path);
         }
         let mut compiler = Compiler {
             root: schema,
@@ -51,17 +51,17 @@ impl CompiledSchema {
         let root = compiler.enqueue(schema)?;
         compiler.by_pointer.insert(String::new(), root);
         while let Some((id, schema)) = compiler.queue.pop() {
-            let compiled = compiler.schema(&schema)?;
-            if let Some(place) = compiler.schemas.get_mut(id.0 as usize) {
-                *place = compiled;
+            let compiled = compiler.compile_schema(&schema)?;
+            if let Some(slot) = compiler.schemas.get_mut(id.0 as usize) {
+                *slot = compiled;
             }
         }
         let compiled = finalize::finalize(compiler.schemas).map_err(|error| SchemaError {
-            path: nullable::place_in(written, found_part(schema, &error.path)),
+            path: nullable::original_pointer(written, existing_prefix(schema, &error.path)),
             ..error
         })?;
         let root = compiled.schema(SchemaId::ROOT);
-        if root.takes_all() || !root.types.has(Types::OBJECT) {
+        if root.accepts_all() || !root.types.has(Types::OBJECT) {
             let reason = "arguments are an object; write `\"type\": \"object\"` with their `properties`";
             return Err(SchemaError::new("", reason));
         }
@@ -70,78 +70,78 @@ impl CompiledSchema {
 }
 
 impl Compiler<'_> {
-    fn schema(&mut self, schema: &Value) -> Result<Schema, SchemaError> {
+    fn compile_schema(&mut self, schema: &Value) -> Result<Schema, SchemaError> {
         match schema {
             Value::Bool(true) => Ok(Schema::ANY),
             Value::Object(keywords) => {
                 let strict = limits::flag(keywords, marks::STRICT);
-                let Flat { keywords, apart } = self.flatten(keywords, 0)?;
-                let mut compiled = if apart.is_empty() {
-                    self.single(keywords)?
+                let Flattened { keywords, unmerged } = self.flatten(keywords, 0)?;
+                let mut compiled = if unmerged.is_empty() {
+                    self.compile_flattened(keywords)?
                 } else {
-                    let parts = std::iter::once(Value::Object(keywords)).chain(apart);
-                    self.parts(parts)?
+                    let all_of = std::iter::once(Value::Object(keywords)).chain(unmerged);
+                    self.compile_all_of(all_of)?
                 };
                 compiled.strict |= strict;
                 Ok(compiled)
             }
-            _ => Ok(Schema::NOTHING),
+            _ => Ok(Schema::NEVER),
         }
     }
 
-    /// A schema without `$ref` and `allOf`.
-    fn single(&mut self, mut keywords: Map<String, Value>) -> Result<Schema, SchemaError> {
+    /// Compiles a schema without `$ref` and `allOf`.
+    fn compile_flattened(&mut self, mut keywords: Map<String, Value>) -> Result<Schema, SchemaError> {
         let strict = keywords.shift_remove(marks::STRICT) == Some(Value::Bool(true));
         let mut compiled = match (keywords.contains_key("anyOf"), keywords.shift_remove("oneOf")) {
             (true, Some(one)) => {
                 let one = Value::Object([("oneOf".to_owned(), one)].into_iter().collect());
-                self.parts([Value::Object(keywords), one])?
+                self.compile_all_of([Value::Object(keywords), one])?
             }
-            (false, Some(Value::Array(one))) => self.union(keywords, &one, true)?,
+            (false, Some(Value::Array(one))) => self.compile_union(keywords, &one, true)?,
             _ => match keywords.shift_remove("anyOf") {
-                Some(Value::Array(any)) => self.union(keywords, &any, false)?,
-                _ => self.plain(&keywords)?,
+                Some(Value::Array(any)) => self.compile_union(keywords, &any, false)?,
+                _ => self.compile_plain(&keywords)?,
             },
         };
         compiled.strict |= strict;
         Ok(compiled)
     }
 
-    /// `anyOf` or `oneOf` beside other keywords.
-    fn union(
+    /// Compiles `anyOf` or `oneOf` with its sibling keywords.
+    fn compile_union(
         &mut self,
         siblings: Map<String, Value>,
         branches: &[Value],
         exclusive: bool,
     ) -> Result<Schema, SchemaError> {
-        match alternatives::read(self, siblings, branches, exclusive)? {
+        match compile_union::compile(self, siblings, branches, exclusive)? {
             CompiledUnion::Schema(compiled) => Ok(compiled),
-            CompiledUnion::Single(keywords) => self.single(keywords),
-            CompiledUnion::AllOf(parts) => self.parts(parts),
+            CompiledUnion::Single(keywords) => self.compile_flattened(keywords),
+            CompiledUnion::AllOf(all_of) => self.compile_all_of(all_of),
         }
     }
 
-    fn parts(&mut self, schemas: impl IntoIterator<Item = Value>) -> Result<Schema, SchemaError> {
-        let says = |schema: &Value| {
+    fn compile_all_of(&mut self, schemas: impl IntoIterator<Item = Value>) -> Result<Schema, SchemaError> {
+        let has_constraints = |schema: &Value| {
             schema
                 .as_object()
                 .is_none_or(|keywords| !keywords.keys().all(|key| is_annotation(key)))
         };
-        let parts = schemas.into_iter().filter(says);
-        let parts = AllOf {
-            schemas: parts.map(|part| self.request(&part)).collect::<Result<_, _>>()?,
+        let all_of = schemas.into_iter().filter(has_constraints);
+        let all_of = AllOf {
+            schemas: all_of.map(|part| self.intern(&part)).collect::<Result<_, _>>()?,
             keys: KnownKeys::default(),
         };
         Ok(Schema {
-            kind: Kind::AllOf(Box::new(parts)),
+            kind: Kind::AllOf(Box::new(all_of)),
             ..Schema::ANY
         })
     }
 
-    fn plain(&mut self, keywords: &Map<String, Value>) -> Result<Schema, SchemaError> {
+    fn compile_plain(&mut self, keywords: &Map<String, Value>) -> Result<Schema, SchemaError> {
         let mut types = declared_types(keywords);
         let values = limits::values(keywords).map(|(values, found)| {
-            // `3.0` is one of `[1, 2, 3]`, unless integers are asked for.
+            // `3.0` is in `[1, 2, 3]`, unless the type is `integer`.
             let numbers = if found.overlaps(Types::NUMBER) {
                 Types::NUMBER
             } else {
@@ -159,17 +159,17 @@ impl Compiler<'_> {
             text: limits::text(keywords).filter(|_| types.has(Types::STRING)),
             number: limits::number(keywords).filter(|_| types.has(Types::INTEGER)),
             list: if types.has(Types::ARRAY) {
-                self.list(keywords)?
+                self.compile_list(keywords)?
             } else {
                 None
             },
             object: if types.has(Types::OBJECT) {
-                self.object(keywords)?
+                self.compile_object(keywords)?
             } else {
                 None
             },
         };
-        let says = plain.values.is_some()
+        let has_constraints = plain.values.is_some()
             || plain.text.is_some()
             || plain.number.is_some()
             || plain.list.is_some()
@@ -179,8 +179,8 @@ impl Compiler<'_> {
             types,
             format: format
                 .filter(|_| types.has(Types::STRING))
-                .and_then(formats::words),
-            kind: if says {
+                .and_then(formats::description),
+            kind: if has_constraints {
                 Kind::Plain(Box::new(plain))
             } else {
                 Kind::Any
@@ -189,47 +189,49 @@ impl Compiler<'_> {
         })
     }
 
-    fn list(&mut self, keywords: &Map<String, Value>) -> Result<Option<List>, SchemaError> {
-        let (prefix, rest) = match (keywords.get("prefixItems"), keywords.get("items")) {
-            (Some(Value::Array(prefix)), rest) => (prefix.as_slice(), rest),
+    fn compile_list(&mut self, keywords: &Map<String, Value>) -> Result<Option<List>, SchemaError> {
+        let (prefix, additional) = match (keywords.get("prefixItems"), keywords.get("items")) {
+            (Some(Value::Array(prefix)), additional) => (prefix.as_slice(), additional),
             (_, Some(Value::Array(prefix))) => (prefix.as_slice(), keywords.get("additionalItems")),
-            (_, rest) => (&[][..], rest),
+            (_, additional) => (&[][..], additional),
         };
         let list = List {
             prefix: prefix
                 .iter()
-                .map(|item| self.request(item))
+                .map(|item| self.intern(item))
                 .collect::<Result<_, _>>()?,
-            rest: self.rest(rest)?,
-            min: limits::counted(keywords, "minItems"),
-            max: limits::counted(keywords, "maxItems"),
+            additional: self.compile_additional(additional)?,
+            min: limits::count_limit(keywords, "minItems"),
+            max: limits::count_limit(keywords, "maxItems"),
             unique: limits::flag(keywords, "uniqueItems"),
         };
-        let says = list.is_tuple()
-            || list.rest != Additional::Unspecified
+        let has_constraints = list.is_tuple()
+            || list.additional != Additional::Unspecified
             || list.min.is_some()
             || list.max.is_some()
             || list.unique;
-        Ok(says.then_some(list))
+        Ok(has_constraints.then_some(list))
     }
 
-    fn object(&mut self, keywords: &Map<String, Value>) -> Result<Option<Object>, SchemaError> {
-        let words = ["properties", "patternProperties", "additionalProperties"];
+    fn compile_object(&mut self, keywords: &Map<String, Value>) -> Result<Option<Object>, SchemaError> {
+        let keywords_of_keys = ["properties", "patternProperties", "additionalProperties"];
         let required: Vec<&str> = match keywords.get("required") {
             Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),
         };
         let patterns = limits::key_patterns(keywords);
         let mut object = Object {
-            rest: self.rest(keywords.get("additionalProperties"))?,
+            additional: self.compile_additional(keywords.get("additionalProperties"))?,
             names: match keywords.get("propertyNames") {
                 None | Some(Value::Bool(true)) => None,
-                Some(names) => Some(self.request(names)?),
+                Some(names) => Some(self.intern(names)?),
             },
             is_enum_map: limits::flag(keywords, marks::ENUM_MAP),
-            is_free: !words.into_iter().any(|word| keywords.contains_key(word)),
-            min: limits::counted(keywords, "minProperties"),
-            max: limits::counted(keywords, "maxProperties"),
+            is_unconstrained: !keywords_of_keys
+                .into_iter()
+                .any(|word| keywords.contains_key(word)),
+            min: limits::count_limit(keywords, "minProperties"),
+            max: limits::count_limit(keywords, "maxProperties"),
             ..Object::default()
         };
         for (name, schema) in limits::named(keywords, "properties") {
@@ -239,9 +241,9 @@ impl Compiler<'_> {
             let schema = with_patterns(name, schema, &patterns);
             object.properties.push(Property {
                 name: name.as_str().into(),
-                written: Written::new(&format!("{}:", Value::from(name.as_str()))),
+                key_prefix: KeyPrefix::new(&format!("{}:", Value::from(name.as_str()))),
                 folded: fold(name),
-                schema: self.request(&schema)?,
+                schema: self.intern(&schema)?,
                 required: required.contains(&name.as_str()),
                 has_default,
             });
@@ -257,20 +259,20 @@ impl Compiler<'_> {
         object.also_required.dedup();
         for (regex, schema) in patterns {
             match regex {
-                Some(regex) => object.patterns.push((regex, self.request(schema)?)),
-                // Not understood, so any key may match it: better too lenient than to refuse what fits.
-                None => object.rest = Additional::Any,
+                Some(regex) => object.patterns.push((regex, self.intern(schema)?)),
+                // The pattern is not supported, so any key may match it: accepting too much is better than rejecting a valid key.
+                None => object.additional = Additional::Any,
             }
         }
-        let says = !object.is_free
+        let has_constraints = !object.is_unconstrained
             || object.names.is_some()
             || !object.also_required.is_empty()
             || object.min.is_some()
             || object.max.is_some();
-        Ok(says.then_some(object))
+        Ok(has_constraints.then_some(object))
     }
 
-    fn rest(&mut self, schema: Option<&Value>) -> Result<Additional, SchemaError> {
+    fn compile_additional(&mut self, schema: Option<&Value>) -> Result<Additional, SchemaError> {
         Ok(match schema {
             None => Additional::Unspecified,
             Some(Value::Bool(false)) => Additional::Denied,
@@ -278,31 +280,31 @@ impl Compiler<'_> {
             Some(Value::Object(keywords)) if keywords.keys().all(|keyword| is_annotation(keyword)) => {
                 Additional::Any
             }
-            Some(schema) => Additional::Of(self.request(schema)?),
+            Some(schema) => Additional::Of(self.intern(schema)?),
         })
     }
 }
 
-/// The longest part of a pointer that leads somewhere.
-fn found_part<'p>(schema: &Value, mut path: &'p str) -> &'p str {
+/// The longest prefix of a pointer that exists in the schema.
+fn existing_prefix<'p>(schema: &Value, mut path: &'p str) -> &'p str {
     while schema.pointer(path).is_none() {
         path = path.rsplit_once('/').map_or("", |(above, _)| above);
     }
     path
 }
 
-/// What a declared property has to be: what `patternProperties` say of its name as well.
+/// The schema of a declared property, combined with those of the `patternProperties` that match its name.
 fn with_patterns<'k>(
     name: &str,
     schema: &'k Value,
     patterns: &[(Option<Regex>, &'k Value)],
 ) -> Cow<'k, Value> {
     let matches = |regex: &Option<Regex>| regex.as_ref().is_some_and(|regex| regex.is_match(name));
-    let also = patterns
+    let matching = patterns
         .iter()
         .filter(|(regex, _)| matches(regex))
         .map(|(_, schema)| *schema);
-    let all: Vec<&Value> = std::iter::once(schema).chain(also).collect();
+    let all: Vec<&Value> = std::iter::once(schema).chain(matching).collect();
     match all.as_slice() {
         [_] => Cow::Borrowed(schema),
         all => Cow::Owned(json!({ "allOf": all })),
@@ -310,11 +312,13 @@ fn with_patterns<'k>(
 }
 
 fn declared_types(keywords: &Map<String, Value>) -> Types {
-    let called = |name: &Value| name.as_str().and_then(Types::named).unwrap_or(Types::NONE);
+    let type_named = |name: &Value| name.as_str().and_then(Types::named).unwrap_or(Types::NONE);
     match keywords.get("type") {
         None => Types::ALL,
-        Some(Value::Array(names)) => names.iter().fold(Types::NONE, |types, name| types | called(name)),
-        Some(name) => called(name),
+        Some(Value::Array(names)) => names
+            .iter()
+            .fold(Types::NONE, |types, name| types | type_named(name)),
+        Some(name) => type_named(name),
     }
 }
 
@@ -354,9 +358,9 @@ mod tests {
         compiled.schema(id).clone()
     }
 
-    fn alternatives(schema: &Value) -> Union {
+    fn union(schema: &Value) -> Union {
         match compile_one(schema).kind {
-            Kind::Union(alternatives) => *alternatives,
+            Kind::Union(union) => *union,
             other => panic!("{other:?}"),
         }
     }
@@ -367,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn unions_are_made_plain() {
+    fn compiles_simple_unions_as_plain_schemas() {
         let nullable =
             compile_one(&json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "null" }] }));
         assert_eq!(nullable.types, Types::INTEGER | Types::NULL);
@@ -383,26 +387,25 @@ mod tests {
     }
 
     #[test]
-    fn tags_are_found() {
+    fn finds_tags_of_unions() {
         let branch = |kind: &str| json!({ "type": "object", "properties": { "a": {}, "kind": { "const": kind, "type": "string" } }, "required": ["kind"] });
-        let internal = alternatives(&json!({ "oneOf": [branch("x"), branch("y")] }));
+        let internal = union(&json!({ "oneOf": [branch("x"), branch("y")] }));
         assert!(
             matches!(internal.tag, Some(Tag::Property { name, values, .. }) if &*name == "kind" && values.len() == 2)
         );
 
         let branch = |key: &str| json!({ "type": "object", "properties": { key: {} }, "required": [key] });
-        let external = alternatives(
-            &json!({ "oneOf": [{ "const": "unit", "type": "string" }, branch("x"), branch("y")] }),
-        );
+        let external =
+            union(&json!({ "oneOf": [{ "const": "unit", "type": "string" }, branch("x"), branch("y")] }));
         assert!(matches!(external.tag, Some(Tag::Key(keys)) if keys.len() == 2));
 
         let flattened =
             json!({ "type": "object", "properties": { "id": {} }, "oneOf": [branch("x"), branch("y")] });
-        assert!(alternatives(&flattened).tag.is_none());
+        assert!(union(&flattened).tag.is_none());
     }
 
     #[test]
-    fn recursion_ends() {
+    fn compiles_recursive_schemas() {
         let (compiled, id) =
             only(&json!({ "$ref": "#/$defs/Tree", "description": "a tree", "x-not-blank": true }));
         assert!(compiled.schemas.len() < 8, "{}", compiled.schemas.len());
@@ -410,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn both_drafts_have_tuples() {
+    fn compiles_tuples_of_both_drafts() {
         for schema in [
             json!({ "type": "array", "prefixItems": [{ "type": "string" }], "items": false }),
             json!({ "type": "array", "items": [{ "type": "string" }], "additionalItems": false }),
@@ -422,19 +425,19 @@ mod tests {
     }
 
     #[test]
-    fn all_of_is_one_form_where_that_is_the_same() {
+    fn merges_all_of_only_without_loss() {
         let merged = compile_one(
             &json!({ "allOf": [{ "type": "object", "properties": { "a": {} } }, { "required": ["a"] }] }),
         );
         assert!(merged.plain().unwrap().object.as_ref().unwrap().properties[0].required);
-        let apart =
+        let all_of =
             compile_one(&json!({ "allOf": [{ "type": "string", "pattern": "a" }, { "pattern": "b" }] }));
-        assert!(matches!(apart.kind, Kind::AllOf(_)));
-        assert_eq!(apart.types, Types::STRING);
+        assert!(matches!(all_of.kind, Kind::AllOf(_)));
+        assert_eq!(all_of.types, Types::STRING);
     }
 
     #[test]
-    fn what_is_not_enforced_is_told_once() {
+    fn warns_once_about_each_unenforced_keyword() {
         let compiled = CompiledSchema::compile(&json!({ "type": "object", "properties": {
             "a": { "not": {}, "title": "A", "x-own": 1, "format": "uuid" },
             "b": { "pattern": "(?=x)" },
@@ -458,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_schemas_are_refused_where_they_are_wrong() {
+    fn reports_the_path_of_an_invalid_keyword() {
         let inside = |schema: Value| refused(&json!({ "type": "object", "properties": { "a/b": schema } })).0;
         assert_eq!(inside(json!({ "type": "strnig" })), "/properties/a~1b/type");
         assert_eq!(inside(json!({ "required": true })), "/properties/a~1b/required");
@@ -479,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_and_depths_are_refused_not_followed() {
+    fn rejects_cyclic_and_too_deep_schemas() {
         let circle = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/A" } }, "$defs": {
             "A": { "$ref": "#/$defs/B" }, "B": { "$ref": "#/$defs/A" },
         } });

@@ -1,9 +1,9 @@
-//! A compiled schema: everything that arguments are checked against, looked up instead of interpreted.
+//! The compiled schema that arguments are checked against.
 //!
-//! The schemas of a [`CompiledSchema`] lie side by side and name each other by number, so that recursive schemas need no
-//! cycles of pointers.
+//! The schemas of a [`CompiledSchema`] are in one vector and refer to each other by index, so that recursive schemas need
+//! no cyclic pointers.
 
-use super::name::{Written, is_same};
+use super::name::{KeyPrefix, is_same};
 use std::collections::HashMap;
 
 use regex_lite::Regex;
@@ -13,27 +13,27 @@ use super::bounds::NumberLimits;
 use super::pointer;
 use super::types::Types;
 
-/// A compiled schema. Made once per tool by [`CompiledSchema::compile`](CompiledSchema::compile), shared by all its calls.
+/// A compiled schema. Created once per tool by [`CompiledSchema::compile`](CompiledSchema::compile), shared by all its calls.
 #[derive(Debug, Clone)]
 pub(crate) struct CompiledSchema {
     pub(super) schemas: Vec<Schema>,
-    /// Of a tool's parameters, in their order: the place of each among the properties of the arguments.
+    /// For each parameter of the function, the index of its property.
     parameters: Vec<usize>,
-    /// Whether Rust types read the arguments.
+    /// Whether the arguments are deserialized into Rust types.
     is_typed: bool,
 }
 
-/// The number of a [`Schema`] in its [`CompiledSchema`].
+/// The index of a [`Schema`] in its [`CompiledSchema`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct SchemaId(pub(super) u32);
 
 impl SchemaId {
-    /// The schema of the arguments as a whole.
+    /// The schema of the arguments.
     pub(crate) const ROOT: Self = Self(0);
 }
 
 impl CompiledSchema {
-    /// The schema of that number.
+    /// The schema with this id.
     pub(crate) fn schema(&self, id: SchemaId) -> &Schema {
         self.schemas.get(id.0 as usize).unwrap_or(&Schema::ANY)
     }
@@ -46,77 +46,76 @@ impl CompiledSchema {
         }
     }
 
-    /// Tells which parameters a function has; one that the host supplies has no property.
+    /// Sets the parameters of the function, in order; those that the host supplies have no property.
     pub(crate) fn set_parameters<'p>(&mut self, names: impl Iterator<Item = &'p str>) {
         let properties = self.properties();
-        let place = |name: &str| properties.iter().position(|property| *property.name == *name);
-        self.parameters = names.map(|name| place(name).unwrap_or(usize::MAX)).collect();
+        let position = |name: &str| properties.iter().position(|property| *property.name == *name);
+        self.parameters = names.map(|name| position(name).unwrap_or(usize::MAX)).collect();
         self.is_typed = true;
     }
 
-    /// Whether Rust types read the arguments.
+    /// Whether the arguments are deserialized into Rust types.
     pub(crate) fn is_typed(&self) -> bool {
         self.is_typed
     }
 
-    /// Whether serde reads a union, and so in the order of its alternatives: the first that fits is taken, whatever keys
-    /// it does not know.
-    pub(crate) fn is_read_in_order(&self, is_exclusive: bool) -> bool {
+    /// Whether serde deserializes a union as an untagged enum: it takes the first alternative that matches, even if that
+    /// does not know all keys.
+    pub(crate) fn picks_first_match(&self, is_exclusive: bool) -> bool {
         self.is_typed && !is_exclusive
     }
 
-    /// The place of a parameter among the properties of the arguments.
-    pub(crate) fn place_of(&self, parameter: usize) -> Option<usize> {
+    /// The index of a parameter's property.
+    pub(crate) fn property_index(&self, parameter: usize) -> Option<usize> {
         self.parameters.get(parameter).copied()
     }
 
-    /// The properties of the arguments as a whole.
+    /// The properties of the arguments.
     pub(crate) fn properties(&self) -> &[Property] {
         let plain = self.schema(SchemaId::ROOT).plain();
         let object = plain.and_then(|plain| plain.object.as_ref());
         object.map_or(&[], |object| &object.properties)
     }
 
-    /// Where in the order of the declared parameters a place in the arguments is; what is none of them comes last.
+    /// The index of the declared property that contains a path, for sorting issues; undeclared ones come last.
     pub(crate) fn rank(&self, path: &str) -> usize {
         let declared = self.properties();
-        let holds = |property: &Property| pointer::meet(path, &pointer::join("", &property.name));
-        declared.iter().position(holds).unwrap_or(declared.len())
+        let overlaps = |property: &Property| pointer::overlap(path, &pointer::join("", &property.name));
+        declared.iter().position(overlaps).unwrap_or(declared.len())
     }
 }
 
-/// What one value has to be.
+/// The schema of one value.
 #[derive(Debug, Clone)]
 pub(crate) struct Schema {
-    /// The types allowed; of a [`Union`] or [`AllOf`] schema what they allow together. A value of another
-    /// type never conforms.
+    /// The allowed types; for a [`Union`] or [`AllOf`], those that it allows as a whole.
     pub(crate) types: Types,
-    /// [`Policy::Strict`](crate::Policy::Strict) here and everywhere below.
+    /// Applies [`Policy::Strict`](crate::Policy::Strict) to this value and everything in it.
     pub(crate) strict: bool,
-    /// Whether lists may come here whose items may be strings. Then a string is more likely an item than JSON.
+    /// Whether a list of strings may be valid. Then a string is more likely an item than JSON text.
     pub(crate) lists_of_strings: bool,
-    /// What a text of its `format` looks like, in words: nothing to enforce.
+    /// A description of its `format`, for messages; not enforced.
     pub(crate) format: Option<&'static str>,
     pub(crate) kind: Kind,
 }
 
-/// The three ways of being a schema.
+/// The kinds of schemas.
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
-    /// Limits for each type, those of types that are not allowed being absent.
+    /// Limits for each allowed type.
     Plain(Box<Plain>),
     /// One of several.
     Union(Box<Union>),
-    /// All of several: what could not be merged into one plain schema.
+    /// All of several, if they cannot be merged into one plain schema.
     AllOf(Box<AllOf>),
     /// No limits: `{}`, `true`, or a bare `type`.
     Any,
 }
 
-/// Limits, each for values of one type: a string has to meet `text` and nothing in `list`.
+/// Limits for each type: `text` applies to strings, `list` to arrays.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plain {
-    /// `enum` and `const`: a value of any type has to be one of these.
+    /// `enum` and `const`, for values of any type.
     pub(crate) values: Option<Values>,
     pub(crate) text: Option<TextLimits>,
     /// For values of type `integer` and `number`.
@@ -139,11 +138,11 @@ impl Plain {
 /// The values that are allowed.
 #[derive(Debug, Clone)]
 pub(crate) struct Values {
-    /// The strings among them, as declared.
+    /// The strings, as declared.
     pub(crate) texts: Vec<Box<str>>,
-    /// All others.
+    /// All other values.
     pub(crate) others: Vec<Value>,
-    /// Whether strings in another case are refused.
+    /// Whether strings in another case are rejected.
     pub(crate) case_sensitive: bool,
 }
 
@@ -152,7 +151,7 @@ pub(crate) struct Values {
 pub(crate) struct TextLimits {
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
-    /// It matches somewhere in the string.
+    /// Matches anywhere in the string.
     pub(crate) pattern: Option<Regex>,
     pub(crate) not_blank: bool,
 }
@@ -162,8 +161,8 @@ pub(crate) struct TextLimits {
 pub(crate) struct List {
     /// The schemas of the first items, by position; not empty for a tuple.
     pub(crate) prefix: Vec<SchemaId>,
-    /// All items after those.
-    pub(crate) rest: Additional,
+    /// The items after the prefix.
+    pub(crate) additional: Additional,
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
     pub(crate) unique: bool,
@@ -174,7 +173,7 @@ impl List {
     pub(crate) fn unlimited() -> &'static Self {
         static UNLIMITED: List = List {
             prefix: Vec::new(),
-            rest: Additional::Unspecified,
+            additional: Additional::Unspecified,
             min: None,
             max: None,
             unique: false,
@@ -182,36 +181,36 @@ impl List {
         &UNLIMITED
     }
 
-    /// The schema of the item at a position; `None` when there is none for it (see [`List::rest`]).
+    /// The schema of the item at a position; `None` if it has none of its own (see [`List::additional`]).
     pub(crate) fn item(&self, position: usize) -> Option<SchemaId> {
-        self.prefix.get(position).copied().or(match self.rest {
+        self.prefix.get(position).copied().or(match self.additional {
             Additional::Of(schema) => Some(schema),
             _ => None,
         })
     }
 
-    /// Whether it is of any number of items of one schema, so that one value can stand for it.
-    pub(crate) fn takes_one_for_all(&self) -> bool {
-        !self.is_tuple() && self.rest != Additional::Denied
+    /// Whether a single value can be wrapped into this list: all items have the same schema.
+    pub(crate) fn can_wrap_single(&self) -> bool {
+        !self.is_tuple() && self.additional != Additional::Denied
     }
 
-    /// Whether positions have their own schemas.
+    /// Whether the first items have schemas by position.
     pub(crate) fn is_tuple(&self) -> bool {
         !self.prefix.is_empty()
     }
 }
 
-/// What is said about the items or properties that have no schema of their own.
+/// `additionalProperties`, or the `items` after a prefix: the schema of those that have none of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Additional {
-    /// Nothing is said. (Of an object: they are unknown, and reported.)
+    /// The keyword is missing. (Properties of an object are then unknown, and reported.)
     #[default]
     Unspecified,
     /// `false`.
     Denied,
     /// `true` or `{}`.
     Any,
-    /// They have this schema.
+    /// A schema.
     Of(SchemaId),
 }
 
@@ -225,18 +224,18 @@ pub(crate) struct Object {
     /// `patternProperties`.
     pub(crate) patterns: Vec<(Regex, SchemaId)>,
     /// `additionalProperties`.
-    pub(crate) rest: Additional,
-    /// `propertyNames`: what every key has to be.
+    pub(crate) additional: Additional,
+    /// `propertyNames`.
     pub(crate) names: Option<SchemaId>,
-    /// The schema of a Rust map whose keys are an enum: its properties are those keys.
+    /// Whether this is a Rust map whose keys are an enum; the properties are its keys.
     pub(crate) is_enum_map: bool,
-    /// Neither `properties` nor `patternProperties` nor `additionalProperties` was said: keys are not unknown.
-    pub(crate) is_free: bool,
+    /// Whether `properties`, `patternProperties` and `additionalProperties` are all missing. Then no key is unknown.
+    pub(crate) is_unconstrained: bool,
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
-    /// One bit for each of the first 64 properties that is required.
+    /// A bit mask of the required properties among the first 64.
     pub(crate) required: u64,
-    /// From name to position, when there are too many for a linear search.
+    /// The index of each name, if there are too many for a linear search.
     pub(super) by_name: HashMap<Box<str>, usize>,
 }
 
@@ -244,116 +243,117 @@ pub(crate) struct Object {
 #[derive(Debug, Clone)]
 pub(crate) struct Property {
     pub(crate) name: Box<str>,
-    /// The name and the colon behind it, as JSON mostly has them: `"name":`.
-    pub(crate) written: Written,
-    /// The name without case, `_` and `-` (see [`fold`](super::name::fold)).
+    /// The name and the colon as compact JSON: `"name":`.
+    pub(crate) key_prefix: KeyPrefix,
+    /// The name in lower case without `_` and `-` (see [`fold`](super::name::fold)).
     pub(crate) folded: Box<str>,
     pub(crate) schema: SchemaId,
     pub(crate) required: bool,
-    /// Whether the schema has a `default` for it, or it is an entry of a map: then `null` in its place is told of. A
-    /// property that is neither required nor has one is optional: `null` stands for absence.
+    /// Whether the schema has a `default` for it, or it is an entry of a map: then `null` causes a warning. `null` for an
+    /// optional property without a default means that it is missing.
     pub(crate) has_default: bool,
 }
 
 impl Object {
-    /// An object of which nothing is said.
-    pub(crate) fn free() -> Self {
+    /// An object without any constraint.
+    pub(crate) fn unconstrained() -> Self {
         Self {
-            is_free: true,
+            is_unconstrained: true,
             ..Self::default()
         }
     }
 
-    /// Whether its keys are data: one that does not fit is an error, not an unknown property.
+    /// Whether this is a map: an invalid key is an error, not an unknown property.
     pub(crate) fn is_map(&self) -> bool {
-        self.names.is_some() || self.has_no_other_keys()
+        self.names.is_some() || self.is_closed()
     }
 
-    /// Whether there are no keys but those that it declares or has patterns for.
-    pub(crate) fn has_no_other_keys(&self) -> bool {
+    /// Whether other keys than the declared ones, or those that match a pattern, are invalid.
+    pub(crate) fn is_closed(&self) -> bool {
         let has_patterns = self.properties.is_empty() && !self.patterns.is_empty();
-        self.rest == Additional::Denied && (self.is_enum_map || has_patterns)
+        self.additional == Additional::Denied && (self.is_enum_map || has_patterns)
     }
 
-    /// Whether the property in that place has this name: models mostly write in declared order.
+    /// Whether the property at an index has this name. Models mostly write them in declared order.
     #[inline]
-    pub(crate) fn has_at(&self, place: usize, name: &str) -> bool {
-        let property = self.properties.get(place);
+    pub(crate) fn has_at(&self, position: usize, name: &str) -> bool {
+        let property = self.properties.get(position);
         property.is_some_and(|property| is_same(&property.name, name))
     }
 
-    /// The place of a declared property.
+    /// The index of a declared property.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        if self.properties.len() <= LINEAR {
+        if self.properties.len() <= MAX_LINEAR_SEARCH {
             let is = |property: &Property| is_same(&property.name, name);
             return self.properties.iter().position(is);
         }
         self.by_name.get(name).copied()
     }
 
-    /// Makes what is looked up of what is known.
+    /// Computes `required` and `by_name`.
     pub(super) fn index(&mut self) {
-        let bits = (0..u64::BITS).map(|place| 1_u64 << place);
+        let bits = (0..u64::BITS).map(|position| 1_u64 << position);
         let required = self
             .properties
             .iter()
             .zip(bits)
             .filter(|(property, _)| property.required);
         self.required = required.fold(0, |all, (_, bit)| all | bit);
-        if self.properties.len() > LINEAR {
+        if self.properties.len() > MAX_LINEAR_SEARCH {
             let names = self.properties.iter().enumerate();
             self.by_name = names
-                .map(|(place, property)| (property.name.clone(), place))
+                .map(|(position, property)| (property.name.clone(), position))
                 .collect();
         }
     }
 }
 
 /// Up to this many properties a linear search is faster than a hash (measured: 10).
-const LINEAR: usize = 10;
+const MAX_LINEAR_SEARCH: usize = 10;
 
-/// One of several schemas (`anyOf`, `oneOf`). `null` among them is taken out into `null`.
+/// `anyOf` or `oneOf`.
 #[derive(Debug, Clone)]
 pub(crate) struct Union {
     pub(crate) schemas: Vec<SchemaId>,
+    /// Whether `null` is an alternative; it is not in `schemas`.
     pub(crate) null: bool,
-    /// `oneOf`: exactly one may fit.
+    /// Whether this is a `oneOf`: exactly one alternative may match.
     pub(crate) exclusive: bool,
-    /// How to tell the alternatives that are objects apart.
+    /// The tag that selects one of the alternatives that are objects.
     pub(crate) tag: Option<Tag>,
-    /// The keys that any of them knows.
+    /// The keys that at least one alternative knows.
     pub(crate) keys: KnownKeys,
 }
 
-/// What tells the alternatives that are objects apart, as the four taggings of serde's enums do.
+/// The tag of a union of objects, as in serde's representations of enums.
 #[derive(Debug, Clone)]
 pub(crate) enum Tag {
-    /// A property that all have and require, each with other values (internally and adjacently tagged).
+    /// A property that all of them require, with different values in each (internally and adjacently tagged).
     Property {
         name: Box<str>,
         folded: Box<str>,
-        /// Its values and whose they are.
+        /// Each value with its alternative.
         values: Vec<(Box<str>, SchemaId)>,
         case_sensitive: bool,
     },
-    /// Each has one property only, and no two the same (externally tagged).
+    /// Each has a single property, with a name of its own (externally tagged).
     Key(Vec<(Box<str>, SchemaId)>),
 }
 
-/// All of several schemas.
+/// `allOf`.
 #[derive(Debug, Clone)]
 pub(crate) struct AllOf {
     pub(crate) schemas: Vec<SchemaId>,
-    /// The keys that any of them knows: known to all.
+    /// The keys that at least one schema knows; they count as known in all.
     pub(crate) keys: KnownKeys,
 }
 
 /// The keys that at least one of several schemas knows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownKeys {
-    /// Those that one declares.
+    /// Declared keys.
     pub(super) declared: Vec<Box<str>>,
-    /// Whether one takes keys that are not declared.
+    /// Whether one of the schemas accepts undeclared keys.
     pub(super) open: bool,
 }
 
@@ -364,7 +364,7 @@ impl KnownKeys {
 }
 
 impl Schema {
-    /// What takes everything.
+    /// The schema `true`.
     pub(crate) const ANY: Self = Self {
         types: Types::ALL,
         strict: false,
@@ -373,17 +373,18 @@ impl Schema {
         kind: Kind::Any,
     };
 
-    pub(super) const NOTHING: Self = Self {
+    /// The schema `false`.
+    pub(super) const NEVER: Self = Self {
         types: Types::NONE,
         ..Self::ANY
     };
 
-    /// Whether every value conforms.
-    pub(crate) fn takes_all(&self) -> bool {
+    /// Whether every value is valid.
+    pub(crate) fn accepts_all(&self) -> bool {
         self.types == Types::ALL && matches!(self.kind, Kind::Any)
     }
 
-    /// The limits of a plain schema.
+    /// The limits, if this is a plain schema.
     pub(crate) fn plain(&self) -> Option<&Plain> {
         match &self.kind {
             Kind::Plain(plain) => Some(plain),

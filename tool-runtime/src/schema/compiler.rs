@@ -1,7 +1,7 @@
-//! The state of a compilation: which subschemas have a number, which wait, where references lead.
+//! The state of a compilation: the ids of subschemas, the queue of those to compile, and the resolution of references.
 //!
-//! Subschemas wait in a queue instead of on the stack. What refers to itself ends, because a schema that was met
-//! before, at the same place or (where several are merged) with the same text, keeps its number.
+//! Subschemas are queued instead of compiled recursively. Recursive schemas terminate, because a schema that was seen
+//! before, at the same pointer or (if several are merged) with the same text, keeps its id.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -23,34 +23,34 @@ pub(super) struct Compiler<'s> {
     pub(super) merged: Cell<usize>,
 }
 
-/// A schema without `$ref` and `allOf`, and what had to be left out to get there.
-pub(super) struct Flat {
+/// A schema without `$ref` and `allOf`, and the schemas that could not be merged into it.
+pub(super) struct Flattened {
     pub(super) keywords: Map<String, Value>,
-    pub(super) apart: Vec<Value>,
+    pub(super) unmerged: Vec<Value>,
 }
 
-/// More schemas than any tool has use for: a schema that multiplies itself ends here.
+/// The maximum number of subschemas; schemas that grow exponentially are rejected here.
 const MAX_SCHEMAS: usize = 50_000;
 
-/// More steps than any chain of references or `allOf`s has.
-const MOST_STEPS: usize = 64;
+/// The maximum length of a chain of references or nested `allOf`s.
+const MAX_STEPS: usize = 64;
 
-/// More merging than any tool has use for: `allOf`s of `allOf`s double with every step.
-const MOST_MERGED: usize = 50_000;
+/// The maximum number of merged schemas: nested `allOf`s can double with each level.
+const MAX_MERGED: usize = 50_000;
 
 impl Compiler<'_> {
-    /// The number of a subschema's schema, now or later to be compiled.
-    pub(super) fn request(&mut self, schema: &Value) -> Result<SchemaId, SchemaError> {
+    /// The id of a subschema, which is queued unless it was seen before.
+    pub(super) fn intern(&mut self, schema: &Value) -> Result<SchemaId, SchemaError> {
         let Some(keywords) = schema.as_object() else {
             return self.enqueue(schema);
         };
         if let Some(reference) = bare_reference(keywords) {
-            let (target, at) = self.follow(reference)?;
-            if let Some(known) = self.by_pointer.get(&at) {
+            let (target, pointer) = self.resolve(reference)?;
+            if let Some(known) = self.by_pointer.get(&pointer) {
                 return Ok(*known);
             }
             let id = self.enqueue(&target)?;
-            self.by_pointer.insert(at, id);
+            self.by_pointer.insert(pointer, id);
             return Ok(id);
         }
         if !["$ref", "allOf", "anyOf", "oneOf"]
@@ -59,7 +59,7 @@ impl Compiler<'_> {
         {
             return self.enqueue(schema);
         }
-        let text = text(schema);
+        let text = canonical_text(schema);
         if let Some(known) = self.by_text.get(&text) {
             return Ok(*known);
         }
@@ -83,42 +83,48 @@ impl Compiler<'_> {
         Ok(id)
     }
 
-    /// The schema behind a chain of bare references.
-    fn follow(&self, reference: &str) -> Result<(Value, String), SchemaError> {
+    /// Follows a chain of bare references; returns the schema and its pointer.
+    fn resolve(&self, reference: &str) -> Result<(Value, String), SchemaError> {
         let mut reference = reference.to_owned();
-        for _ in 0..MOST_STEPS {
-            let Target::Schema(schema, at) = reference::resolve(self.root, &reference) else {
+        for _ in 0..MAX_STEPS {
+            let Target::Schema(schema, pointer) = reference::resolve(self.root, &reference) else {
                 return Err(SchemaError::new("", format!("`{reference}` does not resolve")));
             };
             match schema.as_object().and_then(bare_reference) {
                 Some(next) => reference = next.to_owned(),
-                None => return Ok((schema.clone(), at)),
+                None => return Ok((schema.clone(), pointer)),
             }
         }
-        Err(circle(&reference))
+        Err(circular_reference(&reference))
     }
 
     /// Resolves `$ref` and `allOf`, merging what can be merged.
-    pub(super) fn flatten(&self, keywords: &Map<String, Value>, steps: usize) -> Result<Flat, SchemaError> {
+    pub(super) fn flatten(
+        &self,
+        keywords: &Map<String, Value>,
+        steps: usize,
+    ) -> Result<Flattened, SchemaError> {
         let mut own = keywords.clone();
         let reference = own.shift_remove("$ref");
         let all = own.shift_remove("allOf");
-        let mut flat = Flat {
+        let mut flattened = Flattened {
             keywords: own,
-            apart: Vec::new(),
+            unmerged: Vec::new(),
         };
-        if steps > MOST_STEPS {
-            return Err(circle(reference.as_ref().and_then(Value::as_str).unwrap_or("#")));
+        if steps > MAX_STEPS {
+            return Err(circular_reference(
+                reference.as_ref().and_then(Value::as_str).unwrap_or("#"),
+            ));
         }
         self.merged.set(self.merged.get() + steps.min(1));
-        if self.merged.get() > MOST_MERGED {
+        if self.merged.get() > MAX_MERGED {
             let reason =
-                format!("its `$ref`s and `allOf`s merge more than {MOST_MERGED} schemas; make it smaller");
+                format!("its `$ref`s and `allOf`s merge more than {MAX_MERGED} schemas; make it smaller");
             return Err(SchemaError::new("", reason));
         }
         let mut parts = Vec::new();
         if let Some(reference) = reference.as_ref().and_then(Value::as_str) {
-            parts.push(self.follow(reference)?.0);
+            parts.push(self.resolve(reference)?.0);
         }
         if let Some(Value::Array(all)) = all {
             parts.extend(all);
@@ -128,35 +134,38 @@ impl Compiler<'_> {
                 Value::Bool(true) => {}
                 Value::Object(part) => {
                     let part = self.flatten(&part, steps + 1)?;
-                    match merge::both(&flat.keywords, &part.keywords) {
-                        Some(merged) => flat.keywords = merged,
-                        None => flat.apart.push(Value::Object(part.keywords)),
+                    match merge::merge(&flattened.keywords, &part.keywords) {
+                        Some(merged) => flattened.keywords = merged,
+                        None => flattened.unmerged.push(Value::Object(part.keywords)),
                     }
-                    flat.apart.extend(part.apart);
+                    flattened.unmerged.extend(part.unmerged);
                 }
-                refused => flat.apart.push(refused),
+                other => flattened.unmerged.push(other),
             }
         }
-        Ok(flat)
+        Ok(flattened)
     }
 }
 
-/// What is the same for schemas that say the same, in whatever order `allOf` lists it.
-fn text(schema: &Value) -> String {
-    let mut parts: Vec<String> = merge::parts(schema).into_iter().map(Value::to_string).collect();
+/// A text that is equal for equal schemas, whatever the order of their `allOf`.
+fn canonical_text(schema: &Value) -> String {
+    let mut parts: Vec<String> = merge::all_of_parts(schema)
+        .into_iter()
+        .map(Value::to_string)
+        .collect();
     parts.sort_unstable();
     parts.dedup();
     parts.join("\n")
 }
 
-/// The reference of a schema that says nothing else.
+/// The reference of a schema without other constraints.
 fn bare_reference(keywords: &Map<String, Value>) -> Option<&str> {
     let reference = keywords.get("$ref")?.as_str()?;
-    let says = |keyword: &String| keyword != "$ref" && !is_annotation(keyword);
-    (!keywords.keys().any(says)).then_some(reference)
+    let is_constraint = |keyword: &String| keyword != "$ref" && !is_annotation(keyword);
+    (!keywords.keys().any(is_constraint)).then_some(reference)
 }
 
-fn circle(reference: &str) -> SchemaError {
+fn circular_reference(reference: &str) -> SchemaError {
     let reason =
         format!("`{reference}` leads back to itself; put a property or an item between a schema and itself");
     SchemaError::new("", reason)

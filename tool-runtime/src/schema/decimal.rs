@@ -1,4 +1,4 @@
-//! Numbers as they are written: compared, divided and cut without ever going through a float.
+//! Decimal numbers as text: exact comparison, division and truncation, without floats.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -14,11 +14,11 @@ pub(crate) struct Decimal<'a> {
     point: i64,
 }
 
-/// Exponents beyond this are all the same to us; sums of two never overflow.
-const FAR: i64 = i64::MAX / 4;
+/// Larger exponents are clamped to this; the sum of two does not overflow.
+const MAX_POINT: i64 = i64::MAX / 4;
 
 impl<'a> Decimal<'a> {
-    /// Reads `[+-] digits [. digits] [e [+-] digits]`, either part of the mantissa optional but not both. That is
+    /// Parses `[+-] digits [. digits] [e [+-] digits]`, either part of the mantissa optional but not both. That is
     /// more than JSON allows; `None` for everything else.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let (negative, unsigned) = match text.strip_prefix('-') {
@@ -30,8 +30,8 @@ impl<'a> Decimal<'a> {
             None => (unsigned, 0),
         };
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        if (whole.is_empty() && fraction.is_empty()) || !plain(whole) || !plain(fraction) {
+        let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        if (whole.is_empty() && fraction.is_empty()) || !is_digits(whole) || !is_digits(fraction) {
             return None;
         }
         Some(Self::from_parts(negative, whole, fraction, exponent))
@@ -60,7 +60,7 @@ impl<'a> Decimal<'a> {
         Self {
             negative,
             digits,
-            point: point.saturating_add(exponent).clamp(-FAR, FAR),
+            point: point.saturating_add(exponent).clamp(-MAX_POINT, MAX_POINT),
         }
     }
 
@@ -70,12 +70,12 @@ impl<'a> Decimal<'a> {
         point: 0,
     };
 
-    /// Whether nothing stands behind the decimal point.
+    /// Whether there are no digits after the decimal point.
     pub(crate) fn is_integer(&self) -> bool {
         length(&self.digits) <= self.point
     }
 
-    /// Cuts off what stands behind the decimal point.
+    /// Removes the digits after the decimal point.
     pub(crate) fn truncated(&self) -> Decimal<'static> {
         match usize::try_from(self.point) {
             Err(_) | Ok(0) => Decimal::ZERO,
@@ -118,7 +118,7 @@ impl<'a> Decimal<'a> {
         // Both are integers times a power of ten: digits × 10^(point - length).
         let shift = (self.point - length(&self.digits)) - (step.point - length(&step.digits));
         if shift < 0 {
-            // Neither has zeros at its end. What would have to divide by ten does not.
+            // Neither has trailing zeros, so the dividend has no further factor of ten.
             return false;
         }
         let divisor = u128::from(divisor);
@@ -160,7 +160,7 @@ impl PartialOrd for Decimal<'_> {
 }
 
 fn length(digits: &str) -> i64 {
-    i64::try_from(digits.len()).unwrap_or(FAR)
+    i64::try_from(digits.len()).unwrap_or(MAX_POINT)
 }
 
 fn parse_exponent(text: &str) -> Option<i64> {
@@ -175,7 +175,7 @@ fn parse_exponent(text: &str) -> Option<i64> {
     let size = if size.is_empty() {
         0
     } else {
-        size.parse().unwrap_or(FAR).min(FAR)
+        size.parse().unwrap_or(MAX_POINT).min(MAX_POINT)
     };
     Some(if negative { -size } else { size })
 }
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_floats_where_floats_are_exact() {
+    fn matches_floats_where_floats_are_exact() {
         let samples = [
             "0", "-0", "1", "-1", "10", "0.5", "0.25", "-2.5", "100.125", "1e3", "25e-2", "-3e2", "0.001e3",
         ];
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn multiples_are_exact() {
+    fn computes_exact_multiples() {
         assert!(decimal("0.3").is_multiple_of(&decimal("0.1")));
         assert!(decimal("75").is_multiple_of(&decimal("25")));
         assert!(decimal("1e999999999").is_multiple_of(&decimal("2.5")));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn size_costs_nothing() {
+    fn handles_huge_exponents() {
         assert_eq!(decimal("1e999999999").integer_text(), None);
         assert_eq!(
             decimal("1e-999999999999999999999")
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_number() {
+    fn rejects_invalid_numbers() {
         for text in [
             "", "+", ".", "e5", "1e", "1e+", "0x1F", "1_000", "1,000", "NaN", "Infinity", "1.2.3", "--1",
             "1 2", "١",

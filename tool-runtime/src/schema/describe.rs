@@ -1,4 +1,4 @@
-//! Descriptions: what the model must know and no keyword says, and which properties have none.
+//! Descriptions: adds rules that no keyword expresses, and finds properties that have none.
 
 use std::fmt::Write as _;
 
@@ -6,21 +6,21 @@ use serde_json::{Map, Value};
 
 use super::{marks, pointer, subschemas};
 
-/// What the values of an enum mean, `[[value, text], …]`, until it is folded into the description.
+/// A private keyword with the docs of enum values, `[[value, text], …]`, until they are added to the description.
 pub(super) const MEANINGS: &str = "x-meanings";
 
-/// Folds into the descriptions what only words can tell: the meaning of enum values, blankness, "not zero".
-pub(super) fn render(root: &mut Value) {
-    subschemas::each_mut(root, |schema| {
-        let mut text = described(schema).unwrap_or_default().trim().to_owned();
-        if schema.get(marks::NOT_BLANK) == Some(&Value::Bool(true)) && !speaks_of_blankness(&text) {
-            say(&mut text, "Must not be blank.");
+/// Adds to the descriptions: the docs of enum values, "not blank", "not zero".
+pub(super) fn write_descriptions(root: &mut Value) {
+    subschemas::visit_mut(root, |schema| {
+        let mut text = description(schema).unwrap_or_default().trim().to_owned();
+        if schema.get(marks::NOT_BLANK) == Some(&Value::Bool(true)) && !mentions_blank(&text) {
+            push_sentence(&mut text, "Must not be blank.");
         }
-        if take_not_zero(schema) {
-            say(&mut text, "Must not be 0.");
+        if remove_not_zero(schema) {
+            push_sentence(&mut text, "Must not be 0.");
         }
         if let Some(Value::Array(meanings)) = schema.get_mut(MEANINGS).map(Value::take) {
-            list(&mut text, schema, &meanings);
+            push_meanings(&mut text, schema, &meanings);
         }
         schema.retain(|keyword, _| keyword != MEANINGS && keyword != "description");
         if !text.is_empty() {
@@ -29,30 +29,31 @@ pub(super) fn render(root: &mut Value) {
     });
 }
 
-/// The JSON Pointers (into the schema) of properties that say nothing about themselves.
+/// The JSON Pointers of properties without a description.
 ///
-/// A constant tag needs no words, nor does the only content of a described alternative of a union.
-pub(crate) fn undescribed(root: &Value) -> Vec<String> {
+/// A constant tag needs none, nor does the only property of an alternative that has a description.
+pub(crate) fn undescribed_properties(root: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    let mut open = vec![(String::new(), root, false)];
-    while let Some((place, schema, alternative)) = open.pop() {
-        let sole_content = alternative && schema.get("description").is_some() && content(schema).count() == 1;
-        for (name, property) in content(schema) {
-            if !sole_content && !says_something(property, root) {
-                found.push(pointer::join(&format!("{place}/properties"), name));
+    let mut pending = vec![(String::new(), root, false)];
+    while let Some((path, schema, is_branch)) = pending.pop() {
+        let is_sole_content =
+            is_branch && schema.get("description").is_some() && untagged_properties(schema).count() == 1;
+        for (name, property) in untagged_properties(schema) {
+            if !is_sole_content && !has_description(property, root) {
+                found.push(pointer::join(&format!("{path}/properties"), name));
             }
         }
         let children = subschemas::children(schema).into_iter().rev();
-        open.extend(children.map(|(pointer, child)| {
-            let alternative = pointer.starts_with("/oneOf/") || pointer.starts_with("/anyOf/");
-            (format!("{place}{pointer}"), child, alternative)
+        pending.extend(children.map(|(pointer, child)| {
+            let is_branch = pointer.starts_with("/oneOf/") || pointer.starts_with("/anyOf/");
+            (format!("{path}{pointer}"), child, is_branch)
         }));
     }
     found
 }
 
-/// The properties of a schema that are no constant tags.
-fn content(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+/// The properties of a schema without constant tags.
+fn untagged_properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties
         .into_iter()
@@ -60,7 +61,7 @@ fn content(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
         .filter(|(_, property)| property.get("const").is_none())
 }
 
-fn says_something(property: &Value, root: &Value) -> bool {
+fn has_description(property: &Value, root: &Value) -> bool {
     let target = property
         .get("$ref")
         .and_then(Value::as_str)
@@ -68,21 +69,21 @@ fn says_something(property: &Value, root: &Value) -> bool {
     [Some(property), target].into_iter().flatten().any(|schema| {
         schema
             .as_object()
-            .and_then(described)
+            .and_then(description)
             .is_some_and(|text| !text.trim().is_empty())
     })
 }
 
-fn described(schema: &Map<String, Value>) -> Option<&str> {
+fn description(schema: &Map<String, Value>) -> Option<&str> {
     schema.get("description").and_then(Value::as_str)
 }
 
-fn speaks_of_blankness(text: &str) -> bool {
+fn mentions_blank(text: &str) -> bool {
     text.to_lowercase().contains("blank") || text.contains("空白")
 }
 
-/// `NonZeroI64` is `not: {const: 0}`, which reads worse than the words.
-fn take_not_zero(schema: &mut Map<String, Value>) -> bool {
+/// Removes the `not: {const: 0}` of `NonZeroI64`; a sentence says the same better.
+fn remove_not_zero(schema: &mut Map<String, Value>) -> bool {
     let zero = schema
         .get("not")
         .and_then(Value::as_object)
@@ -93,16 +94,16 @@ fn take_not_zero(schema: &mut Map<String, Value>) -> bool {
     zero
 }
 
-/// Adds a sentence.
-fn say(text: &mut String, sentence: &str) {
+/// Appends a sentence.
+fn push_sentence(text: &mut String, sentence: &str) {
     if !text.is_empty() {
         text.push(' ');
     }
     text.push_str(sentence);
 }
 
-/// Adds a line for each value that is still allowed and has a meaning.
-fn list(text: &mut String, schema: &Map<String, Value>, meanings: &[Value]) {
+/// Appends a line for each allowed value that has docs.
+fn push_meanings(text: &mut String, schema: &Map<String, Value>, meanings: &[Value]) {
     let allowed = schema.get("enum").and_then(Value::as_array);
     for value in allowed.into_iter().flatten() {
         let meaning = meanings
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_is_not_said_again() {
+    fn does_not_repeat_existing_descriptions() {
         let mut schema = json!({ "properties": {
             "a": { "x-not-blank": true },
             "b": { "x-not-blank": true, "description": "The name." },
@@ -139,8 +140,8 @@ mod tests {
             "e": { "x-not-blank": true, "description": "不可为空白" },
             "f": { "not": { "const": 0 }, "description": "A step." },
         }});
-        render(&mut schema);
-        let texts: Vec<_> = content(&schema)
+        write_descriptions(&mut schema);
+        let texts: Vec<_> = untagged_properties(&schema)
             .map(|(_, property)| property["description"].as_str().unwrap())
             .collect();
         assert_eq!(
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_properties_are_found() {
+    fn finds_properties_without_description() {
         let schema = json!({
             "properties": {
                 "told": { "description": "x", "properties": { "inner": { "description": " " } } },
@@ -172,7 +173,7 @@ mod tests {
             "$defs": { "Told": { "description": "x" } },
         });
         assert_eq!(
-            undescribed(&schema),
+            undescribed_properties(&schema),
             [
                 "/properties/silent~1one",
                 "/properties/told/properties/inner",

@@ -1,4 +1,4 @@
-//! The last pass over the schemas: what can only be known when all of them are there.
+//! The last pass of the compilation, which needs all schemas.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -7,41 +7,46 @@ use super::compiled::{Additional, CompiledSchema, Kind, KnownKeys, Plain, Schema
 use super::pointer;
 use super::types::Types;
 
-/// Works out the types of composite schemas, how their alternatives are told apart, and which keys they know. The path of an
-/// error leads through the schemas: from where the schema has a reference or a union, it may not be found there.
+/// Computes the types, tags and known keys of composite schemas. The path of an error is one of the compiled schemas: below
+/// a reference or a union, the source schema may not have it.
 pub(super) fn finalize(schemas: Vec<Schema>) -> Result<CompiledSchema, SchemaError> {
     let mut compiled = CompiledSchema::new(schemas);
-    let mut done = vec![State::Open; compiled.schemas.len()];
+    let mut states = vec![State::Pending; compiled.schemas.len()];
     for id in compiled.ids() {
-        if let Err(error) = compiled.finalize_types(id, &mut done, 0) {
+        if let Err(error) = compiled.finalize_types(id, &mut states, 0) {
             let path = compiled.pointer_to(id);
             return Err(SchemaError { path, ..error });
         }
     }
-    let mut done = vec![State::Open; compiled.schemas.len()];
+    let mut states = vec![State::Pending; compiled.schemas.len()];
     for id in compiled.ids() {
-        compiled.finalize_lists(id, &mut done);
+        compiled.finalize_lists(id, &mut states);
     }
     Ok(compiled)
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum State {
-    Open,
+    Pending,
     Visiting,
     Done,
 }
 
-/// How deep unions and conjunctions may stand in one another without a property or an item between.
-const MOST: usize = 16;
+/// How deep `anyOf`, `oneOf` and `allOf` may nest without a property or an item between.
+const MAX_NESTED_UNIONS: usize = 16;
 
 impl CompiledSchema {
     fn ids(&self) -> impl Iterator<Item = SchemaId> + use<> {
         (0..u32::try_from(self.schemas.len()).unwrap_or(u32::MAX)).map(SchemaId)
     }
 
-    fn finalize_types(&mut self, id: SchemaId, done: &mut [State], depth: usize) -> Result<(), SchemaError> {
-        let Some(state) = done.get_mut(id.0 as usize) else {
+    fn finalize_types(
+        &mut self,
+        id: SchemaId,
+        states: &mut [State],
+        depth: usize,
+    ) -> Result<(), SchemaError> {
+        let Some(state) = states.get_mut(id.0 as usize) else {
             return Ok(());
         };
         match state {
@@ -50,102 +55,107 @@ impl CompiledSchema {
                 let reason = "a schema leads back to itself; put a property or an item between the two";
                 return Err(SchemaError::new("", reason));
             }
-            State::Open if depth > MOST => {
-                let reason = format!("more than {MOST} directly nested unions; merge them into one");
+            State::Pending if depth > MAX_NESTED_UNIONS => {
+                let reason =
+                    format!("more than {MAX_NESTED_UNIONS} directly nested unions; merge them into one");
                 return Err(SchemaError::new("", reason));
             }
-            State::Open => *state = State::Visiting,
+            State::Pending => *state = State::Visiting,
         }
-        for inner in self.schema(id).kind.composed_of().to_vec() {
-            self.finalize_types(inner, done, depth + 1)?;
+        for inner in self.schema(id).kind.in_place_subschemas().to_vec() {
+            self.finalize_types(inner, states, depth + 1)?;
         }
         let mut schema = self.schema(id).clone();
         match &mut schema.kind {
-            Kind::Union(alternatives) => {
-                self.finalize_alternatives(alternatives);
-                self.count_null(alternatives);
-                let types = alternatives
-                    .schemas
-                    .iter()
-                    .map(|schema| self.schema(*schema).types);
-                let null = if alternatives.null {
-                    Types::NULL
-                } else {
-                    Types::NONE
-                };
+            Kind::Union(union) => {
+                self.finalize_union(union);
+                self.move_null_to_schemas(union);
+                let types = union.schemas.iter().map(|schema| self.schema(*schema).types);
+                let null = if union.null { Types::NULL } else { Types::NONE };
                 schema.types = types.fold(null, |all, types| all | types);
-                alternatives.keys = self.known_keys(&alternatives.schemas);
+                union.keys = self.known_keys(&union.schemas);
             }
-            Kind::AllOf(parts) => {
-                let types = parts.schemas.iter().map(|schema| self.schema(*schema).types);
+            Kind::AllOf(all_of) => {
+                let types = all_of.schemas.iter().map(|schema| self.schema(*schema).types);
                 schema.types = types.fold(Types::ALL, Types::and);
-                parts.keys = self.known_keys(&parts.schemas);
+                all_of.keys = self.known_keys(&all_of.schemas);
             }
             Kind::Plain(_) | Kind::Any => {}
         }
-        if let Some(place) = self.schemas.get_mut(id.0 as usize) {
-            *place = schema;
+        if let Some(slot) = self.schemas.get_mut(id.0 as usize) {
+            *slot = schema;
         }
-        if let Some(state) = done.get_mut(id.0 as usize) {
+        if let Some(state) = states.get_mut(id.0 as usize) {
             *state = State::Done;
         }
         Ok(())
     }
 
-    /// A shortest way to a schema, as keywords lead there.
+    /// A shortest pointer to a schema.
     fn pointer_to(&self, target: SchemaId) -> String {
         let mut seen = HashSet::new();
-        let mut open = VecDeque::from([(SchemaId::ROOT, String::new())]);
-        while let Some((id, at)) = open.pop_front() {
+        let mut pending = VecDeque::from([(SchemaId::ROOT, String::new())]);
+        while let Some((id, pointer)) = pending.pop_front() {
             if id == target {
-                return at;
+                return pointer;
             }
             if seen.insert(id) {
                 let schema = self.schema(id);
-                open.extend(schema.kind.composed_of().iter().map(|inner| (*inner, at.clone())));
-                open.extend(schema.plain().into_iter().flat_map(|plain| plain.inside(&at)));
+                pending.extend(
+                    schema
+                        .kind
+                        .in_place_subschemas()
+                        .iter()
+                        .map(|inner| (*inner, pointer.clone())),
+                );
+                pending.extend(
+                    schema
+                        .plain()
+                        .into_iter()
+                        .flat_map(|plain| plain.children(&pointer)),
+                );
             }
         }
         String::new()
     }
 
-    fn finalize_alternatives(&self, alternatives: &mut Union) {
-        // One left beside `null`, itself a union: one union with `null`, unless it matters how many take that.
-        if let [only] = alternatives.schemas.as_slice()
+    fn finalize_union(&self, union: &mut Union) {
+        // A union of `null` and a union becomes one union, unless `oneOf` requires counting who accepts `null`.
+        if let [sole] = union.schemas.as_slice()
             && let Schema {
                 strict: false,
                 kind: Kind::Union(inner),
                 types,
                 ..
-            } = self.schema(*only)
-            && !(alternatives.null && types.has(Types::NULL) && (alternatives.exclusive || inner.exclusive))
+            } = self.schema(*sole)
+            && !(union.null && types.has(Types::NULL) && (union.exclusive || inner.exclusive))
         {
-            let null = alternatives.null || inner.null;
-            *alternatives = (**inner).clone();
-            alternatives.null = null;
+            let null = union.null || inner.null;
+            *union = (**inner).clone();
+            union.null = null;
         }
-        alternatives.tag = self.tag(alternatives);
+        union.tag = self.find_tag(union);
     }
 
-    /// Makes `null` an alternative like others where another takes it, too, and only one may.
-    fn count_null(&mut self, alternatives: &mut Union) {
-        let mut schemas = alternatives.schemas.iter();
-        let is_twice = alternatives.exclusive
-            && alternatives.null
+    /// Adds `null` to the schemas of a `oneOf` if another of them accepts it, too: exactly one may.
+    fn move_null_to_schemas(&mut self, union: &mut Union) {
+        let mut schemas = union.schemas.iter();
+        let is_ambiguous = union.exclusive
+            && union.null
             && schemas.any(|schema| self.schema(*schema).types.has(Types::NULL));
-        if is_twice && let Ok(id) = u32::try_from(self.schemas.len()) {
+        if is_ambiguous && let Ok(id) = u32::try_from(self.schemas.len()) {
             self.schemas.push(Schema {
                 types: Types::NULL,
                 ..Schema::ANY
             });
-            alternatives.schemas.push(SchemaId(id));
-            alternatives.null = false;
+            union.schemas.push(SchemaId(id));
+            union.null = false;
         }
     }
 
-    /// What tells the objects among the alternatives apart.
-    fn tag(&self, alternatives: &Union) -> Option<Tag> {
-        let schemas = alternatives.schemas.iter().copied();
+    /// Finds the tag of the alternatives that are objects.
+    fn find_tag(&self, union: &Union) -> Option<Tag> {
+        let schemas = union.schemas.iter().copied();
         let objects: Vec<SchemaId> = schemas
             .filter(|id| self.schema(*id).types.has(Types::OBJECT))
             .collect();
@@ -155,8 +165,8 @@ impl CompiledSchema {
         if objects.len() < 2 || !plain {
             return None;
         }
-        // An untagged enum is an `anyOf`, and its alternatives may share keys that they do not declare.
-        let by_key = self.key_tag(&objects).filter(|_| alternatives.exclusive);
+        // An untagged enum is an `anyOf`, and its alternatives may have undeclared keys in common.
+        let by_key = self.key_tag(&objects).filter(|_| union.exclusive);
         by_key.or_else(|| self.property_tag(&objects))
     }
 
@@ -164,14 +174,14 @@ impl CompiledSchema {
         let mut keys: Vec<(Box<str>, SchemaId)> = Vec::new();
         for id in objects {
             let object = self.object(*id)?;
-            let [only] = object.properties.as_slice() else {
+            let [sole] = object.properties.as_slice() else {
                 return None;
             };
-            let fits = only.required && object.also_required.is_empty() && object.patterns.is_empty();
-            if !fits || keys.iter().any(|(name, _)| *name == only.name) {
+            let is_sole_key = sole.required && object.also_required.is_empty() && object.patterns.is_empty();
+            if !is_sole_key || keys.iter().any(|(name, _)| *name == sole.name) {
                 return None;
             }
-            keys.push((only.name.clone(), *id));
+            keys.push((sole.name.clone(), *id));
         }
         Some(Tag::Key(keys))
     }
@@ -210,19 +220,19 @@ impl CompiledSchema {
         self.schema(id).plain()?.object.as_ref()
     }
 
-    /// The keys that several schemas know.
+    /// The keys that at least one of several schemas knows.
     fn known_keys(&self, schemas: &[SchemaId]) -> KnownKeys {
         let (mut keys, mut seen) = (KnownKeys::default(), HashSet::new());
         for schema in schemas {
-            self.declared(*schema, &mut seen, &mut keys);
+            self.collect_keys(*schema, &mut seen, &mut keys);
         }
         keys.declared.sort();
         keys.declared.dedup();
         keys
     }
 
-    /// The keys that a schema declares itself or through what it is composed of.
-    fn declared(&self, id: SchemaId, seen: &mut HashSet<SchemaId>, whole: &mut KnownKeys) {
+    /// Collects the keys of a schema and of its in-place subschemas.
+    fn collect_keys(&self, id: SchemaId, seen: &mut HashSet<SchemaId>, keys: &mut KnownKeys) {
         if !seen.insert(id) {
             return;
         }
@@ -231,34 +241,34 @@ impl CompiledSchema {
             Kind::Plain(plain) => {
                 if let Some(object) = &plain.object {
                     let names = object.properties.iter().map(|property| property.name.clone());
-                    whole.declared.extend(names);
-                    whole.open |= matches!(object.rest, Additional::Any | Additional::Of(_));
+                    keys.declared.extend(names);
+                    keys.open |= matches!(object.additional, Additional::Any | Additional::Of(_));
                 }
             }
             Kind::Any => {}
             composite => {
-                for inner in composite.composed_of() {
-                    self.declared(*inner, seen, whole);
+                for inner in composite.in_place_subschemas() {
+                    self.collect_keys(*inner, seen, keys);
                 }
             }
         }
     }
 
-    /// Works out whether lists of strings may come.
-    fn finalize_lists(&mut self, id: SchemaId, done: &mut [State]) {
-        match done.get_mut(id.0 as usize) {
-            Some(state @ State::Open) => *state = State::Done,
+    /// Computes `lists_of_strings`.
+    fn finalize_lists(&mut self, id: SchemaId, states: &mut [State]) {
+        match states.get_mut(id.0 as usize) {
+            Some(state @ State::Pending) => *state = State::Done,
             _ => return,
         }
-        for inner in self.schema(id).kind.composed_of().to_vec() {
-            self.finalize_lists(inner, done);
+        for inner in self.schema(id).kind.in_place_subschemas().to_vec() {
+            self.finalize_lists(inner, states);
         }
         let schema = self.schema(id);
         let takes_strings = |id: &SchemaId| self.schema(*id).types.has(Types::STRING);
         let found = schema.types.has(Types::ARRAY)
             && match &schema.kind {
                 Kind::Any => true,
-                Kind::Plain(plain) => plain.list.as_ref().is_none_or(|list| match &list.rest {
+                Kind::Plain(plain) => plain.list.as_ref().is_none_or(|list| match &list.additional {
                     Additional::Of(item) => takes_strings(item),
                     Additional::Denied => list.prefix.iter().any(takes_strings),
                     Additional::Unspecified | Additional::Any => {
@@ -266,51 +276,56 @@ impl CompiledSchema {
                     }
                 }),
                 composite => composite
-                    .composed_of()
+                    .in_place_subschemas()
                     .iter()
                     .any(|inner| self.schema(*inner).lists_of_strings),
             };
-        if let Some(place) = self.schemas.get_mut(id.0 as usize) {
-            place.lists_of_strings = found;
+        if let Some(slot) = self.schemas.get_mut(id.0 as usize) {
+            slot.lists_of_strings = found;
         }
     }
 }
 
 impl Plain {
-    /// The schemas of the values inside, each with its place.
-    fn inside(&self, at: &str) -> Vec<(SchemaId, String)> {
-        let rest = |rest: Additional, keyword: &str| match rest {
-            Additional::Of(schema) => Some((schema, format!("{at}/{keyword}"))),
+    /// The schemas of items and properties, each with its pointer.
+    fn children(&self, pointer: &str) -> Vec<(SchemaId, String)> {
+        let additional = |additional: Additional, keyword: &str| match additional {
+            Additional::Of(schema) => Some((schema, format!("{pointer}/{keyword}"))),
             _ => None,
         };
-        let mut inside = Vec::new();
+        let mut children = Vec::new();
         if let Some(list) = &self.list {
             let prefix = list.prefix.iter().enumerate();
-            inside.extend(prefix.map(|(place, schema)| (*schema, format!("{at}/prefixItems/{place}"))));
-            inside.extend(rest(list.rest, "items"));
+            children
+                .extend(prefix.map(|(index, schema)| (*schema, format!("{pointer}/prefixItems/{index}"))));
+            children.extend(additional(list.additional, "items"));
         }
         if let Some(object) = &self.object {
             for property in &object.properties {
-                let place = pointer::join(&format!("{at}/properties"), &property.name);
-                inside.push((property.schema, place));
+                let path = pointer::join(&format!("{pointer}/properties"), &property.name);
+                children.push((property.schema, path));
             }
             for (pattern, schema) in &object.patterns {
-                let place = pointer::join(&format!("{at}/patternProperties"), pattern.as_str());
-                inside.push((*schema, place));
+                let path = pointer::join(&format!("{pointer}/patternProperties"), pattern.as_str());
+                children.push((*schema, path));
             }
-            inside.extend(rest(object.rest, "additionalProperties"));
-            inside.extend(object.names.map(|names| (names, format!("{at}/propertyNames"))));
+            children.extend(additional(object.additional, "additionalProperties"));
+            children.extend(
+                object
+                    .names
+                    .map(|names| (names, format!("{pointer}/propertyNames"))),
+            );
         }
-        inside
+        children
     }
 }
 
 impl Kind {
-    /// The schemas that the same value is held against.
-    pub(super) fn composed_of(&self) -> &[SchemaId] {
+    /// The schemas that apply to the same value.
+    pub(super) fn in_place_subschemas(&self) -> &[SchemaId] {
         match self {
-            Self::Union(alternatives) => &alternatives.schemas,
-            Self::AllOf(parts) => &parts.schemas,
+            Self::Union(union) => &union.schemas,
+            Self::AllOf(all_of) => &all_of.schemas,
             Self::Plain(_) | Self::Any => &[],
         }
     }

@@ -1,19 +1,19 @@
-//! What texts of a `format` look like, in words. Nothing of it is enforced; who sent something else is told.
+//! Descriptions of `format`s. They are not enforced; messages about invalid values use them.
 
 use std::collections::HashSet;
 
 use super::compiled::{Additional, CompiledSchema, Kind, Schema, SchemaId};
 
 impl CompiledSchema {
-    /// What a text at a place looks like. A way that leads through unions may end at several schemas; the first that has
-    /// a format counts.
+    /// The description of the format at a path. A path through unions may have several schemas; the first one with a format
+    /// counts.
     pub(crate) fn format_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Option<&'static str> {
         let mut schemas = self.schemas_at(steps).into_iter();
         schemas.find_map(|schema| self.schema(schema).format)
     }
 
-    /// Whether the key in the last step may be left out.
-    pub(crate) fn may_be_left_out(&self, steps: &[&str]) -> bool {
+    /// Whether the property at a path is optional.
+    pub(crate) fn is_optional_at(&self, steps: &[&str]) -> bool {
         let Some((key, above)) = steps.split_last() else {
             return false;
         };
@@ -25,25 +25,25 @@ impl CompiledSchema {
         schemas.find_map(is_optional).unwrap_or(false)
     }
 
-    /// The schemas of a value at a place, with those that they are composed of.
+    /// The schemas at a path, with their in-place subschemas.
     fn schemas_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Vec<SchemaId> {
-        let mut here = self.composing(vec![SchemaId::ROOT]);
+        let mut here = self.with_in_place_subschemas(vec![SchemaId::ROOT]);
         for step in steps {
-            let below = here.iter().filter_map(|schema| self.schema(*schema).below(step));
-            here = self.composing(below.collect());
+            let child = here.iter().filter_map(|schema| self.schema(*schema).child(step));
+            here = self.with_in_place_subschemas(child.collect());
         }
         here
     }
 
-    /// Some schemas, and those that they are composed of.
-    fn composing(&self, mut schemas: Vec<SchemaId>) -> Vec<SchemaId> {
+    /// These schemas and their in-place subschemas.
+    fn with_in_place_subschemas(&self, mut schemas: Vec<SchemaId>) -> Vec<SchemaId> {
         let mut seen = HashSet::new();
         let mut all = Vec::new();
         schemas.reverse();
         while let Some(schema) = schemas.pop() {
             if seen.insert(schema) {
                 all.push(schema);
-                schemas.extend(self.schema(schema).kind.composed_of().iter().rev());
+                schemas.extend(self.schema(schema).kind.in_place_subschemas().iter().rev());
             }
         }
         all
@@ -51,8 +51,8 @@ impl CompiledSchema {
 }
 
 impl Schema {
-    /// The schema of a value inside.
-    fn below(&self, step: &str) -> Option<SchemaId> {
+    /// The schema of a property or an item.
+    fn child(&self, step: &str) -> Option<SchemaId> {
         let Kind::Plain(plain) = &self.kind else {
             return None;
         };
@@ -63,7 +63,7 @@ impl Schema {
             {
                 return Some(property.schema);
             }
-            if let Additional::Of(schema) = object.rest {
+            if let Additional::Of(schema) = object.additional {
                 return Some(schema);
             }
         }
@@ -71,13 +71,13 @@ impl Schema {
     }
 }
 
-/// What to send where a schema has this `format`.
-pub(super) fn words(format: &str) -> Option<&'static str> {
+/// Describes a `format`.
+pub(super) fn description(format: &str) -> Option<&'static str> {
     let known = FORMATS.iter().find(|(name, _)| *name == format);
-    known.map(|(_, words)| *words)
+    known.map(|(_, description)| *description)
 }
 
-/// The formats of JSON Schema, and those that schemars has beside them.
+/// The formats of JSON Schema, and those that schemars adds.
 const FORMATS: [(&str, &str); 13] = [
     (
         "date-time",

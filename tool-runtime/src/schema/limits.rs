@@ -1,4 +1,4 @@
-//! The keywords that limit scalars and count things, read into a schema's limits.
+//! Parses keywords that limit scalars, lengths and counts.
 
 use std::collections::HashSet;
 
@@ -11,32 +11,33 @@ use super::decimal::Decimal;
 use super::marks;
 use super::types::Types;
 
-/// `minLength`, `maxLength`, `pattern`, blankness.
+/// `minLength`, `maxLength`, `pattern`, `x-not-blank`.
 pub(super) fn text(keywords: &Map<String, Value>) -> Option<TextLimits> {
     let limits = TextLimits {
-        min: counted(keywords, "minLength"),
-        max: counted(keywords, "maxLength"),
+        min: count_limit(keywords, "minLength"),
+        max: count_limit(keywords, "maxLength"),
         pattern: keywords
             .get("pattern")
             .and_then(Value::as_str)
             .and_then(|pattern| Regex::new(pattern).ok()),
         not_blank: flag(keywords, marks::NOT_BLANK),
     };
-    let says = limits.min.is_some() || limits.max.is_some() || limits.pattern.is_some() || limits.not_blank;
-    says.then_some(limits)
+    let has_limits =
+        limits.min.is_some() || limits.max.is_some() || limits.pattern.is_some() || limits.not_blank;
+    has_limits.then_some(limits)
 }
 
-/// `minimum`, `maximum`, their exclusive forms (draft 4's booleans too), `multipleOf`, the width of the Rust type.
+/// `minimum`, `maximum`, their exclusive forms (draft 4's booleans, too), `multipleOf`, `x-integer`.
 pub(super) fn number(keywords: &Map<String, Value>) -> Option<NumberLimits> {
     let bound = |keyword| {
         let number = keywords.get(keyword).filter(|value| value.is_number())?;
-        Some(Bound::of(&number.to_string()))
+        Some(Bound::new(&number.to_string()))
     };
     let mut limits = NumberLimits {
         min: bound("minimum"),
         max: bound("maximum"),
-        above: bound("exclusiveMinimum"),
-        below: bound("exclusiveMaximum"),
+        exclusive_min: bound("exclusiveMinimum"),
+        exclusive_max: bound("exclusiveMaximum"),
         multiple_of: bound("multipleOf"),
         width: keywords
             .get(marks::INTEGER)
@@ -44,17 +45,17 @@ pub(super) fn number(keywords: &Map<String, Value>) -> Option<NumberLimits> {
             .and_then(width),
     };
     if flag(keywords, "exclusiveMinimum") {
-        limits.above = limits.min.take();
+        limits.exclusive_min = limits.min.take();
     }
     if flag(keywords, "exclusiveMaximum") {
-        limits.below = limits.max.take();
+        limits.exclusive_max = limits.max.take();
     }
     (limits.width.is_some() || !limits.has_no_bounds()).then_some(limits)
 }
 
-/// What an integer type of Rust can hold.
+/// The range of an integer type of Rust.
 pub(super) fn width(name: &str) -> Option<Width> {
-    let (least, most) = match name {
+    let (min_text, max_text) = match name {
         "i8" => ("-128", "127"),
         "i16" => ("-32768", "32767"),
         "i32" => ("-2147483648", "2147483647"),
@@ -71,13 +72,17 @@ pub(super) fn width(name: &str) -> Option<Width> {
         _ => return None,
     };
     let range = (
-        least.parse().unwrap_or(i128::MIN),
-        most.parse().unwrap_or(i128::MAX),
+        min_text.parse().unwrap_or(i128::MIN),
+        max_text.parse().unwrap_or(i128::MAX),
     );
-    Some(Width { least, most, range })
+    Some(Width {
+        min_text,
+        max_text,
+        range,
+    })
 }
 
-/// `enum` and `const`, with the types that their values have.
+/// `enum` and `const`, with the types of their values.
 pub(super) fn values(keywords: &Map<String, Value>) -> Option<(Values, Types)> {
     let listed = keywords.get("enum").and_then(Value::as_array);
     let only = keywords.get("const");
@@ -87,7 +92,9 @@ pub(super) fn values(keywords: &Map<String, Value>) -> Option<(Values, Types)> {
         (None, Some(only)) => vec![only],
         (Some(listed), Some(only)) => listed.iter().filter(|value| is_same(value, only)).collect(),
     };
-    let types = allowed.iter().fold(Types::NONE, |types, value| types | of(value));
+    let types = allowed
+        .iter()
+        .fold(Types::NONE, |types, value| types | type_of(value));
     let mut values = Values {
         texts: Vec::new(),
         others: Vec::new(),
@@ -104,7 +111,7 @@ pub(super) fn values(keywords: &Map<String, Value>) -> Option<(Values, Types)> {
     Some((values, types))
 }
 
-/// Whether two values are the same to JSON Schema: numbers by value, `1.0` is `1`.
+/// Whether two values are equal in JSON Schema: numbers by value, so `1.0` is `1`.
 pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
@@ -122,8 +129,8 @@ pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// The type of a value of a schema.
-fn of(value: &Value) -> Types {
+/// The type of a value.
+fn type_of(value: &Value) -> Types {
     match value {
         Value::Null => Types::NULL,
         Value::Bool(_) => Types::BOOLEAN,
@@ -138,7 +145,7 @@ fn of(value: &Value) -> Types {
     }
 }
 
-pub(super) fn counted(keywords: &Map<String, Value>, keyword: &str) -> Option<u64> {
+pub(super) fn count_limit(keywords: &Map<String, Value>, keyword: &str) -> Option<u64> {
     keywords.get(keyword).and_then(count)
 }
 
@@ -146,7 +153,7 @@ pub(super) fn flag(keywords: &Map<String, Value>, keyword: &str) -> bool {
     keywords.get(keyword).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// `patternProperties`; `None` for a pattern that is not understood.
+/// `patternProperties`; `None` for an unsupported pattern.
 pub(super) fn key_patterns(keywords: &Map<String, Value>) -> Vec<(Option<Regex>, &Value)> {
     let patterns = named(keywords, "patternProperties");
     patterns
@@ -154,7 +161,7 @@ pub(super) fn key_patterns(keywords: &Map<String, Value>) -> Vec<(Option<Regex>,
         .collect()
 }
 
-/// Schemas by name.
+/// The schemas of a keyword that maps names to schemas.
 pub(super) fn named<'k>(
     keywords: &'k Map<String, Value>,
     keyword: &str,
@@ -166,7 +173,7 @@ pub(super) fn named<'k>(
         .flatten()
 }
 
-/// A limit that counts something.
+/// A non-negative integer, such as `3` or `3.0`.
 pub(super) fn count(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let text = value.is_number().then(|| value.to_string())?;
@@ -180,18 +187,18 @@ mod tests {
     use super::width;
 
     #[test]
-    fn widths_are_those_of_rust() {
+    fn widths_match_rust_integer_types() {
         macro_rules! check {
             ($($type:ident)*) => {
                 $({
                     let width = width(stringify!($type)).unwrap();
-                    let (least, most) = ($type::MIN.to_string(), $type::MAX.to_string());
-                    assert_eq!((width.least, width.most), (least.as_str(), most.as_str()));
+                    let (min_text, max_text) = ($type::MIN.to_string(), $type::MAX.to_string());
+                    assert_eq!((width.min_text, width.max_text), (min_text.as_str(), max_text.as_str()));
                     for value in [$type::MIN, $type::MAX] {
-                        assert!(i128::try_from(value).is_ok_and(|value| width.holds(value)) || stringify!($type) == "u128");
+                        assert!(i128::try_from(value).is_ok_and(|value| width.contains(value)) || stringify!($type) == "u128");
                     }
-                    for beyond in [i128::try_from($type::MIN).unwrap_or(0).checked_sub(1), i128::try_from($type::MAX).ok().and_then(|most| most.checked_add(1))] {
-                        assert!(beyond.is_none_or(|value| !width.holds(value)));
+                    for outside in [i128::try_from($type::MIN).unwrap_or(0).checked_sub(1), i128::try_from($type::MAX).ok().and_then(|max_text| max_text.checked_add(1))] {
+                        assert!(outside.is_none_or(|value| !width.contains(value)));
                     }
                 })*
             };

@@ -1,48 +1,48 @@
-//! Keywords of our own in a schema: rules that JSON Schema has no word for. They are enforced and never sent.
+//! Private keywords (`x-…`) for rules that JSON Schema lacks. They are enforced, and removed before the model sees the
+//! schema.
 //!
-//! A field of a struct takes them by schemars: `#[schemars(extend("x-not-blank" = true))]`.
+//! A field of a struct has them through schemars: `#[schemars(extend("x-not-blank" = true))]`.
 
 use serde_json::Value;
 
 use super::subschemas;
 
-/// A string that is more than white space. The description tells the model so.
+/// The string must not be blank. The description says so.
 pub(crate) const NOT_BLANK: &str = "x-not-blank";
 
 /// [`Policy::Strict`](crate::Policy::Strict) for this value and everything in it.
 pub(crate) const STRICT: &str = "x-strict";
 
-/// Enum values are not matched in another case.
+/// Enum values in another case are rejected.
 pub(crate) const CASE_SENSITIVE: &str = "x-case-sensitive";
 
-/// The Rust type of an integer, `i8` … `u128`: its range is enforced where the schema does not spell it out.
+/// The Rust type of an integer, `i8` … `u128`: its range is enforced even if the schema does not contain it.
 pub(crate) const INTEGER: &str = "x-integer";
 
-/// The properties are the keys of a map, which schemars describes like a struct when its keys are an enum.
+/// The properties are the keys of a map: schemars describes a map with an enum as keys like a struct.
 pub(crate) const ENUM_MAP: &str = "x-enum-map";
 
-/// A property has a default that the schema does not show.
+/// The property has a default that the schema does not contain.
 pub(crate) const DEFAULT: &str = "x-default";
 
-/// All of them.
+/// All marks.
 pub(crate) const ALL: [&str; 6] = [NOT_BLANK, STRICT, CASE_SENSITIVE, INTEGER, ENUM_MAP, DEFAULT];
 
-/// Whether a keyword is one of them.
+/// Whether a keyword is a mark.
 pub(crate) fn is_mark(keyword: &str) -> bool {
     ALL.contains(&keyword)
 }
 
-/// Takes the marks out of a schema, at every depth: what remains is what a model is shown.
+/// Removes the marks from a schema, at every depth: the rest is the definition's schema.
 pub(crate) fn strip(schema: &mut Value) {
-    subschemas::each_mut(schema, |keywords| {
+    subschemas::visit_mut(schema, |keywords| {
         keywords.retain(|keyword, _| !is_mark(keyword));
     });
 }
 
-/// Takes the `default`s out of a schema, at every depth. They are applied here; a model has no use for them
-/// (seed 002: the schema does not pass defaults on).
+/// Removes `default` from a schema, at every depth. Defaults are applied here, so a model does not need them (seed 002).
 pub(crate) fn strip_defaults(schema: &mut Value) {
-    subschemas::each_mut(schema, |keywords| {
+    subschemas::visit_mut(schema, |keywords| {
         keywords.retain(|keyword, _| keyword != "default");
     });
 }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_keywords_are_stripped() {
+    fn strips_keywords_but_not_names_or_values() {
         let mut schema = json!({
             "type": "object",
             "properties": {

@@ -1,4 +1,4 @@
-//! `allOf` and its kin: two schemas made into one, where that says exactly the same.
+//! Merges two schemas into one that is equivalent to their `allOf`.
 
 use std::cmp::Ordering;
 
@@ -8,11 +8,11 @@ use super::check::is_annotation;
 use super::decimal::Decimal;
 use super::marks;
 
-/// The one schema that says what both say; `None` when there is none that is sure to.
+/// Merges two schemas without `$ref` and `allOf`; `None` if the result might not be equivalent.
 ///
-/// Neither has `$ref` or `allOf`. The keywords of `left` come first.
-pub(super) fn both(left: &Map<String, Value>, right: &Map<String, Value>) -> Option<Map<String, Value>> {
-    if leftovers_differ(left, right) || leftovers_differ(right, left) {
+/// The keywords of `left` come first.
+pub(super) fn merge(left: &Map<String, Value>, right: &Map<String, Value>) -> Option<Map<String, Value>> {
+    if additional_conflicts(left, right) || additional_conflicts(right, left) {
         return None;
     }
     let mut merged = left.clone();
@@ -20,41 +20,41 @@ pub(super) fn both(left: &Map<String, Value>, right: &Map<String, Value>) -> Opt
         let combined = match merged.get(keyword) {
             None => value.clone(),
             Some(same) if same == value || is_annotation(keyword) => continue,
-            Some(other) => combine(keyword, other, value)?,
+            Some(other) => merge_keyword(keyword, other, value)?,
         };
         merged.insert(keyword.clone(), combined);
     }
     Some(merged)
 }
 
-/// Whether `left` says something of the keys or items that it does not name, and `right` names some.
-fn leftovers_differ(left: &Map<String, Value>, right: &Map<String, Value>) -> bool {
-    let says =
+/// Whether `left` constrains additional properties or items, and `right` declares some of them.
+fn additional_conflicts(left: &Map<String, Value>, right: &Map<String, Value>) -> bool {
+    let constrains =
         |schema: &Map<String, Value>, keyword: &str| schema.get(keyword).is_some_and(|value| *value != true);
     let names = |keywords: &[&str]| keywords.iter().any(|keyword| right.contains_key(*keyword));
-    (says(left, "additionalProperties")
+    (constrains(left, "additionalProperties")
         && names(&["properties", "patternProperties", "additionalProperties"]))
         || (["items", "prefixItems", "additionalItems"]
             .into_iter()
-            .any(|keyword| says(left, keyword))
+            .any(|keyword| constrains(left, keyword))
             && names(&["items", "prefixItems", "additionalItems"])
             && left.get("items") != right.get("items"))
 }
 
-fn combine(keyword: &str, left: &Value, right: &Value) -> Option<Value> {
+fn merge_keyword(keyword: &str, left: &Value, right: &Value) -> Option<Value> {
     match keyword {
         "type" => common_types(left, right),
-        "properties" | "patternProperties" => combine_named(left, right),
+        "properties" | "patternProperties" => merge_named(left, right),
         "required" => {
             let (left, right) = (left.as_array()?, right.as_array()?);
-            let more = right.iter().filter(|name| !left.contains(name));
-            Some(left.iter().chain(more).cloned().collect())
+            let missing = right.iter().filter(|name| !left.contains(name));
+            Some(left.iter().chain(missing).cloned().collect())
         }
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {
-            limit(left, right, Ordering::Greater)
+            stricter_limit(left, right, Ordering::Greater)
         }
         "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => {
-            limit(left, right, Ordering::Less)
+            stricter_limit(left, right, Ordering::Less)
         }
         "uniqueItems"
         | marks::NOT_BLANK
@@ -67,7 +67,7 @@ fn combine(keyword: &str, left: &Value, right: &Value) -> Option<Value> {
 }
 
 /// The stricter of two limits.
-fn limit(left: &Value, right: &Value, stricter: Ordering) -> Option<Value> {
+fn stricter_limit(left: &Value, right: &Value, stricter: Ordering) -> Option<Value> {
     if !left.is_number() || !right.is_number() {
         return None;
     }
@@ -92,8 +92,8 @@ fn common_types(left: &Value, right: &Value) -> Option<Value> {
     });
     match common.as_slice() {
         [] => None,
-        [one] => Some(Value::from(*one)),
-        more => Some(Value::from(more.to_vec())),
+        [single] => Some(Value::from(*single)),
+        several => Some(Value::from(several.to_vec())),
     }
 }
 
@@ -105,25 +105,24 @@ fn names(types: &Value) -> Option<Vec<&str>> {
     }
 }
 
-/// Two maps of schemas: what is in both has to be both.
-fn combine_named(left: &Value, right: &Value) -> Option<Value> {
+/// Merges two maps of schemas; names in both get an `allOf`.
+fn merge_named(left: &Value, right: &Value) -> Option<Value> {
     let mut combined = left.as_object()?.clone();
     for (name, schema) in right.as_object()? {
-        let both = match combined.get(name) {
+        let merged = match combined.get(name) {
             Some(other) if other != schema => all_of(other, schema),
             _ => schema.clone(),
         };
-        combined.insert(name.clone(), both);
+        combined.insert(name.clone(), merged);
     }
     Some(Value::Object(combined))
 }
 
-/// `allOf` of two schemas, each part once: where a schema leads back to itself, the parts are the same ones again, and
-/// the compilation ends.
+/// The `allOf` of two schemas, without duplicates: so a recursive schema has the same parts again, and the compilation
+/// terminates.
 fn all_of(left: &Value, right: &Value) -> Value {
-    let mut parts = parts(left);
-    let more = self::parts(right).into_iter();
-    for part in more {
+    let mut parts = all_of_parts(left);
+    for part in all_of_parts(right) {
         if !parts.contains(&part) {
             parts.push(part);
         }
@@ -131,13 +130,13 @@ fn all_of(left: &Value, right: &Value) -> Value {
     json!({ "allOf": parts })
 }
 
-/// The parts of a schema that is nothing but an `allOf`.
-pub(super) fn parts(schema: &Value) -> Vec<&Value> {
+/// The parts of a schema that consists of an `allOf`; of another, the schema.
+pub(super) fn all_of_parts(schema: &Value) -> Vec<&Value> {
     match schema
         .as_object()
         .map(|keywords| (keywords.len(), keywords.get("allOf")))
     {
-        Some((1, Some(Value::Array(all)))) => all.iter().flat_map(parts).collect(),
+        Some((1, Some(Value::Array(all)))) => all.iter().flat_map(all_of_parts).collect(),
         _ => vec![schema],
     }
 }
@@ -146,22 +145,22 @@ pub(super) fn parts(schema: &Value) -> Vec<&Value> {
 mod tests {
     use serde_json::{Value, json};
 
-    fn both(left: &Value, right: &Value) -> Option<Value> {
-        super::both(left.as_object().unwrap(), right.as_object().unwrap()).map(Value::Object)
+    fn merge(left: &Value, right: &Value) -> Option<Value> {
+        super::merge(left.as_object().unwrap(), right.as_object().unwrap()).map(Value::Object)
     }
 
     #[test]
-    fn limits_narrow_and_keys_unite() {
+    fn merges_limits_and_properties() {
         let left = json!({ "type": "object", "properties": { "a": {} }, "required": ["a"], "minimum": 1, "maximum": 9 });
         let right = json!({ "type": ["object", "null"], "properties": { "b": {} }, "required": ["b", "a"], "minimum": 0, "maximum": 3 });
         let expected = json!({ "type": "object", "properties": { "a": {}, "b": {} }, "required": ["a", "b"], "minimum": 1, "maximum": 3 });
-        assert_eq!(both(&left, &right), Some(expected));
+        assert_eq!(merge(&left, &right), Some(expected));
     }
 
     #[test]
-    fn types_are_those_that_both_allow() {
+    fn intersects_types() {
         let common = |left: Value, right: Value| {
-            let merged = both(&json!({ "type": left }), &json!({ "type": right }))?;
+            let merged = merge(&json!({ "type": left }), &json!({ "type": right }))?;
             Some(merged["type"].clone())
         };
         assert_eq!(common(json!(["integer", "number"]), json!("boolean")), None);
@@ -176,16 +175,16 @@ mod tests {
     }
 
     #[test]
-    fn the_same_property_has_to_be_both() {
+    fn joins_schemas_of_one_property_with_all_of() {
         let left = json!({ "properties": { "a": { "minLength": 1 } } });
         let right = json!({ "properties": { "a": { "type": "string" } } });
         let expected =
             json!({ "properties": { "a": { "allOf": [{ "minLength": 1 }, { "type": "string" }] } } });
-        assert_eq!(both(&left, &right), Some(expected));
+        assert_eq!(merge(&left, &right), Some(expected));
     }
 
     #[test]
-    fn what_has_to_be_three_is_listed_flat_and_once() {
+    fn flattens_and_deduplicates_all_of() {
         let (a, b, c) = (
             json!({ "minLength": 1 }),
             json!({ "maxLength": 5 }),
@@ -194,22 +193,25 @@ mod tests {
         let left = json!({ "properties": { "x": { "allOf": [a, { "allOf": [b] }] } } });
         let right = json!({ "properties": { "x": { "allOf": [b, c] } } });
         let expected = json!({ "properties": { "x": { "allOf": [a, b, c] } } });
-        assert_eq!(both(&left, &right), Some(expected));
+        assert_eq!(merge(&left, &right), Some(expected));
     }
 
     #[test]
-    fn what_would_change_its_meaning_is_left_alone() {
+    fn does_not_merge_with_loss() {
         let closed = json!({ "properties": { "a": {} }, "additionalProperties": false });
-        assert_eq!(both(&closed, &json!({ "properties": { "b": {} } })), None);
+        assert_eq!(merge(&closed, &json!({ "properties": { "b": {} } })), None);
         assert_eq!(
-            both(&json!({ "prefixItems": [{}] }), &json!({ "items": false })),
+            merge(&json!({ "prefixItems": [{}] }), &json!({ "items": false })),
             None
         );
-        assert_eq!(both(&json!({ "pattern": "a" }), &json!({ "pattern": "b" })), None);
         assert_eq!(
-            both(&json!({ "type": "string" }), &json!({ "type": "null" })),
+            merge(&json!({ "pattern": "a" }), &json!({ "pattern": "b" })),
             None
         );
-        assert!(both(&closed, &json!({ "required": ["a"] })).is_some());
+        assert_eq!(
+            merge(&json!({ "type": "string" }), &json!({ "type": "null" })),
+            None
+        );
+        assert!(merge(&closed, &json!({ "required": ["a"] })).is_some());
     }
 }

@@ -1,11 +1,11 @@
-//! JSON Schemas: what schemars writes made fit for models, and what a model is shown made fit to be enforced.
+//! JSON Schemas: cleans those that schemars generates, and compiles them for the check of arguments.
 
 pub(crate) mod variants;
 pub(crate) mod pointer;
 pub(crate) mod subschemas;
 pub(crate) mod marks;
 mod describe;
-mod unions;
+mod rust_enums;
 mod recursion;
 mod clean;
 pub(crate) mod types;
@@ -20,7 +20,7 @@ mod check;
 mod nullable;
 mod merge;
 mod compiler;
-mod alternatives;
+mod compile_union;
 mod finalize;
 mod compile;
 
@@ -28,8 +28,8 @@ mod compile;
 pub(crate) use check::check;
 pub(crate) use clean::clean;
 pub(crate) use compiled::CompiledSchema;
-pub(crate) use describe::undescribed;
+pub(crate) use describe::undescribed_properties;
 #[cfg(feature = "formats")]
-pub(crate) use nullable::spelled_out;
+pub(crate) use nullable::expand_nullable;
 #[cfg(feature = "formats")]
-pub(crate) use unions::unwrap_sole;
+pub(crate) use rust_enums::unwrap_single;

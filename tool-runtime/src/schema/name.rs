@@ -1,30 +1,30 @@
-//! The names of properties, as they are compared with keys: exactly and quickly, or in any spelling.
+//! Comparison of property names with keys: exact and fast, or regardless of case and separators.
 
-/// Whether two names, or two other short texts, are the same. Most are so short that calling the system's comparison
-/// would take longer: the beginnings and the ends of those of 4 to 16 bytes, which may overlap, are all of them.
+/// Whether two short strings are equal. Most have 4 to 16 bytes, so that their first and last bytes, which may overlap,
+/// are all of them; comparing these is faster than a call of `memcmp`.
 #[inline]
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
-    fn ends<const N: usize>(one: &[u8], other: &[u8]) -> bool {
+    fn ends_match<const N: usize>(one: &[u8], other: &[u8]) -> bool {
         one.first_chunk::<N>() == other.first_chunk() && one.last_chunk::<N>() == other.last_chunk()
     }
     let (one, other) = (one.as_bytes(), other.as_bytes());
     one.len() == other.len()
         && match one.len() {
-            4..8 => ends::<4>(one, other),
-            8..=16 => ends::<8>(one, other),
+            4..8 => ends_match::<4>(one, other),
+            8..=16 => ends_match::<8>(one, other),
             _ => one == other,
         }
 }
 
-/// A text that is looked for at the beginning of others. Its first 16 bytes are compared at once: few keys are longer.
+/// A prefix to search for. Its first 16 bytes are compared at once: few keys are longer.
 #[derive(Debug, Clone)]
-pub(crate) struct Written {
+pub(crate) struct KeyPrefix {
     text: Box<[u8]>,
     head: u128,
     mask: u128,
 }
 
-impl Written {
+impl KeyPrefix {
     pub(crate) fn new(text: &str) -> Self {
         let mut head = [0; 16];
         let mut mask = [0; 16];
@@ -42,9 +42,9 @@ impl Written {
         self.text.len()
     }
 
-    /// Whether `text` begins with it.
+    /// Whether `text` starts with this prefix.
     #[inline]
-    pub(crate) fn begins(&self, text: &[u8]) -> bool {
+    pub(crate) fn is_prefix_of(&self, text: &[u8]) -> bool {
         match text.first_chunk::<16>() {
             Some(first) => {
                 (u128::from_le_bytes(*first) ^ self.head) & self.mask == 0
@@ -55,7 +55,7 @@ impl Written {
     }
 }
 
-/// A name without case, `_` and `-`: what has to be the same for two names to be spellings of one.
+/// A name in lower case without `_` and `-`, which is equal for all spellings of a name.
 pub(crate) fn fold(name: &str) -> Box<str> {
     let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-'));
     letters.flat_map(char::to_lowercase).collect::<String>().into()
@@ -63,25 +63,28 @@ pub(crate) fn fold(name: &str) -> Box<str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Written, is_same};
+    use super::{KeyPrefix, is_same};
 
-    /// A text of so many different bytes.
+    /// A string of distinct bytes.
     fn text(length: usize) -> String {
         ('!'..='~').take(length).collect()
     }
 
     #[test]
-    fn names_are_the_same_when_every_byte_is() {
+    fn compares_every_byte() {
         for length in 0..40 {
             let name = text(length);
             assert!(is_same(&name, &name.clone()), "{name}");
-            assert!(Written::new(&name).begins(name.as_bytes()), "{name}");
+            assert!(KeyPrefix::new(&name).is_prefix_of(name.as_bytes()), "{name}");
             assert!(!is_same(&name, &text(length + 1)), "{name}");
             for place in 0..length {
                 let mut other = name.clone();
                 other.replace_range(place..=place, " ");
                 assert!(!is_same(&name, &other), "{name} {other}");
-                assert!(!Written::new(&name).begins(other.as_bytes()), "{name} {other}");
+                assert!(
+                    !KeyPrefix::new(&name).is_prefix_of(other.as_bytes()),
+                    "{name} {other}"
+                );
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `nullable: true` of OpenAPI 3.0 in the words of JSON Schema, which is what all else here understands.
+//! Converts `nullable: true` of OpenAPI 3.0 into JSON Schema.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -9,31 +9,33 @@ use super::check::is_annotation;
 use super::{reference, subschemas};
 use crate::wire::depth;
 
-/// The schema with `null` among the types of what is `nullable`.
-pub(crate) fn spelled_out(schema: &Value) -> Cow<'_, Value> {
-    // One that is too deep is refused by whoever asks.
+/// Replaces `nullable: true` by `null` among the types.
+pub(crate) fn expand_nullable(schema: &Value) -> Cow<'_, Value> {
+    // The caller rejects a schema that is too deep.
     if depth::is_too_deep(schema) || !has_nullable(schema) {
         return Cow::Borrowed(schema);
     }
-    let wrapped = wrapped(schema);
-    let mut spelled = schema.clone();
-    subschemas::each_mut(&mut spelled, |keywords| {
+    let wrapped_pointers = wrapped_pointers(schema);
+    let mut expanded = schema.clone();
+    subschemas::visit_mut(&mut expanded, |keywords| {
         let reference = keywords.get("$ref").and_then(Value::as_str);
-        if let Some(moved) = reference.and_then(|reference| moved(reference, schema, &wrapped)) {
-            keywords.insert("$ref".to_owned(), moved.into());
+        if let Some(relocated) =
+            reference.and_then(|reference| relocate(reference, schema, &wrapped_pointers))
+        {
+            keywords.insert("$ref".to_owned(), relocated.into());
         }
     });
-    subschemas::each_mut(&mut spelled, admit_null);
-    Cow::Owned(spelled)
+    subschemas::visit_mut(&mut expanded, allow_null);
+    Cow::Owned(expanded)
 }
 
-/// The JSON Pointers of the schemas that become an alternative beside `null`.
-fn wrapped(root: &Value) -> HashSet<String> {
+/// The JSON Pointers of the schemas that become an `anyOf` with `null`.
+fn wrapped_pointers(root: &Value) -> HashSet<String> {
     let mut found = HashSet::new();
-    let mut open = vec![(String::new(), root)];
-    while let Some((at, schema)) = open.pop() {
+    let mut pending = vec![(String::new(), root)];
+    while let Some((at, schema)) = pending.pop() {
         let inside = subschemas::children(schema).into_iter();
-        open.extend(inside.map(|(steps, child)| (at.clone() + &steps, child)));
+        pending.extend(inside.map(|(steps, child)| (at.clone() + &steps, child)));
         if schema.as_object().is_some_and(is_wrapped) {
             found.insert(at);
         }
@@ -41,36 +43,36 @@ fn wrapped(root: &Value) -> HashSet<String> {
     found
 }
 
-/// A reference that led into such a schema, to where that is now.
-fn moved(reference: &str, root: &Value, wrapped: &HashSet<String>) -> Option<String> {
-    let pointer = reference::unescape(reference.strip_prefix('#')?);
+/// The new reference, if it pointed into such a schema.
+fn relocate(reference: &str, root: &Value, wrapped_pointers: &HashSet<String>) -> Option<String> {
+    let pointer = reference::percent_decode(reference.strip_prefix('#')?);
     root.pointer(&pointer)?;
-    let (mut written, mut moved) = (String::new(), String::new());
+    let (mut written, mut relocated) = (String::new(), String::new());
     for step in pointer.strip_prefix('/')?.split('/') {
-        if wrapped.contains(&written) && !is_annotation(step) {
-            moved += "/anyOf/0";
+        if wrapped_pointers.contains(&written) && !is_annotation(step) {
+            relocated += "/anyOf/0";
         }
-        for pointer in [&mut written, &mut moved] {
+        for pointer in [&mut written, &mut relocated] {
             pointer.push('/');
             pointer.push_str(step);
         }
     }
-    (moved != written).then(|| format!("#{}", moved.replace('%', "%25")))
+    (relocated != written).then(|| format!("#{}", relocated.replace('%', "%25")))
 }
 
 fn has_nullable(schema: &Value) -> bool {
-    let mut open = vec![schema];
-    while let Some(schema) = open.pop() {
+    let mut pending = vec![schema];
+    while let Some(schema) = pending.pop() {
         if schema.as_object().is_some_and(is_nullable) {
             return true;
         }
-        open.extend(subschemas::children(schema).into_iter().map(|(_, child)| child));
+        pending.extend(subschemas::children(schema).into_iter().map(|(_, child)| child));
     }
     false
 }
 
-/// Where a place in the schema spelled out is in the schema as it was written.
-pub(super) fn place_in(written: &Value, path: &str) -> String {
+/// Maps a pointer into the expanded schema to one into the schema as it was written.
+pub(super) fn original_pointer(written: &Value, path: &str) -> String {
     let steps: Vec<&str> = path.split('/').skip(1).collect();
     let mut rest = steps.as_slice();
     let mut at = String::new();
@@ -92,13 +94,13 @@ fn is_nullable(keywords: &Map<String, Value>) -> bool {
     keywords.get("nullable") == Some(&Value::Bool(true))
 }
 
-/// Whether `null` takes an alternative of its own.
+/// Whether `null` needs an `anyOf`.
 fn is_wrapped(keywords: &Map<String, Value>) -> bool {
     let mut composing = ["$ref", "allOf", "anyOf", "oneOf", "const"].into_iter();
     is_nullable(keywords) && composing.any(|keyword| keywords.contains_key(keyword))
 }
 
-fn admit_null(keywords: &mut Map<String, Value>) {
+fn allow_null(keywords: &mut Map<String, Value>) {
     if !is_nullable(keywords) {
         return;
     }
@@ -128,10 +130,10 @@ fn admit_null(keywords: &mut Map<String, Value>) {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::spelled_out;
+    use super::expand_nullable;
 
     #[test]
-    fn null_is_one_of_the_types() {
+    fn adds_null_to_the_types_of_nullable_schemas() {
         let rows: [(Value, Value); 6] = [
             (
                 json!({ "type": "string", "nullable": true }),
@@ -159,8 +161,8 @@ mod tests {
             ),
         ];
         for (schema, expected) in rows {
-            let whole = |inner: &Value| json!({ "properties": { "nullable": { "items": inner } } });
-            assert_eq!(*spelled_out(&whole(&schema)), whole(&expected), "{schema}");
+            let nested = |inner: &Value| json!({ "properties": { "nullable": { "items": inner } } });
+            assert_eq!(*expand_nullable(&nested(&schema)), nested(&expected), "{schema}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! RFC 6901 JSON Pointers.
 
-/// A pointer one step longer.
+/// Appends a step to a copy of the pointer.
 pub(crate) fn join(pointer: &str, key: &str) -> String {
     let mut joined = String::with_capacity(pointer.len() + key.len() + 1);
     joined.push_str(pointer);
@@ -8,7 +8,7 @@ pub(crate) fn join(pointer: &str, key: &str) -> String {
     joined
 }
 
-/// Appends one step.
+/// Appends a step.
 pub(crate) fn push(pointer: &mut String, key: &str) {
     pointer.push('/');
     for letter in key.chars() {
@@ -20,8 +20,8 @@ pub(crate) fn push(pointer: &mut String, key: &str) {
     }
 }
 
-/// Whether one place is in the other, or they are the same.
-pub(crate) fn meet(one: &str, other: &str) -> bool {
+/// Whether one pointer is a prefix of the other.
+pub(crate) fn overlap(one: &str, other: &str) -> bool {
     let (outer, inner) = if one.len() < other.len() {
         (one, other)
     } else {
@@ -34,18 +34,18 @@ pub(crate) fn meet(one: &str, other: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{join, meet};
+    use super::{join, overlap};
 
     #[test]
-    fn places_meet_step_by_step() {
+    fn overlap_compares_whole_steps() {
         for (one, other) in [("", "/a"), ("/a/b", "/a"), ("/a", "/a")] {
-            assert!(meet(one, other) && meet(other, one), "{one} {other}");
+            assert!(overlap(one, other) && overlap(other, one), "{one} {other}");
         }
-        assert!(!meet("/a", "/ab") && !meet("/a/b", "/a/c"));
+        assert!(!overlap("/a", "/ab") && !overlap("/a/b", "/a/c"));
     }
 
     #[test]
-    fn escapes() {
+    fn join_escapes_keys() {
         assert_eq!(join("", ""), "/");
         assert_eq!(join("/a", "b/~c"), "/a/b~1~0c");
         let value = serde_json::json!({ "b/~c": 1 });

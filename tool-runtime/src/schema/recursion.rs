@@ -1,4 +1,4 @@
-//! Recursive types, described once: schemars writes each where it is first used and again in `$defs`.
+//! Removes duplicates of recursive types: schemars writes each of them where it is first used and again in `$defs`.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use super::{marks, pointer, subschemas};
 
 type Keywords = Map<String, Value>;
 
-/// Replaces what says the same as a definition by a reference to it.
-pub(crate) fn refer_to_definitions(root: &mut Value) {
+/// Replaces schemas that are equivalent to a definition by a reference to it.
+pub(crate) fn replace_with_references(root: &mut Value) {
     let Value::Object(keywords) = root else {
         return;
     };
@@ -19,9 +19,9 @@ pub(crate) fn refer_to_definitions(root: &mut Value) {
     let known = definitions.clone();
     let known = Definitions(&known);
     for schema in definitions.values_mut() {
-        known.replace_inside(schema);
+        known.replace_children(schema);
     }
-    known.replace_inside(root);
+    known.replace_children(root);
     if let Value::Object(keywords) = root {
         keywords.insert("$defs".to_owned(), definitions.into());
     }
@@ -30,17 +30,17 @@ pub(crate) fn refer_to_definitions(root: &mut Value) {
 struct Definitions<'d>(&'d Keywords);
 
 impl Definitions<'_> {
-    /// Replaces what is inside a schema, outermost first. Recursive: Rust types do not nest deeply.
-    fn replace_inside(&self, schema: &mut Value) {
+    /// Replaces subschemas, outer ones first. Recursive: Rust types do not nest deeply.
+    fn replace_children(&self, schema: &mut Value) {
         for child in subschemas::children_mut(schema) {
             match self.reference_for(child) {
                 Some(reference) => *child = reference,
-                None => self.replace_inside(child),
+                None => self.replace_children(child),
             }
         }
     }
 
-    /// The reference that says what a schema says.
+    /// The reference that is equivalent to a schema.
     fn reference_for(&self, schema: &Value) -> Option<Value> {
         let keywords = schema.as_object()?;
         if keywords.contains_key("$ref") {
@@ -54,14 +54,13 @@ impl Definitions<'_> {
         others.next()
     }
 
-    /// The same for one definition. What a schema says beside it stays beside the reference: its description, a default,
-    /// marks of the parameter.
+    /// The same for one definition. Further annotations of the schema (description, default, marks) stay beside the reference.
     fn reference_to(&self, definition: &Keywords, place: Value, keywords: &Keywords) -> Option<Value> {
         let mut seen = Vec::new();
         let mut is_nullable = false;
         for (keyword, value) in definition {
             let own = keywords.get(keyword);
-            if is_annotation(keyword) || own.is_some_and(|own| self.are_same(own, value, &mut seen)) {
+            if is_annotation(keyword) || own.is_some_and(|own| self.are_equivalent(own, value, &mut seen)) {
                 continue;
             }
             if keyword != "type" || !own.is_some_and(|own| *own == json!([value, "null"])) {
@@ -74,8 +73,8 @@ impl Definitions<'_> {
             reference => Map::from_iter([("anyOf".to_owned(), json!([reference, { "type": "null" }]))]),
         };
         for (keyword, value) in keywords {
-            let said = definition.get(keyword);
-            if said.is_some_and(|said| !is_annotation(keyword) || (said == value && !is_nullable)) {
+            let defined = definition.get(keyword);
+            if defined.is_some_and(|defined| !is_annotation(keyword) || (defined == value && !is_nullable)) {
                 continue;
             }
             if !is_annotation(keyword) && !marks::is_mark(keyword) {
@@ -86,9 +85,14 @@ impl Definitions<'_> {
         Some(reference.into())
     }
 
-    /// Whether two schemas, or what is in them, say the same when references are followed. `seen` are the pairs that are
-    /// compared already: what leads back to one of them says nothing new.
-    fn are_same<'a>(&'a self, one: &'a Value, other: &'a Value, seen: &mut Vec<[*const Value; 2]>) -> bool {
+    /// Whether two schemas are equivalent once references are resolved. `seen` has the pairs that are being compared, for
+    /// recursive schemas.
+    fn are_equivalent<'a>(
+        &'a self,
+        one: &'a Value,
+        other: &'a Value,
+        seen: &mut Vec<[*const Value; 2]>,
+    ) -> bool {
         match (one, other) {
             (Value::Object(_), Value::Object(_)) => {
                 let pair: [*const Value; 2] = [one, other];
@@ -100,18 +104,18 @@ impl Definitions<'_> {
                 one.len() == other.len()
                     && one.iter().all(|(keyword, value)| {
                         let counterpart = other.get(keyword);
-                        counterpart.is_some_and(|other| self.are_same(value, other, seen))
+                        counterpart.is_some_and(|other| self.are_equivalent(value, other, seen))
                     })
             }
             (Value::Array(ones), Value::Array(others)) => {
                 let mut pairs = ones.iter().zip(others);
-                ones.len() == others.len() && pairs.all(|(one, other)| self.are_same(one, other, seen))
+                ones.len() == others.len() && pairs.all(|(one, other)| self.are_equivalent(one, other, seen))
             }
             _ => one == other,
         }
     }
 
-    /// The keywords of a schema; of a reference those of its definition, but for what it says itself.
+    /// The keywords of a schema; of a reference, those of its definition, overridden by its own.
     fn resolved<'a>(&'a self, schema: &'a Value) -> BTreeMap<&'a str, &'a Value> {
         let reference = schema.get("$ref").and_then(Value::as_str);
         let definition = reference.and_then(|reference| {
@@ -128,7 +132,7 @@ impl Definitions<'_> {
     }
 }
 
-/// What may differ from use to use of one type.
+/// Whether a keyword may differ between uses of one type.
 fn is_annotation(keyword: &str) -> bool {
     matches!(keyword, "description" | "default" | "examples" | "deprecated")
 }
@@ -137,13 +141,13 @@ fn is_annotation(keyword: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn referred(mut root: Value) -> Value {
-        refer_to_definitions(&mut root);
+    fn with_references(mut root: Value) -> Value {
+        replace_with_references(&mut root);
         root
     }
 
     #[test]
-    fn types_that_lead_to_each_other_are_described_once() {
+    fn replaces_mutually_recursive_types_with_references() {
         let forest = json!({
             "type": "object",
             "properties": { "tree": {
@@ -166,11 +170,11 @@ mod tests {
             "forest": { "$ref": "#/$defs/Forest" },
             "tree": { "$ref": "#/$defs/Tree" },
         });
-        assert_eq!(referred(root)["properties"], uses);
+        assert_eq!(with_references(root)["properties"], uses);
     }
 
     #[test]
-    fn what_is_said_beside_a_type_stays() {
+    fn keeps_annotations_beside_a_reference() {
         let node = |more: Value| {
             let mut node = json!({ "type": "object", "description": "A node.", "properties": { "next": { "$ref": "#/$defs/Node" } } });
             if let (Value::Object(node), Value::Object(more)) = (&mut node, more) {
@@ -195,8 +199,8 @@ mod tests {
             "limited": node(json!({ "minProperties": 1 })),
             "other": { "type": "object", "properties": { "next": {} } },
         });
-        let referred = referred(root);
-        assert_eq!(referred["properties"], expected);
-        assert_eq!(referred["$defs"]["Node"], node(json!({})));
+        let with_references = with_references(root);
+        assert_eq!(with_references["properties"], expected);
+        assert_eq!(with_references["$defs"]["Node"], node(json!({})));
     }
 }

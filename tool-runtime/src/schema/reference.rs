@@ -1,20 +1,20 @@
-//! `$ref`: always to somewhere in the same document, by JSON Pointer or by anchor, with or without the `$id` of the root.
+//! Resolves `$ref` in the same document: by JSON Pointer or anchor, with or without the `$id` of the root.
 
 use serde_json::Value;
 
 use super::subschemas;
 
-/// Where a reference leads.
+/// The target of a reference.
 pub(super) enum Target<'s> {
-    /// To this schema, at this JSON Pointer.
+    /// A schema and its JSON Pointer.
     Schema(&'s Value, String),
-    /// To no schema, or to two.
+    /// No schema, or more than one.
     Missing,
-    /// To what has a name of its own, here or elsewhere.
+    /// A schema with a URI of its own, in this document or another.
     Remote,
 }
 
-/// Follows one reference.
+/// Resolves one reference.
 pub(super) fn resolve<'s>(root: &'s Value, reference: &str) -> Target<'s> {
     let own = root.get("$id").and_then(Value::as_str);
     let own = own.map(|id| id.trim_end_matches('#')).filter(|id| !id.is_empty());
@@ -22,24 +22,26 @@ pub(super) fn resolve<'s>(root: &'s Value, reference: &str) -> Target<'s> {
     let Some(fragment) = local.strip_prefix('#').or(local.is_empty().then_some("")) else {
         return Target::Remote;
     };
-    let fragment = unescape(fragment);
+    let fragment = percent_decode(fragment);
     let found = if fragment.is_empty() || fragment.starts_with('/') {
         root.pointer(&fragment).map(|schema| (schema, fragment))
     } else {
-        anchored(root, &fragment)
+        find_anchor(root, &fragment)
     };
-    found.map_or(Target::Missing, |(schema, at)| Target::Schema(schema, at))
+    found.map_or(Target::Missing, |(schema, pointer)| {
+        Target::Schema(schema, pointer)
+    })
 }
 
-/// The place of the nearest schema around `pointer`, but the root, that has an `$id`: relative references start there.
+/// The pointer to the innermost schema above `pointer`, except the root, that has an `$id`: relative references start there.
 pub(super) fn inner_id<'p>(root: &Value, pointer: &'p str) -> Option<&'p str> {
-    let ends = pointer
+    let step_ends = pointer
         .match_indices('/')
         .map(|(end, _)| end)
         .skip(1)
         .chain([pointer.len()]);
     let (mut schema, mut start, mut nearest) = (root, 0, None);
-    for end in ends {
+    for end in step_ends {
         schema = schema.pointer(pointer.get(start..end)?)?;
         start = end;
         if has_id(schema) {
@@ -49,18 +51,18 @@ pub(super) fn inner_id<'p>(root: &Value, pointer: &'p str) -> Option<&'p str> {
     nearest
 }
 
-/// Whether a schema has an `$id` that is more than draft-07's anchor, `#name`.
+/// Whether a schema has an `$id` that is not an anchor of draft-07, `#name`.
 fn has_id(schema: &Value) -> bool {
     let id = schema.get("$id").and_then(Value::as_str);
     id.is_some_and(|id| !id.is_empty() && !id.starts_with('#'))
 }
 
-/// The only schema with `"$anchor": name`, or draft-07's `"$id": "#name"`. What is below an inner `$id` has anchors of its
-/// own.
-fn anchored<'s>(root: &'s Value, name: &str) -> Option<(&'s Value, String)> {
+/// The only schema with `"$anchor": name`, or draft-07's `"$id": "#name"`. Schemas below an inner `$id` are not searched:
+/// their anchors are separate.
+fn find_anchor<'s>(root: &'s Value, name: &str) -> Option<(&'s Value, String)> {
     let mut found = None;
-    let mut open = vec![(root, String::new())];
-    while let Some((value, at)) = open.pop() {
+    let mut pending = vec![(root, String::new())];
+    while let Some((value, pointer)) = pending.pop() {
         let id = value
             .get("$id")
             .and_then(Value::as_str)
@@ -69,21 +71,21 @@ fn anchored<'s>(root: &'s Value, name: &str) -> Option<(&'s Value, String)> {
             if found.is_some() {
                 return None;
             }
-            found = Some((value, at.clone()));
+            found = Some((value, pointer.clone()));
         }
-        // A constant may look like a schema with a name, and is none.
+        // Only subschemas are searched: a constant may look like a schema with an anchor.
         let inside = subschemas::children(value).into_iter();
-        open.extend(
+        pending.extend(
             inside
                 .filter(|(_, schema)| !has_id(schema))
-                .map(|(steps, schema)| (schema, at.clone() + &steps)),
+                .map(|(steps, schema)| (schema, pointer.clone() + &steps)),
         );
     }
     found
 }
 
-/// A fragment of a URI: `%24defs` is `$defs`.
-pub(super) fn unescape(fragment: &str) -> String {
+/// Decodes a fragment of a URI: `%24defs` is `$defs`.
+pub(super) fn percent_decode(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {

@@ -1,4 +1,4 @@
-//! Where schemas stand inside a schema: a property may be called `default` or `enum`, a keyword may not be mistaken.
+//! Iterates over subschemas. A property named `default` or `enum` is not confused with the keyword.
 
 use serde_json::{Map, Value};
 
@@ -8,19 +8,19 @@ use super::pointer;
 pub(crate) fn children(schema: &Value) -> Vec<(String, &Value)> {
     let mut found = Vec::new();
     for (keyword, value) in schema.as_object().into_iter().flatten() {
-        match (holds(keyword), value) {
-            (Some(Holds::Map), Value::Object(schemas)) => found.extend(
+        match (kind(keyword), value) {
+            (Some(SubschemaKind::Map), Value::Object(schemas)) => found.extend(
                 schemas
                     .iter()
                     .map(|(name, schema)| (pointer::join(&format!("/{keyword}"), name), schema)),
             ),
-            (Some(Holds::Schemas), Value::Array(schemas)) => found.extend(
+            (Some(SubschemaKind::Schemas), Value::Array(schemas)) => found.extend(
                 schemas
                     .iter()
                     .enumerate()
                     .map(|(index, schema)| (format!("/{keyword}/{index}"), schema)),
             ),
-            (Some(Holds::Schemas), schema) => found.push((format!("/{keyword}"), schema)),
+            (Some(SubschemaKind::Schemas), schema) => found.push((format!("/{keyword}"), schema)),
             _ => {}
         }
     }
@@ -31,10 +31,10 @@ pub(crate) fn children(schema: &Value) -> Vec<(String, &Value)> {
 pub(crate) fn children_mut(schema: &mut Value) -> Vec<&mut Value> {
     let mut found = Vec::new();
     for (keyword, value) in schema.as_object_mut().into_iter().flatten() {
-        match (holds(keyword), value) {
-            (Some(Holds::Map), Value::Object(schemas)) => found.extend(schemas.values_mut()),
-            (Some(Holds::Schemas), Value::Array(schemas)) => found.extend(schemas),
-            (Some(Holds::Schemas), schema) => found.push(schema),
+        match (kind(keyword), value) {
+            (Some(SubschemaKind::Map), Value::Object(schemas)) => found.extend(schemas.values_mut()),
+            (Some(SubschemaKind::Schemas), Value::Array(schemas)) => found.extend(schemas),
+            (Some(SubschemaKind::Schemas), schema) => found.push(schema),
             _ => {}
         }
     }
@@ -42,25 +42,25 @@ pub(crate) fn children_mut(schema: &mut Value) -> Vec<&mut Value> {
 }
 
 /// Visits a schema and all schemas inside it, outer ones first. Not recursive: a foreign schema may be deep.
-pub(crate) fn each_mut(root: &mut Value, mut visit: impl FnMut(&mut Map<String, Value>)) {
-    let mut open = vec![root];
-    while let Some(schema) = open.pop() {
+pub(crate) fn visit_mut(root: &mut Value, mut visit: impl FnMut(&mut Map<String, Value>)) {
+    let mut pending = vec![root];
+    while let Some(schema) = pending.pop() {
         if let Value::Object(keywords) = schema {
             visit(keywords);
         }
-        open.extend(children_mut(schema));
+        pending.extend(children_mut(schema));
     }
 }
 
-/// What a keyword's value holds.
-enum Holds {
+/// The kind of value of a keyword with subschemas.
+enum SubschemaKind {
     /// One schema or a list of them.
     Schemas,
-    /// Schemas by name.
+    /// A map from names to schemas.
     Map,
 }
 
-fn holds(keyword: &str) -> Option<Holds> {
+fn kind(keyword: &str) -> Option<SubschemaKind> {
     match keyword {
         "items"
         | "prefixItems"
@@ -76,8 +76,10 @@ fn holds(keyword: &str) -> Option<Holds> {
         | "not"
         | "if"
         | "then"
-        | "else" => Some(Holds::Schemas),
-        "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions" => Some(Holds::Map),
+        | "else" => Some(SubschemaKind::Schemas),
+        "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions" => {
+            Some(SubschemaKind::Map)
+        }
         _ => None,
     }
 }
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_not_keywords() {
+    fn does_not_confuse_property_names_with_keywords() {
         let mut schema = json!({
             "properties": { "items": { "x": 1 }, "a/b": { "enum": [{ "items": {} }] } },
             "items": [{ "x": 2 }, { "not": { "x": 3 } }],
@@ -107,21 +109,21 @@ mod tests {
             assert_eq!(schema.pointer(&pointer), Some(child));
         }
         let mut seen = Vec::new();
-        each_mut(&mut schema, |keywords| seen.extend(keywords.get("x").cloned()));
+        visit_mut(&mut schema, |keywords| seen.extend(keywords.get("x").cloned()));
         seen.sort_by_key(Value::as_i64);
         assert_eq!(seen, [1, 2, 3]);
     }
 
     #[test]
-    fn a_deep_schema_is_no_danger() {
+    fn visits_deep_schemas_without_overflow() {
         let mut schema = json!({});
         for _ in 0..100_000 {
             schema = Value::Object(Map::from_iter([("items".to_owned(), schema)]));
         }
         let mut count = 0;
-        each_mut(&mut schema, |_| count += 1);
+        visit_mut(&mut schema, |_| count += 1);
         assert_eq!(count, 100_001);
-        // Dropping a value is recursive, so it is taken apart from the outside.
+        // Dropping a value is recursive, so its levels are dropped one by one.
         while let Some(inner) = schema.get_mut("items") {
             schema = inner.take();
         }

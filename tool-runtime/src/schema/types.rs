@@ -1,9 +1,9 @@
-//! The kinds of JSON values, and sets of them.
+//! Sets of JSON types.
 
 use std::fmt;
 use std::ops::BitOr;
 
-/// A set of kinds of JSON values. `NUMBER` includes `INTEGER`: a schema's `number` is both bits.
+/// A set of JSON types. `NUMBER` includes `INTEGER`: the type `number` has both bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Types(u8);
 
@@ -20,7 +20,7 @@ impl Types {
     pub(crate) const OBJECT: Self = Self(64);
     pub(crate) const ALL: Self = Self(127);
 
-    /// The type that a schema calls so.
+    /// The type with this name in JSON Schema.
     pub(crate) fn named(name: &str) -> Option<Self> {
         NAMES
             .iter()
@@ -28,12 +28,12 @@ impl Types {
             .map(|(_, types)| *types)
     }
 
-    /// Whether every kind of `other` is in this set.
+    /// Whether every type of `other` is in this set.
     pub(crate) const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether a kind of `other` is in this set.
+    /// Whether a type of `other` is in this set.
     pub(crate) const fn overlaps(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -46,7 +46,7 @@ impl Types {
         Self(self.0 & !other.0)
     }
 
-    /// The types in this set, one by one; `number` is one and then `integer` is none.
+    /// The types in this set, one by one; `integer` is left out if `number` is included.
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
         let mut left = self;
         [
@@ -68,7 +68,7 @@ impl Types {
         })
     }
 
-    /// How many types there are.
+    /// The number of types.
     pub(crate) fn count(self) -> usize {
         self.without(Self::FRACTION).0.count_ones() as usize
     }
@@ -128,7 +128,7 @@ mod tests {
     use super::Types;
 
     #[test]
-    fn number_takes_integers_and_counts_once() {
+    fn number_includes_integer_and_counts_once() {
         assert!(Types::NUMBER.has(Types::INTEGER));
         assert!(!Types::INTEGER.has(Types::NUMBER));
         assert_eq!(Types::NUMBER.count(), 1);

@@ -1,9 +1,9 @@
-//! What a type has and its schema by schemars lacks: the order of an enum's variants, the keys of maps by booleans or
-//! characters.
+//! Traces the `Deserialize` implementation of a type for what its schema by schemars lacks: the order of an enum's variants,
+//! and the keys of maps with boolean or character keys.
 //!
-//! schemars lists documented variants after the others, and serde alone knows the order; of a map by booleans or by
-//! characters it writes the values only. So a type is asked to deserialize from something that looks inside, notes what
-//! there is, and always ends with an error: no value is ever made.
+//! schemars lists documented variants after the others, and only serde knows the declared order; of maps with such keys it
+//! writes the values only. So a type is deserialized from a tracer, which records names and always fails: no value is
+//! created.
 
 use std::any::type_name;
 use std::cell::RefCell;
@@ -20,38 +20,38 @@ use serde_json::Value;
 /// The names of one enum's variants.
 pub(crate) type Names = &'static [&'static str];
 
-/// The enums that can be reached in a type, and the maps whose keys its schema does not state.
+/// The enums in a type, and the maps whose keys its schema does not describe.
 #[derive(Debug, Clone, Default)]
 #[allow(unnameable_types, reason = "a hidden method of `Parameter` hands it over")]
 pub struct Enums {
-    /// Those of values, outer ones first.
+    /// Enums of values, outer ones first.
     pub(crate) values: Vec<Names>,
-    /// Those of the keys of maps.
+    /// Enums of map keys.
     pub(crate) keys: Vec<Names>,
-    /// JSON Pointers to the schemas of maps by booleans or characters.
+    /// JSON Pointers to the schemas of maps with boolean or character keys.
     pub(crate) maps: Vec<(String, KeyType)>,
 }
 
-/// A type of map keys that JSON has as strings.
+/// A type of map keys that are strings in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyType {
     Boolean,
     Character,
 }
 
-/// The enums and maps that can be reached in `T`, whose schema stands in `root` at a JSON Pointer.
+/// Traces `T`, whose schema is in `root` at a JSON Pointer.
 pub(crate) fn of<T: DeserializeOwned>(root: &Value, pointer: &str) -> Enums {
     let findings = RefCell::new(Findings::default());
     let mut next = 0;
-    let mut ways = vec![Vec::new()];
-    while let Some(way) = ways.get(next).cloned() {
-        // Only the findings count; that it fails is certain.
-        let _ = T::deserialize(Look {
-            way: &way,
+    let mut paths = vec![Vec::new()];
+    while let Some(path) = paths.get(next).cloned() {
+        // Always fails; the findings are the result.
+        let _ = T::deserialize(Tracer {
+            path: &path,
             location: Location::new(root, Some(pointer.to_owned())),
             findings: &findings,
         });
-        ways.extend((0..findings.take_branches()).map(|branch| [way.as_slice(), &[branch]].concat()));
+        paths.extend((0..findings.take_branches()).map(|branch| [path.as_slice(), &[branch]].concat()));
         next += 1;
     }
     findings.into_inner().enums
@@ -60,35 +60,35 @@ pub(crate) fn of<T: DeserializeOwned>(root: &Value, pointer: &str) -> Enums {
 #[derive(Default)]
 struct Findings {
     enums: Enums,
-    /// What was entered: each once, so a recursive type comes to an end.
-    met: HashSet<Met>,
-    /// How many ways lead on from where the last look ended.
+    /// Types that were entered: each once, so that recursive types terminate.
+    visited: HashSet<Visited>,
+    /// The number of branches where the last trace stopped.
     branches: usize,
 }
 
-/// A type with parts, at a location of the schema.
+/// A type with fields, items or variants, at a location of the schema.
 #[derive(PartialEq, Eq, Hash)]
-struct Met {
-    /// What reads it.
+struct Visited {
+    /// The type name of its visitor.
     visitor: &'static str,
-    /// Its own name, of a variant the variant's.
+    /// The name of the type or of the variant.
     name: String,
     names: Names,
     pointer: Option<String>,
 }
 
-/// What is done with findings while they are shared.
-trait Shared {
-    /// Notes what has so many parts and where a look ends; a known one is not entered again.
-    fn end_at(&self, met: Met, branches: usize);
-    /// How many ways lead on.
+/// Methods of shared findings.
+trait RecordFindings {
+    /// Records the type where a trace stops, and its number of branches; one that was visited before is not entered again.
+    fn record_end(&self, visited: Visited, branches: usize);
+    /// The number of branches, which is reset.
     fn take_branches(&self) -> usize;
 }
 
-impl Shared for RefCell<Findings> {
-    fn end_at(&self, met: Met, branches: usize) {
+impl RecordFindings for RefCell<Findings> {
+    fn record_end(&self, visited: Visited, branches: usize) {
         let mut findings = self.borrow_mut();
-        if findings.met.insert(met) {
+        if findings.visited.insert(visited) {
             findings.branches = branches;
         }
     }
@@ -98,22 +98,22 @@ impl Shared for RefCell<Findings> {
     }
 }
 
-/// Where the schema of a type stands, as far as that can be followed: nobody keeps a type from having another schema.
+/// The location of a type's schema; `None` once it is lost, since a type may have any schema.
 #[derive(Clone)]
 struct Location<'a> {
     root: &'a Value,
     pointer: Option<String>,
 }
 
-/// More references and unions than stand between a type and its schema.
-const MOST_STEPS: usize = 64;
+/// The maximum number of references and unions between a type and its schema.
+const MAX_STEPS: usize = 64;
 
 impl<'a> Location<'a> {
-    /// The schema at a JSON Pointer, behind references and the unions that an `Option` makes.
+    /// The schema at a JSON Pointer, after references and unions with `null` are resolved.
     fn new(root: &'a Value, pointer: Option<String>) -> Self {
         let mut location = Self { root, pointer };
-        for _ in 0..MOST_STEPS {
-            let Some(next) = location.behind() else { break };
+        for _ in 0..MAX_STEPS {
+            let Some(next) = location.dereference() else { break };
             location.pointer = Some(next);
         }
         location
@@ -126,8 +126,8 @@ impl<'a> Location<'a> {
         self.root.pointer(self.pointer.as_ref()?)
     }
 
-    /// Where a reference or the union of an `Option` leads.
-    fn behind(&self) -> Option<String> {
+    /// Resolves one reference, or one union of an `Option`.
+    fn dereference(&self) -> Option<String> {
         let schema = self.schema()?;
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
             return reference.strip_prefix('#').map(str::to_owned);
@@ -144,15 +144,15 @@ impl<'a> Location<'a> {
         Some(format!("{}/anyOf/{place}", self.pointer.as_ref()?))
     }
 
-    /// The schema some steps further in; lost where there is none.
-    fn inside(&self, steps: &[&str]) -> Self {
-        let escaped = steps
+    /// The schema below, at these keys.
+    fn descendant(&self, keys: &[&str]) -> Self {
+        let escaped = keys
             .iter()
-            .map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1")));
+            .map(|descend| format!("/{}", descend.replace('~', "~0").replace('/', "~1")));
         let pointer = self
             .pointer
             .as_ref()
-            .map(|pointer| escaped.fold(pointer.clone(), |pointer, step| pointer + &step));
+            .map(|pointer| escaped.fold(pointer.clone(), |pointer, descend| pointer + &descend));
         Self::new(self.root, pointer)
     }
 
@@ -162,91 +162,96 @@ impl<'a> Location<'a> {
 
     /// The first item of a list or a tuple.
     fn item(&self) -> Self {
-        let first = self.inside(&["prefixItems", "0"]);
+        let first = self.descendant(&["prefixItems", "0"]);
         if first.is_found() {
             return first;
         }
-        self.inside(&["items"])
+        self.descendant(&["items"])
     }
 
-    /// What stands in a variant.
+    /// The content of a variant.
     fn variant(&self, name: &str) -> Self {
         let alternatives = self.schema().and_then(|schema| schema.get("oneOf")?.as_array());
         let mut found = (0..alternatives.map_or(0, Vec::len))
-            .map(|place| self.inside(&["oneOf", &place.to_string(), "properties", name]));
+            .map(|place| self.descendant(&["oneOf", &place.to_string(), "properties", name]));
         found
             .find(Self::is_found)
-            .unwrap_or_else(|| self.inside(&["properties", name]))
+            .unwrap_or_else(|| self.descendant(&["properties", name]))
     }
 
-    /// The entries of a map, or of a struct that is read as one: their keys (of keys that are not stated, none) and values.
+    /// The entries of a map, or of a struct that is deserialized as one: keys (empty if unknown) and values.
     fn entries(&self) -> Vec<(String, Self)> {
         let named = |keyword| self.schema().and_then(|schema| schema.get(keyword)?.as_object());
         let properties = named("properties").into_iter().flatten();
         let patterns = named("patternProperties").into_iter().flatten();
         let mut entries: Vec<_> = properties
-            .map(|(name, _)| (name.clone(), self.inside(&["properties", name])))
-            .chain(patterns.map(|(name, _)| (String::new(), self.inside(&["patternProperties", name]))))
+            .map(|(name, _)| (name.clone(), self.descendant(&["properties", name])))
+            .chain(patterns.map(|(name, _)| (String::new(), self.descendant(&["patternProperties", name]))))
             .collect();
         if entries.is_empty() || named("additionalProperties").is_some() {
-            entries.push((String::new(), self.inside(&["additionalProperties"])));
+            entries.push((String::new(), self.descendant(&["additionalProperties"])));
         }
         entries
     }
 }
 
-/// A deserializer that follows a way (which field, which variant …) and ends with an error.
+/// A deserializer that follows a path (the index of a field, a variant …) and fails at its end.
 #[derive(Clone)]
-struct Look<'a> {
-    way: &'a [usize],
+struct Tracer<'a> {
+    path: &'a [usize],
     location: Location<'a>,
     findings: &'a RefCell<Findings>,
 }
 
-impl Look<'_> {
-    /// The part to go on with; an error where the way ends.
-    fn step<V>(mut self, name: &str, names: Names, branches: usize) -> Result<(usize, Self), Ended> {
-        let Some((branch, way)) = self.way.split_first() else {
-            let met = Met {
+impl Tracer<'_> {
+    /// Takes the next branch of the path; fails at its end, and records the branches there.
+    fn descend<V>(mut self, name: &str, names: Names, branches: usize) -> Result<(usize, Self), TraceError> {
+        let Some((branch, path)) = self.path.split_first() else {
+            let visited = Visited {
                 visitor: type_name::<V>(),
                 name: name.to_owned(),
                 names,
                 pointer: self.location.pointer,
             };
-            self.findings.end_at(met, branches);
-            return Err(Ended);
+            self.findings.record_end(visited, branches);
+            return Err(TraceError);
         };
-        self.way = way;
+        self.path = path;
         Ok((*branch, self))
     }
 
-    /// The same of what has named parts.
-    fn step_to<V>(self, name: &str, names: Names) -> Result<(&'static str, Self), Ended> {
-        let (branch, look) = self.step::<V>(name, names, names.len())?;
-        Ok((names.get(branch).ok_or(Ended)?, look))
+    /// The same for named fields or variants.
+    fn descend_named<V>(self, name: &str, names: Names) -> Result<(&'static str, Self), TraceError> {
+        let (branch, tracer) = self.descend::<V>(name, names, names.len())?;
+        Ok((names.get(branch).ok_or(TraceError)?, tracer))
     }
 
-    fn items<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Ended> {
-        let (_, look) = self.step::<V>("", &[], 1)?;
-        let item = look.location.item();
-        visitor.visit_seq(Inside::new(String::new(), &look, item))
+    fn items<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TraceError> {
+        let (_, tracer) = self.descend::<V>("", &[], 1)?;
+        let item = tracer.location.item();
+        visitor.visit_seq(SingleAccess::new(String::new(), &tracer, item))
     }
 
-    fn fields<'de, V: Visitor<'de>>(self, name: &str, fields: Names, visitor: V) -> Result<V::Value, Ended> {
-        let (key, look) = self.step_to::<V>(name, fields)?;
-        let field = look.location.inside(&["properties", key]);
-        visitor.visit_map(Inside::new(key.to_owned(), &look, field))
+    fn fields<'de, V: Visitor<'de>>(
+        self,
+        name: &str,
+        fields: Names,
+        visitor: V,
+    ) -> Result<V::Value, TraceError> {
+        let (key, tracer) = self.descend_named::<V>(name, fields)?;
+        let field = tracer.location.descendant(&["properties", key]);
+        visitor.visit_map(SingleAccess::new(key.to_owned(), &tracer, field))
     }
 }
 
-impl<'de> Deserializer<'de> for Look<'_> {
-    type Error = Ended;
+impl<'de> Deserializer<'de> for Tracer<'_> {
+    type Error = TraceError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Ended> {
-        Err(Ended)
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, TraceError> {
+        Err(TraceError)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Ended> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TraceError> {
         visitor.visit_some(self)
     }
 
@@ -254,15 +259,15 @@ impl<'de> Deserializer<'de> for Look<'_> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Ended> {
+    ) -> Result<V::Value, TraceError> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Ended> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TraceError> {
         self.items(visitor)
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Ended> {
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, TraceError> {
         self.items(visitor)
     }
 
@@ -271,18 +276,18 @@ impl<'de> Deserializer<'de> for Look<'_> {
         _: &'static str,
         _: usize,
         visitor: V,
-    ) -> Result<V::Value, Ended> {
+    ) -> Result<V::Value, TraceError> {
         self.items(visitor)
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Ended> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TraceError> {
         let mut entries = self.location.entries();
-        let (branch, look) = self.step::<V>("", &[], entries.len())?;
+        let (branch, tracer) = self.descend::<V>("", &[], entries.len())?;
         if branch >= entries.len() {
-            return Err(Ended);
+            return Err(TraceError);
         }
         let (key, value) = entries.swap_remove(branch);
-        visitor.visit_map(Inside::new(key, &look, value))
+        visitor.visit_map(SingleAccess::new(key, &tracer, value))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -290,7 +295,7 @@ impl<'de> Deserializer<'de> for Look<'_> {
         name: &'static str,
         fields: Names,
         visitor: V,
-    ) -> Result<V::Value, Ended> {
+    ) -> Result<V::Value, TraceError> {
         self.fields(name, fields, visitor)
     }
 
@@ -299,11 +304,11 @@ impl<'de> Deserializer<'de> for Look<'_> {
         name: &'static str,
         variants: Names,
         visitor: V,
-    ) -> Result<V::Value, Ended> {
+    ) -> Result<V::Value, TraceError> {
         add(&mut self.findings.borrow_mut().enums.values, variants);
-        let (key, look) = self.step_to::<V>(name, variants)?;
-        let variant = look.location.variant(key);
-        visitor.visit_enum(Inside::new(key.to_owned(), &look, variant))
+        let (key, tracer) = self.descend_named::<V>(name, variants)?;
+        let variant = tracer.location.variant(key);
+        visitor.visit_enum(SingleAccess::new(key.to_owned(), &tracer, variant))
     }
 
     forward_to_deserialize_any! {
@@ -312,66 +317,66 @@ impl<'de> Deserializer<'de> for Look<'_> {
     }
 }
 
-/// The one thing inside that is looked at: a field, an element, an entry, a variant.
-struct Inside<'a> {
+/// Gives access to a single field, element, entry or variant.
+struct SingleAccess<'a> {
     key: String,
-    /// What holds it.
+    /// The location of the container.
     pointer: Option<String>,
-    look: Look<'a>,
-    is_over: bool,
+    tracer: Tracer<'a>,
+    is_used: bool,
 }
 
-impl<'a> Inside<'a> {
-    /// What has this key in what a look came to, and its location.
-    fn new(key: String, outer: &Look<'a>, location: Location<'a>) -> Self {
+impl<'a> SingleAccess<'a> {
+    /// Accesses the value with this key and location.
+    fn new(key: String, outer: &Tracer<'a>, location: Location<'a>) -> Self {
         Self {
             key,
             pointer: outer.location.pointer.clone(),
-            look: Look {
+            tracer: Tracer {
                 location,
                 ..outer.clone()
             },
-            is_over: false,
+            is_used: false,
         }
     }
 
-    /// What is inside of it may keep the error to itself, and would be asked for again and again.
-    fn once(&mut self) -> Result<(), Ended> {
-        if std::mem::replace(&mut self.is_over, true) {
-            return Err(Ended);
+    /// Fails the second time: a type may ignore the error, and would ask for elements forever.
+    fn use_once(&mut self) -> Result<(), TraceError> {
+        if std::mem::replace(&mut self.is_used, true) {
+            return Err(TraceError);
         }
         Ok(())
     }
 }
 
-impl<'de> MapAccess<'de> for Inside<'_> {
-    type Error = Ended;
+impl<'de> MapAccess<'de> for SingleAccess<'_> {
+    type Error = TraceError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Ended> {
-        self.once()?;
-        let key = Key {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, TraceError> {
+        self.use_once()?;
+        let key = KeyTracer {
             name: &self.key,
             map: self.pointer.as_deref(),
-            findings: self.look.findings,
+            findings: self.tracer.findings,
         };
         seed.deserialize(key).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Ended> {
-        seed.deserialize(self.look.clone())
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, TraceError> {
+        seed.deserialize(self.tracer.clone())
     }
 }
 
-/// The key of an entry: the name of a field, or whatever a map wants for one.
-struct Key<'a> {
+/// Deserializes the key of an entry: the name of a field, or any key that a map accepts.
+struct KeyTracer<'a> {
     name: &'a str,
-    /// Where the schema of the map stands.
+    /// The location of the map's schema.
     map: Option<&'a str>,
     findings: &'a RefCell<Findings>,
 }
 
-impl Key<'_> {
-    fn note(&self, key_type: KeyType) {
+impl KeyTracer<'_> {
+    fn record(&self, key_type: KeyType) {
         if let Some(pointer) = self.map {
             let mut findings = self.findings.borrow_mut();
             findings.enums.maps.push((pointer.to_owned(), key_type));
@@ -379,40 +384,40 @@ impl Key<'_> {
     }
 }
 
-/// Any key will do, so that the values are looked at.
-macro_rules! any_keys {
+/// Visits a fixed key, so that the values are traced.
+macro_rules! fixed_keys {
     ($visit:ident $value:literal $($method:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Ended> {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TraceError> {
             visitor.$visit($value)
         })*
     };
 }
 
-impl<'de> Deserializer<'de> for Key<'_> {
-    type Error = Ended;
+impl<'de> Deserializer<'de> for KeyTracer<'_> {
+    type Error = TraceError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Ended> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TraceError> {
         visitor.visit_str(self.name)
     }
 
-    any_keys! {
+    fixed_keys! {
         visit_u64 1 deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
         deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128
     }
 
-    any_keys! { visit_f64 1.0 deserialize_f32 deserialize_f64 }
+    fixed_keys! { visit_f64 1.0 deserialize_f32 deserialize_f64 }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Ended> {
-        self.note(KeyType::Boolean);
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TraceError> {
+        self.record(KeyType::Boolean);
         visitor.visit_bool(true)
     }
 
-    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Ended> {
-        self.note(KeyType::Character);
+    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TraceError> {
+        self.record(KeyType::Character);
         visitor.visit_char('a')
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Ended> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TraceError> {
         visitor.visit_some(self)
     }
 
@@ -420,7 +425,7 @@ impl<'de> Deserializer<'de> for Key<'_> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Ended> {
+    ) -> Result<V::Value, TraceError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -429,9 +434,9 @@ impl<'de> Deserializer<'de> for Key<'_> {
         _: &'static str,
         variants: Names,
         visitor: V,
-    ) -> Result<V::Value, Ended> {
+    ) -> Result<V::Value, TraceError> {
         add(&mut self.findings.borrow_mut().enums.keys, variants);
-        let first: StrDeserializer<'_, Ended> = variants.first().ok_or(Ended)?.into_deserializer();
+        let first: StrDeserializer<'_, TraceError> = variants.first().ok_or(TraceError)?.into_deserializer();
         visitor.visit_enum(first)
     }
 
@@ -446,50 +451,53 @@ fn add(enums: &mut Vec<Names>, variants: Names) {
     }
 }
 
-impl<'de> SeqAccess<'de> for Inside<'_> {
-    type Error = Ended;
+impl<'de> SeqAccess<'de> for SingleAccess<'_> {
+    type Error = TraceError;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Ended> {
-        self.once()?;
-        seed.deserialize(self.look.clone()).map(Some)
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, TraceError> {
+        self.use_once()?;
+        seed.deserialize(self.tracer.clone()).map(Some)
     }
 }
 
-impl<'de> EnumAccess<'de> for Inside<'_> {
-    type Error = Ended;
+impl<'de> EnumAccess<'de> for SingleAccess<'_> {
+    type Error = TraceError;
     type Variant = Self;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Ended> {
-        let name: StrDeserializer<'_, Ended> = self.key.as_str().into_deserializer();
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), TraceError> {
+        let name: StrDeserializer<'_, TraceError> = self.key.as_str().into_deserializer();
         Ok((seed.deserialize(name)?, self))
     }
 }
 
-impl<'de> VariantAccess<'de> for Inside<'_> {
-    type Error = Ended;
+impl<'de> VariantAccess<'de> for SingleAccess<'_> {
+    type Error = TraceError;
 
-    fn unit_variant(self) -> Result<(), Ended> {
-        Err(Ended)
+    fn unit_variant(self) -> Result<(), TraceError> {
+        Err(TraceError)
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Ended> {
-        seed.deserialize(self.look)
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, TraceError> {
+        seed.deserialize(self.tracer)
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Ended> {
-        self.look.items(visitor)
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, TraceError> {
+        self.tracer.items(visitor)
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, fields: Names, visitor: V) -> Result<V::Value, Ended> {
-        self.look.fields(&self.key, fields, visitor)
+    fn struct_variant<V: Visitor<'de>>(self, fields: Names, visitor: V) -> Result<V::Value, TraceError> {
+        self.tracer.fields(&self.key, fields, visitor)
     }
 }
 
 #[derive(Debug, thiserror::Error)]
 #[error("only looked at")]
-struct Ended;
+struct TraceError;
 
-impl Error for Ended {
+impl Error for TraceError {
     fn custom<T: std::fmt::Display>(_: T) -> Self {
         Self
     }
@@ -505,7 +513,7 @@ mod tests {
 
     use super::{Enums, Names};
 
-    /// Without a schema to follow.
+    /// Traces a type without a schema.
     fn of<T: DeserializeOwned>() -> Enums {
         super::of::<T>(&serde_json::Value::Null, "/nowhere")
     }
@@ -562,45 +570,51 @@ mod tests {
 
     #[derive(Deserialize)]
     #[expect(dead_code, reason = "only looked at")]
-    enum Alike {
-        This { value: Letter },
-        That { value: Deep },
+    enum StructVariants {
+        First { value: Letter },
+        Second { value: Deep },
     }
 
     #[test]
-    fn what_looks_alike_is_not_confused() {
+    fn tells_generic_types_and_struct_variants_apart() {
         assert_eq!(
             values_of::<Pair<Letter, Deep>>(),
             [["ypsilon", "X"], ["Two", "One"]]
         );
         assert_eq!(
-            values_of::<Alike>(),
-            [["This", "That"], ["ypsilon", "X"], ["Two", "One"]]
+            values_of::<StructVariants>(),
+            [["First", "Second"], ["ypsilon", "X"], ["Two", "One"]]
         );
     }
 
-    /// Nobody hears of its errors.
-    struct Silent<T>(Option<T>);
+    /// Ignores errors of `T`.
+    struct IgnoresErrors<T>(Option<T>);
 
-    impl<'de, T: Deserialize<'de>> Deserialize<'de> for Silent<T> {
+    impl<'de, T: Deserialize<'de>> Deserialize<'de> for IgnoresErrors<T> {
         fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             Ok(Self(T::deserialize(deserializer).ok()))
         }
     }
 
     #[test]
-    fn what_keeps_errors_to_itself_is_looked_at_once() {
-        assert_eq!(values_of::<Vec<Silent<Letter>>>(), [["ypsilon", "X"]]);
-        assert_eq!(values_of::<HashMap<String, Silent<Letter>>>(), [["ypsilon", "X"]]);
-        assert_eq!(values_of::<(Silent<Letter>, Silent<Deep>)>(), [["ypsilon", "X"]]);
+    fn visits_types_that_ignore_errors_once() {
+        assert_eq!(values_of::<Vec<IgnoresErrors<Letter>>>(), [["ypsilon", "X"]]);
         assert_eq!(
-            values_of::<Wrapped<Silent<Vec<Silent<Deep>>>>>(),
+            values_of::<HashMap<String, IgnoresErrors<Letter>>>(),
+            [["ypsilon", "X"]]
+        );
+        assert_eq!(
+            values_of::<(IgnoresErrors<Letter>, IgnoresErrors<Deep>)>(),
+            [["ypsilon", "X"]]
+        );
+        assert_eq!(
+            values_of::<Wrapped<IgnoresErrors<Vec<IgnoresErrors<Deep>>>>>(),
             [["Two", "One"]]
         );
     }
 
     #[test]
-    fn enums_are_found_wherever_they_are() {
+    fn finds_enums_at_any_depth() {
         let found = values_of::<Option<Outer>>();
         assert_eq!(found, [&["B", "A", "C"][..], &["ypsilon", "X"], &["Two", "One"]]);
         assert!(values_of::<serde_json::Value>().is_empty());
@@ -608,7 +622,7 @@ mod tests {
     }
 
     #[test]
-    fn enums_of_keys_are_found_apart() {
+    fn separates_enums_of_map_keys() {
         #[derive(Deserialize, PartialEq, Eq, Hash)]
         struct Wrapped(Letter);
 
@@ -623,7 +637,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_hold_nothing_but_themselves_end() {
+    fn terminates_on_recursive_types() {
         #[derive(Deserialize)]
         #[expect(dead_code, reason = "only looked at")]
         struct List(Vec<List>);
@@ -639,7 +653,7 @@ mod tests {
     }
 
     #[test]
-    fn enums_are_found_in_maps_by_numbers_and_booleans() {
+    fn finds_enums_in_maps_with_numeric_and_boolean_keys() {
         assert_eq!(
             values_of::<HashMap<u8, HashMap<bool, Vec<Letter>>>>(),
             [["ypsilon", "X"]]

@@ -1,25 +1,25 @@
-//! The errors of tools: what the model reads of one, and its causes, which are for the log.
+//! The errors of tools: the text for the model, and the causes, which are logged.
 
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
 use std::iter;
 
-/// An error that a model can read.
+/// An error with a text for the model.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
     label = "not `Display`, so the model would have nothing to read",
     note = "implement `std::fmt::Display` for it, or return a `String` or a `tool_runtime::ToolError`"
 )]
 pub trait ErrorText {
-    /// The error as the model reads it.
+    /// The text for the model.
     fn text(&self) -> String;
 
-    /// What `text`, the error's own, does not say of its causes.
+    /// The causes that are not in `text`, the error's own.
     fn causes(&self, text: &str) -> String;
 }
 
-/// Whatever is `Display`. Its causes are in a box, or what `{:#}` adds (as that of `anyhow::Error` does).
+/// Every `Display` type. The causes are the sources of a boxed error, or what `{:#}` adds (as for `anyhow::Error`).
 #[diagnostic::do_not_recommend]
 impl<E: fmt::Display + 'static> ErrorText for E {
     fn text(&self) -> String {
@@ -38,7 +38,7 @@ impl<E: fmt::Display + 'static> ErrorText for E {
     }
 }
 
-/// An [`Error`], which tells its causes by its `source()`.
+/// An [`Error`], whose causes are its `source()`s.
 #[derive(Debug)]
 pub struct WithSources<E>(pub(crate) E);
 
@@ -52,7 +52,7 @@ impl<E: Error> ErrorText for WithSources<E> {
     }
 }
 
-/// What a function returns that can fail.
+/// The return type of a function that can fail.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no causes to show",
     label = "`causes` is for a tool that returns a `Result`",
@@ -62,7 +62,7 @@ pub trait Fallible {}
 
 impl<T, E> Fallible for Result<T, E> {}
 
-/// An error that a dynamic tool's handler may return. Its causes are found without a macro's help, so `Display` is not enough.
+/// An error that a dynamic tool's handler may return. Finding its causes without a macro takes more than `Display`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a dynamic tool's handler",
     label = "neither a `std::error::Error` that is `Send` and `Sync` nor a text",
@@ -73,41 +73,42 @@ pub trait HandlerError: Into<Box<dyn Error + Send + Sync>> {}
 #[diagnostic::do_not_recommend]
 impl<E: Into<Box<dyn Error + Send + Sync>>> HandlerError for E {}
 
-/// How many causes are followed: some chain might have no end.
-const MOST_CAUSES: usize = 32;
+/// The maximum number of causes, in case a chain is cyclic.
+const MAX_CAUSES: usize = 32;
 
-/// The chain of sources, without those that were said before: many errors write their source into their own text.
+/// The chain of sources, without those that the text contains: many errors include their source in their own text.
 fn sources(error: &dyn Error, text: &str) -> String {
     let chain = iter::successors(error.source(), |&error| error.source());
-    let mut said = text.to_owned();
-    for cause in chain.take(MOST_CAUSES).map(ToString::to_string) {
-        if !said.contains(&cause) {
-            said.push_str(": ");
-            said.push_str(&cause);
+    let mut chain_text = text.to_owned();
+    for cause in chain.take(MAX_CAUSES).map(ToString::to_string) {
+        if !chain_text.contains(&cause) {
+            chain_text.push_str(": ");
+            chain_text.push_str(&cause);
         }
     }
-    beyond(text, &said).unwrap_or_default().to_owned()
+    strip_text(text, &chain_text).unwrap_or_default().to_owned()
 }
 
-/// What `{:#}` says beyond `{}`, if it goes on as a chain does: `text: cause: cause`.
+/// The causes in `{:#}`, if it continues `{}` as a chain: `text: cause: cause`.
 fn alternate(alternate: &str, text: &str) -> String {
-    match beyond(text, alternate) {
+    match strip_text(text, alternate) {
         Some(causes) if !text.contains(causes) => without_repetitions(causes, text),
         _ => String::new(),
     }
 }
 
-fn beyond<'a>(text: &str, chain: &'a str) -> Option<&'a str> {
+/// The part of `chain` after `text: `.
+fn strip_text<'a>(text: &str, chain: &'a str) -> Option<&'a str> {
     chain.strip_prefix(text)?.strip_prefix(": ")
 }
 
-/// The causes without those that are said twice running: `text: b: b` is `text: b`, `text: b: c: b: c` is `text: b: c`.
+/// The causes without immediate repetitions: `text: b: b` becomes `text: b`, `text: b: c: b: c` becomes `text: b: c`.
 fn without_repetitions(causes: &str, text: &str) -> String {
     let mut links: Vec<&str> = text.split(": ").collect();
-    let own = links.len();
-    for link in causes.splitn(2 * MOST_CAUSES, ": ") {
+    let own_links = links.len();
+    for link in causes.splitn(2 * MAX_CAUSES, ": ") {
         links.push(link);
-        let longest = (links.len() / 2).min(links.len() - own);
+        let longest = (links.len() / 2).min(links.len() - own_links);
         let repeats = |length: &usize| {
             let (before, last) = links.split_at(links.len() - length);
             before.ends_with(last)
@@ -116,7 +117,7 @@ fn without_repetitions(causes: &str, text: &str) -> String {
             links.truncate(links.len() - length);
         }
     }
-    links.split_off(own).join(": ")
+    links.split_off(own_links).join(": ")
 }
 
 #[cfg(test)]
@@ -171,7 +172,7 @@ mod tests {
     ];
 
     #[test]
-    fn sources_are_told_once() {
+    fn lists_each_source_once() {
         for (chain, causes) in CHAINS {
             let error = Chain::of(chain);
             assert_eq!(
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn alternate_chains_are_told_once() {
+    fn lists_each_cause_of_the_alternate_form_once() {
         for (chain, causes) in CHAINS {
             let error = Any(chain);
             assert_eq!(error.causes(&error.text()), causes, "{chain:?}");
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_in_parentheses_is_told_once() {
+    fn omits_causes_contained_in_the_text() {
         let error = Chain::of(&["a (b)", "b"]);
         assert_eq!(WithSources(&error).causes("a (b)"), "");
         let error = Any(&["a (b)", "b"]);
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn other_alternate_forms_are_no_causes() {
+    fn ignores_other_alternate_forms() {
         let pretty = serde_json::json!({ "a": [1] });
         assert_eq!(pretty.causes(&pretty.text()), "");
         assert_eq!("a: b".causes("a: b"), "");
@@ -212,22 +213,22 @@ mod tests {
 
     /// Its source is itself.
     #[derive(Debug)]
-    struct Endless;
+    struct SelfSourced;
 
-    impl fmt::Display for Endless {
+    impl fmt::Display for SelfSourced {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("on and on")
         }
     }
 
-    impl Error for Endless {
+    impl Error for SelfSourced {
         fn source(&self) -> Option<&(dyn Error + 'static)> {
             Some(self)
         }
     }
 
     #[test]
-    fn a_chain_without_an_end_ends() {
-        assert_eq!(WithSources(Endless).causes("failed"), "on and on");
+    fn terminates_on_cyclic_source_chains() {
+        assert_eq!(WithSources(SelfSourced).causes("failed"), "on and on");
     }
 }

@@ -1,4 +1,4 @@
-//! What the macro says about a tool, and the definition made from it.
+//! [`Declaration`]: a tool as the macro declares it, and the definition that is generated from it.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::schema::{clean, pointer};
 use crate::wire::definition::{Hints, ToolDefinition};
 use crate::wire::issue::Issue;
 
-/// A tool as its annotation describes it, its parameters' types forgotten.
+/// A tool as its attributes declare it, without the types of its parameters.
 #[derive(Debug)]
 pub struct Declaration {
     pub(crate) name: &'static str,
@@ -20,15 +20,15 @@ pub struct Declaration {
     pub(crate) hints: Hints,
     pub(crate) strict: bool,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) wording: Option<Wording>,
+    pub(crate) format_errors: Option<ErrorFormatter>,
     pub(crate) examples: Vec<Value>,
 }
 
-/// `errors = path`: a tool's own words for why its arguments were refused.
-pub(crate) type Wording = fn(&[Issue]) -> String;
+/// `errors = path`: formats the errors of a tool's arguments.
+pub(crate) type ErrorFormatter = fn(&[Issue]) -> String;
 
 impl Declaration {
-    /// A tool, as yet without its parameters.
+    /// A tool without parameters.
     pub fn new(name: &'static str, description: &'static str) -> Self {
         Self {
             name,
@@ -37,12 +37,12 @@ impl Declaration {
             hints: Hints::default(),
             strict: false,
             timeout: None,
-            wording: None,
+            format_errors: None,
             examples: Vec::new(),
         }
     }
 
-    /// What its parameters declare.
+    /// Sets the parameters.
     #[must_use]
     pub fn with_params(mut self, params: &impl Params) -> Self {
         self.params = params.specs();
@@ -58,22 +58,22 @@ impl Declaration {
 
     /// `read_only`.
     #[must_use]
-    pub fn read_only(mut self, holds: bool) -> Self {
-        self.hints.read_only = Some(holds);
+    pub fn read_only(mut self, value: bool) -> Self {
+        self.hints.read_only = Some(value);
         self
     }
 
     /// `destructive`.
     #[must_use]
-    pub fn destructive(mut self, holds: bool) -> Self {
-        self.hints.destructive = Some(holds);
+    pub fn destructive(mut self, value: bool) -> Self {
+        self.hints.destructive = Some(value);
         self
     }
 
     /// `idempotent`.
     #[must_use]
-    pub fn idempotent(mut self, holds: bool) -> Self {
-        self.hints.idempotent = Some(holds);
+    pub fn idempotent(mut self, value: bool) -> Self {
+        self.hints.idempotent = Some(value);
         self
     }
 
@@ -93,8 +93,8 @@ impl Declaration {
 
     /// `errors = path`.
     #[must_use]
-    pub fn errors(mut self, wording: Wording) -> Self {
-        self.wording = Some(wording);
+    pub fn errors(mut self, format_errors: ErrorFormatter) -> Self {
+        self.format_errors = Some(format_errors);
         self
     }
 
@@ -114,7 +114,7 @@ impl Declaration {
         definition
     }
 
-    /// One object of all the model's parameters, as their types and attributes describe them.
+    /// The schema of the arguments: an object of all parameters that the model supplies.
     fn marked_schema(&self) -> Value {
         let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         let mut generator = settings.into_generator();
@@ -150,7 +150,7 @@ impl Declaration {
         schema
     }
 
-    /// What the schema does not tell of the types.
+    /// The enums and maps of the parameters' types.
     fn enums(&self, schema: &Value) -> Enums {
         let mut enums = Enums::default();
         for param in self.params.iter().filter(|param| param.from_model) {
@@ -178,7 +178,7 @@ mod tests {
     use crate::schema::CompiledSchema;
 
     #[derive(Deserialize, JsonSchema)]
-    #[expect(dead_code, reason = "only the schema is looked at")]
+    #[expect(dead_code, reason = "only the schema is used")]
     struct All {
         numbers: (i8, i32, u64, u128, f32, NonZeroI64, NonZeroU8, usize),
         maps: HashMap<u32, BTreeMap<String, Option<char>>>,
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[expect(dead_code, reason = "only the schema is looked at")]
+    #[expect(dead_code, reason = "only the schema is used")]
     enum External {
         Unit,
         /// Documented.
@@ -214,7 +214,7 @@ mod tests {
 
     #[derive(Deserialize, JsonSchema)]
     #[serde(tag = "type")]
-    #[expect(dead_code, reason = "only the schema is looked at")]
+    #[expect(dead_code, reason = "only the schema is used")]
     enum Internal {
         Unit,
         Struct {
@@ -225,7 +225,7 @@ mod tests {
 
     #[derive(Deserialize, JsonSchema)]
     #[serde(untagged)]
-    #[expect(dead_code, reason = "only the schema is looked at")]
+    #[expect(dead_code, reason = "only the schema is used")]
     enum Untagged {
         Text(String),
         Number(f64),
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[expect(dead_code, reason = "only the schema is looked at")]
+    #[expect(dead_code, reason = "only the schema is used")]
     struct Flat {
         own: u8,
         #[serde(flatten)]
@@ -248,7 +248,7 @@ mod tests {
             .marked_schema()
     }
 
-    /// What the model is told is what is enforced: no keyword of a Rust type may be one that is not.
+    /// The schema of a Rust type has no unenforced keyword.
     #[track_caller]
     fn assert_enforced<T: Parameter>() {
         let schema = marked::<T>();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_of_types_are_enforced_whole() {
+    fn enforces_every_keyword_of_generated_schemas() {
         assert_enforced::<All>();
         assert_enforced::<Option<All>>();
         assert_enforced::<External>();
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_marked() {
+    fn marks_integer_ranges() {
         let integer = |schema: Value| schema["properties"]["it"]["x-integer"].clone();
         assert_eq!(integer(marked::<i32>()), "i32");
         assert_eq!(integer(marked::<Option<u8>>()), "u8");
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_of_the_marks() {
+    fn strips_all_marks() {
         let mut schema = marked::<All>();
         crate::schema::marks::strip(&mut schema);
         assert!(!schema.to_string().contains("\"x-"), "{schema}");

@@ -1,4 +1,4 @@
-//! A tool: what the macro implements, and the erased form that a registry keeps.
+//! [`Tool`]: the trait that the macro implements, and the type-erased form of a tool.
 
 use std::fmt;
 use std::future::Future;
@@ -17,9 +17,9 @@ use crate::wire::issue::{self, Issue};
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::ToolOutput;
 
-/// An annotated function. `#[tool]` implements it for the struct of the function's name; nobody else should.
+/// An annotated function. `#[tool]` implements it for the struct of the function's name; do not implement it by hand.
 ///
-/// What the macro writes is explained [line by line](crate::guide::_12_expansion).
+/// The guide explains the macro's output [line by line](crate::guide::_12_expansion).
 ///
 /// ```
 /// use tool_runtime::{RegistryError, Tool, ToolRegistry, tool};
@@ -28,7 +28,7 @@ use crate::wire::result::ToolOutput;
 /// #[tool]
 /// async fn ring() {}
 ///
-/// /// Whatever the tool.
+/// // For any tool:
 /// fn with<T: Tool>(mut registry: ToolRegistry) -> Result<ToolRegistry, RegistryError> {
 ///     registry.register::<T>()?;
 ///     Ok(registry)
@@ -44,18 +44,19 @@ use crate::wire::result::ToolOutput;
     note = "a value of a type with `#[tools]` goes into `registry.register_all(..)`"
 )]
 pub trait Tool: 'static {
-    /// The tool: what the model is told, and the function behind it.
+    /// The tool: its declaration and its function.
     fn declare() -> DeclaredTool;
 }
 
-/// A type with a family of tools: what [`#[tools]`](macro@crate::tools) gives the type of its `impl` block, by way of a
-/// trait whose name explains the error of a second such block.
+/// A type with a set of tools. [`#[tools]`](macro@crate::tools) implements it for the type of its `impl` block, through a
+/// trait whose name explains the compiler error for a second such block.
 pub trait ToolSet: 'static {
-    /// The tools, each with a share in `self`.
+    /// The tools, which share `self`.
     fn tools(self: Arc<Self>) -> Vec<DeclaredTool>;
 }
 
-/// What the macro implements instead: its name is all that can be said of a second block (E0119 takes no words of ours).
+/// The trait that the macro implements. Its name is part of the compiler's error for a second block (E0119), which cannot
+/// have a custom message.
 pub trait OneToolsBlockPerType: 'static {
     /// See [`ToolSet::tools`].
     fn tools(self: Arc<Self>) -> Vec<DeclaredTool>;
@@ -68,10 +69,10 @@ impl<S: OneToolsBlockPerType> ToolSet for S {
     }
 }
 
-/// What [`ToolRegistry::register_all`](crate::ToolRegistry::register_all) takes: a [`ToolSet`], an `Arc` of one, or
-/// the list that [`tool_set!`](crate::tool_set) makes.
+/// The argument of [`ToolRegistry::register_all`](crate::ToolRegistry::register_all): a [`ToolSet`], an `Arc` of one, or
+/// the list of [`tool_set!`](crate::tool_set).
 ///
-/// A module returns it to offer tools without naming them: `pub fn tools() -> impl IntoTools`.
+/// A module can return it to export its tools: `pub fn tools() -> impl IntoTools`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a set of tools",
     label = "expected a value with tools, or `tool_set![..]`",
@@ -101,7 +102,7 @@ impl IntoTools for Vec<DeclaredTool> {
     }
 }
 
-/// A tool with what it captured: not yet in a registry.
+/// A tool with its captured state, before registration.
 pub struct DeclaredTool {
     pub(crate) declaration: Declaration,
     pub(crate) handler: Handler,
@@ -110,7 +111,7 @@ pub struct DeclaredTool {
 /// The erased form of a tool's function.
 pub(crate) type Handler = Arc<dyn Fn(&mut Invocation<'_>) -> Option<Started> + Send + Sync>;
 
-// The compiler shows the line of a bound that does not hold: what stands behind `Send` is advice for whoever meets it.
+// The compiler shows the line of an unsatisfied bound: the comment after `Send` is advice for the user.
 impl DeclaredTool {
     /// A function with its parameters.
     pub fn function<P, F, R>(declaration: Declaration, params: P, function: F) -> Self
@@ -125,7 +126,7 @@ impl DeclaredTool {
         }
     }
 
-    /// A method: each call has a share in `this`.
+    /// A method with its parameters: all calls share `this`.
     pub fn method<S, P, F, R>(declaration: Declaration, this: &Arc<S>, params: P, method: F) -> Self
     where
         S: Shared,
@@ -140,7 +141,7 @@ impl DeclaredTool {
     }
 }
 
-/// A value that serves calls on several threads: by its methods, or as a state.
+/// A value that calls on several threads share: the `self` of methods, or a state.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot have tools: concurrent calls share it",
     label = "not `Send`, `Sync` and `'static`",
@@ -159,7 +160,7 @@ impl fmt::Debug for DeclaredTool {
     }
 }
 
-/// What a tool's handler is given for one call.
+/// The input of a tool's handler for one call.
 #[derive(Debug)]
 pub struct Invocation<'a> {
     /// The tool's name.
@@ -167,12 +168,12 @@ pub struct Invocation<'a> {
     pub(crate) reader: ArgumentReader<'a>,
     pub(crate) input: RawArguments<'a>,
     pub(crate) host: Host<'a>,
-    /// What is found in the arguments. Here it outlives a panic of the function.
+    /// The issues of the arguments. They are kept here, so that they outlive a panic of the function.
     pub(crate) issues: Vec<Issue>,
 }
 
 impl Invocation<'_> {
-    /// Reads the arguments for `params` and starts `function` with them; `None` if one of the issues is an error.
+    /// Reads the arguments for `params` and calls `function` with them; `None` if one of the issues is an error.
     #[inline]
     pub fn run<P, F, R>(&mut self, params: &P, function: F) -> Option<Started>
     where
@@ -190,12 +191,12 @@ impl Invocation<'_> {
         let values = arguments::read(*reader, params, input, host, issues)?;
         input.free();
         self.log_warnings();
-        // The future is made in its place: it would be moved there otherwise.
-        let place = Box::new_uninit();
-        Some(self.start(Box::write(place, function(values))))
+        // The future is created in its box, which avoids a move.
+        let slot = Box::new_uninit();
+        Some(self.start(Box::write(slot, function(values))))
     }
 
-    /// The same for the handler of a dynamic tool, with the arguments as one object.
+    /// The same for the handler of a dynamic tool, which gets the arguments as one object.
     pub(crate) fn run_dynamic<F, R>(&mut self, handler: F) -> Option<Started>
     where
         F: FnOnce(Value, Context) -> R,
@@ -212,8 +213,7 @@ impl Invocation<'_> {
         Some(self.start(Box::new(async move { future.await.into_tool_output() })))
     }
 
-    /// Logs what was changed in the arguments. Before the function runs, since one that hangs or ends the process would
-    /// leave nothing of it in the log.
+    /// Logs the warnings before the function runs, in case it hangs or ends the process.
     #[inline]
     fn log_warnings(&self) {
         if !self.issues.is_empty() {
@@ -221,7 +221,7 @@ impl Invocation<'_> {
         }
     }
 
-    /// Keeps the function's future, with a guard for the call's own token if the function took that.
+    /// Boxes the function's future, with a guard for the call's own token if the function uses it.
     #[inline]
     fn start<R>(&mut self, future: Box<R>) -> Started
     where
@@ -234,10 +234,10 @@ impl Invocation<'_> {
     }
 }
 
-/// A function that was started.
+/// The future of a function that was called.
 pub struct Started {
     pub(crate) future: Pin<Box<dyn Future<Output = ToolOutput> + Send>>,
-    /// Cancels the call's own token when the call is over in whatever way.
+    /// Cancels the call's own token when the call ends.
     pub(crate) guard: Option<CancelOnDrop>,
 }
 

@@ -1,4 +1,4 @@
-//! A tool in a registry, and what has to hold before it gets there.
+//! [`RegisteredTool`]: a tool in a registry, and the checks at registration.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::arguments::{self, ArgumentReader};
 use crate::host::state::States;
 use crate::param::params::ParamSpec;
 use crate::schema::{self, CompiledSchema, marks};
-use crate::tool::declaration::{Declaration, Wording};
+use crate::tool::declaration::{Declaration, ErrorFormatter};
 use crate::tool::declared::{DeclaredTool, Handler};
 use crate::tool::registry_error::RegistryError;
 use crate::wire::definition::{ToolDefinition, ToolName};
@@ -19,7 +19,7 @@ use crate::wire::depth;
 use crate::wire::issue::Issue;
 use crate::wire::raw_arguments::RawArguments;
 
-/// A tool in a registry, as [`get_tool`](crate::ToolRegistry::get_tool) finds it.
+/// A tool in a registry, from [`get_tool`](crate::ToolRegistry::get_tool).
 ///
 /// ```
 /// use std::time::Duration;
@@ -43,14 +43,14 @@ pub struct RegisteredTool {
     pub(crate) compiled: CompiledSchema,
     pub(crate) policy: Option<Policy>,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) wording: Option<Wording>,
-    /// Of parameters; those of a schema from elsewhere are for the handler.
+    pub(crate) format_errors: Option<ErrorFormatter>,
+    /// The defaults of parameters. Empty for dynamic tools, whose handlers apply the defaults of the schema.
     pub(crate) defaults: Map<String, Value>,
     pub(crate) handler: Handler,
 }
 
 impl RegisteredTool {
-    /// What the model is told.
+    /// The definition, as the model sees it.
     pub fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
@@ -60,33 +60,33 @@ impl RegisteredTool {
         self.policy
     }
 
-    /// How long a call may take, when the tool says so, or [`set_timeout`](crate::ToolRegistry::set_timeout) did.
+    /// The timeout of the tool's attribute, or of [`set_timeout`](crate::ToolRegistry::set_timeout).
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout
     }
 
-    /// Checks a declared tool, and what it needs of the host.
+    /// Checks a declared tool and its states.
     pub(crate) fn declared(
         tool: DeclaredTool,
         states: &States,
-        shows_defaults: bool,
+        include_defaults: bool,
     ) -> Result<Self, RegistryError> {
         let DeclaredTool { declaration, handler } = tool;
         let name = ToolName::parse(declaration.name)?;
-        has_states(&name, &declaration, states)?;
+        check_states(&name, &declaration, states)?;
         let mut definition = declaration.marked_definition();
         let mut compiled = compile(&name, &definition)?;
         compiled.set_parameters(declaration.params.iter().map(|param| param.name));
-        params_are_sound(&name, &declaration, &compiled)?;
-        examples_fit(&name, &definition, &compiled)?;
+        check_params(&name, &declaration, &compiled)?;
+        check_examples(&name, &definition, &compiled)?;
         marks::strip(&mut definition.input_schema);
-        if !shows_defaults {
+        if !include_defaults {
             marks::strip_defaults(&mut definition.input_schema);
         }
-        for path in schema::undescribed(&definition.input_schema) {
+        for path in schema::undescribed_properties(&definition.input_schema) {
             tracing::warn!(tool = %name, path, "this property has no description, the model has to guess");
         }
-        let (timeout, wording) = (declaration.timeout, declaration.wording);
+        let (timeout, format_errors) = (declaration.timeout, declaration.format_errors);
         let defaults = declaration.params.into_iter().filter_map(|param| {
             let default = param.default?.ok()?;
             Some((param.name.to_owned(), default))
@@ -97,20 +97,20 @@ impl RegisteredTool {
             compiled,
             policy: None,
             timeout,
-            wording,
+            format_errors,
             defaults: defaults.collect(),
             handler,
         })
     }
 
-    /// Checks a tool that is known by its definition. Its schema goes out as it came, but for our own marks.
+    /// Checks a dynamic tool. Its schema remains unchanged, except that private marks are removed.
     pub(crate) fn dynamic(mut definition: ToolDefinition, handler: Handler) -> Result<Self, RegistryError> {
         let name = ToolName::parse(&definition.name)?;
         let compiled = compile(&name, &definition).inspect_err(|_| {
-            // It may have been refused for its depth, which dropping it would feel, too.
-            depth::dismantle(std::mem::take(&mut definition.input_schema));
+            // The schema may be too deep to be dropped recursively.
+            depth::drop_iteratively(std::mem::take(&mut definition.input_schema));
         })?;
-        examples_fit(&name, &definition, &compiled)?;
+        check_examples(&name, &definition, &compiled)?;
         marks::strip(&mut definition.input_schema);
         Ok(Self {
             name,
@@ -118,7 +118,7 @@ impl RegisteredTool {
             compiled,
             policy: None,
             timeout: None,
-            wording: None,
+            format_errors: None,
             defaults: Map::new(),
             handler,
         })
@@ -133,8 +133,8 @@ impl fmt::Debug for RegisteredTool {
     }
 }
 
-/// Every state that a parameter wants is there.
-fn has_states(tool: &ToolName, declaration: &Declaration, states: &States) -> Result<(), RegistryError> {
+/// Checks that the registry has every state that a parameter needs.
+fn check_states(tool: &ToolName, declaration: &Declaration, states: &States) -> Result<(), RegistryError> {
     for param in &declaration.params {
         if let Some(state) = (param.missing_state)(states) {
             return Err(RegistryError::MissingState {
@@ -147,7 +147,7 @@ fn has_states(tool: &ToolName, declaration: &Declaration, states: &States) -> Re
     Ok(())
 }
 
-/// Compiles the schema of a tool; what it does not enforce is logged.
+/// Compiles the schema of a tool, and logs unenforced keywords.
 fn compile(tool: &ToolName, definition: &ToolDefinition) -> Result<CompiledSchema, RegistryError> {
     let compiled =
         CompiledSchema::compile(&definition.input_schema).map_err(|error| RegistryError::InvalidSchema {
@@ -161,14 +161,14 @@ fn compile(tool: &ToolName, definition: &ToolDefinition) -> Result<CompiledSchem
     Ok(compiled.compiled)
 }
 
-/// What the attributes of the parameters say holds together. The macro checks literals, this checks everything.
-fn params_are_sound(
+/// Checks the attributes of the parameters. The macro checks literals only.
+fn check_params(
     tool: &ToolName,
     declaration: &Declaration,
     compiled: &CompiledSchema,
 ) -> Result<(), RegistryError> {
     for param in &declaration.params {
-        is_sound(param, compiled).map_err(|reason| RegistryError::InvalidParameter {
+        check_param(param, compiled).map_err(|reason| RegistryError::InvalidParameter {
             tool: tool.to_string(),
             parameter: param.name.to_owned(),
             reason,
@@ -177,11 +177,11 @@ fn params_are_sound(
     Ok(())
 }
 
-fn is_sound(param: &ParamSpec, compiled: &CompiledSchema) -> Result<(), String> {
-    if let Some(problem) = &param.problem {
-        return Err(problem.clone());
+fn check_param(param: &ParamSpec, compiled: &CompiledSchema) -> Result<(), String> {
+    if let Some(error) = &param.error {
+        return Err(error.clone());
     }
-    // A schema from elsewhere may hold what nobody here can enforce; one that was written here is a mistake.
+    // An unsupported pattern is only a warning in the schema of a dynamic tool; in an attribute it is a mistake.
     let pattern = param.keywords.get("pattern").and_then(Value::as_str);
     if let Some(Err(error)) = pattern.map(Regex::new) {
         return Err(format!(
@@ -196,10 +196,10 @@ fn is_sound(param: &ParamSpec, compiled: &CompiledSchema) -> Result<(), String> 
         .keywords
         .get("examples")
         .and_then(|examples| examples.get(0));
-    // `null` is an `Option` that is absent.
+    // `null` is a missing `Option`.
     for (what, value) in [("default", default), ("example", example)] {
         if let Some(value) = value.filter(|value| !value.is_null())
-            && let Some(error) = errors_below(param.name, value, compiled).first()
+            && let Some(error) = argument_errors(param.name, value, compiled).first()
         {
             return Err(format!("its {what} is wrong: {error}"));
         }
@@ -207,44 +207,44 @@ fn is_sound(param: &ParamSpec, compiled: &CompiledSchema) -> Result<(), String> 
     Ok(())
 }
 
-/// Why one argument does not conform.
-fn errors_below(name: &str, value: &Value, compiled: &CompiledSchema) -> Vec<Issue> {
-    let place = schema::pointer::join("", name);
+/// The errors of one argument.
+fn argument_errors(name: &str, value: &Value, compiled: &CompiledSchema) -> Vec<Issue> {
+    let pointer = schema::pointer::join("", name);
     let mut errors = errors(compiled, Map::from_iter([(name.to_owned(), value.clone())]));
     errors.retain(|error| {
         error
             .path
-            .strip_prefix(&place)
+            .strip_prefix(&pointer)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     });
     errors
 }
 
-/// An example that the tool would refuse is worse than none; the API refuses it as well.
-fn examples_fit(
+/// Checks that the examples are valid; the API rejects invalid ones, too.
+fn check_examples(
     tool: &ToolName,
     definition: &ToolDefinition,
     compiled: &CompiledSchema,
 ) -> Result<(), RegistryError> {
     for (index, example) in definition.input_examples.iter().enumerate() {
-        let refused = |reason| RegistryError::InvalidExample {
+        let invalid_example = |reason| RegistryError::InvalidExample {
             tool: tool.to_string(),
             index,
             reason,
         };
         let Value::Object(example) = example else {
-            return Err(refused(
+            return Err(invalid_example(
                 "an example is an object with the tool's arguments".to_owned(),
             ));
         };
         if let Some(error) = errors(compiled, example.clone()).first() {
-            return Err(refused(error.to_string()));
+            return Err(invalid_example(error.to_string()));
         }
     }
     Ok(())
 }
 
-/// Why arguments do not conform.
+/// The errors of arguments under [`Policy::Strict`].
 fn errors(compiled: &CompiledSchema, arguments: Map<String, Value>) -> Vec<Issue> {
     let mut input = RawArguments::from(Value::Object(arguments));
     let reader = ArgumentReader::new(compiled, Policy::Strict);

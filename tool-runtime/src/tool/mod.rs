@@ -1,4 +1,4 @@
-//! A tool: what the macro writes for a function, what the function returns, and its entry in a registry.
+//! Tools: the declaration that the macro generates, the output of functions, and the entries of a registry.
 
 pub(crate) mod causes;
 pub(crate) mod output;

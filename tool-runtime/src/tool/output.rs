@@ -1,4 +1,4 @@
-//! What a function returns, made into a [`ToolOutput`].
+//! Converts the return value of a function into a [`ToolOutput`].
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ use crate::wire::depth;
 use crate::wire::message::Block;
 use crate::wire::result::{Blocks, Content, ToolOutput};
 
-/// What a `#[tool]` may return (or the `Ok` of the `Result` that it returns).
+/// Types that a `#[tool]` may return, or the `Ok` of its `Result`.
 ///
 /// | returned | becomes |
 /// |---|---|
@@ -48,7 +48,7 @@ use crate::wire::result::{Blocks, Content, ToolOutput};
     note = "a type of your own that becomes JSON needs these lines above it, each once:\n#[derive(tool_runtime::serde::Serialize)]\n#[serde(crate = \"tool_runtime::serde\")]"
 )]
 pub trait IntoToolOutput {
-    /// Makes the output. What cannot be serialized becomes a failure that says so.
+    /// Converts into the output. A value that cannot be serialized becomes an error.
     fn into_tool_output(self) -> ToolOutput;
 }
 
@@ -61,9 +61,9 @@ impl<T: Serialize + 'static> IntoToolOutput for T {
             return ToolOutput::text(text);
         }
         if let Some(value) = this.downcast_mut::<Value>()
-            && depth::is_deeper_than(MOST_LEVELS, value)
+            && depth::is_deeper_than(MAX_DEPTH, value)
         {
-            depth::dismantle(value.take());
+            depth::drop_iteratively(value.take());
             return too_deep();
         }
         match serde_json::to_string(&self) {
@@ -75,11 +75,11 @@ impl<T: Serialize + 'static> IntoToolOutput for T {
     }
 }
 
-/// How deep a result may nest: far deeper than anybody means, and far from the end of the stack.
-const MOST_LEVELS: usize = 512;
+/// The maximum depth of a result: deeper than any sensible one, and far from a stack overflow.
+const MAX_DEPTH: usize = 512;
 
-/// Text goes out as it is, not as a JSON string.
-// Where the type is known, as it is to every tool, nothing of this is left but the one branch.
+/// Takes the text of a string type, which is not written as JSON.
+// The type is known at compile time, so that only one branch remains.
 #[inline]
 fn verbatim(value: &mut dyn Any) -> Option<String> {
     if let Some(text) = value.downcast_mut::<String>() {
@@ -128,17 +128,17 @@ impl IntoToolOutput for Blocks {
     }
 }
 
-/// Blocks go out as they are, unless whoever writes or drops them would overflow the stack.
+/// An output of blocks, unless they are nested so deep that writing or dropping them would overflow the stack.
 fn blocks_output(blocks: Vec<Block>, is_error: bool) -> ToolOutput {
     let mut values = blocks.iter().flat_map(|block| block.0.values());
-    if !values.any(|value| depth::is_deeper_than(MOST_LEVELS, value)) {
+    if !values.any(|value| depth::is_deeper_than(MAX_DEPTH, value)) {
         return ToolOutput {
             content: Content::Blocks(blocks),
             is_error,
         };
     }
     for block in blocks {
-        depth::dismantle(Value::Object(block.0));
+        depth::drop_iteratively(Value::Object(block.0));
     }
     too_deep()
 }
@@ -147,7 +147,7 @@ fn too_deep() -> ToolOutput {
     ToolOutput::error("the tool's result is nested too deeply to be serialized as JSON")
 }
 
-/// A failure with a code, for tools whose callers tell failures apart: renders as `code: message`.
+/// An error with a code, for callers that distinguish errors; displayed as `code: message`.
 ///
 /// ```
 /// use tool_runtime::ToolError;
@@ -165,7 +165,7 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// A failure; the message says what to do instead. Both are whatever is `Display`.
+    /// Creates an error; the message says what to do instead.
     pub fn new(code: impl fmt::Display, message: impl fmt::Display) -> Self {
         Self {
             code: code.to_string(),
@@ -192,30 +192,30 @@ impl fmt::Display for ToolError {
 
 impl Error for ToolError {}
 
-/// What a function returned, on its way out.
+/// The return value of a function.
 ///
 /// `impl<T: Serialize> IntoToolOutput for T` beside one for `Result` would be E0119, so [`respond`](Self::respond)
-/// is chosen as a method: the inherent one for `Result`, [`Respond`]'s for all else. It sees through aliases.
-/// [`with_sources`](Self::with_sources) is chosen in the same way.
+/// is selected by method resolution: the inherent one for `Result`, [`Respond`]'s for other types. That works with aliases,
+/// too. [`with_sources`](Self::with_sources) is selected in the same way.
 #[derive(Debug)]
 pub struct Output<T>(pub T);
 
-// The bound stands at the `impl`: an `E` that is no `Error` falls through to `Respond`.
+// The bound is on the `impl`: an `E` that is not an `Error` falls through to `Respond`.
 impl<T, E: Error> Output<Result<T, E>> {
-    /// With the sources of the error.
+    /// Uses the sources of the error as causes.
     pub fn with_sources(self) -> Output<Result<T, WithSources<E>>> {
         Output(self.0.map_err(WithSources))
     }
 }
 
-// The bounds stand at the method: on the `impl` they would make an `E` without `Display` fall through to `Respond`.
+// The bounds are on the method: on the `impl`, an `E` without `Display` would fall through to `Respond`.
 impl<T, E> Output<Result<T, E>> {
-    /// `causes`: the model reads the error's causes, too.
+    /// `causes`: includes the causes in the text for the model.
     pub fn causes(self) -> WithCauses<T, E> {
         WithCauses(self.0)
     }
 
-    /// The value, or the error's text as a failure.
+    /// The output of the value, or of the error's text.
     pub fn respond(self) -> ToolOutput
     where
         T: IntoToolOutput,
@@ -231,12 +231,12 @@ impl<T, E> Output<Result<T, E>> {
     }
 }
 
-/// An [`Output`] whose error shows its causes to the model.
+/// An [`Output`] whose text for the model includes the causes of an error.
 #[derive(Debug)]
 pub struct WithCauses<T, E>(Result<T, E>);
 
 impl<T, E> WithCauses<T, E> {
-    /// The value, or the error's text and its causes as a failure.
+    /// The output of the value, or of the error's text with its causes.
     pub fn respond(self) -> ToolOutput
     where
         T: IntoToolOutput,
@@ -252,7 +252,7 @@ impl<T, E> WithCauses<T, E> {
     }
 }
 
-/// The causes go to the log in any case.
+/// The text and the causes of an error. Logs the causes.
 #[cold]
 fn text_and_causes(error: &dyn ErrorText) -> (String, String) {
     let text = error.text();
@@ -263,23 +263,23 @@ fn text_and_causes(error: &dyn ErrorText) -> (String, String) {
     (text, causes)
 }
 
-/// [`Output::respond`] for what is no `Result`.
+/// [`Output::respond`] for other types than `Result`.
 pub trait Respond {
-    /// What was returned.
+    /// The return type.
     type Returned;
 
-    /// The same: this has no error, or one that has no `source()`.
+    /// Returns `self`: there is no error, or one without `source()`.
     #[must_use]
     fn with_sources(self) -> Self;
 
-    /// What has no error cannot show its causes.
+    /// Never callable: the type has no error, so it has no causes.
     #[must_use]
     fn causes(self) -> Self
     where
         Self::Returned: Fallible;
 
-    /// The value as an output.
-    // The bound stands here, not at the `impl`: there it would only say that there is no method `respond`.
+    /// The output of the value.
+    // The bound is on the method: on the `impl`, the error would be that there is no method `respond`.
     fn respond(self) -> ToolOutput
     where
         Self::Returned: IntoToolOutput;
@@ -307,18 +307,18 @@ impl<T> Respond for Output<T> {
     }
 }
 
-/// What the handler of a dynamic tool may answer: a `Result` of anything that a `#[tool]` may return, or one of the
-/// types that stand for a result themselves. The error of such a `Result` becomes a `Box<dyn Error + Send + Sync>`, by which its
-/// causes reach the log: an error, a text, a [`ToolError`].
+/// Types that the handler of a dynamic tool may return: a `Result` of any [`IntoToolOutput`], or one of the types listed here.
+/// The error of the `Result` converts into a `Box<dyn Error + Send + Sync>`, for instance an error, a string or a
+/// [`ToolError`]; its causes are logged.
 ///
-/// A list of types and not every [`Serialize`], since Rust would not have that beside `Result`.
+/// The other types are a list, since an implementation for every [`Serialize`] would conflict with that for `Result`.
 /// [`register_dynamic`](crate::ToolRegistry::register_dynamic) has an example.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the return type of a dynamic tool's handler",
     note = "return a `Result`, a `String`, a `serde_json::Value`, `Blocks`, `ToolOutput` or `()`"
 )]
 pub trait HandlerOutput {
-    /// The answer as an output.
+    /// Converts into the output.
     fn into_tool_output(self) -> ToolOutput;
 }
 

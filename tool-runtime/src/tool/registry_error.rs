@@ -1,7 +1,7 @@
 //! [`RegistryError`]: why a tool was not registered.
 
 use crate::wire::definition::InvalidName;
-use crate::wire::issue::place;
+use crate::wire::issue::excerpt_path;
 
 /// Why a tool was not registered. The registry is as it was before.
 ///
@@ -21,16 +21,16 @@ use crate::wire::issue::place;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
-    /// The API would refuse the name.
+    /// The name is invalid.
     #[error(transparent)]
     InvalidName(#[from] InvalidName),
-    /// The name is taken.
+    /// A tool with this name exists.
     #[error("a tool named `{tool}` is already registered; give one of the two another `name`")]
     Duplicate {
         /// The name.
         tool: String,
     },
-    /// A parameter wants a state that the registry does not have.
+    /// The registry does not have the state of a parameter.
     #[error(
         "`{tool}` takes `{parameter}: State<{state}>`, and the registry has none; \
          call `.with_state(..)` before you register it"
@@ -43,37 +43,37 @@ pub enum RegistryError {
         /// The type of the state.
         state: &'static str,
     },
-    /// The schema cannot be enforced as it stands.
-    #[error("the schema of `{tool}` is invalid{}: {reason}", at(path))]
+    /// The schema is invalid.
+    #[error("the schema of `{tool}` is invalid{}: {reason}", location(path))]
     InvalidSchema {
         /// The tool.
         tool: String,
-        /// Where in the schema: an RFC 6901 JSON Pointer.
+        /// An RFC 6901 JSON Pointer into the schema.
         path: String,
-        /// What is wrong and what to write instead.
+        /// The fault, and what to write instead.
         reason: String,
     },
-    /// What a parameter's attributes say cannot be said, or its default does not keep to it.
+    /// An attribute or the default of a parameter is invalid.
     #[error("the parameter `{parameter}` of `{tool}` is refused: {reason}")]
     InvalidParameter {
         /// The tool.
         tool: String,
         /// The parameter.
         parameter: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
-    /// An example that the tool itself would refuse.
+    /// An example violates the schema.
     #[error("example {index} of `{tool}` is refused: {reason}")]
     InvalidExample {
         /// The tool.
         tool: String,
-        /// Which of its `input_examples`, from 0.
+        /// Its index in `input_examples`.
         index: usize,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
-    /// There is no such tool to change.
+    /// No tool with this name is registered.
     #[error("no tool named `{tool}` is registered")]
     NotRegistered {
         /// The name.
@@ -81,11 +81,11 @@ pub enum RegistryError {
     },
 }
 
-/// The place in a schema, unless it is the whole.
-fn at(path: &str) -> String {
+/// The location in a schema; empty for the root.
+fn location(path: &str) -> String {
     if path.is_empty() {
         String::new()
     } else {
-        format!(" at `{}`", place(path))
+        format!(" at `{}`", excerpt_path(path))
     }
 }

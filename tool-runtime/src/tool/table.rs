@@ -1,4 +1,4 @@
-//! The tools of a registry and what every call needs of them.
+//! [`Tools`]: the tools of a registry, with the settings and states that calls need.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::tool::entry::RegisteredTool;
 use crate::tool::registry_error::RegistryError;
 use crate::wire::definition::ToolName;
 
-/// What calls need of a registry, shared by its clones.
+/// The part of a registry that calls need; clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tools {
     in_order: Vec<Arc<RegisteredTool>>,
@@ -18,7 +18,7 @@ pub(crate) struct Tools {
     pub(crate) states: States,
     pub(crate) policy: Policy,
     pub(crate) warnings_in_results: bool,
-    pub(crate) shows_defaults: bool,
+    pub(crate) include_defaults: bool,
     pub(crate) without_fast_path: bool,
 }
 
@@ -32,7 +32,7 @@ impl Tools {
         self.in_order.iter().map(Arc::as_ref)
     }
 
-    /// How arguments for a tool are read. The narrowest policy counts: the call's, the tool's, the registry's.
+    /// The reader of a tool's arguments. The most specific policy counts: the call's, then the tool's, then the registry's.
     pub(crate) fn reader<'a>(&self, tool: &'a RegisteredTool, call: Option<Policy>) -> ArgumentReader<'a> {
         ArgumentReader {
             compiled: &tool.compiled,
@@ -52,33 +52,33 @@ impl Tools {
         Ok(())
     }
 
-    /// Changes a tool; its former self lives on in other registries.
+    /// Changes a tool. Other registries that share it keep the old one.
     pub(crate) fn change(
         &mut self,
         name: &str,
         change: impl FnOnce(&mut RegisteredTool),
     ) -> Result<(), RegistryError> {
-        let place = self
+        let entry = self
             .by_name
             .get(name)
-            .and_then(|place| self.in_order.get_mut(*place));
-        let Some(tool) = place else {
+            .and_then(|index| self.in_order.get_mut(*index));
+        let Some(tool) = entry else {
             return Err(RegistryError::NotRegistered {
-                tool: crate::wire::issue::echo(name).into_owned(),
+                tool: crate::wire::issue::excerpt(name).into_owned(),
             });
         };
         change(Arc::make_mut(tool));
         Ok(())
     }
 
-    /// Keeps the tools that `keep` names, in their order.
+    /// Keeps the tools for whose names `keep` returns `true`.
     pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         self.in_order.retain(|tool| keep(tool.name.as_str()));
-        let places = self
+        let indices = self
             .in_order
             .iter()
             .enumerate()
-            .map(|(place, tool)| (tool.name.clone(), place));
-        self.by_name = places.collect();
+            .map(|(index, tool)| (tool.name.clone(), index));
+        self.by_name = indices.collect();
     }
 }

@@ -1,4 +1,4 @@
-//! What a model is told about a tool.
+//! The definition of a tool, as a model sees it.
 
 use std::fmt;
 
@@ -21,10 +21,10 @@ use serde_json::{Map, Value};
 /// );
 /// ```
 ///
-/// Deserializes from the same form. One of MCP's or OpenAI's would be a tool without parameters there, so it is refused, and the
+/// Deserializes from the same form. MCP's or OpenAI's form would become a tool without parameters, so it is rejected, and the
 /// error names the function to use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Wire")]
+#[serde(try_from = "WireDefinition")]
 #[non_exhaustive]
 pub struct ToolDefinition {
     /// `^[a-zA-Z0-9_-]{1,64}$`; checked when the tool is registered.
@@ -39,7 +39,7 @@ pub struct ToolDefinition {
     /// Examples of arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub input_examples: Vec<Value>,
-    /// Where the prompt cache ends, for example `{"type": "ephemeral"}`.
+    /// Sets a breakpoint of the prompt cache, for example `{"type": "ephemeral"}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_control: Option<Value>,
     /// Whether the model finds the tool by search only.
@@ -48,30 +48,30 @@ pub struct ToolDefinition {
     /// Whether arguments are streamed before they are complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eager_input_streaming: Option<bool>,
-    /// All other fields, in their order: what this crate does not know passes through.
+    /// All other fields, in their order.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
-    /// What a client may want to know before it runs the tool; not part of Anthropic's form.
+    /// Hints about the tool's behaviour; not part of Anthropic's form.
     #[serde(skip)]
     pub hints: Hints,
-    /// The JSON Schema of structured results (MCP's `outputSchema`); only MCP's form has it, and nothing checks it. Who
-    /// lists it to clients has to answer them with a `structuredContent`, too.
+    /// The JSON Schema of structured results (MCP's `outputSchema`); only MCP's form has it, and nothing checks it. A server
+    /// that lists it must also return `structuredContent`.
     #[serde(skip)]
     pub output_schema: Option<Value>,
-    /// Pictures for a client's user interface (MCP's `icons`); only MCP's form has them.
+    /// Icons for a client's user interface (MCP's `icons`); only MCP's form has them.
     #[serde(skip)]
     pub icons: Option<Value>,
-    /// What server and client have agreed on (MCP's `_meta`); only MCP's form has it.
+    /// Metadata of server and client (MCP's `_meta`); only MCP's form has it.
     #[serde(skip)]
     pub meta: Option<Value>,
-    /// All other fields of MCP's form, in their order: those that this crate does not know, and in `annotations` what is
-    /// not in [`hints`](Self::hints). Only MCP's form has them.
+    /// All other fields of MCP's form, in their order; `annotations` without those in [`hints`](Self::hints). Only MCP's form
+    /// has them.
     #[serde(skip)]
     pub mcp: Map<String, Value>,
 }
 
 impl ToolDefinition {
-    /// A definition from its three parts, not yet checked: that happens when it is registered.
+    /// Creates a definition. It is checked when it is registered.
     pub fn new(name: impl Into<String>, description: impl Into<String>, input_schema: Value) -> Self {
         Self {
             name: name.into(),
@@ -92,13 +92,13 @@ impl ToolDefinition {
     }
 }
 
-/// The form on the wire, in which a schema may be missing.
+/// The serialized form, in which the schema may be missing.
 #[derive(Deserialize)]
-struct Wire {
+struct WireDefinition {
     name: Option<String>,
     #[serde(default)]
     description: String,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "some_value")]
     input_schema: Option<Value>,
     strict: Option<bool>,
     #[serde(default)]
@@ -110,22 +110,24 @@ struct Wire {
     rest: Map<String, Value>,
 }
 
-/// Also `null`, which is no schema and refused when it is registered.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+/// Keeps `null`, which is not a schema and rejected when it is registered.
+fn some_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
-impl TryFrom<Wire> for ToolDefinition {
-    type Error = NoDefinition;
+impl TryFrom<WireDefinition> for ToolDefinition {
+    type Error = DefinitionError;
 
-    fn try_from(wire: Wire) -> Result<Self, NoDefinition> {
+    fn try_from(wire: WireDefinition) -> Result<Self, DefinitionError> {
         let Some(name) = wire.name else {
-            return Err(ForeignForm::of(&wire.rest).map_or(NoDefinition::Unnamed, NoDefinition::Foreign));
+            return Err(
+                ForeignForm::of(&wire.rest).map_or(DefinitionError::Unnamed, DefinitionError::Foreign)
+            );
         };
         let input_schema = match wire.input_schema {
             Some(schema) => schema,
             None => match ForeignForm::of(&wire.rest) {
-                Some(foreign) => return Err(NoDefinition::Foreign(foreign)),
+                Some(foreign) => return Err(DefinitionError::Foreign(foreign)),
                 None => no_parameters(),
             },
         };
@@ -141,9 +143,9 @@ impl TryFrom<Wire> for ToolDefinition {
     }
 }
 
-/// Why something is no definition.
+/// Why a value is not a definition.
 #[derive(Debug, thiserror::Error)]
-enum NoDefinition {
+enum DefinitionError {
     #[error("missing field `name`")]
     Unnamed,
     #[error(transparent)]
@@ -159,7 +161,7 @@ struct ForeignForm {
 }
 
 impl ForeignForm {
-    /// Recognizes the form by a field.
+    /// Detects the form by a field.
     fn of(rest: &Map<String, Value>) -> Option<Self> {
         const MCP: &str = "is of MCP's form; read that with `tool_runtime::format::mcp::definition`";
         const OPENAI: &str =
@@ -182,7 +184,7 @@ fn no_parameters() -> Value {
     serde_json::json!({ "type": "object", "properties": {} })
 }
 
-/// What a tool says about its behaviour (MCP's annotations). Hints: nothing enforces them, but a layer can go by them.
+/// Hints about a tool's behaviour (MCP's annotations). Nothing enforces them, but layers can use them.
 ///
 /// ```
 /// use tool_runtime::{ToolRegistry, tool};
@@ -202,17 +204,17 @@ fn no_parameters() -> Value {
 pub struct Hints {
     /// A name for people.
     pub title: Option<String>,
-    /// It changes nothing.
+    /// The tool changes nothing.
     pub read_only: Option<bool>,
-    /// What it changes may be lost.
+    /// Its changes may destroy data.
     pub destructive: Option<bool>,
-    /// Calling it twice is as good as once.
+    /// A repeated call has no further effect.
     pub idempotent: Option<bool>,
-    /// It reaches things that nobody here knows, as a search of the web does.
+    /// It accesses external entities, as a search of the web does.
     pub open_world: Option<bool>,
 }
 
-/// A name that the API accepts: 1 to 64 of `a-z A-Z 0-9 _ -`. Whoever holds one need not check it again.
+/// A valid tool name: 1 to 64 of `a-z A-Z 0-9 _ -`.
 ///
 /// ```
 /// use tool_runtime::definition::ToolName;
@@ -240,7 +242,7 @@ impl ToolName {
             None => return Ok(Self(name.into())),
         };
         Err(InvalidName {
-            name: crate::wire::issue::echo(name).into_owned(),
+            name: crate::wire::issue::excerpt(name).into_owned(),
             reason,
         })
     }
@@ -263,7 +265,7 @@ impl fmt::Display for ToolName {
     }
 }
 
-/// Why a text is no [`ToolName`].
+/// Why a string is not a [`ToolName`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid tool name `{name}`: {reason}; expected 1 to 64 of a-z, A-Z, 0-9, `_` and `-`")]
 pub struct InvalidName {
@@ -278,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_definition_from_the_wire_is_kept_whole() {
+    fn definition_round_trips() {
         let wire = json!({
             "name": "now",
             "description": "Tell the time.",
@@ -298,15 +300,15 @@ mod tests {
     }
 
     #[test]
-    fn other_forms_are_refused_with_the_function_that_reads_them() {
-        let refusal = |wire| {
+    fn rejects_foreign_forms_and_names_the_function() {
+        let error = |wire| {
             serde_json::from_value::<ToolDefinition>(wire)
                 .unwrap_err()
                 .to_string()
         };
         for field in ["inputSchema", "annotations"] {
             assert_eq!(
-                refusal(json!({ "name": "now", field: {} })),
+                error(json!({ "name": "now", field: {} })),
                 format!(
                     "missing `input_schema` beside `{field}`, which is of MCP's form; read that with \
                      `tool_runtime::format::mcp::definition`"
@@ -314,28 +316,28 @@ mod tests {
             );
         }
         assert_eq!(
-            refusal(json!({ "name": "now", "type": "function", "parameters": {} })),
+            error(json!({ "name": "now", "type": "function", "parameters": {} })),
             "missing `input_schema` beside `parameters`, which is of OpenAI's form; give its parts to \
              `ToolDefinition::new(name, description, parameters)`"
         );
         assert_eq!(
-            refusal(json!({ "type": "function", "function": { "name": "now", "parameters": {} } })),
+            error(json!({ "type": "function", "function": { "name": "now", "parameters": {} } })),
             "missing `input_schema` beside `function`, which is of OpenAI's form; give its parts to \
              `ToolDefinition::new(name, description, parameters)`"
         );
         assert_eq!(
-            refusal(json!({ "description": "No name." })),
+            error(json!({ "description": "No name." })),
             "missing field `name`"
         );
         assert_eq!(
-            refusal(json!({ "name": "now", "hints": { "read_only": true } })),
+            error(json!({ "name": "now", "hints": { "read_only": true } })),
             "missing `input_schema` beside `hints`, which no API has; use `ToolDefinition::new` and set `hints` of what \
              it returns"
         );
     }
 
     #[test]
-    fn a_form_with_a_schema_may_have_fields_of_others() {
+    fn accepts_foreign_fields_beside_input_schema() {
         let wire =
             json!({ "name": "now", "input_schema": {}, "parameters": 1, "annotations": {}, "hints": null });
         let definition: ToolDefinition = serde_json::from_value(wire.clone()).unwrap();

@@ -1,22 +1,22 @@
-//! How deep values nest. No recursion goes deeper than it was told to: what comes from outside must not overflow the stack.
+//! Limits the nesting of values, so that untrusted input cannot overflow the stack.
 
 use serde_json::Value;
 
-/// How many arrays and objects may stand in one another, in arguments and in schemas.
-pub(crate) const MOST: usize = 128;
+/// The maximum number of nested arrays and objects, in arguments and in schemas.
+pub(crate) const MAX_DEPTH: usize = 128;
 
-/// Whether a value nests deeper than [`MOST`].
+/// Whether a value nests deeper than [`MAX_DEPTH`].
 pub(crate) fn is_too_deep(value: &Value) -> bool {
-    is_deeper_than(MOST, value)
+    is_deeper_than(MAX_DEPTH, value)
 }
 
-/// Whether a value nests deeper than so many arrays and objects: as many steps take it to the answer.
+/// Whether a value nests deeper than `most` arrays and objects. Recurses at most that deep.
 pub(crate) fn is_deeper_than(most: usize, value: &Value) -> bool {
     let Some(left) = most.checked_sub(1) else {
-        return nests(value);
+        return is_container(value);
     };
-    // Most parts have none of their own: those are not worth a call.
-    let is_deeper = |part: &Value| nests(part) && is_deeper_than(left, part);
+    // Most values are scalars, which need no call.
+    let is_deeper = |part: &Value| is_container(part) && is_deeper_than(left, part);
     match value {
         Value::Array(items) => items.iter().any(is_deeper),
         Value::Object(entries) => entries.values().any(is_deeper),
@@ -24,44 +24,48 @@ pub(crate) fn is_deeper_than(most: usize, value: &Value) -> bool {
     }
 }
 
-/// Drops a value. Its own drop recurses, and 100,000 levels are too many for that: such a value goes level by level.
-pub(crate) fn dismantle(value: Value) {
+/// Drops a value. Its own `drop` recurses, which would overflow the stack at 100,000 levels; such a value is dropped level by
+/// level.
+pub(crate) fn drop_iteratively(value: Value) {
     if !is_too_deep(&value) {
         return;
     }
-    let mut open = vec![value];
-    while let Some(value) = open.pop() {
+    let mut pending = vec![value];
+    while let Some(value) = pending.pop() {
         match value {
-            Value::Array(items) => open.extend(items.into_iter().filter(nests)),
-            Value::Object(entries) => open.extend(entries.into_iter().map(|(_, entry)| entry).filter(nests)),
+            Value::Array(items) => pending.extend(items.into_iter().filter(is_container)),
+            Value::Object(entries) => {
+                pending.extend(entries.into_iter().map(|(_, entry)| entry).filter(is_container))
+            }
             _ => {}
         }
     }
 }
 
-/// A copy. Copying recurses, too: of a value that is too deep, only as much comes along as shows that it is.
+/// Copies a value. Copying recurses, too: a value that is too deep is copied one level beyond the limit, so that the copy is
+/// too deep as well.
 pub(crate) fn copy(value: &Value) -> Value {
     if is_too_deep(value) {
-        copy_to(MOST + 1, value)
+        copy_to(MAX_DEPTH + 1, value)
     } else {
         value.clone()
     }
 }
 
 fn copy_to(levels: usize, value: &Value) -> Value {
-    let below = |part: &Value| copy_to(levels - 1, part);
+    let copy_child = |part: &Value| copy_to(levels - 1, part);
     match value {
         Value::Array(_) | Value::Object(_) if levels == 0 => Value::Null,
-        Value::Array(items) => items.iter().map(below).collect(),
+        Value::Array(items) => items.iter().map(copy_child).collect(),
         Value::Object(entries) => entries
             .iter()
-            .map(|(key, entry)| (key.clone(), below(entry)))
+            .map(|(key, entry)| (key.clone(), copy_child(entry)))
             .collect(),
         scalar => scalar.clone(),
     }
 }
 
-fn nests(value: &Value) -> bool {
+fn is_container(value: &Value) -> bool {
     matches!(value, Value::Array(_) | Value::Object(_))
 }
 
@@ -69,7 +73,7 @@ fn nests(value: &Value) -> bool {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{MOST, copy, dismantle, is_too_deep};
+    use super::{MAX_DEPTH, copy, drop_iteratively, is_too_deep};
 
     fn nested(levels: usize) -> Value {
         (0..levels).fold(Value::Null, |inner, level| match level % 2 {
@@ -79,24 +83,24 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_exact() {
-        assert!(!is_too_deep(&nested(MOST)));
-        assert!(is_too_deep(&nested(MOST + 1)));
+    fn depth_limit_is_exact() {
+        assert!(!is_too_deep(&nested(MAX_DEPTH)));
+        assert!(is_too_deep(&nested(MAX_DEPTH + 1)));
     }
 
     #[test]
-    fn a_copy_is_the_same_or_too_deep_as_well() {
-        assert_eq!(copy(&nested(MOST)), nested(MOST));
-        assert!(is_too_deep(&copy(&nested(MOST + 1))));
+    fn copies_values_up_to_the_depth_limit() {
+        assert_eq!(copy(&nested(MAX_DEPTH)), nested(MAX_DEPTH));
+        assert!(is_too_deep(&copy(&nested(MAX_DEPTH + 1))));
         let deep = (0..200_000).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
         assert!(is_too_deep(&copy(&deep)));
-        dismantle(deep);
+        drop_iteratively(deep);
     }
 
     #[test]
-    fn deep_values_are_dropped_without_overflow() {
+    fn drops_deep_values_without_overflow() {
         let deep = (0..200_000).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
         assert!(is_too_deep(&deep));
-        dismantle(deep);
+        drop_iteratively(deep);
     }
 }

@@ -1,17 +1,17 @@
-//! What was wrong with an argument, or what was changed in it: one record for both.
+//! Issues: records of arguments that were changed or rejected.
 //!
-//! Every leniency leaves an [`Issue`]; every refusal is one. The codes are API;
-//! [`coercion`](crate::coercion) says when each arises.
+//! Every coercion leaves an [`Issue`], and so does every error. The codes are API;
+//! [`coercion`](crate::coercion) documents when each occurs.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
 
-/// One finding about the arguments of a call: a warning (the argument was changed) or an error (it was refused).
+/// One finding about the arguments of a call: a warning (the argument was changed) or an error (it was rejected).
 ///
 /// Serializes as `{ path, code, message, severity }`. Its [`Display`](fmt::Display) form is what a model
-/// reads: the code with its subject, the place, and what to send instead.
+/// reads: the code with its subject, the path, and what to send instead.
 ///
 /// ```
 /// use tool_runtime::{Issue, issue::Code};
@@ -26,13 +26,13 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Issue {
-    /// Where: an RFC 6901 JSON Pointer into the arguments as the schema sees them; `""` is the whole.
+    /// An RFC 6901 JSON Pointer into the arguments as the schema sees them; `""` is the root.
     pub path: String,
-    /// What kind of finding; stable, part of the API.
+    /// The kind of finding; stable, part of the API.
     pub code: Code,
-    /// What was wrong and what to send instead, for the model; lower case, no full stop.
+    /// The fault and what to send instead, for the model; lower case, no full stop.
     pub message: Cow<'static, str>,
-    /// Whether the call went on.
+    /// Whether the call continued.
     pub severity: Severity,
     #[serde(skip)]
     subject: Option<Box<str>>,
@@ -51,17 +51,17 @@ impl Issue {
         Self::new(Severity::Error, code, path.into(), message.into())
     }
 
-    /// Names the subject that follows the code, as in `missing_required:pattern`; cut at 64 characters.
+    /// Sets the subject that follows the code, as in `missing_required:pattern`; truncated to 64 characters.
     #[must_use]
     pub fn about(mut self, subject: &str) -> Self {
-        self.subject = Some(echo(subject).into());
+        self.subject = Some(excerpt(subject).into());
         self
     }
 
-    /// Keeps what was sent, cut at 64 characters: a string as its text, everything else as its JSON.
+    /// Sets the value that was sent, truncated to 64 characters: a string as its text, everything else as its JSON.
     #[must_use]
     pub fn sent_as(mut self, text: &str) -> Self {
-        self.sent = Some(echo(text).into());
+        self.sent = Some(excerpt(text).into());
         self
     }
 
@@ -70,8 +70,8 @@ impl Issue {
         self.subject.as_deref()
     }
 
-    /// What was sent at [`path`](Self::path): a string as its text, anything else as its JSON, both cut at 64
-    /// characters; `None` where nothing was.
+    /// The value that was sent at [`path`](Self::path): a string as its text, anything else as its JSON, both truncated to 64
+    /// characters; `None` if there was none.
     pub fn sent(&self) -> Option<&str> {
         self.sent.as_deref()
     }
@@ -100,7 +100,7 @@ impl fmt::Display for Issue {
             write!(f, ":{subject}")?;
         }
         if !self.path.is_empty() {
-            write!(f, " at {}", place(&self.path))?;
+            write!(f, " at {}", excerpt_path(&self.path))?;
         }
         write!(f, ": {}", self.message)
     }
@@ -111,16 +111,16 @@ impl fmt::Display for Issue {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Severity {
-    /// The argument was changed or ignored, and the call went on.
+    /// The argument was changed or ignored, and the call continued.
     Warning,
-    /// The call was refused.
+    /// The call was rejected.
     Error,
 }
 
 /// Declares [`Code`] with the text of each code beside its meaning.
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
-        /// The kinds of findings. Their texts are API: they stand in logs, in metrics and in what models read.
+        /// The kinds of findings. Their texts are API: they are in logs, in metrics and in what models read.
         ///
         /// ```
         /// use tool_runtime::issue::Code;
@@ -149,89 +149,89 @@ macro_rules! codes {
 }
 
 codes! {
-    /// Empty text or `null` was read as `{}` (the input is always an object).
+    /// Empty text or `null` became `{}` (the input is always an object).
     EmptyArguments = "empty_arguments",
-    /// A string held the JSON that was wanted, and was decoded once.
+    /// A string contained the expected JSON, and was decoded once.
     JsonStringDecoded = "json_string_decoded",
     /// Text that was not JSON was repaired.
     JsonRepaired = "json_repaired",
     /// The text is not JSON.
     JsonParseError = "json_parse_error",
-    /// No tool of that name; its arguments were not read.
+    /// No tool has this name; the arguments were not parsed.
     UnknownTool = "unknown_tool",
-    /// The arguments are neither an object nor anything that stands for one.
+    /// The arguments are not an object, and cannot be coerced to one.
     ArgumentsNotObject = "arguments_not_object",
-    /// Nested deeper than is read.
+    /// Nested deeper than the limit.
     TooDeep = "too_deep",
-    /// More alternatives to try than are tried.
+    /// Too many alternatives to try.
     TooComplex = "too_complex",
     /// `null` for a parameter with a default: the default was used.
     NullTreatedAsMissing = "null_treated_as_missing",
     /// `null` where a value is required.
     NullNotAllowed = "null_not_allowed",
-    /// `""` or `"null"` for something that may be absent.
+    /// `""` or `"null"` for an optional or nullable value.
     EmptyStringTreatedAsNull = "empty_string_treated_as_null",
-    /// One value where a list is wanted: it became a list of one.
+    /// A single value for a list: it was wrapped.
     ScalarCoercedToList = "scalar_coerced_to_list",
-    /// An array where a list of lists is wanted: is it the list or its only item?
+    /// An array for a list of lists: it may be the list or its only item.
     AmbiguousList = "ambiguous_list",
-    /// More than one alternative fits.
+    /// More than one alternative matches.
     AmbiguousValue = "ambiguous_value",
-    /// No alternative fits.
+    /// No alternative matches.
     NoAlternativeFits = "no_alternative_fits",
-    /// A name differed in case or in `_` and `-` only.
+    /// A name that differs only in case or in `_` and `-`.
     ParameterNameNormalized = "parameter_name_normalized",
-    /// An argument that no parameter takes.
+    /// An argument without a parameter.
     UnknownParameter = "unknown_parameter",
     /// A property that a nested object does not declare.
     UnknownProperty = "unknown_property",
-    /// A key that came twice; the last one counts.
+    /// A repeated key; the last one counts.
     DuplicateKey = "duplicate_key",
-    /// A key that the map does not have, or one of two that are read as the same.
+    /// An invalid key of a map, or one of two keys that are coerced to the same.
     InvalidMapKey = "invalid_map_key",
     /// A key of a map in another spelling.
     MapKeyCoerced = "map_key_coerced",
-    /// A string that spells an integer.
+    /// A string with an integer.
     StringLiteralConvertedToInteger = "string_literal_converted_to_integer",
-    /// A number with nothing behind its point, or with an exponent, for an integer.
+    /// A number without fraction, but with a point or an exponent, for an integer.
     NumberCoercedToInteger = "number_coerced_to_integer",
-    /// A fraction was cut off, towards zero.
+    /// A number was truncated to an integer, towards zero.
     FractionalNumberTruncatedToInteger = "fractional_number_truncated_to_integer",
-    /// Nothing that can be read as an integer.
+    /// Cannot be coerced to an integer.
     UnsupportedIntegerLiteral = "unsupported_integer_literal",
-    /// An integer that the type cannot hold.
+    /// An integer outside the range of the type.
     IntegerOutOfRange = "integer_out_of_range",
-    /// A string that spells a number.
+    /// A string with a number.
     StringLiteralConvertedToNumber = "string_literal_converted_to_number",
-    /// Nothing that can be read as a number.
+    /// Cannot be coerced to a number.
     UnsupportedNumberLiteral = "unsupported_number_literal",
-    /// A string that spells a boolean.
+    /// A string with a boolean.
     StringLiteralConvertedToBoolean = "string_literal_converted_to_boolean",
     /// `0` or `1` for a boolean.
     NumberCoercedToBoolean = "number_coerced_to_boolean",
-    /// Nothing that can be read as a boolean.
+    /// Cannot be coerced to a boolean.
     UnsupportedBooleanLiteral = "unsupported_boolean_literal",
-    /// A number for a string: its text, as sent.
+    /// A number for a string: it became its text, as sent.
     NumberCoercedToString = "number_coerced_to_string",
     /// A boolean for a string.
     BooleanCoercedToString = "boolean_coerced_to_string",
-    /// Nothing that can be read as a string.
+    /// Cannot be coerced to a string.
     UnsupportedStringLiteral = "unsupported_string_literal",
-    /// An allowed value in another spelling: in another case, with space around it, its words told apart otherwise.
+    /// An allowed value in another case, with other separators between words, or with surrounding space.
     EnumCaseNormalized = "enum_case_normalized",
-    /// Items of a set that came again; each was kept once.
+    /// Repeated items of a set; each was kept once.
     DuplicateItemsRemoved = "duplicate_items_removed",
-    /// None of the allowed values.
+    /// Not one of the allowed values.
     EnumOutOfRange = "enum_out_of_range",
-    /// Nothing that can be read as a list.
+    /// Cannot be coerced to a list.
     UnsupportedArrayLiteral = "unsupported_array_literal",
-    /// Nothing that can be read as an object.
+    /// Cannot be coerced to an object.
     UnsupportedObjectLiteral = "unsupported_object_literal",
-    /// A required parameter or property is absent.
+    /// A required parameter or property is missing.
     MissingRequired = "missing_required",
-    /// A limit of the schema does not hold.
+    /// A constraint of the schema is violated.
     ConstraintViolated = "constraint_violated",
-    /// The schema allows it and the Rust type refuses it.
+    /// Valid in the schema, but rejected by the Rust type.
     InvalidValue = "invalid_value",
 }
 
@@ -247,7 +247,7 @@ impl Serialize for Code {
     }
 }
 
-/// Tells the host what was found in the arguments of a call, without the values: those may be private.
+/// Logs the issues of a call, without the values, which may be private.
 pub(crate) fn log(tool: &str, issues: &[Issue]) {
     for issue in issues {
         let (code, path) = (issue.code.as_str(), issue.path.as_str());
@@ -259,40 +259,39 @@ pub(crate) fn log(tool: &str, issues: &[Issue]) {
     }
 }
 
-/// Makes a text that came from outside fit to be shown to a model or written to a log: one line, at most
-/// [`ECHO_LIMIT`] characters.
-pub(crate) fn echo(text: &str) -> Cow<'_, str> {
-    cut(text, ECHO_LIMIT)
+/// Escapes and truncates untrusted text for a message or a log: one line, at most [`EXCERPT_LIMIT`] characters.
+pub(crate) fn excerpt(text: &str) -> Cow<'_, str> {
+    escape_and_truncate(text, EXCERPT_LIMIT)
 }
 
-/// The same of a JSON Pointer: keys come from outside, too.
-pub(crate) fn place(path: &str) -> Cow<'_, str> {
-    cut(path, PATH_LIMIT)
+/// The same for a JSON Pointer, whose keys are untrusted, too.
+pub(crate) fn excerpt_path(path: &str) -> Cow<'_, str> {
+    escape_and_truncate(path, PATH_LIMIT)
 }
 
-/// The same with another limit. Control characters are escaped: a line break would forge a line of its own.
-pub(crate) fn cut(text: &str, limit: usize) -> Cow<'_, str> {
+/// The same with another limit. Control characters are escaped: a line break could forge a line.
+pub(crate) fn escape_and_truncate(text: &str, limit: usize) -> Cow<'_, str> {
     let end = text.char_indices().nth(limit).map(|(end, _)| end);
     let kept = end.and_then(|end| text.get(..end)).unwrap_or(text);
     if end.is_none() && !kept.contains(char::is_control) {
         return Cow::Borrowed(text);
     }
-    let mut shown = String::with_capacity(kept.len() + 3);
-    for letter in kept.chars() {
-        if letter.is_control() {
-            shown.extend(letter.escape_default());
+    let mut escaped = String::with_capacity(kept.len() + 3);
+    for character in kept.chars() {
+        if character.is_control() {
+            escaped.extend(character.escape_default());
         } else {
-            shown.push(letter);
+            escaped.push(character);
         }
     }
     if end.is_some() {
-        shown.push('…');
+        escaped.push('…');
     }
-    Cow::Owned(shown)
+    Cow::Owned(escaped)
 }
 
-/// How much of a value is echoed, in characters: enough to recognise it, too little to inject a prompt of any length.
-pub(crate) const ECHO_LIMIT: usize = 64;
+/// The length of an excerpt of a value, in characters: enough to recognise it, too little for a long prompt injection.
+pub(crate) const EXCERPT_LIMIT: usize = 64;
 
-/// How much of a path is told, in characters: its keys come from the model, and most paths are short.
+/// The length of a path in a message, in characters: its keys come from the model, and most paths are short.
 const PATH_LIMIT: usize = 256;

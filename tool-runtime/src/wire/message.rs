@@ -1,4 +1,4 @@
-//! Messages and their content blocks, kept whole: what this crate does not know passes through untouched.
+//! Messages and their content blocks. Unknown fields are preserved.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One message of a conversation. Fields that are not named here are kept in [`rest`](Self::rest).
+/// One message of a conversation. Other fields are kept in [`rest`](Self::rest).
 ///
 /// ```
 /// use tool_runtime::message::Message;
@@ -29,7 +29,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// A message of the user with these blocks, the form in which tool results go back.
+    /// A message of the user with these blocks, the form of tool results.
     pub fn user(blocks: impl IntoIterator<Item = Block>) -> Self {
         Self::new("user", MessageContent::Blocks(blocks.into_iter().collect()))
     }
@@ -87,7 +87,7 @@ impl Message {
     }
 }
 
-/// A message can be an argument. Fields that the schema does not name are allowed, since they are kept.
+/// A message can be an argument. Its schema allows other fields, since they are kept.
 impl JsonSchema for Message {
     fn schema_name() -> Cow<'static, str> {
         "Message".into()
@@ -107,7 +107,7 @@ impl JsonSchema for Message {
     }
 }
 
-/// The content of a message: a string stands for one text block.
+/// The content of a message: a string is equivalent to one text block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum MessageContent {
@@ -133,7 +133,7 @@ impl JsonSchema for MessageContent {
     }
 }
 
-/// One content block: a JSON object with a `type`, every field of it kept in its order.
+/// One content block: a JSON object with a `type`. All fields are kept, in their order.
 ///
 /// ```
 /// use tool_runtime::message::Block;
@@ -164,7 +164,7 @@ impl Block {
         Self::of("image", [("source", Value::Object(source.0))])
     }
 
-    /// The block's `type`; empty when it has none.
+    /// The block's `type`; empty if it has none.
     pub fn kind(&self) -> &str {
         self.str("type").unwrap_or_default()
     }

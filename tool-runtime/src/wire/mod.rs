@@ -1,4 +1,4 @@
-//! What passes between a model, a host and this crate: definitions, arguments, results, and the record of what was wrong.
+//! The data that models, hosts and this crate exchange: definitions, arguments, results, issues.
 
 pub mod issue;
 pub mod message;

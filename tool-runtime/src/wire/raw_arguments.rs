@@ -24,7 +24,7 @@ use crate::wire::depth;
 /// # async fn main() {
 /// assert_eq!(RawArguments::from("{}"), RawArguments::Text("{}".into()));
 /// assert_eq!(RawArguments::from(b"{}".as_slice()), RawArguments::Text("{}".into()));
-/// assert_eq!(RawArguments::from(vec![0xFF]).to_string(), "\u{FFFD}"); // not UTF-8: refused when it is read
+/// assert_eq!(RawArguments::from(vec![0xFF]).to_string(), "\u{FFFD}"); // not UTF-8: an error when it is parsed
 ///
 /// let registry = ToolRegistry::new();
 /// let text = String::from("{}");
@@ -38,18 +38,18 @@ use crate::wire::depth;
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RawArguments<'a> {
-    /// JSON text, if all is well. The best form: the text of numbers survives exactly.
+    /// JSON text, not yet parsed. The best form, since it keeps the text of numbers.
     Text(Cow<'a, str>),
-    /// A parsed value. The text of its numbers is gone: `1.50` is `1.5`.
+    /// A parsed value. The text of its numbers is lost: `1.50` is `1.5`.
     Value(Cow<'a, Value>),
-    /// Bytes from a socket; refused with a clear error unless they are UTF-8.
+    /// Bytes, for instance from a socket; an error unless they are UTF-8.
     Bytes(Cow<'a, [u8]>),
 }
 
 impl RawArguments<'_> {
-    /// The same, which borrows nothing.
+    /// Converts into arguments that own their data.
     ///
-    /// A value that is nested too deep for any tool is copied only so far that the copy is, too.
+    /// A value that is nested too deep is copied only in part, so that the copy is too deep as well.
     #[must_use]
     pub fn into_owned(mut self) -> RawArguments<'static> {
         match &mut self {
@@ -60,7 +60,7 @@ impl RawArguments<'_> {
         }
     }
 
-    /// The same, borrowed.
+    /// Borrows the arguments.
     pub fn borrowed(&self) -> RawArguments<'_> {
         match self {
             Self::Text(text) => RawArguments::Text(Cow::Borrowed(text)),
@@ -69,13 +69,13 @@ impl RawArguments<'_> {
         }
     }
 
-    /// Leaves `null` behind.
+    /// Takes the arguments, and leaves `null`.
     #[inline]
     pub(crate) fn take(&mut self) -> Self {
         std::mem::replace(self, Self::Value(Cow::Owned(Value::Null)))
     }
 
-    /// Frees an owned value that was read, so is not nested too deep.
+    /// Frees an owned value, which is not nested too deep, since it was read.
     #[inline]
     pub(crate) fn free(&mut self) {
         if let Self::Value(Cow::Owned(value)) = self {
@@ -95,18 +95,18 @@ impl Clone for RawArguments<'_> {
     }
 }
 
-/// A value may be nested so deep that dropping it the usual way would overflow the stack.
+/// Dropping a deep value recursively would overflow the stack.
 impl Drop for RawArguments<'_> {
     fn drop(&mut self) {
         if let Self::Value(Cow::Owned(value)) = self
             && depth::is_too_deep(value)
         {
-            depth::dismantle(value.take());
+            depth::drop_iteratively(value.take());
         }
     }
 }
 
-/// Text as it is, a value as JSON, bytes as what can be read of them.
+/// Text as it is, a value as JSON, bytes as lossy UTF-8.
 impl std::fmt::Display for RawArguments<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -117,7 +117,7 @@ impl std::fmt::Display for RawArguments<'_> {
     }
 }
 
-/// Text as a string, a value as itself, bytes as what can be read of them.
+/// Text as a string, a value as itself, bytes as lossy UTF-8.
 impl Serialize for RawArguments<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -168,7 +168,7 @@ impl From<Vec<u8>> for RawArguments<'_> {
     fn from(bytes: Vec<u8>) -> Self {
         match String::from_utf8(bytes) {
             Ok(text) => text.into(),
-            Err(refused) => Self::Bytes(refused.into_bytes().into()),
+            Err(error) => Self::Bytes(error.into_bytes().into()),
         }
     }
 }

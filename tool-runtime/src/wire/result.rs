@@ -1,4 +1,4 @@
-//! What a tool answers: [`ToolOutput`] from the function, [`ToolResult`] on the wire, [`ToolOutcome`] for the host.
+//! The result of a call: [`ToolOutput`] from the function, [`ToolResult`] for the model, [`ToolOutcome`] for the host.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::wire::issue::Issue;
 use crate::wire::message::Block;
 
-/// The answer to one `tool_use`, exactly as the Messages API takes it.
+/// The result of one `tool_use`, exactly as the Messages API takes it.
 ///
-/// `is_error` is written only when it is `true`; `tool_use_id` is right even when nothing else is.
+/// `is_error` is written only if it is `true`; `tool_use_id` is always that of the call.
 ///
 /// ```
 /// use tool_runtime::{ToolOutput, ToolResult};
@@ -25,7 +25,7 @@ use crate::wire::message::Block;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolResult {
-    /// The id of the call that this answers.
+    /// The id of the call.
     pub tool_use_id: String,
     /// Text, or content blocks.
     pub content: Content,
@@ -34,7 +34,7 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// Joins what a function returned with the id of the call; functions never see the id.
+    /// Combines the output of a function with the id of the call, which functions do not see.
     pub fn new(tool_use_id: impl Into<String>, output: ToolOutput) -> Self {
         Self {
             tool_use_id: tool_use_id.into(),
@@ -43,16 +43,16 @@ impl ToolResult {
         }
     }
 
-    /// The content as text; `None` when it is blocks.
+    /// The content as text; `None` if it is blocks.
     pub fn text(&self) -> Option<&str> {
         self.content.as_text()
     }
 }
 
-/// The wire form, in the order in which the API documents it.
+/// The serialized form, in the order of the API's documentation.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-struct Wire<C> {
+struct WireResult<C> {
     r#type: Tag,
     tool_use_id: String,
     #[serde(default = "Option::default")]
@@ -69,7 +69,7 @@ enum Tag {
 
 impl Serialize for ToolResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Wire {
+        WireResult {
             r#type: Tag::ToolResult,
             tool_use_id: self.tool_use_id.clone(),
             content: Some(&self.content),
@@ -81,7 +81,7 @@ impl Serialize for ToolResult {
 
 impl<'de> Deserialize<'de> for ToolResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wire = Wire::<Content>::deserialize(deserializer)?;
+        let wire = WireResult::<Content>::deserialize(deserializer)?;
         Ok(Self {
             tool_use_id: wire.tool_use_id,
             content: wire.content.unwrap_or_else(|| Content::Text(String::new())),
@@ -103,14 +103,14 @@ impl<'de> Deserialize<'de> for ToolResult {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
-    /// What data always becomes: a function's text verbatim, everything else as compact JSON.
+    /// A function's text verbatim, or other data as compact JSON.
     Text(String),
-    /// What a function returned as [`Blocks`].
+    /// [`Blocks`] that a function returned.
     Blocks(Vec<Block>),
 }
 
 impl Content {
-    /// The text; `None` when this is blocks.
+    /// The text; `None` if this is blocks.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -118,25 +118,25 @@ impl Content {
         }
     }
 
-    /// Puts a note behind it: a paragraph of its own, or a block.
+    /// Appends a note, as a paragraph or as a block.
     fn add_note(&mut self, note: &str) {
         match self {
             Self::Text(text) if text.is_empty() => note.clone_into(text),
             Self::Text(text) => {
-                text.push_str(BEFORE_NOTE);
+                text.push_str(NOTE_SEPARATOR);
                 text.push_str(note);
             }
             Self::Blocks(blocks) => blocks.push(Block::text(note)),
         }
     }
 
-    /// What stands before a note that was added; `None` when it does not end with that note.
+    /// The content before a note; `None` if it does not end with that note.
     fn without_note(&self, note: &str) -> Option<Self> {
         match self {
             Self::Text(text) => {
                 let before = text.strip_suffix(note)?;
                 let before = before
-                    .strip_suffix(BEFORE_NOTE)
+                    .strip_suffix(NOTE_SEPARATOR)
                     .or(before.is_empty().then_some(""))?;
                 Some(Self::Text(before.to_owned()))
             }
@@ -148,8 +148,8 @@ impl Content {
     }
 }
 
-/// What parts a note from the text before it.
-const BEFORE_NOTE: &str = "\n\n";
+/// The separator between text and note.
+const NOTE_SEPARATOR: &str = "\n\n";
 
 impl From<String> for Content {
     fn from(text: String) -> Self {
@@ -204,9 +204,9 @@ impl<'de> Deserialize<'de> for Content {
     }
 }
 
-/// What a function answers, without the id of the call.
+/// The output of a function, without the id of the call.
 ///
-/// One that decides at run time whether it failed returns this; all others return a `Result`, or what they have.
+/// A function that decides at run time whether it failed returns this; all others return a `Result`, or plain data.
 ///
 /// ```
 /// use tool_runtime::{ToolOutput, testing, tool};
@@ -242,7 +242,7 @@ impl ToolOutput {
         }
     }
 
-    /// A failure; the text tells the model what to do instead.
+    /// A failure; the text says what the model should do instead.
     pub fn error(text: impl Into<String>) -> Self {
         Self {
             content: Content::Text(text.into()),
@@ -258,7 +258,7 @@ impl ToolOutput {
         }
     }
 
-    /// A failure that takes more than a text to explain: a screenshot, for instance.
+    /// A failure with content blocks, for instance a screenshot.
     pub fn error_blocks(blocks: impl IntoIterator<Item = Block>) -> Self {
         Self {
             is_error: true,
@@ -267,7 +267,7 @@ impl ToolOutput {
     }
 }
 
-/// A success: of a text or of content blocks.
+/// A success with text or content blocks.
 impl<C: Into<Content>> From<C> for ToolOutput {
     fn from(content: C) -> Self {
         Self {
@@ -277,7 +277,7 @@ impl<C: Into<Content>> From<C> for ToolOutput {
     }
 }
 
-/// Content blocks as the answer of a tool: return this where text is not enough.
+/// Content blocks as the output of a tool.
 ///
 /// ```
 /// use tool_runtime::{Blocks, message::Block};
@@ -302,7 +302,7 @@ impl FromIterator<Block> for Blocks {
     }
 }
 
-/// Everything about one call that was made: the answer for the model, and what only the host wants to know.
+/// The outcome of one call: the result for the model, and details for the host.
 ///
 /// ```
 /// use tool_runtime::result::Failure;
@@ -335,28 +335,27 @@ impl FromIterator<Block> for Blocks {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolOutcome {
-    /// What goes back to the model.
+    /// The result for the model.
     pub result: ToolResult,
-    /// What was changed in the arguments, or ignored; the call went on.
+    /// Arguments that were changed or ignored; the call continued.
     pub warnings: Vec<Issue>,
-    /// Why the arguments were refused; empty when the function ran.
+    /// Why the arguments were rejected; empty if the function ran.
     pub errors: Vec<Issue>,
-    /// From the call's arrival to its answer, layers included.
+    /// The duration of the call, layers included.
     pub duration: Duration,
-    /// What went wrong; `None` when nothing did, or a layer that answered by itself does not say. Beside a good answer it
-    /// tells that the answer came late (`TimedOut`, `Cancelled`): the tool did its work, do not send the call again.
+    /// The failure; `None` if there is none, or if a layer returned its own outcome without one. With a successful result,
+    /// `TimedOut` or `Cancelled` means that the result is late: the tool did its work, so do not repeat the call.
     pub failure: Option<Failure>,
-    /// What the model reads behind the answer, for example
-    /// [what was changed in its arguments](crate::ToolRegistry::with_warnings_in_results). Apart from
-    /// [`result`](Self::result) while the call comes back through the layers, which may add notes of their own; joined to
-    /// it once it has passed them all.
+    /// Notes for the model after the result, for example
+    /// [the warnings](crate::ToolRegistry::with_warnings_in_results). Layers see them apart from [`result`](Self::result) and
+    /// may add their own; they are appended to it after the outermost layer.
     pub notes: Vec<String>,
-    /// How many of the notes are in the result.
+    /// The number of notes that were appended to the result.
     joined: usize,
 }
 
 impl ToolOutcome {
-    /// An outcome around a result, for layers that answer by themselves.
+    /// An outcome with this result, for layers that do not pass the call on.
     pub fn new(result: ToolResult) -> Self {
         Self {
             result,
@@ -369,7 +368,7 @@ impl ToolOutcome {
         }
     }
 
-    /// What the tool, or a layer, answered: the content of the result without the notes behind it.
+    /// The content of the result without the notes.
     pub fn answer(&self) -> Cow<'_, Content> {
         let mut answer = Cow::Borrowed(&self.result.content);
         for note in self.notes.iter().take(self.joined).rev() {
@@ -380,7 +379,7 @@ impl ToolOutcome {
         answer
     }
 
-    /// Puts the notes behind the answer, each once.
+    /// Appends the notes to the result, each once.
     #[inline]
     pub(crate) fn join_notes(&mut self) {
         for note in self.notes.iter().skip(self.joined) {
@@ -389,7 +388,7 @@ impl ToolOutcome {
         self.joined = self.notes.len();
     }
 
-    /// The result alone, with its notes. Of an unknown tool it is the text of seed 000 (F-007) and nothing behind it.
+    /// The result with its notes. For an unknown tool without notes, as seed 000 (F-007) requires.
     #[inline]
     pub(crate) fn into_result(mut self) -> ToolResult {
         if self.failure != Some(Failure::NotFound) {
@@ -399,25 +398,24 @@ impl ToolOutcome {
     }
 }
 
-/// What went wrong with a call. The answer is the function's own with [`Failed`](Self::Failed), and where it still gave
-/// one after it was told to stop ([`TimedOut`](Self::TimedOut), [`Cancelled`](Self::Cancelled)). [`faults`](crate::faults) has
-/// every case.
+/// Why a call failed. The result is the function's own with [`Failed`](Self::Failed), and if it still returned within the
+/// grace period ([`TimedOut`](Self::TimedOut), [`Cancelled`](Self::Cancelled)). [`faults`](crate::faults) lists all cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Failure {
-    /// No tool of that name.
+    /// No tool has this name.
     NotFound,
-    /// The arguments were refused; see [`ToolOutcome::errors`].
+    /// The arguments were rejected; see [`ToolOutcome::errors`].
     InvalidArguments,
-    /// The function ran to its end and answered with an error of its own.
+    /// The function returned an error.
     Failed,
     /// The function panicked.
     Panicked,
-    /// The function took longer than its `timeout`, or than the context's deadline.
+    /// The function exceeded its `timeout`, or the context's deadline.
     TimedOut,
     /// The call was cancelled.
     Cancelled,
-    /// A layer answered with an error.
+    /// A layer returned an error.
     Layer,
 }
 

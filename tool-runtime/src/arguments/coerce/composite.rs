@@ -8,7 +8,7 @@ use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::tree::node::Node;
 
-/// More unions and conjunctions, one in the other, than honest arguments need. With [`depth::MOST`](crate::wire::depth::MOST)
+/// More unions and conjunctions, one in the other, than honest arguments need. With [`depth::MAX_DEPTH`](crate::wire::depth::MAX_DEPTH)
 /// levels between, they take less than 512 KiB of stack in an optimized build, and less than 1 MiB in another.
 pub(in crate::arguments) const MOST_COMPOSITES: usize = 64;
 

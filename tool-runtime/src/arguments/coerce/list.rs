@@ -82,14 +82,14 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 
     /// Whether what came for a list of lists has no list in it: it may be meant as the only one.
     fn is_only_item(&self, items: &[Node<'_>], list: &List, context: Context) -> bool {
-        let nested = match list.rest {
+        let nested = match list.additional {
             Additional::Of(item) => self.compiled.schema(item).types.without(Types::NULL) == Types::ARRAY,
             _ => false,
         };
         context.mode.coerces()
             && context.wraps
             && nested
-            && list.takes_one_for_all()
+            && list.can_wrap_single()
             && !items.iter().any(|item| matches!(item, Node::List(_)))
     }
 
@@ -136,7 +136,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     fn limit_list(&mut self, items: &[Node<'_>], list: &List, at: &Path<'_>) {
-        let most = match list.rest {
+        let most = match list.additional {
             Additional::Denied => Some(list.prefix.len() as u64),
             _ => None,
         };

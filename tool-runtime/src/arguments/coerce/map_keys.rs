@@ -124,7 +124,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         let is_declared = || {
             object.position(key).is_some() || object.patterns.iter().any(|(pattern, _)| pattern.is_match(key))
         };
-        (!object.has_no_other_keys() || is_declared())
+        (!object.is_closed() || is_declared())
             && object.names.is_none_or(|names| {
                 let exact = context.with(crate::arguments::rules::Mode::Exact);
                 self.name_read(key, names, at, exact).is_some()
@@ -210,7 +210,7 @@ fn wanted_keys(compiled: &CompiledSchema, sent: &str, object: &Object) -> String
             let words = patterns.iter().map(|(pattern, _)| match pattern.as_str() {
                 r"^-?\d+$" => "an integer".to_owned(),
                 r"^\d+$" => "an integer from 0".to_owned(),
-                pattern => format!("a text that matches `{}`", crate::wire::issue::echo(pattern)),
+                pattern => format!("a text that matches `{}`", crate::wire::issue::excerpt(pattern)),
             });
             words.collect::<Vec<_>>().join(", or ")
         }

@@ -175,7 +175,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// Whether the parts of a list or an object in that place are read: not where the result would be too deep, be it
     /// by what was wrapped or decoded on the way.
     pub(in crate::arguments) fn may_open(&mut self, parts: usize, at: &Path<'_>) -> bool {
-        if at.depth() >= depth::MOST {
+        if at.depth() >= depth::MAX_DEPTH {
             self.refuse_depth(at);
             return false;
         }
@@ -332,7 +332,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let list = plain.list.as_ref();
         if context.mode.coerces()
             && context.wraps
-            && list.is_none_or(crate::schema::compiled::List::takes_one_for_all)
+            && list.is_none_or(crate::schema::compiled::List::can_wrap_single)
         {
             return self.wrapped(node, (id, list), at, context);
         }
@@ -387,7 +387,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// Whether the items of a list are neither lists nor objects: what nests deeper is no such list, but may be the text
     /// of an item.
     fn has_flat_items(&self, plain: &Plain) -> bool {
-        let rest = plain.list.as_ref().map(|list| list.rest);
+        let rest = plain.list.as_ref().map(|list| list.additional);
         matches!(rest, Some(Additional::Of(item)) if !self.compiled.schema(item).types.overlaps(Types::ARRAY | Types::OBJECT))
     }
 
@@ -405,7 +405,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         if !opens(text, want) {
             return Ok(None);
         }
-        let allowed = depth::MOST.saturating_sub(at.depth());
+        let allowed = depth::MAX_DEPTH.saturating_sub(at.depth());
         let known = self.cache.decoded.get(&address(node));
         let decoded = match known {
             // One that was too deep may fit in here.
@@ -468,7 +468,7 @@ mod tests {
         let either = json!({ "anyOf": [{ "type": "integer" }, { "type": "array", "items": { "$ref": "#/$defs/Either" } }] });
         let schema = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/Either" } }, "$defs": { "Either": either } });
         let compiled = CompiledSchema::compile(&schema).unwrap().compiled;
-        let sent = parse(r#"{"x":[["1"],["2"],["3"]]}"#, depth::MOST).unwrap();
+        let sent = parse(r#"{"x":[["1"],["2"],["3"]]}"#, depth::MAX_DEPTH).unwrap();
         let codes = |work| {
             let mut report = Report::default();
             let mut budget = Budget {

@@ -149,7 +149,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                     .get(position)
                     .is_some_and(|place| self.is_free(*place, members, property, context))
                 // Where other keys are welcome, this one may be one of them.
-                && match object.rest {
+                && match object.additional {
                     Additional::Unspecified | Additional::Denied => true,
                     Additional::Any => property.required,
                     Additional::Of(_) => false,
@@ -270,13 +270,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             edits.set(place, slot);
             return;
         }
-        match object.rest {
+        match object.additional {
             Additional::Of(schema) => {
                 let changed = self.fit(node, schema, &at, context.entry());
                 edits.set(place, changed.map_or(Slot::AsSent, Slot::Changed));
             }
             Additional::Any => self.free(node, &at),
-            Additional::Unspecified if object.is_free && !top => self.free(node, &at),
+            Additional::Unspecified if object.is_unconstrained && !top => self.free(node, &at),
             Additional::Unspecified if self.is_known(key, context) => {}
             rest => {
                 // To JSON Schema `false` denies what another part of a conjunction knows, too; leniently it is told of.
@@ -424,4 +424,4 @@ impl<'a> Edits<'a> {
     }
 }
 
-static FREE: std::sync::LazyLock<Object> = std::sync::LazyLock::new(Object::free);
+static FREE: std::sync::LazyLock<Object> = std::sync::LazyLock::new(Object::unconstrained);

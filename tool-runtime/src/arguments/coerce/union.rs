@@ -83,7 +83,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 
     /// Of a union that serde reads, each alternative's keys may be another's.
     fn in_union(&self, (id, alternatives): (SchemaId, &Union), context: Context) -> Context {
-        let reads_in_order = self.compiled.is_read_in_order(alternatives.exclusive);
+        let reads_in_order = self.compiled.picks_first_match(alternatives.exclusive);
         Context {
             within: context.within.or(Some(id).filter(|_| reads_in_order)),
             ..context
@@ -204,7 +204,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     ) -> Option<Choice> {
         let exact = context.with(Mode::Exact);
         // What serde reads: it does not mind keys that an alternative does not know.
-        let reads_in_order = self.compiled.is_read_in_order(exclusive);
+        let reads_in_order = self.compiled.picks_first_match(exclusive);
         let is_silent = |this: &mut Self, trial| {
             let tally = this.outcome(node, trial, at, exact).tally;
             tally.is_silent() || (reads_in_order && tally.is_unchanged())
@@ -281,7 +281,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         at: &Path<'_>,
         context: Context,
     ) -> bool {
-        if !self.compiled.is_read_in_order(among.exclusive) {
+        if !self.compiled.picks_first_match(among.exclusive) {
             return false;
         }
         let made = self.outcome(node, trial, at, context).value;

@@ -12,7 +12,7 @@ use super::value::ConformingValue;
 use crate::arguments::tree::node::Node;
 
 /// A value among the arguments, which it leaves where they are. (A text that was given is moved in the end, see
-/// [`Params::move_texts`](crate::param::params::Params::move_texts).)
+/// [`Params::move_strings`](crate::param::params::Params::move_strings).)
 #[derive(Debug)]
 pub(crate) enum Member<'a> {
     Null,

@@ -447,7 +447,7 @@ mod tests {
     /// Everything that `serde_json` reads, it reads to the same value.
     fn agree<T: DeserializeOwned + PartialEq + fmt::Debug>(texts: &[&str]) {
         for text in texts {
-            let node = parse(text, depth::MOST).unwrap();
+            let node = parse(text, depth::MAX_DEPTH).unwrap();
             let ours = T::deserialize(&node).map_err(|refusal| refusal.to_string());
             match serde_json::from_str::<T>(text) {
                 Ok(theirs) => assert_eq!(ours.as_ref(), Ok(&theirs), "{text}"),

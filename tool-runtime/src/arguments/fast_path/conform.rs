@@ -95,10 +95,10 @@ fn meets(limits: &TextLimits, text: &str) -> bool {
 
 fn holds(limits: &NumberLimits, value: i128) -> bool {
     let fits = match limits.width {
-        Some(width) => width.holds(value),
+        Some(width) => width.contains(value),
         None => has_64_bits(value),
     };
-    fits && limits.decide(value) == Some(true)
+    fits && limits.check_integer(value) == Some(true)
 }
 
 /// What an integer is when nothing else is said.
@@ -112,8 +112,8 @@ fn is_clearly_within(limits: &NumberLimits, value: f64) -> bool {
     let NumberLimits {
         min,
         max,
-        above,
-        below,
+        exclusive_min,
+        exclusive_max,
         multiple_of,
         width,
     } = limits;
@@ -121,5 +121,10 @@ fn is_clearly_within(limits: &NumberLimits, value: f64) -> bool {
     let limit = |bound: &Bound| bound.text.parse::<f64>().unwrap_or(f64::NAN);
     let over = |bound: &Option<Bound>| bound.as_ref().is_none_or(|bound| value - margin > limit(bound));
     let under = |bound: &Option<Bound>| bound.as_ref().is_none_or(|bound| value + margin < limit(bound));
-    multiple_of.is_none() && width.is_none() && over(min) && over(above) && under(max) && under(below)
+    multiple_of.is_none()
+        && width.is_none()
+        && over(min)
+        && over(exclusive_min)
+        && under(max)
+        && under(exclusive_max)
 }

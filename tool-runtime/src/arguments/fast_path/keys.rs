@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::conform;
 use crate::arguments::deserialize::map_key::NO_KEY;
 use crate::schema::compiled::{Additional, CompiledSchema, Object, Schema, SchemaId};
-use crate::schema::name::Written;
+use crate::schema::name::KeyPrefix;
 use crate::schema::types::Types;
 
 /// What is known about the keys so far.
@@ -62,9 +62,9 @@ impl<'s, 't> Keys<'s, 't> {
 
     /// The key that most likely comes next, as it is written.
     #[inline]
-    pub(super) fn expected(&self) -> Option<&'s Written> {
+    pub(super) fn expected(&self) -> Option<&'s KeyPrefix> {
         let property = self.object?.properties.get(self.expected)?;
-        Some(&property.written)
+        Some(&property.key_prefix)
     }
 
     /// Takes the expected one.
@@ -89,8 +89,8 @@ impl<'s, 't> Keys<'s, 't> {
         if let Some(place) = object.position(key) {
             return self.take(object, place);
         }
-        let owner = match object.rest {
-            Additional::Unspecified if object.is_free && !self.is_root => Owner::Anybody,
+        let owner = match object.additional {
+            Additional::Unspecified if object.is_unconstrained && !self.is_root => Owner::Anybody,
             Additional::Unspecified | Additional::Denied => return None,
             Additional::Any => Owner::Anybody,
             Additional::Of(schema) => Owner::Other(schema),

@@ -62,7 +62,7 @@ impl Seen {
 }
 
 /// Below the arguments as a whole.
-pub(super) const MOST_LEVELS: usize = depth::MOST - 1;
+pub(super) const MOST_LEVELS: usize = depth::MAX_DEPTH - 1;
 
 /// How often a byte may be looked at again for the sake of a union.
 const WORK_PER_BYTE: usize = 8;
@@ -305,7 +305,7 @@ impl<'s, 't> Walk<'s, 't> {
 
 /// The schema of the item in that place; `None` when there is none to be.
 pub(super) fn item<'s>(compiled: &'s CompiledSchema, list: &List, place: usize) -> Option<&'s Schema> {
-    match (list.item(place), list.rest) {
+    match (list.item(place), list.additional) {
         (Some(schema), _) => Some(compiled.schema(schema)),
         (None, Additional::Unspecified | Additional::Any) => Some(&Schema::ANY),
         (None, _) => None,

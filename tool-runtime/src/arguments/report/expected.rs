@@ -11,7 +11,7 @@ use crate::schema::compiled::{
     CompiledSchema, Kind, Plain, Schema, SchemaId, Tag, TextLimits, Union, Values,
 };
 use crate::schema::types::Types;
-use crate::wire::issue::echo;
+use crate::wire::issue::excerpt;
 
 /// What a schema wants: `an integer from 1 to 100`.
 pub(crate) struct Expected<'s>(pub(crate) &'s CompiledSchema, pub(crate) SchemaId);
@@ -71,7 +71,7 @@ impl ExpectedWriter<'_> {
                 && !allows_words(limits, words)
             {
                 let pattern = limits.pattern.as_ref();
-                return pattern.map(|pattern| format!("a text that matches `{}`", echo(pattern.as_str())));
+                return pattern.map(|pattern| format!("a text that matches `{}`", excerpt(pattern.as_str())));
             }
         }
         Some(words.to_owned())
@@ -174,9 +174,9 @@ impl Display for Range<'_> {
         }
         let bounds = [
             (" from ", &self.0.min),
-            (" greater than ", &self.0.above),
+            (" greater than ", &self.0.exclusive_min),
             (if self.0.min.is_some() { " to " } else { " up to " }, &self.0.max),
-            (" less than ", &self.0.below),
+            (" less than ", &self.0.exclusive_max),
             (" that is a multiple of ", &self.0.multiple_of),
         ];
         for (word, bound) in bounds {
@@ -210,7 +210,7 @@ impl Display for Listed<'_> {
         several(
             f,
             count,
-            texts.chain(others).map(|value| echo(&value).into_owned()),
+            texts.chain(others).map(|value| excerpt(&value).into_owned()),
         )
     }
 }

@@ -10,7 +10,7 @@ use crate::arguments::tree::node::Node;
 use crate::schema::bounds::{Bound, NumberLimits};
 use crate::schema::compiled::Values;
 use crate::wire::depth;
-use crate::wire::issue::{Code, Issue, echo};
+use crate::wire::issue::{Code, Issue, excerpt};
 
 /// A value was changed on its way.
 pub(crate) fn changed(code: Code, sent: &Node<'_>, taken: &Node<'_>) -> Issue {
@@ -61,11 +61,11 @@ pub(crate) fn out_of_range(sent: &Node<'_>, limits: Option<&NumberLimits>) -> Is
     let mut limits = limits.cloned().unwrap_or_default();
     let width = limits.width.unwrap_or(SIXTY_FOUR_BITS);
     // What the schema says is narrower than what the type can hold.
-    if limits.min.is_none() && limits.above.is_none() {
-        limits.min = Some(Bound::of(width.least));
+    if limits.min.is_none() && limits.exclusive_min.is_none() {
+        limits.min = Some(Bound::new(width.min_text));
     }
-    if limits.max.is_none() && limits.below.is_none() {
-        limits.max = Some(Bound::of(width.most));
+    if limits.max.is_none() && limits.exclusive_max.is_none() {
+        limits.max = Some(Bound::new(width.max_text));
     }
     let message = format!(
         "invalid value {}; expected an integer{}",
@@ -85,7 +85,7 @@ pub(crate) fn too_composed() -> Issue {
 pub(crate) fn too_deep() -> Issue {
     let message = format!(
         "nested deeper than {} levels; expected a flatter value",
-        depth::MOST
+        depth::MAX_DEPTH
     );
     Issue::error(Code::TooDeep, "", message)
 }
@@ -142,7 +142,7 @@ pub(crate) fn unknown<'n>(
     });
     for (place, name) in known.by_ref().take(MOST_LISTED).enumerate() {
         message.push_str(if place == 0 { "; expected one of " } else { ", " });
-        let _ = write!(message, "`{}`", echo(name));
+        let _ = write!(message, "`{}`", excerpt(name));
     }
     if known.next().is_some() {
         message.push_str(" and more");
@@ -161,21 +161,21 @@ pub(crate) fn renamed(sent: &str, name: &str) -> Issue {
         "",
         format!(
             "`{}` was read as `{}`, the declared spelling",
-            echo(sent),
-            echo(name)
+            excerpt(sent),
+            excerpt(name)
         ),
     )
 }
 
 /// A key that the map does not have.
 pub(crate) fn invalid_key(sent: &str, wanted: impl Display) -> Issue {
-    let message = format!("invalid map key `{}`; expected {wanted}", echo(sent));
+    let message = format!("invalid map key `{}`; expected {wanted}", excerpt(sent));
     Issue::error(Code::InvalidMapKey, "", message).about(sent)
 }
 
 /// A key that the schema allows and the type of the map's keys refuses.
 pub(crate) fn refused_key(sent: &str, said: &str) -> Issue {
-    let message = format!("invalid map key `{}`: {said}", echo(sent));
+    let message = format!("invalid map key `{}`: {said}", excerpt(sent));
     Issue::error(Code::InvalidMapKey, "", message).about(sent)
 }
 
@@ -183,15 +183,15 @@ pub(crate) fn refused_key(sent: &str, said: &str) -> Issue {
 pub(crate) fn same_key(sent: &str, name: &str) -> Issue {
     let message = format!(
         "duplicate map key: `{}` is read as `{}`, which another key is as well; expected that key once",
-        echo(sent),
-        echo(name)
+        excerpt(sent),
+        excerpt(name)
     );
     Issue::error(Code::InvalidMapKey, "", message).about(sent)
 }
 
 /// A key that was read as another spelling of it.
 pub(crate) fn coerced_key(sent: &str, name: &str) -> Issue {
-    let message = format!("the key `{}` was read as `{}`", echo(sent), echo(name));
+    let message = format!("the key `{}` was read as `{}`", excerpt(sent), excerpt(name));
     Issue::warning(Code::MapKeyCoerced, "", message)
 }
 
@@ -219,12 +219,12 @@ pub(crate) fn refused(
 /// A value as the subject of a code: a string as its text, everything else as its JSON.
 fn subject(sent: &Node<'_>) -> String {
     match sent {
-        Node::Text(text) => echo(text).into_owned(),
+        Node::Text(text) => excerpt(text).into_owned(),
         other => other.preview(),
     }
 }
 
 /// A value in a message: its JSON, cut.
 pub(crate) fn shown(node: &Node<'_>) -> String {
-    echo(&node.preview()).into_owned()
+    excerpt(&node.preview()).into_owned()
 }

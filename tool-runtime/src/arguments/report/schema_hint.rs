@@ -9,7 +9,7 @@ use crate::schema::compiled::{
 };
 use crate::schema::name::fold;
 use crate::schema::types::Types;
-use crate::wire::issue::echo;
+use crate::wire::issue::excerpt;
 
 /// An example of a schema, with a word for each value that only the model knows.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ impl<'s> SchemaHint<'s> {
             Types::ARRAY => plain
                 .list
                 .as_ref()
-                .is_some_and(|list| list.is_tuple() || matches!(list.rest, Additional::Of(_))),
+                .is_some_and(|list| list.is_tuple() || matches!(list.additional, Additional::Of(_))),
             _ => false,
         };
         is_told.then_some(hint)
@@ -82,7 +82,7 @@ fn tag<'s>(compiled: &'s CompiledSchema, property: &'s Property, text: &str) -> 
 fn is_told(object: &Object) -> bool {
     object.properties.iter().any(|property| property.required)
         || !object.also_required.is_empty()
-        || (object.properties.is_empty() && matches!(object.rest, Additional::Of(_)))
+        || (object.properties.is_empty() && matches!(object.additional, Additional::Of(_)))
 }
 
 impl Display for SchemaHint<'_> {
@@ -187,7 +187,7 @@ impl SchemaHint<'_> {
             write!(to, "{comma}{}: …", quoted(name))?;
             comma = ", ";
         }
-        if let (true, Additional::Of(schema)) = (object.properties.is_empty(), object.rest) {
+        if let (true, Additional::Of(schema)) = (object.properties.is_empty(), object.additional) {
             write!(to, "{comma}<a key>: ")?;
             self.draw(to, schema, None, levels)?;
             to.write_str(", …")?;
@@ -204,7 +204,7 @@ impl SchemaHint<'_> {
             to.write_str(if place > 0 { ", " } else { "" })?;
             self.draw(to, *item, None, levels)?;
         }
-        if let Additional::Of(item) = list.rest {
+        if let Additional::Of(item) = list.additional {
             to.write_str(if list.is_tuple() { ", " } else { "" })?;
             // As many as there have to be, where that is a few.
             let count = list.min.unwrap_or(1).clamp(1, 3);
@@ -239,7 +239,7 @@ fn each(values: &Values) -> impl Iterator<Item = String> {
     let others = values
         .others
         .iter()
-        .map(|value| echo(&Node::from_value(value).preview()).into_owned());
+        .map(|value| excerpt(&Node::from_value(value).preview()).into_owned());
     texts.chain(others)
 }
 
@@ -254,7 +254,7 @@ fn listed(to: &mut Line, mut values: impl Iterator<Item = String>) -> fmt::Resul
 
 /// A text as JSON has it, cut.
 pub(crate) fn quoted(text: &str) -> String {
-    Node::Text((&*echo(text)).into()).preview()
+    Node::Text((&*excerpt(text)).into()).preview()
 }
 
 /// A line that takes no more than is read.

@@ -270,7 +270,7 @@ mod tests {
             "\"\\udc00\"",
         ];
         for text in texts {
-            let ours = parse(text, depth::MOST).ok().map(|node| node.to_value());
+            let ours = parse(text, depth::MAX_DEPTH).ok().map(|node| node.to_value());
             assert_eq!(ours, serde_json::from_str::<Value>(text).ok(), "{text}");
         }
     }
@@ -297,13 +297,15 @@ mod tests {
     #[test]
     fn levels_are_counted() {
         let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
-        assert!(parse(&nested(depth::MOST), depth::MOST).is_ok());
+        assert!(parse(&nested(depth::MAX_DEPTH), depth::MAX_DEPTH).is_ok());
         assert_eq!(
-            parse(&nested(depth::MOST + 1), depth::MOST).unwrap_err().fault,
+            parse(&nested(depth::MAX_DEPTH + 1), depth::MAX_DEPTH)
+                .unwrap_err()
+                .fault,
             Fault::TooDeep
         );
         assert_eq!(
-            parse(&"[".repeat(1_000_000), depth::MOST).unwrap_err().fault,
+            parse(&"[".repeat(1_000_000), depth::MAX_DEPTH).unwrap_err().fault,
             Fault::TooDeep
         );
     }

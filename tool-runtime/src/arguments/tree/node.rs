@@ -53,7 +53,7 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// Borrows a value, which must not be nested deeper than [`depth::MOST`](crate::wire::depth::MOST).
+    /// Borrows a value, which must not be nested deeper than [`depth::MAX_DEPTH`](crate::wire::depth::MAX_DEPTH).
     pub(crate) fn from_value(value: &'a Value) -> Self {
         match value {
             Value::Null => Self::Null,
@@ -157,11 +157,11 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The beginning of its JSON text, long enough to be cut by [`echo`](crate::issue::echo).
+    /// The beginning of its JSON text, long enough to be cut by [`echo`](crate::issue::excerpt).
     pub(crate) fn preview(&self) -> String {
         let mut preview = Preview {
             text: String::new(),
-            room: crate::wire::issue::ECHO_LIMIT + 1,
+            room: crate::wire::issue::EXCERPT_LIMIT + 1,
         };
         // It fails when the room is used up, which is the purpose.
         let _ = self.write(&mut preview);
@@ -303,7 +303,7 @@ mod tests {
         let value = json!([["x".repeat(1_000_000)]]);
         assert_eq!(
             Node::from_value(&value).preview().chars().count(),
-            crate::wire::issue::ECHO_LIMIT + 1
+            crate::wire::issue::EXCERPT_LIMIT + 1
         );
     }
 }

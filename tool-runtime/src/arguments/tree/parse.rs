@@ -7,7 +7,7 @@ use tool_repair::{FixCode, Fixes, Repaired, Status, repair};
 use super::json::{Fault, ParseError, parse};
 use super::node::Node;
 use crate::arguments::policy::Policy;
-use crate::wire::issue::{Code, Issue, echo};
+use crate::wire::issue::{Code, Issue, excerpt};
 
 /// What a text became, and what was done to get there.
 #[derive(Debug)]
@@ -190,7 +190,7 @@ fn told(text: &str, fixes: &Fixes) -> Issue {
     let (before, after) = words_around(text);
     for (code, words) in [(FixCode::TextBefore, before), (FixCode::TextAfter, after)] {
         if fixes.counts().any(|(found, _)| found == code) {
-            done.push(format!("left out: `{}`", echo(words.trim())));
+            done.push(format!("left out: `{}`", excerpt(words.trim())));
         }
     }
     let message = format!(

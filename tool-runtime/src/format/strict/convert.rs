@@ -1,51 +1,55 @@
-//! The conversion of one schema, keyword by keyword.
+//! Converts one schema, keyword by keyword.
 
 use std::fmt;
 
 use serde_json::{Map, Value, json};
 
 use crate::schema::pointer;
-use crate::schema::unwrap_sole;
+use crate::schema::unwrap_single;
 
+use super::keywords::{self, Treatment};
 use super::limits;
 use super::subset::{self, Subset};
-use super::unions::{begin_alike, disjoint, nullable};
+use super::unions::{disjoint, nullable, share_first_property};
 use super::values;
-use super::words::{self, Kept};
 
 type Keywords = Map<String, Value>;
 
-/// A rule that the strict form does not carry.
+/// A constraint that the strict form lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Note {
-    /// Where in the schema: an RFC 6901 JSON Pointer.
+    /// An RFC 6901 JSON Pointer into the schema.
     pub path: String,
     /// The keyword.
     pub keyword: String,
-    /// Whether the description tells the model instead.
-    pub told: bool,
+    /// Whether the description says it instead.
+    pub described: bool,
 }
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, keyword, told } = self;
-        let fate = if *told {
+        let Self {
+            path,
+            keyword,
+            described,
+        } = self;
+        let treatment = if *described {
             "moved to the description"
         } else {
             "dropped"
         };
-        write!(f, "`{keyword}` at `{path}` {fate}")
+        write!(f, "`{keyword}` at `{path}` {treatment}")
     }
 }
 
-/// Why a schema has no strict form, and where.
-pub(super) struct Refusal {
+/// Why a schema has no strict form, with the pointer.
+pub(super) struct ConversionError {
     pub(super) path: String,
     pub(super) reason: String,
 }
 
-impl Refusal {
+impl ConversionError {
     fn new(path: &str, reason: impl Into<String>) -> Self {
         Self {
             path: path.to_owned(),
@@ -54,12 +58,12 @@ impl Refusal {
     }
 }
 
-/// One schema on its way.
+/// The state of a conversion.
 pub(super) struct Conversion<'a> {
     subset: Subset,
     root: &'a Value,
     notes: Vec<Note>,
-    /// The definitions that were met, in that order.
+    /// The definitions that are referred to, in order of occurrence.
     referred: Vec<String>,
 }
 
@@ -73,27 +77,27 @@ impl<'a> Conversion<'a> {
         }
     }
 
-    /// The converted schema and what it leaves out.
-    pub(super) fn run(mut self) -> Result<(Value, Vec<Note>), Refusal> {
+    /// Returns the converted schema, and the constraints that it lacks.
+    pub(super) fn run(mut self) -> Result<(Value, Vec<Note>), ConversionError> {
         let schema = self.root()?;
         Ok((schema, self.notes))
     }
 
-    fn root(&mut self) -> Result<Value, Refusal> {
+    fn root(&mut self) -> Result<Value, ConversionError> {
         if let Some(keyword) = ["anyOf", "oneOf", "allOf", "$ref"]
             .into_iter()
             .find(|it| self.root.get(it).is_some())
         {
-            return Err(Refusal::new(
+            return Err(ConversionError::new(
                 "",
                 format!("the root is `{keyword}`; it must be one object"),
             ));
         }
         if self.root.get("type").and_then(Value::as_str) != Some("object") {
-            return Err(Refusal::new("", "the root is no object"));
+            return Err(ConversionError::new("", "the root is no object"));
         }
-        // An object without properties is a map with free keys, but not as the root: a tool without parameters, unless
-        // it says what else it takes.
+        // An object without properties is a map with any keys, except at the root: there it is a tool without parameters,
+        // unless it allows additional ones.
         let mut root = self.root.clone();
         if let Value::Object(keywords) = &mut root
             && !keywords.contains_key("properties")
@@ -106,49 +110,52 @@ impl<'a> Conversion<'a> {
             insert(&mut schema, "$defs", definitions.into());
         }
         if self.subset == Subset::OpenAi {
-            limits::check(&schema).map_err(|reason| Refusal::new("", reason))?;
+            limits::check(&schema).map_err(|reason| ConversionError::new("", reason))?;
         }
         Ok(schema)
     }
 
-    /// The definitions that are referred to, also by one another, in the order in which they are met.
-    fn definitions(&mut self) -> Result<Keywords, Refusal> {
+    /// Converts the definitions that are referred to, also by one another, in order of occurrence.
+    fn definitions(&mut self) -> Result<Keywords, ConversionError> {
         let mut converted = Map::new();
         let mut next = 0;
         while let Some(name) = self.referred.get(next).cloned() {
-            let (place, schema) = subset::find(self.root, &name).ok_or_else(|| {
-                Refusal::new(
+            let (pointer, schema) = subset::find(self.root, &name).ok_or_else(|| {
+                ConversionError::new(
                     "",
                     format!("`$ref` names a definition `{name}` that is not there"),
                 )
             })?;
-            converted.insert(name, self.node(schema, &place, 0)?);
+            converted.insert(name, self.node(schema, &pointer, 0)?);
             next += 1;
         }
         Ok(converted)
     }
 
-    fn node(&mut self, schema: &Value, path: &str, depth: usize) -> Result<Value, Refusal> {
-        if depth > DEPTH {
-            return Err(Refusal::new(
+    fn node(&mut self, schema: &Value, path: &str, depth: usize) -> Result<Value, ConversionError> {
+        if depth > MAX_DEPTH {
+            return Err(ConversionError::new(
                 path,
-                format!("it is nested deeper than {DEPTH} schemas"),
+                format!("it is nested deeper than {MAX_DEPTH} schemas"),
             ));
         }
         let Value::Object(keywords) = schema else {
-            return Err(Refusal::new(path, "anything is allowed; give it a type"));
+            return Err(ConversionError::new(path, "anything is allowed; give it a type"));
         };
         if keywords.contains_key("allOf") {
-            // Of one schema only: how older generators put a description beside a `$ref`.
+            // An `allOf` of one schema: older generators add a description to a `$ref` in this way.
             let mut merged = keywords.clone();
-            unwrap_sole(&mut merged);
+            unwrap_single(&mut merged);
             if merged.contains_key("allOf") {
-                return Err(Refusal::new(path, "`allOf` is not supported"));
+                return Err(ConversionError::new(path, "`allOf` is not supported"));
             }
             return self.node(&Value::Object(merged), path, depth + 1);
         }
         if keywords.contains_key("anyOf") && keywords.contains_key("oneOf") {
-            return Err(Refusal::new(path, "`anyOf` beside `oneOf` is not supported"));
+            return Err(ConversionError::new(
+                path,
+                "`anyOf` beside `oneOf` is not supported",
+            ));
         }
         if keywords.contains_key("$ref") {
             return self.reference(keywords, path);
@@ -158,13 +165,13 @@ impl<'a> Conversion<'a> {
                 return self.union(keywords, union, alternatives, path, depth);
             }
         }
-        let mut types = words::types(keywords);
+        let mut types = keywords::types(keywords);
         let null = types.contains(&"null") && types.len() > 1;
         if null {
             types.retain(|name| *name != "null");
         }
         let schema = match types.as_slice() {
-            [] => return Err(Refusal::new(path, "anything is allowed; give it a type")),
+            [] => return Err(ConversionError::new(path, "anything is allowed; give it a type")),
             [name] => self.typed(name, keywords, path, depth)?,
             several => {
                 let outside = |keyword: &str| matches!(keyword, "description" | "default" | "examples");
@@ -182,13 +189,13 @@ impl<'a> Conversion<'a> {
         Ok(if null { nullable(schema) } else { schema })
     }
 
-    fn reference(&mut self, keywords: &Keywords, path: &str) -> Result<Value, Refusal> {
+    fn reference(&mut self, keywords: &Keywords, path: &str) -> Result<Value, ConversionError> {
         let reference = keywords.get("$ref").and_then(Value::as_str).unwrap_or_default();
         if let Some(beside) = ["properties", "items", "anyOf", "oneOf"]
             .into_iter()
             .find(|keyword| keywords.contains_key(*keyword))
         {
-            return Err(Refusal::new(
+            return Err(ConversionError::new(
                 path,
                 format!("`{beside}` beside `$ref` is not supported"),
             ));
@@ -199,7 +206,7 @@ impl<'a> Conversion<'a> {
                 .as_ref()
                 .is_some_and(|name| subset::is_recursive(self.root, name));
         if recursive && self.subset == Subset::Anthropic {
-            return Err(Refusal::new(
+            return Err(ConversionError::new(
                 path,
                 "it holds itself, and recursion is not supported",
             ));
@@ -214,10 +221,10 @@ impl<'a> Conversion<'a> {
             None if reference == "#" => json!({ "$ref": "#" }),
             None => {
                 let reason = format!("`$ref` names {reference:?}; only `$defs` can be referred to");
-                return Err(Refusal::new(path, reason));
+                return Err(ConversionError::new(path, reason));
             }
         };
-        // Nothing may stand beside a `$ref`, not even a description.
+        // A `$ref` may have no siblings, not even a description.
         let described = self.finish(json!({ "anyOf": [reference] }), keywords, path, "");
         let bare = described.get("description").is_none();
         Ok(if bare { reference } else { described })
@@ -230,9 +237,9 @@ impl<'a> Conversion<'a> {
         alternatives: &[Value],
         path: &str,
         depth: usize,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Value, ConversionError> {
         if keywords.contains_key("properties") {
-            return Err(Refusal::new(
+            return Err(ConversionError::new(
                 path,
                 format!("`properties` beside `{union}` (a flattened enum) is not supported"),
             ));
@@ -243,8 +250,8 @@ impl<'a> Conversion<'a> {
         }
         for (index, one) in converted.iter().enumerate() {
             for other in converted.iter().skip(index + 1) {
-                if self.subset == Subset::OpenAi && begin_alike(one, other) {
-                    return Err(Refusal::new(
+                if self.subset == Subset::OpenAi && share_first_property(one, other) {
+                    return Err(ConversionError::new(
                         path,
                         "two alternatives begin with the same property, which the API refuses; begin with a tag",
                     ));
@@ -257,18 +264,27 @@ impl<'a> Conversion<'a> {
         Ok(self.finish(json!({ "anyOf": converted }), keywords, path, ""))
     }
 
-    /// A schema of one type.
-    fn typed(&mut self, name: &str, keywords: &Keywords, path: &str, depth: usize) -> Result<Value, Refusal> {
+    /// Converts a schema of one type.
+    fn typed(
+        &mut self,
+        name: &str,
+        keywords: &Keywords,
+        path: &str,
+        depth: usize,
+    ) -> Result<Value, ConversionError> {
         let mut schema = Map::from_iter([("type".to_owned(), name.into())]);
         match name {
             "object" => self.object(&mut schema, keywords, path, depth)?,
             "array" => {
                 if keywords.contains_key("prefixItems") || keywords.get("items").is_some_and(Value::is_array)
                 {
-                    return Err(Refusal::new(path, "it is a tuple; use a struct"));
+                    return Err(ConversionError::new(path, "it is a tuple; use a struct"));
                 }
                 let Some(items) = keywords.get("items") else {
-                    return Err(Refusal::new(path, "its items may be anything; give them a type"));
+                    return Err(ConversionError::new(
+                        path,
+                        "its items may be anything; give them a type",
+                    ));
                 };
                 let items = self.node(items, &format!("{path}/items"), depth + 1)?;
                 schema.insert("items".to_owned(), items);
@@ -276,9 +292,9 @@ impl<'a> Conversion<'a> {
             _ => {}
         }
         let mut schema = self.finish(Value::Object(schema), keywords, path, name);
-        match values::keep_possible(&mut schema, name) {
+        match values::retain_matching(&mut schema, name) {
             Ok(()) => Ok(schema),
-            Err(reason) => Err(Refusal::new(path, reason)),
+            Err(reason) => Err(ConversionError::new(path, reason)),
         }
     }
 
@@ -288,14 +304,14 @@ impl<'a> Conversion<'a> {
         keywords: &Keywords,
         path: &str,
         depth: usize,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ConversionError> {
         let free = keywords
             .get("additionalProperties")
             .is_some_and(|more| *more != Value::Bool(false));
         let by_pattern = keywords.contains_key("patternProperties");
         let Some(Value::Object(declared)) = keywords.get("properties").filter(|_| !free && !by_pattern)
         else {
-            return Err(Refusal::new(
+            return Err(ConversionError::new(
                 path,
                 "its keys are free; use a list of key and value",
             ));
@@ -307,15 +323,15 @@ impl<'a> Conversion<'a> {
             .unwrap_or(&empty);
         let undeclared = |name: &&Value| name.as_str().is_none_or(|name| !declared.contains_key(name));
         if let Some(name) = required.iter().find(undeclared) {
-            return Err(Refusal::new(
+            return Err(ConversionError::new(
                 path,
                 format!("it requires {name} and does not say what that is"),
             ));
         }
         let mut properties = Map::new();
         for (name, property) in declared {
-            let place = pointer::join(&format!("{path}/properties"), name);
-            let property = self.node(property, &place, depth + 1)?;
+            let pointer = pointer::join(&format!("{path}/properties"), name);
+            let property = self.node(property, &pointer, depth + 1)?;
             let optional = self.subset == Subset::OpenAi && !required.iter().any(|known| known == name);
             properties.insert(name.clone(), if optional { nullable(property) } else { property });
         }
@@ -331,8 +347,8 @@ impl<'a> Conversion<'a> {
         Ok(())
     }
 
-    /// Adds what is kept of the other keywords, and the description with what is said in words.
-    fn finish(&mut self, schema: Value, keywords: &Keywords, path: &str, of: &str) -> Value {
+    /// Adds the other supported keywords, and the description with sentences for unsupported ones.
+    fn finish(&mut self, schema: Value, keywords: &Keywords, path: &str, type_name: &str) -> Value {
         let Value::Object(inner) = schema else {
             return schema;
         };
@@ -343,15 +359,15 @@ impl<'a> Conversion<'a> {
         let mut text = description.to_owned();
         let mut kept = Vec::new();
         for (keyword, value) in keywords {
-            match words::fate(self.subset, of, keyword, value, description) {
-                Kept::Handled => {}
-                Kept::AsIs => kept.push((keyword.clone(), value.clone())),
-                Kept::Said(sentence) => {
+            match keywords::treatment(self.subset, type_name, keyword, value, description) {
+                Treatment::Ignore => {}
+                Treatment::Keep => kept.push((keyword.clone(), value.clone())),
+                Treatment::MoveToDescription(sentence) => {
                     add_sentence(&mut text, &sentence);
                     self.note(path, keyword, true);
                 }
-                Kept::Described(sentence) => add_sentence(&mut text, &sentence),
-                Kept::Not => self.note(path, keyword, false),
+                Treatment::AddToDescription(sentence) => add_sentence(&mut text, &sentence),
+                Treatment::Drop => self.note(path, keyword, false),
             }
         }
         let mut finished = Map::new();
@@ -365,11 +381,11 @@ impl<'a> Conversion<'a> {
         Value::Object(finished)
     }
 
-    fn note(&mut self, path: &str, keyword: &str, told: bool) {
+    fn note(&mut self, path: &str, keyword: &str, described: bool) {
         let note = Note {
             path: path.to_owned(),
             keyword: keyword.to_owned(),
-            told,
+            described,
         };
         if !self.notes.contains(&note) {
             self.notes.push(note);
@@ -384,8 +400,8 @@ fn add_sentence(text: &mut String, sentence: &str) {
     text.push_str(sentence);
 }
 
-/// Deeper than any schema that the API takes, and no danger to the stack.
-const DEPTH: usize = 64;
+/// The maximum depth: the API allows less, and the stack more.
+const MAX_DEPTH: usize = 64;
 
 fn insert(schema: &mut Value, keyword: &str, value: Value) {
     if let Value::Object(keywords) = schema {

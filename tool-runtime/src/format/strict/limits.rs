@@ -1,4 +1,4 @@
-//! How large a schema OpenAI's strict form may be.
+//! The size limits of OpenAI's strict form.
 //!
 //! Source: <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>.
 
@@ -8,12 +8,12 @@ const PROPERTIES: usize = 5_000;
 const LEVELS: usize = 10;
 const CHARACTERS: usize = 120_000;
 const VALUES: usize = 1_000;
-/// An enum with more texts than this …
+/// An enum with more strings than this …
 const MANY_VALUES: usize = 250;
-/// … may have at most so many characters in them.
+/// … may have at most this many characters in total.
 const CHARACTERS_OF_MANY: usize = 15_000;
 
-/// Says what is too large.
+/// Checks the size; the error names the exceeded limit.
 pub(super) fn check(schema: &Value) -> Result<(), String> {
     let mut size = Size::default();
     size.add(schema, 0)?;
@@ -38,7 +38,7 @@ struct Size {
 }
 
 impl Size {
-    /// Adds a schema inside so many objects. Recursive: the conversion bounds the depth.
+    /// Adds a schema at a level of nested objects. Recursive: the conversion limits the depth.
     fn add(&mut self, schema: &Value, level: usize) -> Result<(), String> {
         let mut level = level;
         if let Some(Value::Object(properties)) = schema.get("properties") {

@@ -1,13 +1,14 @@
-//! Schemas in the subsets that strict function calling takes, OpenAI's and Anthropic's.
+//! Converts schemas to the subsets of JSON Schema for strict function calling, OpenAI's and Anthropic's.
 //!
-//! OpenAI's (<https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>) in short: the root is an object and no union; every object names all its properties in `required` and has
-//! `additionalProperties: false` (an optional property becomes one that may be `null`, which is read as absent);
-//! unions are `anyOf`; of the constraints `enum`, `const`, `pattern`, some `format`s, the limits of numbers and
-//! `minItems`/`maxItems` remain. What else a schema says is put into words, or noted; it is still enforced when
-//! the call comes. What cannot be said at all (maps with free keys, tuples, "anything") is [`NotStrict`].
+//! OpenAI's (<https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>) in short: the root is an object
+//! and not a union; all properties are in `required`, with `additionalProperties: false` (an optional property may be `null`,
+//! which counts as missing); unions are `anyOf`; of the constraints, `enum`, `const`, `pattern`, some `format`s, the limits
+//! of numbers and `minItems`/`maxItems` remain. Other constraints move to the description or are dropped, with a [`Note`];
+//! they are still enforced for calls. Schemas without an equivalent (maps with any keys, tuples, "anything") are
+//! [`NotStrict`].
 //!
 //! Anthropic's (<https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>)
-//! leaves optional properties optional and knows the format `uri`; it has no limits of numbers and no recursion.
+//! keeps optional properties optional and supports the format `uri`, but no limits of numbers and no recursion.
 //!
 //! ```
 //! use tool_runtime::{ToolDefinition, format::anthropic, serde_json::json};
@@ -20,7 +21,7 @@
 //! let strict = anthropic::strict_tool(&wait).unwrap();
 //! assert_eq!(strict.tool["strict"], true);
 //! assert_eq!(strict.tool["input_schema"]["additionalProperties"], false);
-//! // The API has no limits of numbers: the model reads it, and the registry enforces it.
+//! // The API does not support limits of numbers: the description has it, and the registry enforces it.
 //! assert_eq!(strict.notes.len(), 1);
 //!
 //! let labels = json!({ "type": "object", "properties": { "labels": { "type": "object" } } });
@@ -32,7 +33,7 @@
 //! ```
 
 mod subset;
-mod words;
+mod keywords;
 mod limits;
 mod unions;
 mod values;
@@ -44,53 +45,54 @@ use crate::schema;
 use crate::wire::definition::ToolDefinition;
 
 pub use convert::Note;
-use convert::{Conversion, Refusal};
+use convert::{Conversion, ConversionError};
 pub(super) use subset::Subset;
 
-/// Why a tool has no strict form; its plain form is always there.
+/// Why a tool has no strict form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{tool}` has no strict form: at `{path}` {reason}")]
 #[non_exhaustive]
 pub struct NotStrict {
     /// The tool.
     pub tool: String,
-    /// Where in its schema: an RFC 6901 JSON Pointer.
+    /// An RFC 6901 JSON Pointer into its schema.
     pub path: String,
-    /// What cannot be said.
+    /// What cannot be converted.
     pub reason: String,
 }
 
-/// A tool in a strict form, and what that form could not say.
+/// A tool in a strict form, and the constraints that it lacks.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StrictTool {
     /// The member of `tools`.
     pub tool: Value,
-    /// Rules that the API does not enforce in this form; they are enforced here when the call comes.
+    /// Constraints that the API does not enforce in this form. They are still enforced for calls.
     pub notes: Vec<Note>,
 }
 
-/// Puts a tool into a strict form; `wrap` makes the tool of the converted schema.
+/// Converts a tool into a strict form; `wrap` creates it from the converted schema.
 ///
 /// # Errors
 ///
-/// When the schema cannot be expressed in the subset, or is larger than the API takes.
+/// If the schema cannot be converted to the subset, or exceeds the API's limits.
 pub(super) fn strict(
     subset: Subset,
     definition: &ToolDefinition,
     wrap: impl FnOnce(Value) -> Value,
 ) -> Result<StrictTool, NotStrict> {
-    let refused = |path, reason| NotStrict {
+    let not_strict = |path, reason| NotStrict {
         tool: definition.name.clone(),
         path,
         reason,
     };
-    let schema = schema::spelled_out(&definition.input_schema);
+    let schema = schema::expand_nullable(&definition.input_schema);
     let (converted, notes) = Conversion::new(subset, &schema)
         .run()
-        .map_err(|Refusal { path, reason }| refused(path, reason))?;
-    // What registration refuses has no strict form either: below an `$id`, for one, `#/$defs/…` would change its meaning.
-    schema::check(&schema).map_err(|error| refused(error.path, error.reason))?;
+        .map_err(|ConversionError { path, reason }| not_strict(path, reason))?;
+    // A schema that registration rejects has no strict form either: below an `$id`, for example, `#/$defs/…` would change its
+    // meaning.
+    schema::check(&schema).map_err(|error| not_strict(error.path, error.reason))?;
     Ok(StrictTool {
         tool: wrap(converted),
         notes,

@@ -1,4 +1,4 @@
-//! Whose strict subset, where the two differ.
+//! The two strict subsets, and their references.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ pub(in crate::format) enum Subset {
     Anthropic,
 }
 
-/// The definition that a `$ref` names, where it is one of the schema's own.
+/// The name of the definition that a `$ref` points to, if it is in `$defs` or `definitions`.
 pub(super) fn definition(reference: &str) -> Option<String> {
     let name = reference
         .strip_prefix("#/$defs/")
@@ -25,25 +25,25 @@ pub(super) fn definition(reference: &str) -> Option<String> {
     (!name.contains('/')).then(|| name.replace("~1", "/").replace("~0", "~"))
 }
 
-/// The schema of a definition, with its place.
+/// The schema of a definition, with its pointer.
 pub(super) fn find<'a>(root: &'a Value, name: &str) -> Option<(String, &'a Value)> {
     ["/$defs", "/definitions"]
         .into_iter()
         .map(|holder| pointer::join(holder, name))
-        .find_map(|place| root.pointer(&place).map(|schema| (place, schema)))
+        .find_map(|pointer| root.pointer(&pointer).map(|schema| (pointer, schema)))
 }
 
-/// Whether a definition leads back to itself.
+/// Whether a definition is recursive.
 pub(super) fn is_recursive(root: &Value, name: &str) -> bool {
-    let mut met = HashSet::new();
-    let mut open: Vec<&Value> = find(root, name).map(|(_, schema)| schema).into_iter().collect();
-    while let Some(schema) = open.pop() {
+    let mut seen = HashSet::new();
+    let mut pending: Vec<&Value> = find(root, name).map(|(_, schema)| schema).into_iter().collect();
+    while let Some(schema) = pending.pop() {
         if let Some(next) = schema.get("$ref").and_then(Value::as_str).and_then(definition)
-            && met.insert(next.clone())
+            && seen.insert(next.clone())
         {
-            open.extend(find(root, &next).map(|(_, schema)| schema));
+            pending.extend(find(root, &next).map(|(_, schema)| schema));
         }
-        open.extend(subschemas::children(schema).into_iter().map(|(_, child)| child));
+        pending.extend(subschemas::children(schema).into_iter().map(|(_, child)| child));
     }
-    met.contains(name)
+    seen.contains(name)
 }

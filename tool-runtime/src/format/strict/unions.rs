@@ -1,8 +1,8 @@
-//! Unions in the strict subset: with `null`, and of alternatives that exclude each other.
+//! Unions in the strict subset: adds `null`, and checks whether alternatives are disjoint.
 
 use serde_json::{Map, Value, json};
 
-/// The same schema, or `null`.
+/// Allows `null` in addition.
 pub(super) fn nullable(mut schema: Value) -> Value {
     if allows_null(&schema) {
         return schema;
@@ -42,7 +42,7 @@ fn allows_null(schema: &Value) -> bool {
     }
 }
 
-/// Whether no value fits both; of two converted schemas, so objects have all their properties and no others.
+/// Whether no value matches both converted schemas. Their objects have all declared properties and no others.
 pub(super) fn disjoint(one: &Value, other: &Value) -> bool {
     let (Some(one_type), Some(other_type)) = (one.get("type"), other.get("type")) else {
         return false;
@@ -70,8 +70,8 @@ pub(super) fn disjoint(one: &Value, other: &Value) -> bool {
         })
 }
 
-/// Not on the vendor's page, but answered with a 400: <https://github.com/openai/openai-python/issues/2193>.
-pub(super) fn begin_alike(one: &Value, other: &Value) -> bool {
+/// Whether two objects have the same first property, which the API rejects with an undocumented error 400: <https://github.com/openai/openai-python/issues/2193>.
+pub(super) fn share_first_property(one: &Value, other: &Value) -> bool {
     let first = |schema: &'_ Value| {
         let (name, property) = schema.get("properties")?.as_object()?.iter().next()?;
         Some((name.clone(), property.clone()))

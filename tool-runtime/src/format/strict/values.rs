@@ -1,15 +1,16 @@
-//! The values that a strict form still lists once its type is known.
+//! Removes enum values that do not match the type of a strict form.
 
 use serde_json::Value;
 
-use super::words;
+use super::keywords;
 use crate::schema::limits::is_same;
 
-/// Takes the values out of `enum` that are not of the type, or not the `const` beside it; the error says why none is left.
-pub(super) fn keep_possible(schema: &mut Value, name: &str) -> Result<(), String> {
+/// Removes the values of `enum` that do not match the type or the `const`; an error if none remains.
+pub(super) fn retain_matching(schema: &mut Value, name: &str) -> Result<(), String> {
     let constant = schema.get("const").cloned();
     let is_constant = |value: &Value| constant.as_ref().is_none_or(|constant| is_same(constant, value));
-    let is_of_type = |value: &Value| words::type_of(value) == name || name == "number" && value.is_number();
+    let is_of_type =
+        |value: &Value| keywords::type_of(value) == name || name == "number" && value.is_number();
     let is_any_left = match schema.get_mut("enum") {
         Some(Value::Array(values)) => {
             values.retain(|value| is_constant(value) && is_of_type(value));

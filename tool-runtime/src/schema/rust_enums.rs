@@ -1,4 +1,4 @@
-//! Enums of Rust, as schemars describes them, in fewer words.
+//! Shortens the schemas that schemars generates for Rust enums.
 
 use serde_json::{Map, Value, json};
 
@@ -8,91 +8,91 @@ use super::describe::MEANINGS;
 
 type Keywords = Map<String, Value>;
 
-/// Unit variants, which schemars lists one by one as soon as one of them is documented, become one `enum`.
+/// Merges unit variants into one `enum`. schemars lists them one by one as soon as one of them has docs.
 ///
-/// Their docs are kept aside for the description.
-pub(super) fn gather_values(keywords: &mut Keywords, orders: &[Names]) {
+/// Their docs go into [`MEANINGS`], for the description.
+pub(super) fn merge_unit_variants(keywords: &mut Keywords, orders: &[Names]) {
     let Some(Value::Array(alternatives)) = keywords.get_mut("oneOf") else {
         return;
     };
     let mut values = Vec::new();
     let mut meanings = Vec::new();
     let mut others = Vec::new();
-    let mut place = 0;
+    let mut position = 0;
     for alternative in alternatives.drain(..) {
-        let Some(texts) = texts(&alternative) else {
+        let Some(constants) = constants(&alternative) else {
             others.push(alternative);
             continue;
         };
         if values.is_empty() {
-            place = others.len();
+            position = others.len();
         }
         if let Some(meaning) = alternative.get("description") {
-            meanings.extend(texts.iter().map(|text| json!([text, meaning])));
+            meanings.extend(constants.iter().map(|text| json!([text, meaning])));
         }
-        values.extend(texts);
+        values.extend(constants);
     }
     if values.is_empty() {
         *alternatives = others;
         return;
     }
-    put_in_order(&mut values, orders);
-    let mut gathered = Map::from_iter([
+    sort_by_declaration(&mut values, orders);
+    let mut merged = Map::from_iter([
         ("type".to_owned(), "string".into()),
         ("enum".to_owned(), Value::Array(values)),
     ]);
     if !meanings.is_empty() {
-        gathered.insert(MEANINGS.to_owned(), Value::Array(meanings));
+        merged.insert(MEANINGS.to_owned(), Value::Array(meanings));
     }
-    others.insert(place, Value::Object(gathered));
+    others.insert(position, Value::Object(merged));
     *alternatives = others;
 }
 
-/// Puts values in the order in which they are declared: that of the smallest enum that has them all.
-fn put_in_order(values: &mut [Value], orders: &[Names]) {
-    let place = |order: &Names, value: &Value| order.iter().position(|name| value == name);
+/// Sorts values in the declared order: that of the smallest enum that contains them all.
+fn sort_by_declaration(values: &mut [Value], orders: &[Names]) {
+    let position = |order: &Names, value: &Value| order.iter().position(|name| value == name);
     let declared = orders
         .iter()
-        .filter(|order| values.iter().all(|value| place(order, value).is_some()))
+        .filter(|order| values.iter().all(|value| position(order, value).is_some()))
         .min_by_key(|order| order.len());
     if let Some(order) = declared {
-        values.sort_by_key(|value| place(order, value));
+        values.sort_by_key(|value| position(order, value));
     }
 }
 
-/// The texts that a schema of nothing but fixed texts allows.
-fn texts(schema: &Value) -> Option<Vec<Value>> {
+/// The strings of a schema that consists of a `const` or `enum` of strings.
+fn constants(schema: &Value) -> Option<Vec<Value>> {
     let keywords = schema.as_object()?;
-    let only_texts = keywords
+    let only_constants = keywords
         .keys()
         .all(|keyword| matches!(keyword.as_str(), "type" | "const" | "enum" | "description"));
-    if !only_texts {
+    if !only_constants {
         return None;
     }
-    let texts = match (keywords.get("const"), keywords.get("enum")) {
+    let constants = match (keywords.get("const"), keywords.get("enum")) {
         (Some(text), None) => vec![text.clone()],
-        (None, Some(Value::Array(texts))) => texts.clone(),
+        (None, Some(Value::Array(constants))) => constants.clone(),
         _ => return None,
     };
-    texts.iter().all(Value::is_string).then_some(texts)
+    constants.iter().all(Value::is_string).then_some(constants)
 }
 
-/// A documented unit variant of a flattened enum: serde reads `{"Name": null}`, schemars says the text `Name`.
-pub(super) fn repair_flattened(keywords: &mut Keywords) {
+/// Fixes documented unit variants of a flattened enum: serde expects `{"Name": null}`, schemars writes the string `Name`.
+pub(super) fn fix_flattened(keywords: &mut Keywords) {
     if keywords.get("type").and_then(Value::as_str) != Some("object") {
         return;
     }
     if let Some(alternatives) = keywords.get_mut("oneOf") {
-        texts_to_properties(alternatives);
+        constants_to_properties(alternatives);
     }
     // Several flattened enums.
     if let Some(Value::Array(unions)) = keywords.get_mut("allOf") {
         let unions = unions.iter_mut().filter_map(|union| union.get_mut("oneOf"));
-        unions.for_each(texts_to_properties);
+        unions.for_each(constants_to_properties);
     }
 }
 
-fn texts_to_properties(alternatives: &mut Value) {
+fn constants_to_properties(alternatives: &mut Value) {
     for alternative in alternatives.as_array_mut().into_iter().flatten() {
         let Some(Value::String(name)) = alternative.get("const").cloned() else {
             continue;
@@ -109,8 +109,8 @@ fn texts_to_properties(alternatives: &mut Value) {
     }
 }
 
-/// `{"Variant": …}`: that nothing stands beside the variant follows from `oneOf`, it need not be said.
-pub(super) fn open_wrappers(keywords: &mut Keywords) {
+/// Removes `additionalProperties: false` from `{"Variant": …}`: `oneOf` already excludes other variants.
+pub(super) fn open_externally_tagged(keywords: &mut Keywords) {
     let Some(Value::Array(alternatives)) = keywords.get_mut("oneOf") else {
         return;
     };
@@ -131,8 +131,8 @@ pub(super) fn open_wrappers(keywords: &mut Keywords) {
     }
 }
 
-/// A union of one is that one; what stands outside wins, and narrows what stands inside.
-pub(crate) fn unwrap_sole(keywords: &mut Keywords) {
+/// Replaces a union with one branch by that branch. Outer keywords win, and narrow inner ones.
+pub(crate) fn unwrap_single(keywords: &mut Keywords) {
     for union in ["allOf", "anyOf", "oneOf"] {
         let inner = match keywords.get(union) {
             Some(Value::Array(alternatives)) => match alternatives.as_slice() {
@@ -162,9 +162,9 @@ pub(crate) fn unwrap_sole(keywords: &mut Keywords) {
     }
 }
 
-/// Whether a keyword cannot simply be laid under the outer one of the same name.
+/// Whether an inner keyword contradicts the outer one of the same name.
 fn conflicts(keyword: &str, inner: &Value, outer: &Keywords) -> bool {
-    let narrowed = matches!(
+    let is_narrowed = matches!(
         keyword,
         "description"
             | "enum"
@@ -176,5 +176,5 @@ fn conflicts(keyword: &str, inner: &Value, outer: &Keywords) -> bool {
             | "exclusiveMaximum"
     ) || keyword.starts_with("min")
         || keyword.starts_with("max");
-    !narrowed && outer.get(keyword).is_some_and(|value| value != inner)
+    !is_narrowed && outer.get(keyword).is_some_and(|value| value != inner)
 }

@@ -1,4 +1,4 @@
-//! `anyOf` and `oneOf`, made as plain as they can be: `null` apart, constants together, siblings moved inside.
+//! Compiles `anyOf` and `oneOf`: takes `null` out, joins constants into one `enum`, merges siblings into the branches.
 
 use std::collections::HashSet;
 
@@ -6,22 +6,22 @@ use serde_json::{Map, Value, json};
 
 use super::check::{SchemaError, is_annotation};
 use super::compiled::{Kind, KnownKeys, Schema, Union};
-use super::compiler::{Compiler, Flat};
+use super::compiler::{Compiler, Flattened};
 use super::merge;
 use super::name::fold;
 use super::types::Types;
 
-/// What a union turns out to be.
+/// The result of compiling a union.
 pub(super) enum CompiledUnion {
     Schema(Schema),
-    /// One schema without a union, or with one less.
+    /// The keywords of the only branch, which may contain another union.
     Single(Map<String, Value>),
-    /// Several schemas that all hold.
+    /// Two schemas that both apply: the siblings and the union.
     AllOf([Value; 2]),
 }
 
-/// Reads the branches of a union that stands beside `siblings`.
-pub(super) fn read(
+/// Compiles the branches of a union with its sibling keywords.
+pub(super) fn compile(
     compiler: &mut Compiler<'_>,
     mut siblings: Map<String, Value>,
     branches: &[Value],
@@ -32,8 +32,8 @@ pub(super) fn read(
     for branch in branches {
         union.add(compiler, branch, &siblings, exclusive)?;
     }
-    union.join_constants(exclusive);
-    if !siblings.is_empty() && !union.take_in(&siblings) {
+    union.merge_constants(exclusive);
+    if !siblings.is_empty() && !union.merge_siblings(&siblings) {
         let keyword = if exclusive { "oneOf" } else { "anyOf" };
         let branches = Value::Object(
             [(keyword.to_owned(), Value::from(branches))]
@@ -52,10 +52,10 @@ struct Branches {
 }
 
 struct Branch {
-    /// As written: a bare reference keeps its number.
+    /// As written, so that a bare reference keeps its [`SchemaId`](super::compiled::SchemaId).
     written: Value,
-    /// Resolved; `None` when that takes several schemas or it is `true` or `false`.
-    flat: Option<Map<String, Value>>,
+    /// Without `$ref` and `allOf`; `None` if the branch is a boolean or cannot be merged into one schema.
+    flattened: Option<Map<String, Value>>,
 }
 
 impl Branches {
@@ -66,31 +66,31 @@ impl Branches {
         siblings: &Map<String, Value>,
         exclusive: bool,
     ) -> Result<(), SchemaError> {
-        let flat = match branch {
+        let flattened = match branch {
             Value::Object(keywords) => {
-                let Flat { keywords, apart } = compiler.flatten(keywords, 0)?;
-                apart.is_empty().then_some(keywords)
+                let Flattened { keywords, unmerged } = compiler.flatten(keywords, 0)?;
+                unmerged.is_empty().then_some(keywords)
             }
             Value::Bool(false) => return Ok(()),
             _ => None,
         };
-        // A second one that takes `null` is another alternative, where only one may fit.
-        let is_other = exclusive && self.null;
-        if flat.as_ref().is_some_and(is_null) && !is_other {
+        // In a `oneOf`, a second branch that accepts `null` remains a branch: the two exclude each other.
+        let is_second_null = exclusive && self.null;
+        if flattened.as_ref().is_some_and(is_null) && !is_second_null {
             self.null |= siblings.get("type").is_none_or(allows_null);
             return Ok(());
         }
         self.branches.push(Branch {
             written: branch.clone(),
-            flat,
+            flattened,
         });
         Ok(())
     }
 
-    /// `[{const: a}, {const: b}]` is `{enum: [a, b]}`, if none comes twice where exactly one may fit, and no two may be
-    /// spellings of one: what is a spelling of both is ambiguous.
-    fn join_constants(&mut self, exclusive: bool) {
-        let constants = |branch: &Branch| branch.flat.as_ref().and_then(constants);
+    /// Replaces `[{const: a}, {const: b}]` by `{enum: [a, b]}`. Not if a constant of a `oneOf` is repeated, nor if two
+    /// constants have equivalent spellings: a third spelling would be ambiguous.
+    fn merge_constants(&mut self, exclusive: bool) {
+        let constants = |branch: &Branch| branch.flattened.as_ref().and_then(constants);
         let all: Vec<Value> = self.branches.iter().filter_map(constants).flatten().collect();
         let Some(first) = self
             .branches
@@ -100,34 +100,34 @@ impl Branches {
             return;
         };
         let mut seen = HashSet::new();
-        let is_twice = |value: &Value| !seen.insert(value.as_str().unwrap_or_default().to_owned());
+        let is_duplicate = |value: &Value| !seen.insert(value.as_str().unwrap_or_default().to_owned());
         if self.branches.iter().filter_map(constants).count() < 2
-            || (exclusive && all.iter().any(is_twice))
-            || have_spellings_of_one(&all)
+            || (exclusive && all.iter().any(is_duplicate))
+            || have_equivalent_spellings(&all)
         {
             return;
         }
         let schema = json!({ "type": "string", "enum": all });
-        let mut place = 0;
+        let mut index = 0;
         self.branches.retain(|branch| {
-            place += 1;
-            place - 1 == first || constants(branch).is_none()
+            index += 1;
+            index - 1 == first || constants(branch).is_none()
         });
         if let Some(branch) = self.branches.get_mut(first) {
-            branch.flat = schema.as_object().cloned();
+            branch.flattened = schema.as_object().cloned();
             branch.written = schema;
         }
     }
 
-    /// Moves the siblings into every branch; `false` (and nothing done) when that would change what is said.
-    fn take_in(&mut self, siblings: &Map<String, Value>) -> bool {
-        let merged = |branch: &Branch| merge::both(siblings, branch.flat.as_ref()?);
+    /// Merges the siblings into every branch. Returns `false`, with no branch changed, if one cannot be merged without loss.
+    fn merge_siblings(&mut self, siblings: &Map<String, Value>) -> bool {
+        let merged = |branch: &Branch| merge::merge(siblings, branch.flattened.as_ref()?);
         let Some(merged) = self.branches.iter().map(merged).collect::<Option<Vec<_>>>() else {
             return false;
         };
         for (branch, merged) in self.branches.iter_mut().zip(merged) {
             branch.written = Value::Object(merged.clone());
-            branch.flat = Some(merged);
+            branch.flattened = Some(merged);
         }
         true
     }
@@ -137,9 +137,9 @@ impl Branches {
         compiler: &mut Compiler<'_>,
         exclusive: bool,
     ) -> Result<CompiledUnion, SchemaError> {
-        if let [only] = self.branches.as_mut_slice()
-            && let Some(mut keywords) = only.flat.take()
-            && (!self.null || admit_null(&mut keywords, exclusive))
+        if let [branch] = self.branches.as_mut_slice()
+            && let Some(mut keywords) = branch.flattened.take()
+            && (!self.null || allow_null(&mut keywords, exclusive))
         {
             return Ok(CompiledUnion::Single(keywords));
         }
@@ -150,8 +150,8 @@ impl Branches {
         let schemas = self
             .branches
             .iter()
-            .map(|branch| compiler.request(&branch.written));
-        let alternatives = Union {
+            .map(|branch| compiler.intern(&branch.written));
+        let union = Union {
             schemas: schemas.collect::<Result<_, _>>()?,
             null: self.null,
             exclusive,
@@ -159,14 +159,14 @@ impl Branches {
             keys: KnownKeys::default(),
         };
         Ok(CompiledUnion::Schema(Schema {
-            kind: Kind::Union(Box::new(alternatives)),
+            kind: Kind::Union(Box::new(union)),
             ..Schema::ANY
         }))
     }
 }
 
-/// Whether two different texts among them may be spellings of one.
-fn have_spellings_of_one(texts: &[Value]) -> bool {
+/// Whether two different strings are equal without case, separators and spaces.
+fn have_equivalent_spellings(texts: &[Value]) -> bool {
     let mut texts: Vec<&str> = texts.iter().filter_map(Value::as_str).collect();
     texts.sort_unstable();
     texts.dedup();
@@ -176,9 +176,9 @@ fn have_spellings_of_one(texts: &[Value]) -> bool {
         .any(|text| !seen.insert(fold(&text.replace(' ', ""))))
 }
 
-/// Lets a schema take `null` as well, if a word in `type` (and `enum`) does it. Not where it takes `null` already and only
-/// one alternative may.
-fn admit_null(keywords: &mut Map<String, Value>, exclusive: bool) -> bool {
+/// Adds `null` to `type` and `enum`; `false` if that is not possible, or if the schema accepts `null` already and the union
+/// is a `oneOf`.
+fn allow_null(keywords: &mut Map<String, Value>, exclusive: bool) -> bool {
     let has_null = || keywords.get("type").is_none_or(allows_null);
     if ["anyOf", "oneOf", "const"]
         .into_iter()
@@ -199,8 +199,8 @@ fn admit_null(keywords: &mut Map<String, Value>, exclusive: bool) -> bool {
 }
 
 fn is_null(keywords: &Map<String, Value>) -> bool {
-    let only = |keyword: &str, value: &Value| keywords.get(keyword) == Some(value);
-    only("type", &"null".into()) || only("const", &Value::Null) || only("enum", &json!([null]))
+    let is = |keyword: &str, value: &Value| keywords.get(keyword) == Some(value);
+    is("type", &"null".into()) || is("const", &Value::Null) || is("enum", &json!([null]))
 }
 
 fn allows_null(types: &Value) -> bool {
@@ -210,7 +210,7 @@ fn allows_null(types: &Value) -> bool {
     }
 }
 
-/// The strings of a schema that only lists strings.
+/// The strings of a schema with nothing but a `const` or `enum` of strings.
 fn constants(keywords: &Map<String, Value>) -> Option<Vec<Value>> {
     let mut found = None;
     for (keyword, value) in keywords {
