@@ -1,5 +1,7 @@
 //! The spans and events a host sees: names and fields of OpenTelemetry's GenAI conventions, nobody's arguments, and
 //! what registering a tool warns of.
+//!
+//! A suite of its own: calls of other tests on other threads would decide whether spans are made at all.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;

@@ -14,6 +14,7 @@ mod untagged;
 #[expect(dead_code, reason = "what is read is shown, by `Debug`")]
 mod types;
 
+use tests::long::properties_long;
 use tests::random::Random;
 
 use probe::Probe;
@@ -21,8 +22,7 @@ use texts::Writer;
 
 /// Texts per type; `PROPERTIES_LONG=1` tries many more.
 fn texts() -> usize {
-    let long = std::env::var_os("PROPERTIES_LONG").is_some_and(|it| it == "1");
-    if long { 3_000 } else { 60 }
+    if properties_long() { 3_000 } else { 60 }
 }
 
 /// Random types; `PROPERTIES_LONG=1` draws many more.

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use tests::random::Random;
 use tool_runtime::{Policy, ToolCall, ToolRegistry, tool};
 
-use crate::kinds::{Field, Kind, Need};
-use crate::loosen::Loosener;
-use crate::{VALUES, found, schemas};
+use super::kinds::{Field, Kind, Need};
+use super::loosen::Loosener;
+use super::{VALUES, found, schemas};
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 enum Choice {

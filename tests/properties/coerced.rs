@@ -2,14 +2,14 @@
 //! a hundred thousand of each.
 
 use serde_json::{Value, json};
+use tests::dynamic_tool::{self, POLICIES};
 use tests::instances;
+use tests::long::properties_long;
 use tests::random::Random;
 use tests::schemas::{self, Kinds};
 use tests::values::PROPERTIES;
 use tool_runtime::issue::Code;
-use tool_runtime::{Policy, RawArguments, ToolCall, ToolCallRequest, ToolDefinition, ToolRegistry};
-
-const POLICIES: [Policy; 3] = [Policy::Lenient, Policy::Lossless, Policy::Strict];
+use tool_runtime::{Policy, RawArguments, ToolCallRequest, ToolRegistry};
 
 /// Schemas per property.
 const SCHEMAS: usize = 600;
@@ -179,24 +179,17 @@ struct Tool(ToolRegistry);
 
 impl Tool {
     fn new(schema: &Value) -> Self {
-        let mut registry = ToolRegistry::new();
-        let definition = ToolDefinition::new("tool", "Takes what its schema says.", schema.clone());
-        registry
-            .register_dynamic(definition, async |arguments: Value, _| arguments)
-            .unwrap_or_else(|e| panic!("{e}: {schema}"));
-        Self(registry)
+        Self(dynamic_tool::registry(schema))
     }
 
     fn read<'a>(&self, input: impl Into<RawArguments<'a>>, policy: Policy) -> ToolCallRequest {
-        self.0
-            .prepare(ToolCall::new("id", "tool", input).with_policy(policy))
+        dynamic_tool::prepare(&self.0, input, policy)
     }
 }
 
 fn each(seed: u64, kinds: Kinds, mut check: impl FnMut(&mut Random, &Value, &Tool)) {
     let mut random = Random::new(seed);
-    let long = std::env::var_os("PROPERTIES_LONG").is_some_and(|said| said != "0");
-    for _ in 0..if long { SCHEMAS_LONG } else { SCHEMAS } {
+    for _ in 0..if properties_long() { SCHEMAS_LONG } else { SCHEMAS } {
         let schema = schemas::tool(&mut random, kinds);
         let tool = Tool::new(&schema);
         for _ in 0..INSTANCES {

@@ -3,7 +3,7 @@
 /// Declares tools of one parameter, `name: type;`, and lists them.
 macro_rules! probes {
     ($($name:ident: $type:ty;)*) => {
-        pub fn probes() -> Vec<crate::probe::Probe> {
+        pub fn probes() -> Vec<crate::typed::probe::Probe> {
             vec![$({
                 /// Answers with its argument, and with who read it.
                 #[tool_runtime::tool]
@@ -11,11 +11,11 @@ macro_rules! probes {
                     /// The argument.
                     it: $type,
                     /// Tells who reads.
-                    reader: crate::probe::Reader,
+                    reader: crate::typed::probe::Reader,
                 ) -> String {
-                    crate::probe::answer(&it, reader)
+                    crate::typed::probe::answer(&it, reader)
                 }
-                crate::probe::Probe::new::<$name, $type>(stringify!($name))
+                crate::typed::probe::Probe::new::<$name, $type>(stringify!($name))
             }),*]
         }
     };
@@ -28,7 +28,7 @@ mod structs;
 pub mod swallowing;
 mod top;
 
-use crate::probe::Probe;
+use crate::typed::probe::Probe;
 
 /// All of them that tell what they refuse.
 pub fn probes() -> Vec<Probe> {

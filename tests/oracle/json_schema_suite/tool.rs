@@ -1,7 +1,8 @@
 //! A dynamic tool with a schema of the suite, whose answer under `Policy::Strict` is the verdict.
 
 use serde_json::{Map, Value, json};
-use tool_runtime::{Policy, ToolCall, ToolDefinition, ToolRegistry};
+use tests::dynamic_tool::{prepare, try_registry};
+use tool_runtime::{Policy, ToolRegistry};
 
 /// Under what name the value is the only argument.
 const ONLY: &str = "x";
@@ -25,7 +26,7 @@ impl Tool {
         let mut outer = json!({ "type": "object", "properties": { ONLY: inner }, "required": [ONLY] });
         outer.as_object_mut().unwrap().extend(own);
         Ok(Self {
-            registry: registry(&outer)?,
+            registry: try_registry(&outer)?,
             wraps: true,
         })
     }
@@ -40,7 +41,7 @@ impl Tool {
                 .entry("type")
                 .or_insert_with(|| json!("object"));
         }
-        let registry = registry(&schema).ok()?;
+        let registry = try_registry(&schema).ok()?;
         Some(Self {
             registry,
             wraps: false,
@@ -57,7 +58,7 @@ impl Tool {
         if !arguments.is_object() {
             return None;
         }
-        let request = self.registry.prepare(ToolCall::new("id", "tool", arguments));
+        let request = prepare(&self.registry, arguments, Policy::Strict);
         let errors: Vec<_> = request.errors.iter().map(ToString::to_string).collect();
         Some(if errors.is_empty() {
             Ok(())
@@ -65,15 +66,6 @@ impl Tool {
             Err(errors.join("; "))
         })
     }
-}
-
-fn registry(schema: &Value) -> Result<ToolRegistry, String> {
-    let mut registry = ToolRegistry::new().with_policy(Policy::Strict);
-    let definition = ToolDefinition::new("tool", "Takes what its schema says.", schema.clone());
-    registry
-        .register_dynamic(definition, async |arguments: Value, _| arguments)
-        .map_err(|error| error.to_string())?;
-    Ok(registry)
 }
 
 /// The same schema one property deeper; `id` is the `$id` of its root.

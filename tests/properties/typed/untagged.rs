@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use tests::random::Random;
+use tests::runtime::block_on;
 use tool_runtime::{Issue, Policy, RawArguments, ToolCall, ToolRegistry, tool};
 
 /// Declares untagged enums.
@@ -208,14 +209,9 @@ fn listed(issues: &[Issue]) -> Vec<String> {
         .collect()
 }
 
-thread_local! {
-    static RUNTIME: tokio::runtime::Runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-}
-
 fn call(registry: &ToolRegistry, tool: &str, input: RawArguments<'_>, policy: Policy) -> Read {
     let call = ToolCall::new("id", tool, input).with_policy(policy);
-    let outcome = RUNTIME.with(|runtime| runtime.block_on(registry.call(call)));
+    let outcome = block_on(registry.call(call));
     Read {
         given: outcome
             .result
@@ -334,7 +330,7 @@ fn no_key_disappears_in_silence() {
     let registry = registry();
     let without_fast_path = registry.clone().without_fast_path();
     let (mut lost, mut read_whole) = (0, 0);
-    for round in 0..20 * crate::texts() {
+    for round in 0..20 * crate::typed::texts() {
         let tool = NAMES[round % NAMES.len()];
         let it = value(&mut random, 3);
         let arguments = json!({ "it": it });

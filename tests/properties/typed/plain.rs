@@ -7,9 +7,9 @@ use serde_json::Value;
 use tests::random::Random;
 use tool_runtime::Policy;
 
-use crate::probe::{Probe, Read};
-use crate::spelt::{self, Integers, Rules};
-use crate::{TEXTS, arguments, drawn, drawn_types, texts, types};
+use crate::typed::probe::{Probe, Read};
+use crate::typed::spelt::{self, Integers, Rules};
+use crate::typed::{TEXTS, arguments, drawn, drawn_types, texts, types};
 
 #[test]
 fn strict_reads_what_serde_reads() {

@@ -1,19 +1,19 @@
 //! Holds `Policy::Strict` to an independent implementation of JSON Schema: both accept the same values.
 //!
-//! Where the rules differ from plain validation on purpose, the difference is a row of `rows.rs`, and nothing else is
+//! Where the rules differ from plain validation on purpose, the difference is a row of `differences.rs`, and nothing else is
 //! excused. `PROPERTIES_LONG=1` compares more than a million pairs.
-
-mod rows;
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
+use tests::dynamic_tool;
 use tests::instances;
+use tests::long::properties_long;
 use tests::random::Random;
 use tests::schemas::{self, Kinds};
-use tool_runtime::{Policy, RawArguments, ToolCall, ToolDefinition, ToolRegistry};
+use tool_runtime::{Policy, RawArguments, ToolRegistry};
 
-use crate::rows::{Row, rows};
+use crate::differences::{Row, rows};
 
 const SCHEMAS: usize = 2_200;
 const SCHEMAS_LONG: usize = 75_000;
@@ -26,8 +26,7 @@ const SHOWN: usize = 20;
 
 #[test]
 fn strict_is_json_schema() {
-    let long = std::env::var_os("PROPERTIES_LONG").is_some_and(|said| said != "0");
-    let schemas = if long { SCHEMAS_LONG } else { SCHEMAS };
+    let schemas = if properties_long() { SCHEMAS_LONG } else { SCHEMAS };
     let rows = rows();
     let mut random = Random::new(2);
     let mut found = Found::default();
@@ -95,17 +94,12 @@ struct Pair<'s> {
 
 impl<'s> Pair<'s> {
     fn new(schema: &'s Value) -> Self {
-        let mut registry = ToolRegistry::new().with_policy(Policy::Strict);
-        let definition = ToolDefinition::new("tool", "Takes what its schema says.", schema.clone());
-        registry
-            .register_dynamic(definition, async |arguments: Value, _| arguments)
-            .unwrap_or_else(|e| panic!("{e}: {schema}"));
         // Formats are annotations here, as they are in 2020-12; the oracle would check them in draft-07.
         let options = jsonschema::options().should_validate_formats(false);
         let oracle = options.build(schema).unwrap_or_else(|e| panic!("{e}: {schema}"));
         Self {
             schema,
-            registry,
+            registry: dynamic_tool::registry(schema),
             oracle,
         }
     }
@@ -117,7 +111,7 @@ impl<'s> Pair<'s> {
         } else {
             instance.clone().into()
         };
-        let errors = self.registry.prepare(ToolCall::new("id", "tool", input)).errors;
+        let errors = dynamic_tool::prepare(&self.registry, input, Policy::Strict).errors;
         if errors.is_empty() {
             return Ok(());
         }

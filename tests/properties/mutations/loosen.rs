@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 use tests::random::Random;
 use tool_runtime::issue::Code;
 
-use crate::kinds::{Field, Kind, Need};
-use crate::python;
+use super::kinds::{Field, Kind, Need};
+use super::python;
 
 /// Writes values loosely.
 pub struct Loosener<'a> {

@@ -2,12 +2,13 @@
 //! place, and nothing is guessed.
 
 use serde_json::{Map, Value};
+use tests::dynamic_tool::prepare;
 use tests::random::Random;
 use tool_runtime::Policy;
 use tool_runtime::issue::Code;
 
-use crate::kinds::{self, Field, Kind, Need};
-use crate::{VALUES, found, read, registered, schemas};
+use super::kinds::{self, Field, Kind, Need};
+use super::{VALUES, found, registered, schemas};
 
 #[test]
 fn what_could_be_anything_is_refused_where_it_stands() {
@@ -30,11 +31,11 @@ fn what_could_be_anything_is_refused_where_it_stands() {
             };
             *codes.entry(code).or_insert(0) += 1;
             for policy in [Policy::Lenient, Policy::Lossless] {
-                let request = read(&registry, &text, policy);
+                let request = prepare(&registry, text.as_str(), policy);
                 let case = || format!("{policy:?}: {text}\nof {}", kind.schema());
                 assert_eq!(found(&request.errors), [(code, path.clone())], "{}", case());
             }
-            let strict = read(&registry, &text, Policy::Strict);
+            let strict = prepare(&registry, text.as_str(), Policy::Strict);
             assert!(!strict.errors.is_empty(), "{text}\nof {}", kind.schema());
         }
     }
@@ -68,13 +69,17 @@ fn a_fraction_is_cut_off_only_where_that_is_allowed() {
     let registry = registered(&kind);
     for (sent, kept) in [("3.14", 3), ("-3.99", -3), ("1e-9", 0)] {
         let text = format!("{{\"x\":{sent}}}");
-        let lenient = read(&registry, &text, Policy::Lenient);
+        let lenient = prepare(&registry, text.as_str(), Policy::Lenient);
         let cut = [(Code::FractionalNumberTruncatedToInteger, "/x".to_owned())];
         assert_eq!(found(&lenient.warnings), cut, "{sent}");
         assert_eq!(lenient.arguments["x"], kept, "{sent}");
         for policy in [Policy::Lossless, Policy::Strict] {
             let refused = [(Code::UnsupportedIntegerLiteral, "/x".to_owned())];
-            assert_eq!(found(&read(&registry, &text, policy).errors), refused, "{sent}");
+            assert_eq!(
+                found(&prepare(&registry, text.as_str(), policy).errors),
+                refused,
+                "{sent}"
+            );
         }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde_json::Value;
+use tests::runtime::block_on;
 use tool_runtime::{Policy, RawArguments, Tool, ToolCall, ToolOutcome, ToolRegistry};
 
 pub struct Probe {
@@ -77,7 +78,7 @@ impl Probe {
         policy: Policy,
     ) -> Read {
         let call = ToolCall::new("id", self.name, input).with_policy(policy);
-        let outcome = RUNTIME.with(|runtime| runtime.block_on(registry.call(call)));
+        let outcome = block_on(registry.call(call));
         let answer = outcome.result.text().filter(|_| !outcome.result.is_error);
         let (deserializer, value) = answer.and_then(|answer| answer.split_once('\n')).unzip();
         assert_eq!(
@@ -99,11 +100,6 @@ impl Probe {
     pub fn plain(&self, text: &str) -> Result<String, String> {
         (self.plain)(text)
     }
-}
-
-thread_local! {
-    static RUNTIME: tokio::runtime::Runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
 }
 
 /// The arguments of every probe, for serde.

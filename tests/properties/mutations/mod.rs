@@ -10,17 +10,18 @@ mod python;
 mod typed;
 
 use serde_json::Value;
+use tests::dynamic_tool::{self, prepare};
+use tests::long::properties_long;
 use tests::random::Random;
 use tool_runtime::issue::Code;
-use tool_runtime::{Policy, ToolCall, ToolCallRequest, ToolDefinition, ToolRegistry};
+use tool_runtime::{Policy, ToolRegistry};
 
 use kinds::Kind;
 use loosen::Loosener;
 
 /// Random schemas; `PROPERTIES_LONG=1` tries many more.
 fn schemas() -> usize {
-    let long = std::env::var_os("PROPERTIES_LONG").is_some_and(|it| it == "1");
-    if long { 10_000 } else { 250 }
+    if properties_long() { 10_000 } else { 250 }
 }
 
 /// Values per schema.
@@ -28,16 +29,7 @@ const VALUES: usize = 6;
 
 /// A registry of one tool that takes what a kind says.
 fn registered(kind: &Kind) -> ToolRegistry {
-    let mut registry = ToolRegistry::new();
-    let definition = ToolDefinition::new("tool", "Takes what its schema says.", kind.schema());
-    registry
-        .register_dynamic(definition, async |arguments: Value, _| arguments)
-        .unwrap_or_else(|e| panic!("{e}: {kind:?}"));
-    registry
-}
-
-fn read(registry: &ToolRegistry, text: &str, policy: Policy) -> ToolCallRequest {
-    registry.prepare(ToolCall::new("id", "tool", text).with_policy(policy))
+    dynamic_tool::registry(&kind.schema())
 }
 
 /// Codes and paths, sorted.
@@ -66,7 +58,7 @@ fn loosened_arguments_are_restored_with_a_warning_for_each_change() {
             expected.sort();
             changes += expected.len();
             for policy in [Policy::Lenient, Policy::Lossless] {
-                let request = read(&registry, &text, policy);
+                let request = prepare(&registry, text.as_str(), policy);
                 let case = || format!("{policy:?}: {text}\nfor {value}\nof {}", kind.schema());
                 assert_eq!(found(&request.errors), [], "{}", case());
                 assert_eq!(Value::Object(request.arguments), value, "{}", case());
@@ -91,7 +83,7 @@ fn strictly_each_change_is_refused_where_it_stands() {
             loosener.most = 1;
             let text = loosener.arguments(&kind, &value);
             let Loosener { expected, silent, .. } = loosener;
-            let request = read(&registry, &text, Policy::Strict);
+            let request = prepare(&registry, text.as_str(), Policy::Strict);
             let (errors, warnings) = (found(&request.errors), found(&request.warnings));
             let case = || format!("{text}\nfor {value}\nof {}", kind.schema());
             match expected.first() {

@@ -4,28 +4,28 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tests::clock::Clock;
-use tool_runtime::{Issue, ToolCall, ToolDefinition, ToolRegistry};
+use tests::dynamic_tool::{prepare, try_registry};
+use tool_runtime::{Issue, Policy, ToolRegistry};
 
 /// Linear time, in a debug build; of the processor, since the machine may be busy.
 const QUICK: Duration = Duration::from_secs(15);
 
 /// The errors and warnings about the only argument `x`.
 fn told(schema: &Value, definitions: &Value, text: &str) -> (Vec<Issue>, Vec<Issue>) {
-    let mut registry = ToolRegistry::new();
-    register(&mut registry, schema, definitions).expect("the tool is sound");
+    let registry = registered(schema, definitions).expect("the tool is sound");
     let started = Clock::start();
-    let request = registry.prepare(ToolCall::new("id", "tool", text));
+    let request = prepare(&registry, text, Policy::Lenient);
     assert!(started.worked() < QUICK, "{:?}", started.worked());
     (request.errors, request.warnings)
 }
 
-fn register(registry: &mut ToolRegistry, schema: &Value, definitions: &Value) -> Result<(), String> {
+/// A registry of a tool with the only argument `x`.
+fn registered(schema: &Value, definitions: &Value) -> Result<ToolRegistry, String> {
     let schema = json!({ "type": "object", "properties": { "x": schema }, "$defs": definitions });
-    let tool = ToolDefinition::new("tool", "Takes what its schema says.", schema);
     let started = Clock::start();
-    let registered = registry.register_dynamic(tool, async |arguments: Value, _| arguments);
+    let registered = try_registry(&schema);
     assert!(started.worked() < QUICK, "{:?}", started.worked());
-    registered.map(|_| ()).map_err(|error| error.to_string())
+    registered
 }
 
 fn list(item: &str, times: usize) -> String {
@@ -82,19 +82,18 @@ fn a_long_path_is_not_told_without_end() {
 
 #[test]
 fn schemas_that_double_are_refused_or_shared() {
-    let mut registry = ToolRegistry::new();
     let twice = levels(
         24,
         |next| json!({ "allOf": [next.clone(), next] }),
         json!({ "type": "string" }),
     );
-    let refused = register(&mut registry, &reference(0), &twice).expect_err("2^24 schemas");
+    let refused = registered(&reference(0), &twice).err().expect("2^24 schemas");
     assert!(refused.contains("make it smaller"), "{refused}");
 
     let ten = |next: Value| json!({ "anyOf": vec![next; 10] });
     let object = json!({ "type": "object", "properties": { "a": {} } });
     let parts = json!({ "allOf": [{ "pattern": "a" }, { "pattern": "b" }, reference(0)] });
-    register(&mut registry, &parts, &levels(14, ten, object)).expect("the tool is sound");
+    registered(&parts, &levels(14, ten, object)).expect("the tool is sound");
 }
 
 /// What two schemas say of a property of theirs: both again, and so on.

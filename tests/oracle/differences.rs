@@ -131,7 +131,7 @@ fn of_schemas() -> Vec<Row> {
                 json!({ "alpha": "a" }),
             ),
             MORE,
-            "registration warns of it; the list is in tests/json_schema_suite",
+            "registration warns of it; the list is in tests/oracle/json_schema_suite",
             |schema, _| says(schema, &["not", "if", "contains", "propertyNames"]),
         ),
     ]

@@ -1,17 +1,9 @@
 //! What fuzzing the arguments and the definitions starts from, and what it once found, stays mended: the properties of
 //! the fuzz targets hold of every seed.
 
-use tests as support;
 use tests::corpus::replay;
 
-#[path = "../fuzz/arguments.rs"]
-mod arguments;
-#[path = "../fuzz/definitions.rs"]
-mod definitions;
-#[path = "../fuzz/everything.rs"]
-mod everything;
-#[path = "definitions/subset.rs"]
-mod subset;
+use crate::{arguments, definitions};
 
 /// Each under every policy.
 #[test]

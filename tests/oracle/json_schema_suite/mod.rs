@@ -12,9 +12,9 @@ mod tool;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::excluded::{Exclusions, OPTIONAL};
-use crate::suite::{Group, folder, to_stderr};
-use crate::tool::Tool;
+use excluded::{Exclusions, OPTIONAL};
+use suite::{Group, folder, to_stderr};
+use tool::Tool;
 
 /// Of either draft, so many cases must be run at the least, each as an argument of a tool: a suite that has moved, or
 /// a rule that excludes too much, is noticed.
