@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tool_runtime::layer::{BoxError, ToolService};
 use tool_runtime::result::Failure;
-use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolOutput, ToolRegistry, ToolResult};
+use tool_runtime::{Context, ToolCall, ToolOutcome, ToolOutput, ToolRegistry, ToolResult};
 use tower::{ServiceExt, service_fn};
 use tower_layer::{Layer, layer_fn};
 use tower_service::Service;
@@ -18,7 +18,7 @@ use crate::tools::registry;
 
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// Writes down the calls that pass, refuses those of `forbidden`, and answers those of `known` by itself.
+/// Writes down the calls that pass, and answers those of `known` by itself.
 #[derive(Clone)]
 struct Watch<S> {
     inner: S,
@@ -53,8 +53,6 @@ where
             .unwrap()
             .push(format!("{} {} {}", self.who, call.id, call.name));
         match call.name.as_str() {
-            "forbidden" => Box::pin(async { Err("you may not; ask the user".into()) }),
-            "explode" => panic!("a layer's own"),
             "forged" => Box::pin(self.inner.call(ToolCall::new("other", "answer", "{}"))),
             "known" => Box::pin(async {
                 Ok(ToolOutcome::new(ToolResult::new(
@@ -121,19 +119,6 @@ async fn tools_that_are_registered_later_are_behind_them_too() {
 }
 
 #[tokio::test]
-async fn what_a_layer_fails_with_is_a_result_with_the_calls_id() {
-    let log = Log::default();
-    let outcome = registry()
-        .layer(watch("w", &log))
-        .call(ToolCall::new("toolu_1", "forbidden", "{}"))
-        .await;
-    assert_eq!(outcome.failure, Some(Failure::Layer));
-    assert_eq!(outcome.result.text(), Some("you may not; ask the user"));
-    assert_eq!(outcome.result.tool_use_id, "toolu_1");
-    assert!(outcome.result.is_error);
-}
-
-#[tokio::test]
 async fn what_a_layer_answers_by_itself_is_a_result_with_the_calls_id() {
     let log = Log::default();
     let outcome = registry()
@@ -141,17 +126,6 @@ async fn what_a_layer_answers_by_itself_is_a_result_with_the_calls_id() {
         .call(ToolCall::new("toolu_1", "known", "{}"))
         .await;
     assert_eq!(outcome.result.text(), Some("from the cache"));
-    assert_eq!(outcome.result.tool_use_id, "toolu_1");
-}
-
-#[tokio::test]
-async fn a_layers_panic_stays_in_its_call() {
-    let log = Log::default();
-    let outcome = registry()
-        .layer(watch("w", &log))
-        .call(ToolCall::new("toolu_1", "explode", "{}"))
-        .await;
-    assert_eq!(outcome.failure, Some(Failure::Panicked));
     assert_eq!(outcome.result.tool_use_id, "toolu_1");
 }
 
@@ -301,49 +275,6 @@ async fn towers_own_layers_fit() {
     let outcome = registry.call(ToolCall::new("2", "hang", "{}")).await;
     assert_eq!(outcome.failure, Some(Failure::Layer));
     assert_eq!(outcome.result.text(), Some("request timed out"));
-}
-
-/// A layer that never lets anything through.
-#[derive(Clone)]
-struct Stuck;
-
-impl Service<ToolCall> for Stuck {
-    type Response = ToolOutcome;
-    type Error = BoxError;
-    type Future = std::future::Pending<Result<ToolOutcome, BoxError>>;
-
-    fn poll_ready(&mut self, _: &mut Waking<'_>) -> Poll<Result<(), BoxError>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, _: ToolCall) -> Self::Future {
-        std::future::pending()
-    }
-}
-
-#[tokio::test]
-async fn deadlines_and_cancellation_reach_into_the_layers() {
-    let registry = registry().layer(layer_fn(|_| Stuck));
-    let call = ToolCall::new("toolu_1", "answer", "{}");
-    let late = call
-        .clone()
-        .with_context(Context::new().with_timeout(Duration::from_millis(20)));
-    let outcome = registry.call(late).await;
-    assert_eq!(outcome.failure, Some(Failure::TimedOut));
-    assert_eq!(
-        outcome.result.text(),
-        Some("the call timed out before it reached `answer`; try again later")
-    );
-
-    let token = CancellationToken::new();
-    let cancelled = call.with_context(Context::new().with_cancellation(token.clone()));
-    let canceller = async {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        token.cancel();
-    };
-    let (outcome, ()) = tokio::join!(registry.call(cancelled), canceller);
-    assert_eq!(outcome.failure, Some(Failure::Cancelled));
-    assert_eq!(outcome.result.tool_use_id, "toolu_1");
 }
 
 #[tokio::test]

@@ -4,7 +4,6 @@ mod assertions;
 mod answers;
 mod batches;
 mod cancellation;
-mod faults;
 mod given;
 mod layers;
 mod notes;

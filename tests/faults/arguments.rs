@@ -42,6 +42,7 @@ async fn unknown_among_many() {
     row.is_told_by(&registry.call(ToolCall::new(row.id(), "bruw", "{}")).await);
 }
 
+/// R-REG-7
 #[tokio::test]
 async fn unknown_by_name() {
     let row = row("arguments::unknown_by_name");

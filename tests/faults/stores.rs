@@ -103,6 +103,7 @@ impl FileWriter for Crowded {
     }
 }
 
+/// R-OFF-30
 #[tokio::test]
 async fn fails() {
     let row = row("stores::fails");
@@ -226,6 +227,7 @@ async fn has_no_name_left() {
     row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
 }
 
+/// R-OFF-30
 #[tokio::test]
 async fn asked_for_another_place() {
     let row = row("stores::asked_for_another_place");

@@ -68,7 +68,9 @@ async fn answers_when_cancelled() {
     let token = CancellationToken::new();
     let registry = listening();
     let call = call_of(&row).with_context(Context::new().with_cancellation(token.clone()));
+    let began = tokio::time::Instant::now();
     let (outcome, ()) = tokio::join!(registry.call(call), async { token.cancel() });
+    assert!(began.elapsed().is_zero(), "it waits for no grace period");
     row.is_told_by(&outcome);
 }
 
@@ -122,7 +124,13 @@ async fn cancelled_meanwhile() {
     let token = CancellationToken::new();
     let registry = hanging();
     let call = call_of(&row).with_context(Context::new().with_cancellation(token.clone()));
+    let began = tokio::time::Instant::now();
     let (outcome, ()) = tokio::join!(registry.call(call), async { token.cancel() });
+    assert!(
+        began.elapsed() < Duration::from_millis(500),
+        "{:?}",
+        began.elapsed()
+    );
     row.is_told_by(&outcome);
 }
 
