@@ -83,7 +83,7 @@ fn on_a_stack_of(kilobytes: usize, run: impl FnOnce() + Send + 'static) {
 }
 
 #[test]
-fn whatever_comes_has_an_answer() {
+fn random_input_never_panics() {
     let long = properties_long();
     on_a_stack_of(512, move || {
         let mut random = Random::new(9);
@@ -131,7 +131,7 @@ const STACK: usize = if cfg!(debug_assertions) { 1024 } else { 512 };
 
 /// What is as deep as is allowed, and deeper, in every way of recurring.
 #[test]
-fn what_recurs_does_not_overflow_the_stack() {
+fn recursive_schemas_do_not_overflow_the_stack() {
     on_a_stack_of(STACK, || {
         let registry = registry(&recurring());
         for key in recurring()["properties"].as_object().unwrap().keys() {
@@ -229,7 +229,7 @@ fn calls_of_functions_do_not_overflow_the_stack() {
 /// So many unions in one another are too many, whether or not the arguments are read without a tree: those that are all
 /// as they should be, as text and as a value, and those with something to coerce beside.
 #[test]
-fn the_depth_of_unions_is_limited_on_every_path() {
+fn depth_of_unions_is_limited_on_every_path() {
     let union = json!({ "anyOf": [{ "type": "integer" }, { "type": "object", "properties": { "a": { "$ref": "#/$defs/Union" } } }] });
     let tagged = |kind: &str| {
         let inside =
@@ -278,7 +278,7 @@ fn the_depth_of_unions_is_limited_on_every_path() {
 
 /// Depth is that of the result: a value that is wrapped into a list on every level is twice as deep.
 #[test]
-fn what_is_wrapped_counts_as_depth() {
+fn wrapped_values_count_as_depth() {
     let registry = registry(&recurring());
     for sent in [10, 62, 63, 64, 70, 100, 126] {
         let nested = (0..sent).fold("{}".to_owned(), |inner, _| format!("{{\"a\":{inner}}}"));
@@ -301,7 +301,7 @@ fn what_is_wrapped_counts_as_depth() {
 
 /// What a text holds counts, wherever it stands.
 #[test]
-fn what_is_decoded_counts_as_depth() {
+fn decoded_strings_count_as_depth() {
     let registry = registry(&json!({ "type": "object", "properties": {
         "any": { "type": "array" },
         "lists": { "type": "array", "items": { "type": "array" } },
@@ -327,7 +327,7 @@ fn what_is_decoded_counts_as_depth() {
 
 /// A list of strings cannot hold lists: such a text is one of its items, however deep it looks.
 #[test]
-fn a_deep_text_for_a_list_of_strings_is_an_item() {
+fn deep_text_is_an_item_of_a_list_of_strings() {
     let strings = json!({ "type": "array", "items": { "type": "string" } });
     let registry = registry(&json!({ "type": "object", "properties": {
         "texts": strings,
@@ -351,7 +351,7 @@ fn a_deep_text_for_a_list_of_strings_is_an_item() {
 
 /// The text of an object of as many levels as are left: as the item of a list it would be too deep, as itself it is not.
 #[test]
-fn one_reading_that_is_too_deep_does_not_rule_out_another() {
+fn too_deep_alternative_does_not_exclude_others() {
     let registry = registry(&json!({ "type": "object", "properties": {
         "it": { "type": ["array", "object"], "items": { "type": "object" } },
     } }));
@@ -395,7 +395,7 @@ fn values_encoded_many_times_take_linear_time() {
 /// A conjunction of two unions: the first changes what the second reads, and alternatives of the second hold the same
 /// conjunction again.
 #[test]
-fn conjunctions_of_unions_are_quick() {
+fn conjunctions_of_unions_take_linear_time() {
     let object = |properties: Value, required: &str| json!({ "type": "object", "properties": properties, "required": [required] });
     let with_more = |name: &str| {
         let list = json!({ "type": "array", "items": { "type": "integer" } });
@@ -445,7 +445,7 @@ fn conjunctions_of_unions_are_quick() {
 
 /// Two patterns with one schema for a key read its value once.
 #[test]
-fn one_schema_of_several_patterns_is_quick() {
+fn one_schema_of_several_patterns_is_read_once() {
     let one = json!({ "type": ["object", "integer"], "patternProperties": { "^a": { "$ref": "#/$defs/One" }, "a$": { "$ref": "#/$defs/One" } } });
     let registry = registry(
         &json!({ "type": "object", "properties": { "it": { "$ref": "#/$defs/One" } }, "$defs": { "One": one } }),
@@ -462,7 +462,7 @@ fn one_schema_of_several_patterns_is_quick() {
 /// Of a key that two patterns match, the value is read by both, and so is what it holds: where that is too much, it is
 /// told, and nothing else is.
 #[test]
-fn values_of_several_patterns_are_quick_or_too_complex() {
+fn values_of_several_patterns_are_fast_or_too_complex() {
     let by_patterns = |most: usize| {
         json!({
             "type": ["object", "integer"],
@@ -495,7 +495,7 @@ fn values_of_several_patterns_are_quick_or_too_complex() {
 /// Twice the arguments must not cost more than twice the work, with a generous allowance: what is quadratic costs four
 /// times as much, and eight sizes on 65,000 times.
 #[test]
-fn twice_the_size_is_twice_the_work() {
+fn arguments_take_linear_time() {
     let registry = registry(&recurring());
     let shapes: [(&str, Shape); 8] = [
         ("values that fit", |size| items(size, "{}")),

@@ -13,7 +13,7 @@ const SOON: Duration = Duration::from_millis(30);
 
 /// Whatever it holds is released by the time that its answer is there.
 #[tokio::test]
-async fn a_tool_that_is_stopped_is_dropped_and_not_leaked() {
+async fn stopped_tool_is_dropped_before_the_answer() {
     let gauge = Arc::new(Gauge::default());
     let mut registry = ToolRegistry::new();
     let keep = Arc::clone(&gauge);
@@ -44,7 +44,7 @@ async fn a_tool_that_is_stopped_is_dropped_and_not_leaked() {
 
 /// Only a call with a deadline or a token needs tokio at all.
 #[test]
-fn a_plain_call_runs_on_any_executor() {
+fn call_without_deadline_runs_on_any_executor() {
     let registry = registry();
     let mut call = std::pin::pin!(registry.execute_tool("toolu_1", "answer", "{}"));
     let mut waking = std::task::Context::from_waker(std::task::Waker::noop());
@@ -62,7 +62,7 @@ async fn time_left(context: Context) -> Option<u64> {
 }
 
 #[tokio::test]
-async fn a_timeout_can_be_set_replaced_and_taken_away() {
+async fn timeout_can_be_set_replaced_and_removed() {
     let mut registry = registry();
     registry.register::<time_left>().unwrap();
     let left = async |registry: &ToolRegistry| registry.execute_tool("toolu_1", "time_left", "{}").await;
@@ -84,7 +84,7 @@ async fn a_timeout_can_be_set_replaced_and_taken_away() {
 
 /// The host asks its user first. What the user takes is not the tool's time; what the layer gives afterwards is.
 #[tokio::test]
-async fn a_layer_gives_a_call_time_when_it_passes_it_on() {
+async fn layer_may_set_a_timeout() {
     let approval = MapRequestLayer::new(|mut call: ToolCall| {
         call.context = call.context.with_timeout(Duration::from_secs(60));
         call
@@ -96,7 +96,7 @@ async fn a_layer_gives_a_call_time_when_it_passes_it_on() {
 }
 
 #[tokio::test]
-async fn the_deadline_that_a_function_reads_is_the_earlier_of_both() {
+async fn functions_see_the_earlier_deadline() {
     let mut registry = ToolRegistry::new();
     registry.register::<time_left>().unwrap();
     let left = async |context: Context| {
@@ -112,7 +112,7 @@ async fn the_deadline_that_a_function_reads_is_the_earlier_of_both() {
 }
 
 #[test]
-fn a_timeout_beyond_all_clocks_is_none() {
+fn timeout_beyond_the_clock_is_none() {
     assert_eq!(Context::new().with_timeout(Duration::MAX).deadline(), None);
 }
 
@@ -127,7 +127,7 @@ impl Drop for Bomb {
 
 /// A future that is dropped midway, whether its tool panics in its drop or not, tells whoever listens.
 #[tokio::test]
-async fn whoever_drops_an_executed_tool_cancels_it() {
+async fn dropping_a_call_cancels_its_token() {
     let seen = Arc::new(Mutex::new(None));
     let mut registry = ToolRegistry::new();
     let keep = Arc::clone(&seen);

@@ -66,7 +66,7 @@ where
 }
 
 #[tokio::test]
-async fn every_way_of_calling_goes_through_them() {
+async fn every_method_of_calling_applies_layers() {
     let log = Log::default();
     let registry = registry().layer(watch("w", &log));
     registry.execute_tool("1", "answer", "{}").await;
@@ -94,7 +94,7 @@ async fn every_way_of_calling_goes_through_them() {
 }
 
 #[tokio::test]
-async fn the_last_one_added_is_the_outermost() {
+async fn last_layer_is_the_outermost() {
     let log = Log::default();
     let registry = registry().layer(watch("inner", &log)).layer(watch("outer", &log));
     assert_eq!(
@@ -105,7 +105,7 @@ async fn the_last_one_added_is_the_outermost() {
 }
 
 #[tokio::test]
-async fn tools_that_are_registered_later_are_behind_them_too() {
+async fn layers_apply_to_tools_registered_later() {
     let log = Log::default();
     let mut registry = ToolRegistry::new().layer(watch("w", &log));
     registry
@@ -119,7 +119,7 @@ async fn tools_that_are_registered_later_are_behind_them_too() {
 }
 
 #[tokio::test]
-async fn what_a_layer_answers_by_itself_is_a_result_with_the_calls_id() {
+async fn answer_of_a_layer_has_the_id_of_the_call() {
     let log = Log::default();
     let outcome = registry()
         .layer(watch("w", &log))
@@ -131,7 +131,7 @@ async fn what_a_layer_answers_by_itself_is_a_result_with_the_calls_id() {
 
 /// The tools and what the registry does for each call are those of the call that the layer was given.
 #[tokio::test]
-async fn a_layer_may_make_a_call_itself() {
+async fn layers_may_make_calls() {
     let log = Log::default();
     let outcome = registry()
         .layer(watch("inner", &log))
@@ -147,7 +147,7 @@ async fn a_layer_may_make_a_call_itself() {
 }
 
 #[tokio::test]
-async fn calls_pass_through_other_tasks() {
+async fn layers_may_pass_calls_to_other_tasks() {
     let spawned = layer_fn(|inner: ToolService| {
         service_fn(move |call: ToolCall| {
             let inner = inner.clone();
@@ -222,7 +222,7 @@ async fn greet(
 }
 
 #[tokio::test]
-async fn calls_know_their_tool_in_a_layer() {
+async fn calls_in_layers_have_definition_and_prepare() {
     let log = Log::default();
     let mut registry = registry().layer(note_definitions(&log, None));
     registry.register::<greet>().unwrap(); // after the layer was added
@@ -250,7 +250,7 @@ async fn calls_know_their_tool_in_a_layer() {
 }
 
 #[tokio::test]
-async fn the_name_behind_the_last_layer_counts() {
+async fn layers_may_change_the_name_of_the_tool() {
     let log = Log::default();
     let registry = registry()
         .layer(note_definitions(&log, None))
@@ -264,7 +264,7 @@ async fn the_name_behind_the_last_layer_counts() {
 }
 
 #[tokio::test]
-async fn towers_own_layers_fit() {
+async fn layers_of_tower_work() {
     let registry = registry()
         .layer(tower::limit::GlobalConcurrencyLimitLayer::new(1))
         .layer(tower::timeout::TimeoutLayer::new(Duration::from_millis(30)));
@@ -278,7 +278,7 @@ async fn towers_own_layers_fit() {
 }
 
 #[tokio::test]
-async fn a_tool_behind_layers_has_the_first_word_when_it_is_cancelled() {
+async fn cancelled_tool_behind_layers_may_answer() {
     let context = Context::new().with_timeout(Duration::from_millis(20));
     let registry = registry().layer(watch("w", &Log::default()));
     let outcome = registry

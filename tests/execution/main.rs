@@ -1,10 +1,10 @@
 //! What a registry does around a call: isolation, cancellation, batches and layers.
 
 mod assertions;
-mod answers;
+mod outputs;
 mod batches;
 mod cancellation;
-mod given;
+mod owned_arguments;
 mod layers;
 mod notes;
 mod polls;

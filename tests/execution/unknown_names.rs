@@ -35,7 +35,7 @@ async fn notes_on(registry: &ToolRegistry, name: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn lists_the_tools_when_there_are_few() {
+async fn lists_the_tools_if_there_are_few() {
     let registry = registry(&["search", "fetch"]);
     assert_eq!(
         notes_on(&registry, "brew").await,
@@ -46,7 +46,7 @@ async fn lists_the_tools_when_there_are_few() {
 }
 
 #[tokio::test]
-async fn names_up_to_three_similar_tools_when_there_are_many() {
+async fn names_up_to_three_similar_tools_if_there_are_many() {
     let registry = registry(&MANY);
     for (sent, similar) in [
         ("Search-Files", "`search_files`"),
@@ -68,7 +68,7 @@ async fn names_up_to_three_similar_tools_when_there_are_many() {
 }
 
 #[tokio::test]
-async fn names_none_when_there_are_none() {
+async fn names_nothing_if_there_are_no_tools() {
     assert_eq!(notes_on(&registry(&[]), "brew").await, [""; 0]);
 }
 
@@ -82,7 +82,7 @@ async fn names_only_tools_of_the_subset() {
 }
 
 #[tokio::test]
-async fn execute_tool_answers_with_the_fixed_text_alone() {
+async fn execute_tool_adds_no_note() {
     let plain = registry(&["search"]);
     for registry in [plain.clone().layer(Identity::new()), plain] {
         let result = registry.execute_tool("1", "serch", "{}").await;
@@ -91,7 +91,7 @@ async fn execute_tool_answers_with_the_fixed_text_alone() {
 }
 
 #[test]
-fn prepared_calls_name_them_too() {
+fn prepare_names_them_in_the_error() {
     let request = registry(&["search"]).prepare(ToolCall::new("1", "serch", "{}"));
     assert_eq!(
         request.errors[0].to_string(),
@@ -100,7 +100,7 @@ fn prepared_calls_name_them_too() {
 }
 
 #[tokio::test]
-async fn a_name_without_end_is_compared_with_none() {
+async fn very_long_names_are_not_compared() {
     let registry = registry(&MANY);
     let outcome = registry
         .call(ToolCall::new("1", "read_file".repeat(1 << 20), "{}"))

@@ -25,7 +25,7 @@ const INSTANCES: usize = 16;
 const SHOWN: usize = 20;
 
 #[test]
-fn strict_is_json_schema() {
+fn strict_agrees_with_jsonschema_on_random_schemas() {
     let schemas = if properties_long() { SCHEMAS_LONG } else { SCHEMAS };
     let rows = rows();
     let mut random = Random::new(2);
@@ -58,7 +58,7 @@ fn strict_is_json_schema() {
 }
 
 #[test]
-fn the_stated_differences_are_there_and_no_others() {
+fn every_stated_difference_exists() {
     for row in rows() {
         let Row {
             name,

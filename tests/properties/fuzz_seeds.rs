@@ -7,7 +7,7 @@ use crate::{arguments, definitions};
 
 /// Each under every policy.
 #[test]
-fn the_seeds_of_typed_arguments() {
+fn typed_arguments() {
     replay("arguments_typed", |input| {
         let text = input.get(1..).unwrap_or_default();
         for policy in 0..3 {
@@ -17,18 +17,18 @@ fn the_seeds_of_typed_arguments() {
 }
 
 #[test]
-fn the_seeds_of_dynamic_arguments() {
+fn dynamic_arguments() {
     replay("arguments_dynamic", arguments::dynamic);
 }
 
 #[test]
-fn the_seeds_of_schemas() {
+fn schemas() {
     replay("schema_compile", arguments::schemas);
 }
 
 /// Those of schemas, too.
 #[test]
-fn the_seeds_of_definitions() {
+fn definitions_of_apis() {
     replay("definitions", definitions::definitions);
     replay("schema_compile", definitions::definitions);
 }

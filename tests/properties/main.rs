@@ -3,9 +3,9 @@
 //!
 //! `PROPERTIES_LONG=1` tries many more.
 
-mod coerced;
-mod malformed;
-mod multiplying_schemas;
+mod coercion;
+mod malformed_input;
+mod exponential_schemas;
 mod mutations;
 mod typed;
 mod fuzz_seeds;

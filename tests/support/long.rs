@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_and_zero_are_off() {
+    fn unset_and_zero_are_off() {
         for (said, on) in [
             (None, false),
             (Some(""), false),

@@ -21,7 +21,7 @@ use tool::Tool;
 const LEAST: [(&str, usize); 2] = [("draft2020-12", 840), ("draft7", 800)];
 
 #[test]
-fn strict_says_what_the_official_suite_says() {
+fn strict_agrees_with_the_official_suite() {
     let Some(folder) = folder() else {
         return;
     };

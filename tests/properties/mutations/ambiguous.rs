@@ -11,7 +11,7 @@ use super::kinds::{self, Field, Kind, Need};
 use super::{VALUES, found, registered, schemas};
 
 #[test]
-fn what_could_be_anything_is_refused_where_it_stands() {
+fn rejects_ambiguous_values_at_their_path() {
     let mut random = Random::new(22);
     let mut codes = std::collections::BTreeMap::new();
     for _ in 0..schemas() {
@@ -60,7 +60,7 @@ fn what_could_be_anything_is_refused_where_it_stands() {
 }
 
 #[test]
-fn a_fraction_is_cut_off_only_where_that_is_allowed() {
+fn only_lenient_truncates_fractions() {
     let kind = Kind::Object(vec![Field {
         name: "x",
         kind: Kind::Integer,

@@ -71,7 +71,7 @@ fn loosened_arguments_are_restored_with_a_warning_for_each_change() {
 
 /// What was changed alone is what is refused: at its place, and nothing else.
 #[test]
-fn strictly_each_change_is_refused_where_it_stands() {
+fn strict_rejects_each_change_at_its_path() {
     let mut random = Random::new(24);
     let mut refused = 0;
     for _ in 0..schemas() {

@@ -107,7 +107,7 @@ fn kind() -> Kind {
 }
 
 #[tokio::test]
-async fn loosened_arguments_reach_a_function_as_they_were_meant() {
+async fn loosened_arguments_reach_a_function_restored() {
     let mut registry = ToolRegistry::new();
     registry.register::<typed>().expect("the tool is sound");
     let kind = kind();

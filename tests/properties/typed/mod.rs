@@ -3,12 +3,12 @@
 //!
 //! `PROPERTIES_LONG=1` tries fifty times as many texts.
 
-mod drawn;
-mod fast;
-mod odd;
-mod plain;
+mod random_types;
+mod fast_path;
+mod edge_cases;
+mod serde_agreement;
 mod probe;
-mod spelt;
+mod rewrite;
 mod texts;
 mod untagged;
 #[expect(dead_code, reason = "what is read is shown, by `Debug`")]
@@ -26,7 +26,7 @@ fn texts() -> usize {
 }
 
 /// Random types; `PROPERTIES_LONG=1` draws many more.
-fn drawn_types() -> usize {
+fn random_type_count() -> usize {
     3 * texts()
 }
 

@@ -236,7 +236,7 @@ fn assert_read(tool: &str, it: &str, given: &Value, warnings: &[&str]) {
 }
 
 #[test]
-fn first_variant_that_fits_is_read_and_other_keys_are_told() {
+fn first_matching_variant_is_read_with_warnings_for_other_keys() {
     let unknown = "unknown_property /it/y";
     assert_read("size", r#"{"x":1}"#, &json!({ "x": 1 }), &[]);
     assert_read("size", r#"{"x":1,"y":2}"#, &json!({ "x": 1 }), &[unknown]);
@@ -260,7 +260,7 @@ fn first_variant_that_fits_is_read_and_other_keys_are_told() {
 }
 
 #[test]
-fn coerced_values_are_read_as_the_first_variant_that_fits_them() {
+fn coerced_values_are_read_as_the_first_matching_variant() {
     let text = "string_literal_converted_to_integer /it/x";
     assert_read(
         "size",
@@ -284,7 +284,7 @@ fn coerced_values_are_read_as_the_first_variant_that_fits_them() {
 
 /// What is left out for one variant would make the value fit an earlier one, which does not know all of the rest.
 #[test]
-fn what_would_be_read_without_its_keys_is_refused_or_told() {
+fn dropped_keys_are_warned_of_or_ambiguous() {
     assert_read(
         "default",
         r#"{"x":null,"k":1,"y":2}"#,
@@ -297,7 +297,7 @@ fn what_would_be_read_without_its_keys_is_refused_or_told() {
 
 /// The schema allows it to the first variant, and its type refuses it: serde goes on to the next, with all its keys.
 #[test]
-fn what_a_type_refuses_is_read_as_a_later_variant() {
+fn value_rejected_by_a_type_is_read_as_a_later_variant() {
     let unknown = ["unknown_property /it/y"];
     assert_read("strange", r#"{"x":2,"y":1}"#, &json!({ "x": 2 }), &unknown);
     assert_read(
@@ -325,7 +325,7 @@ fn call_in_all_ways(registries: [&ToolRegistry; 2], tool: &str, arguments: &Valu
 
 /// Nothing that was sent disappears without an issue; and only what disappears is told of as unknown.
 #[test]
-fn no_key_disappears_in_silence() {
+fn every_dropped_key_has_an_issue() {
     let mut random = Random::new(21);
     let registry = registry();
     let without_fast_path = registry.clone().without_fast_path();

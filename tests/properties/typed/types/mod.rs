@@ -22,11 +22,11 @@ macro_rules! probes {
 }
 
 mod enums;
-mod own;
+mod custom;
 mod scalars;
 mod structs;
-pub mod swallowing;
-mod top;
+pub mod ignored_errors;
+mod parameters;
 
 use crate::typed::probe::Probe;
 
@@ -36,8 +36,8 @@ pub fn probes() -> Vec<Probe> {
         scalars::probes,
         structs::probes,
         enums::probes,
-        own::probes,
-        top::probes,
+        custom::probes,
+        parameters::probes,
     ]
     .into_iter()
     .flat_map(|probes| probes())

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Number, Value};
 
+use super::custom::Raw;
 use super::enums::{External, Kind};
-use super::own::Raw;
 use super::structs::{Newtype, Point};
 
 probes! {

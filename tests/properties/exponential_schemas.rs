@@ -11,7 +11,7 @@ use tool_runtime::{Issue, Policy, ToolRegistry};
 const QUICK: Duration = Duration::from_secs(15);
 
 /// The errors and warnings about the only argument `x`.
-fn told(schema: &Value, definitions: &Value, text: &str) -> (Vec<Issue>, Vec<Issue>) {
+fn issues(schema: &Value, definitions: &Value, text: &str) -> (Vec<Issue>, Vec<Issue>) {
     let registry = registered(schema, definitions).expect("the tool is sound");
     let started = Clock::start();
     let request = prepare(&registry, text, Policy::Lenient);
@@ -47,9 +47,9 @@ fn levels(count: usize, each: impl Fn(Value) -> Value, last: Value) -> Value {
 }
 
 #[test]
-fn a_hundred_thousand_mistakes_take_linear_time() {
+fn a_hundred_thousand_errors_take_linear_time() {
     let integer_or_object = json!({ "anyOf": [{ "type": "integer" }, { "type": "object" }] });
-    let (errors, _) = told(
+    let (errors, _) = issues(
         &json!({ "items": integer_or_object }),
         &json!({}),
         &list("\"a\"", 100_000),
@@ -58,15 +58,15 @@ fn a_hundred_thousand_mistakes_take_linear_time() {
 
     let both =
         json!({ "allOf": [{ "type": "string", "pattern": "1" }, { "type": "string", "pattern": "2" }] });
-    let (errors, warnings) = told(&json!({ "items": both }), &json!({}), &list("12", 100_000));
+    let (errors, warnings) = issues(&json!({ "items": both }), &json!({}), &list("12", 100_000));
     assert_eq!((errors.len(), warnings.len()), (0, 100_000));
 }
 
 #[test]
-fn a_long_path_is_not_told_without_end() {
+fn errors_with_long_paths_are_bounded() {
     let key = "k".repeat(500_000);
     let text = format!("{{\"x\":{{\"{key}\":[{}1]}}}}", "1e400,".repeat(100_000));
-    let (errors, warnings) = told(&json!({ "type": "object" }), &json!({}), &text);
+    let (errors, warnings) = issues(&json!({ "type": "object" }), &json!({}), &text);
     let size: usize = errors.iter().map(|error| error.path.len()).sum();
     assert!(!errors.is_empty() && size < 32 << 20, "{size} bytes");
     assert!(warnings.is_empty());
@@ -75,13 +75,13 @@ fn a_long_path_is_not_told_without_end() {
     let lists = json!({ "type": "object", "additionalProperties": {
         "type": "array", "items": { "type": "array", "items": { "type": "integer" } },
     } });
-    let (errors, _) = told(&lists, &json!({}), &text);
+    let (errors, _) = issues(&lists, &json!({}), &text);
     let codes: Vec<_> = errors.iter().map(|error| error.code.as_str()).collect();
     assert_eq!(codes, ["ambiguous_list", "unsupported_array_literal"]);
 }
 
 #[test]
-fn schemas_that_double_are_refused_or_shared() {
+fn doubling_schemas_are_rejected_or_shared() {
     let twice = levels(
         24,
         |next| json!({ "allOf": [next.clone(), next] }),
@@ -98,7 +98,7 @@ fn schemas_that_double_are_refused_or_shared() {
 
 /// What two schemas say of a property of theirs: both again, and so on.
 #[test]
-fn schemas_that_extend_each_other_are_compiled() {
+fn schemas_that_extend_each_other_compile() {
     let both = |one: &str, other: &str| json!({ "allOf": [{ "$ref": one }, { "$ref": other }] });
     let (left, right) = ("#/$defs/Left", "#/$defs/Right");
     let definitions = json!({
@@ -106,7 +106,7 @@ fn schemas_that_extend_each_other_are_compiled() {
         "Right": { "type": "object", "properties": { "a": both(right, left), "n": { "maximum": 2 } } },
     });
     let text = r#"{"x":{"a":{"a":{"n":1,"a":{"n":3}}},"n":0}}"#;
-    let (errors, _) = told(&both(left, right), &definitions, text);
+    let (errors, _) = issues(&both(left, right), &definitions, text);
     let places: Vec<_> = errors.iter().map(|error| error.path.as_str()).collect();
     assert_eq!(places, ["/x/a/a/a/n", "/x/n"]);
 }
@@ -123,7 +123,7 @@ fn unions_on_every_level_do_not_overflow_the_stack() {
                 let is_any = keyword == "anyOf";
                 for (leaf, fits) in [("true", is_any), ("1", is_any), ("\"x\"", false)] {
                     let text = format!("{{\"x\":{}{leaf}{}}}", "{\"a\":".repeat(depth), "}".repeat(depth));
-                    let (errors, _) = told(&reference(0), &definitions, &text);
+                    let (errors, _) = issues(&reference(0), &definitions, &text);
                     if depth > 100 {
                         assert_eq!(errors.last().map(|error| error.code.as_str()), Some("too_deep"));
                     } else {
@@ -137,17 +137,17 @@ fn unions_on_every_level_do_not_overflow_the_stack() {
 }
 
 #[test]
-fn a_million_values_that_fit_are_taken() {
+fn accepts_a_million_valid_values() {
     let union =
         json!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string", "minLength": 1 }] });
-    let (errors, warnings) = told(&json!({ "items": union }), &json!({}), &list("\"1\"", 1_100_000));
+    let (errors, warnings) = issues(&json!({ "items": union }), &json!({}), &list("\"1\"", 1_100_000));
     assert_eq!((errors.len(), warnings.len()), (0, 0));
 }
 
 /// Each form that tries a text decodes it anew, and so do the forms inside with the text inside: nothing of that is
 /// remembered, and 32 forms on four levels make more trials than anybody waits for.
 #[test]
-fn trials_that_multiply_are_given_up() {
+fn multiplying_trials_are_abandoned() {
     let form = |index: usize| {
         let flag = format!("flag_{index}");
         json!({
@@ -158,7 +158,7 @@ fn trials_that_multiply_are_given_up() {
     };
     let forms: Vec<Value> = (0..32).map(form).collect();
     let sent = (0..4).fold(json!({}), |inner, _| json!({ "next": inner.to_string() }));
-    let (errors, _) = told(
+    let (errors, _) = issues(
         &json!({ "$ref": "#/$defs/Any" }),
         &json!({ "Any": { "anyOf": forms } }),
         &format!("{{\"x\":{sent}}}"),

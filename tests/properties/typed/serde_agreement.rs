@@ -1,4 +1,4 @@
-//! Strict reading and serde alone: the same values, but for what the rules decide otherwise on purpose.
+//! `Policy::Strict` reads the values that serde alone reads, except where the rules differ on purpose.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use tests::random::Random;
 use tool_runtime::Policy;
 
 use crate::typed::probe::{Probe, Read};
-use crate::typed::spelt::{self, Integers, Rules};
-use crate::typed::{TEXTS, arguments, drawn, drawn_types, texts, types};
+use crate::typed::rewrite::{self, Integers, Rules};
+use crate::typed::{TEXTS, arguments, random_type_count, random_types, texts, types};
 
 #[test]
 fn strict_reads_what_serde_reads() {
@@ -20,7 +20,7 @@ fn strict_reads_what_serde_reads() {
         let oracle = jsonschema::validator_for(&probe.schema).expect("the schema is valid");
         for round in 0..texts() {
             let text = arguments(&mut random, &probe, if round % 2 == 0 { 0 } else { 12 });
-            if !spelt::is_exact(&text) || is_beyond_serde(&probe, &text) {
+            if !rewrite::is_exact(&text) || is_beyond_serde(&probe, &text) {
                 continue;
             }
             let read = probe.read(text.as_str(), Policy::Strict);
@@ -43,16 +43,16 @@ fn strict_reads_what_serde_reads() {
 }
 
 #[test]
-fn the_same_of_random_types() {
+fn strict_reads_what_serde_reads_of_random_types() {
     let mut random = Random::new(14);
     let mut differences = Vec::new();
     let mut seen: BTreeMap<Verdict, usize> = BTreeMap::new();
-    for _ in 0..drawn_types() {
-        let (probe, form) = drawn::probe(&mut random);
+    for _ in 0..random_type_count() {
+        let (probe, form) = random_types::probe(&mut random);
         let oracle = jsonschema::validator_for(&probe.schema).expect("the schema is valid");
         for round in 0..TEXTS {
             let text = arguments(&mut random, &probe, if round % 2 == 0 { 0 } else { 12 });
-            if !spelt::is_exact(&text) {
+            if !rewrite::is_exact(&text) {
                 continue;
             }
             let read = probe.read(text.as_str(), Policy::Strict);
@@ -145,7 +145,7 @@ fn compare(probe: &Probe, oracle: &Validator, text: &str, strict: &Read) -> Verd
         Verdict::Same
     } else if reads(false, &[]) {
         Verdict::Respelt
-    } else if reads(true, &[]) || some_of(&spelt::nulls(text)).any(|some| reads(false, &some)) {
+    } else if reads(true, &[]) || some_of(&rewrite::nulls(text)).any(|some| reads(false, &some)) {
         Verdict::NullIsAbsent
     } else {
         Verdict::Differ

@@ -88,28 +88,28 @@ const SCALARS: [Scalar; 13] = [
 ];
 
 thread_local! {
-    static DRAWN: RefCell<Form> = const { RefCell::new(Form::Scalar(Scalar::Unit)) };
+    static CURRENT: RefCell<Form> = const { RefCell::new(Form::Scalar(Scalar::Unit)) };
 }
 
 /// A value of the type that was drawn last, as it is shown.
-pub struct Drawn(String);
+pub struct RandomType(String);
 
-impl std::fmt::Debug for Drawn {
+impl std::fmt::Debug for RandomType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl<'de> serde::Deserialize<'de> for Drawn {
+impl<'de> serde::Deserialize<'de> for RandomType {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let form = DRAWN.with_borrow(Clone::clone);
+        let form = CURRENT.with_borrow(Clone::clone);
         serde::de::DeserializeSeed::deserialize(&form, deserializer).map(Self)
     }
 }
 
-impl JsonSchema for Drawn {
+impl JsonSchema for RandomType {
     fn schema_name() -> Cow<'static, str> {
-        "Drawn".into()
+        "RandomType".into()
     }
 
     fn inline_schema() -> bool {
@@ -117,16 +117,16 @@ impl JsonSchema for Drawn {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let schema = DRAWN.with_borrow(|form| form.schema(generator));
+        let schema = CURRENT.with_borrow(|form| form.schema(generator));
         schema.try_into().unwrap_or_default()
     }
 }
 
 /// Answers with its argument.
 #[tool_runtime::tool]
-async fn drawn(
+async fn random_type(
     /// The argument.
-    it: Drawn,
+    it: RandomType,
     /// Tells who reads.
     reader: Reader,
 ) -> String {
@@ -136,8 +136,8 @@ async fn drawn(
 /// A tool whose parameter is of a type that is drawn now; it stays that until the next one is drawn.
 pub fn probe(random: &mut Random) -> (Probe, Form) {
     let form = Form::draw(random, 4);
-    DRAWN.set(form.clone());
-    (Probe::new::<drawn, Drawn>("drawn"), form)
+    CURRENT.set(form.clone());
+    (Probe::new::<random_type, RandomType>("random_type"), form)
 }
 
 impl Form {

@@ -1,4 +1,4 @@
-//! What a host hears through `tracing`, sorted by call, from whatever thread it comes.
+//! What a host learns through `tracing`: events and span fields by call, from all threads.
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write as _};
@@ -10,42 +10,42 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 
-/// What was heard of one call.
+/// What was recorded of one call.
 #[derive(Debug, Clone, Default)]
-pub struct Heard {
+pub struct Telemetry {
     /// The `error.type` of its span.
     pub error_type: Option<String>,
     /// The events below its span: `LEVEL message; field=value`.
     pub events: Vec<String>,
 }
 
-/// What was heard of the call with that id; each test has ids of its own.
-pub fn of(id: &str) -> Heard {
-    let heard = HEARD.lock().unwrap_or_else(PoisonError::into_inner);
-    heard.get(id).cloned().unwrap_or_default()
+/// What was recorded of the call with that id; each test has ids of its own.
+pub fn of(id: &str) -> Telemetry {
+    let recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+    recorded.get(id).cloned().unwrap_or_default()
 }
 
-/// Begins to listen, for all tests of the process.
-pub fn listen() {
-    static LISTENING: Once = Once::new();
-    LISTENING.call_once(|| {
-        tracing::subscriber::set_global_default(tracing_subscriber::registry().with(Listener)).unwrap();
+/// Starts to record, for all tests of the process.
+pub fn record() {
+    static RECORDING: Once = Once::new();
+    RECORDING.call_once(|| {
+        tracing::subscriber::set_global_default(tracing_subscriber::registry().with(Recorder)).unwrap();
     });
 }
 
-static HEARD: Mutex<BTreeMap<String, Heard>> = Mutex::new(BTreeMap::new());
+static RECORDED: Mutex<BTreeMap<String, Telemetry>> = Mutex::new(BTreeMap::new());
 
-fn change(id: &str, change: impl FnOnce(&mut Heard)) {
-    let mut heard = HEARD.lock().unwrap_or_else(PoisonError::into_inner);
-    change(heard.entry(id.to_owned()).or_default());
+fn change(id: &str, change: impl FnOnce(&mut Telemetry)) {
+    let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+    change(recorded.entry(id.to_owned()).or_default());
 }
 
-struct Listener;
+struct Recorder;
 
 /// The id of the call that a span is of.
 struct CallId(String);
 
-impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Listener {
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
     fn on_new_span(&self, attributes: &Attributes<'_>, span: &Id, context: Context<'_, S>) {
         let mut fields = Fields::default();
         attributes.record(&mut fields);
@@ -60,7 +60,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Listener {
         values.record(&mut fields);
         let span = context.span(span).unwrap();
         if let Some(CallId(id)) = span.extensions().get() {
-            change(id, |heard| heard.error_type = fields.0.remove("error.type"));
+            change(id, |recorded| recorded.error_type = fields.0.remove("error.type"));
         }
     }
 
@@ -68,18 +68,18 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Listener {
         let mut fields = Fields::default();
         event.record(&mut fields);
         let message = fields.0.remove("message").unwrap_or_default();
-        let mut told = format!("{} {message}", event.metadata().level());
+        let mut text = format!("{} {message}", event.metadata().level());
         let said = fields.0.remove(ID);
         for (name, value) in fields.0 {
-            let _ = write!(told, "; {name}={value}");
+            let _ = write!(text, "; {name}={value}");
         }
         for span in context.event_scope(event).into_iter().flatten() {
             if let Some(CallId(id)) = span.extensions().get() {
                 assert!(
                     said.as_ref().is_none_or(|said| said == id),
-                    "{told} is of {said:?}"
+                    "{text} is of {said:?}"
                 );
-                return change(id, |heard| heard.events.push(told));
+                return change(id, |recorded| recorded.events.push(text));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! When a value is the one that was expected.
+//! Compares values with the expected ones.
 
 use serde_json::{Map, Number, Value};
 

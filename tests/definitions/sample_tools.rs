@@ -1,4 +1,4 @@
-//! Six tools with what tools have: nested values, an enum, a union, recursion, a map, nothing.
+//! Sample tools: with nested values, an enum, a union, recursion, a map, and without parameters.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! JSON texts written again, their numbers as they were: without what Strict reads otherwise than serde.
+//! JSON texts rewritten, with their numbers as they were: without what Strict reads differently from serde.
 
 use std::fmt;
 

@@ -1,13 +1,13 @@
-//! Puts a row deep inside: its schema becomes that of a property of an item of a list.
+//! Nests a row: its schema becomes that of a property of an item of a list.
 
 use serde_json::{Value, json};
 
 use crate::table::{Expectation, Outcome};
 
-/// Where a buried value stands.
+/// Where a nested value stands.
 const PLACE: &str = "/deep/0/inner";
 
-/// Where a buried schema stands.
+/// Where a nested schema stands.
 const SCHEMA_PLACE: &str = "#/properties/deep/items/properties/inner";
 
 pub fn schema(schema: &Value) -> Value {

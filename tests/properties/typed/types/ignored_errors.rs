@@ -1,5 +1,5 @@
-//! Types that keep to themselves what other types refuse: whoever reads them never hears of it, and must not go on as
-//! if they had read their part.
+//! Types that ignore the errors of the types in them: the deserializer does not learn of the error, and must not
+//! continue as if the value had been read.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,8 +11,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Number, Value, json};
 
+use super::custom::{Bytes, First, Raw, Seen, Variants, Wrapped};
 use super::enums::{Adjacent, External, Internal, Kind, Untagged};
-use super::own::{Bytes, First, Raw, Seen, Variants, Wrapped};
 use super::structs::{Flat, Patch, Point, Triple, Unit};
 use crate::typed::probe::{Probe, Reader, answer};
 
@@ -72,7 +72,7 @@ struct AroundWritten {
 ///
 /// What swallows is no part of what swallows: it may be read to its middle, and the outer one would keep that to itself.
 /// Neither do those swallow that ask for a piece of the text, or for something else than they take: a tree gives more.
-macro_rules! swallowing {
+macro_rules! ignored_errors {
     ($($name:ident: $type:ty => $written:ty;)*) => {
         pub fn probes() -> Vec<Probe> {
             vec![$({
@@ -99,7 +99,7 @@ fn schema_of<T: JsonSchema>() -> Value {
     settings.into_generator().into_root_schema_for::<T>().into()
 }
 
-swallowing! {
+ignored_errors! {
     no_bool: OrNothing<bool> => bool;
     no_i8: OrNothing<i8> => i8;
     no_i64: OrNothing<i64> => i64;

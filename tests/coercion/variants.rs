@@ -1,122 +1,128 @@
-//! The ways a row is run, and what each finds wrong.
+//! The variants of a tool that a row is run against, and what each finds wrong.
 
 use serde_json::Value;
 use tool_runtime::{Issue, Policy, RawArguments, ToolCall, ToolDefinition, ToolOutcome, ToolRegistry};
 
 use crate::table::{Expectation, Outcome, Row, Table};
-use crate::{alike, bury, typed};
+use crate::{equality, nesting, typed};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Variant {
     DynamicText,
     DynamicValue,
     TypedText,
     TypedValue,
-    BuriedText,
-    BuriedValue,
-    TypedBuriedText,
-    TypedBuriedValue,
+    NestedText,
+    NestedValue,
+    TypedNestedText,
+    TypedNestedValue,
 }
 
-impl Way {
+impl Variant {
     pub const ALL: [Self; 8] = [
         Self::DynamicText,
         Self::DynamicValue,
         Self::TypedText,
         Self::TypedValue,
-        Self::BuriedText,
-        Self::BuriedValue,
-        Self::TypedBuriedText,
-        Self::TypedBuriedValue,
+        Self::NestedText,
+        Self::NestedValue,
+        Self::TypedNestedText,
+        Self::TypedNestedValue,
     ];
 
     pub fn is_text(self) -> bool {
         matches!(
             self,
-            Self::DynamicText | Self::TypedText | Self::BuriedText | Self::TypedBuriedText
+            Self::DynamicText | Self::TypedText | Self::NestedText | Self::TypedNestedText
         )
     }
 }
 
-/// Every schema of the table as a tool that echoes its arguments: dynamic and typed, at the top and buried.
-pub struct Ways {
+/// Every schema of the table as a tool that echoes its arguments: dynamic and typed, at the top and nested.
+pub struct Variants {
     dynamic: ToolRegistry,
     typed: ToolRegistry,
-    buried: ToolRegistry,
-    typed_buried: ToolRegistry,
+    nested: ToolRegistry,
+    typed_nested: ToolRegistry,
 }
 
-impl Ways {
+impl Variants {
     pub fn new(table: &Table, policy: Policy) -> Self {
         let mut dynamic = ToolRegistry::new().with_policy(policy);
-        let mut buried = ToolRegistry::new().with_policy(policy);
+        let mut nested = ToolRegistry::new().with_policy(policy);
         for (name, schema) in &table.schemas {
             echo(&mut dynamic, name, schema.json.clone());
-            echo(&mut buried, name, bury::schema(&schema.json));
+            echo(&mut nested, name, nesting::schema(&schema.json));
         }
         Self {
             dynamic,
             typed: typed::registry().with_policy(policy),
-            buried,
-            typed_buried: typed::buried().with_policy(policy),
+            nested,
+            typed_nested: typed::nested().with_policy(policy),
         }
     }
 
-    /// Whether there is a tool for it: what `#[arg]` says cannot be buried.
-    pub fn has(&self, row: &Row, way: Way) -> bool {
-        !matches!(way, Way::TypedBuriedText | Way::TypedBuriedValue)
-            || self.typed_buried.get_tool(&row.schema).is_some()
+    /// Whether there is a tool for it: what `#[arg]` says cannot be nested.
+    pub fn has(&self, row: &Row, variant: Variant) -> bool {
+        !matches!(variant, Variant::TypedNestedText | Variant::TypedNestedValue)
+            || self.typed_nested.get_tool(&row.schema).is_some()
     }
 
     /// What differs from what is expected.
-    pub async fn run(&self, table: &Table, row: &Row, way: Way, expected: &Expectation) -> Vec<String> {
-        let input = |buried: bool| -> RawArguments<'_> {
-            match (way.is_text(), buried) {
+    pub async fn run(
+        &self,
+        table: &Table,
+        row: &Row,
+        variant: Variant,
+        expected: &Expectation,
+    ) -> Vec<String> {
+        let input = |nested: bool| -> RawArguments<'_> {
+            match (variant.is_text(), nested) {
                 (true, false) => row.sent.as_str().into(),
-                (true, true) => bury::text(&row.sent).into(),
-                (false, buried) => {
+                (true, true) => nesting::text(&row.sent).into(),
+                (false, nested) => {
                     let value =
                         serde_json::from_str(&row.sent).unwrap_or_else(|e| panic!("{}: {e}", row.name));
-                    if buried {
-                        bury::value(&value).into()
+                    if nested {
+                        nesting::value(&value).into()
                     } else {
                         value.into()
                     }
                 }
             }
         };
-        match way {
-            Way::DynamicText | Way::DynamicValue => {
+        match variant {
+            Variant::DynamicText | Variant::DynamicValue => {
                 dynamic(&self.dynamic, &row.schema, input(false), expected).await
             }
-            Way::BuriedText | Way::BuriedValue => {
+            Variant::NestedText | Variant::NestedValue => {
                 dynamic(
-                    &self.buried,
+                    &self.nested,
                     &row.schema,
                     input(true),
-                    &bury::expectation(expected),
+                    &nesting::expectation(expected),
                 )
                 .await
             }
-            Way::TypedText | Way::TypedValue => {
+            Variant::TypedText | Variant::TypedValue => {
                 let outcome = self
                     .typed
                     .call(ToolCall::new("id", &row.schema, input(false)))
                     .await;
                 typed_differences(&outcome, &table.schemas[&row.schema].json, expected)
             }
-            Way::TypedBuriedText | Way::TypedBuriedValue => {
+            Variant::TypedNestedText | Variant::TypedNestedValue => {
                 let call = ToolCall::new("id", &row.schema, input(true));
-                let outcome = self.typed_buried.call(call).await;
-                let schema = bury::schema(&table.schemas[&row.schema].json);
-                typed_differences(&outcome, &schema, &bury::expectation(expected))
+                let outcome = self.typed_nested.call(call).await;
+                let schema = nesting::schema(&table.schemas[&row.schema].json);
+                typed_differences(&outcome, &schema, &nesting::expectation(expected))
             }
         }
     }
 
     /// The arguments and issues that a typed and a dynamic tool of the same schema make of an input.
     pub fn both(&self, schema: &str, input: &RawArguments<'_>) -> (String, String) {
-        let told = |registry: &ToolRegistry| {
+        let issues = |registry: &ToolRegistry| {
             let request = registry.prepare(ToolCall::new("id", schema, input.clone()));
             let arguments = Value::Object(request.arguments);
             format!(
@@ -125,25 +131,29 @@ impl Ways {
                 listed(&request.errors)
             )
         };
-        (told(&self.typed), told(&self.dynamic))
+        (issues(&self.typed), issues(&self.dynamic))
     }
 
     /// How a call of a typed tool differs from one of a dynamic tool.
     pub async fn disagreement(&self, name: &str, schema: &Value, input: &RawArguments<'_>) -> Option<String> {
         let typed = self.typed.call(ToolCall::new("id", name, input)).await;
         let dynamic = self.dynamic.call(ToolCall::new("id", name, input)).await;
-        let told = |outcome: &ToolOutcome| (listed(&outcome.warnings), listed(&outcome.errors));
-        if told(&typed) != told(&dynamic) {
-            return Some(format!("typed {:?}, dynamic {:?}", told(&typed), told(&dynamic)));
+        let issues = |outcome: &ToolOutcome| (listed(&outcome.warnings), listed(&outcome.errors));
+        if issues(&typed) != issues(&dynamic) {
+            return Some(format!(
+                "typed {:?}, dynamic {:?}",
+                issues(&typed),
+                issues(&dynamic)
+            ));
         }
         let [echo, given] = [&typed, &dynamic].map(|outcome| outcome.result.text().unwrap_or_default());
-        let unknown = unknown(&told(&dynamic).0);
+        let unknown = unknown(&issues(&dynamic).0);
         let is_alike = || {
             let (echo, given) = (
                 serde_json::from_str(echo).ok()?,
                 serde_json::from_str(given).ok()?,
             );
-            Some(alike::echoed(&given, &echo, schema, &unknown))
+            Some(equality::echoed(&given, &echo, schema, &unknown))
         };
         let agree = typed.result.is_error == dynamic.result.is_error
             && (typed.result.is_error || is_alike().unwrap_or_default());
@@ -175,14 +185,14 @@ async fn dynamic(
     let arguments = Value::Object(request.arguments);
     let mut found = issue_differences(&request.warnings, &request.errors, expected);
     if let Outcome::Value(wanted) = &expected.outcome
-        && !alike::same(wanted, &arguments)
+        && !equality::same(wanted, &arguments)
     {
         found.push(format!("got {arguments}"));
     }
     let outcome = registry.call(ToolCall::new("id", name, input)).await;
     if outcome.warnings != request.warnings || outcome.errors != request.errors {
         found.push(format!(
-            "a call told of {:?} and {:?}",
+            "a call has the issues {:?} and {:?}",
             listed(&outcome.warnings),
             listed(&outcome.errors)
         ));
@@ -225,15 +235,15 @@ fn second_time(registry: &ToolRegistry, name: &str, arguments: &Value) -> Option
 fn typed_differences(outcome: &ToolOutcome, schema: &Value, expected: &Expectation) -> Vec<String> {
     let mut found = issue_differences(&outcome.warnings, &outcome.errors, expected);
     let text = outcome.result.text().unwrap_or_default();
-    let alike = match &expected.outcome {
+    let equal = match &expected.outcome {
         Outcome::Errors(_) => outcome.result.is_error,
         Outcome::Text(wanted) => text == wanted,
         Outcome::Value(wanted) => {
             let unknown = unknown(expected.warnings.as_deref().unwrap_or_default());
-            serde_json::from_str(text).is_ok_and(|echo| alike::echoed(wanted, &echo, schema, &unknown))
+            serde_json::from_str(text).is_ok_and(|echo| equality::echoed(wanted, &echo, schema, &unknown))
         }
     };
-    if !alike {
+    if !equal {
         found.push(format!("answered {text}"));
     }
     found
@@ -246,8 +256,8 @@ fn issue_differences(warnings: &[Issue], errors: &[Issue], expected: &Expectatio
         _ => &[],
     };
     if listed(errors) != refused {
-        let told: Vec<_> = errors.iter().map(ToString::to_string).collect();
-        found.push(format!("refused {:?} ({})", listed(errors), told.join("; ")));
+        let messages: Vec<_> = errors.iter().map(ToString::to_string).collect();
+        found.push(format!("refused {:?} ({})", listed(errors), messages.join("; ")));
     }
     let mut warned = listed(warnings);
     warned.sort();

@@ -103,12 +103,12 @@ fn refused<'a>(input: &(impl Into<RawArguments<'a>> + Clone), issue: &str) {
 fn taken<'a>(input: &(impl Into<RawArguments<'a>> + Clone), warnings: &[&str]) {
     for outcome in call_both(input) {
         assert!(!outcome.result.is_error, "{:?}", outcome.result);
-        let told: Vec<_> = outcome
+        let listed: Vec<_> = outcome
             .warnings
             .iter()
             .map(|it| format!("{}@{}", it.code, it.path))
             .collect();
-        assert_eq!(told, warnings);
+        assert_eq!(listed, warnings);
     }
 }
 
@@ -124,7 +124,7 @@ fn on_a_small_stack(run: impl FnOnce() + Send + 'static) {
 }
 
 #[test]
-fn empty_and_null_are_no_arguments() {
+fn empty_text_and_null_mean_no_arguments() {
     taken(&"", &["empty_arguments@"]);
     taken(&" \n", &["empty_arguments@"]);
     taken(&"null", &["empty_arguments@"]);
@@ -133,7 +133,7 @@ fn empty_and_null_are_no_arguments() {
 }
 
 #[test]
-fn what_is_no_object_is_refused() {
+fn rejects_arguments_that_are_not_an_object() {
     for text in ["[]", "5", "true", "\"text\"", "[{\"n\": 1}]"] {
         refused(&text, "arguments_not_object@");
         refused(
@@ -144,7 +144,7 @@ fn what_is_no_object_is_refused() {
 }
 
 #[test]
-fn what_is_not_json_is_refused() {
+fn rejects_text_that_is_not_json() {
     for text in [
         "certainly! here are the arguments",
         "{\"n\": 1",
@@ -157,7 +157,7 @@ fn what_is_not_json_is_refused() {
 }
 
 #[test]
-fn ten_megabytes_are_read() {
+fn accepts_ten_megabytes() {
     let text = "x".repeat(10 << 20);
     taken(&json!({ "s": text }).to_string(), &[]);
     taken(&json!({ "s": text }), &[]);
@@ -176,7 +176,7 @@ fn ten_megabytes_are_read() {
 }
 
 #[test]
-fn ten_megabytes_of_mistakes_are_answered_briefly() {
+fn ten_megabytes_of_errors_have_a_short_answer() {
     for outcome in call_both(&format!(
         "{{\"list\": [{}true]}}",
         "\"not a number\",".repeat(1 << 17)
@@ -189,7 +189,7 @@ fn ten_megabytes_of_mistakes_are_answered_briefly() {
 }
 
 #[test]
-fn deep_text_is_refused() {
+fn rejects_deep_text() {
     on_a_small_stack(|| {
         for depth in [10_000, 1_000_000] {
             for (key, open, close) in [
@@ -228,7 +228,7 @@ fn too_deep<'a>(input: &(impl Into<RawArguments<'a>> + Clone)) {
 }
 
 #[test]
-fn deep_values_are_refused_and_dropped() {
+fn rejects_and_drops_deep_values() {
     on_a_small_stack(|| {
         for depth in [10_000, 100_000] {
             for key in ["any", "chain", "other"] {
@@ -251,7 +251,7 @@ fn deep_values_are_refused_and_dropped() {
 }
 
 #[test]
-fn a_deep_value_for_nobody_is_dropped() {
+fn drops_deep_values_for_unknown_tools() {
     on_a_small_stack(|| {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
@@ -283,21 +283,21 @@ fn held(key: &str, value: Value) -> Value {
 }
 
 #[test]
-fn of_duplicate_keys_the_last_counts() {
+fn last_of_duplicate_keys_is_used() {
     taken(&r#"{"n": 1, "n": 2}"#, &["duplicate_key@/n"]);
     let [typed, _] = call_both(&r#"{"n": 1, "s": "a", "n": 2}"#);
     assert_eq!(typed.result.text(), Some("Some(2) [1, 0] false false"));
 }
 
 #[test]
-fn bytes_that_are_no_text_are_refused() {
+fn rejects_bytes_that_are_not_utf8() {
     refused(&b"{\"s\": \"\xff\xfe\"}".to_vec(), "json_parse_error@");
     refused(&b"\xc3\x28".to_vec(), "json_parse_error@");
     taken(&b"{\"s\": \"\xc3\xa9\"}".to_vec(), &[]);
 }
 
 #[test]
-fn lone_surrogates_are_refused() {
+fn rejects_lone_surrogates() {
     for (text, place) in [
         (r#"{"s": "\ud800"}"#, "/s"),
         (r#"{"s": "\udc00\ud800"}"#, "/s"),
@@ -310,7 +310,7 @@ fn lone_surrogates_are_refused() {
 }
 
 #[test]
-fn numbers_of_400_digits_are_judged_by_what_is_wanted() {
+fn numbers_of_400_digits_are_checked_by_the_expected_type() {
     let digits = "9".repeat(400);
     refused(&format!("{{\"n\": {digits}}}"), "integer_out_of_range@/n");
     refused(&format!("{{\"n\": \"{digits}\"}}"), "integer_out_of_range@/n");

@@ -1,4 +1,4 @@
-//! Types that read themselves: what borrows, what asks for raw text, and what shows how it was visited.
+//! Types with a `Deserialize` of their own: they borrow, ask for raw text, or record how they were visited.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
-use crate::typed::spelt::Rules;
+use crate::typed::rewrite::Rules;
 
 /// Text of any JSON. It comes as it was sent, or as a tree writes it, without space.
 #[derive(serde::Deserialize)]

@@ -1,4 +1,4 @@
-//! Streams as providers send them, with all that the SDKs want of an event; each as it came and as it was repaired.
+//! Streams as providers send them, with all that the SDKs want of an event; each original and repaired.
 
 use serde_json::{Value, json};
 use tests::random::Random;
@@ -17,11 +17,11 @@ pub struct Plan {
 }
 
 #[derive(Debug)]
-pub struct Made {
+pub struct Sample {
     pub dialect: Dialect,
     pub plan: Plan,
     pub calls: Vec<Call>,
-    pub came: String,
+    pub original: String,
     pub repaired: String,
 }
 
@@ -49,7 +49,7 @@ impl Plan {
     }
 }
 
-impl Made {
+impl Sample {
     pub fn new(dialect: Dialect, plan: &Plan, random: &mut Random) -> Self {
         let kinds = plan.kinds.iter().enumerate();
         let calls: Vec<Call> = kinds
@@ -63,9 +63,9 @@ impl Made {
             Dialect::Responses => responses(&calls, &steps, text, cut),
             _ => anthropic(&calls, &steps, text, cut),
         };
-        let mut came: String = events.iter().map(|event| written(event, random)).collect();
+        let mut original: String = events.iter().map(|event| written(event, random)).collect();
         if dialect == Dialect::ChatCompletions {
-            came += "data: [DONE]\n\n";
+            original += "data: [DONE]\n\n";
         }
         let fixing = FormatFixing {
             fallback_on_error: plan.fallback,
@@ -74,9 +74,9 @@ impl Made {
         Self {
             dialect,
             plan: plan.clone(),
-            repaired: repaired(dialect, fixing, came.as_bytes(), random),
+            repaired: repaired(dialect, fixing, original.as_bytes(), random),
             calls,
-            came,
+            original,
         }
     }
 
@@ -88,7 +88,7 @@ impl Made {
         !self.plan.fallback && self.calls.iter().any(fails)
     }
 
-    /// What a client must hear of a call.
+    /// What a client must read of a call.
     pub fn expected(&self, at: usize) -> String {
         let call = &self.calls[at];
         match call.kind {
@@ -98,10 +98,10 @@ impl Made {
     }
 }
 
-fn repaired(dialect: Dialect, fixing: FormatFixing, came: &[u8], random: &mut Random) -> String {
+fn repaired(dialect: Dialect, fixing: FormatFixing, original: &[u8], random: &mut Random) -> String {
     let mut repairer = StreamRepairer::new(dialect, fixing);
     let mut out = Vec::new();
-    let mut rest = came;
+    let mut rest = original;
     while !rest.is_empty() {
         let (piece, behind) = rest.split_at((1 + random.below(400)).min(rest.len()));
         repairer.push(piece, &mut out);

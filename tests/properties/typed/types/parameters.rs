@@ -1,4 +1,4 @@
-//! Several parameters, and what attributes say of them: the top of the arguments is unlike every other place.
+//! Tools with several parameters and attributes: the top level of arguments has rules of its own.
 
 use std::collections::BTreeMap;
 

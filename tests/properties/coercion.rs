@@ -19,7 +19,7 @@ const SCHEMAS_LONG: usize = 20_000;
 const INSTANCES: usize = 5;
 
 #[test]
-fn what_conforms_is_untouched_and_silent() {
+fn valid_arguments_are_unchanged_without_warnings() {
     let mut seen = 0;
     each(3, Kinds { unions: true }, |random, schema, tool| {
         let oracle = jsonschema::validator_for(schema).expect("the schema is valid");
@@ -53,7 +53,7 @@ fn what_conforms_is_untouched_and_silent() {
 }
 
 #[test]
-fn twice_is_once() {
+fn coercion_is_idempotent() {
     let mut seen = 0;
     each(4, Kinds { unions: true }, |random, schema, tool| {
         let value = instances::object(random, schema);
@@ -82,7 +82,7 @@ fn twice_is_once() {
 }
 
 #[test]
-fn lossless_is_a_part_of_lenient() {
+fn lenient_accepts_what_lossless_accepts_with_the_same_result() {
     let (mut seen, mut changed) = (0, 0);
     each(8, Kinds { unions: true }, |random, schema, tool| {
         let value = instances::object(random, schema);
@@ -111,7 +111,7 @@ fn lossless_is_a_part_of_lenient() {
 }
 
 #[test]
-fn a_stricter_policy_accepts_less_and_the_same() {
+fn stricter_policies_accept_less_with_the_same_result() {
     let mut seen = 0;
     // Without unions: where the stricter policy refuses one alternative, the other is ambiguous no more.
     each(5, Kinds { unions: false }, |random, schema, tool| {
@@ -137,7 +137,7 @@ fn a_stricter_policy_accepts_less_and_the_same() {
 }
 
 #[test]
-fn text_and_value_are_read_alike() {
+fn text_and_value_have_the_same_result() {
     each(6, Kinds { unions: true }, |random, schema, tool| {
         let value = instances::object(random, schema);
         // The text of such a number is gone, which is reason for `Lossless` to refuse it where a string is wanted.
@@ -163,7 +163,7 @@ fn text_and_value_are_read_alike() {
 }
 
 #[test]
-fn numbers_are_written_as_they_were_sent() {
+fn number_text_is_preserved() {
     let schema =
         json!({ "type": "object", "properties": { "n": { "type": "number" }, "s": { "type": "string" } } });
     let sent = r#"{"n":1.50,"s":12345678901234567890123,"other":[123456789012345678901234567890,0.10,1e2]}"#;

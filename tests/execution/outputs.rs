@@ -15,7 +15,7 @@ fn text(returned: impl IntoToolOutput) -> String {
 }
 
 #[test]
-fn texts_of_every_type_are_verbatim() {
+fn strings_of_every_type_are_verbatim() {
     assert_eq!(text("a \"b\""), "a \"b\"");
     assert_eq!(text(String::from("a \"b\"")), "a \"b\"");
     assert_eq!(text(Cow::from("a \"b\"")), "a \"b\"");
@@ -25,7 +25,7 @@ fn texts_of_every_type_are_verbatim() {
 }
 
 #[test]
-fn optional_texts_are_verbatim_or_null() {
+fn optional_strings_are_verbatim_or_null() {
     assert_eq!(text(Some("a \"b\"")), "a \"b\"");
     assert_eq!(text(Some(String::from("a \"b\""))), "a \"b\"");
     assert_eq!(text(Some(Cow::from("a \"b\""))), "a \"b\"");
@@ -38,7 +38,7 @@ fn optional_texts_are_verbatim_or_null() {
 }
 
 #[test]
-fn everything_else_is_json() {
+fn other_types_are_json() {
     assert_eq!(text(["a"]), r#"["a"]"#);
     assert_eq!(text('a'), r#""a""#);
     assert_eq!(text(Some(1)), "1");
@@ -106,7 +106,7 @@ async fn look_up(
 }
 
 #[tokio::test]
-async fn results_of_optional_texts_too() {
+async fn results_of_optional_strings_are_verbatim_or_null() {
     let found = testing::run::<look_up>(r#"{"word": "tool"}"#).await;
     found.assert_text("a thing that does work");
     testing::run::<look_up>(r#"{"word": "x"}"#)

@@ -1,4 +1,4 @@
-//! Numbers, texts and keys that somebody may trip over.
+//! Numbers, texts and keys that are edge cases of parsers and types.
 
 pub const INTEGERS: [&str; 13] = [
     "0",

@@ -1,4 +1,4 @@
-//! Arguments that are given away: what conforms is moved out of them, what is refused is told as of borrowed ones.
+//! Owned arguments: valid values are moved out of them, and issues are the same as for borrowed ones.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -73,7 +73,7 @@ fn place(arguments: &Value, name: &str) -> usize {
 }
 
 #[tokio::test]
-async fn texts_are_moved() {
+async fn owned_strings_are_moved() {
     let registry = registry();
     let places = registry.state::<Places>().unwrap();
     let sent = arguments();
@@ -89,7 +89,7 @@ async fn texts_are_moved() {
 }
 
 #[tokio::test]
-async fn what_is_lent_stays_as_it_is() {
+async fn borrowed_arguments_are_unchanged() {
     let registry = registry();
     let sent = arguments();
     let result = registry.execute_tool("id", "take", &sent).await;
@@ -110,7 +110,7 @@ fn troublesome() -> [Value; 6] {
 }
 
 /// Everything but the time that it took.
-fn told(outcome: ToolOutcome) -> impl PartialEq + Debug {
+fn without_duration(outcome: ToolOutcome) -> impl PartialEq + Debug {
     let ToolOutcome {
         result,
         warnings,
@@ -122,7 +122,7 @@ fn told(outcome: ToolOutcome) -> impl PartialEq + Debug {
 }
 
 #[tokio::test]
-async fn it_is_told_alike_however_arguments_come() {
+async fn issues_are_the_same_for_owned_and_borrowed_arguments() {
     let plain = registry().with_warnings_in_results(true);
     let layered = plain.clone().layer(ConcurrencyLimitLayer::new(1));
     for sent in troublesome() {
@@ -135,20 +135,26 @@ async fn it_is_told_alike_however_arguments_come() {
         );
         let lent = plain.execute_tool("id", "take", &sent).await;
         assert_eq!(lent, from_text.result, "{sent}");
-        let expected = told(from_text);
-        assert_eq!(told(plain.call(call(sent.clone().into())).await), expected);
-        assert_eq!(told(layered.call(call(sent.clone().into())).await), expected);
+        let expected = without_duration(from_text);
+        assert_eq!(
+            without_duration(plain.call(call(sent.clone().into())).await),
+            expected
+        );
+        assert_eq!(
+            without_duration(layered.call(call(sent.clone().into())).await),
+            expected
+        );
         for outcome in plain
             .execute_all([(); 2].map(|()| call(sent.clone().into())))
             .await
         {
-            assert_eq!(told(outcome), expected);
+            assert_eq!(without_duration(outcome), expected);
         }
     }
 }
 
 #[tokio::test]
-async fn a_type_that_panics_leaves_no_errors_among_the_warnings() {
+async fn panic_in_a_type_leaves_no_issues() {
     let call = ToolCall::new("id", "take", json!({ "picky": "panic", "second": 2 }));
     let outcome = registry().with_warnings_in_results(true).call(call).await;
     assert_eq!(outcome.failure, Some(Failure::Panicked));
@@ -156,7 +162,7 @@ async fn a_type_that_panics_leaves_no_errors_among_the_warnings() {
 }
 
 #[tokio::test]
-async fn what_is_far_too_deep_is_refused_and_no_danger_to_layers() {
+async fn rejects_deep_arguments_behind_layers() {
     let layered = registry().layer(ConcurrencyLimitLayer::new(1));
     let deep = (0..100_000).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
     let sent = RawArguments::from(Value::Object(Map::from_iter([("first".to_owned(), deep)])));
@@ -167,7 +173,7 @@ async fn what_is_far_too_deep_is_refused_and_no_danger_to_layers() {
 }
 
 #[tokio::test]
-async fn dynamic_tools_are_given_the_object_itself() {
+async fn dynamic_tools_get_the_object_itself() {
     let moved = Arc::new(Places::default());
     let seen = Arc::clone(&moved);
     let mut registry = ToolRegistry::new();
