@@ -3,14 +3,17 @@
 use serde_json::Value;
 use tests::dynamic_tool::POLICIES;
 use tests::instances;
+use tests::long::properties_long;
 use tests::random::Random;
 use tool_runtime::RawArguments;
 
 use crate::table::Table;
 use crate::variants::Variants;
 
-/// Random inputs per schema and policy.
-const INPUTS: usize = 60;
+/// Random inputs per schema and policy; `PROPERTIES_LONG=1` tries many more.
+fn inputs() -> usize {
+    if properties_long() { 1_000 } else { 25 }
+}
 
 /// Schemas that say more than is meant: a Rust type, or a JSON value, holds less.
 const NARROWER: [&str; 3] = ["even_number", "integer_i128", "integer_u128"];
@@ -52,7 +55,7 @@ async fn typed_and_dynamic_tools_agree_on_random_inputs() {
             if schema.untyped.is_some() || NARROWER.contains(&name.as_str()) {
                 continue;
             }
-            for _ in 0..INPUTS {
+            for _ in 0..inputs() {
                 let fitting = instances::fitting(&mut random, &schema.json, &schema.json, 6);
                 let value = if random.one_in(4) {
                     fitting

@@ -15,7 +15,7 @@ use tool_runtime::{Policy, RawArguments, ToolRegistry};
 
 use crate::differences::{Row, rows};
 
-const SCHEMAS: usize = 2_200;
+const SCHEMAS: usize = 1_000;
 const SCHEMAS_LONG: usize = 75_000;
 
 /// Values per schema.

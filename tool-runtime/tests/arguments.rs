@@ -232,10 +232,10 @@ fn wait<F: Future>(future: F) -> F::Output {
 fn size_costs_linear_time() {
     let registry = registry();
     let start = Clock::start();
-    let names = format!(r#"{{"names":[{}1]}}"#, "\"0123456789\",".repeat(300_000));
+    let names = format!(r#"{{"names":[{}1]}}"#, "\"0123456789\",".repeat(100_000));
     let keys: Vec<String> = (0..100_000).map(|key| format!("\"{key}\":1")).collect();
     let many = format!(r#"{{"by_number":{{{}}}}}"#, keys.join(","));
-    let digits = format!(r#"{{"count":{}}}"#, "9".repeat(4_000_000));
+    let digits = format!(r#"{{"count":{}}}"#, "9".repeat(1_000_000));
     let text = format!(r#"{{"count":"{}"}}"#, "x".repeat(10_000_000));
     let unknown = format!("{{{}}}", keys.join(","));
     let alike: Vec<String> = (0..3_000)
@@ -244,7 +244,7 @@ fn size_costs_linear_time() {
     let alike = format!("{{{}}}", alike.join(","));
     assert_eq!(
         wait(call(&registry, "dynamic", names)).1,
-        ["number_coerced_to_string /names/300000"]
+        ["number_coerced_to_string /names/100000"]
     );
     assert_eq!(wait(call(&registry, "echo", many)).1.len(), 100_000);
     assert_eq!(

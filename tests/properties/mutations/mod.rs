@@ -1,7 +1,7 @@
 //! Valid arguments, loosened the way models do it: restored exactly, with one warning for each change; and ambiguous
 //! ones, which are refused.
 //!
-//! `PROPERTIES_LONG=1` tries forty times as many.
+//! `PROPERTIES_LONG=1` tries many more.
 
 mod ambiguous;
 mod kinds;
