@@ -87,7 +87,7 @@ fn doubling_schemas_are_rejected_or_shared() {
         |next| json!({ "allOf": [next.clone(), next] }),
         json!({ "type": "string" }),
     );
-    let refused = registered(&reference(0), &twice).err().expect("2^24 schemas");
+    let refused = registered(&reference(0), &twice).expect_err("2^24 schemas");
     assert!(refused.contains("make it smaller"), "{refused}");
 
     let ten = |next: Value| json!({ "anyOf": vec![next; 10] });
