@@ -5,16 +5,14 @@ use std::time::{Duration, Instant};
 use tool_runtime::issue::Code;
 use tool_runtime::serde::de::IgnoredAny;
 use tool_runtime::serde_json::{self, Value};
-use tool_runtime::{
-    Issue, Policy, RawArguments, ToolCall, ToolCallRequest, ToolDefinition, ToolOutcome, ToolRegistry,
-};
+use tool_runtime::{Issue, Policy, RawArguments, ToolCall, ToolCallRequest, ToolOutcome, ToolRegistry};
 
 use crate::everything;
+use crate::support::dynamic_tool::{POLICIES, try_registry};
 use crate::support::instances;
 use crate::support::random::Random;
+use crate::support::runtime::block_on;
 use crate::support::schemas::{self, Kinds};
-
-const POLICIES: [Policy; 3] = [Policy::Lenient, Policy::Lossless, Policy::Strict];
 
 /// Far more than any input of these sizes needs; what takes more than linear time takes much more.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -22,8 +20,6 @@ const LONGEST: Duration = Duration::from_secs(5);
 thread_local! {
     static TYPED: ToolRegistry = everything::typed();
     static DYNAMIC: ToolRegistry = everything::dynamic();
-    static RUNTIME: tokio::runtime::Runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
 }
 
 /// A text for a tool with everything. The first byte chooses the policy.
@@ -102,9 +98,9 @@ pub fn dynamic(input: &[u8]) {
     if random.one_in(4) {
         schema = schemas::in_draft_07(&schema);
     }
-    let registry = registered(&schema).unwrap_or_else(|refused| panic!("{refused}: {schema}"));
+    let registry = try_registry(&schema).unwrap_or_else(|refused| panic!("{refused}: {schema}"));
     let fitting = instances::fitting(&mut random, &schema, &schema, 6);
-    for value in [instances::sloppy(&mut random, &fitting), fitting] {
+    for value in [instances::loosened(&mut random, &fitting), fitting] {
         let text = value.to_string();
         let read = POLICIES.map(|policy| held(&registry, &text, policy));
         for (policy, read) in POLICIES.into_iter().zip(&read) {
@@ -140,7 +136,7 @@ pub fn schemas(input: &[u8]) {
     let Ok(schema) = serde_json::from_str::<Value>(&schema) else {
         return;
     };
-    match registered(&schema) {
+    match try_registry(&schema) {
         Err(refused) => assert!(!refused.is_empty() && !refused.contains('\n'), "{refused:?}"),
         Ok(registry) => {
             for policy in POLICIES {
@@ -159,14 +155,6 @@ fn halves(input: &[u8]) -> (String, String) {
         Some((one, other)) => (one.to_owned(), other.to_owned()),
         None => (text.into_owned(), String::new()),
     }
-}
-
-fn registered(schema: &Value) -> Result<ToolRegistry, String> {
-    let mut registry = ToolRegistry::new();
-    let definition = ToolDefinition::new("tool", "Takes what its schema says.", schema.clone());
-    let added = registry.register_dynamic(definition, async |arguments: Value, _| arguments);
-    let refused = added.err().map(|refused| refused.to_string());
-    refused.map_or(Ok(registry), Err)
 }
 
 /// A text is read alike by every way in, and what came of it is read as it is.
@@ -229,7 +217,7 @@ fn read(registry: &ToolRegistry, name: &str, input: RawArguments<'_>, policy: Po
 
 fn call(registry: &ToolRegistry, name: &str, input: RawArguments<'_>, policy: Policy) -> ToolOutcome {
     let call = ToolCall::new("id", name, input).with_policy(policy);
-    RUNTIME.with(|runtime| runtime.block_on(registry.call(call)))
+    block_on(registry.call(call))
 }
 
 /// A call tells what a look at it told, and fails when that was an error.

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tests::clock::Clock;
+use tests::dynamic_tool::{POLICIES, prepare, registry};
 use tests::instances;
+use tests::long::properties_long;
 use tests::random::Random;
 use tests::schemas::{self, Kinds};
 use tests::values;
-use tool_runtime::{Policy, RawArguments, ToolCall, ToolCallRequest, ToolDefinition, ToolRegistry};
-
-const POLICIES: [Policy; 3] = [Policy::Lenient, Policy::Lossless, Policy::Strict];
+use tool_runtime::{Policy, RawArguments, ToolCall, ToolRegistry};
 
 /// Schemas, each with a few values and texts.
 const SCHEMAS: usize = 250;
@@ -74,19 +74,6 @@ fn recurring() -> Value {
     })
 }
 
-fn tool(schema: &Value) -> ToolRegistry {
-    let mut registry = ToolRegistry::new();
-    let definition = ToolDefinition::new("tool", "Takes what its schema says.", schema.clone());
-    registry
-        .register_dynamic(definition, async |arguments: Value, _| arguments)
-        .unwrap_or_else(|e| panic!("{e}: {schema}"));
-    registry
-}
-
-fn read<'a>(registry: &ToolRegistry, input: impl Into<RawArguments<'a>>, policy: Policy) -> ToolCallRequest {
-    registry.prepare(ToolCall::new("id", "tool", input).with_policy(policy))
-}
-
 /// On a thread with so much of a stack.
 fn on_a_stack_of(kilobytes: usize, run: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(kilobytes << 10).spawn(run);
@@ -96,13 +83,13 @@ fn on_a_stack_of(kilobytes: usize, run: impl FnOnce() + Send + 'static) {
 }
 
 #[test]
-fn whatever_comes_has_an_answer() {
-    let long = std::env::var_os("PROPERTIES_LONG").is_some_and(|said| said != "0");
+fn random_input_never_panics() {
+    let long = properties_long();
     on_a_stack_of(512, move || {
         let mut random = Random::new(9);
         for _ in 0..if long { SCHEMAS_LONG } else { SCHEMAS } {
             let schema = schemas::tool(&mut random, Kinds { unions: true });
-            let registry = tool(&schema);
+            let registry = registry(&schema);
             for value in [
                 instances::object(&mut random, &schema),
                 values::any(&mut random, 6),
@@ -110,9 +97,9 @@ fn whatever_comes_has_an_answer() {
             ] {
                 let text = garbled(&mut random, &value.to_string());
                 for policy in POLICIES {
-                    read(&registry, value.clone(), policy);
-                    read(&registry, value.to_string(), policy);
-                    read(&registry, text.clone(), policy);
+                    prepare(&registry, value.clone(), policy);
+                    prepare(&registry, value.to_string(), policy);
+                    prepare(&registry, text.clone(), policy);
                 }
             }
         }
@@ -144,9 +131,9 @@ const STACK: usize = if cfg!(debug_assertions) { 1024 } else { 512 };
 
 /// What is as deep as is allowed, and deeper, in every way of recurring.
 #[test]
-fn what_recurs_does_not_overflow_the_stack() {
+fn recursive_schemas_do_not_overflow_the_stack() {
     on_a_stack_of(STACK, || {
-        let registry = tool(&recurring());
+        let registry = registry(&recurring());
         for key in recurring()["properties"].as_object().unwrap().keys() {
             let is_list = ["lists", "number_or_list"].contains(&key.as_str());
             let (open, close) = if is_list {
@@ -160,11 +147,11 @@ fn what_recurs_does_not_overflow_the_stack() {
                     let (open, close) = (open.repeat(levels), close.repeat(levels));
                     let text = format!("{{\"{key}\":{open}{leaf}{close}}}");
                     for policy in POLICIES {
-                        let request = read(&registry, text.clone(), policy);
+                        let request = prepare(&registry, text.clone(), policy);
                         assert!(levels < 129 || !request.errors.is_empty(), "{key}: {levels}");
                     }
                     if let Ok(value) = text.parse::<Value>() {
-                        read(&registry, value, Policy::Lenient);
+                        prepare(&registry, value, Policy::Lenient);
                     }
                 }
             }
@@ -187,14 +174,14 @@ fn conjunctions_of_unions_do_not_overflow_the_stack() {
                 { "type": "object", "properties": inner, "required": ["b"] },
             ] },
         ] });
-        let registry = tool(
+        let registry = registry(
             &json!({ "type": "object", "properties": { "it": { "$ref": "#/$defs/Both" } }, "$defs": { "Both": both } }),
         );
         for levels in [31, 126] {
             let nested = (0..levels).fold("\"x\"".to_owned(), |inner, _| {
                 format!("{{\"A\":\"1\",\"a\":{inner}}}")
             });
-            let request = read(&registry, format!("{{\"it\":{nested}}}"), Policy::Lenient);
+            let request = prepare(&registry, format!("{{\"it\":{nested}}}"), Policy::Lenient);
             assert!(!request.errors.is_empty(), "{levels}");
         }
     });
@@ -242,7 +229,7 @@ fn calls_of_functions_do_not_overflow_the_stack() {
 /// So many unions in one another are too many, whether or not the arguments are read without a tree: those that are all
 /// as they should be, as text and as a value, and those with something to coerce beside.
 #[test]
-fn the_depth_of_unions_is_limited_on_every_path() {
+fn depth_of_unions_is_limited_on_every_path() {
     let union = json!({ "anyOf": [{ "type": "integer" }, { "type": "object", "properties": { "a": { "$ref": "#/$defs/Union" } } }] });
     let tagged = |kind: &str| {
         let inside =
@@ -251,7 +238,7 @@ fn the_depth_of_unions_is_limited_on_every_path() {
     };
     let twice = json!({ "anyOf": [{ "type": "integer" }, { "$ref": "#/$defs/Inner" }] });
     let inner = json!({ "anyOf": [{ "type": "boolean" }, { "type": "object", "properties": { "a": { "$ref": "#/$defs/Twice" } } }] });
-    let registry = tool(&json!({
+    let registry = registry(&json!({
         "type": "object",
         "properties": {
             "union": { "$ref": "#/$defs/Union" },
@@ -291,15 +278,15 @@ fn the_depth_of_unions_is_limited_on_every_path() {
 
 /// Depth is that of the result: a value that is wrapped into a list on every level is twice as deep.
 #[test]
-fn what_is_wrapped_counts_as_depth() {
-    let registry = tool(&recurring());
+fn wrapped_values_count_as_depth() {
+    let registry = registry(&recurring());
     for sent in [10, 62, 63, 64, 70, 100, 126] {
         let nested = (0..sent).fold("{}".to_owned(), |inner, _| format!("{{\"a\":{inner}}}"));
-        let request = read(&registry, format!("{{\"wrapped\":{nested}}}"), Policy::Lenient);
+        let request = prepare(&registry, format!("{{\"wrapped\":{nested}}}"), Policy::Lenient);
         let codes: Vec<_> = request.errors.iter().map(|error| error.code.as_str()).collect();
         if sent < 64 {
             assert_eq!(codes, [] as [&str; 0], "{sent}");
-            let again = read(
+            let again = prepare(
                 &registry,
                 Value::Object(request.arguments.clone()),
                 Policy::Lenient,
@@ -314,8 +301,8 @@ fn what_is_wrapped_counts_as_depth() {
 
 /// What a text holds counts, wherever it stands.
 #[test]
-fn what_is_decoded_counts_as_depth() {
-    let registry = tool(&json!({ "type": "object", "properties": {
+fn decoded_strings_count_as_depth() {
+    let registry = registry(&json!({ "type": "object", "properties": {
         "any": { "type": "array" },
         "lists": { "type": "array", "items": { "type": "array" } },
         "either": { "anyOf": [{ "type": "integer" }, { "type": "array", "items": { "type": "array" } }] },
@@ -323,7 +310,7 @@ fn what_is_decoded_counts_as_depth() {
     for key in ["any", "lists", "either"] {
         for (levels, fits) in [(127, true), (128, false), (1_000, false)] {
             let nested = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
-            let request = read(&registry, json!({ key: nested }), Policy::Lenient);
+            let request = prepare(&registry, json!({ key: nested }), Policy::Lenient);
             let codes: Vec<_> = request.errors.iter().map(|error| error.code.as_str()).collect();
             let expected: &[&str] = match (fits, key) {
                 (true, _) => &[],
@@ -333,16 +320,16 @@ fn what_is_decoded_counts_as_depth() {
             assert_eq!(codes, expected, "{key}: {levels}");
         }
         let whole = format!("{{\"x\":{}{}}}", "[".repeat(128), "]".repeat(128));
-        let request = read(&registry, Value::String(whole).to_string(), Policy::Lenient);
+        let request = prepare(&registry, Value::String(whole).to_string(), Policy::Lenient);
         assert_eq!(request.errors[0].code.as_str(), "too_deep");
     }
 }
 
 /// A list of strings cannot hold lists: such a text is one of its items, however deep it looks.
 #[test]
-fn a_deep_text_for_a_list_of_strings_is_an_item() {
+fn deep_text_is_an_item_of_a_list_of_strings() {
     let strings = json!({ "type": "array", "items": { "type": "string" } });
-    let registry = tool(&json!({ "type": "object", "properties": {
+    let registry = registry(&json!({ "type": "object", "properties": {
         "texts": strings,
         "either": { "anyOf": [{ "type": "integer" }, strings] },
     } }));
@@ -353,7 +340,7 @@ fn a_deep_text_for_a_list_of_strings_is_an_item() {
             format!("{}{}", "[".repeat(127), "]".repeat(127)),
             format!("{}{}", "[".repeat(1_000), "]".repeat(1_000)),
         ] {
-            let request = read(&registry, json!({ key: text }), Policy::Lenient);
+            let request = prepare(&registry, json!({ key: text }), Policy::Lenient);
             assert!(request.errors.is_empty(), "{key}: {:?}", request.errors);
             let codes: Vec<_> = request.warnings.iter().map(|issue| issue.code.as_str()).collect();
             assert_eq!(codes, ["scalar_coerced_to_list"], "{key}");
@@ -364,13 +351,13 @@ fn a_deep_text_for_a_list_of_strings_is_an_item() {
 
 /// The text of an object of as many levels as are left: as the item of a list it would be too deep, as itself it is not.
 #[test]
-fn one_reading_that_is_too_deep_does_not_rule_out_another() {
-    let registry = tool(&json!({ "type": "object", "properties": {
+fn too_deep_alternative_does_not_exclude_others() {
+    let registry = registry(&json!({ "type": "object", "properties": {
         "it": { "type": ["array", "object"], "items": { "type": "object" } },
     } }));
     for (levels, codes) in [(100, &[][..]), (127, &[]), (128, &["too_deep"])] {
         let text = (1..levels).fold("{}".to_owned(), |inner, _| format!("{{\"a\":{inner}}}"));
-        let request = read(&registry, json!({ "it": text }), Policy::Lenient);
+        let request = prepare(&registry, json!({ "it": text }), Policy::Lenient);
         let found: Vec<_> = request.errors.iter().map(|error| error.code.as_str()).collect();
         assert_eq!(found, codes, "{levels}");
     }
@@ -379,7 +366,7 @@ fn one_reading_that_is_too_deep_does_not_rule_out_another() {
 /// Each time a value is encoded as JSON again, it doubles in length: its reading does no more.
 #[test]
 fn values_encoded_many_times_take_linear_time() {
-    let registry = tool(&recurring());
+    let registry = registry(&recurring());
     let encoded = |times: usize| {
         let value = (0..times).fold(json!(1), |inner, _| json!([inner.to_string()]));
         json!({ "number_or_list": value }).to_string()
@@ -387,7 +374,7 @@ fn values_encoded_many_times_take_linear_time() {
     let work = |text: &str| {
         let clock = Clock::start();
         for _ in 0..5 {
-            let request = read(&registry, text, Policy::Lenient);
+            let request = prepare(&registry, text, Policy::Lenient);
             assert!(request.errors.is_empty(), "{:?}", request.errors.first());
         }
         clock.worked() / 5
@@ -408,7 +395,7 @@ fn values_encoded_many_times_take_linear_time() {
 /// A conjunction of two unions: the first changes what the second reads, and alternatives of the second hold the same
 /// conjunction again.
 #[test]
-fn conjunctions_of_unions_are_quick() {
+fn conjunctions_of_unions_take_linear_time() {
     let object = |properties: Value, required: &str| json!({ "type": "object", "properties": properties, "required": [required] });
     let with_more = |name: &str| {
         let list = json!({ "type": "array", "items": { "type": "integer" } });
@@ -423,7 +410,7 @@ fn conjunctions_of_unions_are_quick() {
         { "anyOf": [alone("n"), alone("m")] },
         { "anyOf": [with_more("a"), with_more("b")] },
     ] });
-    let registry = tool(
+    let registry = registry(
         &json!({ "type": "object", "properties": { "it": { "$ref": "#/$defs/Both" } }, "$defs": { "Both": both } }),
     );
     for (a, codes) in [
@@ -439,7 +426,7 @@ fn conjunctions_of_unions_are_quick() {
             });
             let text = format!("{{\"it\":{nested}}}");
             let clock = Clock::start();
-            let request = read(&registry, text, Policy::Lenient);
+            let request = prepare(&registry, text, Policy::Lenient);
             let worked = clock.worked();
             let mut found: Vec<_> = request.errors.iter().map(|error| error.code.as_str()).collect();
             found.sort_unstable();
@@ -458,13 +445,13 @@ fn conjunctions_of_unions_are_quick() {
 
 /// Two patterns with one schema for a key read its value once.
 #[test]
-fn one_schema_of_several_patterns_is_quick() {
+fn one_schema_of_several_patterns_is_read_once() {
     let one = json!({ "type": ["object", "integer"], "patternProperties": { "^a": { "$ref": "#/$defs/One" }, "a$": { "$ref": "#/$defs/One" } } });
-    let registry = tool(
+    let registry = registry(
         &json!({ "type": "object", "properties": { "it": { "$ref": "#/$defs/One" } }, "$defs": { "One": one } }),
     );
     let nested = (0..60).fold("\"1\"".to_owned(), |inner, _| format!("{{\"a\":{inner}}}"));
-    let request = read(&registry, format!("{{\"it\":{nested}}}"), Policy::Lenient);
+    let request = prepare(&registry, format!("{{\"it\":{nested}}}"), Policy::Lenient);
     assert!(
         request.errors.is_empty() && request.warnings.len() == 1,
         "{:?}",
@@ -475,7 +462,7 @@ fn one_schema_of_several_patterns_is_quick() {
 /// Of a key that two patterns match, the value is read by both, and so is what it holds: where that is too much, it is
 /// told, and nothing else is.
 #[test]
-fn values_of_several_patterns_are_quick_or_too_complex() {
+fn values_of_several_patterns_are_fast_or_too_complex() {
     let by_patterns = |most: usize| {
         json!({
             "type": ["object", "integer"],
@@ -483,7 +470,7 @@ fn values_of_several_patterns_are_quick_or_too_complex() {
             "patternProperties": { "^a": { "$ref": "#/$defs/One" }, "a$": { "$ref": "#/$defs/Other" } },
         })
     };
-    let registry = tool(&json!({
+    let registry = registry(&json!({
         "type": "object",
         "properties": { "it": { "$ref": "#/$defs/One" } },
         "$defs": { "One": by_patterns(3), "Other": by_patterns(2) },
@@ -492,7 +479,7 @@ fn values_of_several_patterns_are_quick_or_too_complex() {
         for leaf in leaves {
             let nested = (0..levels).fold((*leaf).to_owned(), |inner, _| format!("{{\"a\":{inner}}}"));
             let clock = Clock::start();
-            let request = read(&registry, format!("{{\"it\":{nested}}}"), Policy::Lenient);
+            let request = prepare(&registry, format!("{{\"it\":{nested}}}"), Policy::Lenient);
             assert!(clock.worked() < Duration::from_secs(20), "{leaf}: {levels}");
             let codes: Vec<_> = request.errors.iter().map(|error| error.code.as_str()).collect();
             let expected: &[&str] = match (levels, *leaf) {
@@ -508,8 +495,8 @@ fn values_of_several_patterns_are_quick_or_too_complex() {
 /// Twice the arguments must not cost more than twice the work, with a generous allowance: what is quadratic costs four
 /// times as much, and eight sizes on 65,000 times.
 #[test]
-fn twice_the_size_is_twice_the_work() {
-    let registry = tool(&recurring());
+fn arguments_take_linear_time() {
+    let registry = registry(&recurring());
     let shapes: [(&str, Shape); 8] = [
         ("values that fit", |size| items(size, "{}")),
         ("values that do not", |size| items(size, "true")),
@@ -531,7 +518,7 @@ fn twice_the_size_is_twice_the_work() {
             let work = |size: usize| {
                 let text = shape(size);
                 let clock = Clock::start();
-                read(&registry, text, policy);
+                prepare(&registry, text, policy);
                 clock.worked()
             };
             let (small, large) = (work(SIZE).max(work(SIZE)), work(SIZE * 8));

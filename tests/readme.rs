@@ -36,7 +36,7 @@ async fn call(input: &str) -> ToolOutcome {
 }
 
 #[test]
-fn the_first_tool_is_the_example_of_that_name() {
+fn first_tool_is_the_example_of_that_name() {
     assert_eq!(
         blocks("Your first tool")[0],
         text("examples/first_tool.rs").trim_end(),
@@ -46,7 +46,7 @@ fn the_first_tool_is_the_example_of_that_name() {
 
 /// What is derived by those who follow it are the traits of the crates that `tool-runtime` itself depends on.
 #[test]
-fn the_manifest_has_the_versions_that_are_needed() {
+fn manifest_has_the_required_versions() {
     let manifest = &blocks("Before you start")[0];
     let workspace = text("Cargo.toml");
     for name in ["serde", "schemars"] {
@@ -65,7 +65,7 @@ fn the_manifest_has_the_versions_that_are_needed() {
 }
 
 #[test]
-fn what_the_model_sees() {
+fn definition_is_as_shown() {
     let mut registry = ToolRegistry::new();
     registry.register::<find_trains>().unwrap();
     let shown: Value = serde_json::from_str(&blocks("What the model sees")[0]).unwrap();
@@ -75,7 +75,7 @@ fn what_the_model_sees() {
 }
 
 #[tokio::test]
-async fn what_happens_to_a_sloppy_call() {
+async fn coerced_call_is_as_shown() {
     let [sent, result, warnings] = blocks("What happens to a sloppy call").try_into().unwrap();
     let outcome = call(&sent).await;
     let shown: Value = serde_json::from_str(&result).unwrap();
@@ -85,7 +85,7 @@ async fn what_happens_to_a_sloppy_call() {
 }
 
 #[tokio::test]
-async fn what_happens_to_a_wrong_call() {
+async fn rejected_call_is_as_shown() {
     let [sent, error] = blocks("What happens to a wrong call").try_into().unwrap();
     let outcome = call(&sent).await;
     assert!(outcome.result.is_error);

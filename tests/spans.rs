@@ -1,5 +1,7 @@
 //! The spans and events a host sees: names and fields of OpenTelemetry's GenAI conventions, nobody's arguments, and
 //! what registering a tool warns of.
+//!
+//! A suite of its own: calls of other tests on other threads would decide whether spans are made at all.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -82,7 +84,7 @@ fn only_span(seen: &Seen) -> Named {
 }
 
 #[tokio::test]
-async fn a_call_is_one_span_with_the_conventions_fields() {
+async fn call_is_one_span_with_the_conventional_fields() {
     let (name, fields) = only_span(&seen_of("answer", "{}").await);
     assert_eq!(name, "execute_tool");
     let expected = [
@@ -96,7 +98,7 @@ async fn a_call_is_one_span_with_the_conventions_fields() {
 }
 
 #[tokio::test]
-async fn a_failure_has_its_type() {
+async fn failed_call_has_an_error_type() {
     for (tool, failure) in [
         ("fail", "tool_error"),
         ("nope", "tool_not_found"),
@@ -129,7 +131,7 @@ async fn warnings_are_events_with_code_and_path() {
 }
 
 #[tokio::test]
-async fn a_call_that_a_layer_refuses_has_its_span_too() {
+async fn call_rejected_by_a_layer_has_a_span() {
     let _alone = ALONE.lock().await;
     let seen = Seen::default();
     let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(seen.clone()));
@@ -153,7 +155,7 @@ fn warned_of(register: impl FnOnce(&mut ToolRegistry)) -> Vec<[String; 3]> {
 }
 
 #[test]
-fn registering_warns_of_what_is_not_enforced() {
+fn registration_warns_of_unenforced_keywords() {
     let warned = warned_of(|registry| {
         let schema = json!({
             "type": "object",
@@ -186,7 +188,7 @@ async fn go(
 }
 
 #[test]
-fn registering_warns_of_nested_properties_without_a_description() {
+fn registration_warns_of_nested_properties_without_a_description() {
     let warned = warned_of(|registry| {
         registry.register::<go>().unwrap();
     });

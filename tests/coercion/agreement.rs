@@ -1,25 +1,29 @@
 //! Typed and dynamic tools of one schema make the same of every input: the rows', and random ones.
 
 use serde_json::Value;
+use tests::dynamic_tool::POLICIES;
 use tests::instances;
+use tests::long::properties_long;
 use tests::random::Random;
 use tool_runtime::RawArguments;
 
-use crate::table::{POLICIES, Table};
-use crate::ways::Ways;
+use crate::table::Table;
+use crate::variants::Variants;
 
-/// Random inputs per schema and policy.
-const INPUTS: usize = 60;
+/// Random inputs per schema and policy; `PROPERTIES_LONG=1` tries many more.
+fn inputs() -> usize {
+    if properties_long() { 1_000 } else { 25 }
+}
 
 /// Schemas that say more than is meant: a Rust type, or a JSON value, holds less.
 const NARROWER: [&str; 3] = ["even_number", "integer_i128", "integer_u128"];
 
 #[test]
-fn on_every_row() {
+fn typed_and_dynamic_tools_agree_on_every_row() {
     let table = Table::read();
     let mut differences = Vec::new();
     for policy in POLICIES {
-        let ways = Ways::new(&table, policy);
+        let variants = Variants::new(&table, policy);
         for row in table
             .rows
             .iter()
@@ -27,7 +31,7 @@ fn on_every_row() {
         {
             let value = serde_json::from_str::<Value>(&row.sent).ok().map(Into::into);
             for input in std::iter::once(row.sent.as_str().into()).chain(value) {
-                let (typed, dynamic) = ways.both(&row.schema, &input);
+                let (typed, dynamic) = variants.both(&row.schema, &input);
                 if typed != dynamic {
                     differences.push(format!(
                         "{}\n   {policy:?}\n   typed   {typed}\n   dynamic {dynamic}",
@@ -41,25 +45,25 @@ fn on_every_row() {
 }
 
 #[tokio::test]
-async fn on_random_inputs() {
+async fn typed_and_dynamic_tools_agree_on_random_inputs() {
     let table = Table::read();
     let mut random = Random::new(7);
     let mut differences = Vec::new();
     for policy in POLICIES {
-        let ways = Ways::new(&table, policy);
+        let variants = Variants::new(&table, policy);
         for (name, schema) in &table.schemas {
             if schema.untyped.is_some() || NARROWER.contains(&name.as_str()) {
                 continue;
             }
-            for _ in 0..INPUTS {
+            for _ in 0..inputs() {
                 let fitting = instances::fitting(&mut random, &schema.json, &schema.json, 6);
                 let value = if random.one_in(4) {
                     fitting
                 } else {
-                    instances::sloppy(&mut random, &fitting)
+                    instances::loosened(&mut random, &fitting)
                 };
                 for input in [RawArguments::from(value.to_string()), value.clone().into()] {
-                    if let Some(what) = ways.disagreement(name, &schema.json, &input).await {
+                    if let Some(what) = variants.disagreement(name, &schema.json, &input).await {
                         differences.push(format!("{name}, {policy:?}: {value}\n   {what}"));
                     }
                 }

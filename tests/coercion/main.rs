@@ -1,26 +1,28 @@
 //! The coercion rules, row by row: `table.json` says what is sent and what comes of it under each policy, and every
-//! row is run against typed and dynamic tools, from text and from a `Value`, at the top and buried deep inside.
+//! row is run against typed and dynamic tools, from text and from a `Value`, at the top and nested deep inside.
 
 mod map_keys;
 mod maps;
 mod agreement;
-mod alike;
-mod bury;
+mod equality;
+mod nesting;
 mod table;
-mod told;
+mod error_messages;
+mod policies;
 mod typed;
-mod ways;
+mod variants;
 
 use std::collections::BTreeSet;
 
-use table::{POLICIES, Table};
-use ways::{Way, Ways};
+use table::Table;
+use tests::dynamic_tool::POLICIES;
+use variants::{Variant, Variants};
 
 /// The floor under the number of rows.
 const ROWS: usize = 250;
 
 #[test]
-fn every_row_has_its_expectations() {
+fn table_is_complete() {
     let table = Table::read();
     assert!(table.rows.len() >= ROWS, "{} rows", table.rows.len());
     let names: BTreeSet<_> = table.rows.iter().map(|row| &row.name).collect();
@@ -33,7 +35,7 @@ fn every_row_has_its_expectations() {
 }
 
 #[test]
-fn typed_tools_show_the_schemas_of_the_table() {
+fn typed_tools_have_the_schemas_of_the_table() {
     let table = Table::read();
     let registry = typed::registry();
     let mut differences = Vec::new();
@@ -60,24 +62,27 @@ fn typed_tools_show_the_schemas_of_the_table() {
 }
 
 #[tokio::test]
-async fn every_row_holds_in_every_way() {
+async fn every_row_holds_for_every_variant() {
     let table = Table::read();
     let mut failures = Vec::new();
     let mut runs = 0;
-    let mut typed_buried = 0;
+    let mut typed_nested = 0;
     for policy in POLICIES {
-        let ways = Ways::new(&table, policy);
+        let variants = Variants::new(&table, policy);
         for row in &table.rows {
-            for way in Way::ALL {
-                let Some(expected) = row.expectation(policy, way).filter(|_| ways.has(row, way)) else {
+            for variant in Variant::ALL {
+                let Some(expected) = row
+                    .expectation(policy, variant)
+                    .filter(|_| variants.has(row, variant))
+                else {
                     continue;
                 };
                 runs += 1;
-                typed_buried += usize::from(way == Way::TypedBuriedText);
-                let found = ways.run(&table, row, way, &expected).await;
+                typed_nested += usize::from(variant == Variant::TypedNestedText);
+                let found = variants.run(&table, row, variant, &expected).await;
                 if !found.is_empty() {
                     failures.push(format!(
-                        "{}\n   {policy:?}, {way:?}\n   sent     {}\n   expected {expected}\n   {}",
+                        "{}\n   {policy:?}, {variant:?}\n   sent     {}\n   expected {expected}\n   {}",
                         row.name,
                         row.sent,
                         found.join("\n   ")
@@ -88,8 +93,8 @@ async fn every_row_holds_in_every_way() {
     }
     assert!(runs > table.rows.len() * POLICIES.len() * 3, "{runs} runs");
     assert!(
-        typed_buried > table.rows.len(),
-        "{typed_buried} runs of typed tools, buried"
+        typed_nested > table.rows.len(),
+        "{typed_nested} runs of typed tools, nested"
     );
     assert!(
         failures.is_empty(),

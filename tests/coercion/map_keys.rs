@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tests::runtime::block_on;
 use tool_runtime::{ToolCall, ToolRegistry, tool};
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
@@ -151,15 +152,14 @@ fn rows() -> Vec<(Value, &'static str)> {
 }
 
 #[test]
-fn keys_are_coerced_wherever_the_map_is() {
+fn keys_are_coerced_in_maps_at_any_position() {
     let mut registry = ToolRegistry::new();
     registry.register::<places>().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut failed = Vec::new();
     for (sent, paths) in rows() {
         let call = ToolCall::new("id", "places", json!({ "it": sent }).to_string());
-        let outcome = runtime.block_on(registry.call(call));
-        let told: Vec<_> = outcome
+        let outcome = block_on(registry.call(call));
+        let listed: Vec<_> = outcome
             .warnings
             .iter()
             .map(|issue| format!("{} {}", issue.code, issue.path))
@@ -168,8 +168,8 @@ fn keys_are_coerced_wherever_the_map_is() {
             .split(' ')
             .map(|path| format!("map_key_coerced /it{path}"))
             .collect();
-        if told != expected || !outcome.errors.is_empty() {
-            failed.push(format!("{sent}: {told:?} {:?}", outcome.errors));
+        if listed != expected || !outcome.errors.is_empty() {
+            failed.push(format!("{sent}: {listed:?} {:?}", outcome.errors));
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
@@ -186,16 +186,15 @@ async fn hours(
 
 /// The type of the keys says what is wrong, and what it wants.
 #[test]
-fn a_refused_key_is_told_with_what_is_expected() {
+fn error_for_an_invalid_key_states_the_expected_type() {
     let mut registry = ToolRegistry::new();
     registry.register::<hours>().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for (key, wrong) in [
         ("", "premature end of input"),
         ("x", "input contains invalid characters"),
     ] {
         let arguments = json!({ "days": { key: 1 } });
-        let outcome = runtime.block_on(registry.call(ToolCall::new("id", "hours", arguments)));
+        let outcome = block_on(registry.call(ToolCall::new("id", "hours", arguments)));
         let message = format!("invalid map key `{key}`: {wrong}; expected a formatted date string");
         assert_eq!(outcome.errors[0].message, message);
     }

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tool_runtime::{Policy, ToolCall, ToolDefinition, ToolRegistry, tool};
+use tests::dynamic_tool;
+use tests::runtime::block_on;
+use tool_runtime::{Policy, ToolCall, ToolRegistry, tool};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -68,31 +70,30 @@ fn call(tool: &str, policy: Policy, arguments: &Value) -> (Result<String, Vec<St
     let mut registry = ToolRegistry::new().with_policy(policy);
     registry.register::<maps>().unwrap();
     registry.register::<formats>().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let outcome = runtime.block_on(registry.call(ToolCall::new("id", tool, arguments.to_string())));
-    let told = |issues: &[tool_runtime::Issue]| {
-        let told = issues
+    let outcome = block_on(registry.call(ToolCall::new("id", tool, arguments.to_string())));
+    let listed = |issues: &[tool_runtime::Issue]| {
+        let listed = issues
             .iter()
             .map(|issue| format!("{} {}", issue.code, issue.path));
-        told.collect::<Vec<_>>()
+        listed.collect::<Vec<_>>()
     };
     let answer = match outcome.errors.as_slice() {
         [] => Ok(outcome.result.text().unwrap_or_default().to_owned()),
-        errors => Err(told(errors)),
+        errors => Err(listed(errors)),
     };
-    (answer, told(&outcome.warnings))
+    (answer, listed(&outcome.warnings))
 }
 
 fn refused(parameter: &str, map: &Value) -> Vec<String> {
     let arguments = json!({ parameter: map });
-    let [lenient, lossless, strict] = [Policy::Lenient, Policy::Lossless, Policy::Strict]
-        .map(|policy| call("maps", policy, &arguments).0.unwrap_err());
+    let [lenient, lossless, strict] =
+        dynamic_tool::POLICIES.map(|policy| call("maps", policy, &arguments).0.unwrap_err());
     assert_eq!((&lenient, &lenient), (&lossless, &strict), "{map}");
     lenient
 }
 
 #[test]
-fn keys_that_do_not_fit_are_errors() {
+fn rejects_invalid_keys() {
     for (parameter, key) in [
         ("small", "x"),
         ("small", "-1"),
@@ -126,7 +127,7 @@ fn keys_that_do_not_fit_are_errors() {
 
 /// The strict forms make each key of such a map required, and nullable.
 #[test]
-fn null_for_an_entry_of_an_enum_map_is_told() {
+fn warns_of_null_entries_of_enum_maps() {
     let arguments = json!({ "colours": { "red": null, "dark_green": 1 } });
     for policy in [Policy::Lenient, Policy::Lossless] {
         let (answer, warnings) = call("maps", policy, &arguments);
@@ -143,7 +144,7 @@ fn null_for_an_entry_of_an_enum_map_is_told() {
 }
 
 #[test]
-fn keys_that_can_be_coerced_are() {
+fn coerces_keys() {
     for (parameter, key, read) in [
         ("small", "1.0", "1"),
         ("small", " 7", "7"),
@@ -186,7 +187,7 @@ fn keys_that_can_be_coerced_are() {
 }
 
 #[test]
-fn of_keys_that_become_one_neither_is_taken() {
+fn rejects_keys_that_coerce_to_the_same_key() {
     let both = |parameter: &str, one: &str, other: &str| {
         let arguments = json!({ parameter: { one: 1, other: 1 } });
         let errors = call("maps", Policy::Lenient, &arguments).0.unwrap_err();
@@ -209,9 +210,9 @@ fn of_keys_that_become_one_neither_is_taken() {
 }
 
 #[test]
-fn keys_that_fit_are_not_changed() {
+fn valid_keys_are_unchanged() {
     for (parameter, keys) in [("flags", ["true", "false"]), ("letters", [" ", "é"])] {
-        for policy in [Policy::Lenient, Policy::Lossless, Policy::Strict] {
+        for policy in dynamic_tool::POLICIES {
             let (answer, warnings) = call("maps", policy, &json!({ parameter: { keys[0]: 1, keys[1]: 2 } }));
             assert!(
                 answer.is_ok() && warnings.is_empty(),
@@ -222,7 +223,7 @@ fn keys_that_fit_are_not_changed() {
 }
 
 #[test]
-fn the_schema_states_which_keys_a_map_has() {
+fn schema_states_the_keys_of_maps() {
     let mut registry = ToolRegistry::new();
     registry.register::<maps>().unwrap();
     let schema = registry.tool_definitions()[0].input_schema.clone();
@@ -238,22 +239,17 @@ fn the_schema_states_which_keys_a_map_has() {
 
 /// Schemas over the wire.
 fn dynamic(map: &Value, sent: &Value) -> (Value, Vec<String>) {
-    let mut registry = ToolRegistry::new();
-    let schema = json!({ "type": "object", "properties": { "m": map } });
-    let definition = ToolDefinition::new("tool", "Takes a map.", schema);
-    registry
-        .register_dynamic(definition, async |arguments: Value, _| arguments)
-        .unwrap();
-    let request = registry.prepare(ToolCall::new("id", "tool", json!({ "m": sent }).to_string()));
+    let registry = dynamic_tool::registry(&json!({ "type": "object", "properties": { "m": map } }));
+    let request = dynamic_tool::prepare(&registry, json!({ "m": sent }).to_string(), Policy::Lenient);
     let issues = request.errors.iter().chain(&request.warnings);
-    let told = issues
+    let listed = issues
         .map(|issue| format!("{} {}", issue.code, issue.path))
         .collect();
-    (request.arguments["m"].clone(), told)
+    (request.arguments["m"].clone(), listed)
 }
 
 #[test]
-fn maps_over_the_wire_know_their_keys() {
+fn dynamic_maps_coerce_keys_by_pattern_and_name() {
     let by_pattern = json!({ "type": "object", "patternProperties": { "^[a-z]+$": { "type": "integer" } }, "additionalProperties": false });
     assert_eq!(
         dynamic(&by_pattern, &json!({ "ab": "1" })).1,
@@ -302,7 +298,7 @@ fn maps_over_the_wire_know_their_keys() {
 }
 
 #[test]
-fn a_coerced_key_is_not_missing() {
+fn coerced_key_satisfies_required() {
     let by_name = json!({ "type": "object", "propertyNames": { "enum": ["a", "b"] }, "required": ["a"] });
     assert_eq!(
         dynamic(&by_name, &json!({ " A": 5 })),
@@ -317,7 +313,7 @@ fn a_coerced_key_is_not_missing() {
 
 /// What one text holds is not taken for what another holds.
 #[test]
-fn texts_in_texts_are_read_each_for_itself() {
+fn decodes_each_nested_string_separately() {
     let inner = json!({ "type": "object", "properties": {
         "u": { "type": ["integer", "boolean"] },
         "t": { "type": "object", "properties": { "x": { "type": "integer" } } },
@@ -339,7 +335,7 @@ fn texts_in_texts_are_read_each_for_itself() {
 }
 
 #[test]
-fn two_spellings_of_a_required_key_are_not_missing() {
+fn two_spellings_of_a_required_key_are_not_reported_as_missing() {
     let map = json!({ "type": "object", "properties": { "a": {} }, "required": ["a"], "propertyNames": { "enum": ["a", "b"] } });
     let errors = dynamic(&map, &json!({ "a": 1, "A": 2 })).1;
     assert_eq!(errors, ["invalid_map_key /m/a", "invalid_map_key /m/A"]);
@@ -387,20 +383,19 @@ async fn send_parcel(
 }
 
 #[test]
-fn two_flattened_enums_leave_each_other_their_keys() {
+fn two_flattened_enums_share_an_object() {
     let mut registry = ToolRegistry::new();
     registry.register::<send_parcel>().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for count in [json!(1), json!("1")] {
         let arguments = json!({ "parcel": { "count": count, "Grams": 5, "kind": "Round", "radius": 7 } });
-        let outcome = runtime.block_on(registry.call(ToolCall::new("id", "send_parcel", arguments)));
+        let outcome = block_on(registry.call(ToolCall::new("id", "send_parcel", arguments)));
         let expected = "Parcel { count: 1, weight: Grams(5), shape: Round { radius: 7 } }";
         assert_eq!(outcome.result.text(), Some(expected), "{:?}", outcome.errors);
     }
 }
 
 #[test]
-fn errors_come_in_the_order_of_the_entries() {
+fn errors_are_in_the_order_of_entries() {
     let map = json!({ "type": "object", "propertyNames": { "enum": ["red", "blue"] }, "additionalProperties": { "type": "integer" } });
     let errors = dynamic(&map, &json!({ "red": "x", "y": 2, "blue": "z", "z": 3 })).1;
     assert_eq!(
@@ -415,7 +410,7 @@ fn errors_come_in_the_order_of_the_entries() {
 }
 
 #[test]
-fn many_keys_take_linear_time() {
+fn keys_are_coerced_in_linear_time() {
     let map = json!({ "type": "object", "patternProperties": { "^[0-9]+$": { "type": "integer" } }, "additionalProperties": false });
     let work = |count: usize, key: fn(usize) -> String| {
         let entries: serde_json::Map<_, _> = (0..count).map(|place| (key(place), json!(1))).collect();
@@ -432,17 +427,16 @@ fn many_keys_take_linear_time() {
 }
 
 #[test]
-fn the_message_names_the_key_and_what_is_expected() {
+fn message_names_the_key_and_the_expected_type() {
     let mut registry = ToolRegistry::new();
     registry.register::<maps>().unwrap();
     let message = |arguments: Value| {
         let request = registry.prepare(ToolCall::new("id", "maps", arguments));
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         match request.errors.as_slice() {
             [error] => error.to_string(),
             _ => {
                 let call = ToolCall::new("id", "maps", Value::Object(request.arguments));
-                runtime.block_on(registry.call(call)).errors[0].to_string()
+                block_on(registry.call(call)).errors[0].to_string()
             }
         }
     };
@@ -465,7 +459,7 @@ fn the_message_names_the_key_and_what_is_expected() {
 }
 
 #[test]
-fn null_for_a_default_is_told_whether_or_not_it_can_be_shown() {
+fn warns_of_null_for_a_default() {
     let (answer, warnings) = call(
         "maps",
         Policy::Lenient,
@@ -480,7 +474,7 @@ fn null_for_a_default_is_told_whether_or_not_it_can_be_shown() {
 }
 
 #[test]
-fn nullable_is_null_among_the_types() {
+fn nullable_allows_null() {
     let map = json!({ "type": "object", "properties": {
         "a": { "type": "integer", "nullable": true },
         "b": { "type": "string", "enum": ["x"], "nullable": true },
@@ -495,7 +489,7 @@ fn nullable_is_null_among_the_types() {
 
 /// What is nullable becomes one of two alternatives; references into it lead to where it was written.
 #[test]
-fn references_lead_into_what_is_nullable() {
+fn references_into_nullable_schemas_resolve() {
     let map = json!({ "type": "object", "properties": {
         "a": { "nullable": true, "allOf": [
             { "type": "object" },
@@ -517,13 +511,10 @@ fn references_lead_into_what_is_nullable() {
 }
 
 #[test]
-fn places_in_what_is_nullable_are_those_of_the_schema() {
+fn errors_in_nullable_schemas_have_the_path_as_written() {
     let place = |property: Value| {
         let schema = json!({ "type": "object", "properties": { "a": property } });
-        let mut registry = ToolRegistry::new();
-        let definition = ToolDefinition::new("tool", "Takes a map.", schema);
-        let registered = registry.register_dynamic(definition, async |arguments: Value, _| arguments);
-        registered.unwrap_err().to_string()
+        dynamic_tool::try_registry(&schema).unwrap_err()
     };
     for (property, path) in [
         (
@@ -548,12 +539,11 @@ fn places_in_what_is_nullable_are_those_of_the_schema() {
 }
 
 #[test]
-fn an_empty_text_for_what_is_optional_may_be_left_out() {
+fn error_for_an_empty_optional_string_suggests_to_omit_it() {
     let mut registry = ToolRegistry::new();
     registry.register::<formats>().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let empty = json!({ "from": "", "id": "", "page": "", "until": "" });
-    let outcome = runtime.block_on(registry.call(ToolCall::new("id", "formats", empty)));
+    let outcome = block_on(registry.call(ToolCall::new("id", "formats", empty)));
     for error in &outcome.errors {
         let may_be_left_out = error.message.ends_with("; leave the key out if there is none");
         assert_eq!(may_be_left_out, error.path != "/until", "{error}");

@@ -17,11 +17,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::{Map, Value};
+use tests::dynamic_tool::POLICIES;
 use tool_runtime::Policy;
 
-use crate::ways::Way;
-
-pub const POLICIES: [Policy; 3] = [Policy::Lenient, Policy::Lossless, Policy::Strict];
+use crate::variants::Variant;
 
 /// The keys that a row may have.
 const KEYS: [&str; 11] = [
@@ -150,15 +149,17 @@ impl Row {
         }
     }
 
-    /// What is to come of it, or nothing where the row says why it does not run this way.
-    pub fn expectation(&self, policy: Policy, way: Way) -> Option<Expectation> {
-        let runs = match way {
-            Way::TypedText | Way::TypedValue => self.untyped.is_none(),
-            Way::DynamicText | Way::DynamicValue => self.undynamic.is_none(),
-            Way::TypedBuriedText | Way::TypedBuriedValue => self.untyped.is_none() && self.can_be_buried(),
-            Way::BuriedText | Way::BuriedValue => self.undynamic.is_none() && self.can_be_buried(),
+    /// What is to come of it, or nothing where the row says why it does not run as this variant.
+    pub fn expectation(&self, policy: Policy, variant: Variant) -> Option<Expectation> {
+        let runs = match variant {
+            Variant::TypedText | Variant::TypedValue => self.untyped.is_none(),
+            Variant::DynamicText | Variant::DynamicValue => self.undynamic.is_none(),
+            Variant::TypedNestedText | Variant::TypedNestedValue => {
+                self.untyped.is_none() && self.can_be_nested()
+            }
+            Variant::NestedText | Variant::NestedValue => self.undynamic.is_none() && self.can_be_nested(),
         };
-        let columns = if way.is_text() {
+        let columns = if variant.is_text() {
             Some(&self.text)
         } else {
             self.value.as_ref()
@@ -169,7 +170,7 @@ impl Row {
     }
 
     /// The rules about the whole input are for the top alone.
-    fn can_be_buried(&self) -> bool {
+    fn can_be_nested(&self) -> bool {
         !self.name.starts_with("input: ") && self.sent.starts_with('{')
     }
 }

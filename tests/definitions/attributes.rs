@@ -47,7 +47,7 @@ async fn many(
 }
 
 #[test]
-fn attributes_and_types_make_one_schema() {
+fn attributes_and_types_are_merged_into_one_schema() {
     let schema = registered::<many>().input_schema;
     let expected = json!({
         "type": "object",

@@ -10,15 +10,15 @@ use tool_runtime::ToolDefinition;
 use tool_runtime::format::strict::{NotStrict, StrictTool};
 use tool_runtime::format::{anthropic, mcp, openai};
 
-use crate::six;
+use crate::sample_tools;
 
 #[test]
-fn every_tool_in_every_format() {
+fn definitions_in_every_format_match_golden_files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("definitions/golden");
     let update = env::var_os("UPDATE_GOLDEN").is_some();
     let mut different = Vec::new();
     let mut expected_files = Vec::new();
-    for (tool, definition) in six::definitions() {
+    for (tool, definition) in sample_tools::definitions() {
         for (format, shown) in formats(&definition) {
             let name = format!("{tool}.{format}.json");
             let text = serde_json::to_string_pretty(&shown).unwrap() + "\n";
@@ -51,15 +51,18 @@ fn every_tool_in_every_format() {
 }
 
 #[test]
-fn every_run_says_the_same() {
-    assert_eq!(six::definitions(), six::definitions());
+fn definitions_are_deterministic() {
+    assert_eq!(sample_tools::definitions(), sample_tools::definitions());
     let text = |definitions: Vec<(&str, ToolDefinition)>| -> Vec<String> {
         definitions
             .iter()
             .map(|(_, definition)| serde_json::to_string(definition).unwrap())
             .collect()
     };
-    assert_eq!(text(six::definitions()), text(six::definitions()));
+    assert_eq!(
+        text(sample_tools::definitions()),
+        text(sample_tools::definitions())
+    );
 }
 
 fn formats(definition: &ToolDefinition) -> [(&'static str, Value); 7] {

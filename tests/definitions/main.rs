@@ -4,7 +4,7 @@ mod attributes;
 mod declared;
 mod golden;
 mod random;
-mod six;
+mod sample_tools;
 mod strict;
 mod strict_calls;
 mod strict_examples;

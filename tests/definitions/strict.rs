@@ -5,13 +5,13 @@ use tool_runtime::ToolDefinition;
 use tool_runtime::format::anthropic;
 use tool_runtime::format::openai::{chat, responses};
 
-use crate::six;
+use crate::sample_tools;
 use crate::subset::{anthropic_violations, violations};
 
 #[test]
-fn strict_forms_hold_the_published_subset() {
+fn strict_forms_conform_to_the_published_subset() {
     let mut refused = Vec::new();
-    for (name, definition) in six::definitions() {
+    for (name, definition) in sample_tools::definitions() {
         match chat::strict_tool(&definition) {
             Ok(strict) => {
                 let function = &strict.tool["function"];
@@ -36,9 +36,9 @@ fn strict_forms_hold_the_published_subset() {
 }
 
 #[test]
-fn strict_forms_hold_anthropics_subset() {
+fn strict_forms_conform_to_the_subset_of_anthropic() {
     let mut refused = Vec::new();
-    for (name, definition) in six::definitions() {
+    for (name, definition) in sample_tools::definitions() {
         match anthropic::strict_tool(&definition) {
             Ok(strict) => {
                 assert_eq!(strict.tool["strict"], true);
@@ -66,8 +66,8 @@ fn strict_forms_hold_anthropics_subset() {
 }
 
 #[test]
-fn the_checker_sees_what_is_wrong() {
-    for (_, definition) in six::definitions() {
+fn checker_finds_violations() {
+    for (_, definition) in sample_tools::definitions() {
         assert_ne!(
             violations(&definition.input_schema),
             [""; 0],
@@ -110,7 +110,7 @@ fn the_checker_sees_what_is_wrong() {
 }
 
 #[test]
-fn a_root_that_cannot_be_said_is_refused() {
+fn rejects_roots_outside_the_subset() {
     let cases = [
         (
             json!({ "type": "object", "anyOf": [] }),
@@ -138,7 +138,7 @@ fn a_root_that_cannot_be_said_is_refused() {
 }
 
 #[test]
-fn a_property_that_cannot_be_said_is_refused_with_its_place() {
+fn rejects_properties_outside_the_subset_with_their_path() {
     let cases = [
         (of(json!({})), "/properties/a", "anything is allowed"),
         (of(json!(true)), "/properties/a", "anything is allowed"),
@@ -187,7 +187,7 @@ fn a_property_that_cannot_be_said_is_refused_with_its_place() {
 }
 
 #[test]
-fn what_cannot_stand_together_is_refused_with_its_place() {
+fn rejects_unsupported_combinations_with_their_path() {
     let cases = [
         (
             of(json!({ "properties": { "t": { "const": 1 } }, "oneOf": [{ "type": "string" }] })),
@@ -237,7 +237,7 @@ fn refused(cases: &[(Value, &str, &str)]) {
 }
 
 #[test]
-fn depth_is_limited_and_no_danger() {
+fn limits_depth() {
     let nested = |levels: usize| {
         let mut schema = json!({ "type": "string" });
         for _ in 0..levels {
@@ -257,7 +257,7 @@ fn depth_is_limited_and_no_danger() {
 }
 
 #[test]
-fn what_the_subset_lacks_is_told_in_words() {
+fn unsupported_keywords_become_descriptions() {
     let schema = of(json!({
         "type": ["string", "null"],
         "description": "A text.",
@@ -294,7 +294,7 @@ fn what_the_subset_lacks_is_told_in_words() {
 }
 
 #[test]
-fn unions_of_types_and_fixed_values() {
+fn converts_unions_of_types_and_constants() {
     let property = |schema: Value| {
         let tool = chat::strict_tool(&ToolDefinition::new("t", "T.", of(schema)))
             .unwrap()
@@ -338,7 +338,7 @@ fn of(property: Value) -> Value {
 
 /// Older generators write `allOf` around a `$ref` that has a description.
 #[test]
-fn all_of_one_is_that_one() {
+fn all_of_with_one_schema_is_that_schema() {
     let schema = json!({
         "type": "object",
         "properties": { "a": { "allOf": [{ "$ref": "#/definitions/A" }], "description": "D." } },

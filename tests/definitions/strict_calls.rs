@@ -3,13 +3,13 @@
 use serde_json::json;
 use tool_runtime::ToolRegistry;
 
-use crate::six;
+use crate::sample_tools;
 
 /// What a strict model sends for what it leaves out is read as left out.
 #[tokio::test]
-async fn null_for_an_optional_property_is_absence() {
+async fn null_for_an_optional_property_means_absent() {
     let mut registry = ToolRegistry::new();
-    registry.register::<six::create_event>().unwrap();
+    registry.register::<sample_tools::create_event>().unwrap();
     let with_nulls = json!({
         "title": "Tea",
         "start": "2026-11-21T16:00:00Z",

@@ -6,7 +6,7 @@ use tool_runtime::format::anthropic;
 use tool_runtime::format::openai::chat;
 
 #[test]
-fn examples_that_the_description_names_are_not_said_again() {
+fn examples_named_in_the_description_are_not_repeated() {
     for (description, examples, said) in [
         (
             "A flight, e.g. FI0042.",

@@ -12,7 +12,7 @@ use tool_runtime::tool;
 use crate::declared::{assert_shown, definition, is_required, registered};
 
 #[test]
-fn numbers_say_their_limits_and_no_format() {
+fn numbers_have_limits_and_no_format() {
     let integer = json!({ "type": "integer", "description": "The value." });
     assert_shown::<i32>(integer.clone());
     assert_shown::<i64>(integer.clone());
@@ -45,7 +45,7 @@ fn numbers_say_their_limits_and_no_format() {
 }
 
 #[test]
-fn texts_and_other_scalars() {
+fn strings_and_other_scalars() {
     let text = json!({ "type": "string", "description": "The value." });
     assert_shown::<String>(text.clone());
     assert_shown::<Box<str>>(text.clone());
@@ -111,7 +111,7 @@ fn maps() {
 }
 
 #[test]
-fn anything_is_its_description() {
+fn any_value_has_only_a_description() {
     assert_shown::<Value>(json!({ "description": "The value." }));
     assert!(is_required::<Value>());
     assert_shown::<Option<Value>>(json!({ "description": "The value." }));
@@ -149,7 +149,7 @@ struct Place {
 }
 
 #[test]
-fn options_are_shown_as_what_they_may_hold() {
+fn options_have_the_schema_of_their_content() {
     let byte = json!({ "type": "integer", "description": "The value.", "minimum": 0, "maximum": 255 });
     assert_shown::<Option<u8>>(byte.clone());
     assert_shown::<Option<Option<u8>>>(byte);
@@ -230,7 +230,7 @@ struct Node {
 }
 
 #[test]
-fn a_recursive_type_is_described_once_in_definitions() {
+fn recursive_type_is_one_definition() {
     let node = json!({
         "type": "object",
         "description": "A node.",
@@ -278,7 +278,7 @@ struct Crate {
 }
 
 #[test]
-fn types_that_contain_each_other_are_described_once() {
+fn mutually_recursive_types_are_one_definition_each() {
     let schema = definition::<(Shelf, Crate)>().input_schema;
     let text = schema.to_string();
     assert_eq!(text.matches("\"boxes\":").count(), 1, "{text}");
@@ -315,7 +315,7 @@ async fn both(
 }
 
 #[test]
-fn definitions_of_the_same_name_are_told_apart() {
+fn definitions_of_the_same_name_are_numbered() {
     let schema = registered::<both>().input_schema;
     let names: Vec<_> = schema["$defs"].as_object().unwrap().keys().collect();
     assert_eq!(names, ["Node", "Node2"]);

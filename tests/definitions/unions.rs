@@ -26,7 +26,7 @@ enum Effort {
 }
 
 #[test]
-fn unit_enums_are_one_list() {
+fn unit_enums_are_one_enum() {
     let mode = json!({ "type": "string", "description": "The value.", "enum": ["glob", "exact"] });
     assert_shown::<Mode>(mode.clone());
     assert_shown::<Option<Mode>>(mode);
@@ -38,7 +38,7 @@ fn unit_enums_are_one_list() {
 }
 
 #[test]
-fn what_variants_mean_is_in_the_description() {
+fn documentation_of_variants_is_in_the_description() {
     let effort = |description: &str| {
         json!({
             "type": "string",

@@ -46,7 +46,7 @@ async fn runs_a_call_with_its_context_and_policy() {
 }
 
 #[tokio::test]
-async fn is_made_of_an_outcome() {
+async fn is_made_from_an_outcome() {
     let outcomes = registry()
         .execute_all([call(r#"{ "number": "1" }"#), call("{}")])
         .await;
@@ -69,7 +69,7 @@ fn panics(assertion: impl FnOnce()) -> String {
 }
 
 #[test]
-fn says_which_side_was_expected() {
+fn states_the_expected_side() {
     assert_eq!(
         said(ToolOutput::text("3"), |checked| {
             checked.assert_text("4");
@@ -123,7 +123,7 @@ fn says_which_side_was_expected() {
 }
 
 #[tokio::test]
-async fn says_which_warnings_were_expected() {
+async fn states_the_expected_warnings() {
     let checked = testing::run_call(&registry(), call(r#"{ "number": "1" }"#)).await;
     let said = panics(|| {
         checked.assert_no_warnings();
@@ -134,7 +134,7 @@ async fn says_which_warnings_were_expected() {
 }
 
 #[tokio::test]
-async fn shows_blocks_where_text_was_expected() {
+async fn shows_blocks_if_text_was_expected() {
     let mut registry = ToolRegistry::new();
     let show: ToolDefinition = definition("show");
     registry

@@ -1,95 +1,19 @@
-//! Cancelling before, during and by dropping the caller; deadlines and timeouts.
+//! What is set and read of deadlines, timeouts and tokens; what a stopped call reads is in `tests/faults/time.rs`.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use tokio::time::Instant as Paused;
 use tool_runtime::result::Failure;
-use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolRegistry, tool};
+use tool_runtime::{CancellationToken, Context, ToolCall, ToolRegistry, tool};
 use tower::util::MapRequestLayer;
 
 use crate::tools::{Gauge, definition, registry};
 
-async fn cancelled_after(delay: Duration, name: &str) -> (ToolOutcome, Duration) {
-    let token = CancellationToken::new();
-    let call =
-        ToolCall::new("toolu_1", name, "{}").with_context(Context::new().with_cancellation(token.clone()));
-    if delay.is_zero() {
-        token.cancel();
-    }
-    let registry = registry();
-    let running = tokio::spawn(async move { registry.call(call).await });
-    tokio::time::sleep(delay).await;
-    let cancelled = Paused::now();
-    token.cancel();
-    let outcome = running.await.unwrap();
-    assert_eq!(outcome.result.tool_use_id, "toolu_1");
-    (outcome, cancelled.elapsed())
-}
-
 const SOON: Duration = Duration::from_millis(30);
-
-#[tokio::test(start_paused = true)]
-async fn a_tool_that_awaits_its_token_answers_by_itself() {
-    let (outcome, took) = cancelled_after(SOON, "polite").await;
-    assert_eq!(outcome.result.text(), Some("tidied up"));
-    assert_eq!(outcome.failure, Some(Failure::Cancelled));
-    assert!(took < Duration::from_millis(50), "{took:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_tool_that_does_not_is_dropped() {
-    let (outcome, took) = cancelled_after(SOON, "hang").await;
-    assert_eq!(outcome.failure, Some(Failure::Cancelled));
-    assert_eq!(
-        outcome.result.text(),
-        Some("the call of `hang` was cancelled before it returned a result")
-    );
-    assert!(took < Duration::from_millis(500), "{took:?}");
-}
-
-#[tokio::test]
-async fn a_call_that_is_cancelled_beforehand_never_starts() {
-    let (outcome, _) = cancelled_after(Duration::ZERO, "answer").await;
-    assert_eq!(outcome.failure, Some(Failure::Cancelled));
-}
-
-#[tokio::test]
-async fn cancelling_afterwards_changes_nothing() {
-    let (outcome, _) = cancelled_after(SOON, "answer").await;
-    assert_eq!(outcome.result.text(), Some("42"));
-}
-
-#[tokio::test]
-async fn whoever_drops_the_call_cancels_it() {
-    let seen = Arc::new(Mutex::new(None));
-    let mut registry = ToolRegistry::new();
-    let keep = Arc::clone(&seen);
-    registry
-        .register_dynamic(definition("keep_token"), move |_, context: Context| {
-            *keep.lock().unwrap() = Some(context.cancellation());
-            std::future::pending::<String>()
-        })
-        .unwrap();
-    let call = registry.execute_tool("toolu_1", "keep_token", "{}");
-    assert!(tokio::time::timeout(SOON, call).await.is_err());
-    assert!(seen.lock().unwrap().as_ref().unwrap().is_cancelled());
-}
-
-#[tokio::test]
-async fn a_deadline_stops_a_hanging_tool() {
-    let context = Context::new().with_timeout(SOON);
-    let outcome = registry()
-        .call(ToolCall::new("toolu_1", "hang", "{}").with_context(context))
-        .await;
-    assert_eq!(outcome.failure, Some(Failure::TimedOut));
-    assert_eq!(outcome.result.tool_use_id, "toolu_1");
-    assert!(outcome.duration >= SOON);
-}
 
 /// Whatever it holds is released by the time that its answer is there.
 #[tokio::test]
-async fn a_tool_that_is_stopped_is_dropped_and_not_leaked() {
+async fn stopped_tool_is_dropped_before_the_answer() {
     let gauge = Arc::new(Gauge::default());
     let mut registry = ToolRegistry::new();
     let keep = Arc::clone(&gauge);
@@ -118,18 +42,9 @@ async fn a_tool_that_is_stopped_is_dropped_and_not_leaked() {
     }
 }
 
-#[tokio::test]
-async fn a_deadline_in_the_past_starts_nothing() {
-    let context = Context::new().with_deadline(Instant::now());
-    let outcome = registry()
-        .call(ToolCall::new("toolu_1", "panic", "{}").with_context(context))
-        .await;
-    assert_eq!(outcome.failure, Some(Failure::TimedOut));
-}
-
 /// Only a call with a deadline or a token needs tokio at all.
 #[test]
-fn a_plain_call_runs_on_any_executor() {
+fn call_without_deadline_runs_on_any_executor() {
     let registry = registry();
     let mut call = std::pin::pin!(registry.execute_tool("toolu_1", "answer", "{}"));
     let mut waking = std::task::Context::from_waker(std::task::Waker::noop());
@@ -137,24 +52,6 @@ fn a_plain_call_runs_on_any_executor() {
         panic!("not ready")
     };
     assert_eq!(result.text(), Some("42"));
-}
-
-/// Never answer.
-#[tool(timeout = "30ms")]
-async fn slow() {
-    std::future::pending::<()>().await;
-}
-
-#[tokio::test]
-async fn a_tools_own_timeout_stops_it() {
-    let mut registry = ToolRegistry::new();
-    registry.register::<slow>().unwrap();
-    let outcome = registry.call(ToolCall::new("toolu_1", "slow", "{}")).await;
-    assert_eq!(outcome.failure, Some(Failure::TimedOut));
-    assert_eq!(
-        outcome.result.text(),
-        Some("the tool `slow` timed out and was stopped; ask for less, or try again later"),
-    );
 }
 
 /// Tell how long there is, in whole seconds.
@@ -165,7 +62,7 @@ async fn time_left(context: Context) -> Option<u64> {
 }
 
 #[tokio::test]
-async fn a_timeout_can_be_set_replaced_and_taken_away() {
+async fn timeout_can_be_set_replaced_and_removed() {
     let mut registry = registry();
     registry.register::<time_left>().unwrap();
     let left = async |registry: &ToolRegistry| registry.execute_tool("toolu_1", "time_left", "{}").await;
@@ -187,7 +84,7 @@ async fn a_timeout_can_be_set_replaced_and_taken_away() {
 
 /// The host asks its user first. What the user takes is not the tool's time; what the layer gives afterwards is.
 #[tokio::test]
-async fn a_layer_gives_a_call_time_when_it_passes_it_on() {
+async fn layer_may_set_a_timeout() {
     let approval = MapRequestLayer::new(|mut call: ToolCall| {
         call.context = call.context.with_timeout(Duration::from_secs(60));
         call
@@ -199,7 +96,7 @@ async fn a_layer_gives_a_call_time_when_it_passes_it_on() {
 }
 
 #[tokio::test]
-async fn the_deadline_that_a_function_reads_is_the_earlier_of_both() {
+async fn functions_see_the_earlier_deadline() {
     let mut registry = ToolRegistry::new();
     registry.register::<time_left>().unwrap();
     let left = async |context: Context| {
@@ -214,18 +111,8 @@ async fn the_deadline_that_a_function_reads_is_the_earlier_of_both() {
     assert_eq!(result.text(), Some("3600"));
 }
 
-#[tokio::test]
-async fn a_tool_that_is_out_of_time_may_tidy_up_as_well() {
-    let context = Context::new().with_timeout(SOON);
-    let outcome = registry()
-        .call(ToolCall::new("toolu_1", "polite", "{}").with_context(context))
-        .await;
-    assert_eq!(outcome.result.text(), Some("tidied up"));
-    assert_eq!(outcome.failure, Some(Failure::TimedOut));
-}
-
 #[test]
-fn a_timeout_beyond_all_clocks_is_none() {
+fn timeout_beyond_the_clock_is_none() {
     assert_eq!(Context::new().with_timeout(Duration::MAX).deadline(), None);
 }
 
@@ -240,7 +127,7 @@ impl Drop for Bomb {
 
 /// A future that is dropped midway, whether its tool panics in its drop or not, tells whoever listens.
 #[tokio::test]
-async fn whoever_drops_an_executed_tool_cancels_it() {
+async fn dropping_a_call_cancels_its_token() {
     let seen = Arc::new(Mutex::new(None));
     let mut registry = ToolRegistry::new();
     let keep = Arc::clone(&seen);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tool_runtime::layer::{BoxError, ToolService};
 use tool_runtime::result::Failure;
-use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolOutput, ToolRegistry, ToolResult};
+use tool_runtime::{Context, ToolCall, ToolOutcome, ToolOutput, ToolRegistry, ToolResult};
 use tower::{ServiceExt, service_fn};
 use tower_layer::{Layer, layer_fn};
 use tower_service::Service;
@@ -18,7 +18,7 @@ use crate::tools::registry;
 
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// Writes down the calls that pass, refuses those of `forbidden`, and answers those of `known` by itself.
+/// Writes down the calls that pass, and answers those of `known` by itself.
 #[derive(Clone)]
 struct Watch<S> {
     inner: S,
@@ -53,8 +53,6 @@ where
             .unwrap()
             .push(format!("{} {} {}", self.who, call.id, call.name));
         match call.name.as_str() {
-            "forbidden" => Box::pin(async { Err("you may not; ask the user".into()) }),
-            "explode" => panic!("a layer's own"),
             "forged" => Box::pin(self.inner.call(ToolCall::new("other", "answer", "{}"))),
             "known" => Box::pin(async {
                 Ok(ToolOutcome::new(ToolResult::new(
@@ -68,7 +66,7 @@ where
 }
 
 #[tokio::test]
-async fn every_way_of_calling_goes_through_them() {
+async fn every_method_of_calling_applies_layers() {
     let log = Log::default();
     let registry = registry().layer(watch("w", &log));
     registry.execute_tool("1", "answer", "{}").await;
@@ -96,7 +94,7 @@ async fn every_way_of_calling_goes_through_them() {
 }
 
 #[tokio::test]
-async fn the_last_one_added_is_the_outermost() {
+async fn last_layer_is_the_outermost() {
     let log = Log::default();
     let registry = registry().layer(watch("inner", &log)).layer(watch("outer", &log));
     assert_eq!(
@@ -107,7 +105,7 @@ async fn the_last_one_added_is_the_outermost() {
 }
 
 #[tokio::test]
-async fn tools_that_are_registered_later_are_behind_them_too() {
+async fn layers_apply_to_tools_registered_later() {
     let log = Log::default();
     let mut registry = ToolRegistry::new().layer(watch("w", &log));
     registry
@@ -121,20 +119,7 @@ async fn tools_that_are_registered_later_are_behind_them_too() {
 }
 
 #[tokio::test]
-async fn what_a_layer_fails_with_is_a_result_with_the_calls_id() {
-    let log = Log::default();
-    let outcome = registry()
-        .layer(watch("w", &log))
-        .call(ToolCall::new("toolu_1", "forbidden", "{}"))
-        .await;
-    assert_eq!(outcome.failure, Some(Failure::Layer));
-    assert_eq!(outcome.result.text(), Some("you may not; ask the user"));
-    assert_eq!(outcome.result.tool_use_id, "toolu_1");
-    assert!(outcome.result.is_error);
-}
-
-#[tokio::test]
-async fn what_a_layer_answers_by_itself_is_a_result_with_the_calls_id() {
+async fn answer_of_a_layer_has_the_id_of_the_call() {
     let log = Log::default();
     let outcome = registry()
         .layer(watch("w", &log))
@@ -144,20 +129,9 @@ async fn what_a_layer_answers_by_itself_is_a_result_with_the_calls_id() {
     assert_eq!(outcome.result.tool_use_id, "toolu_1");
 }
 
-#[tokio::test]
-async fn a_layers_panic_stays_in_its_call() {
-    let log = Log::default();
-    let outcome = registry()
-        .layer(watch("w", &log))
-        .call(ToolCall::new("toolu_1", "explode", "{}"))
-        .await;
-    assert_eq!(outcome.failure, Some(Failure::Panicked));
-    assert_eq!(outcome.result.tool_use_id, "toolu_1");
-}
-
 /// The tools and what the registry does for each call are those of the call that the layer was given.
 #[tokio::test]
-async fn a_layer_may_make_a_call_itself() {
+async fn layers_may_make_calls() {
     let log = Log::default();
     let outcome = registry()
         .layer(watch("inner", &log))
@@ -173,7 +147,7 @@ async fn a_layer_may_make_a_call_itself() {
 }
 
 #[tokio::test]
-async fn calls_pass_through_other_tasks() {
+async fn layers_may_pass_calls_to_other_tasks() {
     let spawned = layer_fn(|inner: ToolService| {
         service_fn(move |call: ToolCall| {
             let inner = inner.clone();
@@ -248,7 +222,7 @@ async fn greet(
 }
 
 #[tokio::test]
-async fn calls_know_their_tool_in_a_layer() {
+async fn calls_in_layers_have_definition_and_prepare() {
     let log = Log::default();
     let mut registry = registry().layer(note_definitions(&log, None));
     registry.register::<greet>().unwrap(); // after the layer was added
@@ -276,7 +250,7 @@ async fn calls_know_their_tool_in_a_layer() {
 }
 
 #[tokio::test]
-async fn the_name_behind_the_last_layer_counts() {
+async fn layers_may_change_the_name_of_the_tool() {
     let log = Log::default();
     let registry = registry()
         .layer(note_definitions(&log, None))
@@ -290,7 +264,7 @@ async fn the_name_behind_the_last_layer_counts() {
 }
 
 #[tokio::test]
-async fn towers_own_layers_fit() {
+async fn layers_of_tower_work() {
     let registry = registry()
         .layer(tower::limit::GlobalConcurrencyLimitLayer::new(1))
         .layer(tower::timeout::TimeoutLayer::new(Duration::from_millis(30)));
@@ -303,51 +277,8 @@ async fn towers_own_layers_fit() {
     assert_eq!(outcome.result.text(), Some("request timed out"));
 }
 
-/// A layer that never lets anything through.
-#[derive(Clone)]
-struct Stuck;
-
-impl Service<ToolCall> for Stuck {
-    type Response = ToolOutcome;
-    type Error = BoxError;
-    type Future = std::future::Pending<Result<ToolOutcome, BoxError>>;
-
-    fn poll_ready(&mut self, _: &mut Waking<'_>) -> Poll<Result<(), BoxError>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, _: ToolCall) -> Self::Future {
-        std::future::pending()
-    }
-}
-
 #[tokio::test]
-async fn deadlines_and_cancellation_reach_into_the_layers() {
-    let registry = registry().layer(layer_fn(|_| Stuck));
-    let call = ToolCall::new("toolu_1", "answer", "{}");
-    let late = call
-        .clone()
-        .with_context(Context::new().with_timeout(Duration::from_millis(20)));
-    let outcome = registry.call(late).await;
-    assert_eq!(outcome.failure, Some(Failure::TimedOut));
-    assert_eq!(
-        outcome.result.text(),
-        Some("the call timed out before it reached `answer`; try again later")
-    );
-
-    let token = CancellationToken::new();
-    let cancelled = call.with_context(Context::new().with_cancellation(token.clone()));
-    let canceller = async {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        token.cancel();
-    };
-    let (outcome, ()) = tokio::join!(registry.call(cancelled), canceller);
-    assert_eq!(outcome.failure, Some(Failure::Cancelled));
-    assert_eq!(outcome.result.tool_use_id, "toolu_1");
-}
-
-#[tokio::test]
-async fn a_tool_behind_layers_has_the_first_word_when_it_is_cancelled() {
+async fn cancelled_tool_behind_layers_may_answer() {
     let context = Context::new().with_timeout(Duration::from_millis(20));
     let registry = registry().layer(watch("w", &Log::default()));
     let outcome = registry

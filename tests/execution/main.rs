@@ -1,11 +1,10 @@
 //! What a registry does around a call: isolation, cancellation, batches and layers.
 
 mod assertions;
-mod answers;
+mod outputs;
 mod batches;
 mod cancellation;
-mod faults;
-mod given;
+mod owned_arguments;
 mod layers;
 mod notes;
 mod polls;

@@ -75,7 +75,7 @@ async fn layers_see_the_answer_without_its_notes() {
 }
 
 #[tokio::test]
-async fn offloading_leaves_the_note_to_the_model() {
+async fn offloading_keeps_notes_in_the_result() {
     let files = MemoryWriter::new();
     let layer = OffloadLayer::new(OffloadOptions::new("s", "/offloaded")).with_writer(files.clone());
     let outcome = registry()
@@ -92,7 +92,7 @@ async fn offloading_leaves_the_note_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_note_behind_blocks_is_a_block() {
+async fn note_after_blocks_is_a_block() {
     let outcome = registry().call(call("show", r#"{ "number": "7" }"#)).await;
     let Content::Blocks(blocks) = &outcome.result.content else {
         panic!("{outcome:?}")
@@ -103,7 +103,7 @@ async fn a_note_behind_blocks_is_a_block() {
 }
 
 #[tokio::test]
-async fn a_note_behind_an_empty_answer_stands_alone() {
+async fn note_after_an_empty_answer_has_no_separator() {
     let outcome = registry().call(call("repeat", r#"{ "times": "0" }"#)).await;
     assert_eq!(outcome.result.text(), Some(&*outcome.notes[0]));
     assert_eq!(outcome.answer().as_text(), Some(""));
@@ -124,7 +124,7 @@ async fn layers_may_add_notes() {
 
 /// A layer that hands calls to another registry, whose answers have their notes already.
 #[tokio::test]
-async fn notes_are_joined_once_through_two_registries() {
+async fn notes_are_appended_once_through_two_registries() {
     let inner = registry();
     let outer = ToolRegistry::new()
         .layer(layer_fn(move |_: ToolService| {
@@ -137,7 +137,7 @@ async fn notes_are_joined_once_through_two_registries() {
 }
 
 #[tokio::test]
-async fn assertions_compare_the_answer_and_the_notes_apart() {
+async fn assertions_compare_answer_and_notes_separately() {
     let checked = testing::run_in(&registry(), "repeat", TWICE).await;
     let note = checked.notes[0].clone();
     checked.assert_text("tea tea ").assert_notes([&*note]);
@@ -148,7 +148,7 @@ async fn assertions_compare_the_answer_and_the_notes_apart() {
 }
 
 #[tokio::test]
-async fn refused_arguments_have_no_note() {
+async fn rejected_arguments_have_no_note() {
     testing::run_in(&registry(), "repeat", r#"{ "time": 1 }"#)
         .await
         .assert_refused(["missing_required at /times"])

@@ -127,7 +127,7 @@ const WAIT: fn(&Seen, &Waker) -> Option<&'static str> = |_, _| None;
 const ANSWER: fn(&Seen, &Waker) -> Option<&'static str> = |_, _| Some("42");
 
 #[tokio::test]
-async fn what_answers_at_once_is_polled_once() {
+async fn ready_function_is_polled_once() {
     in_all_ways(vec![ANSWER], |seen, outcome| {
         assert_eq!(outcome.result.text(), Some("42"));
         assert_eq!(seen.counts(), [1, 1, 1]);
@@ -138,7 +138,7 @@ async fn what_answers_at_once_is_polled_once() {
 }
 
 #[tokio::test]
-async fn what_wakes_itself_while_it_is_polled_is_polled_again() {
+async fn function_that_wakes_itself_is_polled_again() {
     let wake = |_: &Seen, waker: &Waker| {
         waker.wake_by_ref();
         waker.wake_by_ref();
@@ -152,7 +152,7 @@ async fn what_wakes_itself_while_it_is_polled_is_polled_again() {
 }
 
 #[tokio::test]
-async fn what_another_thread_wakes_goes_on() {
+async fn function_woken_from_another_thread_continues() {
     let wake_later = |_: &Seen, waker: &Waker| {
         let waker = waker.clone();
         std::thread::spawn(move || waker.wake());
@@ -166,7 +166,7 @@ async fn what_another_thread_wakes_goes_on() {
 }
 
 #[tokio::test]
-async fn a_panic_in_any_poll_is_one() {
+async fn catches_panics_in_any_poll() {
     let wake = |_: &Seen, waker: &Waker| {
         waker.wake_by_ref();
         None
@@ -195,7 +195,7 @@ async fn explode(
 }
 
 #[tokio::test]
-async fn what_was_noticed_about_the_arguments_outlives_a_panic() {
+async fn warnings_survive_a_panic() {
     let mut registry = ToolRegistry::new();
     registry.register::<explode>().unwrap();
     for context in contexts() {
@@ -210,7 +210,7 @@ async fn what_was_noticed_about_the_arguments_outlives_a_panic() {
 }
 
 #[tokio::test]
-async fn a_panic_in_the_drop_of_what_has_answered_is_one() {
+async fn catches_panics_in_drop_after_the_answer() {
     for context in contexts() {
         let seen = Seen::default();
         let registry = registry(&seen, &vec![ANSWER], true);
@@ -236,7 +236,7 @@ fn poll<F: Future>(future: Pin<&mut F>, alarm: &Arc<Alarm>) -> Poll<F::Output> {
 
 /// Whoever polls last is woken.
 #[tokio::test]
-async fn a_call_may_move_to_another_waker() {
+async fn call_may_move_to_another_waker() {
     for name in ["typed", "dynamic"] {
         for context in contexts() {
             let seen = Seen::default();
@@ -259,7 +259,7 @@ async fn a_call_may_move_to_another_waker() {
 
 /// Whatever its drop does, it is one drop, where the caller's is.
 #[tokio::test]
-async fn what_is_dropped_after_a_poll_is_dropped_once() {
+async fn polled_function_is_dropped_once() {
     for (name, panics_in_drop) in [("typed", false), ("dynamic", false), ("dynamic", true)] {
         let seen = Seen::default();
         let registry = registry(&seen, &vec![WAIT], panics_in_drop);

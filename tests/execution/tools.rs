@@ -1,4 +1,4 @@
-//! Tools that misbehave, one way each.
+//! Tools that several tests call.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ pub fn definition(name: &str) -> ToolDefinition {
     )
 }
 
-/// A registry with one tool for each way of going wrong, and two that do not.
+/// A registry with a tool that answers, and some that do not.
 pub fn registry() -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     registry
@@ -24,21 +24,6 @@ pub fn registry() -> ToolRegistry {
         .unwrap()
         .register_dynamic(definition("panic"), async |_, _| -> String {
             panic!("the secret is 1234")
-        })
-        .unwrap()
-        .register_dynamic(definition("panic_with_payload"), async |_, _| -> String {
-            std::panic::panic_any(PanicsAgain)
-        })
-        .unwrap()
-        .register_dynamic(
-            definition("panic_at_once"),
-            |_: Value, _: Context| -> std::future::Ready<String> { panic!("before there was a future") },
-        )
-        .unwrap()
-        .register_dynamic(definition("panic_in_drop"), async |_, _| {
-            let _guard = PanicsAgain;
-            tokio::task::yield_now().await;
-            "never seen"
         })
         .unwrap()
         .register_dynamic(definition("hang"), async |_, _| {
@@ -53,20 +38,8 @@ pub fn registry() -> ToolRegistry {
         .register_dynamic(definition("fail"), async |_, _| {
             Err::<String, _>("no such city; try `Oslo`")
         })
-        .unwrap()
-        .register_dynamic(definition("large"), async |_, _| "x".repeat(10 << 20))
         .unwrap();
     registry
-}
-
-struct PanicsAgain;
-
-impl Drop for PanicsAgain {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            panic!("in drop");
-        }
-    }
 }
 
 /// How many calls are inside at once, now and at most.

@@ -1,6 +1,7 @@
-//! Calls of tools that are not there: which names help, and where they are told.
+//! Calls of tools that are not there: which names are noted, and where. What the model reads is in
+//! `tests/faults/arguments.rs`.
 
-use tool_runtime::{ToolCall, ToolRegistry, testing};
+use tool_runtime::{ToolCall, ToolRegistry};
 use tower_layer::Identity;
 
 use crate::tools::definition;
@@ -30,29 +31,22 @@ const MANY: [&str; 10] = [
 ];
 
 async fn notes_on(registry: &ToolRegistry, name: &str) -> Vec<String> {
-    let checked = testing::run_in(registry, name, "{}").await;
-    checked
-        .assert_error(&format!("Tool '{name}' not found"))
-        .notes
-        .clone()
+    registry.call(ToolCall::new("1", name, "{}")).await.notes
 }
 
 #[tokio::test]
-async fn lists_the_tools_when_there_are_few() {
+async fn lists_the_tools_if_there_are_few() {
     let registry = registry(&["search", "fetch"]);
     assert_eq!(
         notes_on(&registry, "brew").await,
         ["available tools: `search`, `fetch`"]
     );
-    let outcome = registry.call(ToolCall::new("1", "brew", "{}")).await;
-    let text = "Tool 'brew' not found\n\navailable tools: `search`, `fetch`";
-    assert_eq!(outcome.result.text(), Some(text));
     let outcomes = registry.execute_all([ToolCall::new("1", "brew", "{}")]).await;
-    assert_eq!(outcomes[0].result.text(), Some(text));
+    assert_eq!(outcomes[0].notes, ["available tools: `search`, `fetch`"]);
 }
 
 #[tokio::test]
-async fn names_up_to_three_similar_tools_when_there_are_many() {
+async fn names_up_to_three_similar_tools_if_there_are_many() {
     let registry = registry(&MANY);
     for (sent, similar) in [
         ("Search-Files", "`search_files`"),
@@ -74,7 +68,7 @@ async fn names_up_to_three_similar_tools_when_there_are_many() {
 }
 
 #[tokio::test]
-async fn names_none_when_there_are_none() {
+async fn names_nothing_if_there_are_no_tools() {
     assert_eq!(notes_on(&registry(&[]), "brew").await, [""; 0]);
 }
 
@@ -88,7 +82,7 @@ async fn names_only_tools_of_the_subset() {
 }
 
 #[tokio::test]
-async fn execute_tool_answers_with_the_fixed_text_alone() {
+async fn execute_tool_adds_no_note() {
     let plain = registry(&["search"]);
     for registry in [plain.clone().layer(Identity::new()), plain] {
         let result = registry.execute_tool("1", "serch", "{}").await;
@@ -97,7 +91,7 @@ async fn execute_tool_answers_with_the_fixed_text_alone() {
 }
 
 #[test]
-fn prepared_calls_name_them_too() {
+fn prepare_names_them_in_the_error() {
     let request = registry(&["search"]).prepare(ToolCall::new("1", "serch", "{}"));
     assert_eq!(
         request.errors[0].to_string(),
@@ -106,7 +100,7 @@ fn prepared_calls_name_them_too() {
 }
 
 #[tokio::test]
-async fn a_name_without_end_is_compared_with_none() {
+async fn very_long_names_are_not_compared() {
     let registry = registry(&MANY);
     let outcome = registry
         .call(ToolCall::new("1", "read_file".repeat(1 << 20), "{}"))

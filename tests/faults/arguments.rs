@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tool_runtime::{CancellationToken, Context, RawArguments, ToolCall, ToolDefinition, ToolRegistry, tool};
 
 use crate::calls::brewing;
-use crate::heard;
 use crate::rows::{Row, read_in, row};
+use crate::telemetry;
 
 /// Make coffee.
 #[tool(name = "brew")]
@@ -23,7 +23,7 @@ async fn brew(
 async fn sent(row: &Row, name: &str, input: impl Into<RawArguments<'_>>) {
     let mut registry = ToolRegistry::new();
     registry.register::<brew>().unwrap();
-    row.is_told_by(&registry.call(ToolCall::new(row.id(), name, input)).await);
+    row.check(&registry.call(ToolCall::new(row.id(), name, input)).await);
 }
 
 #[tokio::test]
@@ -39,25 +39,26 @@ async fn unknown_among_many() {
         let definition = ToolDefinition::new(name, "Stir.", json!({ "type": "object" }));
         registry.register_dynamic(definition, async |_, _| "tea").unwrap();
     }
-    row.is_told_by(&registry.call(ToolCall::new(row.id(), "bruw", "{}")).await);
+    row.check(&registry.call(ToolCall::new(row.id(), "bruw", "{}")).await);
 }
 
+/// R-REG-7
 #[tokio::test]
-async fn unknown_by_name() {
-    let row = row("arguments::unknown_by_name");
+async fn unknown_with_execute_tool() {
+    let row = row("arguments::unknown_with_execute_tool");
     let registry = brewing(async |_, _| "coffee");
     let result = registry.execute_tool(row.id(), "steep", "{}").await;
     row.model_reads(read_in(&result));
-    let heard = heard::of(&row.id());
-    assert!(heard.events.is_empty());
+    let recorded = telemetry::of(&row.id());
+    assert!(recorded.events.is_empty());
     let mut learnt = vec!["error.type".to_owned()];
-    learnt.extend(heard.error_type);
+    learnt.extend(recorded.error_type);
     row.host_learns(learnt);
 }
 
 #[tokio::test]
-async fn a_name_without_end() {
-    sent(&row("arguments::a_name_without_end"), &"x".repeat(1 << 20), "{}").await;
+async fn very_long_name() {
+    sent(&row("arguments::very_long_name"), &"x".repeat(1 << 20), "{}").await;
 }
 
 #[tokio::test]
@@ -71,26 +72,26 @@ async fn out_of_range() {
 }
 
 #[tokio::test]
-async fn cut_off() {
-    sent(&row("arguments::cut_off"), "brew", r#"{ "cups": "#).await;
+async fn truncated() {
+    sent(&row("arguments::truncated"), "brew", r#"{ "cups": "#).await;
 }
 
 #[tokio::test]
-async fn no_text() {
-    sent(&row("arguments::no_text"), "brew", &b"{ \"cups\": \xff }"[..]).await;
+async fn not_utf8() {
+    sent(&row("arguments::not_utf8"), "brew", &b"{ \"cups\": \xff }"[..]).await;
 }
 
 #[tokio::test]
-async fn text_as_deep_as_a_stack() {
-    let row = row("arguments::text_as_deep_as_a_stack");
+async fn deeply_nested_text() {
+    let row = row("arguments::deeply_nested_text");
     let open = "[".repeat(LEVELS);
     let close = "]".repeat(LEVELS);
     sent(&row, "brew", format!(r#"{{ "cups": {open}{close} }}"#)).await;
 }
 
 #[tokio::test]
-async fn a_value_as_deep_as_a_stack() {
-    let row = row("arguments::a_value_as_deep_as_a_stack");
+async fn deeply_nested_value() {
+    let row = row("arguments::deeply_nested_value");
     let deep = (0..LEVELS).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
     // Not `json!`, which would copy it, level by level.
     let mut input = json!({});
@@ -119,13 +120,13 @@ struct Log(String, Arc<Mutex<Option<Vec<String>>>>);
 
 impl Log {
     fn look(&self) {
-        *self.1.lock().unwrap() = Some(heard::of(&self.0).events);
+        *self.1.lock().unwrap() = Some(telemetry::of(&self.0).events);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn changed_before_it_hangs() {
-    let row = row("arguments::changed_before_it_hangs");
+async fn coercion_is_logged_before_the_function_runs() {
+    let row = row("arguments::coercion_is_logged_before_the_function_runs");
     let mut typed = ToolRegistry::new();
     typed.register::<endless>().unwrap();
     let dynamic = brewing(|_, context: Context| {
@@ -143,7 +144,7 @@ async fn changed_before_it_hangs() {
             row.model_reads::<&str>([]);
             let seen = log.1.lock().unwrap().take().unwrap();
             row.host_learns(seen.iter().map(|event| event.replace("/cups", "/cup")));
-            assert_eq!(heard::of(&log.0).events, seen, "it is told once");
+            assert_eq!(telemetry::of(&log.0).events, seen, "it is told once");
         }
     }
 }

@@ -15,8 +15,8 @@ use crate::rows::{learnt_from, row};
 /// Never more than 8 inside, and each time 8: they wait for one another. Neither a task nor a future exists for the
 /// calls that wait.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_ten_thousand() {
-    let row = row("batches::of_ten_thousand");
+async fn ten_thousand_calls() {
+    let row = row("batches::ten_thousand_calls");
     let gauge = || AtomicUsize::new(0);
     let watched = Arc::new((gauge(), gauge(), gauge(), Barrier::new(8)));
     let watching = Arc::clone(&watched);
@@ -54,8 +54,8 @@ async fn of_ten_thousand() {
 
 /// The registry cannot know which of them is meant: each is run and answered, in their order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_one_id_twice() {
-    let row = row("batches::with_one_id_twice");
+async fn duplicate_id() {
+    let row = row("batches::duplicate_id");
     let registry = brewing(async |arguments, _| arguments["cup"].clone());
     let outcomes = registry
         .execute_all([1, 2].map(|cup| ToolCall::new(row.id(), "brew", format!(r#"{{ "cup": {cup} }}"#))))
@@ -69,8 +69,8 @@ async fn with_one_id_twice() {
 
 /// What the host gave the call is dropped when the call is over, outside of the tool and of its layers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_that_panics_outside_of_its_tool() {
-    let row = row("batches::one_that_panics_outside_of_its_tool");
+async fn panic_outside_of_the_tool() {
+    let row = row("batches::panic_outside_of_the_tool");
     let registry = brewing(async |_, _| "coffee");
     let outcomes = registry
         .execute_all([1, 2, 3].map(|n| {
@@ -96,8 +96,8 @@ async fn one_that_panics_outside_of_its_tool() {
 
 /// Each of the pointers leads to its own content.
 #[tokio::test]
-async fn with_one_id_twice_offloaded() {
-    let row = row("batches::with_one_id_twice_offloaded");
+async fn duplicate_id_offloaded() {
+    let row = row("batches::duplicate_id_offloaded");
     let memory = MemoryWriter::new();
     let layer = OffloadLayer::new(OffloadOptions::new("s", "/DIR"))
         .with_threshold(1)

@@ -18,9 +18,9 @@ use tool_runtime::message::Message;
 use tool_runtime::{ToolCall, ToolOutcome, ToolRegistry};
 
 use crate::calls::{brewing, call_of, meanwhile};
-use crate::heard;
 use crate::processes::{self, directory, everything_in};
 use crate::rows::{Row, row};
+use crate::telemetry;
 
 /// More than the small disks hold.
 fn content() -> String {
@@ -43,13 +43,13 @@ fn file_of(row: &Row, directory: &Path) -> PathBuf {
 /// The result is back as it was, and below the directory is nothing but directories.
 async fn is_refused(row: &Row, directory: &Path) {
     let outcome = offloaded(row, directory).await;
-    row.is_told_beside_the_whole(directory, &outcome, &content());
+    row.check_whole(directory, &outcome, &content());
 }
 
 /// The model gets a pointer to a file that has it all, beside which lies only what was there before.
 async fn is_written(row: &Row, directory: &Path) {
     let mut expected = everything_in(directory);
-    row.is_told_in(directory, &offloaded(row, directory).await);
+    row.check_in(directory, &offloaded(row, directory).await);
     let is_taken = expected.contains(&file_of(row, directory));
     let number = if is_taken { "-2" } else { "" };
     let file = directory.join("s").join(format!("{}{number}.md", row.id()));
@@ -63,8 +63,8 @@ async fn is_written(row: &Row, directory: &Path) {
 /// No file may grow beyond a few KiB (`ulimit -f` counts blocks), and the signal that says so is ignored: `write`
 /// fails after its first part.
 #[tokio::test]
-async fn full_for_this_process() {
-    const NAME: &str = "disk::full_for_this_process";
+async fn file_size_limit() {
+    const NAME: &str = "disk::file_size_limit";
     let row = row(NAME);
     if let Some(directory) = processes::told_to() {
         is_refused(&row, &directory).await;
@@ -101,8 +101,8 @@ async fn full() {
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
-async fn takes_no_files() {
-    let row = row("disk::takes_no_files");
+async fn in_proc() {
+    let row = row("disk::in_proc");
     is_refused(&row, Path::new("/proc/self")).await;
 }
 
@@ -126,7 +126,7 @@ fn on_a_small_disk(test: &str, options: &str) {
         "mount -t tmpfs -o size=32k{options} tmpfs \"${}\"",
         processes::STORY
     );
-    let told = format!("{mount} && exec \"$0\" \"$@\"");
+    let script = format!("{mount} && exec \"$0\" \"$@\"");
     let tried = format!("{mount} || exit 77");
     let ways: [&[&str]; 3] = [
         &["unshare", "--mount"],
@@ -142,7 +142,7 @@ fn on_a_small_disk(test: &str, options: &str) {
     for way in ways {
         let run = |shell: &str| processes::tell(test, &[way, &["sh", "-c", shell]].concat());
         if run(&tried).is_ok() {
-            assert_eq!(run(&told), Ok(()));
+            assert_eq!(run(&script), Ok(()));
             return;
         }
     }
@@ -156,8 +156,8 @@ fn on_a_small_disk(test: &str, options: &str) {
 }
 
 #[tokio::test]
-async fn has_a_file_for_a_directory() {
-    let row = row("disk::has_a_file_for_a_directory");
+async fn file_in_place_of_a_directory() {
+    let row = row("disk::file_in_place_of_a_directory");
     let directory = directory(&row);
     fs::write(directory.join("s"), "in the way").unwrap();
     is_refused(&row, &directory).await;
@@ -165,16 +165,16 @@ async fn has_a_file_for_a_directory() {
 }
 
 #[tokio::test]
-async fn has_a_directory_for_a_file() {
-    let row = row("disk::has_a_directory_for_a_file");
+async fn directory_in_place_of_a_file() {
+    let row = row("disk::directory_in_place_of_a_file");
     let directory = directory(&row);
     fs::create_dir_all(file_of(&row, &directory).join("in the way")).unwrap();
     is_written(&row, &directory).await;
 }
 
 #[tokio::test]
-async fn has_the_file_already() {
-    let row = row("disk::has_the_file_already");
+async fn file_exists() {
+    let row = row("disk::file_exists");
     let directory = directory(&row);
     fs::create_dir(directory.join("s")).unwrap();
     fs::write(file_of(&row, &directory), "an earlier turn's").unwrap();
@@ -184,8 +184,8 @@ async fn has_the_file_already() {
 
 /// The link is not followed: what it leads to is somebody else's.
 #[tokio::test]
-async fn has_a_link_for_a_file() {
-    let row = row("disk::has_a_link_for_a_file");
+async fn link_in_place_of_a_file() {
+    let row = row("disk::link_in_place_of_a_file");
     let directory = directory(&row);
     fs::create_dir(directory.join("s")).unwrap();
     fs::write(directory.join("theirs"), "theirs").unwrap();
@@ -196,10 +196,10 @@ async fn has_a_link_for_a_file() {
 }
 
 #[tokio::test]
-async fn has_no_directory_yet() {
-    let row = row("disk::has_no_directory_yet");
+async fn missing_directory() {
+    let row = row("disk::missing_directory");
     let directory = directory(&row).join("several/new/levels");
-    row.is_told_in(&directory, &offloaded(&row, &directory).await);
+    row.check_in(&directory, &offloaded(&row, &directory).await);
     let file = file_of(&row, &directory);
     assert_eq!(fs::read_to_string(&file).unwrap(), content());
     assert_eq!(everything_in(&directory), [directory.join("s"), file]);
@@ -207,8 +207,8 @@ async fn has_no_directory_yet() {
 
 /// Somebody tidies up while contents are written. Each call either has its file, whole at the time, or its result.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn loses_its_directory_meanwhile() {
-    let row = row("disk::loses_its_directory_meanwhile");
+async fn directory_is_removed_during_writes() {
+    let row = row("disk::directory_is_removed_during_writes");
     let directory = directory(&row);
     let registry = offloading_to(&directory);
     let tidy_up = || {
@@ -222,7 +222,7 @@ async fn loses_its_directory_meanwhile() {
             let text = outcome.result.text().unwrap();
             let is_offloaded = text.starts_with("[Tool result offloaded to file: ");
             assert!(is_offloaded || text == content(), "neither: {text:.300}");
-            let warned = heard::of(&id).events;
+            let warned = telemetry::of(&id).events;
             assert_eq!(warned.len(), usize::from(!is_offloaded), "{warned:?}");
         }
     };
@@ -233,12 +233,12 @@ async fn loses_its_directory_meanwhile() {
 
 /// A relative directory is below the current one, which may be gone.
 #[tokio::test]
-async fn has_no_current_directory() {
-    const NAME: &str = "disk::has_no_current_directory";
+async fn no_current_directory() {
+    const NAME: &str = "disk::no_current_directory";
     let row = row(NAME);
     if processes::told_to().is_some() {
         let outcome = offloaded(&row, Path::new(".offload")).await;
-        row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, &content());
+        row.check_whole(Path::new("/DIR"), &outcome, &content());
     } else {
         let gone = format!(
             "cd \"${}\" && rmdir \"$PWD\" && exec \"$0\" \"$@\"",

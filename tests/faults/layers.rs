@@ -15,17 +15,17 @@ use crate::calls::{PanicsInDrop, brewing, call_of};
 use crate::rows::row;
 
 /// What a layer does to a call.
-type Way = fn(ToolService, ToolCall) -> Answering;
+type Behavior = fn(ToolService, ToolCall) -> Answering;
 type Answering = Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>>;
 
 #[derive(Clone)]
-struct Around {
+struct Layered {
     inner: ToolService,
-    way: Way,
+    behavior: Behavior,
     ready: fn() -> Poll<Result<(), BoxError>>,
 }
 
-impl Service<ToolCall> for Around {
+impl Service<ToolCall> for Layered {
     type Response = ToolOutcome;
     type Error = BoxError;
     type Future = Answering;
@@ -35,98 +35,106 @@ impl Service<ToolCall> for Around {
     }
 
     fn call(&mut self, call: ToolCall) -> Answering {
-        (self.way)(self.inner.clone(), call)
+        (self.behavior)(self.inner.clone(), call)
     }
 }
 
-fn around(way: Way) -> ToolRegistry {
+fn layered(behavior: Behavior) -> ToolRegistry {
     let ready = || Poll::Ready(Ok(()));
-    brewing(async |_, _| "coffee").layer(layer_fn(move |inner| Around { inner, way, ready }))
+    brewing(async |_, _| "coffee").layer(layer_fn(move |inner| Layered {
+        inner,
+        behavior,
+        ready,
+    }))
 }
 
 #[tokio::test]
 async fn panics_before_the_tool() {
     let row = row("layers::panics_before_the_tool");
-    let registry = around(|_, call| panic!("no {} today", call.name));
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    let registry = layered(|_, call| panic!("no {} today", call.name));
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test]
 async fn panics_after_the_tool() {
     let row = row("layers::panics_after_the_tool");
-    let registry = around(|mut inner, call| {
+    let registry = layered(|mut inner, call| {
         Box::pin(async move {
             inner.call(call).await?;
             panic!("the cup broke")
         })
     });
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test]
-async fn panics_when_asked_if_it_is_ready() {
-    let row = row("layers::panics_when_asked_if_it_is_ready");
-    let way: Way = |mut inner, call| inner.call(call);
+async fn panics_in_poll_ready() {
+    let row = row("layers::panics_in_poll_ready");
+    let behavior: Behavior = |mut inner, call| inner.call(call);
     let ready = || panic!("never ready");
-    let registry = brewing(async |_, _| "coffee").layer(layer_fn(move |inner| Around { inner, way, ready }));
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    let registry = brewing(async |_, _| "coffee").layer(layer_fn(move |inner| Layered {
+        inner,
+        behavior,
+        ready,
+    }));
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test]
 async fn panics_in_drop() {
     let row = row("layers::panics_in_drop");
-    let registry = around(|mut inner, call| {
+    let registry = layered(|mut inner, call| {
         Box::pin(async move {
             let _cup = PanicsInDrop;
             inner.call(call).await
         })
     });
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test]
 async fn answers_with_an_error() {
     let row = row("layers::answers_with_an_error");
     let registry =
-        around(|_, _| Box::pin(async { Err("coffee needs the user's consent; ask for it".into()) }));
-    row.is_told_by(&registry.call(call_of(&row)).await);
+        layered(|_, _| Box::pin(async { Err("coffee needs the user's consent; ask for it".into()) }));
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 /// An error that cannot be shown.
 #[derive(Debug)]
-struct Unspeakable;
+struct PanickingError;
 
-impl fmt::Display for Unspeakable {
+impl fmt::Display for PanickingError {
     fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
         panic!("cannot be shown")
     }
 }
 
-impl std::error::Error for Unspeakable {}
+impl std::error::Error for PanickingError {}
 
 #[tokio::test]
 async fn answers_with_an_error_that_panics() {
     let row = row("layers::answers_with_an_error_that_panics");
-    let registry = around(|_, _| Box::pin(async { Err(Unspeakable.into()) }));
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    let registry = layered(|_, _| Box::pin(async { Err(PanickingError.into()) }));
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test]
 async fn makes_a_call_in_another_task() {
     let row = row("layers::makes_a_call_in_another_task");
-    let registry = around(|mut inner, _| {
+    let registry = layered(|mut inner, _| {
         let made = async move { inner.call(ToolCall::new("other", "brew", "{}")).await };
         Box::pin(async { tokio::spawn(made).await? })
     });
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn hangs_past_the_deadline() {
     let row = row("layers::hangs_past_the_deadline");
     let context = Context::new().with_timeout(Duration::from_secs(3600));
-    let registry = around(|_, _| Box::pin(std::future::pending()));
-    row.is_told_by(&registry.call(call_of(&row).with_context(context)).await);
+    let registry = layered(|_, _| Box::pin(std::future::pending()));
+    row.check(&registry.call(call_of(&row).with_context(context)).await);
 }
 
 /// Somebody is asked, and takes a while to answer: less than ends the call, more than the tool has.
@@ -134,34 +142,34 @@ async fn hangs_past_the_deadline() {
 async fn passes_on_too_late() {
     let row = row("layers::passes_on_too_late");
     let context = Context::new().with_timeout(Duration::from_millis(20));
-    let registry = around(|mut inner, call| {
+    let registry = layered(|mut inner, call| {
         Box::pin(async move {
             tokio::time::sleep(Duration::from_millis(25)).await;
             inner.call(call).await
         })
     });
-    row.is_told_by(&registry.call(call_of(&row).with_context(context)).await);
+    row.check(&registry.call(call_of(&row).with_context(context)).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn hangs_with_the_answer() {
-    let row = row("layers::hangs_with_the_answer");
+async fn hangs_after_the_tool() {
+    let row = row("layers::hangs_after_the_tool");
     let context = Context::new().with_timeout(Duration::from_secs(3600));
-    let registry = around(|mut inner, call| {
+    let registry = layered(|mut inner, call| {
         Box::pin(async move {
             inner.call(call).await?;
             std::future::pending().await
         })
     });
-    row.is_told_by(&registry.call(call_of(&row).with_context(context)).await);
+    row.check(&registry.call(call_of(&row).with_context(context)).await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn hangs_and_is_cancelled() {
     let row = row("layers::hangs_and_is_cancelled");
     let token = CancellationToken::new();
-    let registry = around(|_, _| Box::pin(std::future::pending()));
+    let registry = layered(|_, _| Box::pin(std::future::pending()));
     let call = call_of(&row).with_context(Context::new().with_cancellation(token.clone()));
     let (outcome, ()) = tokio::join!(registry.call(call), async { token.cancel() });
-    row.is_told_by(&outcome);
+    row.check(&outcome);
 }

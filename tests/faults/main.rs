@@ -2,7 +2,7 @@
 //! `docs/faults.md` has it. `rows.rs` holds the document and the tests together.
 
 mod rows;
-mod heard;
+mod telemetry;
 mod calls;
 mod panics;
 mod layers;

@@ -11,42 +11,42 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tool_runtime::{CancellationToken, Context, Issue, ToolCall, ToolRegistry, tool};
 
 use crate::calls::{PanicsInDrop, brewing, call_of};
-use crate::heard;
 use crate::rows::row;
+use crate::telemetry;
 
 #[tokio::test]
-async fn with_a_str() {
-    let row = row("panics::with_a_str");
+async fn payload_is_a_str() {
+    let row = row("panics::payload_is_a_str");
     let registry = brewing(async |_, _| -> String { panic!("the key is 1234") });
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test]
-async fn with_a_string() {
-    let row = row("panics::with_a_string");
+async fn payload_is_a_string() {
+    let row = row("panics::payload_is_a_string");
     let registry = brewing(async |arguments, _| -> String { panic!("no room for {arguments}") });
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test]
-async fn without_a_text() {
-    let row = row("panics::without_a_text");
+async fn payload_is_not_text() {
+    let row = row("panics::payload_is_not_text");
     let registry = brewing(async |_, _| -> String { std::panic::panic_any(1234) });
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test]
-async fn with_what_panics_in_drop() {
-    let row = row("panics::with_what_panics_in_drop");
+async fn payload_panics_in_drop() {
+    let row = row("panics::payload_panics_in_drop");
     let registry = brewing(async |_, _| -> String { std::panic::panic_any(PanicsInDrop) });
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test]
-async fn before_there_is_a_future() {
-    let row = row("panics::before_there_is_a_future");
+async fn before_returning_a_future() {
+    let row = row("panics::before_returning_a_future");
     let registry = brewing(|_, _| -> std::future::Ready<String> { panic!("no water") });
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn in_the_drop_of_a_local() {
         tokio::task::yield_now().await;
         "never read"
     });
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test(start_paused = true)]
@@ -65,7 +65,7 @@ async fn when_dropped_at_its_deadline() {
     let row = row("panics::when_dropped_at_its_deadline");
     let context = Context::new().with_timeout(Duration::from_secs(3600));
     let outcome = holding_a_cup().call(call_of(&row).with_context(context)).await;
-    row.is_told_by(&outcome);
+    row.check(&outcome);
 }
 
 #[tokio::test(start_paused = true)]
@@ -75,7 +75,7 @@ async fn when_dropped_by_cancellation() {
     let registry = holding_a_cup();
     let call = call_of(&row).with_context(Context::new().with_cancellation(token.clone()));
     let (outcome, ()) = tokio::join!(registry.call(call), async { token.cancel() });
-    row.is_told_by(&outcome);
+    row.check(&outcome);
 }
 
 #[tokio::test(start_paused = true)]
@@ -87,7 +87,7 @@ async fn when_dropped_with_its_caller() {
         .await
         .unwrap_err();
     row.model_reads::<&str>([]);
-    row.host_learns(heard::of(&row.id()).events);
+    row.host_learns(telemetry::of(&row.id()).events);
 }
 
 /// Hangs, and panics when it is dropped.
@@ -139,7 +139,7 @@ async fn in_the_deserialize_of_an_argument() {
     let mut registry = ToolRegistry::new();
     registry.register::<of_broken>().unwrap();
     let call = ToolCall::new(row.id(), "brew", r#"{ "beans": {} }"#);
-    row.is_told_by(&registry.call(call).await);
+    row.check(&registry.call(call).await);
 }
 
 /// Make what cannot be written.
@@ -153,7 +153,7 @@ async fn in_the_serialize_of_its_result() {
     let row = row("panics::in_the_serialize_of_its_result");
     let mut registry = ToolRegistry::new();
     registry.register::<into_broken>().unwrap();
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 /// Fail, and say so in a way that cannot be shown.
@@ -167,7 +167,7 @@ async fn in_the_display_of_its_error() {
     let row = row("panics::in_the_display_of_its_error");
     let mut registry = ToolRegistry::new();
     registry.register::<with_a_broken_error>().unwrap();
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 /// Fail for a reason that cannot be shown.
@@ -196,7 +196,7 @@ async fn in_the_display_of_a_cause() {
     let row = row("panics::in_the_display_of_a_cause");
     let mut registry = ToolRegistry::new();
     registry.register::<with_a_broken_cause>().unwrap();
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 /// Served, then spilt.
@@ -214,7 +214,7 @@ async fn in_the_drop_of_its_result() {
             _content: PanicsInDrop,
         })
     });
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 /// Make coffee, and never say what was wrong.
@@ -250,7 +250,7 @@ async fn in_a_default() {
     let mut registry = ToolRegistry::new();
     registry.register::<of_water>().unwrap();
     IS_EMPTY.store(true, Ordering::SeqCst);
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 fn no_words(errors: &[Issue]) -> String {
@@ -258,17 +258,17 @@ fn no_words(errors: &[Issue]) -> String {
 }
 
 #[tokio::test]
-async fn in_its_wording() {
-    let row = row("panics::in_its_wording");
+async fn in_the_errors_function() {
+    let row = row("panics::in_the_errors_function");
     let mut registry = ToolRegistry::new();
     registry.register::<wordless>().unwrap();
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 /// The next call of the same tool, and the other calls of its turn, hear nothing of it.
 #[tokio::test]
-async fn beside_other_calls() {
-    let row = row("panics::beside_other_calls");
+async fn among_other_calls() {
+    let row = row("panics::among_other_calls");
     let registry = brewing(async |arguments, _| match arguments["cup"].as_u64() {
         Some(1) => panic!("one cup too many"),
         _ => "coffee",
@@ -287,5 +287,5 @@ async fn beside_other_calls() {
         assert_eq!(outcome.result.text(), Some("coffee"));
         assert_eq!(outcome.failure, None);
     }
-    row.is_told_by(&panicked);
+    row.check(&panicked);
 }

@@ -76,8 +76,8 @@ async fn a_thousand_todo_writes() {
 
 /// R-TODO-9: half of the calls write, half of them read, and a thread reads the store itself all the time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn todo_reads_among_them() {
-    let row = row("parallel::todo_reads_among_them");
+async fn todo_reads_among_writes() {
+    let row = row("parallel::todo_reads_among_writes");
     let registry = todos();
     let store = registry.state::<TodoStore>().unwrap();
     let calls = (0..LISTS).flat_map(|n| {
@@ -101,8 +101,8 @@ async fn todo_reads_among_them() {
 
 /// A list that is refused changes nothing, however many others are written around it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn todo_writes_that_are_refused() {
-    let row = row("parallel::todo_writes_that_are_refused");
+async fn rejected_todo_writes() {
+    let row = row("parallel::rejected_todo_writes");
     let registry = todos();
     let calls = (0..LISTS).map(|n| {
         let mut call = write(&row, n);

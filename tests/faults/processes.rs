@@ -30,11 +30,11 @@ pub fn tell(test: &str, command: &[&str]) -> Result<(), String> {
         .args(&command[1..])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", test, "--quiet", "--nocapture"]);
-    let told = below.env(STORY, &directory).output();
+    let output = below.env(STORY, &directory).output();
     let _ = fs::remove_dir_all(&directory);
-    match told {
-        Ok(told) if told.status.success() => Ok(()),
-        Ok(told) => Err([told.stdout, told.stderr]
+    match output {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err([output.stdout, output.stderr]
             .map(|said| String::from_utf8_lossy(&said).into_owned())
             .join("\n")),
         Err(error) => Err(error.to_string()),
@@ -70,8 +70,8 @@ pub fn everything_in(directory: &Path) -> Vec<PathBuf> {
 
 /// A panic while a panic unwinds is the end of a process: Rust knows no third way.
 #[tokio::test]
-async fn panics_while_it_panics() {
-    const NAME: &str = "processes::panics_while_it_panics";
+async fn panic_while_unwinding() {
+    const NAME: &str = "processes::panic_while_unwinding";
     let row = row(NAME);
     if told_to().is_some() {
         let registry = brewing(async |_, _| -> String {
@@ -156,7 +156,7 @@ async fn write_one_id() {
     }
     assert!(read > 0, "nothing was read");
     assert_eq!(everything_in(&directory), [directory.join("s"), file]);
-    row.is_told_in(&directory, &offloading_to(&directory).call(call_of(&row)).await);
+    row.check_in(&directory, &offloading_to(&directory).call(call_of(&row)).await);
 }
 
 /// Two processes behind the layer, each of which looks where its pointers lead when it has all of them.
@@ -193,8 +193,8 @@ async fn offload_one_id() {
 
 /// What is killed amid a write leaves a temporary file at worst: the content is whole, or there is none.
 #[tokio::test]
-async fn is_killed_amid_a_write() {
-    const NAME: &str = "processes::is_killed_amid_a_write";
+async fn killed_during_a_write() {
+    const NAME: &str = "processes::killed_during_a_write";
     if let Some(directory) = told_to() {
         return write("a", &directory, usize::MAX).await;
     }

@@ -14,10 +14,10 @@ use crate::calls::{brewing, call_of};
 use crate::rows::row;
 
 #[tokio::test]
-async fn an_error_of_its_own() {
-    let row = row("results::an_error_of_its_own");
+async fn error() {
+    let row = row("results::error");
     let registry = brewing(async |_, _| Err::<String, _>("no beans; call `buy` first"));
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 /// An error, and the one that caused it.
@@ -49,18 +49,18 @@ async fn brew_from_the_menu() -> Result<(), Problem> {
 }
 
 #[tokio::test]
-async fn an_error_with_causes() {
-    let row = row("results::an_error_with_causes");
+async fn error_with_causes() {
+    let row = row("results::error_with_causes");
     let mut registry = ToolRegistry::new();
     registry.register::<brew_from_the_menu>().unwrap();
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test]
-async fn an_error_with_causes_of_a_dynamic_tool() {
-    let row = row("results::an_error_with_causes_of_a_dynamic_tool");
+async fn error_with_causes_of_a_dynamic_tool() {
+    let row = row("results::error_with_causes_of_a_dynamic_tool");
     let registry = brewing(async |_, _| Err::<(), _>(unreadable()));
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 /// Make coffee.
@@ -70,11 +70,11 @@ async fn brew_anyhow() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn an_error_of_anyhow() {
-    let row = row("results::an_error_of_anyhow");
+async fn anyhow_error() {
+    let row = row("results::anyhow_error");
     let mut registry = ToolRegistry::new();
     registry.register::<brew_anyhow>().unwrap();
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 /// Make coffee.
@@ -84,11 +84,11 @@ async fn brew_and_tell() -> Result<(), Problem> {
 }
 
 #[tokio::test]
-async fn an_error_that_shows_its_causes() {
-    let row = row("results::an_error_that_shows_its_causes");
+async fn error_with_shown_causes() {
+    let row = row("results::error_with_shown_causes");
     let mut registry = ToolRegistry::new();
     registry.register::<brew_and_tell>().unwrap();
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 /// Make coffee.
@@ -100,11 +100,11 @@ async fn brew_verbosely() -> Result<(), Problem> {
 }
 
 #[tokio::test]
-async fn an_error_that_says_its_causes_itself() {
-    let row = row("results::an_error_that_says_its_causes_itself");
+async fn error_with_causes_in_its_text() {
+    let row = row("results::error_with_causes_in_its_text");
     let mut registry = ToolRegistry::new();
     registry.register::<brew_verbosely>().unwrap();
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 /// Make coffee, and count it in a way that JSON has no word for.
@@ -114,29 +114,29 @@ async fn uncountable() -> BTreeMap<(u8, u8), u8> {
 }
 
 #[tokio::test]
-async fn that_is_no_json() {
-    let row = row("results::that_is_no_json");
+async fn not_serializable() {
+    let row = row("results::not_serializable");
     let mut registry = ToolRegistry::new();
     registry.register::<uncountable>().unwrap();
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test]
-async fn as_deep_as_a_stack() {
-    let row = row("results::as_deep_as_a_stack");
+async fn deeply_nested_value() {
+    let row = row("results::deeply_nested_value");
     let registry = brewing(async |_, _| deep());
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test]
-async fn blocks_as_deep_as_a_stack() {
-    let row = row("results::blocks_as_deep_as_a_stack");
+async fn deeply_nested_block() {
+    let row = row("results::deeply_nested_block");
     let registry = brewing(async |_, _| {
         let mut block = Block::text("deep");
         block.0.insert("more".to_owned(), deep());
         Blocks(vec![block])
     });
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 /// Deeper than any stack of these tests, were each level a frame.
@@ -145,20 +145,20 @@ fn deep() -> Value {
 }
 
 #[tokio::test]
-async fn of_ten_megabytes() {
-    let row = row("results::of_ten_megabytes");
+async fn ten_megabytes() {
+    let row = row("results::ten_megabytes");
     let registry = brewing(async |_, _| "x".repeat(10 << 20));
     let outcome = registry.call(call_of(&row)).await;
-    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, &"x".repeat(10 << 20));
+    row.check_whole(Path::new("/DIR"), &outcome, &"x".repeat(10 << 20));
 }
 
 #[tokio::test]
-async fn of_ten_megabytes_offloaded() {
-    let row = row("results::of_ten_megabytes_offloaded");
+async fn ten_megabytes_offloaded() {
+    let row = row("results::ten_megabytes_offloaded");
     let memory = MemoryWriter::new();
     let layer = OffloadLayer::new(OffloadOptions::new("s", "/DIR")).with_writer(memory.clone());
     let registry = brewing(async |_, _| "x".repeat(10 << 20)).layer(layer);
-    row.is_told_in(Path::new("/DIR"), &registry.call(call_of(&row)).await);
+    row.check_in(Path::new("/DIR"), &registry.call(call_of(&row)).await);
     let [(_, content)] = memory.files().into_iter().collect::<Vec<_>>().try_into().unwrap();
     assert!(content == "x".repeat(10 << 20));
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use tests::tests_of::{assert_one_for_one, names_in};
 use tool_runtime::{ToolOutcome, ToolResult};
 
-use crate::heard;
+use crate::telemetry;
 
 const DOCUMENT: &str = include_str!("../../docs/faults.md");
 
@@ -23,7 +23,7 @@ pub struct Row {
 
 /// The row of a test, which is named as `module::function`.
 pub fn row(test: &str) -> Row {
-    heard::listen();
+    telemetry::record();
     rows()
         .find(|row| row.test == test)
         .unwrap_or_else(|| panic!("docs/faults.md has no row for `{test}`"))
@@ -36,13 +36,13 @@ impl Row {
     }
 
     /// Both columns are what this outcome says.
-    pub fn is_told_by(&self, outcome: &ToolOutcome) {
+    pub fn check(&self, outcome: &ToolOutcome) {
         self.model_reads(read_in(&outcome.result));
         self.host_learns(learnt_from(outcome));
     }
 
     /// The same with `DIR` and `ID` for what is another on each run, or long.
-    pub fn is_told_in(&self, directory: &Path, outcome: &ToolOutcome) {
+    pub fn check_in(&self, directory: &Path, outcome: &ToolOutcome) {
         let directory = std::path::absolute(directory).unwrap();
         let short = |texts: Vec<String>| {
             let directory = directory.to_str().unwrap();
@@ -57,7 +57,7 @@ impl Row {
     }
 
     /// The same for a result that is too long for a table: the model reads all of it, as if nothing had happened.
-    pub fn is_told_beside_the_whole(&self, directory: &Path, outcome: &ToolOutcome, content: &str) {
+    pub fn check_whole(&self, directory: &Path, outcome: &ToolOutcome, content: &str) {
         assert!(
             outcome.result.text() == Some(content),
             "the result is not whole: {:.300}",
@@ -65,7 +65,7 @@ impl Row {
         );
         let mut without = outcome.clone();
         without.result.content = String::new().into();
-        self.is_told_in(directory, &without);
+        self.check_in(directory, &without);
     }
 
     /// The code in the model's column.
@@ -97,11 +97,11 @@ pub fn read_in(result: &ToolResult) -> Vec<String> {
 
 /// The failure, and the events below the call's span; the span's own `error.type` agrees with the failure.
 pub fn learnt_from(outcome: &ToolOutcome) -> Vec<String> {
-    let heard = heard::of(&outcome.result.tool_use_id);
+    let recorded = telemetry::of(&outcome.result.tool_use_id);
     let error_type = outcome.failure.map(|failure| failure.as_str().to_owned());
-    assert_eq!(heard.error_type, error_type, "the span's `error.type`");
+    assert_eq!(recorded.error_type, error_type, "the span's `error.type`");
     let failure = outcome.failure.map(|failure| format!("{failure:?}"));
-    failure.into_iter().chain(heard.events).collect()
+    failure.into_iter().chain(recorded.events).collect()
 }
 
 fn rows() -> impl Iterator<Item = Row> {
@@ -152,7 +152,7 @@ fn each_row_has_one_test_and_each_test_a_row() {
 const ROWS: usize = 115;
 
 #[test]
-fn each_test_holds_its_row() {
+fn each_test_checks_its_row() {
     for (name, source) in tests() {
         assert!(
             source.contains(&format!("\"{name}\"")),

@@ -32,8 +32,8 @@ fn hanging() -> (ToolRegistry, mpsc::Receiver<()>) {
 }
 
 #[test]
-fn amid_the_calls_of_a_turn() {
-    let row = row("shutdown::amid_the_calls_of_a_turn");
+fn during_a_batch() {
+    let row = row("shutdown::during_a_batch");
     let (registry, begun) = hanging();
     let runtime = runtime();
     let handle = runtime.handle().clone();
@@ -56,8 +56,8 @@ fn amid_the_calls_of_a_turn() {
 }
 
 #[test]
-fn amid_a_call_with_a_deadline() {
-    let row = row("shutdown::amid_a_call_with_a_deadline");
+fn during_a_call_with_a_deadline() {
+    let row = row("shutdown::during_a_call_with_a_deadline");
     let (registry, begun) = hanging();
     let runtime = runtime();
     let handle = runtime.handle().clone();
@@ -86,7 +86,7 @@ fn is_told_beside_tokios_words(row: &Row, outcome: &ToolOutcome) {
     row.host_learns(
         learnt_from(outcome)
             .iter()
-            .map(|told| told.split("; panic=").next().unwrap()),
+            .map(|event| event.split("; panic=").next().unwrap()),
     );
 }
 
@@ -99,19 +99,19 @@ fn offloading() -> ToolRegistry {
 const CONTENT: &str = "all that was brewed";
 
 #[test]
-fn before_a_content_is_written() {
-    let row = row("shutdown::before_a_content_is_written");
+fn before_a_write() {
+    let row = row("shutdown::before_a_write");
     let runtime = runtime();
     let handle = runtime.handle().clone();
     runtime.shutdown_background();
     let outcome = handle.block_on(offloading().call(call_of(&row)));
-    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+    row.check_whole(Path::new("/DIR"), &outcome, CONTENT);
 }
 
 /// What a thread has begun it ends, as long as the process lives; what waits is never begun.
 #[test]
-fn amid_writes() {
-    let row = row("shutdown::amid_writes");
+fn during_writes() {
+    let row = row("shutdown::during_writes");
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("faults")
         .join(row.id());
@@ -153,12 +153,12 @@ fn amid_writes() {
 }
 
 #[test]
-fn without_a_runtime_to_write_on() {
-    let row = row("shutdown::without_a_runtime_to_write_on");
+fn without_a_runtime() {
+    let row = row("shutdown::without_a_runtime");
     let registry = offloading();
     let mut call = std::pin::pin!(registry.call(call_of(&row)));
     let Poll::Ready(outcome) = call.as_mut().poll(&mut Waking::from_waker(Waker::noop())) else {
         panic!("not ready")
     };
-    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+    row.check_whole(Path::new("/DIR"), &outcome, CONTENT);
 }

@@ -25,7 +25,7 @@ async fn spoil(brewed: State<Brewed>) {
 
 /// Count, and trust the lock.
 #[tool(name = "brew")]
-async fn trusting(brewed: State<Brewed>) -> u32 {
+async fn count_unwrapping(brewed: State<Brewed>) -> u32 {
     *brewed
         .0
         .lock()
@@ -34,13 +34,13 @@ async fn trusting(brewed: State<Brewed>) -> u32 {
 
 /// Count, whoever panicked.
 #[tool(name = "brew")]
-async fn forgiving(brewed: State<Brewed>) -> u32 {
+async fn count_recovering(brewed: State<Brewed>) -> u32 {
     *brewed.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Count, or say why not.
 #[tool(name = "brew")]
-async fn telling(brewed: State<Brewed>) -> Result<u32, &'static str> {
+async fn count_reporting(brewed: State<Brewed>) -> Result<u32, &'static str> {
     let count = brewed
         .0
         .lock()
@@ -58,33 +58,33 @@ async fn poisoned() -> ToolRegistry {
 }
 
 #[tokio::test]
-async fn a_poisoned_lock_trusted() {
-    let row = row("state::a_poisoned_lock_trusted");
+async fn poisoned_lock_unwrapped() {
+    let row = row("state::poisoned_lock_unwrapped");
     let mut registry = poisoned().await;
-    registry.register::<trusting>().unwrap();
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    registry.register::<count_unwrapping>().unwrap();
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test]
-async fn a_poisoned_lock_forgiven() {
-    let row = row("state::a_poisoned_lock_forgiven");
+async fn poisoned_lock_recovered() {
+    let row = row("state::poisoned_lock_recovered");
     let mut registry = poisoned().await;
-    registry.register::<forgiving>().unwrap();
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    registry.register::<count_recovering>().unwrap();
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test]
-async fn a_poisoned_lock_told() {
-    let row = row("state::a_poisoned_lock_told");
+async fn poisoned_lock_reported() {
+    let row = row("state::poisoned_lock_reported");
     let mut registry = poisoned().await;
-    registry.register::<telling>().unwrap();
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    registry.register::<count_reporting>().unwrap();
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 /// The model is never shown a tool that could not run.
 #[test]
-fn that_nobody_gave() {
-    let row = row("state::that_nobody_gave");
+fn missing_state() {
+    let row = row("state::missing_state");
     let mut registry = ToolRegistry::new();
     let error = registry.register::<todo_read>().unwrap_err();
     assert!(registry.tool_definitions().is_empty());
@@ -99,46 +99,46 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 /// What a task that was left behind did.
 #[derive(Default)]
-struct Left {
-    told: AtomicUsize,
+struct Spawned {
+    cancelled: AtomicUsize,
     done: Notify,
 }
 
 /// Leave a machine on.
 #[tool(name = "brew")]
-async fn leave(left: State<Arc<Left>>, token: CancellationToken) -> &'static str {
+async fn spawn_task(spawned: State<Arc<Spawned>>, token: CancellationToken) -> &'static str {
     tokio::spawn(async move {
         token.cancelled().await;
-        left.told.fetch_add(1, Ordering::SeqCst);
+        spawned.cancelled.fetch_add(1, Ordering::SeqCst);
         for _ in 0..10 {
             tokio::task::yield_now().await;
         }
-        left.done.notify_one();
+        spawned.done.notify_one();
     });
     "on its way"
 }
 
 /// It is told that the call is over, goes on as long as it likes, and keeps the state alive.
 #[tokio::test(start_paused = true)]
-async fn a_task_left_behind() {
-    let row = row("state::a_task_left_behind");
-    let left = Arc::new(Left::default());
-    let alive = Arc::downgrade(&left);
-    let mut registry = ToolRegistry::new().with_state(Arc::clone(&left));
-    registry.register::<leave>().unwrap();
-    drop(left);
-    row.is_told_by(&registry.call(call_of(&row)).await);
+async fn spawned_task_outlives_the_call() {
+    let row = row("state::spawned_task_outlives_the_call");
+    let spawned = Arc::new(Spawned::default());
+    let alive = Arc::downgrade(&spawned);
+    let mut registry = ToolRegistry::new().with_state(Arc::clone(&spawned));
+    registry.register::<spawn_task>().unwrap();
+    drop(spawned);
+    row.check(&registry.call(call_of(&row)).await);
     drop(registry);
-    let left = alive.upgrade().expect("the task holds it");
-    timeout(HOUR, left.done.notified()).await.unwrap();
-    assert_eq!(left.told.load(Ordering::SeqCst), 1);
+    let spawned = alive.upgrade().expect("the task holds it");
+    timeout(HOUR, spawned.done.notified()).await.unwrap();
+    assert_eq!(spawned.cancelled.load(Ordering::SeqCst), 1);
 }
 
 /// Leave a machine on that breaks.
 #[tool(name = "brew")]
-async fn leave_broken(left: State<Left>) -> &'static str {
+async fn spawn_panicking(spawned: State<Spawned>) -> &'static str {
     tokio::spawn(async move {
-        left.done.notify_one();
+        spawned.done.notify_one();
         panic!("nobody was there");
     });
     "on its way"
@@ -146,14 +146,14 @@ async fn leave_broken(left: State<Left>) -> &'static str {
 
 /// Only who kept its handle would hear of it; the registry did not start it.
 #[tokio::test(start_paused = true)]
-async fn a_task_left_behind_that_panics() {
-    let row = row("state::a_task_left_behind_that_panics");
-    let mut registry = ToolRegistry::new().with_state(Left::default());
-    registry.register::<leave_broken>().unwrap();
+async fn spawned_task_panics() {
+    let row = row("state::spawned_task_panics");
+    let mut registry = ToolRegistry::new().with_state(Spawned::default());
+    registry.register::<spawn_panicking>().unwrap();
     let outcome = registry.call(call_of(&row)).await;
-    let left = registry.state::<Left>().unwrap();
-    timeout(HOUR, left.done.notified()).await.unwrap();
-    row.is_told_by(&outcome);
+    let spawned = registry.state::<Spawned>().unwrap();
+    timeout(HOUR, spawned.done.notified()).await.unwrap();
+    row.check(&outcome);
     let again = registry.call(ToolCall::new("again", "brew", "{}")).await;
     assert!(!again.result.is_error);
 }

@@ -10,8 +10,8 @@ use tool_builtins::offload::{
 use tool_runtime::{CancellationToken, Context, ToolCall, ToolRegistry};
 
 use crate::calls::{PanicsInDrop, brewing, call_of};
-use crate::heard;
 use crate::rows::row;
+use crate::telemetry;
 
 /// `/DIR` is never made: nothing here writes to a disk.
 fn options() -> OffloadOptions {
@@ -103,16 +103,17 @@ impl FileWriter for Crowded {
     }
 }
 
+/// R-OFF-30
 #[tokio::test]
 async fn fails() {
     let row = row("stores::fails");
     let outcome = offloading_to(Fails).call(call_of(&row)).await;
-    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+    row.check_whole(Path::new("/DIR"), &outcome, CONTENT);
 }
 
 #[tokio::test]
-async fn fails_the_tool() {
-    let row = row("stores::fails_the_tool");
+async fn fails_in_the_offload_tool() {
+    let row = row("stores::fails_in_the_offload_tool");
     let mut registry = ToolRegistry::new()
         .with_state(options())
         .with_state(Writer::new(Fails));
@@ -120,21 +121,21 @@ async fn fails_the_tool() {
     let block = json!({ "type": "tool_result", "tool_use_id": "toolu_1", "content": CONTENT });
     let input = json!({ "message": { "role": "user", "content": [block] } });
     let outcome = registry.call(ToolCall::new(row.id(), "offload", input)).await;
-    row.is_told_in(Path::new("/DIR"), &outcome);
+    row.check_in(Path::new("/DIR"), &outcome);
 }
 
 #[tokio::test]
 async fn panics() {
     let row = row("stores::panics");
     let outcome = offloading_to(Panics { at_once: false }).call(call_of(&row)).await;
-    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+    row.check_whole(Path::new("/DIR"), &outcome, CONTENT);
 }
 
 #[tokio::test]
-async fn panics_at_once() {
-    let row = row("stores::panics_at_once");
+async fn panics_before_returning_a_future() {
+    let row = row("stores::panics_before_returning_a_future");
     let outcome = offloading_to(Panics { at_once: true }).call(call_of(&row)).await;
-    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+    row.check_whole(Path::new("/DIR"), &outcome, CONTENT);
 }
 
 #[tokio::test(start_paused = true)]
@@ -144,7 +145,7 @@ async fn hangs_past_the_deadline() {
     let outcome = offloading_to(Hangs)
         .call(call_of(&row).with_context(context))
         .await;
-    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+    row.check_whole(Path::new("/DIR"), &outcome, CONTENT);
 }
 
 #[tokio::test(start_paused = true)]
@@ -154,7 +155,7 @@ async fn hangs_and_is_cancelled() {
     let registry = offloading_to(Hangs);
     let call = call_of(&row).with_context(Context::new().with_cancellation(token.clone()));
     let (outcome, ()) = tokio::join!(registry.call(call), async { token.cancel() });
-    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+    row.check_whole(Path::new("/DIR"), &outcome, CONTENT);
 }
 
 #[tokio::test(start_paused = true)]
@@ -171,69 +172,70 @@ async fn hangs_at_the_end_of_the_grace_period() {
         .layer(layer)
         .call(call_of(&row).with_context(context))
         .await;
-    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+    row.check_whole(Path::new("/DIR"), &outcome, CONTENT);
 }
 
 #[tokio::test(start_paused = true)]
-async fn hangs_and_nobody_minds() {
-    let row = row("stores::hangs_and_nobody_minds");
+async fn hangs_without_a_deadline() {
+    let row = row("stores::hangs_without_a_deadline");
     let registry = offloading_to(Hangs);
     let call = registry.call(call_of(&row));
     tokio::time::timeout(Duration::from_secs(3600), call)
         .await
         .unwrap_err();
     row.model_reads::<&str>([]);
-    row.host_learns(heard::of(&row.id()).events);
+    row.host_learns(telemetry::of(&row.id()).events);
 }
 
 #[tokio::test(start_paused = true)]
-async fn panics_when_given_up() {
-    let row = row("stores::panics_when_given_up");
+async fn panics_when_dropped() {
+    let row = row("stores::panics_when_dropped");
     let context = Context::new().with_timeout(Duration::from_secs(3600));
     let outcome = offloading_to(PanicsInVain)
         .call(call_of(&row).with_context(context))
         .await;
-    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+    row.check_whole(Path::new("/DIR"), &outcome, CONTENT);
 }
 
 /// A session id that would lead elsewhere: the same for a `tool_use_id`.
 #[tokio::test]
-async fn only_overwrites() {
-    let row = row("stores::only_overwrites");
+async fn without_create_new() {
+    let row = row("stores::without_create_new");
     let store = OnlyOverwrites::default();
     let outcome = offloading_to(store.clone()).call(call_of(&row)).await;
-    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+    row.check_whole(Path::new("/DIR"), &outcome, CONTENT);
     assert!(store.0.files().is_empty());
 }
 
 #[tokio::test]
-async fn only_overwrites_and_may() {
-    let row = row("stores::only_overwrites_and_may");
+async fn without_create_new_overwriting() {
+    let row = row("stores::without_create_new_overwriting");
     let store = OnlyOverwrites::default();
     let layer = OffloadLayer::new(options())
         .with_threshold(1)
         .with_writer(store.clone());
     let registry = brewing(async |_, _| CONTENT).layer(layer.overwriting());
     registry.call(call_of(&row)).await;
-    row.is_told_in(Path::new("/DIR"), &registry.call(call_of(&row)).await);
+    row.check_in(Path::new("/DIR"), &registry.call(call_of(&row)).await);
     assert_eq!(store.0.files().len(), 1);
 }
 
 #[tokio::test]
-async fn has_no_name_left() {
-    let row = row("stores::has_no_name_left");
+async fn ten_thousand_files_of_one_id() {
+    let row = row("stores::ten_thousand_files_of_one_id");
     let outcome = offloading_to(Crowded).call(call_of(&row)).await;
-    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+    row.check_whole(Path::new("/DIR"), &outcome, CONTENT);
 }
 
+/// R-OFF-30
 #[tokio::test]
-async fn asked_for_another_place() {
-    let row = row("stores::asked_for_another_place");
+async fn invalid_session_id() {
+    let row = row("stores::invalid_session_id");
     let memory = MemoryWriter::new();
     let context = Context::new().with_session("../../etc");
     let outcome = offloading_to(memory.clone())
         .call(call_of(&row).with_context(context))
         .await;
-    row.is_told_beside_the_whole(Path::new("/DIR"), &outcome, CONTENT);
+    row.check_whole(Path::new("/DIR"), &outcome, CONTENT);
     assert!(memory.files().is_empty());
 }

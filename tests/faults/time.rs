@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use tool_runtime::{CancellationToken, Context, ToolCall, ToolRegistry, tool};
 
 use crate::calls::{brewing, call_of};
-use crate::heard;
 use crate::rows::row;
+use crate::telemetry;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -20,7 +20,7 @@ fn hanging() -> ToolRegistry {
 async fn hangs_past_the_deadline() {
     let row = row("time::hangs_past_the_deadline");
     let context = Context::new().with_timeout(HOUR);
-    row.is_told_by(&hanging().call(call_of(&row).with_context(context)).await);
+    row.check(&hanging().call(call_of(&row).with_context(context)).await);
 }
 
 /// Make coffee, for ever.
@@ -34,46 +34,52 @@ async fn hangs_past_its_own_timeout() {
     let row = row("time::hangs_past_its_own_timeout");
     let mut registry = ToolRegistry::new();
     registry.register::<slow>().unwrap();
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn hangs_past_the_timeout_it_was_given() {
-    let row = row("time::hangs_past_the_timeout_it_was_given");
+async fn hangs_past_set_timeout() {
+    let row = row("time::hangs_past_set_timeout");
     let mut registry = hanging();
     registry.set_timeout("brew", HOUR).unwrap();
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn hangs_and_nobody_minds() {
-    let row = row("time::hangs_and_nobody_minds");
+async fn hangs_without_a_deadline() {
+    let row = row("time::hangs_without_a_deadline");
     let registry = hanging();
     let call = registry.call(call_of(&row));
     tokio::time::timeout(HOUR * 24 * 365, call).await.unwrap_err();
     row.model_reads::<&str>([]);
-    row.host_learns(heard::of(&row.id()).events);
+    row.host_learns(telemetry::of(&row.id()).events);
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_when_told_of_the_deadline() {
-    let row = row("time::answers_when_told_of_the_deadline");
+async fn answers_in_the_grace_period() {
+    let row = row("time::answers_in_the_grace_period");
     let context = Context::new().with_timeout(HOUR);
-    row.is_told_by(&listening().call(call_of(&row).with_context(context)).await);
+    row.check(
+        &answering_when_cancelled()
+            .call(call_of(&row).with_context(context))
+            .await,
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_when_cancelled() {
-    let row = row("time::answers_when_cancelled");
+async fn answers_after_cancellation() {
+    let row = row("time::answers_after_cancellation");
     let token = CancellationToken::new();
-    let registry = listening();
+    let registry = answering_when_cancelled();
     let call = call_of(&row).with_context(Context::new().with_cancellation(token.clone()));
+    let began = tokio::time::Instant::now();
     let (outcome, ()) = tokio::join!(registry.call(call), async { token.cancel() });
-    row.is_told_by(&outcome);
+    assert!(began.elapsed().is_zero(), "it waits for no grace period");
+    row.check(&outcome);
 }
 
 /// Stops when it is told to, and says how far it came.
-fn listening() -> ToolRegistry {
+fn answering_when_cancelled() -> ToolRegistry {
     brewing(async |_, context: Context| {
         context.cancellation().cancelled().await;
         "half a cup; call again for the rest"
@@ -81,21 +87,21 @@ fn listening() -> ToolRegistry {
 }
 
 #[tokio::test(start_paused = true)]
-async fn is_told_and_does_not_stop() {
-    let row = row("time::is_told_and_does_not_stop");
-    let heard = Arc::new(AtomicBool::new(false));
-    let heeded = Arc::clone(&heard);
+async fn ignores_the_grace_period() {
+    let row = row("time::ignores_the_grace_period");
+    let notified = Arc::new(AtomicBool::new(false));
+    let notify = Arc::clone(&notified);
     let registry = brewing(move |_, context: Context| {
-        let heeded = Arc::clone(&heeded);
+        let notify = Arc::clone(&notify);
         async move {
             context.cancellation().cancelled().await;
-            heeded.store(true, Ordering::SeqCst);
+            notify.store(true, Ordering::SeqCst);
             std::future::pending::<String>().await
         }
     });
     let context = Context::new().with_timeout(HOUR);
-    row.is_told_by(&registry.call(call_of(&row).with_context(context)).await);
-    assert!(heard.load(Ordering::SeqCst), "it had its grace period");
+    row.check(&registry.call(call_of(&row).with_context(context)).await);
+    assert!(notified.load(Ordering::SeqCst), "it had its grace period");
 }
 
 #[tokio::test]
@@ -103,7 +109,7 @@ async fn deadline_before_the_start() {
     let row = row("time::deadline_before_the_start");
     let registry = brewing(async |_, _| -> String { panic!("it ran") });
     let context = Context::new().with_deadline(Instant::now());
-    row.is_told_by(&registry.call(call_of(&row).with_context(context)).await);
+    row.check(&registry.call(call_of(&row).with_context(context)).await);
 }
 
 #[tokio::test]
@@ -113,34 +119,40 @@ async fn cancelled_before_the_start() {
     let token = CancellationToken::new();
     token.cancel();
     let context = Context::new().with_cancellation(token);
-    row.is_told_by(&registry.call(call_of(&row).with_context(context)).await);
+    row.check(&registry.call(call_of(&row).with_context(context)).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn cancelled_meanwhile() {
-    let row = row("time::cancelled_meanwhile");
+async fn cancelled_while_running() {
+    let row = row("time::cancelled_while_running");
     let token = CancellationToken::new();
     let registry = hanging();
     let call = call_of(&row).with_context(Context::new().with_cancellation(token.clone()));
+    let began = tokio::time::Instant::now();
     let (outcome, ()) = tokio::join!(registry.call(call), async { token.cancel() });
-    row.is_told_by(&outcome);
+    assert!(
+        began.elapsed() < Duration::from_millis(500),
+        "{:?}",
+        began.elapsed()
+    );
+    row.check(&outcome);
 }
 
 #[tokio::test]
-async fn cancelled_afterwards() {
-    let row = row("time::cancelled_afterwards");
+async fn cancelled_after_the_answer() {
+    let row = row("time::cancelled_after_the_answer");
     let token = CancellationToken::new();
     let registry = brewing(async |_, _| "coffee");
     let call = call_of(&row).with_context(Context::new().with_cancellation(token.clone()));
     let outcome = registry.call(call).await;
     token.cancel();
-    row.is_told_by(&outcome);
+    row.check(&outcome);
 }
 
 /// What it held is released, and its own token says that nobody waits.
 #[tokio::test(start_paused = true)]
-async fn the_caller_goes_away() {
-    let row = row("time::the_caller_goes_away");
+async fn caller_drops_the_call() {
+    let row = row("time::caller_drops_the_call");
     let held = Arc::new(());
     let tokens = Arc::new(Mutex::new(Vec::new()));
     let (hold, keep) = (Arc::clone(&held), Arc::clone(&tokens));
@@ -157,7 +169,7 @@ async fn the_caller_goes_away() {
     assert_eq!(Arc::strong_count(&held), 2, "the test's and the handler's own");
     assert!(tokens.lock().unwrap()[0].is_cancelled());
     row.model_reads::<&str>([]);
-    row.host_learns(heard::of(&row.id()).events);
+    row.host_learns(telemetry::of(&row.id()).events);
 }
 
 /// A thread that is blocked cannot be taken back. The other threads go on, and the answer comes when it is free.
@@ -192,7 +204,7 @@ async fn blocks_its_thread() {
             .iter()
             .all(|outcome| outcome.result.text() == Some("coffee"))
     );
-    row.is_told_by(&blocked.await.unwrap());
+    row.check(&blocked.await.unwrap());
 }
 
 /// Make coffee, and let nobody in meanwhile.
@@ -210,7 +222,7 @@ async fn blocks_past_its_timeout() {
     registry.register::<blocking>().unwrap();
     let outcome = registry.call(call_of(&row)).await;
     assert!(outcome.duration > Duration::from_millis(200));
-    row.is_told_by(&outcome);
+    row.check(&outcome);
 }
 
 /// Make coffee, let nobody in meanwhile, and spill it.
@@ -226,7 +238,7 @@ async fn panics_past_its_timeout() {
     let row = row("time::panics_past_its_timeout");
     let mut registry = ToolRegistry::new();
     registry.register::<spilling>().unwrap();
-    row.is_told_by(&registry.call(call_of(&row)).await);
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 /// What waits for a thread that blocks is answered in time; the thread itself goes on.
@@ -259,5 +271,5 @@ async fn waits_for_a_blocking_thread() {
     // Before anything is asserted: the runtime would wait for its thread for ever.
     release.send(()).unwrap();
     assert!(went_on);
-    row.is_told_by(&outcome);
+    row.check(&outcome);
 }

@@ -16,7 +16,7 @@ pub fn chapters() -> Vec<String> {
 }
 
 #[test]
-fn the_list_has_every_chapter_and_each_leads_to_the_next() {
+fn every_chapter_is_listed_and_links_to_the_next() {
     let chapters = chapters();
     assert!(chapters.len() >= 12);
     let list = text(&format!("{GUIDE}/mod.rs"));
@@ -46,7 +46,7 @@ fn the_list_has_every_chapter_and_each_leads_to_the_next() {
 
 /// What is shown and not run goes out of date in silence.
 #[test]
-fn every_block_of_rust_is_run() {
+fn every_rust_block_is_run() {
     let mut blocks = 0;
     for entry in fs::read_dir(file(GUIDE)).unwrap() {
         let path = entry.unwrap().path();

@@ -21,7 +21,7 @@ fn every_line_of_a_function_is_explained() {
 
 /// Of a family only what is different.
 #[test]
-fn what_is_said_of_methods_is_there() {
+fn explained_methods_are_in_the_expansion() {
     let snapshot = text("tool-macros/tests/expansion/methods.expanded.rs");
     unexplained(&snapshot, &rows("| a family's expansion |"));
 }

@@ -11,7 +11,7 @@ const PAGES: &str = "docs/guide";
 const UPDATE: &str = "UPDATE_GOLDEN=1 cargo test -p tests --test guide";
 
 #[test]
-fn the_pages_are_made_from_the_guide() {
+fn pages_are_generated_from_the_guide() {
     let made = pages();
     let there: BTreeMap<String, String> = fs::read_dir(file(PAGES))
         .into_iter()
@@ -44,7 +44,7 @@ fn the_pages_are_made_from_the_guide() {
 }
 
 #[test]
-fn every_link_of_a_page_leads_to_a_file() {
+fn links_of_pages_lead_to_files() {
     let pages = pages();
     for (name, page) in &pages {
         let prose = page.split("\n```").step_by(2);

@@ -20,7 +20,7 @@ const QUESTIONS: [&str; 6] = [
 ];
 
 #[test]
-fn the_architecture_is_short() {
+fn architecture_is_short() {
     let lines = text(DOCUMENT).lines().count();
     assert!(
         lines <= LONGEST,
@@ -29,7 +29,7 @@ fn the_architecture_is_short() {
 }
 
 #[test]
-fn every_place_that_the_architecture_names_exists() {
+fn places_in_the_architecture_exist() {
     let wrong: Vec<String> = text(DOCUMENT)
         .lines()
         .enumerate()
@@ -48,7 +48,7 @@ fn every_place_that_the_architecture_names_exists() {
 }
 
 #[test]
-fn the_architecture_answers_the_first_questions() {
+fn architecture_answers_the_first_questions() {
     let document = text(DOCUMENT);
     let unanswered: Vec<&str> = QUESTIONS
         .into_iter()
@@ -126,7 +126,7 @@ fn places_are_found_in_spans_and_links() {
 }
 
 #[test]
-fn every_file_says_why_it_exists() {
+fn every_file_has_a_header() {
     let silent: Vec<String> = CRATES
         .iter()
         .flat_map(|name| files(&root().join(name).join("src"), "rs"))

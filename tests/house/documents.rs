@@ -28,7 +28,7 @@ fn blocks(document: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_readme_is_short() {
+fn readme_is_short() {
     let lines = text("README.md").lines().count();
     assert!(
         lines <= 300,
@@ -56,7 +56,7 @@ fn both_readmes_have_the_same_code_blocks() {
 
 /// R-TODO-31
 #[test]
-fn the_readme_names_the_two_commands() {
+fn readme_names_the_two_commands() {
     for command in ["cargo run --example agent_loop", "cargo test --workspace"] {
         assert!(
             blocks("README.md")
@@ -68,7 +68,7 @@ fn the_readme_names_the_two_commands() {
 }
 
 #[test]
-fn the_readme_names_every_example() {
+fn readme_names_every_example() {
     let manifest = text("examples/Cargo.toml");
     let names: Vec<&str> = manifest
         .split("[[example]]")
@@ -90,7 +90,7 @@ fn the_readme_names_every_example() {
 }
 
 #[test]
-fn the_rules_of_coercion_name_every_code() {
+fn rules_of_coercion_name_every_code() {
     let codes = Code::ALL.iter().map(|code| code.as_str());
     let missing = not_in("docs/coercion.md", codes, |code| format!("`{code}`"));
     assert!(
@@ -100,7 +100,7 @@ fn the_rules_of_coercion_name_every_code() {
 }
 
 #[test]
-fn the_reference_of_the_repair_names_every_code() {
+fn reference_of_the_repair_names_every_code() {
     let codes = FixCode::ALL.iter().map(|code| code.as_str());
     let missing = not_in("tool-gateway/README.md", codes, |code| format!("\n| `{code}` | "));
     assert!(
@@ -179,7 +179,7 @@ fn keys_in_table(document: &str, heading: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_tables_of_keys_name_those_that_the_macro_takes() {
+fn tables_of_keys_match_the_macro() {
     let tables = [
         (
             "tool-runtime/src/docs/tool.md",

@@ -106,7 +106,7 @@ fn resolve(own: &[&Module], reference: &Reference) -> Option<Vec<String>> {
 
 /// R-OFF-17
 #[test]
-fn the_core_of_offload_depends_on_no_writer_and_no_file_system() {
+fn core_of_offload_depends_on_no_writer_and_no_file_system() {
     let builtins = Module::of_crate("tool-builtins");
     let offload = builtins
         .children

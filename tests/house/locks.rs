@@ -16,7 +16,7 @@ const KNOWN: [(&str, &[&str]); 5] = [
 ];
 
 #[test]
-fn own_synchronisation_is_known() {
+fn synchronisation_is_listed() {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for name in CRATES {
         Module::of_crate(name).walk(&mut Vec::new(), &mut |_, module| {

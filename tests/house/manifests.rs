@@ -20,7 +20,7 @@ fn names(manifest: &str, heading: &str) -> Vec<String> {
 
 /// Every user compiles these before anything else.
 #[test]
-fn the_macros_depend_on_three_crates() {
+fn macros_depend_on_three_crates() {
     assert_eq!(
         names("tool-macros/Cargo.toml", "dependencies"),
         ["proc-macro2", "quote", "syn"]
@@ -29,7 +29,7 @@ fn the_macros_depend_on_three_crates() {
 
 /// A feature that nobody reads of is used by nobody.
 #[test]
-fn the_readmes_name_every_feature() {
+fn readmes_name_every_feature() {
     for readme in ["README.md", "README.zh-CN.md"] {
         let document = text(readme);
         for name in names("tool-runtime/Cargo.toml", "features") {
@@ -45,7 +45,7 @@ fn the_readmes_name_every_feature() {
 
 /// They speak private protocols with the runtime, so that any other versions may not even compile.
 #[test]
-fn the_macros_and_the_repair_are_pinned_to_the_runtime() {
+fn macros_and_repair_are_pinned_to_the_runtime() {
     let workspace = text("Cargo.toml");
     let version = |line: &str| line.split('"').nth(1).map(str::to_owned).unwrap_or_default();
     let own = workspace
@@ -66,7 +66,7 @@ fn the_macros_and_the_repair_are_pinned_to_the_runtime() {
 }
 
 #[test]
-fn every_library_holds_the_workspaces_lints() {
+fn every_library_inherits_the_workspace_lints() {
     for name in CRATES {
         let manifest = text(&format!("{name}/Cargo.toml"));
         assert!(

@@ -12,7 +12,7 @@ fn lines_to_write(case: &str) -> String {
 }
 
 #[test]
-fn lines_that_notes_show_compile() {
+fn lines_in_notes_compile() {
     let crate_without_serde = text("tests/users/follows_notes/src/lib.rs");
     let manifest = text("tests/users/follows_notes/Cargo.toml");
     assert!(!manifest.contains("serde") && !manifest.contains("schemars"));
@@ -27,7 +27,7 @@ fn lines_that_notes_show_compile() {
 
 /// What is put into words: a derive for those who have serde themselves, a trait to add, the features.
 #[test]
-fn what_notes_name_compiles() {
+fn items_in_notes_compile() {
     let notes = text("tool-runtime/tests/ui/param/not_deserializable.stderr");
     let derive = "#[derive(serde::Deserialize, schemars::JsonSchema)]";
     assert!(notes.contains(derive), "{notes}");

@@ -86,7 +86,7 @@ fn functions_are_short() {
 }
 
 #[test]
-fn names_say_what_is_inside() {
+fn file_names_are_specific() {
     let empty: Vec<String> = written()
         .iter()
         .filter(|file| {

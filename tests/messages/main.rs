@@ -41,7 +41,7 @@ async fn answer(registry: &ToolRegistry, sent: &Sent<'_>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_answer_is_the_one_in_the_file() {
+async fn answers_match_the_golden_file() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("messages/calls.txt");
     let file = fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
     let registry = tools::registry();
@@ -64,7 +64,7 @@ async fn every_answer_is_the_one_in_the_file() {
 }
 
 #[tokio::test]
-async fn every_line_is_short_and_says_what_to_send() {
+async fn every_line_is_short_and_states_what_to_send() {
     let file = include_str!("calls.txt");
     let registry = tools::registry();
     let calls = calls(file);

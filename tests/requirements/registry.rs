@@ -99,13 +99,3 @@ async fn execute_tool_takes_text_or_a_value() {
     let from_text = registry.execute_tool("toolu_1", "TodoWrite", text).await;
     assert_eq!(from_value, from_text);
 }
-
-/// R-REG-7
-#[tokio::test]
-async fn unknown_tool_is_an_error_result() {
-    let result = registry().execute_tool("toolu_9", "TodoDelete", "{}").await;
-    assert_eq!(
-        serde_json::to_string(&result).unwrap(),
-        r#"{"type":"tool_result","tool_use_id":"toolu_9","content":"Tool 'TodoDelete' not found","is_error":true}"#,
-    );
-}

@@ -7,69 +7,74 @@
 //! `REPAIR_LONG=1` reads ten times as many streams.
 
 mod calls;
-mod made;
+mod sample;
 mod sdk;
-mod heard;
+mod check;
 
 use tests::long::long;
 use tests::random::Random;
 use tool_runtime::repair::stream::Dialect;
 
 use crate::calls::Kind;
-use crate::heard::holds;
-use crate::made::{Made, Plan};
+use crate::check::check;
+use crate::sample::{Plan, Sample};
 use crate::sdk::Sdk;
 
 #[test]
-fn python_reads_what_the_repair_makes() {
+fn python_sdks_read_repaired_streams() {
     if let Some(sdk) = Sdk::python() {
-        reads_what_the_repair_makes(&sdk);
+        read_repaired_streams(&sdk);
     }
 }
 
 #[test]
-fn javascript_reads_what_the_repair_makes() {
+fn javascript_sdks_read_repaired_streams() {
     if let Some(sdk) = Sdk::javascript() {
-        reads_what_the_repair_makes(&sdk);
+        read_repaired_streams(&sdk);
     }
 }
 
-fn reads_what_the_repair_makes(sdk: &Sdk) {
+fn read_repaired_streams(sdk: &Sdk) {
     let mut streams = every_plan();
     let mut random = Random::new(31);
     for _ in 0..if long() { 600 } else { 60 } {
         let dialect = *random.pick(&DIALECTS);
         let plan = Plan::any(&mut random);
-        streams.push(Made::new(dialect, &plan, &mut random));
+        streams.push(Sample::new(dialect, &plan, &mut random));
     }
     let sent: Vec<(Dialect, &str)> = streams
         .iter()
-        .flat_map(|made| [(made.dialect, &*made.came), (made.dialect, &*made.repaired)])
+        .flat_map(|sample| {
+            [
+                (sample.dialect, &*sample.original),
+                (sample.dialect, &*sample.repaired),
+            ]
+        })
         .collect();
     let readings = sdk.read(&sent);
     let mut faults = Vec::new();
-    for (made, readings) in streams.iter().zip(readings.chunks(2)) {
+    for (sample, readings) in streams.iter().zip(readings.chunks(2)) {
         for (before, after) in readings[0].iter().zip(&readings[1]) {
-            if let Err(fault) = holds(made, before, after) {
-                faults.push((made, fault, before, after));
+            if let Err(fault) = check(sample, before, after) {
+                faults.push((sample, fault, before, after));
             }
         }
     }
-    faults.sort_by_key(|(made, ..)| made.came.len());
-    let told: Vec<&String> = faults.iter().take(20).map(|(_, fault, ..)| fault).collect();
-    if let Some((made, _, before, after)) = faults.first() {
+    faults.sort_by_key(|(sample, ..)| sample.original.len());
+    let messages: Vec<&String> = faults.iter().take(20).map(|(_, fault, ..)| fault).collect();
+    if let Some((sample, _, before, after)) = faults.first() {
         panic!(
-            "{} readings are wrong: {told:#?}\nThe first is of {:?}:\nbefore: {before:?}\nafter: {after:?}\n{}\n=>\n{}",
+            "{} readings are wrong: {messages:#?}\nThe first is of {:?}:\nbefore: {before:?}\nafter: {after:?}\n{}\n=>\n{}",
             faults.len(),
-            made.plan,
-            made.came,
-            made.repaired
+            sample.plan,
+            sample.original,
+            sample.repaired
         );
     }
 }
 
 /// Every kind of arguments in every dialect: alone, behind and in front of another call, and mixed with it.
-fn every_plan() -> Vec<Made> {
+fn every_plan() -> Vec<Sample> {
     let mut random = Random::new(30);
     let mut streams = Vec::new();
     for dialect in DIALECTS {
@@ -82,11 +87,11 @@ fn every_plan() -> Vec<Made> {
             ];
             for (kinds, mixed) in plans {
                 let plan = Plan::of(kinds, *mixed, true);
-                streams.push(Made::new(dialect, &plan, &mut random));
+                streams.push(Sample::new(dialect, &plan, &mut random));
             }
             for kinds in [&[kind][..], &[kind, Kind::Python]] {
                 let plan = Plan::of(kinds, false, false);
-                streams.push(Made::new(dialect, &plan, &mut random));
+                streams.push(Sample::new(dialect, &plan, &mut random));
             }
         }
     }

@@ -18,9 +18,9 @@ pub struct Sdk {
 #[derive(Debug, Deserialize)]
 pub struct Reading {
     pub way: String,
-    pub calls: Vec<Heard>,
+    pub calls: Vec<ReadCall>,
     /// What was said of calls when they were done, before the stream was.
-    pub done: Vec<Heard>,
+    pub done: Vec<ReadCall>,
     pub stop: Option<String>,
     /// What was raised, its name first.
     pub error: Option<String>,
@@ -28,7 +28,7 @@ pub struct Reading {
 
 /// One call, as far as the way of reading tells.
 #[derive(Debug, Deserialize)]
-pub struct Heard {
+pub struct ReadCall {
     pub id: Option<String>,
     pub name: String,
     pub arguments: Option<String>,

@@ -29,7 +29,7 @@ impl Clock {
 
 /// What Linux has counted for this thread.
 fn worked() -> Option<Duration> {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let nanoseconds = told.split_ascii_whitespace().next()?.parse().ok()?;
+    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds = schedstat.split_ascii_whitespace().next()?.parse().ok()?;
     Some(Duration::from_nanos(nanoseconds))
 }

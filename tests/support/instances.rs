@@ -3,14 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::random::Random;
-use super::values::{KEYS, any, number, odd, text};
+use super::values::{KEYS, any, edge_case_number, number, text};
 
 /// An object that fits, nearly does, is written carelessly, or has anything in it.
 pub fn object(random: &mut Random, schema: &Value) -> Value {
     let fitting = fitting(random, schema, schema, 6);
     let other = match random.below(10) {
         5 | 6 => nearly(random, &fitting),
-        7 | 8 => sloppy(random, &fitting),
+        7 | 8 => loosened(random, &fitting),
         9 => any(random, 3),
         _ => return fitting,
     };
@@ -174,7 +174,7 @@ fn altered(random: &mut Random, value: Value) -> Value {
         return any(random, 1);
     }
     match value {
-        Value::Number(_) if random.one_in(5) => odd(random),
+        Value::Number(_) if random.one_in(5) => edge_case_number(random),
         Value::Number(number) => match (random.below(4), number.as_i64(), number.as_f64()) {
             (0, Some(integer), _) => json!(integer.saturating_add(1)),
             (1, Some(integer), _) => json!(integer.saturating_sub(1)),
@@ -214,9 +214,9 @@ fn altered(random: &mut Random, value: Value) -> Value {
 
 /// A value as a careless model might write it: here and there a scalar in quotes, a list without its brackets, an
 /// object as text, a name in another spelling, something else altogether.
-pub fn sloppy(random: &mut Random, value: &Value) -> Value {
+pub fn loosened(random: &mut Random, value: &Value) -> Value {
     let inside = match value {
-        Value::Array(items) => items.iter().map(|item| sloppy(random, item)).collect(),
+        Value::Array(items) => items.iter().map(|item| loosened(random, item)).collect(),
         Value::Object(fields) => {
             let fields = fields.iter().map(|(name, value)| {
                 let name = if random.one_in(12) {
@@ -224,7 +224,7 @@ pub fn sloppy(random: &mut Random, value: &Value) -> Value {
                 } else {
                     name.clone()
                 };
-                (name, sloppy(random, value))
+                (name, loosened(random, value))
             });
             fields.collect()
         }

@@ -2,6 +2,8 @@
 
 pub mod clock;
 pub mod long;
+pub mod runtime;
+pub mod dynamic_tool;
 pub mod random;
 pub mod values;
 pub mod schemas;

@@ -41,7 +41,7 @@ pub fn number(random: &mut Random) -> Value {
 }
 
 /// Numbers at the edges of what types hold.
-pub fn odd(random: &mut Random) -> Value {
+pub fn edge_case_number(random: &mut Random) -> Value {
     let numbers = [
         json!(0.1),
         json!(2.0),

@@ -2,7 +2,7 @@
 //! name is the schema's name.
 
 /// Declares echoing tools of one parameter `x`: `name(attributes type)`. `register` takes them as they are,
-/// `register_buried` takes tools of the same names with the parameter deep inside.
+/// `register_nested` takes tools of the same names with the parameter deep inside.
 macro_rules! echo {
     ($($name:ident($(#[$arg:meta])* $type:ty);)*) => {
         $(
@@ -22,7 +22,7 @@ macro_rules! echo {
             Ok(())
         }
 
-        pub fn register_buried(
+        pub fn register_nested(
             registry: &mut tool_runtime::ToolRegistry,
         ) -> Result<(), tool_runtime::RegistryError> {
             $(bury!(registry $name $(#[$arg])* $type);)*
@@ -74,13 +74,13 @@ pub fn registry() -> ToolRegistry {
 }
 
 /// Those whose parameter is nothing but a type, with the parameter deep inside.
-pub fn buried() -> ToolRegistry {
+pub fn nested() -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     let families = [
-        scalars::register_buried,
-        lists::register_buried,
-        composed::register_buried,
-        unions::register_buried,
+        scalars::register_nested,
+        lists::register_nested,
+        composed::register_nested,
+        unions::register_nested,
     ];
     for register in families {
         register(&mut registry).expect("the tool is sound");

@@ -12,9 +12,7 @@ use tool_runtime::{
 use tower_layer::Layer as _;
 use tower_service::Service;
 
-use crate::tracing_events::EventCount;
-
-use super::{FullDisk, file, pointer, root, somewhere};
+use super::{file, pointer, root, somewhere};
 
 /// Answers every call with the same output.
 #[derive(Clone)]
@@ -120,27 +118,6 @@ async fn layer_keeps_the_files_of_repeated_ids() {
     assert_eq!(result["content"], pointer());
     assert_eq!(memory.read(file()).as_deref(), Some("again"));
     assert_eq!(memory.files().len(), 3);
-}
-
-/// R-OFF-30
-#[tokio::test]
-async fn layer_returns_the_result_if_the_write_fails() {
-    let long = ToolOutput::text("x".repeat(5000));
-    let whole = serde_json::to_value(ToolResult::new("toolu_xyz", long.clone())).unwrap();
-    let failing = OffloadLayer::new(somewhere()).with_writer(FullDisk);
-    let warnings = EventCount::default();
-    let _guard = warnings.collect();
-    assert_eq!(through(&failing, long.clone(), Context::new()).await, whole);
-    assert_eq!(warnings.count(), 1);
-
-    let memory = MemoryWriter::new();
-    let layer = OffloadLayer::new(somewhere()).with_writer(memory.clone());
-    assert_eq!(
-        through(&layer, long, Context::new().with_session("../up")).await,
-        whole
-    );
-    assert_eq!(warnings.count(), 2);
-    assert!(memory.files().is_empty());
 }
 
 /// R-OFF-27

@@ -1,0 +1,85 @@
+//! What the model reads of a rejected call.
+
+use serde_json::json;
+use tool_runtime::{ToolCall, ToolRegistry};
+
+use crate::typed;
+
+/// The text of the answer to a call of a typed tool.
+async fn answer(registry: &ToolRegistry, name: &str, input: &str) -> String {
+    let result = registry.execute_tool("id", name, input).await;
+    result.text().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn error_names_code_subject_and_path() {
+    let registry = typed::registry();
+    let cases = [
+        ("search_files", "{}", "missing_required:pattern", "/pattern"),
+        ("mode", r#"{"x": "delete"}"#, "enum_out_of_range:delete", "/x"),
+        (
+            "object_list",
+            r#"{"x": [{"a": 1}, {}]}"#,
+            "missing_required:a",
+            "/x/1/a",
+        ),
+        ("ranged", r#"{"x": 11}"#, "constraint_violated", "/x"),
+        ("integer", r#"{"x": "many"}"#, "unsupported_integer_literal", "/x"),
+    ];
+    for (tool, input, code, place) in cases {
+        let text = answer(&registry, tool, input).await;
+        assert!(text.contains(code) && text.contains(place), "{tool}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn error_states_the_allowed_values() {
+    let registry = typed::registry();
+    let text = answer(&registry, "mode", r#"{"x": "delete"}"#).await;
+    for value in ["read", "write", "append"] {
+        assert!(text.contains(value), "{text}");
+    }
+    let text = answer(&registry, "ranged", r#"{"x": 1234}"#).await;
+    assert!(
+        text.contains("10") && text.contains("1234"),
+        "the limit and the value: {text}"
+    );
+    let text = answer(&registry, "ranged", r#"{"x": 99999999999999999999}"#).await;
+    assert!(text.contains("to 10"), "the limit, not what 64 bits hold: {text}");
+    let text = answer(&registry, "number", r#"{"x": 1e400}"#).await;
+    assert!(text.contains("64 bits"), "it is a number: {text}");
+    let text = answer(&registry, "integer_u8", r#"{"x": 256}"#).await;
+    assert!(
+        text.contains("255") && text.contains("256"),
+        "the limit and the value: {text}"
+    );
+}
+
+#[tokio::test]
+async fn echoed_values_are_truncated_to_64_characters() {
+    let registry = typed::registry();
+    for (tool, sent) in [
+        ("mode", "ä".repeat(65)),
+        ("integer", "ä".repeat(65)),
+        ("object", "ä".repeat(65)),
+    ] {
+        let text = answer(&registry, tool, &json!({ "x": sent }).to_string()).await;
+        assert!(!text.contains(&sent), "{text}");
+    }
+    let unknown = "k".repeat(1_000);
+    let call = ToolCall::new("id", "nothing", json!({ unknown: 1 }));
+    let outcome = registry.call(call).await;
+    assert_eq!(outcome.warnings.len(), 1);
+    let warning = outcome.warnings[0].to_string();
+    assert!(
+        warning.starts_with(&format!("unknown_parameter:{}…", "k".repeat(64))),
+        "{warning}"
+    );
+}
+
+#[tokio::test]
+async fn all_errors_are_reported_together() {
+    let text = answer(&typed::registry(), "three", r#"{"c": "many", "a": "many"}"#).await;
+    let places = ["/a", "/b", "/c"].map(|place| text.find(place));
+    assert!(places.is_sorted() && places.iter().all(Option::is_some), "{text}");
+}

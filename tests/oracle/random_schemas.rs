@@ -1,0 +1,161 @@
+//! Holds `Policy::Strict` to an independent implementation of JSON Schema: both accept the same values.
+//!
+//! Where the rules differ from plain validation on purpose, the difference is a row of `differences.rs`, and nothing else is
+//! excused. `PROPERTIES_LONG=1` compares more than a million pairs.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use tests::dynamic_tool;
+use tests::instances;
+use tests::long::properties_long;
+use tests::random::Random;
+use tests::schemas::{self, Kinds};
+use tool_runtime::{Policy, RawArguments, ToolRegistry};
+
+use crate::differences::{Row, rows};
+
+const SCHEMAS: usize = 1_000;
+const SCHEMAS_LONG: usize = 75_000;
+
+/// Values per schema.
+const INSTANCES: usize = 16;
+
+/// How many differences are shown.
+const SHOWN: usize = 20;
+
+#[test]
+fn strict_agrees_with_jsonschema_on_random_schemas() {
+    let schemas = if properties_long() { SCHEMAS_LONG } else { SCHEMAS };
+    let rows = rows();
+    let mut random = Random::new(2);
+    let mut found = Found::default();
+    for _ in 0..schemas {
+        let mut schema = schemas::tool(&mut random, Kinds { unions: true });
+        if random.one_in(4) {
+            schema = schemas::in_draft_07(&schema);
+        }
+        let pair = Pair::new(&schema);
+        for _ in 0..INSTANCES {
+            let instance = instances::object(&mut random, &schema);
+            found.compare(&pair, &instance, random.one_in(2), &rows);
+        }
+    }
+    let Found {
+        compared,
+        valid,
+        excused,
+        differ,
+        report,
+    } = found;
+    println!("{compared} pairs compared, {valid} of them valid, {excused} differences excused");
+    assert!(differ == 0, "{differ} of {compared} differ:\n{report}");
+    assert!(
+        valid > compared / 4 && valid < compared * 3 / 4,
+        "{valid} of {compared} are valid"
+    );
+    assert!(excused < compared / 50, "{excused} of {compared} are excused");
+}
+
+#[test]
+fn every_stated_difference_exists() {
+    for row in rows() {
+        let Row {
+            name,
+            schema,
+            instance,
+            ours,
+            theirs,
+            excuses,
+            why,
+        } = row;
+        let pair = Pair::new(&schema);
+        for as_text in [false, true] {
+            let answer = pair.ours(&instance, as_text);
+            assert_eq!(answer.is_ok(), ours, "ours: {name} ({why}): {answer:?}");
+        }
+        assert_eq!(pair.theirs(&instance), theirs, "theirs: {name}");
+        assert!(ours != theirs, "{name}: no difference");
+        assert!(excuses(&schema, &instance), "{name}: not excused by its own row");
+        let plain = json!({ "type": "object", "properties": { "alpha": { "$ref": "#" } } });
+        assert!(
+            !excuses(&plain, &json!({ "alpha": {}, "Other": "a" })),
+            "{name}: excuses everything"
+        );
+    }
+}
+
+/// The two implementations, with one schema.
+struct Pair<'s> {
+    schema: &'s Value,
+    registry: ToolRegistry,
+    oracle: jsonschema::Validator,
+}
+
+impl<'s> Pair<'s> {
+    fn new(schema: &'s Value) -> Self {
+        // Formats are annotations here, as they are in 2020-12; the oracle would check them in draft-07.
+        let options = jsonschema::options().should_validate_formats(false);
+        let oracle = options.build(schema).unwrap_or_else(|e| panic!("{e}: {schema}"));
+        Self {
+            schema,
+            registry: dynamic_tool::registry(schema),
+            oracle,
+        }
+    }
+
+    /// Text takes a way of its own, and so do values.
+    fn ours(&self, instance: &Value, as_text: bool) -> Result<(), Vec<String>> {
+        let input: RawArguments<'_> = if as_text {
+            instance.to_string().into()
+        } else {
+            instance.clone().into()
+        };
+        let errors = dynamic_tool::prepare(&self.registry, input, Policy::Strict).errors;
+        if errors.is_empty() {
+            return Ok(());
+        }
+        Err(errors.iter().map(ToString::to_string).collect())
+    }
+
+    fn theirs(&self, instance: &Value) -> bool {
+        self.oracle.is_valid(instance)
+    }
+}
+
+#[derive(Default)]
+struct Found {
+    compared: usize,
+    valid: usize,
+    excused: usize,
+    differ: usize,
+    report: String,
+}
+
+impl Found {
+    fn compare(&mut self, pair: &Pair<'_>, instance: &Value, as_text: bool, rows: &[Row]) {
+        let (ours, theirs) = (pair.ours(instance, as_text), pair.theirs(instance));
+        self.compared += 1;
+        self.valid += usize::from(theirs);
+        if ours.is_ok() == theirs {
+            return;
+        }
+        if rows.iter().any(|row| (row.excuses)(pair.schema, instance)) {
+            self.excused += 1;
+            return;
+        }
+        self.differ += 1;
+        if self.differ <= SHOWN {
+            let wrong = if theirs {
+                "refused, and is valid"
+            } else {
+                "accepted, and is invalid"
+            };
+            let _ = writeln!(
+                self.report,
+                "{wrong}: {instance}\n   schema: {}\n   {ours:?}\n",
+                pair.schema
+            );
+        }
+    }
+}

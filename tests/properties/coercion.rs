@@ -1,0 +1,263 @@
+//! What holds of coercion whatever the schema and whatever is sent, on random pairs of both; with `PROPERTIES_LONG=1` on
+//! a hundred thousand of each.
+
+use serde_json::{Value, json};
+use tests::dynamic_tool::{self, POLICIES};
+use tests::instances;
+use tests::long::properties_long;
+use tests::random::Random;
+use tests::schemas::{self, Kinds};
+use tests::values::PROPERTIES;
+use tool_runtime::issue::Code;
+use tool_runtime::{Policy, RawArguments, ToolCallRequest, ToolRegistry};
+
+/// Schemas per property.
+const SCHEMAS: usize = 600;
+const SCHEMAS_LONG: usize = 20_000;
+
+/// Values per schema.
+const INSTANCES: usize = 5;
+
+#[test]
+fn valid_arguments_are_unchanged_without_warnings() {
+    let mut seen = 0;
+    each(3, Kinds { unions: true }, |random, schema, tool| {
+        let oracle = jsonschema::validator_for(schema).expect("the schema is valid");
+        let value = instances::fitting(random, schema, schema, 6);
+        // Null for an optional property is absent afterwards.
+        // An integer loses its point.
+        if !oracle.is_valid(&value) || has_null_property(&value) || has_integral_float(&value) {
+            return;
+        }
+        seen += 1;
+        for policy in POLICIES {
+            let request = tool.read(value.clone(), policy);
+            assert!(
+                request.errors.is_empty(),
+                "{policy:?}: {value} refused: {:?}\n{schema}",
+                request.errors
+            );
+            let warned: Vec<_> = request
+                .warnings
+                .iter()
+                .filter(|it| !is_unknown(it.code))
+                .collect();
+            assert!(
+                warned.is_empty(),
+                "{policy:?}: {value} warned: {warned:?}\n{schema}"
+            );
+            assert_eq!(Value::Object(request.arguments), value, "{policy:?}\n{schema}");
+        }
+    });
+    assert!(seen > SCHEMAS * INSTANCES / 4, "{seen} values conform");
+}
+
+#[test]
+fn coercion_is_idempotent() {
+    let mut seen = 0;
+    each(4, Kinds { unions: true }, |random, schema, tool| {
+        let value = instances::object(random, schema);
+        for policy in POLICIES {
+            let once = tool.read(value.clone(), policy);
+            if !once.errors.is_empty() {
+                continue;
+            }
+            seen += usize::from(!once.warnings.is_empty());
+            let arguments = Value::Object(once.arguments);
+            let twice = tool.read(arguments.clone(), policy);
+            let news: Vec<_> = twice.warnings.iter().filter(|it| !is_unknown(it.code)).collect();
+            assert!(
+                twice.errors.is_empty() && news.is_empty(),
+                "{policy:?}: {value} became {arguments}, then {:?} {news:?}\n{schema}",
+                twice.errors
+            );
+            assert_eq!(
+                Value::Object(twice.arguments),
+                arguments,
+                "{policy:?}: {value}\n{schema}"
+            );
+        }
+    });
+    assert!(seen > SCHEMAS * INSTANCES / 10, "{seen} values were coerced");
+}
+
+#[test]
+fn lenient_accepts_what_lossless_accepts_with_the_same_result() {
+    let (mut seen, mut changed) = (0, 0);
+    each(8, Kinds { unions: true }, |random, schema, tool| {
+        let value = instances::object(random, schema);
+        let lossless = tool.read(value.clone(), Policy::Lossless);
+        if !lossless.errors.is_empty() {
+            return;
+        }
+        let lenient = tool.read(value.clone(), Policy::Lenient);
+        seen += 1;
+        changed += usize::from(Value::Object(lossless.arguments) != value);
+        assert!(
+            lenient.errors.is_empty(),
+            "{value}: {:?}\n{schema}",
+            lenient.errors
+        );
+        assert_eq!(
+            lenient.arguments_json, lossless.arguments_json,
+            "{value}\n{schema}"
+        );
+        assert_eq!(lenient.warnings, lossless.warnings, "{value}\n{schema}");
+    });
+    assert!(
+        seen > SCHEMAS && changed > SCHEMAS / 10,
+        "{seen} accepted, {changed} changed"
+    );
+}
+
+#[test]
+fn stricter_policies_accept_less_with_the_same_result() {
+    let mut seen = 0;
+    // Without unions: where the stricter policy refuses one alternative, the other is ambiguous no more.
+    each(5, Kinds { unions: false }, |random, schema, tool| {
+        let value = instances::object(random, schema);
+        // A name in another spelling is unknown to `Strict`: its value is accepted unread.
+        if is_respelled(&value) {
+            return;
+        }
+        let [lenient, lossless, strict] = POLICIES.map(|policy| tool.read(value.clone(), policy));
+        for (stricter, laxer) in [(strict, &lossless), (lossless.clone(), &lenient)] {
+            if stricter.errors.is_empty() {
+                seen += 1;
+                assert!(laxer.errors.is_empty(), "{value}: {:?}\n{schema}", laxer.errors);
+                let (one, other) = (
+                    Value::Object(stricter.arguments),
+                    Value::Object(laxer.arguments.clone()),
+                );
+                assert_eq!(plain(&one), plain(&other), "{value}\n{schema}");
+            }
+        }
+    });
+    assert!(seen > SCHEMAS * INSTANCES / 10, "{seen} were accepted");
+}
+
+#[test]
+fn text_and_value_have_the_same_result() {
+    each(6, Kinds { unions: true }, |random, schema, tool| {
+        let value = instances::object(random, schema);
+        // The text of such a number is gone, which is reason for `Lossless` to refuse it where a string is wanted.
+        if has_large_float(&value) {
+            return;
+        }
+        for policy in POLICIES {
+            let (text, parsed) = (
+                tool.read(value.to_string(), policy),
+                tool.read(value.clone(), policy),
+            );
+            assert_eq!(text.arguments, parsed.arguments, "{policy:?}: {value}\n{schema}");
+            let written: Value = serde_json::from_str(&text.arguments_json).unwrap();
+            assert_eq!(
+                written,
+                Value::Object(text.arguments),
+                "{policy:?}: {value}\n{schema}"
+            );
+            assert_eq!(text.warnings, parsed.warnings, "{policy:?}: {value}\n{schema}");
+            assert_eq!(text.errors, parsed.errors, "{policy:?}: {value}\n{schema}");
+        }
+    });
+}
+
+#[test]
+fn number_text_is_preserved() {
+    let schema =
+        json!({ "type": "object", "properties": { "n": { "type": "number" }, "s": { "type": "string" } } });
+    let sent = r#"{"n":1.50,"s":12345678901234567890123,"other":[123456789012345678901234567890,0.10,1e2]}"#;
+    let request = Tool::new(&schema).read(sent, Policy::Lenient);
+    assert_eq!(
+        request.arguments_json,
+        r#"{"n":1.50,"s":"12345678901234567890123","other":[123456789012345678901234567890,0.10,1e2]}"#
+    );
+}
+
+/// A registry of one dynamic tool.
+struct Tool(ToolRegistry);
+
+impl Tool {
+    fn new(schema: &Value) -> Self {
+        Self(dynamic_tool::registry(schema))
+    }
+
+    fn read<'a>(&self, input: impl Into<RawArguments<'a>>, policy: Policy) -> ToolCallRequest {
+        dynamic_tool::prepare(&self.0, input, policy)
+    }
+}
+
+fn each(seed: u64, kinds: Kinds, mut check: impl FnMut(&mut Random, &Value, &Tool)) {
+    let mut random = Random::new(seed);
+    for _ in 0..if properties_long() { SCHEMAS_LONG } else { SCHEMAS } {
+        let schema = schemas::tool(&mut random, kinds);
+        let tool = Tool::new(&schema);
+        for _ in 0..INSTANCES {
+            check(&mut random, &schema, &tool);
+        }
+    }
+}
+
+/// What nobody declared is told of every time.
+fn is_unknown(code: Code) -> bool {
+    matches!(code, Code::UnknownParameter | Code::UnknownProperty)
+}
+
+fn has_null_property(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields
+            .values()
+            .any(|value| value.is_null() || has_null_property(value)),
+        Value::Array(items) => items.iter().any(has_null_property),
+        _ => false,
+    }
+}
+
+/// Whether there is a float without a fraction.
+fn has_integral_float(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.values().any(has_integral_float),
+        Value::Array(items) => items.iter().any(has_integral_float),
+        Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(|it| it.fract() == 0.0),
+        _ => false,
+    }
+}
+
+/// Whether there is a float whose digits may not be all of those that were written.
+fn has_large_float(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.values().any(has_large_float),
+        Value::Array(items) => items.iter().any(has_large_float),
+        Value::Number(number) => {
+            number.is_f64() && number.as_f64().is_some_and(|it| it.abs() >= TWO_TO_THE_53)
+        }
+        _ => false,
+    }
+}
+
+const TWO_TO_THE_53: f64 = 9_007_199_254_740_992.0;
+
+fn is_respelled(value: &Value) -> bool {
+    let folded = |name: &str| name.replace(['_', '-'], "").to_lowercase();
+    match value {
+        Value::Object(fields) => fields.iter().any(|(key, value)| {
+            let spelled = |name: &&str| folded(name) == folded(key) && *name != key;
+            PROPERTIES.iter().any(spelled) || is_respelled(value)
+        }),
+        Value::Array(items) => items.iter().any(is_respelled),
+        _ => false,
+    }
+}
+
+/// With integral floats as integers: `Strict` leaves `3.0` as it is, which conforms.
+fn plain(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| (key.clone(), plain(value)))
+            .collect(),
+        Value::Array(items) => items.iter().map(plain).collect(),
+        Value::Number(number) => number.as_f64().into(),
+        other => other.clone(),
+    }
+}

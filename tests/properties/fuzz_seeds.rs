@@ -1,0 +1,34 @@
+//! What fuzzing the arguments and the definitions starts from, and what it once found, stays mended: the properties of
+//! the fuzz targets hold of every seed.
+
+use tests::corpus::replay;
+
+use crate::{arguments, definitions};
+
+/// Each under every policy.
+#[test]
+fn typed_arguments() {
+    replay("arguments_typed", |input| {
+        let text = input.get(1..).unwrap_or_default();
+        for policy in 0..3 {
+            arguments::typed(&[&[policy], text].concat());
+        }
+    });
+}
+
+#[test]
+fn dynamic_arguments() {
+    replay("arguments_dynamic", arguments::dynamic);
+}
+
+#[test]
+fn schemas() {
+    replay("schema_compile", arguments::schemas);
+}
+
+/// Those of schemas, too.
+#[test]
+fn definitions_of_apis() {
+    replay("definitions", definitions::definitions);
+    replay("schema_compile", definitions::definitions);
+}

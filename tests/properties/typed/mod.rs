@@ -1,0 +1,39 @@
+//! Rust types of every form, each as a parameter: what is read is the same with and without the fast path, and what is
+//! read strictly is what serde alone reads.
+//!
+//! `PROPERTIES_LONG=1` tries many more texts.
+
+mod random_types;
+mod fast_path;
+mod edge_cases;
+mod serde_agreement;
+mod probe;
+mod rewrite;
+mod texts;
+mod untagged;
+#[expect(dead_code, reason = "what is read is shown, by `Debug`")]
+mod types;
+
+use tests::long::properties_long;
+use tests::random::Random;
+
+use probe::Probe;
+use texts::Writer;
+
+/// Texts per type; `PROPERTIES_LONG=1` tries many more.
+fn texts() -> usize {
+    if properties_long() { 3_000 } else { 60 }
+}
+
+/// Random types; `PROPERTIES_LONG=1` draws many more.
+fn random_type_count() -> usize {
+    3 * texts()
+}
+
+/// Texts for each of them.
+const TEXTS: usize = 20;
+
+/// Arguments for a probe; one value in so many is not as it should be.
+fn arguments(random: &mut Random, probe: &Probe, spoils: usize) -> String {
+    Writer::new(random, &probe.schema, spoils).value(&probe.schema, 5)
+}

@@ -1,0 +1,161 @@
+//! A tool of one parameter, and the ways to read a text for it: with the fast path, without it, and with serde alone.
+
+use std::fmt::Debug;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer};
+use serde_json::Value;
+use tests::runtime::block_on;
+use tool_runtime::{Policy, RawArguments, Tool, ToolCall, ToolOutcome, ToolRegistry};
+
+pub struct Probe {
+    pub name: &'static str,
+    /// The schema of the arguments.
+    pub schema: Value,
+    registry: ToolRegistry,
+    without_fast_path: ToolRegistry,
+    plain: Box<Plain>,
+}
+
+/// Reads a text with serde alone, and shows what came of it.
+type Plain = dyn Fn(&str) -> Result<String, String>;
+
+/// What came of a text.
+#[derive(Debug)]
+pub struct Read {
+    /// The value as `Debug` shows it, if the function was called.
+    pub value: Option<String>,
+    /// The name of the `Deserializer` that the function's types were read from, if it was called.
+    pub deserializer: Option<String>,
+    /// Codes and paths.
+    pub warnings: Vec<String>,
+    pub errors: Vec<String>,
+}
+
+impl Probe {
+    /// Of a tool with the parameters `it` and `reader`.
+    pub fn new<Probed: Tool, T: DeserializeOwned + Debug + 'static>(name: &'static str) -> Self {
+        Self::of::<Probed, Arguments<T>>(name, |Arguments { it, .. }| format!("{it:?}"))
+    }
+
+    /// Of a tool whose arguments serde can read into a type of their own.
+    pub fn of<Probed: Tool, A: DeserializeOwned + 'static>(
+        name: &'static str,
+        show: fn(&A) -> String,
+    ) -> Self {
+        let mut registry = ToolRegistry::new();
+        registry
+            .register::<Probed>()
+            .unwrap_or_else(|e| panic!("`{name}`: {e}"));
+        let schema = registry.tool_definitions()[0].input_schema.clone();
+        let plain = move |text: &str| match serde_json::from_str(text) {
+            Ok(arguments) => Ok(show(&arguments)),
+            Err(error) => Err(error.to_string()),
+        };
+        Self {
+            name,
+            schema,
+            without_fast_path: registry.clone().without_fast_path(),
+            registry,
+            plain: Box::new(plain),
+        }
+    }
+
+    /// As every registry reads it.
+    pub fn read<'a>(&self, input: impl Into<RawArguments<'a>>, policy: Policy) -> Read {
+        self.read_in(&self.registry, input, policy)
+    }
+
+    /// The same without the fast path.
+    pub fn read_without_fast_path<'a>(&self, input: impl Into<RawArguments<'a>>, policy: Policy) -> Read {
+        self.read_in(&self.without_fast_path, input, policy)
+    }
+
+    fn read_in<'a>(
+        &self,
+        registry: &ToolRegistry,
+        input: impl Into<RawArguments<'a>>,
+        policy: Policy,
+    ) -> Read {
+        let call = ToolCall::new("id", self.name, input).with_policy(policy);
+        let outcome = block_on(registry.call(call));
+        let answer = outcome.result.text().filter(|_| !outcome.result.is_error);
+        let (deserializer, value) = answer.and_then(|answer| answer.split_once('\n')).unzip();
+        assert_eq!(
+            value.is_none(),
+            !outcome.errors.is_empty(),
+            "{}: {:?}",
+            self.name,
+            outcome.result
+        );
+        Read {
+            value: value.map(str::to_owned),
+            deserializer: deserializer.map(str::to_owned),
+            warnings: listed(&outcome, false),
+            errors: listed(&outcome, true),
+        }
+    }
+
+    /// What serde alone makes of it.
+    pub fn plain(&self, text: &str) -> Result<String, String> {
+        (self.plain)(text)
+    }
+}
+
+/// The arguments of every probe, for serde.
+#[derive(serde::Deserialize)]
+struct Arguments<T> {
+    it: T,
+    #[serde(rename = "reader")]
+    _reader: [bool; 1],
+}
+
+fn listed(outcome: &ToolOutcome, errors: bool) -> Vec<String> {
+    let issues = if errors {
+        &outcome.errors
+    } else {
+        &outcome.warnings
+    };
+    let listed = issues
+        .iter()
+        .map(|issue| format!("{} at {}", issue.code, issue.path));
+    listed.collect()
+}
+
+/// Records the `Deserializer` that it was read from: a list, since scalars are read from the same one everywhere.
+pub struct Reader(&'static str);
+
+impl<'de> Deserialize<'de> for Reader {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let [Item(reader)] = <[Item; 1]>::deserialize(deserializer)?;
+        Ok(Self(reader))
+    }
+}
+
+/// The name of the `Deserializer` of an item.
+struct Item(&'static str);
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        bool::deserialize(deserializer).map(|_| Self(std::any::type_name::<D>()))
+    }
+}
+
+impl JsonSchema for Reader {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Reader".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        <[bool; 1]>::json_schema(generator)
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it was a parameter")]
+pub fn answer(it: &impl Debug, reader: Reader) -> String {
+    format!("{}\n{it:?}", reader.0)
+}

@@ -1,0 +1,162 @@
+//! JSON texts rewritten, with their numbers as they were: without what Strict reads differently from serde.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The numbers that are written as integers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Integers {
+    AsSent,
+    /// `-0`.
+    Zero,
+    /// `-0`, and what has a point or an exponent and is integral.
+    All,
+}
+
+/// What is written otherwise.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// Which numbers are written as integers.
+    pub integers: Integers,
+    /// Whether members that are null are left out.
+    pub drops_nulls: bool,
+    /// Members that are left out, by their JSON Pointers.
+    pub without: &'a [&'a str],
+}
+
+impl Rules<'_> {
+    /// Nothing, but what no two writers agree on.
+    pub const NONE: Self = Self {
+        integers: Integers::AsSent,
+        drops_nulls: false,
+        without: &[],
+    };
+
+    /// The same JSON, of a key that comes twice only the last.
+    pub fn applied(self, text: &str) -> Option<String> {
+        self.at("", text)
+    }
+
+    fn at(self, path: &str, text: &str) -> Option<String> {
+        match text.trim_start().bytes().next()? {
+            b'{' => self.object(path, text),
+            b'[' => {
+                let items: Vec<Box<RawValue>> = serde_json::from_str(text).ok()?;
+                let items = items.iter().enumerate();
+                let items: Option<Vec<String>> = items
+                    .map(|(place, item)| self.at(&format!("{path}/{place}"), item.get()))
+                    .collect();
+                Some(format!("[{}]", items?.join(",")))
+            }
+            b'-' | b'0'..=b'9' => Some(self.integer(text).unwrap_or_else(|| text.to_owned())),
+            b'"' => serde_json::to_string(&serde_json::from_str::<String>(text).ok()?).ok(),
+            _ => Some(text.to_owned()),
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "integral, and far from the limit")]
+    fn integer(self, text: &str) -> Option<String> {
+        let float: f64 = text.parse().ok()?;
+        let is_integer = match self.integers {
+            Integers::AsSent => false,
+            Integers::Zero => text == "-0",
+            Integers::All => text == "-0" || text.contains(['.', 'e', 'E']) && float.fract() == 0.0,
+        };
+        (is_integer && float.abs() < 1e15).then(|| (float as i64).to_string())
+    }
+
+    fn object(self, path: &str, text: &str) -> Option<String> {
+        let Members(members) = serde_json::from_str(text).ok()?;
+        let mut written: Vec<(String, String)> = Vec::new();
+        for (key, value) in members {
+            let path = format!("{path}/{}", escaped(&key));
+            if self.without.contains(&path.as_str()) {
+                continue;
+            }
+            let value = self.at(&path, value.get())?;
+            match written.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, known)) => *known = value,
+                None => written.push((key, value)),
+            }
+        }
+        let written: Option<Vec<String>> = written
+            .iter()
+            .filter(|(_, value)| !(self.drops_nulls && value == "null"))
+            .map(|(key, value)| Some(format!("{}:{value}", serde_json::to_string(key).ok()?)))
+            .collect();
+        Some(format!("{{{}}}", written?.join(",")))
+    }
+}
+
+/// The JSON Pointers of the members that are null.
+pub fn nulls(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), text.to_owned())];
+    while let Some((path, text)) = open.pop() {
+        let mut members = Vec::new();
+        match text.trim_start().bytes().next() {
+            Some(b'{') => {
+                let Members(read) = serde_json::from_str(&text).unwrap_or_default();
+                members.extend(read.into_iter().map(|(key, value)| (escaped(&key), value)));
+            }
+            Some(b'[') => {
+                let items: Vec<Box<RawValue>> = serde_json::from_str(&text).unwrap_or_default();
+                let items = items.into_iter().enumerate();
+                members.extend(items.map(|(place, item)| (place.to_string(), item)));
+            }
+            Some(b'n') => found.push(path.clone()),
+            _ => {}
+        }
+        let inside = members
+            .into_iter()
+            .map(|(step, value)| (format!("{path}/{step}"), value.get().to_owned()));
+        open.extend(inside);
+    }
+    found
+}
+
+/// A step of a JSON Pointer.
+fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// Whether serde reads every number as the float that is closest to it: without `serde_json`'s `float_roundtrip` it
+/// does not.
+pub fn is_exact(text: &str) -> bool {
+    let in_numbers = |letter: char| matches!(letter, '0'..='9' | '+' | '-' | '.' | 'e' | 'E');
+    text.split(|letter| !in_numbers(letter)).all(|number| {
+        let (theirs, exact) = (serde_json::from_str::<f64>(number), number.parse::<f64>());
+        match (theirs, exact) {
+            (Ok(theirs), Ok(exact)) => theirs.to_bits() == exact.to_bits(),
+            _ => true,
+        }
+    })
+}
+
+/// The members of an object as they come.
+#[derive(Default)]
+struct Members(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(entry) = entries.next_entry()? {
+                    members.push(entry);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(All)
+    }
+}

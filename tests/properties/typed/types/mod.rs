@@ -1,0 +1,45 @@
+//! Types of every form that serde knows, each as the parameter of a tool.
+
+/// Declares tools of one parameter, `name: type;`, and lists them.
+macro_rules! probes {
+    ($($name:ident: $type:ty;)*) => {
+        pub fn probes() -> Vec<crate::typed::probe::Probe> {
+            vec![$({
+                /// Answers with its argument, and with who read it.
+                #[tool_runtime::tool]
+                async fn $name(
+                    /// The argument.
+                    it: $type,
+                    /// Tells who reads.
+                    reader: crate::typed::probe::Reader,
+                ) -> String {
+                    crate::typed::probe::answer(&it, reader)
+                }
+                crate::typed::probe::Probe::new::<$name, $type>(stringify!($name))
+            }),*]
+        }
+    };
+}
+
+mod enums;
+mod custom;
+mod scalars;
+mod structs;
+pub mod ignored_errors;
+mod parameters;
+
+use crate::typed::probe::Probe;
+
+/// All of them that tell what they refuse.
+pub fn probes() -> Vec<Probe> {
+    [
+        scalars::probes,
+        structs::probes,
+        enums::probes,
+        custom::probes,
+        parameters::probes,
+    ]
+    .into_iter()
+    .flat_map(|probes| probes())
+    .collect()
+}

@@ -1,0 +1,80 @@
+//! Types without parts, and the containers of the standard library.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::Ipv4Addr;
+use std::num::{NonZeroI64, NonZeroU8, Wrapping};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Map, Number, Value};
+
+use super::custom::Raw;
+use super::enums::{External, Kind};
+use super::structs::{Newtype, Point};
+
+probes! {
+    a_bool: bool;
+    an_i8: i8;
+    an_i16: i16;
+    an_i32: i32;
+    an_i64: i64;
+    an_i128: i128;
+    an_isize: isize;
+    a_u8: u8;
+    a_u16: u16;
+    a_u32: u32;
+    a_u64: u64;
+    a_u128: u128;
+    an_f32: f32;
+    an_f64: f64;
+    a_char: char;
+    a_string: String;
+    a_boxed_str: Box<str>;
+    a_cow: Cow<'static, str>;
+    a_path: PathBuf;
+    a_unit: ();
+    a_non_zero: NonZeroU8;
+    a_wide_non_zero: NonZeroI64;
+    a_wrapping: Wrapping<u16>;
+    a_duration: Duration;
+    an_address: Ipv4Addr;
+    a_value: Value;
+    a_number: Number;
+    a_json_object: Map<String, Value>;
+    raw_text: Raw;
+    optional: Option<i64>;
+    optional_string: Option<String>;
+    twice_optional: Option<Option<u8>>;
+    optional_unit: Option<()>;
+    boxed: Box<Option<u32>>;
+    bytes: Vec<u8>;
+    strings: Vec<String>;
+    optionals: Vec<Option<i32>>;
+    optional_list: Option<Vec<f32>>;
+    values: Vec<Value>;
+    raw_texts: Vec<Raw>;
+    nested_lists: Vec<Vec<f64>>;
+    a_deque: VecDeque<u64>;
+    a_set: BTreeSet<i32>;
+    an_array: [i16; 3];
+    a_pair: (u8, String);
+    a_triple: (f32, f64, ());
+    optional_pair: Option<(Option<i64>, bool)>;
+    nested_tuples: ((u8, i8), [(char, f32); 2]);
+    floats_by_name: BTreeMap<String, f64>;
+    objects_by_name: BTreeMap<String, Point>;
+    nullable_by_name: BTreeMap<String, Option<Vec<u8>>>;
+    strings_by_integer: BTreeMap<i64, String>;
+    booleans_by_byte: BTreeMap<u8, bool>;
+    by_wide_integer: BTreeMap<u128, ()>;
+    by_character: BTreeMap<char, u8>;
+    by_boolean: BTreeMap<bool, u8>;
+    by_kind: BTreeMap<Kind, i32>;
+    by_newtype: BTreeMap<Newtype<String>, i32>;
+    maps_of_maps: BTreeMap<String, BTreeMap<i8, Value>>;
+    a_result: Result<u8, String>;
+    a_range: Range<u32>;
+    externals: Vec<External>;
+}
