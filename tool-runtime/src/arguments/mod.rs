@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::arguments::policy::Policy;
 use crate::host::Host;
-use crate::param::params::{Lookup, Params};
+use crate::param::params::Params;
 use crate::schema::CompiledSchema;
 use crate::schema::compiled::SchemaId;
 use crate::schema::pointer;
@@ -25,11 +25,10 @@ use coerce::cache::Cache;
 use coerce::context::Context;
 use coerce::{Budget, Coercer};
 use deserialize::error::DeserializeError;
-use deserialize::member::Member;
-use deserialize::members;
+use deserialize::member::Members;
 use report::path::Path;
 use report::{Report, messages};
-use tree::node::{Members, Node};
+use tree::node::{self, Node};
 
 /// How the arguments of one call are read.
 #[derive(Debug, Clone, Copy)]
@@ -61,25 +60,9 @@ pub(crate) fn read<P: Params>(
     issues: &mut Vec<Issue>,
 ) -> Option<P::Values> {
     let ArgumentReader { compiled, policy, .. } = reader;
-    let mut members = members::Members::default();
-    // What a type has to say against it, it says again of the tree, where its words are heard.
     if reader.has_fast_path
-        && fast_path::look(compiled, input, &mut members).is_some()
-        && let Some(mut values) = params.read_values(
-            &Sent {
-                compiled,
-                members: &members,
-            },
-            host,
-            &mut |_, _| (),
-        )
+        && let Some(values) = fast_path::read(compiled, params, input, host)
     {
-        P::move_strings(&mut values, &mut |parameter, text| {
-            if let Some(given) = members.given_text(compiled.property_index(parameter)) {
-                debug_assert!(text.is_empty(), "read, and left where it was");
-                std::mem::swap(text, given);
-            }
-        });
         return Some(values);
     }
     read_coerced(params, compiled, input, policy, host, issues)
@@ -106,18 +89,10 @@ fn read_coerced<P: Params>(
     };
     // The types are asked even when the schema has said no: the model learns all its mistakes at once.
     let mut refused = Vec::new();
-    let mut members = members::Members::default();
-    members.fill(compiled, &object);
-    let values = params.read_values(
-        &Sent {
-            compiled,
-            members: &members,
-        },
-        host,
-        &mut |name, refusal| {
-            refused.push(invalid(compiled, &object, name, &refusal));
-        },
-    );
+    let members = Members::of_tree(compiled, &object);
+    let values = params.read_values(&&members, host, &mut |name, refusal| {
+        refused.push(invalid(compiled, &object, name, &refusal));
+    });
     add(&mut found, refused, compiled);
     // Not before the types are done: one that panics leaves nothing that could be taken for warnings.
     *issues = found;
@@ -181,7 +156,7 @@ pub(crate) fn coerce_to_text(reader: ArgumentReader<'_>, input: &RawArguments<'_
 
 struct Fitted<'a> {
     /// The arguments, if they are an object.
-    object: Option<Members<'a>>,
+    object: Option<node::Members<'a>>,
     issues: Vec<Issue>,
     /// Whether they were not read to their end.
     is_stopped: bool,
@@ -254,28 +229,13 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// What came, as parameters look it up.
-struct Sent<'m, 'a> {
-    compiled: &'m CompiledSchema,
-    members: &'m members::Members<'a>,
-}
-
-impl<'m> Lookup<'m> for Sent<'m, '_> {
-    type Value = &'m Member<'m>;
-
-    #[inline]
-    fn value(&self, parameter: usize) -> Option<&'m Member<'m>> {
-        self.members.get(self.compiled.property_index(parameter)?)
-    }
-
-    #[inline]
-    fn is_owned_string(value: &Self::Value) -> bool {
-        matches!(value, Member::Given(Value::String(_)))
-    }
-}
-
 /// What the schema allows and the parameter's type refuses.
-fn invalid(compiled: &CompiledSchema, object: &Members<'_>, name: &str, refusal: &DeserializeError) -> Issue {
+fn invalid(
+    compiled: &CompiledSchema,
+    object: &node::Members<'_>,
+    name: &str,
+    refusal: &DeserializeError,
+) -> Issue {
     let sent = object.get(name).and_then(|node| node.at(refusal.steps()));
     let steps: Vec<&str> = std::iter::once(name).chain(refusal.steps()).collect();
     let wanted = compiled.format_at(steps.iter().copied());

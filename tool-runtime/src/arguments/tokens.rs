@@ -31,16 +31,6 @@ pub(crate) struct Literal<'t> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LoneSurrogate(pub(crate) usize);
 
-/// A number, as far as its form tells.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Number<'t> {
-    pub(crate) text: &'t str,
-    /// It has neither a point nor an exponent.
-    pub(crate) is_whole: bool,
-    /// What its digits mean, if they are few enough to be read as they are gone over.
-    pub(crate) digits: Option<u64>,
-}
-
 impl<'t> Tokens<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
         Self { text, at: 0 }
@@ -60,14 +50,6 @@ impl<'t> Tokens<'t> {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
             self.at += 1;
         }
-    }
-
-    /// The next byte, whatever it is.
-    #[inline]
-    pub(crate) fn next(&mut self) -> Option<u8> {
-        let byte = self.peek()?;
-        self.at += 1;
-        Some(byte)
     }
 
     /// Takes the next byte if it is that one.
@@ -100,26 +82,38 @@ impl<'t> Tokens<'t> {
 
     #[inline]
     pub(crate) fn literal(&mut self) -> Result<Literal<'t>, ExpectedToken> {
-        if !self.take(b'"') {
-            return Err(ExpectedToken("expected a string in double quotes"));
-        }
-        let start = self.at;
-        self.at += plain(self.rest());
-        if self.peek() == Some(b'"') {
-            let inside = self.since(start);
-            self.at += 1;
+        if let Some(inside) = self.plain_literal() {
             return Ok(Literal {
                 inside,
                 is_plain: true,
             });
         }
-        self.escaped(start)
+        if !self.take(b'"') {
+            return Err(ExpectedToken("expected a string in double quotes"));
+        }
+        self.escaped(self.at)
+    }
+
+    /// Takes a string without escapes, if it is one: what stands between the quotes.
+    #[inline]
+    pub(crate) fn plain_literal(&mut self) -> Option<&'t str> {
+        let (b'"', rest) = self.rest().split_first()? else {
+            return None;
+        };
+        let length = plain(rest);
+        if rest.get(length) != Some(&b'"') {
+            return None;
+        }
+        let inside = self.text.get(self.at + 1..self.at + 1 + length)?;
+        self.at += length + 2;
+        Some(inside)
     }
 
     /// The rest of a string in which there are escapes.
     #[cold]
     fn escaped(&mut self, start: usize) -> Result<Literal<'t>, ExpectedToken> {
         loop {
+            self.at += plain(self.rest());
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => {
@@ -133,7 +127,6 @@ impl<'t> Tokens<'t> {
                 }
                 None => return Err(ExpectedToken("expected a closing `\"`")),
             }
-            self.at += plain(self.rest());
         }
         let inside = self.since(start);
         self.at += 1;
@@ -160,45 +153,55 @@ impl<'t> Tokens<'t> {
         Ok(())
     }
 
-    #[inline]
-    pub(crate) fn number(&mut self) -> Result<Number<'t>, ExpectedToken> {
+    /// A number, as it is written.
+    pub(crate) fn number(&mut self) -> Result<&'t str, ExpectedToken> {
         let start = self.at;
         self.take(b'-');
-        let (count, value) = if self.take(b'0') { (1, 0) } else { self.digits()? };
-        let mut is_whole = true;
+        if !self.take(b'0') {
+            self.digits()?;
+        }
         if self.take(b'.') {
-            is_whole = false;
             self.digits()?;
         }
         if let Some(b'e' | b'E') = self.peek() {
-            is_whole = false;
             self.at += 1;
             if let Some(b'+' | b'-') = self.peek() {
                 self.at += 1;
             }
             self.digits()?;
         }
-        Ok(Number {
-            text: self.since(start),
-            is_whole,
-            digits: (count < 20).then_some(value),
-        })
+        Ok(self.since(start))
     }
 
-    /// How many digits come, and what they mean as long as that is less than 10^19.
-    #[inline]
-    fn digits(&mut self) -> Result<(usize, u64), ExpectedToken> {
+    fn digits(&mut self) -> Result<(), ExpectedToken> {
         let start = self.at;
-        let mut value = 0_u64;
-        while let Some(digit @ b'0'..=b'9') = self.peek() {
-            value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
         }
         if self.at > start {
-            Ok((self.at - start, value))
+            Ok(())
         } else {
             Err(ExpectedToken("expected a digit"))
         }
+    }
+
+    /// Takes an integer without a sign, if it is one that is surely less than 2^64.
+    #[inline]
+    pub(crate) fn natural(&mut self) -> Option<u64> {
+        let rest = self.rest();
+        let mut value = 0_u64;
+        let mut count = 0;
+        while let Some(digit @ b'0'..=b'9') = rest.get(count) {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+            count += 1;
+        }
+        let has_zero_ahead = count > 1 && rest.first() == Some(&b'0');
+        let goes_on = matches!(rest.get(count), Some(b'.' | b'e' | b'E'));
+        if !(1..20).contains(&count) || has_zero_ahead || goes_on {
+            return None;
+        }
+        self.at += count;
+        Some(value)
     }
 
     /// What was read from there on.

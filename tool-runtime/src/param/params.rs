@@ -43,7 +43,7 @@ pub trait Lookup<'de> {
     fn value(&self, parameter: usize) -> Option<Self::Value>;
 
     /// Whether it is an owned string, which is moved into a parameter of type `String`.
-    fn is_owned_string(value: &Self::Value) -> bool;
+    fn is_owned_string(&self, value: &Self::Value) -> bool;
 }
 
 /// A declared parameter: a [`Param`].
@@ -134,7 +134,7 @@ impl<T: Parameter> Param<T> {
         let value = if !T::FROM_MODEL {
             T::host_value(host)
         } else if let Some(value) = lookup.value(index) {
-            if Source::is_owned_string(&value)
+            if lookup.is_owned_string(&value)
                 && let Some(empty) = string::empty_string()
             {
                 return Some(empty);

@@ -301,8 +301,10 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 self.object(members, plain.object.as_ref(), at, context)
             }
             (Types::ARRAY | Types::OBJECT, Node::Text(_)) if context.mode.coerces() => {
-                if let Some(decoded) = self.decoded(node, want, (id, schema, plain), at, context) {
-                    return Some(decoded);
+                if let Some(read) = self.readable(node, want, (id, schema, plain), at, context) {
+                    self.tell_decoded(&read, at);
+                    let changed = self.typed(&read.node, want, (id, schema, plain), at, context);
+                    return Some(changed.unwrap_or_else(|| read.node.clone()));
                 }
                 self.misfit(node, want, (id, plain), at, context)
             }
@@ -342,22 +344,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         None
     }
 
-    /// Rule 4b: a string that holds the list or object that is wanted.
-    fn decoded(
-        &mut self,
-        node: &Node<'a>,
-        want: Types,
-        (id, schema, plain): (SchemaId, &'s Schema, &'s Plain),
-        at: &Path<'_>,
-        context: Context,
-    ) -> Option<Node<'a>> {
-        let read = self.readable(node, want, (id, schema, plain), at, context)?;
-        self.tell_decoded(&read, at);
-        let changed = self.typed(&read.node, want, (id, schema, plain), at, context);
-        Some(changed.unwrap_or_else(|| read.node.clone()))
-    }
-
-    /// The list or object that a string is read as, unless it is a string.
+    /// Rule 4b: the list or object that is wanted and that a string holds, unless it is more likely a string.
     #[inline(never)] // not on the stack of the whole walk
     fn readable(
         &mut self,

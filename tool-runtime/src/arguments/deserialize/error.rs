@@ -1,10 +1,23 @@
-//! What a type says of a value that the schema allows.
+//! What a type says of a value that the schema allows: with its words and the place, or without.
 
 use std::fmt::Display;
 
 use serde::de::Error;
 
+use crate::arguments::tokens::{ExpectedToken, LoneSurrogate};
 use crate::schema::pointer;
+
+/// An error of reading that may know its place.
+pub(in crate::arguments) trait ReadError: Error {
+    /// Whether anybody reads it.
+    const IS_READ: bool;
+
+    /// The same, one step further out.
+    fn within(self, step: impl Display) -> Self;
+
+    /// The same, of a key of a map.
+    fn of_key(self, key: &str) -> Self;
+}
 
 /// What a type says of a value that it refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,21 +49,24 @@ impl DeserializeError {
         self.steps.iter().rev().map(String::as_str)
     }
 
-    /// Of a key of a map.
-    pub(crate) fn of_key(self, key: &str) -> Self {
+    pub(crate) fn is_of_key(&self) -> bool {
+        self.is_of_key
+    }
+}
+
+impl ReadError for DeserializeError {
+    const IS_READ: bool = true;
+
+    fn within(mut self, step: impl Display) -> Self {
+        self.steps.push(step.to_string());
+        self
+    }
+
+    fn of_key(self, key: &str) -> Self {
         Self {
             is_of_key: true,
             ..self.within(key)
         }
-    }
-
-    pub(crate) fn is_of_key(&self) -> bool {
-        self.is_of_key
-    }
-
-    pub(crate) fn within(mut self, step: impl Display) -> Self {
-        self.steps.push(step.to_string());
-        self
     }
 }
 
@@ -69,5 +85,41 @@ impl Error for DeserializeError {
             steps: Vec::new(),
             is_of_key: false,
         }
+    }
+}
+
+/// The type does not take a value that is known to conform, or the text was not what it was known to be. Nobody hears
+/// why: the tree is asked then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not taken")]
+pub(in crate::arguments) struct NotTaken;
+
+impl ReadError for NotTaken {
+    const IS_READ: bool = false;
+
+    fn within(self, _: impl Display) -> Self {
+        self
+    }
+
+    fn of_key(self, _: &str) -> Self {
+        self
+    }
+}
+
+impl Error for NotTaken {
+    fn custom<T: Display>(_: T) -> Self {
+        Self
+    }
+}
+
+impl From<ExpectedToken> for NotTaken {
+    fn from(_: ExpectedToken) -> Self {
+        Self
+    }
+}
+
+impl From<LoneSurrogate> for NotTaken {
+    fn from(_: LoneSurrogate) -> Self {
+        Self
     }
 }

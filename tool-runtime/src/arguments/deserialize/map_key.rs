@@ -4,37 +4,24 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 
 use serde::de::value::StrDeserializer;
-use serde::de::{Deserializer, Error, Expected, Visitor};
+use serde::de::{Deserializer, Expected, Visitor};
 use serde::forward_to_deserialize_any;
 
+use super::error::ReadError;
 use crate::arguments::tree::json::parse;
 use crate::arguments::tree::node::Node;
 
-/// `serde_json` takes an object with such a key for raw text, or for an exact number.
-pub(in crate::arguments) const NO_KEY: &str = "$serde_json::private::";
-
 /// A key: text that may have to be a number or a boolean, as in a map with integer keys.
-pub(crate) struct Key<'de, E> {
+pub(super) struct Key<'de, E> {
     text: &'de str,
-    /// Whether it is told what a type wants instead of a key that it refuses.
-    is_told: bool,
     error: PhantomData<E>,
 }
 
 impl<'de, E> Key<'de, E> {
-    pub(crate) fn new(text: &'de str) -> Self {
+    pub(super) fn new(text: &'de str) -> Self {
         Self {
             text,
-            is_told: false,
             error: PhantomData,
-        }
-    }
-
-    /// One whose refusal somebody reads.
-    pub(crate) fn told(text: &'de str) -> Self {
-        Self {
-            is_told: true,
-            ..Self::new(text)
         }
     }
 }
@@ -75,7 +62,7 @@ fn boolean(key: &str) -> Option<bool> {
     key.parse().ok()
 }
 
-impl<'de, E: Error> Deserializer<'de> for Key<'de, E> {
+impl<'de, E: ReadError> Deserializer<'de> for Key<'de, E> {
     type Error = E;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
@@ -92,7 +79,7 @@ impl<'de, E: Error> Deserializer<'de> for Key<'de, E> {
 
     /// A type that parses text mostly says what is wrong with it, and not what it wants.
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
-        let wanted = self.is_told.then(|| (&visitor as &dyn Expected).to_string());
+        let wanted = E::IS_READ.then(|| (&visitor as &dyn Expected).to_string());
         let read = visitor.visit_borrowed_str::<E>(self.text);
         read.map_err(|error| match wanted {
             Some(wanted) if !error.to_string().contains(&wanted) => {

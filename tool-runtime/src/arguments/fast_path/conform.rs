@@ -27,10 +27,8 @@ pub(super) fn text(schema: &Schema, text: &str) -> bool {
 }
 
 /// Whether an integer conforms.
-pub(super) fn integer(schema: &Schema, value: impl TryInto<i128>) -> bool {
-    let Ok(value) = value.try_into() else {
-        return false;
-    };
+#[inline]
+pub(super) fn integer(schema: &Schema, value: i128) -> bool {
     schema.types.has(Types::INTEGER)
         && plain(schema).is_some_and(|plain| match plain {
             Plain { values: Some(_), .. } => false,

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use super::conform;
-use crate::arguments::deserialize::map_key::NO_KEY;
 use crate::schema::compiled::{Additional, CompiledSchema, Object, Schema, SchemaId};
 use crate::schema::name::KeyPrefix;
 use crate::schema::types::Types;
@@ -82,6 +81,7 @@ impl<'s, 't> Keys<'s, 't> {
         }
     }
 
+    #[inline(never)] // not on the way of keys in declared order
     fn find(&mut self, key: &'t str) -> Option<Owner> {
         let Some(object) = self.object else {
             return (!self.is_root && self.is_new(key)).then_some(Owner::Anybody);
@@ -100,7 +100,7 @@ impl<'s, 't> Keys<'s, 't> {
     }
 
     fn is_new(&mut self, key: &'t str) -> bool {
-        !key.starts_with(NO_KEY) && self.others.get_or_insert_default().insert(key)
+        self.others.get_or_insert_default().insert(key)
     }
 
     fn take(&mut self, object: &'s Object, place: usize) -> Option<Owner> {

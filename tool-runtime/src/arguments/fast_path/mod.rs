@@ -7,42 +7,63 @@
 
 mod conform;
 mod keys;
-mod walk_text;
-mod walk_value;
+mod walk;
 
 use std::borrow::Cow;
 
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
-use super::deserialize::members::Members;
-use super::deserialize::text::ConformingText;
+use super::deserialize::member::Members;
+use super::deserialize::reader::Reader;
+use super::tokens::Tokens;
+use crate::host::Host;
+use crate::param::params::Params;
 use crate::schema::CompiledSchema;
+use crate::schema::name::is_same;
 use crate::wire::raw_arguments::RawArguments;
 
-/// Looks at the arguments; `None` when somebody has to look closer.
-pub(super) fn look<'a>(
+/// Reads the arguments of a typed tool; `None` when somebody has to look closer.
+#[inline]
+pub(super) fn read<P: Params>(
     compiled: &CompiledSchema,
-    input: &'a mut RawArguments<'_>,
-    members: &mut Members<'a>,
-) -> Option<()> {
+    params: &P,
+    input: &mut RawArguments<'_>,
+    host: &Host<'_>,
+) -> Option<P::Values> {
+    let mut members = Members::new(compiled);
+    look(compiled, input, &mut members)?;
+    members.moves_texts = matches!(input, RawArguments::Value(Cow::Owned(_)));
+    // What a type has to say against it, it says again of the tree, where its words are heard.
+    let mut values = params.read_values(&&members, host, &mut |_, _| ())?;
+    if let RawArguments::Value(Cow::Owned(Value::Object(given))) = input {
+        P::move_strings(&mut values, &mut |parameter, text| {
+            let place = compiled.property_index(parameter);
+            let property = place.and_then(|place| compiled.properties().get(place));
+            let is_its = |key: &String| property.is_some_and(|property| is_same(key, &property.name));
+            if let Some((_, Value::String(given))) = given.iter_mut().find(|(key, _)| is_its(key)) {
+                debug_assert!(text.is_empty(), "read, and left where it was");
+                std::mem::swap(text, given);
+            }
+        });
+    }
+    Some(values)
+}
+
+/// Looks at the arguments, keeps what came for each parameter.
+fn look<'a>(compiled: &CompiledSchema, input: &'a RawArguments<'_>, members: &mut Members<'a>) -> Option<()> {
     match input {
-        RawArguments::Text(text) => walk_text::arguments(compiled, text, members),
-        RawArguments::Value(Cow::Borrowed(value)) => {
-            walk_value::arguments(compiled, value.as_object()?.iter(), members)
-        }
-        RawArguments::Value(Cow::Owned(value)) => {
-            walk_value::arguments(compiled, value.as_object_mut()?.iter_mut(), members)
-        }
+        RawArguments::Text(text) => walk::text(compiled, text, members),
+        RawArguments::Value(value) => walk::value(compiled, value, members),
         RawArguments::Bytes(_) => None,
     }
 }
 
 /// The arguments as a map, if they conform to the letter.
 pub(super) fn map(compiled: &CompiledSchema, input: &mut RawArguments<'_>) -> Option<Map<String, Value>> {
-    look(compiled, input, &mut Members::default())?;
+    look(compiled, input, &mut Members::new(compiled))?;
     match input {
-        RawArguments::Text(text) => Map::deserialize(&mut ConformingText::new(text)).ok(),
+        RawArguments::Text(text) => Map::deserialize(Reader(&mut Tokens::new(text))).ok(),
         RawArguments::Value(Cow::Borrowed(value)) => value.as_object().cloned(),
         RawArguments::Value(Cow::Owned(value)) => value.as_object_mut().map(std::mem::take),
         RawArguments::Bytes(_) => None,

@@ -33,6 +33,16 @@ fn differences(schema: &Value, texts: &[String]) -> Vec<String> {
     found
 }
 
+fn assert_none(differences: &[String]) {
+    let first = &differences[..differences.len().min(40)];
+    assert!(
+        first.is_empty(),
+        "{} differ:\n{}",
+        differences.len(),
+        first.join("\n")
+    );
+}
+
 fn difference(compiled: &CompiledSchema, input: &RawArguments<'_>) -> Option<String> {
     // By their texts: `-0.0` is not `0`.
     let fast = Value::Object(fast_path::map(compiled, &mut input.borrowed())?).to_string();
@@ -236,12 +246,7 @@ fn no_value_is_read_differently() {
             found.extend(differences(&whole, &texts));
         }
     }
-    assert!(
-        found.is_empty(),
-        "{} differ:\n{}",
-        found.len(),
-        found[..found.len().min(40)].join("\n")
-    );
+    assert_none(&found);
 }
 
 #[test]
@@ -264,12 +269,7 @@ fn no_object_is_read_differently() {
             found.extend(differences(&schema, &texts));
         }
     }
-    assert!(
-        found.is_empty(),
-        "{} differ:\n{}",
-        found.len(),
-        found[..found.len().min(40)].join("\n")
-    );
+    assert_none(&found);
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn no_depth_is_read_differently() {
         })
         .collect();
     let found = [differences(&free, &texts), differences(&recursive, &texts)].concat();
-    assert!(found.is_empty(), "{} differ:\n{}", found.len(), found.join("\n"));
+    assert_none(&found);
 }
 
 /// Unions inside of unions on every level, and what is deepest fits.
@@ -306,7 +306,7 @@ fn unions_inside_of_unions_do_not_end_the_stack() {
     for levels in [2, 20, 125] {
         let text = format!("{}null{}", r#"{"it":"#.repeat(levels), "}".repeat(levels));
         let found = differences(&schema, &[text]);
-        assert!(found.is_empty(), "{}", found.join("\n"));
+        assert_none(&found);
     }
 }
 

@@ -144,7 +144,7 @@ impl<'a> Parser<'a> {
 
     fn number(&mut self) -> Result<Node<'a>, ParseError> {
         match self.0.number() {
-            Ok(number) => Ok(Node::number(number.text)),
+            Ok(number) => Ok(Node::number(number)),
             Err(ExpectedToken(expected)) => Err(self.fault(expected)),
         }
     }

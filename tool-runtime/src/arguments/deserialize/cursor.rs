@@ -1,0 +1,392 @@
+//! JSON that is read once, part by part, whatever it stands in: text and values that are known to conform, or a tree.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{Error, Unexpected, Visitor};
+use serde_json::{Value, map};
+
+use super::error::{DeserializeError, NotTaken, ReadError};
+use crate::arguments::tokens::Tokens;
+use crate::arguments::tree::node::Node;
+use crate::schema::decimal::Decimal;
+use crate::schema::types::Types;
+
+/// A place before a value. In text, reading the value moves it behind the value.
+pub(in crate::arguments) trait Cursor<'de>: Copy {
+    type Error: ReadError;
+    /// What is left of a list.
+    type Items;
+    /// What is left of an object.
+    type Entries;
+
+    /// The type of the value; any number is a `NUMBER`.
+    fn types(&mut self) -> Result<Types, Self::Error>;
+
+    /// Reads a scalar, opens a list or an object. It may fail where the value is of none of the types that are wanted.
+    fn read(&mut self, wanted: Types) -> Result<Json<'de, Self>, Self::Error>;
+
+    /// Moves before the next item; `false` when there is none.
+    fn next_item(&mut self, items: &mut Self::Items) -> Result<bool, Self::Error>;
+
+    /// Moves before the next key; `false` when there is none.
+    fn next_entry(&mut self, entries: &mut Self::Entries) -> Result<bool, Self::Error>;
+
+    /// Reads the key, moves before its value.
+    fn key(&mut self, entries: &Self::Entries) -> Result<&'de str, Self::Error>;
+
+    /// Reads a value of which nothing is wanted.
+    fn skip(&mut self) -> Result<(), Self::Error>;
+
+    /// Reads a value as its text.
+    fn raw(&mut self) -> Result<String, Self::Error>;
+}
+
+/// A value, as far as one look at it goes.
+pub(in crate::arguments) enum Json<'de, C: Cursor<'de>> {
+    Null,
+    Bool(bool),
+    Number(Number<'de>),
+    Text(Cow<'de, str>),
+    /// With the count of its items, where that is known.
+    List(C::Items, Option<usize>),
+    Object(C::Entries, Option<usize>),
+}
+
+impl<'de, C: Cursor<'de>> Json<'de, C> {
+    pub(super) fn unexpected(&self) -> Unexpected<'_> {
+        match self {
+            Self::Null => Unexpected::Unit,
+            Self::Bool(is) => Unexpected::Bool(*is),
+            Self::Number(number) => Unexpected::Float(number.float()),
+            Self::Text(text) => Unexpected::Str(text),
+            Self::List(..) => Unexpected::Seq,
+            Self::Object(..) => Unexpected::Map,
+        }
+    }
+}
+
+/// A number as `serde_json` gives it: an integer if 64 bits hold it (and there is no `-0`), otherwise a float.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::arguments) enum Number<'de> {
+    Unsigned(u64),
+    Signed(i64),
+    Float(f64),
+    /// The same, not parsed yet; or an integer of more than 64 bits.
+    Text(&'de str),
+}
+
+impl<'de> Number<'de> {
+    #[cold]
+    fn parse(text: &'de str) -> Self {
+        if let Ok(value) = text.parse() {
+            return Self::Unsigned(value);
+        }
+        match text.parse() {
+            Ok(value) if value != 0 => Self::Signed(value),
+            _ => Self::Text(text),
+        }
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "rounded as the text would be")]
+    pub(in crate::arguments) fn float(self) -> f64 {
+        match self {
+            Self::Unsigned(value) => value as f64,
+            Self::Signed(value) => value as f64,
+            Self::Float(value) => value,
+            Self::Text(text) => text.parse().unwrap_or(f64::NAN),
+        }
+    }
+
+    /// The integer that it is, however it is written.
+    #[inline]
+    pub(super) fn integer<T: FromStr + TryFrom<u64> + TryFrom<i64>>(self) -> Option<T> {
+        match self {
+            Self::Unsigned(value) => value.try_into().ok(),
+            Self::Signed(value) => value.try_into().ok(),
+            Self::Float(_) | Self::Text(_) => self.written_otherwise(),
+        }
+    }
+
+    #[cold]
+    fn written_otherwise<T: FromStr>(self) -> Option<T> {
+        let float;
+        let text = match self {
+            Self::Text(text) => text,
+            number => {
+                float = number.float().to_string();
+                &float
+            }
+        };
+        if let Ok(value) = text.parse() {
+            return Some(value);
+        }
+        let value = Decimal::parse(text).filter(Decimal::is_integer)?;
+        value.integer_text()?.parse().ok()
+    }
+
+    pub(super) fn visit<V: Visitor<'de>, E: Error>(self, visitor: V) -> Result<V::Value, E> {
+        match self {
+            Self::Unsigned(value) => visitor.visit_u64(value),
+            Self::Signed(value) => visitor.visit_i64(value),
+            Self::Float(_) | Self::Text(_) => visitor.visit_f64(self.float()),
+        }
+    }
+}
+
+/// What is left of a list or an object in text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::arguments) enum Left {
+    All,
+    Some,
+    Nothing,
+}
+
+impl Left {
+    /// Moves behind the comma before the next part, or behind the bracket that closes.
+    #[inline]
+    fn next(&mut self, text: &mut Tokens<'_>, close: u8) -> Result<bool, NotTaken> {
+        if *self == Self::Nothing {
+            return Ok(false);
+        }
+        text.skip_space();
+        if text.take(close) {
+            *self = Self::Nothing;
+            return Ok(false);
+        }
+        if *self == Self::Some {
+            text.take(b',').then_some(()).ok_or(NotTaken)?;
+            text.skip_space();
+        }
+        *self = Self::Some;
+        Ok(true)
+    }
+}
+
+impl<'de> Cursor<'de> for Tokens<'de> {
+    type Error = NotTaken;
+    type Items = Left;
+    type Entries = Left;
+
+    #[inline]
+    fn types(&mut self) -> Result<Types, NotTaken> {
+        self.skip_space();
+        Ok(match self.peek().ok_or(NotTaken)? {
+            b'"' => Types::STRING,
+            b'{' => Types::OBJECT,
+            b'[' => Types::ARRAY,
+            b't' | b'f' => Types::BOOLEAN,
+            b'n' => Types::NULL,
+            _ => Types::NUMBER,
+        })
+    }
+
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "what is wanted is known there, and the rest goes: 2 % of a call"
+    )]
+    fn read(&mut self, wanted: Types) -> Result<Json<'de, Self>, NotTaken> {
+        self.skip_space();
+        Ok(match self.peek().ok_or(NotTaken)? {
+            b'"' if wanted.overlaps(Types::STRING) => Json::Text(match self.plain_literal() {
+                Some(text) => Cow::Borrowed(text),
+                None => self.literal()?.decode()?,
+            }),
+            b'{' if wanted.overlaps(Types::OBJECT) => {
+                self.at += 1;
+                Json::Object(Left::All, None)
+            }
+            b'[' if wanted.overlaps(Types::ARRAY) => {
+                self.at += 1;
+                Json::List(Left::All, None)
+            }
+            b't' if wanted.overlaps(Types::BOOLEAN) && self.take_word("true") => Json::Bool(true),
+            b'f' if wanted.overlaps(Types::BOOLEAN) && self.take_word("false") => Json::Bool(false),
+            b'n' if wanted.overlaps(Types::NULL) && self.take_word("null") => Json::Null,
+            _ if !wanted.overlaps(Types::NUMBER) => return Err(NotTaken),
+            _ => Json::Number(match self.natural() {
+                Some(value) => Number::Unsigned(value),
+                None => Number::parse(self.number()?),
+            }),
+        })
+    }
+
+    #[inline]
+    fn next_item(&mut self, items: &mut Left) -> Result<bool, NotTaken> {
+        items.next(self, b']')
+    }
+
+    #[inline]
+    fn next_entry(&mut self, entries: &mut Left) -> Result<bool, NotTaken> {
+        entries.next(self, b'}')
+    }
+
+    /// Without escapes: the fast path takes no others.
+    #[inline]
+    fn key(&mut self, _: &Left) -> Result<&'de str, NotTaken> {
+        let key = self.plain_literal().ok_or(NotTaken)?;
+        self.skip_space();
+        self.take(b':').then_some(key).ok_or(NotTaken)
+    }
+
+    fn skip(&mut self) -> Result<(), NotTaken> {
+        let mut open = 0_usize;
+        loop {
+            self.skip_space();
+            match self.peek().ok_or(NotTaken)? {
+                b'[' | b'{' => {
+                    open += 1;
+                    self.at += 1;
+                }
+                b']' | b'}' => {
+                    open = open.checked_sub(1).ok_or(NotTaken)?;
+                    self.at += 1;
+                }
+                b',' | b':' => self.at += 1,
+                _ => drop(self.read(Types::ALL)?),
+            }
+            if open == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn raw(&mut self) -> Result<String, NotTaken> {
+        self.skip_space();
+        let start = self.at;
+        self.skip()?;
+        Ok(self.since(start).to_owned())
+    }
+}
+
+impl<'de> Cursor<'de> for &'de Value {
+    type Error = NotTaken;
+    type Items = std::slice::Iter<'de, Value>;
+    /// With the key that was read last.
+    type Entries = (map::Iter<'de>, &'de str);
+
+    #[inline]
+    fn types(&mut self) -> Result<Types, NotTaken> {
+        Ok(match self {
+            Value::Null => Types::NULL,
+            Value::Bool(_) => Types::BOOLEAN,
+            Value::Number(_) => Types::NUMBER,
+            Value::String(_) => Types::STRING,
+            Value::Array(_) => Types::ARRAY,
+            Value::Object(_) => Types::OBJECT,
+        })
+    }
+
+    #[inline]
+    fn read(&mut self, _: Types) -> Result<Json<'de, Self>, NotTaken> {
+        Ok(match self {
+            Value::Null => Json::Null,
+            Value::Bool(is) => Json::Bool(*is),
+            Value::Number(number) => Json::Number(if let Some(value) = number.as_u64() {
+                Number::Unsigned(value)
+            // With `arbitrary_precision` it may be the 0 of `-0`, which is a float.
+            } else if let Some(value) = number.as_i64().filter(|value| *value != 0) {
+                Number::Signed(value)
+            } else {
+                Number::Float(number.as_f64().ok_or(NotTaken)?)
+            }),
+            Value::String(text) => Json::Text(Cow::Borrowed(text)),
+            Value::Array(items) => Json::List(items.iter(), Some(items.len())),
+            Value::Object(map) => Json::Object((map.iter(), ""), Some(map.len())),
+        })
+    }
+
+    #[inline]
+    fn next_item(&mut self, items: &mut Self::Items) -> Result<bool, NotTaken> {
+        let item = items.next();
+        *self = item.unwrap_or(self);
+        Ok(item.is_some())
+    }
+
+    #[inline]
+    fn next_entry(&mut self, (entries, last): &mut Self::Entries) -> Result<bool, NotTaken> {
+        let Some((key, value)) = entries.next() else {
+            return Ok(false);
+        };
+        (*last, *self) = (key, value);
+        Ok(true)
+    }
+
+    #[inline]
+    fn key(&mut self, (_, last): &Self::Entries) -> Result<&'de str, NotTaken> {
+        Ok(last)
+    }
+
+    fn skip(&mut self) -> Result<(), NotTaken> {
+        Ok(())
+    }
+
+    fn raw(&mut self) -> Result<String, NotTaken> {
+        written(&Node::from_value(self)).map_err(Error::custom)
+    }
+}
+
+impl<'de, 'a> Cursor<'de> for &'de Node<'a> {
+    type Error = DeserializeError;
+    type Items = std::slice::Iter<'de, Node<'a>>;
+    /// With the key that was read last.
+    type Entries = (std::slice::Iter<'de, (Cow<'a, str>, Node<'a>)>, &'de str);
+
+    fn types(&mut self) -> Result<Types, DeserializeError> {
+        Ok(match self {
+            Node::Number(_) => Types::NUMBER,
+            other => Node::types(other),
+        })
+    }
+
+    fn read(&mut self, _: Types) -> Result<Json<'de, Self>, DeserializeError> {
+        Ok(match self {
+            Node::Null => Json::Null,
+            Node::Bool(is) => Json::Bool(*is),
+            Node::Number(number) if number.as_integer => {
+                let text = Number::Text(&number.text);
+                let unsigned = || text.integer().map(Number::Unsigned);
+                let signed = || text.integer().map(Number::Signed);
+                Json::Number(unsigned().or_else(signed).unwrap_or(text))
+            }
+            Node::Number(number) => Json::Number(Number::parse(&number.text)),
+            Node::Text(text) => Json::Text(Cow::Borrowed(text)),
+            Node::List(items) => Json::List(items.iter(), Some(items.len())),
+            Node::Object(members) => Json::Object((members.entries.iter(), ""), Some(members.entries.len())),
+        })
+    }
+
+    fn next_item(&mut self, items: &mut Self::Items) -> Result<bool, DeserializeError> {
+        let item = items.next();
+        *self = item.unwrap_or(self);
+        Ok(item.is_some())
+    }
+
+    fn next_entry(&mut self, (entries, last): &mut Self::Entries) -> Result<bool, DeserializeError> {
+        let Some((key, value)) = entries.next() else {
+            return Ok(false);
+        };
+        (*last, *self) = (key, value);
+        Ok(true)
+    }
+
+    fn key(&mut self, (_, last): &Self::Entries) -> Result<&'de str, DeserializeError> {
+        Ok(last)
+    }
+
+    fn skip(&mut self) -> Result<(), DeserializeError> {
+        Ok(())
+    }
+
+    fn raw(&mut self) -> Result<String, DeserializeError> {
+        written(self).map_err(Error::custom)
+    }
+}
+
+fn written(node: &Node<'_>) -> Result<String, fmt::Error> {
+    let mut text = String::new();
+    node.write(&mut text)?;
+    Ok(text)
+}

@@ -1,0 +1,341 @@
+//! Arguments against a compiled schema: whether all of them conform to the letter, and what came for each parameter.
+
+use serde_json::Value;
+
+use super::conform;
+use super::keys::{Keys, Owner};
+use crate::arguments::coerce::composite::MOST_COMPOSITES;
+use crate::arguments::deserialize::cursor::{Cursor, Json, Number};
+use crate::arguments::deserialize::member::{Member, Members};
+use crate::arguments::tokens::Tokens;
+use crate::schema::compiled::{Additional, CompiledSchema, Kind, List, Schema, SchemaId, Tag, Union};
+use crate::schema::name::KeyPrefix;
+use crate::schema::types::Types;
+use crate::wire::depth;
+
+/// Looks at JSON text.
+pub(super) fn text<'a>(compiled: &CompiledSchema, text: &'a str, members: &mut Members<'a>) -> Option<()> {
+    // Of large texts, more is worth a look.
+    let work = MOST_WORK.saturating_add(text.len().saturating_mul(WORK_PER_BYTE));
+    let mut text = arguments(compiled, Tokens::new(text), work, members)?;
+    text.skip_space();
+    text.is_at_end().then_some(())
+}
+
+/// Looks at a value.
+pub(super) fn value<'a>(
+    compiled: &CompiledSchema,
+    value: &'a Value,
+    members: &mut Members<'a>,
+) -> Option<()> {
+    arguments(compiled, value, MOST_WORK, members).map(drop)
+}
+
+/// More than unions need that are worth a look.
+const MOST_WORK: usize = 100_000;
+
+/// The same of text, for each byte in it.
+const WORK_PER_BYTE: usize = 8;
+
+/// What is walked: text or a value.
+trait Source<'a>: Cursor<'a> {
+    /// Takes a key with its colon, if it is written like this.
+    fn take_key(&mut self, written: &KeyPrefix) -> bool;
+
+    /// The value between two places.
+    fn until(self, end: Self) -> Member<'a>;
+
+    /// How much work it was to go from here to there.
+    fn work(self, end: Self) -> usize;
+}
+
+impl<'a> Source<'a> for Tokens<'a> {
+    #[inline]
+    fn take_key(&mut self, written: &KeyPrefix) -> bool {
+        self.take_written(written)
+    }
+
+    #[inline]
+    fn until(self, end: Self) -> Member<'a> {
+        Member::Json(self, end.at)
+    }
+
+    fn work(self, end: Self) -> usize {
+        end.at - self.at
+    }
+}
+
+impl<'a> Source<'a> for &'a Value {
+    #[inline]
+    fn take_key(&mut self, _: &KeyPrefix) -> bool {
+        false
+    }
+
+    #[inline]
+    fn until(self, _: Self) -> Member<'a> {
+        Member::Value(self)
+    }
+
+    fn work(self, _: Self) -> usize {
+        1
+    }
+}
+
+/// The arguments as a whole; what is behind them.
+fn arguments<'a, C: Source<'a>>(
+    compiled: &CompiledSchema,
+    mut json: C,
+    work: usize,
+    members: &mut Members<'a>,
+) -> Option<C> {
+    let Ok(Json::Object(entries, _)) = json.read(Types::OBJECT) else {
+        return None;
+    };
+    let mut walk = Walk {
+        compiled,
+        json,
+        levels: depth::MAX_DEPTH - 1,
+        composites: MOST_COMPOSITES,
+        unions: 0,
+        work,
+    };
+    walk.object(compiled.schema(SchemaId::ROOT), entries, Some(members))?;
+    Some(walk.json)
+}
+
+#[derive(Clone, Copy)]
+struct Walk<'s, C> {
+    compiled: &'s CompiledSchema,
+    json: C,
+    /// How many more may be opened.
+    levels: usize,
+    /// How many more unions may stand in one another: no more than the tree takes.
+    composites: usize,
+    /// In how many unions that are tried out this is.
+    unions: usize,
+    /// How many values, bytes of strings and keys may still be looked at again for the sake of unions.
+    work: usize,
+}
+
+impl<'s, 'a, C: Source<'a>> Walk<'s, C> {
+    fn value(&mut self, schema: &'s Schema) -> Option<()> {
+        if let Kind::Union(alternatives) = &schema.kind {
+            return self.alternatives(alternatives);
+        }
+        if self.unions > 1 {
+            self.work(1)?;
+        }
+        let conforms = match self.json.read(Types::ALL).ok()? {
+            Json::Null => conform::null(schema),
+            Json::Bool(_) => conform::boolean(schema),
+            Json::Text(text) => {
+                if self.unions > 1 {
+                    self.work(text.len())?;
+                }
+                conform::text(schema, &text)
+            }
+            Json::Number(number) => {
+                if self.unions > 0 && is_zero_with_sign(number) {
+                    // To an alternative that takes integers it is `0`, to others it is not: no trial may end with it.
+                    self.work = 0;
+                }
+                self::number(schema, number)
+            }
+            Json::List(items, _) => {
+                self.levels = self.levels.checked_sub(1)?;
+                self.list(schema, items)?;
+                self.levels += 1;
+                true
+            }
+            Json::Object(entries, _) => {
+                self.levels = self.levels.checked_sub(1)?;
+                self.object(schema, entries, None)?;
+                self.levels += 1;
+                true
+            }
+        };
+        conforms.then_some(())
+    }
+
+    /// An object that was opened; what came for the arguments as a whole is kept.
+    fn object(
+        &mut self,
+        schema: &'s Schema,
+        mut entries: C::Entries,
+        mut members: Option<&mut Members<'a>>,
+    ) -> Option<()> {
+        let mut keys = Keys::new(self.compiled, schema, members.is_some())?;
+        while self.json.next_entry(&mut entries).ok()? {
+            match self.key(&mut keys, &entries)? {
+                Owner::Property(place, schema) => {
+                    let start = self.json;
+                    self.value(self.compiled.schema(schema))?;
+                    if let Some(members) = &mut members {
+                        members.set(place, start.until(self.json));
+                    }
+                }
+                Owner::Other(schema) => self.value(self.compiled.schema(schema))?,
+                Owner::Anybody => self.value(&Schema::ANY)?,
+            }
+        }
+        keys.are_complete().then_some(())
+    }
+
+    #[inline]
+    fn key(&mut self, keys: &mut Keys<'s, 'a>, entries: &C::Entries) -> Option<Owner> {
+        if let Some(written) = keys.expected()
+            && self.json.take_key(written)
+        {
+            return keys.take_expected();
+        }
+        let key = self.json.key(entries).ok()?;
+        if self.unions > 1 {
+            self.work(key.len())?;
+        }
+        keys.next(key)
+    }
+
+    fn list(&mut self, schema: &'s Schema, mut items: C::Items) -> Option<()> {
+        let list = conform::list(schema)?;
+        let mut count = 0;
+        while self.json.next_item(&mut items).ok()? {
+            self.value(item(self.compiled, list, count)?)?;
+            count += 1;
+        }
+        conform::count(list, count).then_some(())
+    }
+
+    /// Whatever the tree would take as it was sent: `null`, what the tag names, the first that conforms.
+    fn alternatives(&mut self, alternatives: &'s Union) -> Option<()> {
+        self.composites = self.composites.checked_sub(1)?;
+        match (self.json.types().ok()?, &alternatives.tag) {
+            (Types::NULL, _) if alternatives.null => drop(self.json.read(Types::NULL).ok()?),
+            (Types::OBJECT, Some(tag)) => {
+                let schema = self.trial(|walk| walk.tagged(tag))?;
+                self.value(self.compiled.schema(schema))?;
+            }
+            (types, _) => self.first(alternatives, types)?,
+        }
+        self.composites += 1;
+        Some(())
+    }
+
+    fn first(&mut self, alternatives: &'s Union, types: Types) -> Option<()> {
+        let mut taken = None;
+        // A no is not final. Of these none but one may conform, or an earlier one counts although it does not know a key.
+        let is_no_final = !(alternatives.exclusive
+            || self.compiled.is_typed() && types.overlaps(Types::ARRAY | Types::OBJECT));
+        for schema in &alternatives.schemas {
+            let schema = self.compiled.schema(*schema);
+            if !schema.types.overlaps(types) {
+                continue;
+            }
+            match self.trial(|walk| walk.value(schema).map(|()| walk.json)) {
+                Some(_) if taken.is_some() => return None,
+                None if !is_no_final || self.work == 0 => return None,
+                found => taken = taken.or(found),
+            }
+            if taken.is_some() && !alternatives.exclusive {
+                break;
+            }
+        }
+        self.json = taken?;
+        Some(())
+    }
+
+    /// Looks at what is looked at again; a yes does not count when that happened too often.
+    fn trial<T>(&mut self, look: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let mut trial = Self {
+            unions: self.unions + 1,
+            ..*self
+        };
+        let found = look(&mut trial);
+        self.work = trial.work;
+        found.filter(|_| self.work > 0)
+    }
+
+    /// Counts what is looked at again.
+    fn work(&mut self, work: usize) -> Option<()> {
+        self.work = self.work.saturating_sub(work);
+        (self.work > 0).then_some(())
+    }
+
+    /// The schema that an object's tag names.
+    fn tagged(&mut self, tag: &Tag) -> Option<SchemaId> {
+        let Ok(Json::Object(mut entries, _)) = self.json.read(Types::OBJECT) else {
+            return None;
+        };
+        let named = |schemas: &[(Box<str>, SchemaId)], name: &str| {
+            let mut schemas = schemas.iter();
+            schemas
+                .find(|(known, _)| **known == *name)
+                .map(|(_, schema)| *schema)
+        };
+        while self.json.next_entry(&mut entries).ok()? {
+            let key = self.json.key(&entries).ok()?;
+            match tag {
+                Tag::Key(schemas) => return named(schemas, key),
+                Tag::Property { name, values, .. } if **name == *key => {
+                    return match self.json.read(Types::STRING).ok()? {
+                        Json::Text(value) => named(values, &value),
+                        _ => None,
+                    };
+                }
+                Tag::Property { .. } => {
+                    let start = self.json;
+                    self.json.skip().ok()?;
+                    self.work(key.len() + start.work(self.json))?;
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The schema of the item in that place; `None` when there is none to be.
+fn item<'s>(compiled: &'s CompiledSchema, list: &List, place: usize) -> Option<&'s Schema> {
+    match (list.item(place), list.additional) {
+        (Some(schema), _) => Some(compiled.schema(schema)),
+        (None, Additional::Unspecified | Additional::Any) => Some(&Schema::ANY),
+        (None, _) => None,
+    }
+}
+
+/// What may be `-0`, which is not told from `0.0` in every value.
+fn is_zero_with_sign(number: Number<'_>) -> bool {
+    match number {
+        Number::Float(value) => value == 0.0,
+        Number::Text(text) => text == "-0",
+        Number::Unsigned(_) | Number::Signed(_) => false,
+    }
+}
+
+/// Whether a number conforms.
+#[inline]
+fn number(schema: &Schema, number: Number<'_>) -> bool {
+    let whole = match number {
+        Number::Unsigned(value) => value.into(),
+        Number::Signed(value) => value.into(),
+        Number::Float(_) | Number::Text(_) => return uncommon(schema, number),
+    };
+    conform::integer(schema, whole)
+}
+
+/// The same of a number with a fraction, an exponent or many digits.
+#[cold]
+fn uncommon(schema: &Schema, number: Number<'_>) -> bool {
+    let text = match number {
+        Number::Text(text) => text,
+        // From there on a float may be what became of an integer; without a fraction, it may be one.
+        number => return number.float().abs() < SURE && conform::float(schema, || number.float()),
+    };
+    if text != "-0" && !text.contains(['.', 'e', 'E']) {
+        return text.parse().is_ok_and(|value| conform::integer(schema, value));
+    }
+    // The largest float has 309 digits.
+    let is_finite = text.len() < 300 && !text.contains(['e', 'E']) || number.float().is_finite();
+    is_finite && conform::float(schema, || number.float())
+}
+
+/// Above this, floats have no fraction.
+const SURE: f64 = 4_503_599_627_370_496.0;
