@@ -56,7 +56,9 @@ impl<'t> Tokens<'t> {
     #[inline]
     pub(crate) fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
-        self.at += usize::from(found);
+        if found {
+            self.at += 1;
+        }
         found
     }
 

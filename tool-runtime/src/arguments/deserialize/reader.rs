@@ -7,6 +7,7 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Unexpected, VariantAccess,
     Visitor,
 };
+use serde::forward_to_deserialize_any;
 
 use super::cursor::{Cursor, Json, Number};
 use super::error::ReadError;
@@ -64,7 +65,7 @@ macro_rules! integers {
     ($($method:ident $visit:ident $type:ty,)*) => {
         $(#[inline]
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, C::Error> {
-            match self.0.read(Types::NUMBER)? {
+            match self.0.read()? {
                 Json::Number(number) => match number.integer::<$type>() {
                     Some(value) => visitor.$visit(value),
                     None => number.visit(visitor),
@@ -75,22 +76,12 @@ macro_rules! integers {
     };
 }
 
-macro_rules! wanted {
-    ($($wanted:expr; $($method:ident($($argument:ident: $type:ty),*))*;)*) => {
-        $($(#[inline]
-        fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, C::Error> {
-            let json = self.0.read($wanted)?;
-            self.visit(json, visitor)
-        })*)*
-    };
-}
-
 impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
     type Error = C::Error;
 
     #[inline]
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, C::Error> {
-        let json = self.0.read(Types::ALL)?;
+        let json = self.0.read()?;
         self.visit(json, visitor)
     }
 
@@ -102,7 +93,7 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
     }
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, C::Error> {
-        match self.0.read(Types::NUMBER)? {
+        match self.0.read()? {
             // By way of a float of 64 bits it would be rounded twice.
             Json::Number(number @ (Number::Unsigned(_) | Number::Signed(_)))
                 if number.float().abs() >= EXACT_BELOW =>
@@ -116,7 +107,7 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, C::Error> {
-        match self.0.read(Types::NUMBER)? {
+        match self.0.read()? {
             Json::Number(number) => visitor.visit_f64(number.float()),
             other => self.visit(other, visitor),
         }
@@ -127,7 +118,7 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
         if self.0.types()? != Types::NULL {
             return visitor.visit_some(self);
         }
-        self.0.read(Types::NULL)?;
+        self.0.read()?;
         visitor.visit_none()
     }
 
@@ -150,7 +141,7 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
     ) -> Result<V::Value, C::Error> {
         let expected = "a string or an object with one key";
         let several = || Error::invalid_value(Unexpected::Map, &"an object with one key");
-        match self.0.read(Types::STRING | Types::OBJECT)? {
+        match self.0.read()? {
             Json::Text(name) => visitor.visit_enum(Variant::<C> {
                 name: &name,
                 content: None,
@@ -173,7 +164,7 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, C::Error> {
-        match self.0.read(Types::STRING | Types::ARRAY)? {
+        match self.0.read()? {
             Json::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_bytes(text.as_bytes()),
             Json::Text(text) => visitor.visit_byte_buf(text.into_owned().into_bytes()),
             other => self.visit(other, visitor),
@@ -189,19 +180,13 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
         visitor.visit_unit()
     }
 
-    wanted! {
-        Types::BOOLEAN; deserialize_bool();
-        Types::NULL; deserialize_unit() deserialize_unit_struct(_name: &'static str);
-        Types::STRING; deserialize_char() deserialize_str() deserialize_string() deserialize_identifier();
-        Types::ARRAY; deserialize_seq() deserialize_tuple(_length: usize)
-            deserialize_tuple_struct(_name: &'static str, _length: usize);
-        Types::OBJECT; deserialize_map();
-        Types::ARRAY | Types::OBJECT; deserialize_struct(_name: &'static str, _fields: &'static [&'static str]);
+    forward_to_deserialize_any! {
+        bool char str string unit unit_struct seq tuple tuple_struct map struct identifier
     }
 }
 
 /// `serde_json` takes an object with such a key for raw text, or for an exact number.
-const PRIVATE: &str = "$serde_json::private::";
+pub(in crate::arguments) const PRIVATE: &str = "$serde_json::private::";
 
 /// The name by which `serde_json::value::RawValue` asks for JSON text; private to it and stable for years.
 const RAW: &str = "$serde_json::private::RawValue";
@@ -319,7 +304,7 @@ impl<'de, C: Cursor<'de>> VariantAccess<'de> for Variant<'_, '_, C> {
     fn unit_variant(self) -> Result<(), C::Error> {
         match self.content {
             None => Ok(()),
-            Some(_) => self.read(|content| match content.0.read(Types::NULL)? {
+            Some(_) => self.read(|content| match content.0.read()? {
                 Json::Null => Ok(()),
                 other => Err(Error::invalid_type(other.unexpected(), &"no content")),
             }),

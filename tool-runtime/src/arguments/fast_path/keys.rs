@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::conform;
+use crate::arguments::deserialize::reader::PRIVATE;
 use crate::schema::compiled::{Additional, CompiledSchema, Object, Schema, SchemaId};
 use crate::schema::name::KeyPrefix;
 use crate::schema::types::Types;
@@ -100,7 +101,7 @@ impl<'s, 't> Keys<'s, 't> {
     }
 
     fn is_new(&mut self, key: &'t str) -> bool {
-        self.others.get_or_insert_default().insert(key)
+        !key.starts_with(PRIVATE) && self.others.get_or_insert_default().insert(key)
     }
 
     fn take(&mut self, object: &'s Object, place: usize) -> Option<Owner> {

@@ -88,7 +88,7 @@ fn arguments<'a, C: Source<'a>>(
     work: usize,
     members: &mut Members<'a>,
 ) -> Option<C> {
-    let Ok(Json::Object(entries, _)) = json.read(Types::OBJECT) else {
+    let Ok(Json::Object(entries, _)) = json.read() else {
         return None;
     };
     let mut walk = Walk {
@@ -125,7 +125,7 @@ impl<'s, 'a, C: Source<'a>> Walk<'s, C> {
         if self.unions > 1 {
             self.work(1)?;
         }
-        let conforms = match self.json.read(Types::ALL).ok()? {
+        let conforms = match self.json.read().ok()? {
             Json::Null => conform::null(schema),
             Json::Bool(_) => conform::boolean(schema),
             Json::Text(text) => {
@@ -209,7 +209,7 @@ impl<'s, 'a, C: Source<'a>> Walk<'s, C> {
     fn alternatives(&mut self, alternatives: &'s Union) -> Option<()> {
         self.composites = self.composites.checked_sub(1)?;
         match (self.json.types().ok()?, &alternatives.tag) {
-            (Types::NULL, _) if alternatives.null => drop(self.json.read(Types::NULL).ok()?),
+            (Types::NULL, _) if alternatives.null => drop(self.json.read().ok()?),
             (Types::OBJECT, Some(tag)) => {
                 let schema = self.trial(|walk| walk.tagged(tag))?;
                 self.value(self.compiled.schema(schema))?;
@@ -262,7 +262,7 @@ impl<'s, 'a, C: Source<'a>> Walk<'s, C> {
 
     /// The schema that an object's tag names.
     fn tagged(&mut self, tag: &Tag) -> Option<SchemaId> {
-        let Ok(Json::Object(mut entries, _)) = self.json.read(Types::OBJECT) else {
+        let Ok(Json::Object(mut entries, _)) = self.json.read() else {
             return None;
         };
         let named = |schemas: &[(Box<str>, SchemaId)], name: &str| {
@@ -276,7 +276,7 @@ impl<'s, 'a, C: Source<'a>> Walk<'s, C> {
             match tag {
                 Tag::Key(schemas) => return named(schemas, key),
                 Tag::Property { name, values, .. } if **name == *key => {
-                    return match self.json.read(Types::STRING).ok()? {
+                    return match self.json.read().ok()? {
                         Json::Text(value) => named(values, &value),
                         _ => None,
                     };
