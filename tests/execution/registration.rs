@@ -423,3 +423,58 @@ fn rejects_schemas_beyond_the_limits_with_their_path() {
     assert!(path.starts_with("/properties/b/items/items/items"), "{path}");
     assert!(reason.contains("deeper than 128 levels"), "{reason}");
 }
+
+/// A value that its type refuses, although the schema allows it.
+#[derive(tool_runtime::serde::Deserialize, tool_runtime::schemars::JsonSchema)]
+#[serde(crate = "tool_runtime::serde", try_from = "String")]
+#[schemars(crate = "tool_runtime::schemars", with = "String")]
+struct Even;
+
+impl TryFrom<String> for Even {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        match text.len() % 2 {
+            0 => Ok(Self),
+            _ => Err("odd length"),
+        }
+    }
+}
+
+/// Takes what is even.
+#[tool]
+async fn take_even(
+    /// A text.
+    #[arg(name = "text")]
+    _text: Even,
+    /// A map.
+    #[arg(name = "map")]
+    _map: std::collections::BTreeMap<u32, i32>,
+) -> &'static str {
+    panic!("the function is not called")
+}
+
+#[tokio::test]
+async fn prepared_call_has_the_errors_of_the_types() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<take_even>().unwrap();
+    for input in [
+        r#"{"text":"abc","map":{}}"#,
+        r#"{"text":"abcd","map":{"07":1}}"#,
+        r#"{"text":"abcd","map":{"4294967296":1}}"#,
+        r#"{"text":5,"map":{"x":1}}"#,
+        r#"{"text":"abc"}"#,
+    ] {
+        let request = registry.prepare(ToolCall::new("1", "take_even", input));
+        let outcome = registry.call(ToolCall::new("1", "take_even", input)).await;
+        assert!(!request.errors.is_empty(), "{input}");
+        assert_eq!(request.errors, outcome.errors, "{input}");
+        assert_eq!(request.warnings, outcome.warnings, "{input}");
+    }
+    let request = registry.prepare(ToolCall::new(
+        "1",
+        "take_even",
+        r#"{"text":"abcd","map":{"1":"1"}}"#,
+    ));
+    assert_eq!((request.errors.len(), request.warnings.len()), (0, 1));
+}

@@ -67,6 +67,7 @@ pub(crate) async fn handle(tools: &Tools, call: CallParts<'_>) -> ToolOutcome {
         input,
         host: Host::new(&tools.states, context, limits.deadline),
         issues: Vec::new(),
+        is_dry_run: false,
     };
     let started = catch::catch_panic(|| (tool.handler)(&mut invocation));
     // The function may run for long, so the arguments are freed before.

@@ -2,9 +2,9 @@
 
 mod similar;
 pub(crate) mod explain;
+pub(crate) mod catch;
 pub(crate) mod prepare;
 pub(crate) mod tool_call;
-pub(crate) mod catch;
 pub(crate) mod trace;
 pub(crate) mod handle;
 #[doc(hidden)] // shown as `tool_runtime::layer`

@@ -5,7 +5,11 @@ use serde_json::{Map, Value};
 
 use crate::arguments::policy::Policy;
 use crate::arguments::{self, Coerced};
-use crate::call::explain;
+use crate::call::{catch, explain};
+use crate::host::Host;
+use crate::host::context::Context;
+use crate::tool::declared::Invocation;
+use crate::tool::entry::RegisteredTool;
 use crate::tool::table::Tools;
 use crate::wire::issue::{Code, Issue};
 use crate::wire::raw_arguments::RawArguments;
@@ -69,7 +73,13 @@ pub(crate) fn prepare(
     policy: Option<Policy>,
 ) -> ToolCallRequest {
     let mut defaults = Map::new();
-    let (Coerced { arguments, issues }, arguments_json) = if let Some(tool) = tools.tool(&name) {
+    let (
+        Coerced {
+            arguments,
+            mut issues,
+        },
+        arguments_json,
+    ) = if let Some(tool) = tools.tool(&name) {
         defaults.clone_from(&tool.defaults);
         arguments::coerce_to_text(tools.reader(tool, policy), &input)
     } else {
@@ -79,6 +89,10 @@ pub(crate) fn prepare(
         };
         (unknown, "{}".to_owned())
     };
+    if let Some(tool) = tools.tool(&name).filter(|tool| tool.compiled.is_typed()) {
+        issues.retain(|issue| !issue.is_error());
+        issues.extend(errors_of_types(tools, tool, &input, policy));
+    }
     defaults.retain(|parameter, _| !arguments.contains_key(parameter));
     let (errors, warnings) = issues.into_iter().partition(Issue::is_error);
     ToolCallRequest {
@@ -91,6 +105,29 @@ pub(crate) fn prepare(
         warnings,
         errors,
     }
+}
+
+/// The errors that the call would have, those of the types of its parameters included: these may refuse what the schema allows.
+/// A type that panics has none.
+fn errors_of_types(
+    tools: &Tools,
+    tool: &RegisteredTool,
+    input: &RawArguments<'_>,
+    policy: Option<Policy>,
+) -> Vec<Issue> {
+    let context = Context::new();
+    let mut invocation = Invocation {
+        tool: tool.name.as_str(),
+        reader: tools.reader(tool, policy),
+        input: input.clone(),
+        host: Host::new(&tools.states, &context, None),
+        issues: Vec::new(),
+        is_dry_run: true,
+    };
+    let _ = catch::catch_panic(|| (tool.handler)(&mut invocation));
+    let mut issues = invocation.issues;
+    issues.retain(Issue::is_error);
+    issues
 }
 
 fn unknown_tool(tools: &Tools, name: &str) -> Issue {

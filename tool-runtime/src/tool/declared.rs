@@ -170,10 +170,12 @@ pub struct Invocation<'a> {
     pub(crate) host: Host<'a>,
     /// The issues of the arguments. They are kept here, so that they outlive a panic of the function.
     pub(crate) issues: Vec<Issue>,
+    /// Whether the arguments are read and the function is not called.
+    pub(crate) is_dry_run: bool,
 }
 
 impl Invocation<'_> {
-    /// Reads the arguments for `params` and calls `function` with them; `None` if one of the issues is an error.
+    /// Reads the arguments for `params` and calls `function` with them; `None` if one of the issues is an error, and in a dry run.
     #[inline]
     pub fn run<P, F, R>(&mut self, params: &P, function: F) -> Option<Started>
     where
@@ -186,9 +188,13 @@ impl Invocation<'_> {
             input,
             host,
             issues,
+            is_dry_run,
             ..
         } = self;
         let values = arguments::read(*reader, params, input, host, issues)?;
+        if *is_dry_run {
+            return None;
+        }
         input.free();
         self.log_warnings();
         // The future is created in its box, which avoids a move.
@@ -204,7 +210,7 @@ impl Invocation<'_> {
     {
         let coerced = arguments::coerce(self.reader, &mut self.input);
         self.issues = coerced.issues;
-        if self.issues.iter().any(Issue::is_error) {
+        if self.is_dry_run || self.issues.iter().any(Issue::is_error) {
             return None;
         }
         self.input.free();
