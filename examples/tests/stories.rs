@@ -52,7 +52,7 @@ fn agent_loop() {
             "warning  enum_case_normalized at /unit",
             r#"{"type":"tool_result","tool_use_id":"toolu_01","content":"{\"city\":\"Oslo\",\"unit\":\"celsius\",\"highs\":[18,21]}"}"#,
             // A wrong one that gets a helpful error, every mistake in it …
-            r#""tool_use_id":"toolu_02","content":"`find_ferries` was not called, its arguments need correction:\n"#,
+            r#""tool_use_id":"toolu_02","content":"`find_ferries` was not called because of invalid arguments:\n"#,
             "missing_required:to at /to",
             "constraint_violated at /after",
             "constraint_violated at /people",
@@ -63,7 +63,7 @@ fn agent_loop() {
             "a table that is large enough",
             r#"{"type":"tool_result","tool_use_id":"toolu_04","content":"Fram: 10:00 to 18:00"}"#,
             r#"{"type":"tool_result","tool_use_id":"toolu_05","content":"Kon-Tiki: 10:00 to 18:00"}"#,
-            r#""tool_use_id":"toolu_06","content":"the tool `reserve_table` failed inside; other calls are not affected","is_error":true}"#,
+            r#""tool_use_id":"toolu_06","content":"the tool `reserve_table` failed with an internal error; other calls are not affected","is_error":true}"#,
             "model  Take the 09:30 ferry",
         ],
     );

@@ -460,7 +460,7 @@ fn the_message_names_the_key_and_what_is_expected() {
     );
     assert_eq!(
         message(json!({ "letters": { "ab": 1 } })),
-        "invalid_map_key:ab at /letters/ab: invalid map key `ab`; expected at most 1 character; these are 2"
+        "invalid_map_key:ab at /letters/ab: invalid map key `ab`; expected at most 1 character, got 2"
     );
 }
 

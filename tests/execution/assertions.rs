@@ -17,9 +17,9 @@ use crate::tools::definition;
 async fn desk(
     /// Which one.
     number: u8,
-    call: Context,
+    context: Context,
 ) -> Result<String, &'static str> {
-    let reader = call.session().ok_or("nobody is at the desk")?;
+    let reader = context.session().ok_or("nobody is at the desk")?;
     Ok(format!("{reader} at {number}"))
 }
 

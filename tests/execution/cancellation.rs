@@ -43,7 +43,7 @@ async fn a_tool_that_does_not_is_dropped() {
     assert_eq!(outcome.failure, Some(Failure::Cancelled));
     assert_eq!(
         outcome.result.text(),
-        Some("the call of `hang` was cancelled before it had an answer")
+        Some("the call of `hang` was cancelled before it returned a result")
     );
     assert!(took < Duration::from_millis(500), "{took:?}");
 }
@@ -153,7 +153,7 @@ async fn a_tools_own_timeout_stops_it() {
     assert_eq!(outcome.failure, Some(Failure::TimedOut));
     assert_eq!(
         outcome.result.text(),
-        Some("the tool `slow` took too long and was stopped; ask for less, or try again later"),
+        Some("the tool `slow` timed out and was stopped; ask for less, or try again later"),
     );
 }
 

@@ -19,7 +19,10 @@ async fn a_panic_is_an_error_without_internals() {
         assert!(outcome.result.is_error, "{name}");
         assert_eq!(
             outcome.result.text(),
-            Some(format!("the tool `{name}` failed inside; other calls are not affected").as_str()),
+            Some(
+                format!("the tool `{name}` failed with an internal error; other calls are not affected")
+                    .as_str()
+            ),
         );
     }
 }
@@ -74,6 +77,6 @@ async fn a_result_that_nests_without_end_is_an_error_and_overflows_nothing() {
     assert!(result.is_error);
     assert_eq!(
         result.text(),
-        Some("the tool's result is nested too deeply to be written as JSON")
+        Some("the tool's result is nested too deeply to be serialized as JSON")
     );
 }

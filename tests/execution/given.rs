@@ -153,7 +153,7 @@ async fn a_type_that_panics_leaves_no_errors_among_the_warnings() {
     let outcome = registry().with_warnings_in_results(true).call(call).await;
     assert_eq!(outcome.failure, Some(Failure::Panicked));
     assert_eq!((outcome.warnings, outcome.errors), (vec![], vec![]));
-    let text = "the tool `take` failed inside; other calls are not affected";
+    let text = "the tool `take` failed with an internal error; other calls are not affected";
     assert_eq!(outcome.result.text(), Some(text));
 }
 

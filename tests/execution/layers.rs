@@ -332,7 +332,7 @@ async fn deadlines_and_cancellation_reach_into_the_layers() {
     assert_eq!(outcome.failure, Some(Failure::TimedOut));
     assert_eq!(
         outcome.result.text(),
-        Some("the call ran out of time before it reached `answer`; try again later")
+        Some("the call timed out before it reached `answer`; try again later")
     );
 
     let token = CancellationToken::new();

@@ -106,9 +106,9 @@ const LEVELS: usize = 200_000;
 async fn endless(
     /// How many cups.
     cups: u8,
-    call: Context,
+    context: Context,
 ) {
-    call.extension::<Log>().unwrap().look();
+    context.extension::<Log>().unwrap().look();
     std::future::pending::<()>().await;
     let _ = cups;
 }
@@ -128,8 +128,8 @@ async fn changed_before_it_hangs() {
     let row = row("arguments::changed_before_it_hangs");
     let mut typed = ToolRegistry::new();
     typed.register::<endless>().unwrap();
-    let dynamic = brewing(|_, call: Context| {
-        call.extension::<Log>().unwrap().look();
+    let dynamic = brewing(|_, context: Context| {
+        context.extension::<Log>().unwrap().look();
         std::future::pending::<String>()
     });
     let watched = Context::new().with_cancellation(CancellationToken::new());

@@ -35,7 +35,7 @@ async fn answer(registry: &ToolRegistry, sent: &Sent<'_>) -> Vec<String> {
     let text = result.text().unwrap_or_default().to_owned();
     let mut lines = text.lines().map(str::to_owned);
     let first = lines.next().unwrap_or_default();
-    let refused = format!("`{}` was not called, its arguments need correction:", sent.tool);
+    let refused = format!("`{}` was not called because of invalid arguments:", sent.tool);
     assert_eq!(first, refused, "{}", sent.arguments);
     lines.collect()
 }
@@ -73,7 +73,7 @@ async fn every_line_is_short_and_says_what_to_send() {
         for line in answer(&registry, sent).await {
             let length = line.chars().count();
             assert!(length <= LONGEST, "{length} characters: {line}");
-            let says = line.contains("; send ") || line.contains("; known are ");
+            let says = line.contains("; expected ") || line.contains("; send ");
             assert!(says, "what to send instead? {line}");
         }
     }

@@ -353,6 +353,7 @@ impl ToolRegistry {
     ///
     /// [`with_max_concurrency`](Self::with_max_concurrency) limits how many run at once. Dropping the future aborts all of them.
     /// Needs a tokio runtime.
+    #[doc(alias("call_all", "batch"))]
     pub async fn execute_all(&self, calls: impl IntoIterator<Item = ToolCall>) -> Vec<ToolOutcome> {
         let run = |call| {
             let registry = self.clone();
@@ -363,6 +364,7 @@ impl ToolRegistry {
 
     /// Reads a call's arguments without running the function, for permission dialogs and gateways. In a layer, use
     /// [`ToolCall::prepare`].
+    #[doc(alias("preview", "validate", "request"))]
     pub fn prepare(&self, call: ToolCall) -> ToolCallRequest {
         let ToolCall {
             id,

@@ -90,8 +90,8 @@ pub async fn run_in(registry: &ToolRegistry, name: &str, input: impl Into<RawArg
 ///
 /// /// Tell who is at the desk.
 /// #[tool]
-/// async fn desk(call: Context) -> Result<String, &'static str> {
-///     call.session().map(str::to_owned).ok_or("nobody is at the desk")
+/// async fn desk(context: Context) -> Result<String, &'static str> {
+///     context.session().map(str::to_owned).ok_or("nobody is at the desk")
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")]

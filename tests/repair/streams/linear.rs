@@ -97,11 +97,18 @@ fn end_takes(dialect: Dialect, count: usize, by_event: bool) -> Duration {
     took
 }
 
+/// Eight times as many calls may take 24 times as long, where quadratic work takes 64. The least of several rounds counts, and
+/// the first round that is fast enough is the last: whatever else runs on the machine only makes things slower.
 fn assert_ends_in_linear_time(dialect: Dialect) {
     for by_event in [true, false] {
-        let least = |count, times| (0..times).map(|_| end_takes(dialect, count, by_event)).min();
-        let few = least(250, 5).unwrap();
-        let many = least(2_000, 3).unwrap();
+        let (mut few, mut many) = (Duration::MAX, Duration::MAX);
+        for _ in 0..10 {
+            few = few.min(end_takes(dialect, 250, by_event));
+            many = many.min(end_takes(dialect, 2_000, by_event));
+            if many < few * 24 {
+                break;
+            }
+        }
         assert!(many < few * 24, "{few:?}, and eight times as many {many:?}");
     }
 }

@@ -2,7 +2,7 @@
 #[allow(clippy::unused_async, reason = "a tool is `async`")]
 async fn whoami(
     users: State<Users>,
-    call: Context,
+    context: Context,
     cancel: CancellationToken,
 ) -> Blocks {
     users.introduce(call, cancel).await
@@ -18,7 +18,7 @@ const _: () = {
         fn declare() -> __rt::DeclaredTool {
             let params = (
                 __rt::Param::<State<Users>>::named("users").from_host(),
-                __rt::Param::<Context>::named("call").from_host(),
+                __rt::Param::<Context>::named("context").from_host(),
                 __rt::Param::<CancellationToken>::named("cancel").from_host(),
             );
             let declaration = __rt::Declaration::new("whoami", "Say who is asking.")
@@ -26,8 +26,8 @@ const _: () = {
             __rt::DeclaredTool::function(
                 declaration,
                 params,
-                |(users, call, cancel)| async move {
-                    __rt::Output(whoami(users, call, cancel).await)
+                |(users, context, cancel)| async move {
+                    __rt::Output(whoami(users, context, cancel).await)
                         .with_sources()
                         .respond()
                 },

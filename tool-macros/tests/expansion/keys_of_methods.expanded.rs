@@ -7,7 +7,7 @@ impl crate::mail::Mailbox<Imap> {
         message_id: u64,
         limit: usize,
         session: State<Session>,
-        call: Context,
+        context: Context,
     ) -> Result<Blocks, MailError> {
         self.fetch(message_id, limit, session, call).await
     }
@@ -32,7 +32,7 @@ const _: () = {
                         __rt::Param::<usize>::of("limit", "How much of it, in bytes.")
                             .default(|| __rt::IntoParam::into_param(Self::LIMIT)),
                         __rt::Param::<State<Session>>::named("session").from_host(),
-                        __rt::Param::<Context>::named("call").from_host(),
+                        __rt::Param::<Context>::named("context").from_host(),
                     );
                     let declaration = __rt::Declaration::new(
                             "mail-read",
@@ -47,9 +47,9 @@ const _: () = {
                         declaration,
                         &self,
                         params,
-                        |this, (message_id, limit, session, call)| async move {
+                        |this, (message_id, limit, session, context)| async move {
                             __rt::Output(
-                                    Self::read(&this, message_id, limit, session, call).await,
+                                    Self::read(&this, message_id, limit, session, context).await,
                                 )
                                 .with_sources()
                                 .respond()

@@ -20,7 +20,7 @@ impl crate::mail::Mailbox<Imap> {
         #[arg(default = Self::LIMIT)]
         limit: usize,
         session: State<Session>,
-        call: Context,
+        context: Context,
     ) -> Result<Blocks, MailError> {
         self.fetch(message_id, limit, session, call).await
     }

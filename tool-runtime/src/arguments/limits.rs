@@ -103,7 +103,7 @@ pub(crate) fn of_text(limits: &TextLimits, text: &str) -> Option<String> {
         && (bytes < min || (bytes < min.saturating_mul(4) && length() < min))
     {
         return Some(format!(
-            "at least {}; these are {}",
+            "at least {}, got {}",
             counted(min, "character"),
             length()
         ));
@@ -112,11 +112,7 @@ pub(crate) fn of_text(limits: &TextLimits, text: &str) -> Option<String> {
         && bytes > max
         && length() > max
     {
-        return Some(format!(
-            "at most {}; these are {}",
-            counted(max, "character"),
-            length()
-        ));
+        return Some(format!("at most {}, got {}", counted(max, "character"), length()));
     }
     // Most texts begin with a letter.
     if limits.not_blank && !text.starts_with(|first: char| first.is_ascii_graphic()) && text.trim().is_empty()
@@ -166,10 +162,10 @@ pub(crate) fn number_fits(limits: &NumberLimits, text: &str) -> bool {
 pub(crate) fn of_count(count: usize, min: Option<u64>, max: Option<u64>, one: &str) -> Option<String> {
     let count = count as u64;
     if let Some(min) = min.filter(|min| count < *min) {
-        return Some(format!("at least {}; these are {count}", counted(min, one)));
+        return Some(format!("at least {}, got {count}", counted(min, one)));
     }
     let max = max.filter(|max| count > *max)?;
-    Some(format!("at most {}; these are {count}", counted(max, one)))
+    Some(format!("at most {}, got {count}", counted(max, one)))
 }
 
 fn counted(count: u64, one: &str) -> String {

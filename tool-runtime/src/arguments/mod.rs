@@ -27,7 +27,8 @@ use coerce::{Budget, Coercer};
 use deserialize::error::DeserializeError;
 use deserialize::member::Member;
 use deserialize::members;
-use report::{Path, Report, messages};
+use report::path::Path;
+use report::{Report, messages};
 use tree::node::{Members, Node};
 
 /// How the arguments of one call are read.

@@ -72,7 +72,7 @@ fn decoded<'a>(text: &Cow<'a, str>) -> Result<Option<Read<'a>>, TooDeep> {
 }
 
 fn empty<'a>() -> (Node<'a>, Vec<Issue>) {
-    let message = "no arguments were sent, which was read as {}; send an object";
+    let message = "missing arguments were read as {}; send an object";
     (
         Node::Object(Members::default()),
         vec![Issue::warning(Code::EmptyArguments, "", message)],
@@ -81,7 +81,7 @@ fn empty<'a>() -> (Node<'a>, Vec<Issue>) {
 
 fn not_an_object(sent: &Node<'_>) -> Issue {
     let message = format!(
-        "{} is no object; send the arguments as an object, by their names",
+        "invalid arguments {}; expected a JSON object with the parameters by name",
         messages::shown(sent)
     );
     messages::refused(Code::ArgumentsNotObject, sent, message)
@@ -93,7 +93,7 @@ fn refused(text: &str, unread: &Unread) -> Issue {
         Unread::Truncated(obstacle) => {
             let (line, column) = place(text, obstacle.offset);
             let message = format!(
-                "cut off at line {line} column {column} (byte {}): {}; send the arguments whole",
+                "truncated at line {line} column {column} (byte {}): {}; expected complete JSON",
                 obstacle.offset, obstacle.message
             );
             Issue::error(Code::JsonParseError, "", message).sent_as(text)
@@ -105,7 +105,7 @@ fn refused(text: &str, unread: &Unread) -> Issue {
         } => {
             let (line, column) = place(text, obstacle.offset);
             let message = format!(
-                "{}, and it could not be repaired for certain (line {line} column {column}: {}); send valid JSON",
+                "{}, and it has no unambiguous repair (line {line} column {column}: {}); expected valid JSON",
                 not_json(text, *offset, expected),
                 obstacle.message
             );
@@ -121,10 +121,10 @@ fn unreadable(text: &str, error: &ParseError) -> Issue {
         Fault::LoneSurrogate => Issue::error(
             Code::JsonParseError,
             error.path(),
-            format!("half of a surrogate pair at line {line} column {column}; send the character itself"),
+            format!("lone surrogate at line {line} column {column}; expected the character itself"),
         ),
         Fault::Syntax(expected) => {
-            let message = format!("{}; send valid JSON", not_json(text, error.offset, expected));
+            let message = format!("{}; expected valid JSON", not_json(text, error.offset, expected));
             Issue::error(Code::JsonParseError, "", message).sent_as(text)
         }
     }

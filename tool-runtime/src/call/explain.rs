@@ -30,12 +30,14 @@ const MAX_LISTED_TOOLS: usize = 8;
 /// The text for a function that did not complete.
 pub(crate) fn failure(tool: &str, failure: Failure) -> String {
     match failure {
-        Failure::Panicked => format!("the tool `{tool}` failed inside; other calls are not affected"),
-        Failure::TimedOut => {
-            format!("the tool `{tool}` took too long and was stopped; ask for less, or try again later")
+        Failure::Panicked => {
+            format!("the tool `{tool}` failed with an internal error; other calls are not affected")
         }
-        Failure::Cancelled => format!("the call of `{tool}` was cancelled before it had an answer"),
-        other => format!("the tool `{tool}` gave no answer: {}", other.as_str()),
+        Failure::TimedOut => {
+            format!("the tool `{tool}` timed out and was stopped; ask for less, or try again later")
+        }
+        Failure::Cancelled => format!("the call of `{tool}` was cancelled before it returned a result"),
+        other => format!("the tool `{tool}` returned no result: {}", other.as_str()),
     }
 }
 
@@ -44,9 +46,9 @@ pub(crate) fn stopped_before_start(tool: &str, failure: Failure) -> String {
     let tool = excerpt(tool);
     match failure {
         Failure::TimedOut => {
-            format!("the call ran out of time before `{tool}` could start; it did not run, try again later")
+            format!("the call timed out before `{tool}` started; it did not run, try again later")
         }
-        Failure::Cancelled => format!("the call was cancelled before `{tool}` could start; it did not run"),
+        Failure::Cancelled => format!("the call was cancelled before `{tool}` started; it did not run"),
         other => self::failure(&tool, other),
     }
 }
@@ -55,7 +57,7 @@ pub(crate) fn stopped_before_start(tool: &str, failure: Failure) -> String {
 pub(crate) fn stopped_in_layers(tool: &str, failure: Failure) -> String {
     let tool = excerpt(tool);
     match failure {
-        Failure::TimedOut => format!("the call ran out of time before it reached `{tool}`; try again later"),
+        Failure::TimedOut => format!("the call timed out before it reached `{tool}`; try again later"),
         Failure::Cancelled => format!("the call was cancelled before it reached `{tool}`"),
         other => self::failure(&tool, other),
     }
@@ -63,7 +65,7 @@ pub(crate) fn stopped_in_layers(tool: &str, failure: Failure) -> String {
 
 /// The text for rejected arguments: the errors, and the unknown names, since one of them may be a misspelt parameter.
 pub(crate) fn errors(tool: &str, errors: &[Issue], warnings: &[Issue]) -> String {
-    let mut text = format!("`{tool}` was not called, its arguments need correction:");
+    let mut text = format!("`{tool}` was not called because of invalid arguments:");
     let is_no_match = |error: &&Issue| error.code == Code::NoAlternativeFits;
     let unmatched: HashSet<&str> = errors
         .iter()

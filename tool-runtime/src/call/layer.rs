@@ -152,8 +152,8 @@ task_local! {
 /// The text for the model if neither the tool nor a layer returned.
 pub(crate) fn no_answer(failure: Failure) -> &'static str {
     match failure {
-        Failure::TimedOut => "the call took too long and was stopped; try again later",
-        Failure::Cancelled => "the call was cancelled before it had an answer",
+        Failure::TimedOut => "the call timed out and was stopped; try again later",
+        Failure::Cancelled => "the call was cancelled before it returned a result",
         _ => "the call failed on its way to the tool or back; other calls are not affected",
     }
 }

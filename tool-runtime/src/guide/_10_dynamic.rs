@@ -26,9 +26,9 @@
 //! });
 //!
 //! let mut registry = ToolRegistry::new();
-//! registry.register_dynamic(mcp::definition(&listed)?, async |arguments: Value, call: Context| {
+//! registry.register_dynamic(mcp::definition(&listed)?, async |arguments: Value, context: Context| {
 //!     // Here the server would be asked. The arguments fit its schema already.
-//!     let reader = call.session().unwrap_or("a guest");
+//!     let reader = context.session().unwrap_or("a guest");
 //!     Ok::<_, String>(format!("{arguments} for {reader}"))
 //! })?;
 //!
@@ -44,9 +44,9 @@
 //! assert_eq!(
 //!     result.text(),
 //!     Some(
-//!         "`order_from_afar` was not called, its arguments need correction:\n\
-//!          - missing_required:title at /title: required and not sent; send a string\n\
-//!          - constraint_violated at /days: 90 is not allowed; send an integer from 1 to 60"
+//!         "`order_from_afar` was not called because of invalid arguments:\n\
+//!          - missing_required:title at /title: missing required parameter; expected a string\n\
+//!          - constraint_violated at /days: invalid value 90; expected an integer from 1 to 60"
 //!     ),
 //! );
 //!

@@ -92,9 +92,9 @@
 //! assert_eq!(
 //!     result.text(),
 //!     Some(
-//!         "`extend_loan` was not called, its arguments need correction:\n\
-//!          - constraint_violated at /book: \"42\" is not allowed; send a text that matches `^[A-Z]{2}[0-9]{4}$`\n\
-//!          - constraint_violated at /weeks: 9 is not allowed; send an integer from 1 to 4"
+//!         "`extend_loan` was not called because of invalid arguments:\n\
+//!          - constraint_violated at /book: invalid value \"42\"; expected a text that matches `^[A-Z]{2}[0-9]{4}$`\n\
+//!          - constraint_violated at /weeks: invalid value 9; expected an integer from 1 to 4"
 //!     ),
 //! );
 //! # Ok(())

@@ -43,9 +43,9 @@
 //!     warnings,
 //!     [
 //!         "parameter_name_normalized at /first_year: `firstYear` was read as `first_year`, the declared spelling",
-//!         "scalar_coerced_to_list at /kinds: \"novel\" was read as a list of one; send an array",
+//!         "scalar_coerced_to_list at /kinds: \"novel\" was read as an array with one item; send an array",
 //!         "string_literal_converted_to_integer at /limit: \"3\" was read as 3",
-//!         "unknown_parameter:sort at /sort: nothing of this name is known; known are `first_year`, `kinds`, `limit`",
+//!         "unknown_parameter:sort at /sort: unknown parameter; expected one of `first_year`, `kinds`, `limit`",
 //!     ],
 //! );
 //! # Ok(())
@@ -85,10 +85,10 @@
 //! assert_eq!(
 //!     result.text(),
 //!     Some(
-//!         "`new_books` was not called, its arguments need correction:\n\
-//!          - unsupported_integer_literal at /first_year: \"last\" cannot be taken; send an integer from 0 to 65535\n\
-//!          - missing_required:kinds at /kinds: required and not sent; send an array like [<a string>, …]\n\
-//!          - constraint_violated at /limit: 0 is not allowed; send an integer from 1 to 50"
+//!         "`new_books` was not called because of invalid arguments:\n\
+//!          - unsupported_integer_literal at /first_year: invalid value \"last\"; expected an integer from 0 to 65535\n\
+//!          - missing_required:kinds at /kinds: missing required parameter; expected an array like [<a string>, …]\n\
+//!          - constraint_violated at /limit: invalid value 0; expected an integer from 1 to 50"
 //!     ),
 //! );
 //! # Ok(())

@@ -164,9 +164,9 @@
 //!
 //! for (name, input, failure, told) in [
 //!     ("count", r#"{ "shelf": 0 }"#, None, "120"),
-//!     ("count", r#"{ "shelf": 2 }"#, Some(Failure::Panicked), "the tool `count` failed inside; .."),
-//!     ("count", r#"{ "row": 2 }"#, Some(Failure::InvalidArguments), "`count` was not called, its arguments .."),
-//!     ("wait", "{}", Some(Failure::TimedOut), "the tool `wait` took too long and was stopped; .."),
+//!     ("count", r#"{ "shelf": 2 }"#, Some(Failure::Panicked), "the tool `count` failed with an internal error; .."),
+//!     ("count", r#"{ "row": 2 }"#, Some(Failure::InvalidArguments), "`count` was not called because of invalid arguments:"),
+//!     ("wait", "{}", Some(Failure::TimedOut), "the tool `wait` timed out and was stopped; .."),
 //!     ("sing", "{}", Some(Failure::NotFound), "Tool 'sing' not found"),
 //! ] {
 //!     let outcome = registry.call(ToolCall::new("toolu_01", name, input)).await;

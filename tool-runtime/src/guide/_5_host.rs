@@ -26,10 +26,10 @@
 //!     /// The title.
 //!     title: String,
 //!     loans: State<Loans>,
-//!     call: Context,
+//!     context: Context,
 //! ) -> Result<String, &'static str> {
 //!     // Who is at the desk is the host's to say. A model could claim to be anybody.
-//!     let reader = call.session().ok_or("nobody is at the desk")?;
+//!     let reader = context.session().ok_or("nobody is at the desk")?;
 //!     loans.0.lock().unwrap().insert((title, reader.to_owned()));
 //!     Ok(format!("lent to {reader}"))
 //! }
@@ -114,9 +114,9 @@
 //!
 //! | | set by | counts from | waiting in layers counts | the model reads |
 //! |---|---|---|---|---|
-//! | of a tool | `#[tool(timeout = "30s")]` | the start of the function | no | ``the tool `x` took too long and was stopped; ..`` |
+//! | of a tool | `#[tool(timeout = "30s")]` | the start of the function | no | ``the tool `x` timed out and was stopped; ..`` |
 //! | of any tool, also a dynamic one | [`set_timeout`](crate::ToolRegistry::set_timeout), in place of the tool's own | the start of the function | no | the same |
-//! | of a call | [`with_timeout`](crate::Context::with_timeout), [`with_deadline`](crate::Context::with_deadline) | the moment at which the context is made | yes, all of it | the same, or ``the call ran out of time before ..`` |
+//! | of a call | [`with_timeout`](crate::Context::with_timeout), [`with_deadline`](crate::Context::with_deadline) | the moment at which the context is made | yes, all of it | the same, or ``the call timed out before ..`` |
 //! | of a call, set by a layer that passes it on | the same, on `call.context` | that moment | only of the layers inside | the same |
 //! | of a layer | `tower`'s `TimeoutLayer` | the moment at which the call comes to that layer | only of the layers inside | the layer's words |
 //!
@@ -132,8 +132,8 @@
 //!
 //! /// Delete a reader's account.
 //! #[tool(destructive)]
-//! async fn delete_reader(call: Context) -> bool {
-//!     call.deadline().is_some()
+//! async fn delete_reader(context: Context) -> bool {
+//!     context.deadline().is_some()
 //! }
 //! # async fn ask_the_user(_: &ToolCall) -> bool { true }
 //!

@@ -29,9 +29,9 @@
 //!         &self,
 //!         /// The title, as `list_books` spells it.
 //!         title: String,
-//!         call: Context,
+//!         context: Context,
 //!     ) -> Result<String, ToolError> {
-//!         let reader = call.session().unwrap_or("a guest").to_owned();
+//!         let reader = context.session().unwrap_or("a guest").to_owned();
 //!         match self.books().get_mut(&title) {
 //!             Some(book @ None) => Ok(format!("lent to {}", book.insert(reader))),
 //!             Some(Some(_)) => Err(ToolError::new("lent", "somebody else has it; choose from `list_books`")),

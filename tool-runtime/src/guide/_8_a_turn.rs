@@ -67,12 +67,12 @@
 //!         &self,
 //!         /// The title.
 //!         title: String,
-//!         call: Context,
+//!         context: Context,
 //!     ) -> Result<String, ToolError> {
 //!         let mut books = self.0.lock().unwrap();
 //!         let book = books.iter_mut().find(|(known, reader)| *known == title && reader.is_none());
 //!         let (_, reader) = book.ok_or(ToolError::new("not_here", "choose from the catalogue"))?;
-//!         Ok(format!("lent to {}", reader.insert(call.session().unwrap_or("a guest").to_owned())))
+//!         Ok(format!("lent to {}", reader.insert(context.session().unwrap_or("a guest").to_owned())))
 //!     }
 //!
 //!     /// Throw a book away.

@@ -146,10 +146,10 @@ impl<T: Parameter> Param<T> {
 ///
 /// Two implementations, as in `source.rs`, so that an unsuitable type causes one error only.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can have neither `default` nor `values` nor `example`",
-    label = "the model is shown them as JSON, and this is not `Serialize`",
+    message = "`{Self}` does not support `default`, `values` or `example`",
+    label = "not `Serialize`, so they cannot be written into the schema",
     note = "a type of your own needs `tool_runtime::serde::Serialize` in its `#[derive(..)]`, beside `Deserialize`",
-    note = "what the host supplies has none of them"
+    note = "parameters that the host supplies have none of them"
 )]
 pub trait Shown<By>: Parameter {
     /// Always `Self`.
@@ -188,7 +188,7 @@ impl<T: Parameter + Never> Shown<Infallible> for T {
 
 /// The limits of a `range` or a `length`: a Rust range with ends of type `B`.
 #[diagnostic::on_unimplemented(
-    message = "these limits are not of type `{B}`",
+    message = "mismatched type of the limits: expected `{B}`",
     label = "expected a range of `{B}`",
     note = "write `1.0..=5.0` for a float, `1..=5` for an integer"
 )]
@@ -199,8 +199,8 @@ impl<B, R: RangeBounds<B>> Limits<B> for R {}
 
 /// Types with a `range`: numbers, and options of them.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no range",
-    label = "`range` limits numbers",
+    message = "`{Self}` is not a numeric type",
+    label = "`range` needs a number",
     note = "for the length of a text, a list or a map write `length = a..=b`"
 )]
 pub trait Ranged {
@@ -225,7 +225,7 @@ impl<T: Ranged> Ranged for Option<T> {
 /// Types with a `length`: strings, lists, maps, and options of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no length",
-    label = "`length` limits texts, lists and maps",
+    label = "`length` needs a string, a list or a map",
     note = "for a number write `range = a..=b`"
 )]
 pub trait Measured {
@@ -266,8 +266,8 @@ impl<T: Measured> Measured for Option<T> {
 
 /// String types, and options of them.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no text",
-    label = "`pattern` and `not_blank` are for texts"
+    message = "`{Self}` is not a string type",
+    label = "`pattern` and `not_blank` need a string type"
 )]
 pub trait Textual {
     /// Always `&str`; see [`Measured::Length`].

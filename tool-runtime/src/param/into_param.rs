@@ -7,7 +7,7 @@ use std::path::PathBuf;
 ///
 /// `Into` does not suffice: `100.into()` is not a `u32`.
 #[diagnostic::on_unimplemented(
-    message = "a `{Self}` does not fit a parameter of type `{T}`",
+    message = "mismatched types: `{Self}` cannot be converted into a parameter of type `{T}`",
     label = "expected `{T}`",
     note = "write a value of that type: `1.0` for a float, `\"..\"` for a text, `Name::Variant` for an enum, `[a, b]` for a list, `Type::from(..)` for much else"
 )]

@@ -61,7 +61,7 @@ impl<T: FromHost<P>, P> ParamSource<ByHost<P>> for T {
 /// Types that the host supplies. They are not in the definition, so they need no description.
 #[diagnostic::on_unimplemented(
     message = "this parameter has no description",
-    label = "the model relies on it: say what to send",
+    label = "missing description: the model relies on it",
     note = "for a value that the model supplies, write a doc comment (`/// ..`) above the parameter, or `#[arg(description = \"..\")]`",
     note = "for a value that the host supplies, write `State<{Self}>` and give the registry one: `.with_state(..)`"
 )]
@@ -130,9 +130,9 @@ impl<P: Inner> Inner for Wrapped<P> {
 
 /// Requires that a host type is not wrapped.
 #[diagnostic::on_unimplemented(
-    message = "for each call there is a `{T}`, and one only",
-    label = "take it with nothing around it: `{T}`",
-    note = "what may be missing or be there several times goes inside of the state: `State<Option<T>>`, `State<Vec<T>>`"
+    message = "`{T}` cannot be wrapped",
+    label = "expected `{T}`",
+    note = "the host supplies exactly one `{T}` for each call; an optional or repeated value goes inside the state: `State<Option<T>>`, `State<Vec<T>>`"
 )]
 pub trait Unwrapped<T> {
     /// [`Param<T>`].
@@ -153,10 +153,10 @@ impl<T> Unwrapped<T> for Param<T> {
 
 /// Types that a [`State`] may contain.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a state: calls run side by side and share it",
+    message = "`{Self}` cannot be a state: concurrent calls share it",
     label = "not `Send`, `Sync` and `'static`",
     note = "keep what changes in a `std::sync::Mutex` or an atomic instead of a `Cell` or `RefCell`, and `Arc` instead of `Rc`",
-    note = "a state without a size of its own goes into a box: `State<Box<dyn Trait + Send + Sync>>`"
+    note = "an unsized state goes into a box: `State<Box<dyn Trait + Send + Sync>>`"
 )]
 pub trait Sharable<P>: Sized {
     /// The identity: `P` is the [`Param`] of a [`State<Self>`].

@@ -88,7 +88,7 @@ impl Compiler<'_> {
         let mut reference = reference.to_owned();
         for _ in 0..MAX_STEPS {
             let Target::Schema(schema, pointer) = reference::resolve(self.root, &reference) else {
-                return Err(SchemaError::new("", format!("`{reference}` leads nowhere")));
+                return Err(SchemaError::new("", format!("`{reference}` does not resolve")));
             };
             match schema.as_object().and_then(bare_reference) {
                 Some(next) => reference = next.to_owned(),
@@ -119,7 +119,7 @@ impl Compiler<'_> {
         self.merged.set(self.merged.get() + steps.min(1));
         if self.merged.get() > MAX_MERGED {
             let reason =
-                format!("its `$ref`s and `allOf`s lead to more than {MAX_MERGED} schemas; make it smaller");
+                format!("its `$ref`s and `allOf`s merge more than {MAX_MERGED} schemas; make it smaller");
             return Err(SchemaError::new("", reason));
         }
         let mut parts = Vec::new();

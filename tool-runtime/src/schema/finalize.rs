@@ -56,9 +56,8 @@ impl CompiledSchema {
                 return Err(SchemaError::new("", reason));
             }
             State::Pending if depth > MAX_NESTED_UNIONS => {
-                let reason = format!(
-                    "more than {MAX_NESTED_UNIONS} unions stand directly in one another; make them one"
-                );
+                let reason =
+                    format!("more than {MAX_NESTED_UNIONS} directly nested unions; merge them into one");
                 return Err(SchemaError::new("", reason));
             }
             State::Pending => *state = State::Visiting,

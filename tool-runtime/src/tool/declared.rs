@@ -74,7 +74,7 @@ impl<S: OneToolsBlockPerType> ToolSet for S {
 ///
 /// A module can return it to export its tools: `pub fn tools() -> impl IntoTools`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no set of tools",
+    message = "`{Self}` is not a set of tools",
     label = "expected a value with tools, or `tool_set![..]`",
     note = "put `#[tools]` on an `impl` block of the type and `#[tool]` on its methods"
 )]
@@ -143,7 +143,7 @@ impl DeclaredTool {
 
 /// A value that calls on several threads share: the `self` of methods, or a state.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot serve tools: calls run side by side and share it",
+    message = "`{Self}` cannot have tools: concurrent calls share it",
     label = "not `Send`, `Sync` and `'static`",
     note = "keep what changes in a `std::sync::Mutex` or an atomic instead of a `Cell` or `RefCell`, and `Arc` instead of `Rc`"
 )]

@@ -42,7 +42,7 @@ use crate::wire::result::{Blocks, Content, ToolOutput};
 /// # }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be what a tool returns",
+    message = "`{Self}` cannot be the return type of a tool",
     label = "not `Serialize`",
     note = "return a `String`, anything that is `Serialize` (`Rc` and `Arc` are with serde's feature `rc`), `Blocks` or `ToolOutput`, or a `Result` of one of these",
     note = "a type of your own that becomes JSON needs these lines above it, each once:\n#[derive(tool_runtime::serde::Serialize)]\n#[serde(crate = \"tool_runtime::serde\")]"
@@ -68,7 +68,9 @@ impl<T: Serialize + 'static> IntoToolOutput for T {
         }
         match serde_json::to_string(&self) {
             Ok(json) => ToolOutput::text(json),
-            Err(error) => ToolOutput::error(format!("the tool's result cannot be written as JSON: {error}")),
+            Err(error) => {
+                ToolOutput::error(format!("the tool's result cannot be serialized as JSON: {error}"))
+            }
         }
     }
 }
@@ -142,7 +144,7 @@ fn blocks_output(blocks: Vec<Block>, is_error: bool) -> ToolOutput {
 }
 
 fn too_deep() -> ToolOutput {
-    ToolOutput::error("the tool's result is nested too deeply to be written as JSON")
+    ToolOutput::error("the tool's result is nested too deeply to be serialized as JSON")
 }
 
 /// An error with a code, for callers that distinguish errors; displayed as `code: message`.
@@ -312,7 +314,7 @@ impl<T> Respond for Output<T> {
 /// The other types are a list, since an implementation for every [`Serialize`] would conflict with that for `Result`.
 /// [`register_dynamic`](crate::ToolRegistry::register_dynamic) has an example.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be what a dynamic tool's handler answers",
+    message = "`{Self}` cannot be the return type of a dynamic tool's handler",
     note = "return a `Result`, a `String`, a `serde_json::Value`, `Blocks`, `ToolOutput` or `()`"
 )]
 pub trait HandlerOutput {

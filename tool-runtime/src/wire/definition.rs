@@ -198,6 +198,7 @@ fn no_parameters() -> Value {
 /// assert_eq!((hints.read_only, hints.destructive), (Some(true), None));
 /// assert_eq!(hints.title.as_deref(), Some("Read"));
 /// ```
+#[doc(alias = "annotations")]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hints {
@@ -222,7 +223,7 @@ pub struct Hints {
 /// let refused = ToolName::parse("todo write").unwrap_err();
 /// assert_eq!(
 ///     refused.to_string(),
-///     "`todo write` is no tool name: ' ' is not allowed, use 1 to 64 of a-z, A-Z, 0-9, `_` and `-`",
+///     "invalid tool name `todo write`: ' ' is not allowed; expected 1 to 64 of a-z, A-Z, 0-9, `_` and `-`",
 /// );
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -266,7 +267,7 @@ impl fmt::Display for ToolName {
 
 /// Why a string is not a [`ToolName`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is no tool name: {reason}, use 1 to 64 of a-z, A-Z, 0-9, `_` and `-`")]
+#[error("invalid tool name `{name}`: {reason}; expected 1 to 64 of a-z, A-Z, 0-9, `_` and `-`")]
 pub struct InvalidName {
     name: String,
     reason: String,

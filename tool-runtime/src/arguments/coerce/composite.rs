@@ -3,8 +3,9 @@
 
 use super::Coercer;
 use super::cache::Outcome;
+use crate::arguments::report::Mark;
 use crate::arguments::report::messages;
-use crate::arguments::report::{Mark, Path};
+use crate::arguments::report::path::Path;
 use crate::arguments::tree::node::Node;
 
 /// More unions and conjunctions, one in the other, than honest arguments need. With [`depth::MAX_DEPTH`](crate::wire::depth::MAX_DEPTH)

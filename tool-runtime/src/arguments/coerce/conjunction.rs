@@ -3,7 +3,7 @@
 use super::Coercer;
 use super::cache::{Trial, address};
 use super::context::Context;
-use crate::arguments::report::Path;
+use crate::arguments::report::path::Path;
 use crate::arguments::tree::node::Node;
 use crate::schema::compiled::SchemaId;
 

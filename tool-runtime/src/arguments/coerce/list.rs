@@ -5,9 +5,9 @@ use std::rc::Rc;
 use super::Coercer;
 use super::context::Context;
 use crate::arguments::limits;
-use crate::arguments::report::Path;
 use crate::arguments::report::expected::Expected;
 use crate::arguments::report::messages;
+use crate::arguments::report::path::Path;
 use crate::arguments::report::schema_hint::Example;
 use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::Node;
@@ -121,7 +121,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let items = vec![item.unwrap_or_else(|| node.clone())];
         self.report.warn(at, || {
             let message = format!(
-                "{} was read as a list of one; send an array",
+                "{} was read as an array with one item; send an array",
                 messages::shown(node)
             );
             Issue::warning(Code::ScalarCoercedToList, "", message)
@@ -158,7 +158,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             && let Some(&(first, again)) = limits::repeated_items(items).first()
         {
             self.report.refuse(at, || {
-                let limit = format!("every item once; item {again} is item {first} again");
+                let limit = format!("unique items; item {again} equals item {first}");
                 messages::violated(&Node::List(Rc::new(items.to_vec())), limit)
             });
         }
@@ -173,7 +173,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 fn ambiguous(items: &[Node<'_>], wanted: &Example<'_>) -> Issue {
     let sent = Node::List(Rc::new(items.to_vec()));
     let message = format!(
-        "a list of lists is wanted and {} may be the list or its only item; send {wanted}",
+        "ambiguous value {}: the array or its only item; expected {wanted}",
         messages::shown(&sent)
     );
     messages::refused(Code::AmbiguousList, &sent, message)

@@ -19,9 +19,10 @@ mod union;
 use std::rc::Rc;
 
 use crate::arguments::limits::{self, Membership};
+use crate::arguments::report::Report;
 use crate::arguments::report::expected::Expected;
 use crate::arguments::report::messages;
-use crate::arguments::report::{Path, Report};
+use crate::arguments::report::path::Path;
 use crate::arguments::rules::{self, Mode};
 use crate::arguments::tree::node::Node;
 use crate::arguments::tree::parse::{self, Read, TooDeep};

@@ -9,8 +9,8 @@ use super::map_keys::{Key, coerced, is_among};
 use super::slots::Slots;
 use super::{Coercer, stands_for_nothing};
 use crate::arguments::limits;
-use crate::arguments::report::Path;
 use crate::arguments::report::messages;
+use crate::arguments::report::path::Path;
 use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::{Members, Node};
 use crate::schema::compiled::{Additional, Kind, Object, Property, SchemaId};
@@ -74,7 +74,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 if property.required && !is_among(&property.name, &keys) {
                     let wanted = self.wanted(property.schema);
                     self.report
-                        .refuse(&at, || messages::missing(&property.name, wanted));
+                        .refuse(&at, || messages::missing(&at, &property.name, wanted));
                 }
                 continue;
             };
@@ -102,7 +102,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         for name in &object.also_required {
             if members.get(name).is_none() && !is_among(name, keys) {
                 let at = Path::Key(at, name);
-                self.report.refuse(&at, || messages::missing(name, "a value"));
+                self.report
+                    .refuse(&at, || messages::missing(&at, name, "a value"));
             }
         }
     }
@@ -232,12 +233,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         match node {
             Node::Null if !property.has_default => {}
             Node::Null => self.report.warn(at, || {
-                let message = "null was taken as not sent, its default counts; leave the key out for it";
+                let message =
+                    "null was read as a missing key, so the default is used; leave the key out instead";
                 Issue::warning(Code::NullTreatedAsMissing, "", message)
             }),
             _ => self.report.warn(at, || {
                 let message = format!(
-                    "{} was taken as not sent; leave the key out instead",
+                    "{} was read as a missing key; leave the key out instead",
                     messages::shown(node)
                 );
                 Issue::warning(Code::EmptyStringTreatedAsNull, "", message)

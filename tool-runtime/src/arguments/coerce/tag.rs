@@ -5,9 +5,9 @@ use std::rc::Rc;
 use super::Coercer;
 use super::context::Context;
 use crate::arguments::limits;
-use crate::arguments::report::Path;
 use crate::arguments::report::expected;
 use crate::arguments::report::messages;
+use crate::arguments::report::path::Path;
 use crate::arguments::report::schema_hint::SchemaHint;
 use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::{Members, Node};
@@ -46,8 +46,8 @@ impl<'a> Coercer<'_, 'a, '_> {
                         let meant =
                             keys.find_map(|(key, _)| SchemaHint::named(self.compiled, schemas(), key));
                         match meant {
-                            Some(meant) => messages::missing(name, expected::Within(&allowed(), meant)),
-                            None => messages::missing(name, expected::Listed(&allowed())),
+                            Some(meant) => messages::missing(&at, name, expected::Within(&allowed(), meant)),
+                            None => messages::missing(&at, name, expected::Listed(&allowed())),
                         }
                     });
                     return None;

@@ -8,9 +8,10 @@ use super::cache::{Among, Choice, Outcome, Trial, address};
 use super::context::Context;
 use super::{Coercer, NO_LIMITS, opens};
 use crate::arguments::limits;
+use crate::arguments::report::Tally;
 use crate::arguments::report::messages;
+use crate::arguments::report::path::Path;
 use crate::arguments::report::schema_hint::SchemaHint;
-use crate::arguments::report::{Path, Tally};
 use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::Node;
 use crate::arguments::tree::parse::TooDeep;
@@ -133,7 +134,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let wanted = self.wanted(owner);
         self.report.refuse(at, || {
             let message = format!(
-                "{} can be read in more than one way; send {wanted}, written so that only one fits",
+                "ambiguous value {}; expected {wanted}, written so that only one alternative matches",
                 messages::shown(node)
             );
             messages::refused(Code::AmbiguousValue, node, message)

@@ -277,7 +277,9 @@ mod tests {
         let [issue] = coerced.issues.as_slice() else {
             panic!("{:?}", coerced.issues);
         };
-        let said = issue.message.strip_prefix("required and not sent; send ");
+        let said = issue
+            .message
+            .strip_prefix("missing required parameter; expected ");
         said.unwrap_or(&issue.message).to_owned()
     }
 

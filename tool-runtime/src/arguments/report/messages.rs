@@ -3,6 +3,7 @@
 use std::fmt::{Display, Write as _};
 
 use super::expected::{Listed, MOST_LISTED, Range, several};
+use super::path::Path;
 use super::schema_hint::{SchemaHint, quoted};
 use crate::arguments::rules::SIXTY_FOUR_BITS;
 use crate::arguments::tree::node::Node;
@@ -21,19 +22,19 @@ pub(crate) fn unreadable(code: Code, sent: &Node<'_>, wanted: impl Display) -> I
     refused(
         code,
         sent,
-        format!("{} cannot be taken; send {wanted}", shown(sent)),
+        format!("invalid value {}; expected {wanted}", shown(sent)),
     )
 }
 
 /// A text that stands for more: the key or the tag of the object that is wanted.
 pub(crate) fn alone(sent: &Node<'_>, meant: SchemaHint<'_>) -> Issue {
-    let message = format!("{} alone is not enough; send {meant}", shown(sent));
+    let message = format!("incomplete value {}; expected {meant}", shown(sent));
     refused(Code::NoAlternativeFits, sent, message)
 }
 
 /// None of the allowed values.
 pub(crate) fn not_among(values: &Values, sent: &Node<'_>) -> Issue {
-    let message = format!("{} is not allowed; send {}", shown(sent), Listed(values));
+    let message = format!("invalid value {}; expected {}", shown(sent), Listed(values));
     refused(Code::EnumOutOfRange, sent, message).about(&subject(sent))
 }
 
@@ -42,7 +43,7 @@ pub(crate) fn violated(sent: &Node<'_>, limit: impl Display) -> Issue {
     refused(
         Code::ConstraintViolated,
         sent,
-        format!("{} is not allowed; send {limit}", shown(sent)),
+        format!("invalid value {}; expected {limit}", shown(sent)),
     )
 }
 
@@ -66,20 +67,24 @@ pub(crate) fn out_of_range(sent: &Node<'_>, limits: Option<&NumberLimits>) -> Is
     if limits.max.is_none() && limits.exclusive_max.is_none() {
         limits.max = Some(Bound::new(width.max_text));
     }
-    let message = format!("{} does not fit; send an integer{}", shown(sent), Range(&limits));
+    let message = format!(
+        "invalid value {}; expected an integer{}",
+        shown(sent),
+        Range(&limits)
+    );
     refused(Code::IntegerOutOfRange, sent, message)
 }
 
 /// A value that is one of several of several …
 pub(crate) fn too_composed() -> Issue {
-    let message = "too many unions stand in one another from the top to here; send a flatter value";
+    let message = "too many nested unions; expected a flatter value";
     Issue::error(Code::TooDeep, "", message)
 }
 
 /// A value that nests too deeply, as sent or as coerced.
 pub(crate) fn too_deep() -> Issue {
     let message = format!(
-        "nested deeper than {} levels; send a flatter value",
+        "nested deeper than {} levels; expected a flatter value",
         depth::MAX_DEPTH
     );
     Issue::error(Code::TooDeep, "", message)
@@ -87,14 +92,14 @@ pub(crate) fn too_deep() -> Issue {
 
 /// A value whose alternatives take too long to try.
 pub(crate) fn too_complex() -> Issue {
-    let message = "the value can be read in too many ways to try them all; send fewer items, each in exactly the schema of the schema";
+    let message = "too many possible readings of the value; expected fewer items, each of exactly the types of the schema";
     Issue::error(Code::TooComplex, "", message)
 }
 
 /// A value that the parts of a conjunction read differently.
 pub(crate) fn read_differently(sent: &Node<'_>) -> Issue {
     let message = format!(
-        "{} is read in one way here and in another there; send what needs no reading",
+        "ambiguous value {}: parts of the schema coerce it differently; expected a value that needs no coercion",
         shown(sent)
     );
     refused(Code::AmbiguousValue, sent, message)
@@ -103,8 +108,8 @@ pub(crate) fn read_differently(sent: &Node<'_>) -> Issue {
 /// A value that the schema allows and its type does not: the type says why, and its `format` what to send.
 pub(crate) fn disliked(sent: &Node<'_>, said: &str, wanted: Option<&str>) -> Issue {
     let message = match wanted {
-        Some(wanted) => format!("{} cannot be taken: {said}; send {wanted}", shown(sent)),
-        None => format!("{} cannot be taken: {said}", shown(sent)),
+        Some(wanted) => format!("invalid value {}: {said}; expected {wanted}", shown(sent)),
+        None => format!("invalid value {}: {said}", shown(sent)),
     };
     refused(Code::InvalidValue, sent, message)
 }
@@ -113,17 +118,15 @@ pub(crate) fn null(wanted: impl Display) -> Issue {
     refused(
         Code::NullNotAllowed,
         &Node::Null,
-        format!("null is not allowed here; send {wanted}"),
+        format!("invalid value null; expected {wanted}"),
     )
 }
 
-pub(crate) fn missing(name: &str, wanted: impl Display) -> Issue {
-    Issue::error(
-        Code::MissingRequired,
-        "",
-        format!("required and not sent; send {wanted}"),
-    )
-    .about(name)
+/// A required parameter or, deeper inside, a required property that was not sent.
+pub(crate) fn missing(at: &Path<'_>, name: &str, wanted: impl Display) -> Issue {
+    let what = if at.depth() == 1 { "parameter" } else { "property" };
+    let message = format!("missing required {what}; expected {wanted}");
+    Issue::error(Code::MissingRequired, "", message).about(name)
 }
 
 /// A key that nothing takes.
@@ -133,9 +136,12 @@ pub(crate) fn unknown<'n>(
     mut known: impl Iterator<Item = &'n str>,
     denied: bool,
 ) -> Issue {
-    let mut message = String::from("nothing of this name is known");
+    let mut message = String::from(match code {
+        Code::UnknownParameter => "unknown parameter",
+        _ => "unknown property",
+    });
     for (place, name) in known.by_ref().take(MOST_LISTED).enumerate() {
-        message.push_str(if place == 0 { "; known are " } else { ", " });
+        message.push_str(if place == 0 { "; expected one of " } else { ", " });
         let _ = write!(message, "`{}`", excerpt(name));
     }
     if known.next().is_some() {
@@ -176,7 +182,7 @@ pub(crate) fn refused_key(sent: &str, said: &str) -> Issue {
 /// One of two keys that are read as the same.
 pub(crate) fn same_key(sent: &str, name: &str) -> Issue {
     let message = format!(
-        "`{}` is not the only key that is read as `{}`; send that key once",
+        "duplicate map key: `{}` is read as `{}`, which another key is as well; expected that key once",
         excerpt(sent),
         excerpt(name)
     );
@@ -198,12 +204,7 @@ pub(crate) fn one_of_keys<'n>(keys: impl Iterator<Item = &'n str>) -> String {
 }
 
 pub(crate) fn repeated(name: &str) -> Issue {
-    Issue::warning(
-        Code::DuplicateKey,
-        "",
-        "this key came more than once, the last value was taken; send it once",
-    )
-    .about(name)
+    Issue::warning(Code::DuplicateKey, "", "duplicate key; the last value was used").about(name)
 }
 
 /// An error about a value that was sent.

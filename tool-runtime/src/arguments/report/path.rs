@@ -1,0 +1,37 @@
+//! Where in the arguments a value is.
+
+use crate::schema::pointer;
+use crate::wire::issue::Issue;
+
+/// A place in the arguments, kept on the stack of the walk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Path<'p> {
+    Root,
+    Key(&'p Path<'p>, &'p str),
+    Index(&'p Path<'p>, usize),
+}
+
+impl Path<'_> {
+    /// How many steps it has.
+    pub(crate) fn depth(&self) -> usize {
+        match self {
+            Self::Root => 0,
+            Self::Key(parent, _) | Self::Index(parent, _) => parent.depth() + 1,
+        }
+    }
+
+    /// A finding here.
+    pub(crate) fn issue(&self, mut issue: Issue) -> Issue {
+        issue.path = self.pointer();
+        issue
+    }
+
+    /// As an RFC 6901 JSON Pointer.
+    pub(crate) fn pointer(&self) -> String {
+        match self {
+            Self::Root => String::new(),
+            Self::Key(parent, key) => pointer::join(&parent.pointer(), key),
+            Self::Index(parent, index) => pointer::join(&parent.pointer(), &index.to_string()),
+        }
+    }
+}
