@@ -365,7 +365,7 @@ mod tests {
         }
     }
 
-    fn refused(schema: &Value) -> (String, String) {
+    fn error_of(schema: &Value) -> (String, String) {
         let error = CompiledSchema::compile(schema).unwrap_err();
         (error.path, error.reason)
     }
@@ -462,7 +462,8 @@ mod tests {
 
     #[test]
     fn reports_the_path_of_an_invalid_keyword() {
-        let inside = |schema: Value| refused(&json!({ "type": "object", "properties": { "a/b": schema } })).0;
+        let inside =
+            |schema: Value| error_of(&json!({ "type": "object", "properties": { "a/b": schema } })).0;
         assert_eq!(inside(json!({ "type": "strnig" })), "/properties/a~1b/type");
         assert_eq!(inside(json!({ "required": true })), "/properties/a~1b/required");
         assert_eq!(inside(json!({ "minimum": "1" })), "/properties/a~1b/minimum");
@@ -476,9 +477,9 @@ mod tests {
             "/properties/a~1b/items/0/enum"
         );
         assert_eq!(inside(json!("string")), "/properties/a~1b");
-        assert_eq!(refused(&json!({ "type": "string" })).0, "");
-        assert_eq!(refused(&json!({})).0, "");
-        assert_eq!(refused(&json!([])).0, "");
+        assert_eq!(error_of(&json!({ "type": "string" })).0, "");
+        assert_eq!(error_of(&json!({})).0, "");
+        assert_eq!(error_of(&json!([])).0, "");
     }
 
     #[test]
@@ -486,16 +487,16 @@ mod tests {
         let circle = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/A" } }, "$defs": {
             "A": { "$ref": "#/$defs/B" }, "B": { "$ref": "#/$defs/A" },
         } });
-        assert!(refused(&circle).1.contains("back to itself"));
+        assert!(error_of(&circle).1.contains("back to itself"));
         for keyword in ["anyOf", "oneOf", "allOf"] {
             let circle = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/A" } }, "$defs": {
                 "A": { keyword: [{ "$ref": "#/$defs/A" }, { "type": "object" }] },
             } });
-            assert!(refused(&circle).1.contains("back to itself"), "{keyword}");
+            assert!(error_of(&circle).1.contains("back to itself"), "{keyword}");
         }
         let deep = (0..500).fold(json!({}), |inner, _| json!({ "items": inner }));
         assert!(
-            refused(&json!({ "type": "object", "properties": { "x": deep } }))
+            error_of(&json!({ "type": "object", "properties": { "x": deep } }))
                 .1
                 .contains("deeper")
         );
