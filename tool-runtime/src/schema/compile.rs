@@ -51,21 +51,24 @@ impl CompiledSchema {
         let root = compiler.enqueue(schema)?;
         compiler.by_pointer.insert(String::new(), root);
         while let Some((id, schema)) = compiler.queue.pop() {
-            let compiled = compiler.compile_schema(&schema)?;
+            let schema = compiler.compile_schema(&schema)?;
             if let Some(slot) = compiler.schemas.get_mut(id.0 as usize) {
-                *slot = compiled;
+                *slot = schema;
             }
         }
-        let compiled = finalize::finalize(compiler.schemas).map_err(|error| SchemaError {
+        let finalized = finalize::finalize(compiler.schemas).map_err(|error| SchemaError {
             path: nullable::original_pointer(written, existing_prefix(schema, &error.path)),
             ..error
         })?;
-        let root = compiled.schema(SchemaId::ROOT);
+        let root = finalized.schema(SchemaId::ROOT);
         if root.accepts_all() || !root.types.has(Types::OBJECT) {
             let reason = "arguments are an object; write `\"type\": \"object\"` with their `properties`";
             return Err(SchemaError::new("", reason));
         }
-        Ok(Compiled { compiled, warnings })
+        Ok(Compiled {
+            compiled: finalized,
+            warnings,
+        })
     }
 }
 
