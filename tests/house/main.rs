@@ -10,3 +10,4 @@ mod requirements;
 mod sizes;
 mod sources;
 mod tokens;
+mod words;

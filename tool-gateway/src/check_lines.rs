@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use tool_runtime::{Issue, Policy, ToolCall};
 
 use crate::ending::{Ending, Failure};
-use crate::jsonl::{self, Answers, Line, Unanswered, present};
+use crate::jsonl::{self, Answers, Line, LineError, present};
 use crate::options::{CheckOptions, Deny};
 use crate::progress::Progress;
 use crate::schemas::{NAME, Schemas};
@@ -26,7 +26,7 @@ pub(crate) fn run(options: &CheckOptions, terminal: Terminal) -> Result<Ending, 
     let unread = jsonl::answer_each(source, |line, answers| check.answer(line, answers));
     check.progress.clear();
     let (unread, tally) = (unread?, check.tally);
-    terminal.say(&tally.summary(unread, terminal.palette));
+    terminal.print(&tally.summary(unread, terminal.palette));
     let denied = match options.deny {
         None => false,
         Some(Deny::Errors) => tally.has_errors(),
@@ -47,12 +47,12 @@ struct Check {
 }
 
 impl Check {
-    fn answer(&mut self, line: Line<'_>, answers: &mut Answers) -> Result<(), Unanswered> {
+    fn answer(&mut self, line: Line<'_>, answers: &mut Answers) -> Result<(), LineError> {
         self.progress.step(line.number, line.end);
         let sent: Sent<'_> = jsonl::record(line.text, WANTED)?;
         let id = sent.id.unwrap_or(RawValue::NULL);
         let Some(schema) = sent.schema else {
-            return Err(Unanswered::of(id, format!("there is no `schema`; send {WANTED}")));
+            return Err(LineError::of(id, format!("there is no `schema`; send {WANTED}")));
         };
         let input = input(id, &sent)?;
         let (compiled, warnings) = self.schemas.compiled(schema.get());
@@ -60,11 +60,11 @@ impl Check {
         let registry = compiled
             .as_ref()
             .as_ref()
-            .map_err(|error| Unanswered::of(id, error))?;
+            .map_err(|error| LineError::of(id, error))?;
         let request = registry.prepare(ToolCall::new("", NAME, input).with_policy(self.policy));
         self.tally.add(&request);
         let arguments = RawValue::from_string(request.arguments_json)
-            .map_err(|error| Unanswered::of(id, format!("the arguments cannot be written: {error}")))?;
+            .map_err(|error| LineError::of(id, format!("the arguments cannot be written: {error}")))?;
         Ok(answers.write(&Answer {
             id,
             arguments: &arguments,
@@ -77,7 +77,7 @@ impl Check {
     fn warn(&mut self, line: usize, warnings: &[String]) {
         for warning in warnings {
             self.progress.clear();
-            self.terminal.say(&format!(
+            self.terminal.print(&format!(
                 "{}:{line}: {} in the schema: {}\n",
                 self.name,
                 self.terminal.palette.changed("warning"),
@@ -88,19 +88,19 @@ impl Check {
 }
 
 /// The arguments as text: what a model wrote, or how their JSON stands in the line, with its numbers and keys.
-fn input(id: &RawValue, sent: &Sent<'_>) -> Result<String, Unanswered> {
+fn input(id: &RawValue, sent: &Sent<'_>) -> Result<String, LineError> {
     match (sent.arguments, sent.raw) {
         (Some(arguments), None) => Ok(arguments.get().to_owned()),
         (None, Some(raw)) => jsonl::string(id, "raw", raw),
         (None, None) => {
             let error = "there is neither `arguments` nor `raw`; send the arguments as JSON in `arguments`, or \
                          the text that a model wrote in `raw`";
-            Err(Unanswered::of(id, error))
+            Err(LineError::of(id, error))
         }
         (Some(_), Some(_)) => {
             let error = "there are both `arguments` and `raw`; send one of them: `raw` if the text that a \
                          model wrote is known";
-            Err(Unanswered::of(id, error))
+            Err(LineError::of(id, error))
         }
     }
 }

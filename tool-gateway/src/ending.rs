@@ -21,25 +21,25 @@ impl Ending {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// Whoever read our output has gone, as `head` does: the end, and nothing to say about it.
-    NobodyReads,
+    OutputClosed,
     /// What is wrong and what to do: exit status 2.
-    Told(String),
+    Message(String),
 }
 
 impl Failure {
     /// Output could not be written.
     pub(crate) fn writing(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return Self::NobodyReads;
+            return Self::OutputClosed;
         }
-        Self::Told(format!(
+        Self::Message(format!(
             "the output cannot be written: {error}; what is there so far is incomplete"
         ))
     }
 
     /// Input could not be read.
     pub(crate) fn reading(name: &str, error: &io::Error) -> Self {
-        Self::Told(format!(
+        Self::Message(format!(
             "{name} cannot be read: {error}; name a file that can, or `-` for standard input"
         ))
     }

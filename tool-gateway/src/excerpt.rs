@@ -63,9 +63,9 @@ impl Excerpt {
     pub(crate) fn caret_line(&self) -> String {
         let mut line = String::new();
         for caret in &self.carets {
-            let behind = line.len();
-            if *caret >= behind {
-                line.extend(std::iter::repeat_n(' ', caret - behind));
+            let end = line.len();
+            if *caret >= end {
+                line.extend(std::iter::repeat_n(' ', caret - end));
                 line.push('^');
             }
         }

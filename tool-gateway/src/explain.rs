@@ -28,7 +28,7 @@ impl Explainer<'_> {
             return format!("{name}: {status}, nothing was changed\n");
         }
         let status = self.palette.changed("repaired");
-        let mut told = format!("{name}: {status}, {}\n", counted(fixes.total(), "fix", "fixes"));
+        let mut output = format!("{name}: {status}, {}\n", counted(fixes.total(), "fix", "fixes"));
         let mut listed: Vec<&Fix> = fixes.first().iter().collect();
         listed.sort_by_key(|fix| fix.offset);
         let mut places = Places::of(self.text);
@@ -42,17 +42,17 @@ impl Explainer<'_> {
                 let places: Vec<Place> = rest.iter().map(|(place, _)| *place).collect();
                 let excerpt = Excerpt::of(self.text, &places);
                 let (shown, later) = rest.split_at(excerpt.carets.len().clamp(1, rest.len()));
-                self.excerpt(&places, &excerpt, &mut told);
-                self.notes(shown, &mut told);
+                self.excerpt(&places, &excerpt, &mut output);
+                self.notes(shown, &mut output);
                 rest = later;
             }
         }
         if fixes.total() > fixes.first().len() {
-            let _ = writeln!(told, "\nthe first {} are shown; in all:", fixes.first().len());
+            let _ = writeln!(output, "\nthe first {} are shown; in all:", fixes.first().len());
         } else {
-            told.push('\n');
+            output.push('\n');
         }
-        told + &tally(fixes)
+        output + &tally(fixes)
     }
 
     /// Why a text came back as it was.
@@ -68,7 +68,7 @@ impl Explainer<'_> {
                 limit(&reason.message).unwrap_or_else(|| "any repair would be a guess".to_owned()),
             ),
         };
-        let mut told = format!(
+        let mut output = format!(
             "{}:{}:{}: {}: {} (byte {})\n",
             self.name,
             place.line,
@@ -77,21 +77,21 @@ impl Explainer<'_> {
             visible(&reason.message),
             reason.offset,
         );
-        self.excerpt(&[place], &Excerpt::of(self.text, &[place]), &mut told);
+        self.excerpt(&[place], &Excerpt::of(self.text, &[place]), &mut output);
         let _ = writeln!(
-            told,
+            output,
             "{} {note}; the text is unchanged",
             self.gutter(&[place], "=")
         );
-        told
+        output
     }
 
     /// The line, with the one before it where it is blank, and the carets.
-    fn excerpt(&self, places: &[Place], excerpt: &Excerpt, told: &mut String) {
+    fn excerpt(&self, places: &[Place], excerpt: &Excerpt, output: &mut String) {
         let (line, start) = places
             .first()
             .map_or((1, 0), |place| (place.line, place.line_start));
-        let _ = writeln!(told, "{}", self.gutter(places, "|"));
+        let _ = writeln!(output, "{}", self.gutter(places, "|"));
         if excerpt.text.trim().is_empty()
             && let Some(before) = self.text.get(..start.saturating_sub(1)).filter(|_| start > 0)
         {
@@ -102,20 +102,20 @@ impl Explainer<'_> {
                 offset: before.len(),
                 line_start,
             };
-            self.numbered(places, line - 1, &Excerpt::of(self.text, &[end]).text, told);
+            self.numbered(places, line - 1, &Excerpt::of(self.text, &[end]).text, output);
         }
-        self.numbered(places, line, &excerpt.text, told);
+        self.numbered(places, line, &excerpt.text, output);
         let carets = self.palette.changed(&excerpt.caret_line());
-        let _ = writeln!(told, "{} {carets}", self.gutter(places, "|"));
+        let _ = writeln!(output, "{} {carets}", self.gutter(places, "|"));
     }
 
-    fn numbered(&self, places: &[Place], line: usize, text: &str, told: &mut String) {
+    fn numbered(&self, places: &[Place], line: usize, text: &str, output: &mut String) {
         let number = format!("{line:>width$} |", width = digits(places));
-        let _ = writeln!(told, "{} {text}", self.palette.faint(&number));
+        let _ = writeln!(output, "{} {text}", self.palette.faint(&number));
     }
 
     /// One line for each kind of fix in an excerpt.
-    fn notes(&self, shown: &[(Place, &Fix)], told: &mut String) {
+    fn notes(&self, shown: &[(Place, &Fix)], output: &mut String) {
         let mut notes: Vec<(FixCode, &str, String)> = Vec::new();
         for (place, fix) in shown {
             let at = format!("{}:{}", place.line, place.column);
@@ -131,7 +131,7 @@ impl Explainer<'_> {
         for (code, message, at) in notes {
             let code = self.palette.changed(code.as_str());
             let _ = writeln!(
-                told,
+                output,
                 "{} {at} {code}: {}",
                 self.gutter(&places, "="),
                 visible(message)
@@ -175,11 +175,11 @@ fn digits(places: &[Place]) -> usize {
 fn tally(fixes: &Fixes) -> String {
     let most = fixes.counts().map(|(_, count)| count).max().unwrap_or(0);
     let width = most.to_string().len();
-    let mut told = String::new();
+    let mut output = String::new();
     for (code, count) in fixes.counts() {
-        let _ = writeln!(told, "  {count:>width$} {}", code.as_str());
+        let _ = writeln!(output, "  {count:>width$} {}", code.as_str());
     }
-    told
+    output
 }
 
 /// A number with its noun.

@@ -24,7 +24,7 @@ pub(crate) struct Line<'a> {
 /// with an error.
 pub(crate) fn answer_each(
     source: Source,
-    mut answer: impl FnMut(Line<'_>, &mut Answers) -> Result<(), Unanswered>,
+    mut answer: impl FnMut(Line<'_>, &mut Answers) -> Result<(), LineError>,
 ) -> Result<usize, Failure> {
     let mut lines = Lines {
         name: source.name,
@@ -41,12 +41,12 @@ pub(crate) fn answer_each(
                 let (number, end) = (lines.number, lines.end);
                 answer(Line { text, number, end }, &mut answers)
             }
-            Err(error) => Err(Unanswered::unread(not_text(&bytes, error.valid_up_to()))),
+            Err(error) => Err(LineError::unread(not_text(&bytes, error.valid_up_to()))),
         };
         match answered {
             Ok(()) => {}
-            Err(Unanswered::Failed(failure)) => return Err(failure),
-            Err(Unanswered::Unread { id, error }) => {
+            Err(LineError::Failed(failure)) => return Err(failure),
+            Err(LineError::Unread { id, error }) => {
                 unread += 1;
                 answers.write(&ErrorRecord {
                     id: id.as_deref().unwrap_or(RawValue::NULL),
@@ -116,7 +116,7 @@ impl Answers {
 
 /// Why a line has no answer of its own.
 #[derive(Debug)]
-pub(crate) enum Unanswered {
+pub(crate) enum LineError {
     /// It is no record: the next one may be.
     Unread {
         /// The record's id, where that could be read.
@@ -127,7 +127,7 @@ pub(crate) enum Unanswered {
     Failed(Failure),
 }
 
-impl Unanswered {
+impl LineError {
     fn unread(error: String) -> Self {
         Self::Unread { id: None, error }
     }
@@ -141,7 +141,7 @@ impl Unanswered {
     }
 }
 
-impl From<Failure> for Unanswered {
+impl From<Failure> for LineError {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
     }
@@ -155,18 +155,18 @@ struct ErrorRecord<'a> {
 }
 
 /// Reads a line as a record; `wanted` is what to send instead.
-pub(crate) fn record<'a, T: Deserialize<'a>>(line: &'a str, wanted: &str) -> Result<T, Unanswered> {
+pub(crate) fn record<'a, T: Deserialize<'a>>(line: &'a str, wanted: &str) -> Result<T, LineError> {
     let unread = |error: &serde_json::Error| {
         let no_json = match error.classify() {
             Category::Syntax | Category::Eof => "the line is not JSON: ",
             Category::Data | Category::Io => "",
         };
-        Unanswered::unread(format!("{no_json}{}; send {wanted}", in_words(error)))
+        LineError::unread(format!("{no_json}{}; send {wanted}", in_words(error)))
     };
     // serde would take an array for a record, too.
     if !line.trim_start().starts_with('{') {
         return Err(match serde_json::from_str::<IgnoredAny>(line) {
-            Ok(_) => Unanswered::unread(format!("the line is no object; send {wanted}")),
+            Ok(_) => LineError::unread(format!("the line is no object; send {wanted}")),
             Err(error) => unread(&error),
         });
     }
@@ -189,10 +189,10 @@ pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
 }
 
 /// The text of a member that must be a string.
-pub(crate) fn string(id: &RawValue, name: &str, value: &RawValue) -> Result<String, Unanswered> {
+pub(crate) fn string(id: &RawValue, name: &str, value: &RawValue) -> Result<String, LineError> {
     if !value.get().starts_with('"') {
         let error = format!("`{name}` is no string; send the text as a JSON string");
-        return Err(Unanswered::of(id, error));
+        return Err(LineError::of(id, error));
     }
     // Its grammar was checked with the line's: all that a string can still be is no Unicode.
     serde_json::from_str(value.get()).map_err(|error| {
@@ -200,7 +200,7 @@ pub(crate) fn string(id: &RawValue, name: &str, value: &RawValue) -> Result<Stri
         let error = format!(
             "`{name}` has half of a surrogate pair at column {column} of its JSON; send the character itself"
         );
-        Unanswered::of(id, error)
+        LineError::of(id, error)
     })
 }
 

@@ -11,7 +11,7 @@ mod explain;
 mod jsonl;
 mod tally;
 mod progress;
-mod heard;
+mod log_warnings;
 mod schemas;
 mod repair_text;
 mod repair_lines;
@@ -52,9 +52,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Check(options) => check_lines::run(options, terminal),
     };
     match ended {
-        Ok(Ending::Fine) | Err(Failure::NobodyReads) => ExitCode::SUCCESS,
+        Ok(Ending::Fine) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
         Ok(Ending::Unmet) => ExitCode::from(1),
-        Err(Failure::Told(message)) => {
+        Err(Failure::Message(message)) => {
             terminal.fail(&message);
             ExitCode::from(2)
         }

@@ -10,7 +10,7 @@ pub(crate) struct Progress {
     terminal: Terminal,
     length: Option<u64>,
     began: Instant,
-    told: Option<Instant>,
+    last_shown: Option<Instant>,
     steps: u32,
 }
 
@@ -21,7 +21,7 @@ impl Progress {
             terminal,
             length: length.filter(|length| *length > 0),
             began: Instant::now(),
-            told: None,
+            last_shown: None,
             steps: 0,
         }
     }
@@ -37,17 +37,20 @@ impl Progress {
         {
             return;
         }
-        if self.told.is_none_or(|told| told.elapsed() >= INTERVAL) {
-            self.told = Some(Instant::now());
+        if self
+            .last_shown
+            .is_none_or(|last_shown| last_shown.elapsed() >= INTERVAL)
+        {
+            self.last_shown = Some(Instant::now());
             self.terminal
-                .say(&format!("\r{}\x1b[K", in_words(lines, bytes, self.length)));
+                .print(&format!("\r{}\x1b[K", in_words(lines, bytes, self.length)));
         }
     }
 
     /// Clears the line: something else is about to be said.
     pub(crate) fn clear(&mut self) {
-        if self.told.take().is_some() {
-            self.terminal.say("\r\x1b[K");
+        if self.last_shown.take().is_some() {
+            self.terminal.print("\r\x1b[K");
         }
     }
 }
@@ -68,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_share_is_told_where_the_length_is_known() {
+    fn shows_the_share_if_the_length_is_known() {
         assert_eq!(in_words(7, 50, Some(200)), "7 lines, 25 %");
         assert_eq!(in_words(7, 5_000_000, None), "7 lines, 5 MB");
     }

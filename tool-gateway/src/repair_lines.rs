@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use tool_runtime::repair::{Fix, Fixes, Reason, Status, repair};
 
 use crate::ending::{Ending, Failure};
-use crate::jsonl::{self, Unanswered, present};
+use crate::jsonl::{self, LineError, present};
 use crate::options::RepairOptions;
 use crate::source::Source;
 use crate::terminal::Terminal;
@@ -18,7 +18,7 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Ending,
         let sent: Sent<'_> = jsonl::record(line.text, WANTED)?;
         let id = sent.id.unwrap_or(RawValue::NULL);
         let Some(text) = sent.text else {
-            return Err(Unanswered::of(id, format!("there is no `text`; send {WANTED}")));
+            return Err(LineError::of(id, format!("there is no `text`; send {WANTED}")));
         };
         let text = jsonl::string(id, "text", text)?;
         let repaired = repair(&text);

@@ -43,10 +43,10 @@ pub(crate) fn run(dialect: Dialect, options: &RepairOptions, terminal: Terminal)
         passage.repairer.break_off(&mut passage.out);
     }
     passage.send()?;
-    terminal.say(&passed_by(passage.repairer.passed_by()));
+    terminal.print(&passed_by(passage.repairer.passed_by()));
     if let Some(reason) = passage.repairer.gave_up() {
         let untouched = terminal.palette.bad("the rest of the stream passed untouched");
-        terminal.say(&format!("{untouched}: {reason}\n"));
+        terminal.print(&format!("{untouched}: {reason}\n"));
         passage.unmet = true;
     } else if read.is_ok() && passage.repairer.calls() == 0 {
         let advice = if first.is_some_and(|byte| b"{[".contains(&byte)) {
@@ -54,7 +54,7 @@ pub(crate) fn run(dialect: Dialect, options: &RepairOptions, terminal: Terminal)
         } else {
             OTHER_KIND
         };
-        terminal.say(&format!("no tool call was seen; {advice}\n"));
+        terminal.print(&format!("no tool call was seen; {advice}\n"));
     }
     read.map(|()| Ending::fine_if(!passage.unmet))
 }
@@ -98,29 +98,29 @@ impl Passage {
         for record in self.repairer.take_records() {
             self.unmet |= matches!(record.status, Status::Refused | Status::Truncated);
             self.terminal
-                .say(&told(&record, self.each_fix, self.terminal.palette));
+                .print(&describe_record(&record, self.each_fix, self.terminal.palette));
         }
         Ok(())
     }
 }
 
 /// One line for a call, and one for each fix where that is wanted.
-fn told(record: &RepairRecord, each_fix: bool, palette: Palette) -> String {
-    let mut told = format!("{}: {}", which(record), became(record, palette));
+fn describe_record(record: &RepairRecord, each_fix: bool, palette: Palette) -> String {
+    let mut text = format!("{}: {}", which(record), became(record, palette));
     if record.was_object {
-        told.push_str("; its arguments were an object and became the string of its text");
+        text.push_str("; its arguments were an object and became the string of its text");
     }
     if record.status == Status::Repaired && !record.validated {
-        told.push_str("; not validated");
+        text.push_str("; not validated");
     }
-    told.push('\n');
+    text.push('\n');
     if each_fix {
         for fix in record.fixes.first() {
             let code = palette.changed(fix.code.as_str());
-            let _ = writeln!(told, "  byte {}: {code}: {}", fix.offset, visible(&fix.message));
+            let _ = writeln!(text, "  byte {}: {code}: {}", fix.offset, visible(&fix.message));
         }
     }
-    told
+    text
 }
 
 /// Which call it is, as far as the stream says.

@@ -22,7 +22,7 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Ending,
             write(&bytes)?;
             terminal.end_line(&bytes);
             let reason = not_text(&bytes, error.valid_up_to());
-            return Err(Failure::Told(format!(
+            return Err(Failure::Message(format!(
                 "{}: {reason}; it is unchanged",
                 source.name
             )));
@@ -35,14 +35,14 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Ending,
         text,
         palette: terminal.palette,
     };
-    let told = match &repaired.reason {
+    let output = match &repaired.reason {
         Some(reason) => explainer.reason(repaired.status, reason) + other_form(text),
         None if options.explain => explainer.fixes(repaired.status, &repaired.fixes),
         None => String::new(),
     };
-    if !told.is_empty() {
+    if !output.is_empty() {
         terminal.end_line(repaired.text.as_bytes());
-        terminal.say(&told);
+        terminal.print(&output);
     }
     Ok(Ending::fine_if(matches!(
         repaired.status,

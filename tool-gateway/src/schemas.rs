@@ -7,8 +7,8 @@ use std::rc::Rc;
 use serde_json::Value;
 use tool_runtime::{RegistryError, ToolDefinition, ToolRegistry};
 
-use crate::heard;
 use crate::jsonl::in_words;
+use crate::log_warnings;
 
 /// The name under which every schema is registered; it is shown nowhere.
 pub(crate) const NAME: &str = "call";
@@ -23,7 +23,7 @@ pub(crate) struct Schemas {
     /// The texts in the order in which they came: the oldest makes room.
     order: VecDeque<Rc<str>>,
     /// Those whose warnings were told, by a hash: a schema may come back after it has made room.
-    told: HashSet<u64>,
+    reported: HashSet<u64>,
     hasher: RandomState,
 }
 
@@ -38,8 +38,8 @@ impl Schemas {
         {
             self.compiled.remove(&oldest);
         }
-        let (compiled, mut warnings) = heard::warnings_of(|| compile(text));
-        if !warnings.is_empty() && !self.told.insert(self.hasher.hash_one(text)) {
+        let (compiled, mut warnings) = log_warnings::warnings_of(|| compile(text));
+        if !warnings.is_empty() && !self.reported.insert(self.hasher.hash_one(text)) {
             warnings.clear();
         }
         let (text, compiled) = (Rc::<str>::from(text), Rc::new(compiled));
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warnings_are_told_once_even_after_the_schema_made_room() {
+    fn reports_warnings_once_even_after_eviction() {
         let mut schemas = Schemas::default();
         let odd = r#"{"type": "object", "properties": {"a": {"type": "string", "pattern": "(?=x)"}}}"#;
         let (compiled, warnings) = schemas.compiled(odd);

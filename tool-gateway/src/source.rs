@@ -22,7 +22,7 @@ impl Source {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
             let stdin = io::stdin();
             if stdin.is_terminal() && terminal.watched {
-                terminal.say("reading from the terminal; end the input with Ctrl-D on a line of its own\n");
+                terminal.print("reading from the terminal; end the input with Ctrl-D on a line of its own\n");
             }
             return Ok(Self {
                 name: "stdin".to_owned(),

@@ -41,7 +41,7 @@ impl Tally {
     /// The summary; `unread` lines were no calls.
     pub(crate) fn summary(&self, unread: usize, palette: Palette) -> String {
         let calls = self.clean + self.with_warnings + self.refused;
-        let mut told = format!(
+        let mut output = format!(
             "{}: {} clean, {} with warnings, {} refused\n",
             counted(calls, "call", "calls"),
             self.clean,
@@ -50,11 +50,11 @@ impl Tally {
         );
         if unread > 0 {
             let unread = counted(unread, "line", "lines");
-            let _ = writeln!(told, "{}", palette.bad(&format!("{unread} could not be read")));
+            let _ = writeln!(output, "{}", palette.bad(&format!("{unread} could not be read")));
         }
-        list(&palette.bad("errors"), &self.errors, &mut told);
-        list(&palette.changed("warnings"), &self.warnings, &mut told);
-        told
+        list(&palette.bad("errors"), &self.errors, &mut output);
+        list(&palette.changed("warnings"), &self.warnings, &mut output);
+        output
     }
 }
 
@@ -65,15 +65,15 @@ fn count(issues: &[Issue], counts: &mut BTreeMap<Code, usize>) {
 }
 
 /// The most frequent first.
-fn list(heading: &str, counts: &BTreeMap<Code, usize>, told: &mut String) {
+fn list(heading: &str, counts: &BTreeMap<Code, usize>, output: &mut String) {
     let mut counts: Vec<(Code, usize)> = counts.iter().map(|(code, count)| (*code, *count)).collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let Some((_, most)) = counts.first() else {
         return;
     };
     let width = most.to_string().len();
-    let _ = writeln!(told, "{heading}");
+    let _ = writeln!(output, "{heading}");
     for (code, count) in &counts {
-        let _ = writeln!(told, "  {count:>width$} {code}");
+        let _ = writeln!(output, "  {count:>width$} {code}");
     }
 }

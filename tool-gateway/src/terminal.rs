@@ -33,13 +33,13 @@ impl Terminal {
     /// Ends the line of a result, where a message would go on with it.
     pub(crate) fn end_line(self, result: &[u8]) {
         if self.shared && result.last().is_some_and(|byte| *byte != b'\n') {
-            self.say("\n");
+            self.print("\n");
         }
     }
 
     /// Writes a message. Where standard error is closed, nobody wants to know.
     #[allow(clippy::unused_self, reason = "messages go through here, not past it")]
-    pub(crate) fn say(self, message: &str) {
+    pub(crate) fn print(self, message: &str) {
         let mut stderr = io::stderr().lock();
         let _ = stderr.write_all(message.as_bytes());
         let _ = stderr.flush();
@@ -47,7 +47,7 @@ impl Terminal {
 
     /// Says why there is no result.
     pub(crate) fn fail(self, message: &str) {
-        self.say(&format!("{} {message}\n", self.palette.bad("error:")));
+        self.print(&format!("{} {message}\n", self.palette.bad("error:")));
     }
 }
 

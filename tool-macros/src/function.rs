@@ -133,11 +133,11 @@ impl ToTokens for Function {
 
 /// Inserts `<>` behind the name.
 fn with_empty_generics(sig: TokenStream) -> TokenStream {
-    let mut behind_fn = false;
+    let mut is_after_fn = false;
     let mut tokens = TokenStream::new();
     for token in sig {
         let is_name = std::mem::replace(
-            &mut behind_fn,
+            &mut is_after_fn,
             matches!(&token, TokenTree::Ident(word) if word == "fn"),
         );
         tokens.extend([token]);

@@ -78,7 +78,7 @@ pub(crate) fn alternative(written: &str, of: &str) -> Option<&'static str> {
     ALTERNATIVES
         .iter()
         .find(|(attribute, keys, _)| *attribute == of && keys.contains(&written))
-        .map(|(.., way)| *way)
+        .map(|(.., advice)| *advice)
 }
 
 /// The known key that was most likely meant.

@@ -139,13 +139,13 @@ impl ToolRegistry {
     /// # Errors
     ///
     /// As [`register`](Self::register).
-    pub fn register_all(&mut self, tools_to_add: impl IntoTools) -> Result<&mut Self, RegistryError> {
-        let mut tools = (*self.tools).clone();
-        for tool in tools_to_add.into_tools() {
-            let tool = RegisteredTool::declared(tool, &tools.states, tools.include_defaults)?;
-            tools.add(tool)?;
+    pub fn register_all(&mut self, tools: impl IntoTools) -> Result<&mut Self, RegistryError> {
+        let mut table = (*self.tools).clone();
+        for tool in tools.into_tools() {
+            let tool = RegisteredTool::declared(tool, &table.states, table.include_defaults)?;
+            table.add(tool)?;
         }
-        self.tools = Arc::new(tools);
+        self.tools = Arc::new(table);
         Ok(self)
     }
 

@@ -47,7 +47,7 @@ impl<T: Parameter> Param<T> {
     #[must_use]
     pub fn default<By>(self, make: fn() -> T::Value) -> Self
     where
-        T: Shown<By>,
+        T: ToJson<By>,
     {
         T::with_default(self, make)
     }
@@ -56,7 +56,7 @@ impl<T: Parameter> Param<T> {
     #[must_use]
     pub fn range(self, range: impl Limits<T::Bound>) -> Self
     where
-        T: Ranged,
+        T: Numeric,
     {
         let max = range.end_bound();
         let keyword = match max {
@@ -71,7 +71,7 @@ impl<T: Parameter> Param<T> {
     #[must_use]
     pub fn length(self, length: impl Limits<T::Length>) -> Self
     where
-        T: Measured,
+        T: HasLength,
     {
         let max = match length.end_bound().cloned().map(Into::into) {
             Bound::Excluded(max) => Bound::Included(max.saturating_sub(1)),
@@ -92,7 +92,7 @@ impl<T: Parameter> Param<T> {
     #[must_use]
     pub fn pattern(self, pattern: T::Pattern) -> Self
     where
-        T: Textual,
+        T: StringType,
     {
         self.with("pattern", pattern)
     }
@@ -101,7 +101,7 @@ impl<T: Parameter> Param<T> {
     #[must_use]
     pub fn values<By, const N: usize>(self, values: [impl IntoParam<T::Value>; N]) -> Self
     where
-        T: Shown<By>,
+        T: ToJson<By>,
     {
         self.with("enum", Vec::from(values.map(IntoParam::into_param)))
     }
@@ -110,7 +110,7 @@ impl<T: Parameter> Param<T> {
     #[must_use]
     pub fn not_blank(self) -> Self
     where
-        T: Textual,
+        T: StringType,
     {
         self.with(marks::NOT_BLANK, true)
     }
@@ -119,7 +119,7 @@ impl<T: Parameter> Param<T> {
     #[must_use]
     pub fn example<By>(self, example: T::Value) -> Self
     where
-        T: Shown<By>,
+        T: ToJson<By>,
     {
         self.with("examples", [example])
     }
@@ -151,7 +151,7 @@ impl<T: Parameter> Param<T> {
     note = "a type of your own needs `tool_runtime::serde::Serialize` in its `#[derive(..)]`, beside `Deserialize`",
     note = "parameters that the host supplies have none of them"
 )]
-pub trait Shown<By>: Parameter {
+pub trait ToJson<By>: Parameter {
     /// Always `Self`.
     type Value: Serialize;
 
@@ -165,7 +165,7 @@ pub trait Shown<By>: Parameter {
 pub struct AsJson;
 
 #[diagnostic::do_not_recommend]
-impl<T: Parameter + Serialize> Shown<AsJson> for T {
+impl<T: Parameter + Serialize> ToJson<AsJson> for T {
     type Value = T;
 
     fn with_default(mut param: Param<T>, make: fn() -> T) -> Param<T> {
@@ -178,7 +178,7 @@ impl<T: Parameter + Serialize> Shown<AsJson> for T {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Parameter + Never> Shown<Infallible> for T {
+impl<T: Parameter + Never> ToJson<Infallible> for T {
     type Value = ();
 
     fn with_default(param: Param<T>, _: fn()) -> Param<T> {
@@ -203,22 +203,22 @@ impl<B, R: RangeBounds<B>> Limits<B> for R {}
     label = "`range` needs a number",
     note = "for the length of a text, a list or a map write `length = a..=b`"
 )]
-pub trait Ranged {
+pub trait Numeric {
     /// The type of the limits.
     type Bound: Serialize;
 }
 
-macro_rules! ranged {
+macro_rules! numeric {
     ($($number:ty)*) => {
-        $(impl Ranged for $number {
+        $(impl Numeric for $number {
             type Bound = $number;
         })*
     };
 }
 
-ranged!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64);
+numeric!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64);
 
-impl<T: Ranged> Ranged for Option<T> {
+impl<T: Numeric> Numeric for Option<T> {
     type Bound = T::Bound;
 }
 
@@ -228,7 +228,7 @@ impl<T: Ranged> Ranged for Option<T> {
     label = "`length` needs a string, a list or a map",
     note = "for a number write `range = a..=b`"
 )]
-pub trait Measured {
+pub trait HasLength {
     /// Always `u64`. (With a plain `u64`, errors about the type would not point to the key.)
     type Length: Serialize + Clone + Into<u64>;
     /// The keyword of the minimum length.
@@ -237,9 +237,9 @@ pub trait Measured {
     const MAX_KEYWORD: &'static str;
 }
 
-macro_rules! measured {
+macro_rules! has_length {
     ($min:literal $max:literal $([$($generics:tt)*] $type:ty,)*) => {
-        $(impl<$($generics)*> Measured for $type {
+        $(impl<$($generics)*> HasLength for $type {
             type Length = u64;
 
             const MIN_KEYWORD: &'static str = $min;
@@ -248,16 +248,16 @@ macro_rules! measured {
     };
 }
 
-measured!("minLength" "maxLength" [] String, [] Box<str>, [] std::borrow::Cow<'static, str>,);
-measured!("minItems" "maxItems"
+has_length!("minLength" "maxLength" [] String, [] Box<str>, [] std::borrow::Cow<'static, str>,);
+has_length!("minItems" "maxItems"
     [T] Vec<T>, [T] Box<[T]>, [T] std::collections::VecDeque<T>, [T] std::collections::BTreeSet<T>,
     [T, S] std::collections::HashSet<T, S>,
 );
-measured!("minProperties" "maxProperties"
+has_length!("minProperties" "maxProperties"
     [K, V] std::collections::BTreeMap<K, V>, [K, V, S] std::collections::HashMap<K, V, S>,
 );
 
-impl<T: Measured> Measured for Option<T> {
+impl<T: HasLength> HasLength for Option<T> {
     type Length = T::Length;
 
     const MIN_KEYWORD: &'static str = T::MIN_KEYWORD;
@@ -269,23 +269,23 @@ impl<T: Measured> Measured for Option<T> {
     message = "`{Self}` is not a string type",
     label = "`pattern` and `not_blank` need a string type"
 )]
-pub trait Textual {
-    /// Always `&str`; see [`Measured::Length`].
+pub trait StringType {
+    /// Always `&str`; see [`HasLength::Length`].
     type Pattern: Serialize;
 }
 
-impl Textual for String {
+impl StringType for String {
     type Pattern = &'static str;
 }
 
-impl Textual for Box<str> {
+impl StringType for Box<str> {
     type Pattern = &'static str;
 }
 
-impl Textual for std::borrow::Cow<'static, str> {
+impl StringType for std::borrow::Cow<'static, str> {
     type Pattern = &'static str;
 }
 
-impl<T: Textual> Textual for Option<T> {
+impl<T: StringType> StringType for Option<T> {
     type Pattern = T::Pattern;
 }

@@ -70,7 +70,7 @@ pub trait FromHost<P>: Sized {
     fn param(param: Param<Self>) -> P;
 }
 
-impl<T: Sharable<P>, P> FromHost<P> for State<T> {
+impl<T: StateType<P>, P> FromHost<P> for State<T> {
     fn param(param: Param<Self>) -> P {
         T::param(param)
     }
@@ -158,20 +158,20 @@ impl<T> Unwrapped<T> for Param<T> {
     note = "keep what changes in a `std::sync::Mutex` or an atomic instead of a `Cell` or `RefCell`, and `Arc` instead of `Rc`",
     note = "an unsized state goes into a box: `State<Box<dyn Trait + Send + Sync>>`"
 )]
-pub trait Sharable<P>: Sized {
+pub trait StateType<P>: Sized {
     /// The identity: `P` is the [`Param`] of a [`State<Self>`].
     fn param(param: Param<State<Self>>) -> P;
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Send + Sync + 'static> Sharable<Param<State<T>>> for T {
+impl<T: Send + Sync + 'static> StateType<Param<State<T>>> for T {
     fn param(param: Param<State<T>>) -> Param<State<T>> {
         param
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Never> Sharable<Infallible> for T {
+impl<T: Never> StateType<Infallible> for T {
     fn param(_: Param<State<T>>) -> Infallible {
         T::never()
     }

@@ -51,21 +51,24 @@ impl CompiledSchema {
         let root = compiler.enqueue(schema)?;
         compiler.by_pointer.insert(String::new(), root);
         while let Some((id, schema)) = compiler.queue.pop() {
-            let compiled = compiler.compile_schema(&schema)?;
+            let schema = compiler.compile_schema(&schema)?;
             if let Some(slot) = compiler.schemas.get_mut(id.0 as usize) {
-                *slot = compiled;
+                *slot = schema;
             }
         }
-        let compiled = finalize::finalize(compiler.schemas).map_err(|error| SchemaError {
+        let finalized = finalize::finalize(compiler.schemas).map_err(|error| SchemaError {
             path: nullable::original_pointer(written, existing_prefix(schema, &error.path)),
             ..error
         })?;
-        let root = compiled.schema(SchemaId::ROOT);
+        let root = finalized.schema(SchemaId::ROOT);
         if root.accepts_all() || !root.types.has(Types::OBJECT) {
             let reason = "arguments are an object; write `\"type\": \"object\"` with their `properties`";
             return Err(SchemaError::new("", reason));
         }
-        Ok(Compiled { compiled, warnings })
+        Ok(Compiled {
+            compiled: finalized,
+            warnings,
+        })
     }
 }
 
@@ -365,7 +368,7 @@ mod tests {
         }
     }
 
-    fn refused(schema: &Value) -> (String, String) {
+    fn error_of(schema: &Value) -> (String, String) {
         let error = CompiledSchema::compile(schema).unwrap_err();
         (error.path, error.reason)
     }
@@ -462,7 +465,8 @@ mod tests {
 
     #[test]
     fn reports_the_path_of_an_invalid_keyword() {
-        let inside = |schema: Value| refused(&json!({ "type": "object", "properties": { "a/b": schema } })).0;
+        let inside =
+            |schema: Value| error_of(&json!({ "type": "object", "properties": { "a/b": schema } })).0;
         assert_eq!(inside(json!({ "type": "strnig" })), "/properties/a~1b/type");
         assert_eq!(inside(json!({ "required": true })), "/properties/a~1b/required");
         assert_eq!(inside(json!({ "minimum": "1" })), "/properties/a~1b/minimum");
@@ -476,9 +480,9 @@ mod tests {
             "/properties/a~1b/items/0/enum"
         );
         assert_eq!(inside(json!("string")), "/properties/a~1b");
-        assert_eq!(refused(&json!({ "type": "string" })).0, "");
-        assert_eq!(refused(&json!({})).0, "");
-        assert_eq!(refused(&json!([])).0, "");
+        assert_eq!(error_of(&json!({ "type": "string" })).0, "");
+        assert_eq!(error_of(&json!({})).0, "");
+        assert_eq!(error_of(&json!([])).0, "");
     }
 
     #[test]
@@ -486,16 +490,16 @@ mod tests {
         let circle = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/A" } }, "$defs": {
             "A": { "$ref": "#/$defs/B" }, "B": { "$ref": "#/$defs/A" },
         } });
-        assert!(refused(&circle).1.contains("back to itself"));
+        assert!(error_of(&circle).1.contains("back to itself"));
         for keyword in ["anyOf", "oneOf", "allOf"] {
             let circle = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/A" } }, "$defs": {
                 "A": { keyword: [{ "$ref": "#/$defs/A" }, { "type": "object" }] },
             } });
-            assert!(refused(&circle).1.contains("back to itself"), "{keyword}");
+            assert!(error_of(&circle).1.contains("back to itself"), "{keyword}");
         }
         let deep = (0..500).fold(json!({}), |inner, _| json!({ "items": inner }));
         assert!(
-            refused(&json!({ "type": "object", "properties": { "x": deep } }))
+            error_of(&json!({ "type": "object", "properties": { "x": deep } }))
                 .1
                 .contains("deeper")
         );

@@ -35,7 +35,7 @@ pub(crate) fn drop_iteratively(value: Value) {
         match value {
             Value::Array(items) => pending.extend(items.into_iter().filter(is_container)),
             Value::Object(entries) => {
-                pending.extend(entries.into_iter().map(|(_, entry)| entry).filter(is_container))
+                pending.extend(entries.into_iter().map(|(_, entry)| entry).filter(is_container));
             }
             _ => {}
         }

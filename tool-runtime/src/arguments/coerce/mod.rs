@@ -125,7 +125,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         })
     }
 
-    /// IntoParam a value to a schema: `None` when it stays as it was sent, also because it was refused.
+    /// Coerces a value to a schema: `None` when it stays as it was sent, also because it was refused.
     pub(crate) fn fit(
         &mut self,
         node: &Node<'a>,

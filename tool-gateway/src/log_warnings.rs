@@ -1,4 +1,4 @@
-//! What the runtime warns of in its log, heard by whoever caused it.
+//! Captures the warnings that the runtime logs during a call.
 
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warnings_are_heard_and_nothing_else() {
+    fn captures_warnings_only() {
         let (result, warnings) = warnings_of(|| {
             tracing::warn!(path = "/a", "{} is odd", 1);
             tracing::info!("all is well");
