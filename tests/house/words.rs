@@ -65,11 +65,9 @@ const BANNED: [(&str, &str); 53] = [
 ];
 
 /// Sources that may still have these words.
-const EXEMPT: [&str; 2] = [
+const EXEMPT: [&str; 1] = [
     // The inside of the repair keeps its names until it is trimmed.
     "tool-repair/src/",
-    // TEMPORARY: remove this line once the arguments' own renames are merged.
-    "tool-runtime/src/arguments/",
 ];
 
 /// The words of a file name or an identifier, in lower case: `UnknownName`, `unknown_name` and `unknown-name` have two.

@@ -31,8 +31,8 @@ pub(crate) fn membership<'s>(values: &'s Values, node: &Node<'_>, coerces: bool)
     if !coerces || values.case_sensitive {
         return Membership::IsNot;
     }
-    let mut alike = values.texts.iter().filter(|allowed| resemble(allowed, text));
-    match (alike.next(), alike.next()) {
+    let mut candidates = values.texts.iter().filter(|allowed| resemble(allowed, text));
+    match (candidates.next(), candidates.next()) {
         (Some(only), None) => Membership::Resembles(only),
         _ => Membership::IsNot,
     }

@@ -78,11 +78,11 @@ fn read_coerced<P: Params>(
     host: &Host<'_>,
     issues: &mut Vec<Issue>,
 ) -> Option<P::Values> {
-    let Fitted {
+    let CoercedObject {
         object,
         issues: mut found,
         is_stopped,
-    } = fit(compiled, input, policy, false);
+    } = coerce_object(compiled, input, policy, false);
     let Some(object) = object.filter(|_| !is_stopped) else {
         *issues = found;
         return None;
@@ -90,8 +90,8 @@ fn read_coerced<P: Params>(
     // The types are asked even when the schema has said no: the model learns all its mistakes at once.
     let mut refused = Vec::new();
     let members = Members::of_tree(compiled, &object);
-    let values = params.read_values(&&members, host, &mut |name, refusal| {
-        refused.push(invalid(compiled, &object, name, &refusal));
+    let values = params.read_values(&&members, host, &mut |name, error| {
+        refused.push(invalid(compiled, &object, name, &error));
     });
     add(&mut found, refused, compiled);
     // Not before the types are done: one that panics leaves nothing that could be taken for warnings.
@@ -132,7 +132,7 @@ pub(crate) fn coerce(reader: ArgumentReader<'_>, input: &mut RawArguments<'_>) -
             issues: Vec::new(),
         };
     }
-    let Fitted { object, issues, .. } = fit(compiled, input, policy, true);
+    let CoercedObject { object, issues, .. } = coerce_object(compiled, input, policy, true);
     Coerced {
         arguments: object.map(|object| object.to_map()).unwrap_or_default(),
         issues,
@@ -142,7 +142,7 @@ pub(crate) fn coerce(reader: ArgumentReader<'_>, input: &mut RawArguments<'_>) -
 /// As [`coerce()`], with the arguments as JSON text, too, in which numbers are written as they were sent.
 pub(crate) fn coerce_to_text(reader: ArgumentReader<'_>, input: &RawArguments<'_>) -> (Coerced, String) {
     let ArgumentReader { compiled, policy, .. } = reader;
-    let Fitted { object, issues, .. } = fit(compiled, input, policy, true);
+    let CoercedObject { object, issues, .. } = coerce_object(compiled, input, policy, true);
     let object = Node::Object(object.unwrap_or_default());
     let mut text = String::new();
     // Writing to a `String` cannot fail.
@@ -154,7 +154,7 @@ pub(crate) fn coerce_to_text(reader: ArgumentReader<'_>, input: &RawArguments<'_
     (Coerced { arguments, issues }, text)
 }
 
-struct Fitted<'a> {
+struct CoercedObject<'a> {
     /// The arguments, if they are an object.
     object: Option<node::Members<'a>>,
     issues: Vec<Issue>,
@@ -162,16 +162,16 @@ struct Fitted<'a> {
     is_stopped: bool,
 }
 
-fn fit<'a>(
+fn coerce_object<'a>(
     compiled: &CompiledSchema,
     input: &'a RawArguments<'_>,
     policy: Policy,
     keeps_unknown: bool,
-) -> Fitted<'a> {
+) -> CoercedObject<'a> {
     let (sent, issues) = match root::object(input, policy) {
         Ok(read) => read,
         Err(refused) => {
-            return Fitted {
+            return CoercedObject {
                 object: None,
                 issues: vec![refused],
                 is_stopped: true,
@@ -190,7 +190,7 @@ fn fit<'a>(
         cache: &mut Cache::default(),
         budget: &mut budget,
     };
-    let changed = coercer.fit(&sent, SchemaId::ROOT, &Path::Root, Context::all(policy.into()));
+    let changed = coercer.coerce(&sent, SchemaId::ROOT, &Path::Root, Context::all(policy.into()));
     let (mut issues, stopped) = (report.issues, budget.stopped);
     let is_stopped = stopped.is_some();
     if is_stopped {
@@ -198,7 +198,7 @@ fn fit<'a>(
         issues.extend(stopped);
     }
     let read = changed.filter(|_| !is_stopped).unwrap_or(sent);
-    Fitted {
+    CoercedObject {
         object: match read {
             Node::Object(members) => Some(members),
             _ => None,
@@ -234,31 +234,33 @@ fn invalid(
     compiled: &CompiledSchema,
     object: &node::Members<'_>,
     name: &str,
-    refusal: &DeserializeError,
+    error: &DeserializeError,
 ) -> Issue {
-    let sent = object.get(name).and_then(|node| node.at(refusal.steps()));
-    let steps: Vec<&str> = std::iter::once(name).chain(refusal.steps()).collect();
+    let sent = object.get(name).and_then(|node| node.at(error.steps()));
+    let steps: Vec<&str> = std::iter::once(name).chain(error.steps()).collect();
     let wanted = compiled.format_at(steps.iter().copied());
     // A type may well repeat what it was sent.
-    let said = escape_and_truncate(refusal.message(), MOST_TOLD);
+    let said = escape_and_truncate(error.message(), MAX_TYPE_ERROR);
     let mut issue = match sent {
-        _ if refusal.is_of_key() => messages::refused_key(refusal.steps().last().unwrap_or_default(), &said),
-        Some(sent) => messages::disliked(sent, &said, wanted),
+        _ if error.is_of_key() => {
+            messages::invalid_key_of_type(error.steps().last().unwrap_or_default(), &said)
+        }
+        Some(sent) => messages::invalid_value(sent, &said, wanted),
         None => Issue::error(Code::InvalidValue, "", said.into_owned()),
     };
-    if matches!(sent, Some(Node::Text(text)) if rules::means_nothing(text)) && compiled.is_optional_at(&steps)
+    if matches!(sent, Some(Node::Text(text)) if rules::is_null_word(text)) && compiled.is_optional_at(&steps)
     {
         issue
             .message
             .to_mut()
             .push_str("; leave the key out if there is none");
     }
-    issue.path = refusal.path(&pointer::join("", name));
+    issue.path = error.path(&pointer::join("", name));
     issue
 }
 
 /// How many characters of a type's own words are told.
-const MOST_TOLD: usize = 256;
+const MAX_TYPE_ERROR: usize = 256;
 
 #[cfg(test)]
 mod tests;

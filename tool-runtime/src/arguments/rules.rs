@@ -61,7 +61,9 @@ pub(crate) fn integer<'a>(sent: &Node<'a>, width: Option<Width>, mode: Mode) -> 
     match sent {
         Node::Number(number) => number_as_integer(number, width, mode),
         Node::Text(text) if mode.coerces() => match Decimal::parse(text.trim()) {
-            Some(value) if value.is_integer() => held(&value, width, Code::StringLiteralConvertedToInteger),
+            Some(value) if value.is_integer() => {
+                coerced_integer(&value, width, Code::StringLiteralConvertedToInteger)
+            }
             _ => Coercion::Refused(Code::UnsupportedIntegerLiteral),
         },
         _ => Coercion::Refused(Code::UnsupportedIntegerLiteral),
@@ -76,21 +78,25 @@ fn number_as_integer<'a>(number: &Number<'a>, width: Option<Width>, mode: Mode) 
         return Coercion::Refused(Code::UnsupportedIntegerLiteral);
     };
     if number.is_plain_integer() {
-        return match held(&value, width, Code::NumberCoercedToInteger) {
+        return match coerced_integer(&value, width, Code::NumberCoercedToInteger) {
             Coercion::Changed(node, _) if number.text == "-0" => Coercion::Rewritten(node),
             Coercion::Changed(..) => Coercion::AsSent,
             refused => refused,
         };
     }
     match (mode, value.is_integer()) {
-        (Mode::Strict | Mode::Schema, true) => match held(&value, width, Code::NumberCoercedToInteger) {
-            // What a float could not hold is not left to become one.
-            Coercion::Changed(node, _) if number.text.len() > 15 => Coercion::Rewritten(node),
-            Coercion::Changed(..) => Coercion::AsSent,
-            refused => refused,
-        },
-        (Mode::Lenient | Mode::Lossless, true) => held(&value, width, Code::NumberCoercedToInteger),
-        (Mode::Lenient, false) => held(
+        (Mode::Strict | Mode::Schema, true) => {
+            match coerced_integer(&value, width, Code::NumberCoercedToInteger) {
+                // What a float could not hold is not left to become one.
+                Coercion::Changed(node, _) if number.text.len() > 15 => Coercion::Rewritten(node),
+                Coercion::Changed(..) => Coercion::AsSent,
+                refused => refused,
+            }
+        }
+        (Mode::Lenient | Mode::Lossless, true) => {
+            coerced_integer(&value, width, Code::NumberCoercedToInteger)
+        }
+        (Mode::Lenient, false) => coerced_integer(
             &value.truncated(),
             width,
             Code::FractionalNumberTruncatedToInteger,
@@ -102,7 +108,7 @@ fn number_as_integer<'a>(number: &Number<'a>, width: Option<Width>, mode: Mode) 
 }
 
 /// An integer, if the type can hold it.
-fn held<'a>(value: &Decimal<'_>, width: Option<Width>, code: Code) -> Coercion<'a> {
+fn coerced_integer<'a>(value: &Decimal<'_>, width: Option<Width>, code: Code) -> Coercion<'a> {
     let width = width.unwrap_or(SIXTY_FOUR_BITS);
     let fits = |text: &String| {
         if let Ok(value) = text.parse() {
@@ -128,7 +134,7 @@ pub(crate) const SIXTY_FOUR_BITS: Width = Width {
 pub(crate) fn number<'a>(sent: &Node<'a>, mode: Mode) -> Coercion<'a> {
     match sent {
         Node::Number(number) if number.is_finite() => Coercion::AsSent,
-        Node::Text(text) if mode.coerces() => match spelled(text.trim()).map(Node::number) {
+        Node::Text(text) if mode.coerces() => match number_text(text.trim()).map(Node::number) {
             Some(Node::Number(number)) if number.is_finite() => {
                 Coercion::Changed(Node::Number(number), Code::StringLiteralConvertedToNumber)
             }
@@ -139,7 +145,7 @@ pub(crate) fn number<'a>(sent: &Node<'a>, mode: Mode) -> Coercion<'a> {
 }
 
 /// A number as JSON has it: no `+`, no zeros in front, digits on both sides of the point.
-fn spelled(text: &str) -> Option<String> {
+fn number_text(text: &str) -> Option<String> {
     Decimal::parse(text)?;
     let (sign, unsigned) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -196,7 +202,7 @@ pub(crate) fn string<'a>(sent: &Node<'a>, mode: Mode) -> Coercion<'a> {
 }
 
 /// The words that models write for nothing.
-pub(crate) fn means_nothing(text: &str) -> bool {
+pub(crate) fn is_null_word(text: &str) -> bool {
     let text = text.trim();
     text.is_empty() || text.eq_ignore_ascii_case("null") || text.eq_ignore_ascii_case("none")
 }

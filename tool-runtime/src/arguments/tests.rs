@@ -37,11 +37,11 @@ fn all(policy: Policy, schema: &Value, sent: &str) -> (Value, Vec<String>) {
             again.issues
         );
     }
-    let told = coerced.issues.iter().map(|issue| {
+    let issues = coerced.issues.iter().map(|issue| {
         let mark = if issue.is_error() { "!" } else { "" };
         format!("{mark}{} {}", issue.code, issue.path)
     });
-    (arguments, told.collect())
+    (arguments, issues.collect())
 }
 
 fn defs() -> Value {
@@ -209,27 +209,27 @@ fn tags_decide() {
             { "type": "object", "properties": { "kind": { "const": "circle", "type": "string" }, "radius": { "type": "number" } }, "required": ["kind", "radius"] },
             { "type": "object", "properties": { "kind": { "const": "square", "type": "string" }, "side": { "type": "number" } }, "required": ["kind", "side"] },
         ] });
-    let told = |sent| lenient(&internal, sent).1;
-    assert_eq!(told(r#"{"kind":"square","side":1}"#), [] as [&str; 0]);
+    let issues = |sent| lenient(&internal, sent).1;
+    assert_eq!(issues(r#"{"kind":"square","side":1}"#), [] as [&str; 0]);
     assert_eq!(
-        told(r#"{"side":"1","kind":"SQUARE"}"#),
+        issues(r#"{"side":"1","kind":"SQUARE"}"#),
         [
             "enum_case_normalized /kind",
             "string_literal_converted_to_number /side"
         ]
     );
     assert_eq!(
-        told(r#"{"Kind":"square","side":1}"#),
+        issues(r#"{"Kind":"square","side":1}"#),
         ["parameter_name_normalized /kind"]
     );
-    assert_eq!(told(r#"{"side":1}"#), ["!missing_required /kind"]);
-    assert_eq!(told(r#"{"kind":"line"}"#), ["!enum_out_of_range /kind"]);
+    assert_eq!(issues(r#"{"side":1}"#), ["!missing_required /kind"]);
+    assert_eq!(issues(r#"{"kind":"line"}"#), ["!enum_out_of_range /kind"]);
     assert_eq!(
-        told(r#"{"kind":"circle","side":1}"#),
+        issues(r#"{"kind":"circle","side":1}"#),
         ["!missing_required /radius", "unknown_property /side"]
     );
     assert_eq!(
-        told(r#""{\"kind\":\"square\",\"side\":1}""#),
+        issues(r#""{\"kind\":\"square\",\"side\":1}""#),
         ["json_string_decoded "]
     );
 
@@ -238,22 +238,22 @@ fn tags_decide() {
             { "type": "object", "properties": { "some": { "type": "integer" } }, "required": ["some"], "additionalProperties": false },
             { "type": "object", "properties": { "more": { "type": "string" } }, "required": ["more"], "additionalProperties": false },
         ] });
-    let told = |sent| lenient(&external, sent).1;
-    assert_eq!(told(r#""none""#), [] as [&str; 0]);
+    let issues = |sent| lenient(&external, sent).1;
+    assert_eq!(issues(r#""none""#), [] as [&str; 0]);
     assert_eq!(
-        told(r#"{"some":"1"}"#),
+        issues(r#"{"some":"1"}"#),
         ["string_literal_converted_to_integer /some"]
     );
-    assert_eq!(told(r#"{"other":1}"#), ["!no_alternative_fits "]);
-    assert_eq!(told(r#"{"some":1,"more":""}"#), ["!ambiguous_value "]);
+    assert_eq!(issues(r#"{"other":1}"#), ["!no_alternative_fits "]);
+    assert_eq!(issues(r#"{"some":1,"more":""}"#), ["!ambiguous_value "]);
 }
 
 #[test]
 fn names_are_recognised() {
     let schema = json!({ "type": "object", "properties": { "max_results": { "type": "integer" }, "pattern": { "type": "string" } }, "required": ["pattern"] });
-    let told = |sent| all(Policy::Lenient, &schema, sent);
+    let issues = |sent| all(Policy::Lenient, &schema, sent);
     assert_eq!(
-        told(r#"{"maxResults":1,"PATTERN":"a"}"#),
+        issues(r#"{"maxResults":1,"PATTERN":"a"}"#),
         (
             json!({ "max_results": 1, "pattern": "a" }),
             vec![
@@ -263,11 +263,11 @@ fn names_are_recognised() {
         )
     );
     assert_eq!(
-        told(r#"{"pattern":"a","Pattern":"b"}"#).1,
+        issues(r#"{"pattern":"a","Pattern":"b"}"#).1,
         ["unknown_parameter /Pattern"]
     );
     assert_eq!(
-        told(r#"{"pattern":"a","maxResults":1,"max-results":2}"#).1,
+        issues(r#"{"pattern":"a","maxResults":1,"max-results":2}"#).1,
         ["unknown_parameter /maxResults", "unknown_parameter /max-results"]
     );
     // A name that is required is right as it is, declared or not.
@@ -278,14 +278,14 @@ fn names_are_recognised() {
         (json!({ "x": "2" }), vec!["unknown_parameter /x".to_owned()])
     );
     assert_eq!(
-        told(r#"{"pattern":"a","pattern":"b"}"#),
+        issues(r#"{"pattern":"a","pattern":"b"}"#),
         (
             json!({ "pattern": "b" }),
             vec!["duplicate_key /pattern".to_owned()]
         )
     );
     assert_eq!(
-        told(r#"{"extra":{"k":1,"k":2}}"#).1,
+        issues(r#"{"extra":{"k":1,"k":2}}"#).1,
         [
             "!missing_required /pattern",
             "duplicate_key /extra/k",
@@ -375,12 +375,12 @@ fn unions_in_unions_take_linear_time() {
         format!(r#"{{"a":{inner},"c":"true"}}"#)
     });
     let start = std::time::Instant::now();
-    let (_, told) = lenient(&json!({ "$ref": "#/$defs/Nest" }), &sent);
+    let (_, issues) = lenient(&json!({ "$ref": "#/$defs/Nest" }), &sent);
     assert_eq!(
-        told.iter().filter(|issue| issue.starts_with('!')).count(),
+        issues.iter().filter(|issue| issue.starts_with('!')).count(),
         0,
         "{:?}",
-        told.first()
+        issues.first()
     );
     assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
 }

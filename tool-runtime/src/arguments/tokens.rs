@@ -27,7 +27,7 @@ pub(crate) struct Literal<'t> {
     pub(crate) is_plain: bool,
 }
 
-/// Half of a surrogate pair is escaped, this far behind the opening quote: JSON, but no text.
+/// Half of a surrogate pair is escaped, this far after the opening quote: JSON, but no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LoneSurrogate(pub(crate) usize);
 
@@ -138,7 +138,7 @@ impl<'t> Tokens<'t> {
         })
     }
 
-    /// What stands behind a backslash.
+    /// What stands after a backslash.
     fn escape(&mut self) -> Result<(), ExpectedToken> {
         match self.peek() {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
@@ -229,16 +229,16 @@ impl<'t> Literal<'t> {
         while let Some((before, escape)) = rest.split_once('\\') {
             text.push_str(before);
             let lone = LoneSurrogate(self.inside.len() - escape.len() - 1);
-            let (letter, behind) = unescape(escape).ok_or(lone)?;
+            let (letter, after) = unescape(escape).ok_or(lone)?;
             text.push(letter);
-            rest = behind;
+            rest = after;
         }
         text.push_str(rest);
         Ok(Cow::Owned(text))
     }
 }
 
-/// What an escape means, and the text behind it; `None` for half of a surrogate pair.
+/// What an escape means, and the text after it; `None` for half of a surrogate pair.
 fn unescape(escape: &str) -> Option<(char, &str)> {
     let mut letters = escape.chars();
     let letter = match letters.next()? {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::context::Context;
-use crate::arguments::report::Tally;
+use crate::arguments::report::IssueCounts;
 use crate::arguments::tree::node::Node;
 use crate::arguments::tree::parse::Read;
 use crate::schema::compiled::SchemaId;
@@ -31,7 +31,7 @@ pub(in crate::arguments) struct Among<'t> {
 /// What a trial made of a value.
 #[derive(Debug, Clone)]
 pub(in crate::arguments) struct Outcome<'a> {
-    pub(in crate::arguments) tally: Tally,
+    pub(in crate::arguments) counts: IssueCounts,
     /// `None` when it stays as it was sent.
     pub(in crate::arguments) value: Option<Node<'a>>,
 }

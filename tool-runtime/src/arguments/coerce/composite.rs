@@ -13,10 +13,10 @@ use crate::arguments::tree::node::Node;
 pub(in crate::arguments) const MOST_COMPOSITES: usize = 64;
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
-    /// Enters a union or a conjunction, where the stack has room for it.
+    /// Enters a union or a conjunction, where the stack has space for it.
     pub(in crate::arguments) fn enter_composite(&mut self, at: &Path<'_>) -> Option<Mark> {
         if self.budget.composites >= MOST_COMPOSITES {
-            self.give_up(at, messages::too_composed);
+            self.abort(at, messages::too_many_unions);
             return None;
         }
         self.budget.composites += 1;
@@ -32,8 +32,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         at: &Path<'_>,
         read: impl Fn(&mut Coercer<'s, 'a, '_>, &Node<'a>) -> Option<Node<'a>>,
     ) -> Option<Node<'a>> {
-        let has_errors = self.report.tally.errors > entered.tally.errors;
-        let has_overlooked = self.report.tally.overlooked > entered.tally.overlooked;
+        let has_errors = self.report.counts.errors > entered.counts.errors;
+        let has_overlooked = self.report.counts.overlooked > entered.counts.overlooked;
         let is_refused = self.budget.composites == 1
             && !has_errors
             && (taken
@@ -45,8 +45,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             self.cache.forget();
         }
         if is_refused {
-            self.report.rewind(entered);
-            self.report.refuse(at, || messages::read_differently(node));
+            self.report.roll_back(entered);
+            self.report.refuse(at, || messages::conflicting_parts(node));
             return None;
         }
         taken
@@ -61,11 +61,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     ) -> bool {
         // With the keys that a type is not given: what is passed on has them.
         let kept = (!self.keeps_unknown)
-            .then(|| self.try_out(|this| read(this, node)).value)
+            .then(|| self.in_trial(|this| read(this, node)).value)
             .flatten();
         let taken = kept.as_ref().unwrap_or(taken);
-        let Outcome { tally, value } = self.with_own_cache(|this| this.try_out(|this| read(this, taken)));
-        tally.is_unchanged() && value.is_none_or(|again| again == *taken)
+        let Outcome { counts, value } = self.with_own_cache(|this| this.in_trial(|this| read(this, taken)));
+        counts.is_unchanged() && value.is_none_or(|again| again == *taken)
     }
 
     /// Whether serde, which reads the first alternative that fits, knows all the keys of what it is given, but for those
@@ -78,10 +78,10 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         if !self.compiled.is_typed() {
             return true;
         }
-        let given = self.with_own_cache(|this| this.try_out_as_given(|this| read(this, node)));
+        let given = self.with_own_cache(|this| this.attempt_as_given(|this| read(this, node)));
         given.value.is_none_or(|value| {
-            let again = self.with_own_cache(|this| this.try_out(|this| read(this, &value)));
-            again.tally.overlooked <= given.tally.left
+            let again = self.with_own_cache(|this| this.in_trial(|this| read(this, &value)));
+            again.counts.overlooked <= given.counts.left
         })
     }
 }

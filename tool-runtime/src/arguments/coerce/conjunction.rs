@@ -35,11 +35,11 @@ impl<'a> Coercer<'_, 'a, '_> {
         let key = (address(node), Trial::Schema(id), context);
         let known = self.cache.outcomes.get(&key).cloned();
         let outcome = known.unwrap_or_else(|| {
-            let outcome = self.try_out(|this| this.parts(node, parts, at, context));
+            let outcome = self.in_trial(|this| this.parts(node, parts, at, context));
             self.cache.outcomes.insert(key, outcome.clone());
             outcome
         });
-        self.report.tally += outcome.tally;
+        self.report.counts += outcome.counts;
         outcome.value
     }
 
@@ -59,15 +59,15 @@ impl<'a> Coercer<'_, 'a, '_> {
         let mut current: Option<Node<'a>> = None;
         for part in parts {
             let changed = match &current {
-                None => self.fit(node, *part, at, context),
-                Some(node) => self.with_own_cache(|this| this.fit(node, *part, at, context)),
+                None => self.coerce(node, *part, at, context),
+                Some(node) => self.with_own_cache(|this| this.coerce(node, *part, at, context)),
             };
             current = changed.or(current);
         }
         let taken = self.leave_composite(mark, (node, current), at, |this, node| {
             this.parts(node, parts, at, context)
         });
-        self.report.say_once(mark);
+        self.report.add_once(mark);
         taken
     }
 }

@@ -34,15 +34,15 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 self.free(item, &at);
                 continue;
             };
-            if let Some(taken) = self.fit(item, schema, &at, context.item())
+            if let Some(taken) = self.coerce(item, schema, &at, context.item())
                 && let Some(slot) = changed.get_or_insert_with(|| items.to_vec()).get_mut(place)
             {
                 *slot = taken;
             }
         }
         let list = list?;
-        if self.report.tally.errors > mark.tally.errors && self.is_only_item(items, list, context) {
-            self.report.rewind(mark);
+        if self.report.counts.errors > mark.counts.errors && self.is_only_item(items, list, context) {
+            self.report.roll_back(mark);
             let tuple = Example(self.compiled, list);
             self.report.refuse(at, || ambiguous(items, &tuple));
             return None;
@@ -80,7 +80,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         Some(kept.map(|(_, item)| item.clone()).collect())
     }
 
-    /// Whether what came for a list of lists has no list in it: it may be meant as the only one.
+    /// Whether what came for a list of lists has no list in it: it can be read as the only item.
     fn is_only_item(&self, items: &[Node<'_>], list: &List, context: Context) -> bool {
         let nested = match list.additional {
             Additional::Of(item) => self.compiled.schema(item).types.without(Types::NULL) == Types::ARRAY,
@@ -104,17 +104,17 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let mark = self.report.mark();
         let inside = Path::Index(at, 0);
         let item = if let Some(schema) = list.and_then(|list| list.item(0)) {
-            self.fit(node, schema, &inside, context.item())
+            self.coerce(node, schema, &inside, context.item())
         } else {
             self.free(node, &inside);
             None
         };
-        if self.report.tally.errors > mark.tally.errors {
+        if self.report.counts.errors > mark.counts.errors {
             // No item either: then it is the list that is missing.
-            self.report.rewind(mark);
+            self.report.roll_back(mark);
             let wanted = self.wanted(id);
             self.report.refuse(at, || {
-                messages::unreadable(Code::UnsupportedArrayLiteral, node, wanted)
+                messages::invalid_type(Code::UnsupportedArrayLiteral, node, wanted)
             });
             return None;
         }
@@ -145,12 +145,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             self.report.refuse(at, || {
                 let sent = Node::List(Rc::new(items.to_vec()));
                 if list.is_tuple() {
-                    messages::violated(
+                    messages::violates(
                         &sent,
                         format_args!("an array like {}: {limit}", Example(self.compiled, list)),
                     )
                 } else {
-                    messages::violated(&sent, limit)
+                    messages::violates(&sent, limit)
                 }
             });
         }
@@ -159,7 +159,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         {
             self.report.refuse(at, || {
                 let limit = format!("unique items; item {again} equals item {first}");
-                messages::violated(&Node::List(Rc::new(items.to_vec())), limit)
+                messages::violates(&Node::List(Rc::new(items.to_vec())), limit)
             });
         }
     }

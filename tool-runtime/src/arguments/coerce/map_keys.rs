@@ -71,7 +71,7 @@ impl<'a> Coercer<'_, 'a, '_> {
 
     /// Tells what was done about a key; its name, if the value behind it is to be read.
     #[inline(never)] // not on the stack of the whole walk
-    pub(in crate::arguments) fn tell_key<'k>(
+    pub(in crate::arguments) fn report_key<'k>(
         &mut self,
         sent: &'k str,
         key: Option<&'k Key>,
@@ -103,16 +103,16 @@ impl<'a> Coercer<'_, 'a, '_> {
     fn map_key(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> Key {
         // What `propertyNames` exclude, no other part can allow.
         let is_known_elsewhere = object.names.is_none() && !context.denies && self.is_known(key, context);
-        if self.fits_map(key, object, at, context) || is_known_elsewhere {
+        if self.matches_map(key, object, at, context) || is_known_elsewhere {
             return Key::AsSent;
         }
         if !context.mode.coerces() {
             return Key::Refused;
         }
-        let spelled = self.spelled_keys(key, object, at, context);
-        let mut fitting = spelled
+        let candidates = self.key_candidates(key, object, at, context);
+        let mut fitting = candidates
             .into_iter()
-            .filter(|name| self.fits_map(name, object, at, context));
+            .filter(|name| self.matches_map(name, object, at, context));
         match fitting.next() {
             Some(name) => Key::Coerced(name),
             None => Key::Refused,
@@ -120,7 +120,7 @@ impl<'a> Coercer<'_, 'a, '_> {
     }
 
     /// Whether a key is one that the schema has.
-    fn fits_map(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> bool {
+    fn matches_map(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> bool {
         let is_declared = || {
             object.position(key).is_some() || object.patterns.iter().any(|(pattern, _)| pattern.is_match(key))
         };
@@ -131,9 +131,9 @@ impl<'a> Coercer<'_, 'a, '_> {
             })
     }
 
-    /// What else a key may be meant as: itself without outer space, the integer that it spells (where more is said of
+    /// What else a key can be read as: itself without outer space, the integer that it spells (where more is said of
     /// keys than their lengths), the only declared key or allowed name that it resembles.
-    fn spelled_keys(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> Vec<String> {
+    fn key_candidates(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> Vec<String> {
         let mut resembling = object
             .properties
             .iter()
@@ -167,9 +167,9 @@ impl<'a> Coercer<'_, 'a, '_> {
     /// A name as `propertyNames` reads it, unless it refuses it.
     fn name_read(&mut self, key: &str, names: SchemaId, at: &Path<'_>, context: Context) -> Option<String> {
         let node = Node::Text(Cow::Owned(key.to_owned()));
-        let read = self.with_own_cache(|this| this.try_out(|this| this.fit(&node, names, at, context)));
+        let read = self.with_own_cache(|this| this.in_trial(|this| this.coerce(&node, names, at, context)));
         match read.value.unwrap_or(node) {
-            Node::Text(name) if read.tally.errors == 0 => Some(name.into_owned()),
+            Node::Text(name) if read.counts.errors == 0 => Some(name.into_owned()),
             _ => None,
         }
     }

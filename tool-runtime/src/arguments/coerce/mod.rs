@@ -81,12 +81,12 @@ const WORK_PER_VALUE: usize = 16;
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// Reads a value in a trial: what there is to tell is counted, and nothing is told.
-    fn try_out(&mut self, read: impl FnOnce(&mut Coercer<'s, 'a, '_>) -> Option<Node<'a>>) -> Outcome<'a> {
+    fn in_trial(&mut self, read: impl FnOnce(&mut Coercer<'s, 'a, '_>) -> Option<Node<'a>>) -> Outcome<'a> {
         self.trial(self.gives, read)
     }
 
     /// The same of what a type is given.
-    fn try_out_as_given(
+    fn attempt_as_given(
         &mut self,
         read: impl FnOnce(&mut Coercer<'s, 'a, '_>) -> Option<Node<'a>>,
     ) -> Outcome<'a> {
@@ -108,7 +108,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             budget: self.budget,
         });
         Outcome {
-            tally: report.tally,
+            counts: report.counts,
             value,
         }
     }
@@ -126,7 +126,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Coerces a value to a schema: `None` when it stays as it was sent, also because it was refused.
-    pub(crate) fn fit(
+    pub(crate) fn coerce(
         &mut self,
         node: &Node<'a>,
         id: SchemaId,
@@ -148,7 +148,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 self.report
                     .warn(at, || messages::changed(code, node, &Node::Null));
                 if matches!(schema.kind, Kind::Union(_) | Kind::AllOf(_)) {
-                    self.with_own_cache(|this| this.fit(&Node::Null, id, at, context));
+                    self.with_own_cache(|this| this.coerce(&Node::Null, id, at, context));
                 }
                 return Some(Node::Null);
             }
@@ -165,7 +165,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 let mark = self.enter_composite(at)?;
                 let taken = self.alternatives(node, (id, schema, alternatives), at, context);
                 self.leave_composite(mark, (node, taken), at, |this, node| {
-                    this.fit(node, id, at, context)
+                    this.coerce(node, id, at, context)
                 })
             }
             Kind::AllOf(parts) => self.conjunction(node, (id, &parts.schemas), at, context),
@@ -176,7 +176,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// by what was wrapped or decoded on the way.
     pub(in crate::arguments) fn may_open(&mut self, parts: usize, at: &Path<'_>) -> bool {
         if at.depth() >= depth::MAX_DEPTH {
-            self.refuse_depth(at);
+            self.report_too_deep(at);
             return false;
         }
         // Conjunctions of unions read the same parts again and again, without a trial for each.
@@ -190,11 +190,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 
     /// Refuses a value that nests too deeply: of a trial, another alternative may do.
     #[inline(never)] // not on the stack of the whole walk
-    pub(in crate::arguments) fn refuse_depth(&mut self, at: &Path<'_>) {
+    pub(in crate::arguments) fn report_too_deep(&mut self, at: &Path<'_>) {
         if self.report.is_trial {
             self.report.refuse(at, messages::too_deep);
         } else {
-            self.give_up(at, messages::too_deep);
+            self.abort(at, messages::too_deep);
         }
     }
 
@@ -203,13 +203,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let left = self.budget.work.checked_sub(trials);
         match left {
             Some(left) => self.budget.work = left,
-            None => self.give_up(at, messages::too_complex),
+            None => self.abort(at, messages::too_complex),
         }
         left.is_some()
     }
 
     /// Gives the reading up, be it in a trial: nothing is known of the alternatives that were not tried.
-    pub(in crate::arguments) fn give_up(&mut self, at: &Path<'_>, why: fn() -> Issue) {
+    pub(in crate::arguments) fn abort(&mut self, at: &Path<'_>, why: fn() -> Issue) {
         self.budget.stopped.get_or_insert_with(|| at.issue(why()));
         self.report.refuse(at, why);
     }
@@ -218,7 +218,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     pub(in crate::arguments) fn free(&mut self, node: &Node<'_>, at: &Path<'_>) {
         match node {
             Node::Number(number) if !number.is_finite() => {
-                self.report.refuse(at, || messages::infinite(node));
+                self.report.refuse(at, || messages::not_finite(node));
             }
             Node::List(items) if !self.may_open(items.len(), at) => {}
             Node::Object(members) if !self.may_open(members.entries.len(), at) => {}
@@ -271,14 +271,14 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 };
                 let taken = self.choose(node, among, at, context);
                 self.leave_composite(mark, (node, taken), at, |this, node| {
-                    this.fit(node, id, at, context)
+                    this.coerce(node, id, at, context)
                 })
             }
             _ if several => {
                 let wanted = Expected(self.compiled, id);
                 self.report.refuse(at, || match &plain.values {
                     Some(values) => messages::not_among(values, node),
-                    None => messages::unreadable(Code::NoAlternativeFits, node, wanted),
+                    None => messages::invalid_type(Code::NoAlternativeFits, node, wanted),
                 });
                 None
             }
@@ -302,13 +302,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             }
             (Types::ARRAY | Types::OBJECT, Node::Text(_)) if context.mode.coerces() => {
                 if let Some(read) = self.readable(node, want, (id, schema, plain), at, context) {
-                    self.tell_decoded(&read, at);
+                    self.report_decoded(&read, at);
                     let changed = self.typed(&read.node, want, (id, schema, plain), at, context);
                     return Some(changed.unwrap_or_else(|| read.node.clone()));
                 }
-                self.misfit(node, want, (id, plain), at, context)
+                self.reject_type(node, want, (id, plain), at, context)
             }
-            (Types::ARRAY | Types::OBJECT, _) => self.misfit(node, want, (id, plain), at, context),
+            (Types::ARRAY | Types::OBJECT, _) => self.reject_type(node, want, (id, plain), at, context),
             _ => return self.scalar(node, want, (id, plain), at, context),
         };
         self.only_allowed(changed.as_ref().unwrap_or(node), plain, at);
@@ -316,7 +316,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// A list or an object is wanted, and something else came.
-    fn misfit(
+    fn reject_type(
         &mut self,
         node: &Node<'a>,
         want: Types,
@@ -327,7 +327,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let wanted = Expected(self.compiled, id);
         if want == Types::OBJECT {
             self.report.refuse(at, || {
-                messages::unreadable(Code::UnsupportedObjectLiteral, node, wanted)
+                messages::invalid_type(Code::UnsupportedObjectLiteral, node, wanted)
             });
             return None;
         }
@@ -339,7 +339,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             return self.wrapped(node, (id, list), at, context);
         }
         self.report.refuse(at, || {
-            messages::unreadable(Code::UnsupportedArrayLiteral, node, wanted)
+            messages::invalid_type(Code::UnsupportedArrayLiteral, node, wanted)
         });
         None
     }
@@ -356,15 +356,15 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     ) -> Option<Rc<Read<'a>>> {
         let read = match self.decode(node, want, at) {
             Err(TooDeep) if want == Types::OBJECT || !self.has_flat_items(plain) => {
-                self.refuse_depth(at);
+                self.report_too_deep(at);
                 return None;
             }
             read => read.ok()??,
         };
         if want == Types::ARRAY && schema.lists_of_strings {
             let exact = context.with(Mode::Exact);
-            let trial = self.try_out(|this| this.typed(&read.node, want, (id, schema, plain), at, exact));
-            if !trial.tally.is_silent() {
+            let trial = self.in_trial(|this| this.typed(&read.node, want, (id, schema, plain), at, exact));
+            if !trial.counts.is_silent() {
                 return None;
             }
         }
@@ -415,7 +415,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// What was done to get at what a string holds.
-    pub(in crate::arguments) fn tell_decoded(&mut self, Read { node, repaired }: &Read<'a>, at: &Path<'_>) {
+    pub(in crate::arguments) fn report_decoded(&mut self, Read { node, repaired }: &Read<'a>, at: &Path<'_>) {
         let held = node.types();
         self.report.warn(at, || {
             let message = format!("a string that holds JSON was decoded; send {held} itself, not its text");
@@ -432,7 +432,7 @@ pub(in crate::arguments) fn stands_for_nothing(text: &str, schema: &Schema, mode
     mode.coerces()
         && !schema.types.has(Types::STRING)
         && !schema.lists_of_strings
-        && rules::means_nothing(text)
+        && rules::is_null_word(text)
 }
 
 /// Whether a text begins as a list or an object does, whichever is wanted.
@@ -470,11 +470,11 @@ mod tests {
                 cache: &mut Cache::default(),
                 budget: &mut budget,
             };
-            coercer.fit(&sent, SchemaId::ROOT, &Path::Root, Context::all(Mode::Lenient));
-            (budget.stopped, report.tally)
+            coercer.coerce(&sent, SchemaId::ROOT, &Path::Root, Context::all(Mode::Lenient));
+            (budget.stopped, report.counts)
         };
-        let (stopped, tally) = codes(1_000);
-        assert_eq!((stopped, tally.errors, tally.warnings), (None, 0, 3));
+        let (stopped, counts) = codes(1_000);
+        assert_eq!((stopped, counts.errors, counts.warnings), (None, 0, 3));
         for work in [0, 1, 5, 10, 20] {
             let stopped = codes(work).0.expect("too much work");
             assert_eq!(

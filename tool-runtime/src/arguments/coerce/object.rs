@@ -23,9 +23,9 @@ enum Slot<'a> {
     AsSent,
     Changed(Node<'a>),
     /// It stands for nothing: as if it had not been sent.
-    Absent,
+    Missing,
     /// It was sent, and nobody takes it.
-    Untaken,
+    Unknown,
 }
 
 /// The changes to the members of one object; no memory is taken before the first.
@@ -34,7 +34,7 @@ struct Edits<'a> {
     slots: Vec<(usize, Slot<'a>)>,
     names: Vec<(usize, Cow<'a, str>)>,
     /// Of properties that another spelling was taken for: the member that has the name and stands for nothing.
-    ousted: Vec<(usize, usize)>,
+    replaced: Vec<(usize, usize)>,
 }
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
@@ -62,10 +62,10 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let whole = at;
         for (position, (property, place)) in object.properties.iter().zip(&*places).enumerate() {
             let at = Path::Key(whole, &property.name);
-            if let Some(nothing) = edits.ousted_from(position)
+            if let Some(nothing) = edits.replaced_by(position)
                 && let Some((_, node)) = members.entries.get(nothing)
             {
-                self.tell_repeated(members, nothing, &at);
+                self.report_duplicates(members, nothing, &at);
                 edits.set(nothing, self.property(node, property, &at, context.entry()));
             }
             let Some((place, (key, node))) =
@@ -79,11 +79,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 continue;
             };
             if object.is_map() {
-                self.tell_key(key, keys.get(place), object, whole);
+                self.report_key(key, keys.get(place), object, whole);
             } else if *key != *property.name {
                 self.report.warn(&at, || messages::renamed(key, &property.name));
             }
-            self.tell_repeated(members, place, &at);
+            self.report_duplicates(members, place, &at);
             let slot = self.property(node, property, &at, context.entry());
             edits.set(place, slot);
         }
@@ -91,7 +91,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         for place in extras {
             self.extra(members, (place, keys.get(place)), object, &mut edits, at, context);
         }
-        self.limit_object(members, edits.absent(), object, at);
+        self.limit_object(members, edits.missing(), object, at);
         edits.names.extend(coerced(keys));
         edits.apply(members)
     }
@@ -109,11 +109,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     #[inline(never)] // not on the stack of the whole walk
-    fn limit_object(&mut self, members: &Members<'a>, absent: usize, object: &Object, at: &Path<'_>) {
-        let count = members.entries.len() - absent;
+    fn limit_object(&mut self, members: &Members<'a>, missing: usize, object: &Object, at: &Path<'_>) {
+        let count = members.entries.len() - missing;
         if let Some(limit) = limits::of_count(count, object.min, object.max, "property") {
             self.report
-                .refuse(at, || messages::violated(&Node::Object(members.clone()), limit));
+                .refuse(at, || messages::violates(&Node::Object(members.clone()), limit));
         }
     }
 
@@ -139,12 +139,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 continue;
             }
             let folded = fold(key);
-            let mut alike = object
+            let mut candidates = object
                 .properties
                 .iter()
                 .enumerate()
                 .filter(|(_, property)| property.folded == folded);
-            if let (Some((position, property)), None) = (alike.next(), alike.next())
+            if let (Some((position, property)), None) = (candidates.next(), candidates.next())
                 && places
                     .get(position)
                     .is_some_and(|place| self.is_free(*place, members, property, context))
@@ -170,7 +170,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 (places.get_mut(*position), object.properties.get(*position))
             {
                 let nothing = slot.replace(*place);
-                edits.ousted.extend(nothing.map(|nothing| (*position, nothing)));
+                edits.replaced.extend(nothing.map(|nothing| (*position, nothing)));
                 edits.rename(*place, Cow::Owned(property.name.to_string()));
             }
         }
@@ -220,16 +220,16 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         context: Context,
     ) -> Slot<'a> {
         if self.is_absence(node, property, context) {
-            self.tell_absence(node, property, at);
-            return Slot::Absent;
+            self.report_missing(node, property, at);
+            return Slot::Missing;
         }
-        match self.fit(node, property.schema, at, context) {
+        match self.coerce(node, property.schema, at, context) {
             Some(changed) => Slot::Changed(changed),
             None => Slot::AsSent,
         }
     }
 
-    fn tell_absence(&mut self, node: &Node<'_>, property: &Property, at: &Path<'_>) {
+    fn report_missing(&mut self, node: &Node<'_>, property: &Property, at: &Path<'_>) {
         match node {
             Node::Null if !property.has_default => {}
             Node::Null => self.report.warn(at, || {
@@ -261,18 +261,18 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             return;
         };
         let top = matches!(at, Path::Root);
-        let Some(key) = self.tell_key(key, read, object, at) else {
+        let Some(key) = self.report_key(key, read, object, at) else {
             return;
         };
         let at = Path::Key(at, key);
-        self.tell_repeated(members, place, &at);
+        self.report_duplicates(members, place, &at);
         if let Some(slot) = self.patterned(key, node, object, &at, context) {
             edits.set(place, slot);
             return;
         }
         match object.additional {
             Additional::Of(schema) => {
-                let changed = self.fit(node, schema, &at, context.entry());
+                let changed = self.coerce(node, schema, &at, context.entry());
                 edits.set(place, changed.map_or(Slot::AsSent, Slot::Changed));
             }
             Additional::Any => self.free(node, &at),
@@ -294,12 +294,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                         .refuse(&at, || messages::unknown(code, key, known(), true));
                 } else {
                     self.report
-                        .overlook(&at, || messages::unknown(code, key, known(), false));
+                        .warn_unknown(&at, || messages::unknown(code, key, known(), false));
                 }
                 if rest != Additional::Denied && self.may_be_of_another(key, context) {
                     self.report.leave();
                 } else if !is_known && !self.keeps_unknown {
-                    edits.set(place, Slot::Untaken);
+                    edits.set(place, Slot::Unknown);
                 }
             }
         }
@@ -324,7 +324,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         schemas.retain(|schema| seen.insert(*schema));
         let changed = match schemas.as_slice() {
             [] => return None,
-            [only] => self.fit(node, *only, at, context.entry()),
+            [only] => self.coerce(node, *only, at, context.entry()),
             all => self.parts(node, all, at, context.entry()),
         };
         Some(changed.map_or(Slot::AsSent, Slot::Changed))
@@ -357,7 +357,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             .is_some_and(|whole| matches!(self.compiled.schema(whole).kind, Kind::AllOf(_)))
     }
 
-    fn tell_repeated(&mut self, members: &Members<'_>, place: usize, at: &Path<'_>) {
+    fn report_duplicates(&mut self, members: &Members<'_>, place: usize, at: &Path<'_>) {
         if members.repeated.binary_search(&place).is_ok()
             && let Some((key, _)) = members.entries.get(place)
         {
@@ -378,15 +378,15 @@ impl<'a> Edits<'a> {
         }
     }
 
-    fn absent(&self) -> usize {
-        let is_absent = |(_, slot): &&(usize, Slot<'a>)| matches!(slot, Slot::Absent);
-        self.slots.iter().filter(is_absent).count()
+    fn missing(&self) -> usize {
+        let is_missing = |(_, slot): &&(usize, Slot<'a>)| matches!(slot, Slot::Missing);
+        self.slots.iter().filter(is_missing).count()
     }
 
     /// The member that has a property's name and does not count.
-    fn ousted_from(&self, position: usize) -> Option<usize> {
-        let mut ousted = self.ousted.iter();
-        ousted
+    fn replaced_by(&self, position: usize) -> Option<usize> {
+        let mut replaced = self.replaced.iter();
+        replaced
             .find(|(property, _)| *property == position)
             .map(|(_, place)| *place)
     }
@@ -413,7 +413,7 @@ impl<'a> Edits<'a> {
             let node = match slot {
                 Slot::AsSent => node.clone(),
                 Slot::Changed(changed) => changed,
-                Slot::Absent | Slot::Untaken => return None,
+                Slot::Missing | Slot::Unknown => return None,
             };
             Some((name.unwrap_or_else(|| key.clone()), node))
         });

@@ -42,9 +42,9 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                     (Some(values), _) => messages::not_among(values, node),
                     (None, Code::IntegerOutOfRange) => messages::out_of_range(node, plain.number.as_ref()),
                     (None, Code::UnsupportedNumberLiteral) if matches!(node, Node::Number(_)) => {
-                        messages::infinite(node)
+                        messages::not_finite(node)
                     }
-                    (None, code) => messages::unreadable(code, node, wanted),
+                    (None, code) => messages::invalid_type(code, node, wanted),
                 });
                 return None;
             }
@@ -52,7 +52,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         if code.is_some_and(|code| rules::loses(node, code)) {
             self.report.lose();
         }
-        let changed = match Self::spelled(changed.as_ref().unwrap_or(node), plain, context.mode) {
+        let changed = match Self::canonical_spelling(changed.as_ref().unwrap_or(node), plain, context.mode) {
             Ok(None) => changed,
             Ok(Some(declared)) => {
                 if let Some(code) = code {
@@ -91,7 +91,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// The declared spelling of an allowed value, where it is another one.
-    fn spelled(
+    fn canonical_spelling(
         node: &Node<'a>,
         plain: &'s Plain,
         mode: Mode,
@@ -124,7 +124,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                     .filter(|limits| !limits::number_fits(limits, &number.text))
                 {
                     self.report.refuse(at, || {
-                        messages::violated(sent, format_args!("{want}{}", expected::Range(limits)))
+                        messages::violates(sent, format_args!("{want}{}", expected::Range(limits)))
                     });
                 }
             }
@@ -134,7 +134,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                     .as_ref()
                     .and_then(|limits| limits::of_text(limits, text))
                 {
-                    self.report.refuse(at, || messages::violated(sent, limit));
+                    self.report.refuse(at, || messages::violates(sent, limit));
                 }
             }
             _ => {}

@@ -43,10 +43,9 @@ impl<'a> Coercer<'_, 'a, '_> {
                         // `{"circle": …}` for `{"type": "circle", …}`.
                         let schemas = || values.iter().map(|(_, schema)| *schema);
                         let mut keys = members.entries.iter();
-                        let meant =
-                            keys.find_map(|(key, _)| SchemaHint::named(self.compiled, schemas(), key));
-                        match meant {
-                            Some(meant) => messages::missing(&at, name, expected::Within(&allowed(), meant)),
+                        let hint = keys.find_map(|(key, _)| SchemaHint::named(self.compiled, schemas(), key));
+                        match hint {
+                            Some(hint) => messages::missing(&at, name, expected::Within(&allowed(), hint)),
                             None => messages::missing(&at, name, expected::Listed(&allowed())),
                         }
                     });
@@ -65,10 +64,10 @@ impl<'a> Coercer<'_, 'a, '_> {
                 let exact = values.iter().find(|(value, _)| text == Some(value));
                 let coerces = context.mode.coerces() && !case_sensitive;
                 let found = exact.or_else(|| {
-                    let mut alike = values.iter().filter(|(value, _)| {
+                    let mut candidates = values.iter().filter(|(value, _)| {
                         coerces && text.is_some_and(|text| limits::resemble(value, text))
                     });
-                    alike.next().filter(|_| alike.next().is_none())
+                    candidates.next().filter(|_| candidates.next().is_none())
                 });
                 if found.is_none() {
                     self.report.refuse(&at, || messages::not_among(&allowed(), sent));
@@ -130,10 +129,10 @@ impl<'a> Coercer<'_, 'a, '_> {
                 _ => None,
             });
             let schemas = || keys.iter().map(|(_, schema)| *schema);
-            let mut meant = texts.filter_map(|text| SchemaHint::named(compiled, schemas(), text));
-            match meant.next() {
-                Some(meant) if present.is_empty() => messages::unreadable(code, &sent, meant),
-                _ => messages::unreadable(code, &sent, wanted),
+            let mut hint = texts.filter_map(|text| SchemaHint::named(compiled, schemas(), text));
+            match hint.next() {
+                Some(hint) if present.is_empty() => messages::invalid_type(code, &sent, hint),
+                _ => messages::invalid_type(code, &sent, wanted),
             }
         });
         None
@@ -143,13 +142,13 @@ impl<'a> Coercer<'_, 'a, '_> {
 /// A member by its name or, if the mode coerces, by a spelling of it.
 fn member<'m, 'a>(members: &'m Members<'a>, name: &str, folded: &str, mode: Mode) -> Option<&'m Node<'a>> {
     members.get(name).or_else(|| {
-        let mut alike = members
+        let mut candidates = members
             .entries
             .iter()
             .filter(|(key, _)| mode.coerces() && *fold(key) == *folded);
-        alike
+        candidates
             .next()
-            .filter(|_| alike.next().is_none())
+            .filter(|_| candidates.next().is_none())
             .map(|(_, node)| node)
     })
 }

@@ -8,7 +8,7 @@ use super::cache::{Among, Choice, Outcome, Trial, address};
 use super::context::Context;
 use super::{Coercer, NO_LIMITS, opens};
 use crate::arguments::limits;
-use crate::arguments::report::Tally;
+use crate::arguments::report::IssueCounts;
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::report::schema_hint::SchemaHint;
@@ -39,18 +39,18 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             {
                 match self.decode(node, schema.types, at) {
                     Ok(Some(read)) => {
-                        self.tell_decoded(&read, at);
+                        self.report_decoded(&read, at);
                         let changed = self.alternatives(&read.node, (id, schema, alternatives), at, context);
                         return Some(changed.unwrap_or_else(|| read.node.clone()));
                     }
                     Ok(None) => {}
-                    Err(TooDeep) => self.refuse_depth(at),
+                    Err(TooDeep) => self.report_too_deep(at),
                 }
             }
             Node::Object(members) => {
                 if let Some(tag) = &alternatives.tag {
                     let tagged = self.tagged(members, (id, tag), at, context)?;
-                    let taken = self.fit(node, tagged, at, context);
+                    let taken = self.coerce(node, tagged, at, context);
                     return match tag {
                         Tag::Key(keys) if members.entries.len() > 1 && !self.is_in_conjunction(context) => {
                             Some(self.only_variant(taken.unwrap_or_else(|| node.clone()), keys))
@@ -62,7 +62,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             _ => {}
         }
         if let [only] = alternatives.schemas.as_slice() {
-            return self.fit(node, *only, at, context);
+            return self.coerce(node, *only, at, context);
         }
         let trials: Vec<Trial> = alternatives
             .schemas
@@ -90,7 +90,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// Whether a text may be meant as one. The text of an object with a tag is told by it, as the object itself would
+    /// Whether a text can be read as one. The text of an object with a tag is told by it, as the object itself would
     /// be, unless an alternative takes the text as it is.
     fn may_be_text(
         &mut self,
@@ -104,7 +104,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             && (alternatives.tag.is_none()
                 || alternatives.schemas.iter().any(|schema| {
                     self.outcome(node, Trial::Schema(*schema), at, exact)
-                        .tally
+                        .counts
                         .is_silent()
                 }))
     }
@@ -120,17 +120,17 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         match self.choice(node, among, at, context) {
             Choice::IntoParam(trial) => self.take(node, trial, at, context),
             Choice::Several => {
-                self.refuse_ambiguous(node, among.owner, at);
+                self.report_ambiguous(node, among.owner, at);
                 None
             }
             Choice::None(closest) => {
-                self.refuse_all(node, (among, closest), at, context);
+                self.report_no_match(node, (among, closest), at, context);
                 None
             }
         }
     }
 
-    fn refuse_ambiguous(&mut self, node: &Node<'a>, owner: SchemaId, at: &Path<'_>) {
+    fn report_ambiguous(&mut self, node: &Node<'a>, owner: SchemaId, at: &Path<'_>) {
         let wanted = self.wanted(owner);
         self.report.refuse(at, || {
             let message = format!(
@@ -142,7 +142,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// No alternative fits: the model is told that, and what the closest one has against the value.
-    fn refuse_all(
+    fn report_no_match(
         &mut self,
         node: &Node<'a>,
         (Among { owner, trials, .. }, closest): (Among<'_>, Trial),
@@ -154,20 +154,20 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             return;
         }
         let wanted = self.wanted(owner);
-        let meant = self.meant(node, trials);
-        self.report.refuse(at, || match meant {
-            Some(meant) => messages::alone(node, meant),
-            None => messages::unreadable(Code::NoAlternativeFits, node, wanted),
+        let hint = self.hint(node, trials);
+        self.report.refuse(at, || match hint {
+            Some(hint) => messages::incomplete(node, hint),
+            None => messages::invalid_type(Code::NoAlternativeFits, node, wanted),
         });
         let mark = self.report.mark();
-        let closest = meant.map_or(closest, |meant| Trial::Schema(meant.schema()));
+        let closest = hint.map_or(closest, |hint| Trial::Schema(hint.schema()));
         self.take(node, closest, at, context);
         // Nothing was changed, so nothing is to be told of changes.
         self.report.forget_warnings(mark);
     }
 
     /// The object that a text was written for.
-    fn meant(&self, node: &Node<'a>, trials: &[Trial]) -> Option<SchemaHint<'s>> {
+    fn hint(&self, node: &Node<'a>, trials: &[Trial]) -> Option<SchemaHint<'s>> {
         let Node::Text(text) = node else { return None };
         let schemas = trials.iter().filter_map(|trial| match trial {
             Trial::Schema(schema) => Some(*schema),
@@ -206,15 +206,15 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         // What serde reads: it does not mind keys that an alternative does not know.
         let reads_in_order = self.compiled.picks_first_match(exclusive);
         let is_silent = |this: &mut Self, trial| {
-            let tally = this.outcome(node, trial, at, exact).tally;
-            tally.is_silent() || (reads_in_order && tally.is_unchanged())
+            let counts = this.outcome(node, trial, at, exact).counts;
+            counts.is_silent() || (reads_in_order && counts.is_unchanged())
         };
         // As JSON Schema has it: `3.0` is an integer, and a key that is denied is a mistake.
         let of_schema = Context {
             denies: true,
             ..context.with(Mode::Schema)
         };
-        let conforms = |this: &mut Self, trial| this.outcome(node, trial, at, of_schema).tally.errors == 0;
+        let conforms = |this: &mut Self, trial| this.outcome(node, trial, at, of_schema).counts.errors == 0;
         if exclusive {
             let mut conforming = trials.iter().filter(|trial| conforms(self, **trial));
             let first = conforming.next()?;
@@ -234,10 +234,10 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             .trials
             .iter()
             .map(|trial| {
-                let tally = self.outcome(node, *trial, at, context).tally;
+                let counts = self.outcome(node, *trial, at, context).counts;
                 // An object that is taken as one, with keys too many, is not wrapped into a list instead.
                 let wraps = is_composite(node) && !self.takes(*trial, node);
-                ((tally.errors, tally.losses, wraps, tally), *trial)
+                ((counts.errors, counts.losses, wraps, counts), *trial)
             })
             .collect();
         let fits = |scores: &[(Score, Trial)]| scores.iter().any(|(score, _)| score.0 == 0);
@@ -252,7 +252,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             return Choice::Several;
         };
         if best.0 > 0 {
-            let distance = |((.., tally), trial): &&(Score, Trial)| (!self.takes(*trial, node), *tally);
+            let distance = |((.., counts), trial): &&(Score, Trial)| (!self.takes(*trial, node), *counts);
             let closest = scores.iter().min_by_key(distance);
             return Choice::None(closest.map_or(*first, |(_, trial)| *trial));
         }
@@ -262,11 +262,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let mut equal = scores
             .iter()
             .filter(|(score, trial)| score == best && trial != first);
-        let is_one_way = equal.all(|(_, other)| {
+        let agrees = equal.all(|(_, other)| {
             let other = self.outcome(node, *other, at, context).value;
             limits::is_same(other.as_ref().unwrap_or(node), value)
         });
-        if is_one_way {
+        if agrees {
             Choice::IntoParam(*first)
         } else {
             Choice::Several
@@ -290,7 +290,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         };
         self.with_own_cache(|this| match this.conforming(&made, among, at, context) {
             Some(Choice::IntoParam(read)) if read != trial => {
-                this.outcome(&made, read, at, context).tally.overlooked > 0
+                this.outcome(&made, read, at, context).counts.overlooked > 0
             }
             _ => false,
         })
@@ -313,24 +313,24 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
         if !self.may_work(1, at) {
             return Outcome {
-                tally: Tally::ONE_ERROR,
+                counts: IssueCounts::ONE_ERROR,
                 value: None,
             };
         }
         let gives = std::mem::take(&mut self.gives);
-        let outcome = self.try_out(|this| this.attempt(node, trial, at, context));
+        let outcome = self.in_trial(|this| this.attempt(node, trial, at, context));
         self.gives = gives;
         self.cache.outcomes.insert(key, outcome.clone());
         outcome
     }
 
     /// Reads a value as a way has it: in a trial by what is known of it, else to tell what is found.
-    fn take(&mut self, node: &Node<'a>, way: Trial, at: &Path<'_>, context: Context) -> Option<Node<'a>> {
+    fn take(&mut self, node: &Node<'a>, trial: Trial, at: &Path<'_>, context: Context) -> Option<Node<'a>> {
         if !self.report.is_trial || self.gives {
-            return self.attempt(node, way, at, context);
+            return self.attempt(node, trial, at, context);
         }
-        let Outcome { tally, value } = self.outcome(node, way, at, context);
-        self.report.tally += tally;
+        let Outcome { counts, value } = self.outcome(node, trial, at, context);
+        self.report.counts += counts;
         value
     }
 
@@ -342,7 +342,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         context: Context,
     ) -> Option<Node<'a>> {
         match trial {
-            Trial::Schema(schema) => self.fit(node, schema, at, context),
+            Trial::Schema(schema) => self.coerce(node, schema, at, context),
             Trial::Type(id, one) => {
                 let schema = self.compiled.schema(id);
                 let plain = schema.plain().unwrap_or(&NO_LIMITS);
@@ -353,7 +353,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 }
 
 /// How well an alternative takes a value, the less the better: what it refuses, loses, wraps, and all that it says.
-type Score = (usize, usize, bool, Tally);
+type Score = (usize, usize, bool, IssueCounts);
 
 fn is_composite(node: &Node<'_>) -> bool {
     matches!(node, Node::List(_) | Node::Object(_))

@@ -29,7 +29,7 @@ fn text<'a, T>(
 ) -> Result<T, DeserializeError> {
     match read(Reader(&mut text)) {
         Ok(value) if text.at == end => Ok(value),
-        _ => Err(unheard()),
+        _ => Err(ignored_error()),
     }
 }
 
@@ -38,7 +38,7 @@ fn value<'a, T>(
     mut value: &'a Value,
     read: impl FnOnce(Reader<'_, &'a Value>) -> Result<T, NotTaken>,
 ) -> Result<T, DeserializeError> {
-    read(Reader(&mut value)).map_err(|_| unheard())
+    read(Reader(&mut value)).map_err(|_| ignored_error())
 }
 
 #[cold]
@@ -51,7 +51,7 @@ fn tree<'a, T>(
 
 /// Nobody hears what a type says of a value that conforms: the tree is asked then.
 #[cold]
-fn unheard() -> DeserializeError {
+fn ignored_error() -> DeserializeError {
     DeserializeError::custom("")
 }
 

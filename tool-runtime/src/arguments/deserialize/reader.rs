@@ -100,7 +100,7 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
             {
                 number.visit(visitor)
             }
-            Json::Number(number) if fits_single(number.float()) => visitor.visit_f64(number.float()),
+            Json::Number(number) if is_single(number.float()) => visitor.visit_f64(number.float()),
             Json::Number(_) => Err(Error::custom("too large for a 32-bit number")),
             other => self.visit(other, visitor),
         }
@@ -196,7 +196,7 @@ const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
 /// Whether a float of 32 bits can hold it, rounded: the text of the largest is above the largest.
 #[allow(clippy::cast_possible_truncation, reason = "that is what is looked for")]
-fn fits_single(float: f64) -> bool {
+fn is_single(float: f64) -> bool {
     (float as f32).is_finite()
 }
 
@@ -410,7 +410,7 @@ mod tests {
     fn agree<T: DeserializeOwned + PartialEq + fmt::Debug>(texts: &[&str]) {
         for text in texts {
             let node = parse(text, depth::MAX_DEPTH).unwrap();
-            let ours = T::deserialize(Reader(&mut &node)).map_err(|refusal| refusal.to_string());
+            let ours = T::deserialize(Reader(&mut &node)).map_err(|error| error.to_string());
             match serde_json::from_str::<T>(text) {
                 Ok(theirs) => assert_eq!(ours.as_ref(), Ok(&theirs), "{text}"),
                 Err(_) => assert!(ours.is_err(), "{text}: {ours:?}"),
@@ -507,9 +507,9 @@ mod tests {
     #[test]
     fn refusals_know_where() {
         let node = parse(r#"{"a/b":[{"x":1},{"x":0}]}"#, 4).unwrap();
-        let refusal =
+        let error =
             HashMap::<String, Vec<HashMap<String, NonZeroU8>>>::deserialize(Reader(&mut &node)).unwrap_err();
-        assert_eq!(refusal.path("/p"), "/p/a~1b/1/x");
-        assert!(refusal.message().contains("nonzero"), "{refusal}");
+        assert_eq!(error.path("/p"), "/p/a~1b/1/x");
+        assert!(error.message().contains("nonzero"), "{error}");
     }
 }

@@ -31,7 +31,7 @@ pub(super) enum Owner {
     /// No property; the value has this schema.
     Other(SchemaId),
     /// No property, and nothing is said about the value.
-    Anybody,
+    Unchecked,
 }
 
 impl<'s, 't> Keys<'s, 't> {
@@ -85,15 +85,15 @@ impl<'s, 't> Keys<'s, 't> {
     #[inline(never)] // not on the way of keys in declared order
     fn find(&mut self, key: &'t str) -> Option<Owner> {
         let Some(object) = self.object else {
-            return (!self.is_root && self.is_new(key)).then_some(Owner::Anybody);
+            return (!self.is_root && self.is_new(key)).then_some(Owner::Unchecked);
         };
         if let Some(place) = object.position(key) {
             return self.take(object, place);
         }
         let owner = match object.additional {
-            Additional::Unspecified if object.is_unconstrained && !self.is_root => Owner::Anybody,
+            Additional::Unspecified if object.is_unconstrained && !self.is_root => Owner::Unchecked,
             Additional::Unspecified | Additional::Denied => return None,
-            Additional::Any => Owner::Anybody,
+            Additional::Any => Owner::Unchecked,
             Additional::Of(schema) => Owner::Other(schema),
         };
         let is_named = self.names.is_none_or(|names| conform::text(names, key));

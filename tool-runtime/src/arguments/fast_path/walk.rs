@@ -175,7 +175,7 @@ impl<'s, 'a, C: Source<'a>> Walk<'s, C> {
                     }
                 }
                 Owner::Other(schema) => self.value(self.compiled.schema(schema))?,
-                Owner::Anybody => self.value(&Schema::ANY)?,
+                Owner::Unchecked => self.value(&Schema::ANY)?,
             }
         }
         keys.are_complete().then_some(())

@@ -19,8 +19,8 @@ pub(crate) struct Expected<'s>(pub(crate) &'s CompiledSchema, pub(crate) SchemaI
 impl Display for Expected<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(compiled, id) = *self;
-        let words = (0..=DEEPEST).rev().find_map(|levels| {
-            let left = Cell::new(MOST_MEMBERS);
+        let words = (0..=MAX_UNION_DEPTH).rev().find_map(|levels| {
+            let left = Cell::new(MAX_MEMBERS);
             ExpectedWriter { compiled, left }.schema(id, levels)
         });
         f.write_str(&words.unwrap_or_else(|| types(compiled.schema(id)).to_string()))
@@ -142,7 +142,7 @@ impl ExpectedWriter<'_> {
         let words = schemas.iter().map(|id| self.member(*id, levels));
         let mut words: Vec<_> = words.collect::<Option<_>>()?;
         words.dedup();
-        Some(words.join(", or ")).filter(|words| words.len() <= LONGEST)
+        Some(words.join(", or ")).filter(|words| words.len() <= MAX_LENGTH)
     }
 }
 
@@ -221,9 +221,9 @@ pub(in crate::arguments) fn several(
     count: usize,
     all: impl Iterator<Item = String>,
 ) -> fmt::Result {
-    let first: Vec<_> = all.take(MOST_LISTED).collect();
+    let first: Vec<_> = all.take(MAX_LISTED).collect();
     to.write_str(&first.join(", "))?;
-    to.write_str(if count > MOST_LISTED { " and more" } else { "" })
+    to.write_str(if count > MAX_LISTED { " and more" } else { "" })
 }
 
 /// The same, and where it stands.
@@ -236,16 +236,16 @@ impl Display for Within<'_> {
 }
 
 /// How many names or values a message lists.
-pub(in crate::arguments) const MOST_LISTED: usize = 32;
+pub(in crate::arguments) const MAX_LISTED: usize = 32;
 
 /// How many bytes all schemas of a union may take; of longer ones only the types are told.
-const LONGEST: usize = 180;
+const MAX_LENGTH: usize = 180;
 
 /// How many unions are opened inside each other.
-const DEEPEST: usize = 3;
+const MAX_UNION_DEPTH: usize = 3;
 
 /// How many members of unions are told, all in all.
-const MOST_MEMBERS: usize = 64;
+const MAX_MEMBERS: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn unions_of_unions_are_told_at_once() {
+    fn describes_nested_unions_in_linear_time() {
         let (deep, wide) = (11, 6);
         for among in [
             &[][..],
@@ -312,19 +312,19 @@ mod tests {
     }
 
     #[test]
-    fn a_union_in_a_union_is_told_where_there_is_room() {
+    fn describes_nested_unions_up_to_a_limit() {
         let inner =
             json!({ "anyOf": [{ "enum": ["a", "b"] }, { "type": "array", "items": { "type": "integer" } }] });
         let outer = json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, inner] });
-        let told = r#"an integer from 1, or one of "a", "b", or an array like [<an integer>, …]"#;
-        assert_eq!(missing(&outer), told);
+        let expected = r#"an integer from 1, or one of "a", "b", or an array like [<an integer>, …]"#;
+        assert_eq!(missing(&outer), expected);
         let long: Vec<_> = (0..20).map(|n| format!("a rather long value {n}")).collect();
         let outer = json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "anyOf": [{ "enum": long }, { "type": "array" }] }] });
         assert_eq!(missing(&outer), "an integer from 1, or a string or an array");
     }
 
     #[test]
-    fn a_format_is_told_where_its_example_is_taken() {
+    fn describes_formats_whose_example_is_valid() {
         let date = |more: Value| {
             let mut schema = json!({ "type": "string", "format": "date" });
             schema
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_of_one_number_is_told_as_that_number() {
+    fn describes_a_range_of_one_number_as_equal() {
         let one = json!({ "type": "integer", "minimum": 1, "maximum": 1.0 });
         assert_eq!(missing(&one), "an integer equal to 1");
         let two = json!({ "type": "integer", "minimum": 1, "maximum": 2 });

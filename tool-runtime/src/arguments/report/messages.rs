@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
-use super::expected::{Listed, MOST_LISTED, Range, several};
+use super::expected::{Listed, MAX_LISTED, Range, several};
 use super::path::Path;
 use super::schema_hint::{SchemaHint, quoted};
 use crate::arguments::rules::SIXTY_FOUR_BITS;
@@ -18,7 +18,7 @@ pub(crate) fn changed(code: Code, sent: &Node<'_>, taken: &Node<'_>) -> Issue {
 }
 
 /// A value of the wrong kind.
-pub(crate) fn unreadable(code: Code, sent: &Node<'_>, wanted: impl Display) -> Issue {
+pub(crate) fn invalid_type(code: Code, sent: &Node<'_>, wanted: impl Display) -> Issue {
     refused(
         code,
         sent,
@@ -27,8 +27,8 @@ pub(crate) fn unreadable(code: Code, sent: &Node<'_>, wanted: impl Display) -> I
 }
 
 /// A text that stands for more: the key or the tag of the object that is wanted.
-pub(crate) fn alone(sent: &Node<'_>, meant: SchemaHint<'_>) -> Issue {
-    let message = format!("incomplete value {}; expected {meant}", shown(sent));
+pub(crate) fn incomplete(sent: &Node<'_>, hint: SchemaHint<'_>) -> Issue {
+    let message = format!("incomplete value {}; expected {hint}", shown(sent));
     refused(Code::NoAlternativeFits, sent, message)
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn not_among(values: &Values, sent: &Node<'_>) -> Issue {
 }
 
 /// A limit that does not hold.
-pub(crate) fn violated(sent: &Node<'_>, limit: impl Display) -> Issue {
+pub(crate) fn violates(sent: &Node<'_>, limit: impl Display) -> Issue {
     refused(
         Code::ConstraintViolated,
         sent,
@@ -48,8 +48,8 @@ pub(crate) fn violated(sent: &Node<'_>, limit: impl Display) -> Issue {
 }
 
 /// A number that no float can stand for.
-pub(crate) fn infinite(sent: &Node<'_>) -> Issue {
-    unreadable(
+pub(crate) fn not_finite(sent: &Node<'_>) -> Issue {
+    invalid_type(
         Code::UnsupportedNumberLiteral,
         sent,
         "a number that fits into 64 bits",
@@ -76,7 +76,7 @@ pub(crate) fn out_of_range(sent: &Node<'_>, limits: Option<&NumberLimits>) -> Is
 }
 
 /// A value that is one of several of several …
-pub(crate) fn too_composed() -> Issue {
+pub(crate) fn too_many_unions() -> Issue {
     let message = "too many nested unions; expected a flatter value";
     Issue::error(Code::TooDeep, "", message)
 }
@@ -97,7 +97,7 @@ pub(crate) fn too_complex() -> Issue {
 }
 
 /// A value that the parts of a conjunction read differently.
-pub(crate) fn read_differently(sent: &Node<'_>) -> Issue {
+pub(crate) fn conflicting_parts(sent: &Node<'_>) -> Issue {
     let message = format!(
         "ambiguous value {}: parts of the schema coerce it differently; expected a value that needs no coercion",
         shown(sent)
@@ -106,7 +106,7 @@ pub(crate) fn read_differently(sent: &Node<'_>) -> Issue {
 }
 
 /// A value that the schema allows and its type does not: the type says why, and its `format` what to send.
-pub(crate) fn disliked(sent: &Node<'_>, said: &str, wanted: Option<&str>) -> Issue {
+pub(crate) fn invalid_value(sent: &Node<'_>, said: &str, wanted: Option<&str>) -> Issue {
     let message = match wanted {
         Some(wanted) => format!("invalid value {}: {said}; expected {wanted}", shown(sent)),
         None => format!("invalid value {}: {said}", shown(sent)),
@@ -140,7 +140,7 @@ pub(crate) fn unknown<'n>(
         Code::UnknownParameter => "unknown parameter",
         _ => "unknown property",
     });
-    for (place, name) in known.by_ref().take(MOST_LISTED).enumerate() {
+    for (place, name) in known.by_ref().take(MAX_LISTED).enumerate() {
         message.push_str(if place == 0 { "; expected one of " } else { ", " });
         let _ = write!(message, "`{}`", excerpt(name));
     }
@@ -174,7 +174,7 @@ pub(crate) fn invalid_key(sent: &str, wanted: impl Display) -> Issue {
 }
 
 /// A key that the schema allows and the type of the map's keys refuses.
-pub(crate) fn refused_key(sent: &str, said: &str) -> Issue {
+pub(crate) fn invalid_key_of_type(sent: &str, said: &str) -> Issue {
     let message = format!("invalid map key `{}`: {said}", excerpt(sent));
     Issue::error(Code::InvalidMapKey, "", message).about(sent)
 }

@@ -15,10 +15,10 @@ use crate::wire::issue::Issue;
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) issues: Vec<Issue>,
-    pub(crate) tally: Tally,
+    pub(crate) counts: IssueCounts,
     /// Whether findings are only counted.
     pub(crate) is_trial: bool,
-    room: Room,
+    allowance: Allowance,
 }
 
 /// How many bytes of findings are still kept, of either severity.
@@ -26,7 +26,7 @@ pub(crate) struct Report {
 /// A path has all the keys on its way and may come as often as the text has values: without a limit, a text of
 /// 100 kB has findings of a gigabyte.
 #[derive(Debug, Clone, Copy)]
-struct Room {
+struct Allowance {
     errors: usize,
     warnings: usize,
 }
@@ -38,9 +38,9 @@ impl Default for Report {
     fn default() -> Self {
         Self {
             issues: Vec::new(),
-            tally: Tally::default(),
+            counts: IssueCounts::default(),
             is_trial: false,
-            room: Room {
+            allowance: Allowance {
                 errors: ROOM,
                 warnings: ROOM,
             },
@@ -52,13 +52,13 @@ impl Default for Report {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mark {
     kept: usize,
-    pub(crate) tally: Tally,
-    room: Room,
+    pub(crate) counts: IssueCounts,
+    allowance: Allowance,
 }
 
 /// How many findings there are: the fewer, the better something fits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Tally {
+pub(crate) struct IssueCounts {
     pub(crate) errors: usize,
     /// Those of the warnings that `Lossless` has as errors: what it takes, `Lenient` takes in the same way.
     pub(crate) losses: usize,
@@ -71,7 +71,7 @@ pub(crate) struct Tally {
     pub(crate) left: usize,
 }
 
-impl Tally {
+impl IssueCounts {
     pub(crate) const ONE_ERROR: Self = Self {
         errors: 1,
         losses: 0,
@@ -92,7 +92,7 @@ impl Tally {
     }
 }
 
-impl AddAssign for Tally {
+impl AddAssign for IssueCounts {
     fn add_assign(&mut self, more: Self) {
         self.errors += more.errors;
         self.losses += more.losses;
@@ -116,25 +116,25 @@ impl Report {
     pub(crate) fn mark(&self) -> Mark {
         Mark {
             kept: self.issues.len(),
-            tally: self.tally,
-            room: self.room,
+            counts: self.counts,
+            allowance: self.allowance,
         }
     }
 
     /// Forgets what was found since.
-    pub(crate) fn rewind(&mut self, mark: Mark) {
+    pub(crate) fn roll_back(&mut self, mark: Mark) {
         self.issues.truncate(mark.kept);
-        self.tally = mark.tally;
-        self.room = mark.room;
+        self.counts = mark.counts;
+        self.allowance = mark.allowance;
     }
 
     /// Forgets the warnings that were found since.
     pub(crate) fn forget_warnings(&mut self, mark: Mark) {
         self.retain(mark, Issue::is_error);
-        self.room.warnings = mark.room.warnings;
-        self.tally = Tally {
-            errors: self.tally.errors,
-            ..mark.tally
+        self.allowance.warnings = mark.allowance.warnings;
+        self.counts = IssueCounts {
+            errors: self.counts.errors,
+            ..mark.counts
         };
     }
 
@@ -153,7 +153,7 @@ impl Report {
     }
 
     /// What two parts of a conjunction both found since is said once; and what one refuses, the other need not warn of.
-    pub(crate) fn say_once(&mut self, mark: Mark) {
+    pub(crate) fn add_once(&mut self, mark: Mark) {
         let mut refused = HashSet::new();
         for issue in self.since(mark).iter().filter(|issue| issue.is_error()) {
             refused.insert((issue.path.clone(), issue.code));
@@ -168,44 +168,44 @@ impl Report {
     /// Adds a finding; `make` is called when somebody will read it.
     #[inline(never)] // what it takes to say something is not to lie on the stack of the whole walk
     pub(crate) fn warn(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
-        self.tally.warnings += 1;
-        if !self.is_trial && self.room.warnings > 0 {
+        self.counts.warnings += 1;
+        if !self.is_trial && self.allowance.warnings > 0 {
             let size = self.keep(at, make);
-            self.room.warnings = self.room.warnings.saturating_sub(size);
+            self.allowance.warnings = self.allowance.warnings.saturating_sub(size);
         }
     }
 
     /// Notes that the finding to come tells of a loss.
     pub(crate) fn lose(&mut self) {
-        self.tally.losses += 1;
+        self.counts.losses += 1;
     }
 
     /// Adds a finding about a key that is not taken.
     #[inline(never)]
-    pub(crate) fn overlook(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
-        self.tally.overlooked += 1;
+    pub(crate) fn warn_unknown(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
+        self.counts.overlooked += 1;
         self.warn(at, make);
     }
 
     /// Notes that the key of the last finding is left where it is.
     pub(crate) fn leave(&mut self) {
-        self.tally.left += 1;
+        self.counts.left += 1;
     }
 
     /// Adds a finding about a key that came more than once.
     #[inline(never)]
     pub(crate) fn repeat(&mut self, at: &Path<'_>, key: &str) {
-        self.tally.repeated += 1;
+        self.counts.repeated += 1;
         self.warn(at, || messages::repeated(key));
     }
 
     /// Adds a finding that stops the call.
     #[inline(never)]
     pub(crate) fn refuse(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
-        self.tally.errors += 1;
-        if !self.is_trial && self.room.errors > 0 {
+        self.counts.errors += 1;
+        if !self.is_trial && self.allowance.errors > 0 {
             let size = self.keep(at, make);
-            self.room.errors = self.room.errors.saturating_sub(size);
+            self.allowance.errors = self.allowance.errors.saturating_sub(size);
         }
     }
 

@@ -29,15 +29,15 @@ impl<'s> SchemaHint<'s> {
             known: None,
         };
         let plain = compiled.schema(schema).plain()?;
-        let is_told = match compiled.schema(schema).types.without(Types::NULL) {
-            Types::OBJECT => plain.object.as_ref().is_some_and(is_told),
+        let has_hint = match compiled.schema(schema).types.without(Types::NULL) {
+            Types::OBJECT => plain.object.as_ref().is_some_and(has_hint),
             Types::ARRAY => plain
                 .list
                 .as_ref()
                 .is_some_and(|list| list.is_tuple() || matches!(list.additional, Additional::Of(_))),
             _ => false,
         };
-        is_told.then_some(hint)
+        has_hint.then_some(hint)
     }
 
     /// Of the one object among several schemas that a bare text names: by its only key, or by its tag.
@@ -73,13 +73,13 @@ impl<'s> SchemaHint<'s> {
 /// The property and the value that a text is, where it is one of the values of a required property.
 fn tag<'s>(compiled: &'s CompiledSchema, property: &'s Property, text: &str) -> Option<(&'s str, &'s str)> {
     let values = compiled.schema(property.schema).plain()?.values.as_ref()?;
-    let mut alike = values.texts.iter().filter(|value| limits::resemble(value, text));
-    let value = alike.next().filter(|_| property.required)?;
+    let mut candidates = values.texts.iter().filter(|value| limits::resemble(value, text));
+    let value = candidates.next().filter(|_| property.required)?;
     Some((&property.name, value))
 }
 
 /// Whether there is more to say of an object than that it is one.
-fn is_told(object: &Object) -> bool {
+fn has_hint(object: &Object) -> bool {
     object.properties.iter().any(|property| property.required)
         || !object.also_required.is_empty()
         || (object.properties.is_empty() && matches!(object.additional, Additional::Of(_)))
@@ -112,13 +112,13 @@ impl Display for Example<'_> {
 }
 
 fn as_deep_as_fits(draw: impl Fn(&mut Line, usize) -> fmt::Result) -> Option<String> {
-    (1..=DEEPEST).rev().find_map(|levels| {
+    (1..=MAX_UNION_DEPTH).rev().find_map(|levels| {
         let mut line = Line(String::new());
         draw(&mut line, levels).ok().map(|()| line.0)
     })
 }
 
-/// As many of the keys as there is room for.
+/// As many of the keys as there is space for.
 fn keys(object: &Object) -> String {
     let mut line = Line("{".to_owned());
     for property in object.properties.iter().filter(|property| property.required) {
@@ -147,12 +147,12 @@ impl SchemaHint<'_> {
         }
     }
 
-    /// The values that some of several schemas are, and the types of the others; nothing, where none is told by values.
+    /// The values that some of several schemas are, and the types of the others; nothing, where none is hint_text by values.
     fn values_among(&self, alternatives: &Union) -> Option<Vec<String>> {
         let values = |id: &SchemaId| self.compiled.schema(*id).plain()?.values.as_ref();
-        let told = alternatives.schemas.iter().filter_map(values);
-        // Of more than a few it is only told that there are more.
-        let mut all: Vec<_> = told.flat_map(each).take(3).collect();
+        let hint_text = alternatives.schemas.iter().filter_map(values);
+        // Of more than a few it is only hint_text that there are more.
+        let mut all: Vec<_> = hint_text.flat_map(each).take(3).collect();
         let first = alternatives.schemas.iter().find(|id| values(id).is_none());
         let types = first.map(|id| self.compiled.schema(*id).types.without(Types::NULL));
         let has_values = !all.is_empty();
@@ -171,7 +171,7 @@ impl SchemaHint<'_> {
         known: Option<(&str, &str)>,
         levels: usize,
     ) -> fmt::Result {
-        let Some(levels) = levels.checked_sub(1).filter(|_| is_told(object)) else {
+        let Some(levels) = levels.checked_sub(1).filter(|_| has_hint(object)) else {
             return to.write_str("{…}");
         };
         let mut comma = "{";
@@ -262,7 +262,7 @@ struct Line(String);
 
 impl Write for Line {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        if self.0.len() + text.len() > LONGEST {
+        if self.0.len() + text.len() > MAX_LENGTH {
             return Err(fmt::Error);
         }
         self.0.push_str(text);
@@ -271,10 +271,10 @@ impl Write for Line {
 }
 
 /// How many bytes a hint has at most: a line of an answer has other things to say, too.
-const LONGEST: usize = 140;
+const MAX_LENGTH: usize = 140;
 
 /// How many objects and lists a hint opens inside each other.
-const DEEPEST: usize = 3;
+const MAX_UNION_DEPTH: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -305,10 +305,10 @@ mod tests {
             "unit": { "const": "mm" },
             "label": { "type": "string" },
         }, "required": ["at", "unit"] });
-        let told = r#"{"at": [<an integer>, <a number>], "unit": "mm"}"#;
-        assert_eq!(hinted(&point).unwrap(), told);
+        let hint_text = r#"{"at": [<an integer>, <a number>], "unit": "mm"}"#;
+        assert_eq!(hinted(&point).unwrap(), hint_text);
         let some = json!({ "type": "array", "items": point });
-        assert_eq!(hinted(&some).unwrap(), format!("[{told}, …]"));
+        assert_eq!(hinted(&some).unwrap(), format!("[{hint_text}, …]"));
         let by_name = json!({ "type": "object", "additionalProperties": { "enum": ["a", "b", "c"] } });
         assert_eq!(hinted(&by_name).unwrap(), r#"{<a key>: <"a" or "b" or …>, …}"#);
     }
@@ -327,19 +327,19 @@ mod tests {
     }
 
     #[test]
-    fn a_sketch_is_short_whatever_the_schema_is() {
+    fn hints_are_short_for_every_schema() {
         let names = |count: usize| (0..count).map(|n| format!("property_{n}")).collect::<Vec<_>>();
         let four = object(&names(4), &object(&names(4), &json!({ "type": "string" })));
-        let told = r#"{"property_0": {…}, "property_1": {…}, "property_2": {…}, "property_3": {…}}"#;
-        assert_eq!(hinted(&four).unwrap(), told);
-        let told = hinted(&object(&names(100), &json!({ "type": "string" }))).unwrap();
+        let hint_text = r#"{"property_0": {…}, "property_1": {…}, "property_2": {…}, "property_3": {…}}"#;
+        assert_eq!(hinted(&four).unwrap(), hint_text);
+        let hint_text = hinted(&object(&names(100), &json!({ "type": "string" }))).unwrap();
         assert!(
-            told.starts_with(r#"{"property_0": …, "#) && told.ends_with("…}"),
-            "{told}"
+            hint_text.starts_with(r#"{"property_0": …, "#) && hint_text.ends_with("…}"),
+            "{hint_text}"
         );
-        assert!(told.len() < LONGEST + 10, "{told}");
+        assert!(hint_text.len() < MAX_LENGTH + 10, "{hint_text}");
         let long = object(&["k".repeat(1_000_000)], &json!({}));
-        assert!(hinted(&long).unwrap().len() < LONGEST + 10);
+        assert!(hinted(&long).unwrap().len() < MAX_LENGTH + 10);
         let array = json!({ "type": "array", "items": four });
         assert_eq!(
             hinted(&array).unwrap(),
@@ -371,23 +371,26 @@ mod tests {
     }
 
     #[test]
-    fn of_several_forms_the_values_are_shown() {
+    fn shows_values_of_unions() {
         let color = json!({ "anyOf": [
             { "type": "array", "items": { "type": "integer" }, "minItems": 3, "maxItems": 3 },
             { "enum": ["black", "white", "red"] },
         ] });
         let stroke = object(&["color".to_owned()], &color);
-        let told = r#"{"color": <"black" or "white" or …>}"#;
-        assert_eq!(hinted(&stroke).unwrap(), told);
+        let hint_text = r#"{"color": <"black" or "white" or …>}"#;
+        assert_eq!(hinted(&stroke).unwrap(), hint_text);
         let size = json!({ "anyOf": [{ "const": "auto" }, { "type": "integer" }, { "type": "null" }] });
-        let told = r#"{"size": <"auto" or an integer>}"#;
-        assert_eq!(hinted(&object(&["size".to_owned()], &size)).unwrap(), told);
+        let hint_text = r#"{"size": <"auto" or an integer>}"#;
+        assert_eq!(hinted(&object(&["size".to_owned()], &size)).unwrap(), hint_text);
         let plain = json!({ "anyOf": [{ "type": "string" }, { "type": "array" }] });
-        let told = r#"{"any": <a string or an array>}"#;
-        assert_eq!(hinted(&object(&["any".to_owned()], &plain)).unwrap(), told);
+        let hint_text = r#"{"any": <a string or an array>}"#;
+        assert_eq!(hinted(&object(&["any".to_owned()], &plain)).unwrap(), hint_text);
         let names: Vec<_> = (0..4).map(|n| n.to_string()).collect();
         let long = json!({ "anyOf": [{ "enum": ["v".repeat(30)] }, { "type": "array" }] });
-        let told = hinted(&object(&names, &long)).unwrap();
-        assert!(told.matches("<a string or an array>").count() == 4, "{told}");
+        let hint_text = hinted(&object(&names, &long)).unwrap();
+        assert!(
+            hint_text.matches("<a string or an array>").count() == 4,
+            "{hint_text}"
+        );
     }
 }

@@ -161,9 +161,9 @@ impl<'a> Node<'a> {
     pub(crate) fn preview(&self) -> String {
         let mut preview = Preview {
             text: String::new(),
-            room: crate::wire::issue::EXCERPT_LIMIT + 1,
+            allowance: crate::wire::issue::EXCERPT_LIMIT + 1,
         };
-        // It fails when the room is used up, which is the purpose.
+        // It fails when the space is used up, which is the purpose.
         let _ = self.write(&mut preview);
         preview.text
     }
@@ -270,13 +270,13 @@ fn write_text(text: &str, out: &mut impl Write) -> fmt::Result {
 /// Takes the first characters and then no more.
 struct Preview {
     text: String,
-    room: usize,
+    allowance: usize,
 }
 
 impl Write for Preview {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for letter in text.chars() {
-            self.room = self.room.checked_sub(1).ok_or(fmt::Error)?;
+            self.allowance = self.allowance.checked_sub(1).ok_or(fmt::Error)?;
             self.text.push(letter);
         }
         Ok(())

@@ -54,7 +54,7 @@ pub(crate) fn read(text: &str, levels: usize, policy: Policy) -> Result<Read<'_>
     let offset = error.offset;
     let repaired = repair(text);
     if repaired.status == Status::Repaired {
-        return match words_in_the_way(text, &repaired.fixes, policy) {
+        return match surrounding_text(text, &repaired.fixes, policy) {
             Some(obstacle) => Err(Unread::NotJson {
                 offset,
                 expected,
@@ -64,7 +64,7 @@ pub(crate) fn read(text: &str, levels: usize, policy: Policy) -> Result<Read<'_>
                 node: parse(&repaired.text, levels)
                     .map_err(Unread::Unreadable)?
                     .into_owned(),
-                repaired: Some(told(text, &repaired.fixes)),
+                repaired: Some(repaired_warning(text, &repaired.fixes)),
             }),
         };
     }
@@ -87,7 +87,7 @@ pub(crate) fn read(text: &str, levels: usize, policy: Policy) -> Result<Read<'_>
 
 /// Whether words around the object may mean that it is not to be taken as it stands. Whatever they say is lost,
 /// which Lossless does not allow; and an object in the middle of a sentence is talked about, not sent.
-fn words_in_the_way(text: &str, fixes: &Fixes, policy: Policy) -> Option<ParseFailure> {
+fn surrounding_text(text: &str, fixes: &Fixes, policy: Policy) -> Option<ParseFailure> {
     let (before, after) = words_around(text);
     let has = |wanted| fixes.counts().any(|(code, _)| code == wanted);
     let apart = |words: &str, mark: Option<char>, marks: &[char]| {
@@ -155,7 +155,7 @@ pub(crate) fn read_inner<'a>(text: &Cow<'a, str>, levels: usize) -> Result<Optio
             match parse(&repaired.text, levels) {
                 Ok(node) => Ok(Some(Read {
                     node: node.into_owned(),
-                    repaired: Some(told(text, &repaired.fixes)),
+                    repaired: Some(repaired_warning(text, &repaired.fixes)),
                 })),
                 Err(error) if error.fault == Fault::TooDeep => Err(TooDeep),
                 Err(_) => Ok(None),
@@ -178,7 +178,7 @@ fn is_beside(code: FixCode) -> bool {
 }
 
 /// One warning for a whole repair: what kinds of changes, how many, the first of them, and the words left out.
-fn told(text: &str, fixes: &Fixes) -> Issue {
+fn repaired_warning(text: &str, fixes: &Fixes) -> Issue {
     let kinds: Vec<String> = fixes
         .counts()
         .map(|(code, count)| format!("{} × {count}", code.as_str()))
