@@ -147,11 +147,11 @@ impl SchemaHint<'_> {
         }
     }
 
-    /// The values that some of several schemas are, and the types of the others; nothing, where none is hint_text by values.
+    /// The values that some of several schemas are, and the types of the others; nothing if none has values.
     fn values_among(&self, alternatives: &Union) -> Option<Vec<String>> {
         let values = |id: &SchemaId| self.compiled.schema(*id).plain()?.values.as_ref();
         let hint_text = alternatives.schemas.iter().filter_map(values);
-        // Of more than a few it is only hint_text that there are more.
+        // More than a few are cut, with a sign that there are more.
         let mut all: Vec<_> = hint_text.flat_map(each).take(3).collect();
         let first = alternatives.schemas.iter().find(|id| values(id).is_none());
         let types = first.map(|id| self.compiled.schema(*id).types.without(Types::NULL));
