@@ -1,4 +1,4 @@
-//! Seed 001: a long result goes to a file, and the message keeps a pointer to it.
+//! A long result goes to a file, and the message keeps a pointer to it.
 //!
 //! Around every call of a registry the same happens by itself; see the story `layers`.
 

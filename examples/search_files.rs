@@ -1,4 +1,4 @@
-//! The bridge of seed 002: a function with defaults becomes a tool, and its arguments may come as models send them.
+//! A function with defaults becomes a tool, and its arguments may come as models send them.
 //!
 //! The files are real: the story makes a small workspace in the temporary directory, and removes it at its end.
 

@@ -1,4 +1,4 @@
-//! Seed 000's teaching example: one task list, two tools, and the six things to know about tools.
+//! A teaching example: one task list, two tools, and the six things to know about tools.
 
 use examples::voice::{chapter, say, show, show_all};
 use tool_builtins::todo::{TodoStore, todo_read, todo_write};

@@ -141,7 +141,7 @@ impl TodoStore {
 //    called and the store stays as it is. What is wrong arrives here as a list of issues, in the order of the
 //    parameters. Most tools leave the wording to the registry; this one has its own, and tells the first only.
 
-// The words are those of seed 000's tables (CONTRIBUTING.md says what that is).
+// The words are fixed by R-TODO-10 to R-TODO-14.
 fn the_first_in_its_own_words(errors: &[Issue]) -> String {
     let Some(first) = errors.first() else {
         return String::new();

@@ -31,7 +31,7 @@ use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::{ToolOutcome, ToolResult};
 
 #[doc = include_str!("docs/registry.md")]
-// Seed 000, F-007.
+// R-REG-1 to R-REG-3, R-REG-7.
 #[derive(Clone, Debug, Default)]
 pub struct ToolRegistry {
     tools: Arc<Tools>,

@@ -15,7 +15,7 @@ pub async fn nothing() -> String {
     echoed(&[])
 }
 
-/// Seed 002's example.
+/// The example of R-DEF-4.
 #[tool]
 pub async fn search_files(
     /// Glob pattern.

@@ -15,7 +15,7 @@ use super::local::LocalWriter;
 /// # Errors
 ///
 /// The message has no result or several, an id is not a plain name, the file cannot be written.
-// Seed 001: F-001, the length, and F-004, this function.
+// R-OFF-4, R-OFF-8, R-OFF-14.
 pub async fn offload_to_files(
     message: impl Borrow<Message>,
     options: impl Borrow<OffloadOptions>,

@@ -158,5 +158,5 @@ where
     }
 }
 
-/// In characters; seed 001 has it so.
+/// In characters (R-OFF-5, R-OFF-26).
 const THRESHOLD: usize = 1000;

@@ -1,6 +1,6 @@
 //! Where a content goes: `<outputDir>/<sessionId>/<tool_use_id>.md`, and nowhere else.
 //!
-//! Seed 001 trusts its caller with paths. The ids come from a model's API, though, and become names of files: one
+//! R-OFF-21: the caller is trusted with the directory. The ids come from a model's API, though, and become names of files: one
 //! that is not a plain name would let whoever writes it choose the place.
 
 use std::path::{Path, PathBuf};

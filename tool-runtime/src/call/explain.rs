@@ -8,7 +8,7 @@ use crate::tool::table::Tools;
 use crate::wire::issue::{Code, Issue, excerpt};
 use crate::wire::result::Failure;
 
-/// The text for an unknown tool, which seed 000 (F-007) fixes; [`known_names`] is a note after it. Long names are truncated.
+/// The text for an unknown tool, which R-REG-7 fixes; [`known_names`] is a note after it. Long names are truncated.
 pub(crate) fn not_found(name: &str) -> String {
     format!("Tool '{}' not found", excerpt(name))
 }

@@ -33,7 +33,7 @@ use crate::wire::raw_arguments::RawArguments;
 /// assert_eq!(request.arguments_json, r#"{"euros":5,"to":"Bo"}"#);
 /// assert_eq!((request.warnings.len(), request.errors.len()), (2, 0));
 /// ```
-// Seed 002 has it by this name.
+// R-ARG-11.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ToolCallRequest {

@@ -40,7 +40,7 @@ pub(crate) fn strip(schema: &mut Value) {
     });
 }
 
-/// Removes `default` from a schema, at every depth. Defaults are applied here, so a model does not need them (seed 002).
+/// Removes `default` from a schema, at every depth. Defaults are applied here, so a model does not need them (R-DEF-11).
 pub(crate) fn strip_defaults(schema: &mut Value) {
     subschemas::visit_mut(schema, |keywords| {
         keywords.retain(|keyword, _| keyword != "default");

@@ -223,7 +223,7 @@ impl<'de> Deserialize<'de> for Content {
 /// testing::run::<run_tests>("{}").await.assert_error("1 of 3 tests failed");
 /// # }
 /// ```
-// Seed 000, F-006: `ToolHandlerResult`.
+// R-RES-6.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolOutput {
@@ -388,7 +388,7 @@ impl ToolOutcome {
         self.joined = self.notes.len();
     }
 
-    /// The result with its notes. For an unknown tool without notes, as seed 000 (F-007) requires.
+    /// The result with its notes. For an unknown tool without notes, as R-REG-7 requires.
     #[inline]
     pub(crate) fn into_result(mut self) -> ToolResult {
         if self.failure != Some(Failure::NotFound) {
