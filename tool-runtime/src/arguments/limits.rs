@@ -1,4 +1,4 @@
-//! Limits of the schema, held against values after their coercion.
+//! Checks the limits of the schema, after coercion.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Arguments against a schema: coerced, checked, read into typed values.
+//! Reads arguments against a compiled schema: coerces, validates and deserializes them.
 
 pub mod policy;
 mod tokens;

@@ -1,4 +1,4 @@
-//! How lenient to be.
+//! The policies: how lenient coercion is.
 
 /// How far arguments are bent to fit the schema. `docs/coercion.md` has the table; in short:
 ///

@@ -1,4 +1,4 @@
-//! The arguments as a whole: whatever came is an object, or there is an error that says what to send.
+//! The root of the arguments: an object, or an error that says what is expected.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! The scalar rows of the table in `coercion.md`: one function per wanted type, one arm per row.
+//! The scalar rows of the table in `coercion.md`: one function per expected type, one arm per row.
 
 use crate::arguments::policy::Policy;
 use crate::arguments::tree::node::{Node, Number};

@@ -1,4 +1,4 @@
-//! The rules of `coercion.md` in their order, on schemas as they come over the wire.
+//! The rules of `coercion.md` in their order, with dynamic schemas.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,4 @@
-//! Strict JSON (RFC 8259), token by token: what the tree is parsed from, what the fast path looks at, and what it
-//! deserializes.
+//! A strict JSON tokenizer (RFC 8259). The tree, the fast path and the deserializer are built on it.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What was found out about the values of a union, so that nothing is worked out twice.
+//! Caches the outcomes of trials, so that no value is read twice for the same alternative.
 
 use std::collections::HashMap;
 use std::rc::Rc;

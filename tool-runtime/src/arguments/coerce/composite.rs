@@ -1,5 +1,5 @@
-//! Unions and conjunctions seen from outside: how deep they stand in one another, and that what they make of a value is
-//! read as just that again.
+//! What unions and conjunctions have in common: a limit of their nesting, and the rule that a coerced value, coerced again, does not
+//! change.
 
 use super::Coercer;
 use super::cache::Outcome;

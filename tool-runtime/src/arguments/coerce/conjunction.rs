@@ -1,4 +1,4 @@
-//! Conjunctions: values that have to be all of several, where these could not be merged into one schema.
+//! Conjunctions (`allOf`) whose parts could not be merged into one schema: a value has to conform to all of them.
 
 use super::Coercer;
 use super::cache::{Trial, address};

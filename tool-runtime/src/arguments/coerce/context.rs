@@ -1,4 +1,4 @@
-//! What a value inherits from where it stands.
+//! The context that a value inherits from the schemas around it.
 
 use crate::arguments::rules::Mode;
 use crate::schema::compiled::{Schema, SchemaId};

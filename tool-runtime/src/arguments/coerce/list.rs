@@ -1,4 +1,4 @@
-//! Lists: their items, one value that stands for a list, and the limits of both.
+//! Lists: their items, a single value in place of a list, and the limits of both.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! Rule 9: keys of maps, where the schema says which there may be. Each fits, is coerced, or is refused.
+//! Rule 9: the keys of maps. Each key conforms, is coerced, or is an error.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,8 +1,8 @@
-//! Coercion: a tree is fitted to a schema, with a warning for each change and an error for what does not fit.
+//! Coerces a tree to a schema, with a warning for each change and an error for each value that does not conform.
 //!
-//! The tree stays as it is; what changes is made anew, and a parent only where a child changed. The files of this
-//! folder are mutually recursive, as schemas are: `Coercer::fit` looks at what a schema wants and calls the method for a scalar, a
-//! list, an object, a union or a conjunction, each in a file of its name, which calls `fit` for what is inside.
+//! The tree is not modified: a changed value is a new one, and its parents are copied. The files of this folder are
+//! mutually recursive, as schemas are: `Coercer::coerce` calls the method for a scalar, a list, an object, a union or a conjunction, each in
+//! a file of its name, which calls `coerce` for the values inside.
 
 pub(super) mod context;
 pub(super) mod cache;

@@ -1,4 +1,4 @@
-//! Objects: which key is which property, what is missing, what nobody knows.
+//! Objects: maps keys to properties, and reports missing and unknown ones.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

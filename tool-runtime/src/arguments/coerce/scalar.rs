@@ -1,4 +1,4 @@
-//! Scalars: the rows of the table, then the allowed values, then the limits.
+//! Scalars: first the rows of the table in `coercion.md`, then the allowed values, then the limits.
 
 use std::borrow::Cow;
 

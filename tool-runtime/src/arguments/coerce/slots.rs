@@ -1,4 +1,4 @@
-//! Where the properties of an object are among the members that came.
+//! The positions of an object's properties among the members that were sent.
 
 use crate::arguments::tree::node::Members;
 use crate::schema::compiled::Object;

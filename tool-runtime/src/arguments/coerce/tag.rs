@@ -1,4 +1,4 @@
-//! Tagged unions: a property or a key tells which alternative an object is.
+//! Tagged unions: a property or a key selects the alternative of an object.
 
 use std::rc::Rc;
 

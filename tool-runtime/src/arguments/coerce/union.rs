@@ -1,8 +1,8 @@
-//! Unions: which of several schemas a value is read as.
+//! Unions: which alternative a value is coerced to.
 //!
-//! Of `anyOf`, the first alternative that the value conforms to in silence, then the first that it conforms to at all
-//! (rule 2); of `oneOf`, the only one. Then the tag, then the alternative that takes the value with the fewest
-//! warnings (rule 6). What a trial made of a value is kept, so that unions in unions cost no more than their number.
+//! Of `anyOf`, the first alternative that the value conforms to without an issue, else the first that it conforms to (rule 2); of
+//! `oneOf`, the only one. Otherwise the alternative that the tag selects, else the one with the fewest warnings (rule 6). The
+//! outcome of each trial is cached, so that nested unions take linear time.
 
 use super::cache::{Among, Choice, Outcome, Trial, address};
 use super::context::Context;

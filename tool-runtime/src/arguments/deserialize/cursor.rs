@@ -1,4 +1,4 @@
-//! JSON that is read once, part by part, whatever it stands in: text and values that are known to conform, or a tree.
+//! A cursor over JSON that is read once, part by part: text, a `serde_json::Value`, or the tree.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What a type says of a value that the schema allows: with its words and the place, or without.
+//! The errors of types that reject a value which the schema allows: with message and path, or without.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! Keys of objects as serde reads them.
+//! Deserializes the keys of objects.
 
 use std::marker::PhantomData;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! What came for the parameters, in whatever form it came.
+//! The arguments by parameter, as text, as values, or as a part of the tree.
 
 use serde::de::{Deserializer, Error, Visitor};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The `Deserializer`: plain and strict, with the path to whatever a type refuses where somebody reads it.
+//! The serde `Deserializer`. It is strict, and its errors have the path of the value that a type rejected.
 
 use std::borrow::Cow;
 

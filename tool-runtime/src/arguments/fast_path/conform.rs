@@ -1,4 +1,4 @@
-//! Whether a scalar conforms, quickly: a yes is final, a no only says that somebody has to look closer.
+//! Quick checks of scalars. `true` is final; `false` means that the tree has to decide.
 
 use crate::arguments::limits;
 use crate::schema::bounds::{Bound, NumberLimits};

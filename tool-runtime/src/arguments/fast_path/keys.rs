@@ -1,4 +1,4 @@
-//! The keys of one object on the fast path: known, not seen before, and complete in the end.
+//! The keys of one object on the fast path: each is known and unique, and all required ones are there.
 
 use std::collections::HashSet;
 

@@ -1,9 +1,9 @@
-//! The fast path: arguments that are exactly as the schema says go to their types without a tree.
+//! The fast path: arguments that conform exactly are deserialized without a tree.
 //!
-//! They are looked at once, against the [`CompiledSchema`], by code that knows no type; then each type reads its own part.
-//! Nothing is coerced and nothing is reported: at the first surprise the whole reading is given up, and the tree tells
-//! what is the matter. So a yes of these files must be one that the tree would give too, with the same value and
-//! without an issue (`tests/coercion` holds the two together). A no may be given freely.
+//! One walk checks them against the [`CompiledSchema`], without knowledge of types; then each type reads its own part.
+//! Nothing is coerced and nothing is reported. The contract: there are no false positives, so what the fast path reads the tree
+//! would read as the same value without an issue (`tests/properties` compares the two); a negative falls back to the tree and
+//! may be given for any reason. The rest of the crate works without this folder.
 
 mod conform;
 mod keys;

@@ -1,5 +1,4 @@
-//! Arguments that are made to be read differently by the two readers: what the fast path takes, the tree gives too,
-//! in silence, whatever the policy.
+//! Inputs that the fast path and the tree could read differently. Both give the same values, without issues, under every policy.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Arguments against a compiled schema: whether all of them conform to the letter, and what came for each parameter.
+//! Checks that arguments conform to a compiled schema exactly, and finds the value of each parameter.
 
 use serde_json::Value;
 

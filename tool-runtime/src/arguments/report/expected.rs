@@ -1,4 +1,4 @@
-//! What a schema wants, in words: what a model is to send instead of what it sent.
+//! Describes what a schema expects, as part of an error message.
 
 use std::cell::Cell;
 use std::fmt::{self, Display, Write as _};

@@ -1,4 +1,4 @@
-//! What a model reads: what was wrong with a value, and what to send instead.
+//! The messages of issues, for the model: what was invalid, and what is expected.
 
 use std::fmt::{Display, Write as _};
 

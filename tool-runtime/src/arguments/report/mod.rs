@@ -1,4 +1,4 @@
-//! What coercion finds on its way, and where it is: nothing is rendered before there is something to say.
+//! The issues that coercion collects, with their paths. A message is formatted only when its issue is kept.
 
 pub(super) mod path;
 pub(super) mod schema_hint;

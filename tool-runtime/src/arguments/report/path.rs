@@ -1,4 +1,4 @@
-//! Where in the arguments a value is.
+//! The path of a value in the arguments.
 
 use crate::schema::pointer;
 use crate::wire::issue::Issue;

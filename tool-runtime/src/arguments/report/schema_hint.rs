@@ -1,4 +1,4 @@
-//! What a value of a schema looks like, in a line: `{"path": <a string>, "lines": [<an integer>, …]}`.
+//! A one-line example of a value of a schema: `{"path": <a string>, "lines": [<an integer>, …]}`.
 
 use std::fmt::{self, Display, Write};
 

@@ -1,4 +1,4 @@
-//! JSON text → [`Node`], strictly RFC 8259: leniency of syntax is another part's work.
+//! Parses JSON text into a [`Node`], strictly by RFC 8259. Lenient syntax is handled in `parse.rs`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! What was sent, as a tree that keeps the text of its numbers and the order of its keys.
+//! The tree of the arguments. It keeps the text of numbers and the order of keys.
 
 pub(super) mod node;
 pub(super) mod json;

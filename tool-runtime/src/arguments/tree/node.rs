@@ -1,7 +1,7 @@
-//! The tree that coercion walks: JSON with the text of its numbers and the order of its keys.
+//! The nodes of the tree: JSON values with the text of numbers and the order of keys.
 //!
-//! `serde_json::Value` would not do: it forgets how a number was written (`1.50`, 2^53 + 1, 30 digits) and which
-//! keys came twice, and what it remembers depends on features that the user's build turns on.
+//! A `serde_json::Value` would lose how a number was written (`1.50`, 2^53 + 1, 30 digits) and duplicate keys, and what it keeps
+//! depends on features that the user's build enables.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};

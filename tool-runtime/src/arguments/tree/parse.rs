@@ -1,4 +1,4 @@
-//! Text → [`Node`], repaired where it is not JSON: the only place where leniency of syntax meets the arguments.
+//! Parses text into a [`Node`] and repairs it where it is not JSON. Lenient syntax is accepted nowhere else.
 
 use std::borrow::Cow;
 
