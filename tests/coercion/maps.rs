@@ -150,6 +150,9 @@ fn coerces_keys() {
         ("small", " 7", "7"),
         ("small", "+7", "7"),
         ("signed", "-1e1", "-10"),
+        ("signed", "-0", "0"),
+        ("signed", " -0", "0"),
+        ("small", "-0", "0"),
         ("colours", "Red", "red"),
         ("colours", "darkGreen", "dark_green"),
         ("colours", "DARK-GREEN", "dark_green"),
@@ -203,6 +206,7 @@ fn rejects_keys_that_coerce_to_the_same_key() {
     };
     both("small", "1", "1.0");
     both("signed", "+2", "2.0");
+    both("signed", "-0", "0");
     both("colours", "red", "Red");
     both("colours", "DarkGreen", "dark-green");
     both("flags", "true", "True");
@@ -286,6 +290,62 @@ fn dynamic_maps_coerce_keys_by_pattern_and_name() {
         dynamic(&by_name, &json!({ "right": 1 })).1,
         ["invalid_map_key /m/right"]
     );
+    for (map, sent, read, issues) in [
+        (
+            &by_name,
+            json!({ "left": null }),
+            json!({}),
+            &["null_treated_as_missing /m/left"][..],
+        ),
+        (
+            &by_name,
+            json!({ "Left": null, "top_right": 1 }),
+            json!({ "top_right": 1 }),
+            &["map_key_coerced /m/left", "null_treated_as_missing /m/left"],
+        ),
+        (
+            &by_name,
+            json!({ "right": null }),
+            json!({ "right": null }),
+            &["invalid_map_key /m/right"],
+        ),
+        (
+            &json!({ "type": "object", "propertyNames": { "enum": ["a"] }, "additionalProperties": { "type": "integer" }, "required": ["a"] }),
+            json!({ "a": null }),
+            json!({ "a": null }),
+            &["null_not_allowed /m/a"],
+        ),
+        (
+            &json!({ "type": "object", "propertyNames": { "enum": ["a"] }, "additionalProperties": { "type": ["integer", "null"] } }),
+            json!({ "a": null }),
+            json!({ "a": null }),
+            &[],
+        ),
+        (
+            &json!({ "type": "object", "propertyNames": { "enum": ["a", "b"] }, "patternProperties": { "^a": { "type": "integer" } } }),
+            json!({ "a": null }),
+            json!({}),
+            &["null_treated_as_missing /m/a"],
+        ),
+        (
+            &json!({ "type": "object", "propertyNames": { "enum": ["a"] }, "additionalProperties": { "type": "integer" }, "minProperties": 1 }),
+            json!({ "a": null }),
+            json!({}),
+            &["null_treated_as_missing /m/a", "constraint_violated /m"],
+        ),
+        (
+            &json!({ "type": "object", "propertyNames": { "maxLength": 2 }, "additionalProperties": { "type": "integer" } }),
+            json!({ "a": null }),
+            json!({ "a": null }),
+            &["null_not_allowed /m/a"],
+        ),
+    ] {
+        let mut listed: Vec<_> = issues.iter().map(ToString::to_string).collect();
+        let (value, mut found) = dynamic(map, &sent);
+        listed.sort();
+        found.sort();
+        assert_eq!((value, found), (read, listed), "{map} {sent}");
+    }
     let short = json!({ "type": "object", "propertyNames": { "maxLength": 2 } });
     assert_eq!(
         dynamic(&short, &json!({ "ab": [1], "abc": 2 })).1,
@@ -444,6 +504,23 @@ fn message_names_the_key_and_the_expected_type() {
         message(json!({ "small": { "x": true } })),
         "invalid_map_key:x at /small/x: invalid map key `x`; expected an integer from 0"
     );
+    for (parameter, key, wanted) in [
+        ("small", "07", "an integer, written `7`"),
+        ("small", "99999999999", "an integer from 0 to 4294967295"),
+        ("signed", "-07", "an integer, written `-7`"),
+        (
+            "signed",
+            "99999999999999999999",
+            "an integer from -9223372036854775808 to 9223372036854775807",
+        ),
+    ] {
+        assert_eq!(
+            message(json!({ parameter: { key: true } })),
+            format!(
+                "invalid_map_key:{key} at /{parameter}/{key}: invalid map key `{key}`; expected {wanted}"
+            )
+        );
+    }
     assert_eq!(
         message(json!({ "colours": { "blue": 1 } })),
         "invalid_map_key:blue at /colours/blue: invalid map key `blue`; expected one of \"red\", \"dark_green\""

@@ -77,7 +77,7 @@ impl Branches {
         // In a `oneOf`, a second branch that accepts `null` remains a branch: the two exclude each other.
         let is_second_null = exclusive && self.null;
         if flattened.as_ref().is_some_and(is_null) && !is_second_null {
-            self.null |= siblings.get("type").is_none_or(allows_null);
+            self.null |= may_be_null(siblings);
             return Ok(());
         }
         self.branches.push(Branch {
@@ -192,15 +192,34 @@ fn allow_null(keywords: &mut Map<String, Value>, exclusive: bool) -> bool {
         Some(one @ Value::String(_)) => *one = json!([one, "null"]),
         _ => return false,
     }
-    if let Some(Value::Array(values)) = keywords.get_mut("enum") {
+    if let Some(Value::Array(values)) = keywords.get_mut("enum")
+        && !values.contains(&Value::Null)
+    {
         values.push(Value::Null);
     }
     true
 }
 
+/// Whether a schema accepts `null` and nothing else.
 fn is_null(keywords: &Map<String, Value>) -> bool {
     let is = |keyword: &str, value: &Value| keywords.get(keyword) == Some(value);
-    is("type", &"null".into()) || is("const", &Value::Null) || is("enum", &json!([null]))
+    let is_union = ["anyOf", "oneOf"]
+        .into_iter()
+        .any(|keyword| keywords.contains_key(keyword));
+    let is_only_null = is("type", &"null".into()) || is("const", &Value::Null) || is("enum", &json!([null]));
+    is_only_null && !is_union && may_be_null(keywords)
+}
+
+/// Whether `type`, `enum` and `const` let `null` through.
+fn may_be_null(keywords: &Map<String, Value>) -> bool {
+    let lists_null = |values: &Value| {
+        values
+            .as_array()
+            .is_none_or(|values| values.contains(&Value::Null))
+    };
+    keywords.get("type").is_none_or(allows_null)
+        && keywords.get("enum").is_none_or(lists_null)
+        && keywords.get("const").is_none_or(Value::is_null)
 }
 
 fn allows_null(types: &Value) -> bool {

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use regex_lite::Regex;
+
 use super::Coercer;
 use super::context::Context;
 use crate::arguments::limits;
@@ -121,9 +123,13 @@ impl<'a> Coercer<'_, 'a, '_> {
 
     /// Whether a key is one that the schema has.
     fn matches_map(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> bool {
-        let is_declared = || {
-            object.position(key).is_some() || object.patterns.iter().any(|(pattern, _)| pattern.is_match(key))
+        let matches = |pattern: &Regex| {
+            // To serde, `-0` is no spelling of an integer: it would hide `0`.
+            let is_other_zero = key == "-0" && self.compiled.is_typed() && pattern.as_str() == INTEGERS;
+            !is_other_zero && pattern.is_match(key)
         };
+        let is_declared =
+            || object.position(key).is_some() || object.patterns.iter().any(|(pattern, _)| matches(pattern));
         (!object.is_closed() || is_declared())
             && object.names.is_none_or(|names| {
                 let exact = context.with(crate::arguments::rules::Mode::Exact);
@@ -189,6 +195,9 @@ pub(in crate::arguments) fn coerced<'a>(keys: Vec<Key>) -> impl Iterator<Item = 
     })
 }
 
+/// The pattern of the keys of a map of Rust's whose keys are signed integers.
+const INTEGERS: &str = r"^-?\d+$";
+
 /// What to send for a key, for messages.
 fn wanted_keys(compiled: &CompiledSchema, sent: &str, object: &Object) -> String {
     let mut declared = object
@@ -208,7 +217,8 @@ fn wanted_keys(compiled: &CompiledSchema, sent: &str, object: &Object) -> String
         (None, []) => "no key".to_owned(),
         (None, patterns) => {
             let words = patterns.iter().map(|(pattern, _)| match pattern.as_str() {
-                r"^-?\d+$" => "an integer".to_owned(),
+                INTEGERS if sent == "-0" => "an integer, written `0`".to_owned(),
+                INTEGERS => "an integer".to_owned(),
                 r"^\d+$" => "an integer from 0".to_owned(),
                 pattern => format!("a text that matches `{}`", crate::wire::issue::excerpt(pattern)),
             });

@@ -229,6 +229,31 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
+    /// Whether a value is `null` for a key of a map whose keys are an enum, and may be left out.
+    fn is_null_for_missing(&self, key: &str, node: &Node<'_>, object: &Object, context: Context) -> bool {
+        // The keys of a Rust enum are declared.
+        let names = || self.compiled.schema(object.names?).plain()?.values.as_ref();
+        let is_required = || object.also_required.iter().any(|name| **name == *key);
+        if !matches!(node, Node::Null) || names().is_none() || is_required() {
+            return false;
+        }
+        let refuses = |schema: SchemaId| {
+            let schema = self.compiled.schema(schema);
+            let mode = context.entry().under(schema).mode;
+            matches!(mode, Mode::Lenient | Mode::Lossless) && !schema.types.has(Types::NULL)
+        };
+        let mut matching = object
+            .patterns
+            .iter()
+            .filter(|(pattern, _)| pattern.is_match(key))
+            .peekable();
+        match object.additional {
+            _ if matching.peek().is_some() => matching.any(|(_, schema)| refuses(*schema)),
+            Additional::Of(schema) => refuses(schema),
+            _ => false,
+        }
+    }
+
     fn report_missing(&mut self, node: &Node<'_>, property: &Property, at: &Path<'_>) {
         match node {
             Node::Null if !property.has_default => {}
@@ -266,6 +291,14 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         };
         let at = Path::Key(at, key);
         self.report_duplicates(members, place, &at);
+        if self.is_null_for_missing(key, node, object, context) {
+            self.report.warn(&at, || {
+                let message = "null was read as a missing key; leave the key out instead";
+                Issue::warning(Code::NullTreatedAsMissing, "", message)
+            });
+            edits.set(place, Slot::Missing);
+            return;
+        }
         if let Some(slot) = self.patterned(key, node, object, &at, context) {
             edits.set(place, slot);
             return;

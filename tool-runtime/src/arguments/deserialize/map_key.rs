@@ -1,5 +1,6 @@
 //! Deserializes the keys of objects.
 
+use std::fmt::Display;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
@@ -26,6 +27,20 @@ impl<'de, E> Key<'de, E> {
     }
 }
 
+macro_rules! integer_keys {
+    ($($method:ident $visit:ident $integer:ident,)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+            match integer::<$integer>(self.text) {
+                Some(value) => visitor.$visit(value),
+                None => visitor.visit_borrowed_str(self.text).map_err(|error: E| {
+                    let hint = self.text.parse().ok();
+                    wanted_integer(error, hint, ($integer::MIN, $integer::MAX))
+                }),
+            }
+        })*
+    };
+}
+
 macro_rules! parsed_keys {
     ($($method:ident $visit:ident $parse:expr,)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
@@ -40,6 +55,17 @@ macro_rules! parsed_keys {
 /// An integer in its own spelling: with `7` and `07` in one map, one would take the other's place.
 fn integer<T: FromStr + ToString>(key: &str) -> Option<T> {
     key.parse().ok().filter(|value: &T| value.to_string() == key)
+}
+
+/// What to send for an integer, where a type knows no more than that a text is none.
+fn wanted_integer<T: Display, E: ReadError>(error: E, hint: Option<T>, (min, max): (T, T)) -> E {
+    if !E::IS_READ || !error.to_string().starts_with("invalid type: string") {
+        return error;
+    }
+    match hint {
+        Some(hint) => E::custom(format_args!("expected an integer, written `{hint}`")),
+        None => E::custom(format_args!("expected an integer from {min} to {max}")),
+    }
 }
 
 /// A number as JSON writes it; Rust reads `inf` as well.
@@ -69,11 +95,14 @@ impl<'de, E: ReadError> Deserializer<'de> for Key<'de, E> {
         visitor.visit_borrowed_str(self.text)
     }
 
+    integer_keys! {
+        deserialize_i8 visit_i8 i8, deserialize_i16 visit_i16 i16, deserialize_i32 visit_i32 i32,
+        deserialize_i64 visit_i64 i64, deserialize_i128 visit_i128 i128,
+        deserialize_u8 visit_u8 u8, deserialize_u16 visit_u16 u16, deserialize_u32 visit_u32 u32,
+        deserialize_u64 visit_u64 u64, deserialize_u128 visit_u128 u128,
+    }
+
     parsed_keys! {
-        deserialize_i8 visit_i8 integer, deserialize_i16 visit_i16 integer, deserialize_i32 visit_i32 integer,
-        deserialize_i64 visit_i64 integer, deserialize_i128 visit_i128 integer,
-        deserialize_u8 visit_u8 integer, deserialize_u16 visit_u16 integer, deserialize_u32 visit_u32 integer,
-        deserialize_u64 visit_u64 integer, deserialize_u128 visit_u128 integer,
         deserialize_f32 visit_f32 single, deserialize_f64 visit_f64 float, deserialize_bool visit_bool boolean,
     }
 

@@ -175,7 +175,8 @@ pub(crate) fn invalid_key(sent: &str, wanted: impl Display) -> Issue {
 
 /// A key that the schema allows and the type of the map's keys refuses.
 pub(crate) fn invalid_key_of_type(sent: &str, said: &str) -> Issue {
-    let message = format!("invalid map key `{}`: {said}", excerpt(sent));
+    let break_before = if said.starts_with("expected ") { ';' } else { ':' };
+    let message = format!("invalid map key `{}`{break_before} {said}", excerpt(sent));
     Issue::error(Code::InvalidMapKey, "", message).about(sent)
 }
 
