@@ -363,6 +363,27 @@ fn too_deep_alternative_does_not_exclude_others() {
     }
 }
 
+/// Wrapped into a list on each level it would be in too many unions; as the objects that it is, it is not.
+#[test]
+fn object_taken_as_one_is_not_too_deep_as_a_list() {
+    let registry = registry(
+        &json!({ "type": "object", "properties": { "it": { "$ref": "#/$defs/It" } },
+        "$defs": { "It": { "anyOf": [
+            { "type": "integer" },
+            { "type": "array", "items": { "$ref": "#/$defs/It" } },
+            { "type": "object", "properties": { "a": { "$ref": "#/$defs/It" } }, "required": ["a"] },
+        ] } } }),
+    );
+    for levels in [31, 32, 40, 60] {
+        let nested = |leaf: Value| (0..levels).fold(leaf, |inner, _| json!({ "a": inner }));
+        let request = prepare(&registry, json!({ "it": nested(json!("1")) }), Policy::Lenient);
+        assert!(request.errors.is_empty(), "{levels}: {:?}", request.errors);
+        assert_eq!(request.arguments["it"], nested(json!(1)), "{levels}");
+        let codes: Vec<_> = request.warnings.iter().map(|issue| issue.code.as_str()).collect();
+        assert_eq!(codes, ["string_literal_converted_to_integer"], "{levels}");
+    }
+}
+
 /// Each time a value is encoded as JSON again, it doubles in length: its reading does no more.
 #[test]
 fn values_encoded_many_times_take_linear_time() {

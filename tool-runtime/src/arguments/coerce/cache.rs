@@ -39,7 +39,7 @@ pub(in crate::arguments) struct Outcome<'a> {
 /// Which alternative a value is read as.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::arguments) enum Choice {
-    IntoParam(Trial),
+    Match(Trial),
     Several,
     /// None does; this one comes closest.
     None(Trial),

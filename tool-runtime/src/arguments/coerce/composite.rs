@@ -23,25 +23,37 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         Some(self.report.mark())
     }
 
+    /// Whether the union or conjunction that is being read stands in no other.
+    pub(in crate::arguments) fn is_outermost(&self) -> bool {
+        self.budget.composites == 1
+    }
+
     /// Leaves it with what was made of a value. Of the outermost one, that is read again, since several ways of reading
-    /// may lead from one to the next: where they do, none is taken. What was read inside is part of it.
+    /// may lead from one to the next: where they do, none is taken. What was read inside is part of it, but for a
+    /// conjunction in an alternative, which answers for itself: were its result not its own reading, another
+    /// alternative might take that.
     pub(in crate::arguments) fn leave_composite(
         &mut self,
         entered: Mark,
         (node, taken): (&Node<'a>, Option<Node<'a>>),
         at: &Path<'_>,
+        answers: bool,
         read: impl Fn(&mut Coercer<'s, 'a, '_>, &Node<'a>) -> Option<Node<'a>>,
     ) -> Option<Node<'a>> {
+        let is_outermost = self.is_outermost();
+        if !is_outermost {
+            self.budget.composites -= 1;
+        }
         let has_errors = self.report.counts.errors > entered.counts.errors;
         let has_overlooked = self.report.counts.overlooked > entered.counts.overlooked;
-        let is_refused = self.budget.composites == 1
+        let is_refused = (is_outermost || answers)
             && !has_errors
             && (taken
                 .as_ref()
                 .is_some_and(|taken| !self.is_stable(node, taken, &read))
-                || (taken.is_some() || has_overlooked) && !self.is_given_whole(node, &read));
-        self.budget.composites -= 1;
-        if self.budget.composites == 0 {
+                || is_outermost && (taken.is_some() || has_overlooked) && !self.is_given_whole(node, &read));
+        if is_outermost {
+            self.budget.composites -= 1;
             self.cache.forget();
         }
         if is_refused {

@@ -2,7 +2,8 @@
 
 use super::Coercer;
 use super::cache::{Trial, address};
-use super::context::Context;
+use super::context::{Context, Stability};
+use crate::arguments::report::Mark;
 use crate::arguments::report::path::Path;
 use crate::arguments::tree::node::Node;
 use crate::schema::compiled::SchemaId;
@@ -59,15 +60,46 @@ impl<'a> Coercer<'_, 'a, '_> {
         let mut current: Option<Node<'a>> = None;
         for part in parts {
             let changed = match &current {
-                None => self.coerce(node, *part, at, context),
-                Some(node) => self.with_own_cache(|this| this.coerce(node, *part, at, context)),
+                None => self.coerce(node, *part, at, context.part()),
+                Some(node) => self.with_own_cache(|this| this.coerce(node, *part, at, context.part())),
             };
             current = changed.or(current);
         }
-        let taken = self.leave_composite(mark, (node, current), at, |this, node| {
-            this.parts(node, parts, at, context)
+        let again = if self.is_outermost() {
+            context
+        } else {
+            context.again()
+        };
+        let answers = context.stability == Stability::Own;
+        let taken = self.leave_composite(mark, (node, current), at, answers, |this, node| {
+            this.parts(node, parts, at, again)
         });
+        if answers && let Some(taken) = &taken {
+            self.report_unknown_keys_of(taken, (parts, mark), at, context.again());
+        }
         self.report.add_once(mark);
         taken
+    }
+
+    /// Tells which keys nobody knows of what was made of a value, instead of those that came: a key that one part does
+    /// not know, another may have given the name of a property, or taken for absence.
+    #[inline(never)] // not on the stack of the whole walk
+    fn report_unknown_keys_of(
+        &mut self,
+        taken: &Node<'a>,
+        (parts, mark): (&[SchemaId], Mark),
+        at: &Path<'_>,
+        context: Context,
+    ) {
+        let has_errors = self.report.counts.errors > mark.counts.errors;
+        let has_overlooked = self.report.counts.overlooked > mark.counts.overlooked;
+        // Types are not given such keys, so they are gone.
+        if has_errors || !has_overlooked || self.compiled.is_typed() {
+            return;
+        }
+        self.report.forget_overlooked(mark);
+        let mark = self.report.mark();
+        self.with_own_cache(|this| this.parts(taken, parts, at, context));
+        self.report.keep_overlooked(mark);
     }
 }

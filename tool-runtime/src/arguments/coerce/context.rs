@@ -14,6 +14,18 @@ pub(crate) struct Context {
     /// The conjunction whose keys are all known; or the union that serde reads, each of whose keys may be another
     /// alternative's.
     pub(in crate::arguments) within: Option<SchemaId>,
+    pub(in crate::arguments) stability: Stability,
+}
+
+/// Who sees to it that what a conjunction makes of a value is read as just that again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Stability {
+    /// The conjunction itself: another alternative that takes it would hide that this one does not.
+    Own,
+    /// The one that it is a part of.
+    OfWhole,
+    /// Nobody: this is to see whether something is read in the same way again.
+    Unchecked,
 }
 
 impl Context {
@@ -24,6 +36,33 @@ impl Context {
             denies: mode == Mode::Strict,
             wraps: false,
             within: None,
+            stability: Stability::Own,
+        }
+    }
+
+    /// An alternative of a union.
+    pub(in crate::arguments) fn alternative(self) -> Self {
+        let stability = match self.stability {
+            Stability::Own | Stability::OfWhole => Stability::Own,
+            Stability::Unchecked => Stability::Unchecked,
+        };
+        Self { stability, ..self }
+    }
+
+    /// A part of a conjunction.
+    pub(in crate::arguments) fn part(self) -> Self {
+        let stability = match self.stability {
+            Stability::Own | Stability::OfWhole => Stability::OfWhole,
+            Stability::Unchecked => Stability::Unchecked,
+        };
+        Self { stability, ..self }
+    }
+
+    /// What was made of a value and is read again.
+    pub(in crate::arguments) fn again(self) -> Self {
+        Self {
+            stability: Stability::Unchecked,
+            ..self
         }
     }
 

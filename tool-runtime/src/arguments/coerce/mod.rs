@@ -163,8 +163,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             Kind::Plain(plain) => self.plain(node, (id, schema, plain), at, context),
             Kind::Union(alternatives) => {
                 let mark = self.enter_composite(at)?;
-                let taken = self.alternatives(node, (id, schema, alternatives), at, context);
-                self.leave_composite(mark, (node, taken), at, |this, node| {
+                let taken = self.alternatives(node, (id, schema, alternatives), at, context.alternative());
+                self.leave_composite(mark, (node, taken), at, false, |this, node| {
                     this.coerce(node, id, at, context)
                 })
             }
@@ -269,8 +269,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                     trials: &trials,
                     exclusive: false,
                 };
-                let taken = self.choose(node, among, at, context);
-                self.leave_composite(mark, (node, taken), at, |this, node| {
+                let taken = self.choose(node, among, at, context.alternative());
+                self.leave_composite(mark, (node, taken), at, false, |this, node| {
                     this.coerce(node, id, at, context)
                 })
             }

@@ -118,7 +118,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         context: Context,
     ) -> Option<Node<'a>> {
         match self.choice(node, among, at, context) {
-            Choice::IntoParam(trial) => self.take(node, trial, at, context),
+            Choice::Match(trial) => self.take(node, trial, at, context),
             Choice::Several => {
                 self.report_ambiguous(node, among.owner, at);
                 None
@@ -219,27 +219,31 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             let mut conforming = trials.iter().filter(|trial| conforms(self, **trial));
             let first = conforming.next()?;
             return Some(match conforming.next() {
-                None => Choice::IntoParam(*first),
+                None => Choice::Match(*first),
                 Some(_) => Choice::Several,
             });
         }
         let silent = trials.iter().find(|trial| is_silent(self, **trial)).copied();
         let found = silent.or_else(|| trials.iter().find(|trial| conforms(self, **trial)).copied());
-        found.map(Choice::IntoParam)
+        found.map(Choice::Match)
     }
 
     /// Rule 6: the alternative that takes the value with the least ado.
     fn score(&mut self, node: &Node<'a>, among: Among<'_>, at: &Path<'_>, context: Context) -> Choice {
-        let mut scores: Vec<_> = among
-            .trials
-            .iter()
-            .map(|trial| {
-                let counts = self.outcome(node, *trial, at, context).counts;
-                // An object that is taken as one, with keys too many, is not wrapped into a list instead.
-                let wraps = is_composite(node) && !self.takes(*trial, node);
-                ((counts.errors, counts.losses, wraps, counts), *trial)
-            })
-            .collect();
+        let mut scores: Vec<(Score, Trial)> = Vec::with_capacity(among.trials.len());
+        // An object that is taken as one, with keys too many, is not wrapped into a list instead. Where nothing is lost
+        // it need not be tried either: on many levels, the lists would be too deep.
+        for wraps in [false, true] {
+            if wraps && self.is_taken_whole(node, (&scores, among), at, context) {
+                break;
+            }
+            for trial in among.trials {
+                if wraps == (is_composite(node) && !self.takes(*trial, node)) {
+                    let counts = self.outcome(node, *trial, at, context).counts;
+                    scores.push(((counts.errors, counts.losses, wraps, counts), *trial));
+                }
+            }
+        }
         let fits = |scores: &[(Score, Trial)]| scores.iter().any(|(score, _)| score.0 == 0);
         let has_fitted = fits(&scores);
         scores.retain(|(score, trial)| {
@@ -267,10 +271,24 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             limits::is_same(other.as_ref().unwrap_or(node), value)
         });
         if agrees {
-            Choice::IntoParam(*first)
+            Choice::Match(*first)
         } else {
             Choice::Several
         }
+    }
+
+    /// Whether an alternative takes a value with nothing lost, and serde reads the result as that alternative.
+    fn is_taken_whole(
+        &mut self,
+        node: &Node<'a>,
+        (scores, among): (&[(Score, Trial)], Among<'_>),
+        at: &Path<'_>,
+        context: Context,
+    ) -> bool {
+        is_composite(node)
+            && scores.iter().any(|((errors, losses, ..), trial)| {
+                *errors == 0 && *losses == 0 && !self.is_read_otherwise(node, (*trial, among), at, context)
+            })
     }
 
     /// Whether serde would read what an alternative makes of a value as an earlier one, which does not know all its keys.
@@ -289,7 +307,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             return false;
         };
         self.with_own_cache(|this| match this.conforming(&made, among, at, context) {
-            Some(Choice::IntoParam(read)) if read != trial => {
+            Some(Choice::Match(read)) if read != trial => {
                 this.outcome(&made, read, at, context).counts.overlooked > 0
             }
             _ => false,

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::ops::AddAssign;
 
 use self::path::Path;
-use crate::wire::issue::Issue;
+use crate::wire::issue::{Code, Issue};
 
 /// The findings of a walk; of a trial only how many there are.
 #[derive(Debug)]
@@ -103,6 +103,11 @@ impl AddAssign for IssueCounts {
     }
 }
 
+/// Whether an issue is about a key that nobody knows.
+fn is_of_unknown_key(issue: &Issue) -> bool {
+    matches!(issue.code, Code::UnknownParameter | Code::UnknownProperty)
+}
+
 impl Report {
     /// Of a trial: findings are only counted.
     pub(crate) fn of_trial() -> Self {
@@ -134,6 +139,30 @@ impl Report {
         self.allowance.warnings = mark.allowance.warnings;
         self.counts = IssueCounts {
             errors: self.counts.errors,
+            ..mark.counts
+        };
+    }
+
+    /// Forgets which keys were found since that are not taken.
+    pub(crate) fn forget_overlooked(&mut self, mark: Mark) {
+        self.retain(mark, |issue| issue.is_error() || !is_of_unknown_key(issue));
+        let overlooked = self.counts.overlooked - mark.counts.overlooked;
+        self.counts = IssueCounts {
+            warnings: self.counts.warnings - overlooked,
+            overlooked: mark.counts.overlooked,
+            left: mark.counts.left,
+            ..self.counts
+        };
+    }
+
+    /// Forgets all that was found since but for keys that are not taken.
+    pub(crate) fn keep_overlooked(&mut self, mark: Mark) {
+        self.retain(mark, |issue| !issue.is_error() && is_of_unknown_key(issue));
+        let overlooked = self.counts.overlooked - mark.counts.overlooked;
+        self.counts = IssueCounts {
+            warnings: mark.counts.warnings + overlooked,
+            overlooked: self.counts.overlooked,
+            left: self.counts.left,
             ..mark.counts
         };
     }
