@@ -38,7 +38,7 @@ pub(crate) fn membership<'s>(values: &'s Values, node: &Node<'_>, coerces: bool)
     }
 }
 
-/// Whether two texts differ only in case, in outer space, or in how their words are told apart: by `_`, `-`, one space
+/// Whether two texts differ only in case, in outer space, or in how their words are separated: by `_`, `-`, one space
 /// or a change from lower to upper case. No separator is added or removed: `gpt-4-1` is not `gpt-41`.
 pub(crate) fn resemble(left: &str, right: &str) -> bool {
     let letters = |text| str::chars(str::trim(text)).flat_map(char::to_lowercase);

@@ -259,7 +259,7 @@ fn invalid(
     issue
 }
 
-/// How many characters of a type's own words are told.
+/// How many characters of a type's own error message are kept.
 const MAX_TYPE_ERROR: usize = 256;
 
 #[cfg(test)]

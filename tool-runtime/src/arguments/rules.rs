@@ -35,7 +35,7 @@ impl From<Policy> for Mode {
     }
 }
 
-/// What a row says of a value.
+/// The outcome of a row for a value.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Coercion<'a> {
     AsSent,

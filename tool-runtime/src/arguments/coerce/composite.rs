@@ -80,8 +80,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         counts.is_unchanged() && value.is_none_or(|again| again == *taken)
     }
 
-    /// Whether serde, which reads the first alternative that fits, knows all the keys of what it is given, but for those
-    /// that were told of.
+    /// Whether serde, which takes the first alternative that matches, keeps all the keys, except for those that were reported.
     fn is_given_whole(
         &mut self,
         node: &Node<'a>,

@@ -8,9 +8,8 @@ use crate::arguments::report::path::Path;
 use crate::arguments::tree::node::Node;
 use crate::schema::compiled::SchemaId;
 
-/// How many trials it counts for to read a conjunction and tell what is found: where its parts lead to the same
-/// conjunctions again, these are told again, once for each way to them.
-const TELLING_WORK: usize = 8;
+/// The work of reading a conjunction with its issues, in trials. Nested conjunctions are reported once for each path to them.
+const REPORTING_WORK: usize = 8;
 
 impl<'a> Coercer<'_, 'a, '_> {
     /// A value where a conjunction is wanted. Its parts may each read the same values inside, which are conjunctions
@@ -52,7 +51,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
-        let work = if self.report.is_trial { 1 } else { TELLING_WORK };
+        let work = if self.report.is_trial { 1 } else { REPORTING_WORK };
         if !self.may_work(work, at) {
             return None;
         }
@@ -81,8 +80,8 @@ impl<'a> Coercer<'_, 'a, '_> {
         taken
     }
 
-    /// Tells which keys nobody knows of what was made of a value, instead of those that came: a key that one part does
-    /// not know, another may have given the name of a property, or taken for absence.
+    /// Reports the unknown keys of the coerced value instead of those of the value that was sent: a key that one part does not know may
+    /// have been renamed or removed by another.
     #[inline(never)] // not on the stack of the whole walk
     fn report_unknown_keys_of(
         &mut self,

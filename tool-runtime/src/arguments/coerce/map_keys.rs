@@ -137,8 +137,8 @@ impl<'a> Coercer<'_, 'a, '_> {
             })
     }
 
-    /// What else a key can be read as: itself without outer space, the integer that it spells (where more is said of
-    /// keys than their lengths), the only declared key or allowed name that it resembles.
+    /// The candidates that a key can be coerced to: the key without outer space, the integer that it spells (unless only the length
+    /// of keys is constrained), the only declared key or allowed name that it resembles.
     fn key_candidates(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> Vec<String> {
         let mut resembling = object
             .properties
@@ -159,7 +159,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         .collect()
     }
 
-    /// Whether keys may be integers, in one spelling only: a key of which the length alone is said is any text.
+    /// Whether keys may be integers. Keys that only have limits of length are texts.
     fn may_have_integer_keys(&self, object: &Object) -> bool {
         let is_any_text = |names| {
             let plain = self.compiled.schema(names).plain();

@@ -80,7 +80,7 @@ const PARTS_PER_WORK: usize = 8;
 const WORK_PER_VALUE: usize = 16;
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
-    /// Reads a value in a trial: what there is to tell is counted, and nothing is told.
+    /// Reads a value in a trial, which counts issues and keeps none.
     fn in_trial(&mut self, read: impl FnOnce(&mut Coercer<'s, 'a, '_>) -> Option<Node<'a>>) -> Outcome<'a> {
         self.trial(self.gives, read)
     }

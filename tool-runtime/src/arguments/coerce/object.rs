@@ -18,13 +18,13 @@ use crate::schema::name::fold;
 use crate::schema::types::Types;
 use crate::wire::issue::{Code, Issue};
 
-/// What becomes of a member.
+/// The outcome of one member.
 enum Slot<'a> {
     AsSent,
     Changed(Node<'a>),
-    /// It stands for nothing: as if it had not been sent.
+    /// Read as a missing key.
     Missing,
-    /// It was sent, and nobody takes it.
+    /// An unknown key, left out.
     Unknown,
 }
 
@@ -312,7 +312,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             Additional::Unspecified if object.is_unconstrained && !top => self.free(node, &at),
             Additional::Unspecified if self.is_known(key, context) => {}
             rest => {
-                // To JSON Schema `false` denies what another part of a conjunction knows, too; leniently it is told of.
+                // In JSON Schema, `false` rejects keys that another part of the conjunction declares, too; Lenient and Lossless only warn.
                 let is_known = self.is_known(key, context);
                 self.free(node, &at);
                 let code = if top {

@@ -75,7 +75,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         changed
     }
 
-    /// For a type, an integer with a point is one. It stays as it was sent for all that is said of it.
+    /// Writes `3.0` as `3` for an integer type. Messages have the text that was sent.
     fn plainly(&self, node: &Node<'a>, want: Types) -> Option<Node<'a>> {
         match node {
             Node::Number(number)
@@ -114,7 +114,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// Holds what was taken to its limits; a model that broke one is told what it had `sent`.
+    /// Checks the limits of a coerced value. The message has the value as it was `sent`.
     fn limit(&mut self, taken: &Node<'_>, sent: &Node<'_>, want: Types, plain: &Plain, at: &Path<'_>) {
         match taken {
             Node::Number(number) => {

@@ -90,8 +90,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// Whether a text can be read as one. The text of an object with a tag is told by it, as the object itself would
-    /// be, unless an alternative takes the text as it is.
+    /// Whether a string can be taken as a string. The JSON text of a tagged object is read as that object, unless an alternative
+    /// accepts the string.
     fn may_be_text(
         &mut self,
         node: &Node<'a>,
@@ -141,7 +141,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         });
     }
 
-    /// No alternative fits: the model is told that, and what the closest one has against the value.
+    /// Reports that no alternative matches, with the errors of the closest one.
     fn report_no_match(
         &mut self,
         node: &Node<'a>,
@@ -162,7 +162,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let mark = self.report.mark();
         let closest = hint.map_or(closest, |hint| Trial::Schema(hint.schema()));
         self.take(node, closest, at, context);
-        // Nothing was changed, so nothing is to be told of changes.
+        // The value stays as it was sent, so there are no warnings about changes.
         self.report.forget_warnings(mark);
     }
 

@@ -9,7 +9,7 @@ use crate::schema::pointer;
 
 /// An error of reading that may know its place.
 pub(in crate::arguments) trait ReadError: Error {
-    /// Whether anybody reads it.
+    /// Whether the message is read: one that falls back to the tree has none.
     const IS_READ: bool;
 
     /// The same, one step further out.
@@ -19,7 +19,7 @@ pub(in crate::arguments) trait ReadError: Error {
     fn of_key(self, key: &str) -> Self;
 }
 
-/// What a type says of a value that it refuses.
+/// The error of a type that rejects a value: its message and the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DeserializeError {
     message: String,
@@ -88,8 +88,7 @@ impl Error for DeserializeError {
     }
 }
 
-/// The type does not take a value that is known to conform, or the text was not what it was known to be. Nobody hears
-/// why: the tree is asked then.
+/// A type rejected a value that conforms. There is no message, since the tree reads the arguments next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not taken")]
 pub(in crate::arguments) struct NotTaken;

@@ -49,7 +49,7 @@ fn tree<'a, T>(
     read(Reader(&mut node))
 }
 
-/// Nobody hears what a type says of a value that conforms: the tree is asked then.
+/// The error of a type that rejects a value on the fast path. It has no message, since the tree reads the arguments next.
 #[cold]
 fn ignored_error() -> DeserializeError {
     DeserializeError::custom("")

@@ -99,7 +99,7 @@ fn holds(limits: &NumberLimits, value: i128) -> bool {
     fits && limits.check_integer(value) == Some(true)
 }
 
-/// What an integer is when nothing else is said.
+/// The limits of an integer without keywords.
 fn has_64_bits(value: i128) -> bool {
     i64::try_from(value).is_ok() || u64::try_from(value).is_ok()
 }

@@ -30,7 +30,7 @@ pub(super) enum Owner {
     Property(usize, SchemaId),
     /// No property; the value has this schema.
     Other(SchemaId),
-    /// No property, and nothing is said about the value.
+    /// No property, and a value without a schema.
     Unchecked,
 }
 

@@ -23,7 +23,7 @@ use crate::schema::CompiledSchema;
 use crate::schema::name::is_same;
 use crate::wire::raw_arguments::RawArguments;
 
-/// Reads the arguments of a typed tool; `None` when somebody has to look closer.
+/// Reads the arguments of a typed tool; `None` if the tree has to decide.
 #[inline]
 pub(super) fn read<P: Params>(
     compiled: &CompiledSchema,

@@ -301,7 +301,7 @@ fn item<'s>(compiled: &'s CompiledSchema, list: &List, place: usize) -> Option<&
     }
 }
 
-/// What may be `-0`, which is not told from `0.0` in every value.
+/// Whether a number may be `-0`, which not every `Value` distinguishes from `0.0`.
 fn is_zero_with_sign(number: Number<'_>) -> bool {
     match number {
         Number::Float(value) => value == 0.0,

@@ -27,11 +27,11 @@ impl Display for Expected<'_> {
     }
 }
 
-/// Finds the words for a schema. Unions in unions are opened a few levels deep, and no more of their members than are
-/// read: written out, they may be as many as two to the power of their definitions.
+/// Writes the description of a schema. Nested unions are described to a limited depth and with a limited number of members, since
+/// there may be exponentially many.
 struct ExpectedWriter<'s> {
     compiled: &'s CompiledSchema,
-    /// How many more members of unions may be told.
+    /// How many more members of unions may be described.
     left: Cell<usize>,
 }
 
@@ -98,7 +98,7 @@ impl ExpectedWriter<'_> {
         self.schema(id, levels)
     }
 
-    /// One of several objects that are told apart, or something else.
+    /// A tagged union of objects, or another value.
     fn tagged(&self, whole: &Schema, tag: &Tag, all: &Union, levels: usize) -> Option<String> {
         let mut words = String::new();
         let others = types(whole).without(Types::OBJECT);
@@ -238,13 +238,13 @@ impl Display for Within<'_> {
 /// How many names or values a message lists.
 pub(in crate::arguments) const MAX_LISTED: usize = 32;
 
-/// How many bytes all schemas of a union may take; of longer ones only the types are told.
+/// The length of a union's description in bytes; a longer one is replaced by the types.
 const MAX_LENGTH: usize = 180;
 
 /// How many unions are opened inside each other.
 const MAX_UNION_DEPTH: usize = 3;
 
-/// How many members of unions are told, all in all.
+/// How many members of unions are described in total.
 const MAX_MEMBERS: usize = 64;
 
 #[cfg(test)]
@@ -258,7 +258,7 @@ mod tests {
     use crate::schema::CompiledSchema;
     use crate::wire::raw_arguments::RawArguments;
 
-    /// What is said where a value of the schema is missing.
+    /// The description in the error for a missing value.
     fn missing(x: &Value) -> String {
         said(&whole(x, &json!({})))
     }

@@ -60,14 +60,14 @@ pub(crate) struct Mark {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct IssueCounts {
     pub(crate) errors: usize,
-    /// Those of the warnings that `Lossless` has as errors: what it takes, `Lenient` takes in the same way.
+    /// The warnings that are errors under `Lossless`. A value without them is read in the same way under both policies.
     pub(crate) losses: usize,
     pub(crate) warnings: usize,
-    /// Those of the warnings that tell of something not taken.
+    /// The warnings about unknown keys.
     pub(crate) overlooked: usize,
-    /// Those of the warnings that tell of keys that came more than once.
+    /// The warnings about duplicate keys.
     pub(crate) repeated: usize,
-    /// Keys that are told of as not taken and left where they are.
+    /// Unknown keys that are reported and kept.
     pub(crate) left: usize,
 }
 
@@ -103,7 +103,7 @@ impl AddAssign for IssueCounts {
     }
 }
 
-/// Whether an issue is about a key that nobody knows.
+/// Whether an issue is about an unknown key.
 fn is_of_unknown_key(issue: &Issue) -> bool {
     matches!(issue.code, Code::UnknownParameter | Code::UnknownProperty)
 }
@@ -181,7 +181,7 @@ impl Report {
         }
     }
 
-    /// What two parts of a conjunction both found since is said once; and what one refuses, the other need not warn of.
+    /// Removes the issues since `mark` that two parts of a conjunction have in common, and warnings about what is an error, too.
     pub(crate) fn add_once(&mut self, mark: Mark) {
         let mut refused = HashSet::new();
         for issue in self.since(mark).iter().filter(|issue| issue.is_error()) {
@@ -194,8 +194,8 @@ impl Report {
         });
     }
 
-    /// Adds a finding; `make` is called when somebody will read it.
-    #[inline(never)] // what it takes to say something is not to lie on the stack of the whole walk
+    /// Adds a warning; `make` is called only if it is kept.
+    #[inline(never)] // formatting a message must not enlarge the stack of the walk
     pub(crate) fn warn(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
         self.counts.warnings += 1;
         if !self.is_trial && self.allowance.warnings > 0 {
@@ -204,12 +204,12 @@ impl Report {
         }
     }
 
-    /// Notes that the finding to come tells of a loss.
+    /// Counts the next warning as a loss.
     pub(crate) fn lose(&mut self) {
         self.counts.losses += 1;
     }
 
-    /// Adds a finding about a key that is not taken.
+    /// Adds a warning about an unknown key.
     #[inline(never)]
     pub(crate) fn warn_unknown(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
         self.counts.overlooked += 1;
@@ -221,7 +221,7 @@ impl Report {
         self.counts.left += 1;
     }
 
-    /// Adds a finding about a key that came more than once.
+    /// Adds a warning about a duplicate key.
     #[inline(never)]
     pub(crate) fn repeat(&mut self, at: &Path<'_>, key: &str) {
         self.counts.repeated += 1;

@@ -219,7 +219,7 @@ impl SchemaHint<'_> {
     }
 }
 
-/// One of several objects: what tells them apart.
+/// The tag of a union of objects.
 fn tagged(to: &mut Line, alternatives: &Union) -> fmt::Result {
     let Some(Tag::Property { name, values, .. }) = &alternatives.tag else {
         return to.write_str("{…}");
@@ -282,7 +282,7 @@ mod tests {
 
     use super::*;
 
-    /// What is said of the property `x`.
+    /// The hint for the property `x`.
     fn hinted(x: &Value) -> Option<String> {
         let schema = json!({ "type": "object", "properties": { "x": x } });
         let compiled = CompiledSchema::compile(&schema).unwrap().compiled;
