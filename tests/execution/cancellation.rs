@@ -160,3 +160,31 @@ fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
         std::task::Poll::Pending => None,
     }
 }
+
+/// Waits until it is stopped, and panics then.
+#[tool]
+async fn panics_when_stopped(cancel: CancellationToken) {
+    cancel.cancelled().await;
+    panic!("spilt")
+}
+
+#[tokio::test(start_paused = true)]
+async fn panic_in_the_grace_period_is_reported_as_a_panic() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<panics_when_stopped>().unwrap();
+    let call = |context| ToolCall::new("id", "panics_when_stopped", "{}").with_context(context);
+    let timed_out = registry.call(call(Context::new().with_timeout(Duration::from_secs(1))));
+    let later = CancellationToken::new();
+    let cancelled = registry.call(call(Context::new().with_cancellation(later.clone())));
+    let (timed_out, cancelled, ()) = tokio::join!(timed_out, cancelled, async { later.cancel() });
+    for outcome in [timed_out, cancelled] {
+        assert_eq!(outcome.failure, Some(Failure::Panicked));
+        assert!(
+            outcome
+                .result
+                .text()
+                .unwrap()
+                .contains("failed with an internal error")
+        );
+    }
+}

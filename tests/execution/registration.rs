@@ -478,3 +478,37 @@ async fn prepared_call_has_the_errors_of_the_types() {
     ));
     assert_eq!((request.errors.len(), request.warnings.len()), (0, 1));
 }
+
+/// A value whose type panics when it is read.
+#[derive(tool_runtime::serde::Deserialize, tool_runtime::schemars::JsonSchema)]
+#[serde(crate = "tool_runtime::serde", from = "String")]
+#[schemars(crate = "tool_runtime::schemars", with = "String")]
+struct Panics;
+
+impl From<String> for Panics {
+    fn from(_: String) -> Self {
+        panic!("cannot be read")
+    }
+}
+
+/// Takes what cannot be read.
+#[tool]
+async fn take_panicking(
+    /// A text.
+    #[arg(name = "text")]
+    _text: Panics,
+    /// A number.
+    #[arg(name = "number")]
+    _number: u8,
+) {
+}
+
+#[test]
+fn prepared_call_has_the_errors_of_the_schema_if_a_type_panics() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<take_panicking>().unwrap();
+    let request = registry.prepare(ToolCall::new("1", "take_panicking", r#"{"text":"a"}"#));
+    let errors: Vec<_> = request.errors.iter().map(ToString::to_string).collect();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(errors[0].starts_with("missing_required:number"), "{errors:?}");
+}

@@ -74,7 +74,7 @@ impl ToolRegistry {
         self
     }
 
-    /// Appends a note with the warnings to each result, for the model; off by default.
+    /// Appends a note with the warnings to the result of each function that was called, for the model; off by default.
     ///
     /// Layers see the result without this [note](ToolOutcome::notes): an offload layer stores the tool's output only, and the
     /// note follows the pointer to it.

@@ -25,14 +25,14 @@ macro_rules! echo {
         pub fn register_nested(
             registry: &mut tool_runtime::ToolRegistry,
         ) -> Result<(), tool_runtime::RegistryError> {
-            $(bury!(registry $name $(#[$arg])* $type);)*
+            $(register_nested!(registry $name $(#[$arg])* $type);)*
             Ok(())
         }
     };
 }
 
-/// Registers an echoing tool whose `x` stands at `bury::PLACE`. What `#[arg]` says is for parameters alone.
-macro_rules! bury {
+/// Registers an echoing tool whose `x` stands at `nesting::PLACE`. What `#[arg]` says is for parameters alone.
+macro_rules! register_nested {
     ($registry:ident $name:ident #[$($arg:tt)*] $type:ty) => {};
     ($registry:ident $name:ident $type:ty) => {{
         /// Echoes its argument.
@@ -88,7 +88,7 @@ pub fn nested() -> ToolRegistry {
     registry
 }
 
-/// What `bury::schema` does to a schema, done to a type.
+/// What `nesting::schema` does to a schema, done to a type.
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct Deep<T> {
     /// What stands deep inside.

@@ -89,7 +89,7 @@ fn not_an_object(sent: &Node<'_>) -> Issue {
 
 fn refused(text: &str, unread: &Unread) -> Issue {
     match unread {
-        Unread::Unreadable(error) => invalid_type(text, error),
+        Unread::Unreadable(error) => parse_error(text, error),
         Unread::Truncated(obstacle) => {
             let (line, column) = place(text, obstacle.offset);
             let message = format!(
@@ -114,7 +114,7 @@ fn refused(text: &str, unread: &Unread) -> Issue {
     }
 }
 
-fn invalid_type(text: &str, error: &ParseError) -> Issue {
+fn parse_error(text: &str, error: &ParseError) -> Issue {
     let (line, column) = place(text, error.offset);
     match error.fault {
         Fault::TooDeep => messages::too_deep(),

@@ -75,9 +75,12 @@ pub(crate) async fn run<T>(
     let mut stop_reason = None;
     poll_fn(|cx| {
         if let Poll::Ready(output) = Pin::new(&mut future).poll(cx) {
+            if output.is_err() {
+                return Poll::Ready(output.into()); // a panic is reported as one, late or not
+            }
             let is_cancelled = token.is_some_and(CancellationToken::is_cancelled);
             // A future that blocks its thread is ready before it can be stopped.
-            let is_late = output.is_ok() && deadline.is_some_and(|deadline| deadline <= Instant::now());
+            let is_late = deadline.is_some_and(|deadline| deadline <= Instant::now());
             let stop_reason = stop_reason
                 .or(is_cancelled.then_some(Failure::Cancelled))
                 .or(is_late.then_some(Failure::TimedOut));

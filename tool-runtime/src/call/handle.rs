@@ -71,7 +71,8 @@ pub(crate) async fn handle(tools: &Tools, call: CallParts<'_>) -> ToolOutcome {
     };
     let started = catch::catch_panic(|| (tool.handler)(&mut invocation));
     // The function may run for long, so the arguments are freed before.
-    let Invocation { issues, .. } = invocation;
+    let issues = std::mem::take(&mut invocation.issues);
+    drop(invocation);
     let completion = match started {
         Ok(Some(started)) => run(started, limits).await,
         Ok(None) => return rejected(id, tool, issues),

@@ -89,9 +89,11 @@ pub(crate) fn prepare(
         };
         (unknown, "{}".to_owned())
     };
-    if let Some(tool) = tools.tool(&name).filter(|tool| tool.compiled.is_typed()) {
+    if let Some(tool) = tools.tool(&name).filter(|tool| tool.compiled.is_typed())
+        && let Some(errors) = errors_of_call(tools, tool, &input, policy)
+    {
         issues.retain(|issue| !issue.is_error());
-        issues.extend(errors_of_types(tools, tool, &input, policy));
+        issues.extend(errors);
     }
     defaults.retain(|parameter, _| !arguments.contains_key(parameter));
     let (errors, warnings) = issues.into_iter().partition(Issue::is_error);
@@ -108,13 +110,13 @@ pub(crate) fn prepare(
 }
 
 /// The errors that the call would have, those of the types of its parameters included: these may refuse what the schema allows.
-/// A type that panics has none.
-fn errors_of_types(
+/// `None` if a type panics.
+fn errors_of_call(
     tools: &Tools,
     tool: &RegisteredTool,
     input: &RawArguments<'_>,
     policy: Option<Policy>,
-) -> Vec<Issue> {
+) -> Option<Vec<Issue>> {
     let context = Context::new();
     let mut invocation = Invocation {
         tool: tool.name.as_str(),
@@ -124,10 +126,10 @@ fn errors_of_types(
         issues: Vec::new(),
         is_dry_run: true,
     };
-    let _ = catch::catch_panic(|| (tool.handler)(&mut invocation));
+    catch::catch_panic(|| (tool.handler)(&mut invocation)).ok()?;
     let mut issues = invocation.issues;
     issues.retain(Issue::is_error);
-    issues
+    Some(issues)
 }
 
 fn unknown_tool(tools: &Tools, name: &str) -> Issue {

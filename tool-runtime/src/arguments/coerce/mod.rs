@@ -33,7 +33,7 @@ use crate::wire::issue::{Code, Issue};
 use cache::{Among, Cache, Outcome, Trial, address};
 use context::Context;
 
-/// What fits values to schemas. It is a value that is passed down: a trial has another report, and what is read from a tree
+/// Coerces values to schemas. It is a value that is passed down: a trial has another report, and what is read from a tree
 /// made on the way has another cache.
 #[derive(Debug)]
 pub(crate) struct Coercer<'s, 'a, 'c> {

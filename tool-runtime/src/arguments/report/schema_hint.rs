@@ -150,9 +150,9 @@ impl SchemaHint<'_> {
     /// The values that some of several schemas are, and the types of the others; nothing if none has values.
     fn values_among(&self, alternatives: &Union) -> Option<Vec<String>> {
         let values = |id: &SchemaId| self.compiled.schema(*id).plain()?.values.as_ref();
-        let hint_text = alternatives.schemas.iter().filter_map(values);
+        let with_values = alternatives.schemas.iter().filter_map(values);
         // More than a few are cut, with a sign that there are more.
-        let mut all: Vec<_> = hint_text.flat_map(each).take(3).collect();
+        let mut all: Vec<_> = with_values.flat_map(each).take(3).collect();
         let first = alternatives.schemas.iter().find(|id| values(id).is_none());
         let types = first.map(|id| self.compiled.schema(*id).types.without(Types::NULL));
         let has_values = !all.is_empty();
@@ -270,7 +270,7 @@ impl Write for Line {
     }
 }
 
-/// How many bytes a hint has at most: a line of an answer has other things to say, too.
+/// How many bytes a hint has at most: a line of an error message contains more than the hint.
 const MAX_LENGTH: usize = 140;
 
 /// How many objects and lists a hint opens inside each other.

@@ -157,7 +157,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The beginning of its JSON text, long enough to be cut by [`echo`](crate::issue::excerpt).
+    /// The beginning of its JSON text, long enough to be cut by [`excerpt`](crate::wire::issue::excerpt).
     pub(crate) fn preview(&self) -> String {
         let mut preview = Preview {
             text: String::new(),
