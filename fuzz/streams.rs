@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamLimits, StreamRepairer};
 use tool_runtime::repair::{FormatFixing, Limits, TargetTools, repair_with};
-use tool_runtime::sse::{Frame, Framer};
+use tool_runtime::sse::{Frame, SseDecoder};
 
 use super::properties::{cut, is_json, pieces};
 
@@ -138,7 +138,7 @@ fn one_call_of(stream: &[u8], dialect: Dialect) -> Option<String> {
 
 /// What the events of a stream carry, but for `[DONE]`.
 fn payloads(stream: &[u8]) -> Vec<Vec<u8>> {
-    let mut framer = Framer::new();
+    let mut framer = SseDecoder::new();
     framer.push(stream);
     framer.finish();
     let mut found = Vec::new();
@@ -155,7 +155,7 @@ fn payloads(stream: &[u8]) -> Vec<Vec<u8>> {
 
 /// Frames without JSON are those of somebody else: they leave as they came, in their order.
 fn what_is_no_json_passes(bytes: &[u8], out: &[u8], limits: StreamLimits) {
-    let mut framer = Framer::with_limit(limits.event);
+    let mut framer = SseDecoder::with_limit(limits.event);
     framer.push(bytes);
     framer.finish();
     let (mut came, mut left, mut all_json) = (Vec::new(), out, true);
@@ -168,7 +168,7 @@ fn what_is_no_json_passes(bytes: &[u8], out: &[u8], limits: StreamLimits) {
         {
             continue;
         }
-        all_json &= matches!(frame, Frame::Between(_));
+        all_json &= matches!(frame, Frame::Ignored(_));
         let place = left.windows(frame.raw().len()).position(|it| it == frame.raw());
         assert!(
             place.is_some(),

@@ -40,11 +40,11 @@ pub(crate) fn run(dialect: Dialect, options: &RepairOptions, terminal: Terminal)
     if read.is_ok() {
         passage.repairer.finish(&mut passage.out);
     } else {
-        passage.repairer.break_off(&mut passage.out);
+        passage.repairer.abort(&mut passage.out);
     }
     passage.send()?;
-    terminal.print(&passed_by(passage.repairer.passed_by()));
-    if let Some(reason) = passage.repairer.gave_up() {
+    terminal.print(&skipped(passage.repairer.skipped()));
+    if let Some(reason) = passage.repairer.bailout_reason() {
         let untouched = terminal.palette.bad("the rest of the stream passed untouched");
         terminal.print(&format!("{untouched}: {reason}\n"));
         passage.unmet = true;
@@ -173,7 +173,7 @@ fn became(record: &RepairRecord, palette: Palette) -> String {
 }
 
 /// What was not looked at, and how to change that.
-fn passed_by(tools: &[String]) -> String {
+fn skipped(tools: &[String]) -> String {
     if tools.is_empty() {
         return String::new();
     }

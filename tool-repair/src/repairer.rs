@@ -254,7 +254,7 @@ impl Repairer {
     }
 
     /// Whether the text stopped being JSON, so that all that follows is held until its end.
-    pub fn deviated(&self) -> bool {
+    pub fn is_repairing(&self) -> bool {
         !matches!(self.state, State::Scanning(_))
     }
 

@@ -1,17 +1,17 @@
 //! Server-sent events, framed on bytes: what comes in pieces of any size leaves as whole events, each with the
 //! bytes it came in.
 //!
-//! A [`Framer`] knows no runtime and no connection. Whatever the stream holds, the raw bytes of all its frames, put
+//! An [`SseDecoder`] knows no runtime and no connection. Whatever the stream holds, the raw bytes of all its frames, put
 //! together, are the bytes that were pushed; so whoever passes on what it does not understand changes nothing.
 //!
 //! ```
-//! use tool_repair::sse::{Frame, Framer};
+//! use tool_repair::sse::{Frame, SseDecoder};
 //!
-//! let mut framer = Framer::new();
+//! let mut decoder = SseDecoder::new();
 //! let mut texts = Vec::new();
 //! for piece in ["event: note\nda", "ta: one\r", "\ndata: two\n\n: ping\n\n"] {
-//!     framer.push(piece.as_bytes());
-//!     while let Some(frame) = framer.next_frame() {
+//!     decoder.push(piece.as_bytes());
+//!     while let Some(frame) = decoder.next_frame() {
 //!         if let Frame::Event(event) = frame {
 //!             texts.push((event.name().unwrap().to_owned(), event.data().unwrap().into_owned()));
 //!         }
@@ -36,7 +36,7 @@ use memchr::memchr2;
     clippy::struct_excessive_bools,
     reason = "what is known of the present line and frame, each by itself"
 )]
-pub struct Framer {
+pub struct SseDecoder {
     limit: usize,
     buffer: Vec<u8>,
     /// Where the present frame begins.
@@ -61,7 +61,7 @@ pub struct Framer {
 enum Kind {
     Unknown,
     /// A comment or a blank line.
-    Between,
+    Ignored,
     Event,
 }
 
@@ -72,7 +72,7 @@ pub enum Frame<'a> {
     /// An event, with its blank line.
     Event(Event<'a>),
     /// Bytes that belong to no event: a byte order mark, a comment or a blank line in front of an event.
-    Between(&'a [u8]),
+    Ignored(&'a [u8]),
     /// A part of an event that is over the limit.
     Oversized {
         /// The part.
@@ -87,21 +87,21 @@ impl<'a> Frame<'a> {
     pub fn raw(&self) -> &'a [u8] {
         match self {
             Self::Event(event) => event.raw,
-            Self::Between(raw) | Self::Oversized { raw, .. } => raw,
+            Self::Ignored(raw) | Self::Oversized { raw, .. } => raw,
         }
     }
 }
 
-impl Framer {
+impl SseDecoder {
     /// The size of an event above which it leaves in parts, unless [set](Self::with_limit): 16 MiB.
     pub const LIMIT: usize = 16 << 20;
 
-    /// A framer for events of up to [`LIMIT`](Self::LIMIT) bytes.
+    /// A decoder for events of up to [`LIMIT`](Self::LIMIT) bytes.
     pub fn new() -> Self {
         Self::with_limit(Self::LIMIT)
     }
 
-    /// A framer for events of up to so many bytes, counted with their names and line ends. Whatever the pieces, an
+    /// A decoder for events of up to so many bytes, counted with their names and line ends. Whatever the pieces, an
     /// event above leaves as [`Frame::Oversized`].
     pub fn with_limit(limit: usize) -> Self {
         Self {
@@ -151,7 +151,7 @@ impl Framer {
             match self.buffer.get(..BYTE_ORDER_MARK.len()) {
                 Some(bytes) if bytes == BYTE_ORDER_MARK => {
                     self.begun = true;
-                    self.kind = Kind::Between;
+                    self.kind = Kind::Ignored;
                     return Some(self.leave(BYTE_ORDER_MARK.len(), true));
                 }
                 None if BYTE_ORDER_MARK.starts_with(&self.buffer) && !self.finished => return None,
@@ -163,7 +163,7 @@ impl Framer {
             if self.kind == Kind::Unknown {
                 self.kind = self.kind_of_line();
             }
-            if blank || self.kind == Kind::Between {
+            if blank || self.kind == Kind::Ignored {
                 return Some(self.leave(end, true));
             }
             self.line = end;
@@ -206,7 +206,7 @@ impl Framer {
 
     fn kind_of_line(&self) -> Kind {
         match self.buffer.get(self.line) {
-            Some(b':' | b'\n' | b'\r') => Kind::Between,
+            Some(b':' | b'\n' | b'\r') => Kind::Ignored,
             Some(_) => Kind::Event,
             None => Kind::Unknown,
         }
@@ -231,7 +231,7 @@ impl Framer {
         }
         let raw = self.buffer.get(span).unwrap_or_default();
         match kind {
-            Kind::Between => Frame::Between(raw),
+            Kind::Ignored => Frame::Ignored(raw),
             _ if complete => Frame::Event(Event { raw, ended: true }),
             _ => Frame::Oversized { raw, last },
         }
@@ -249,7 +249,7 @@ impl Framer {
     }
 }
 
-impl Default for Framer {
+impl Default for SseDecoder {
     fn default() -> Self {
         Self::new()
     }
@@ -385,14 +385,14 @@ mod tests {
     /// Every frame in short: `E` and `e` for an event with and without its end, `-` for what is between, `o` and
     /// `O` for a part and the last part of an event over the limit.
     fn frames(pieces: &[&[u8]], limit: usize) -> Vec<(char, Vec<u8>)> {
-        let mut framer = Framer::with_limit(limit);
+        let mut decoder = SseDecoder::with_limit(limit);
         let mut all = Vec::new();
-        let mut take = |framer: &mut Framer| {
-            while let Some(frame) = framer.next_frame() {
+        let mut take = |decoder: &mut SseDecoder| {
+            while let Some(frame) = decoder.next_frame() {
                 let letter = match frame {
                     Frame::Event(event) if event.ended() => 'E',
                     Frame::Event(_) => 'e',
-                    Frame::Between(_) => '-',
+                    Frame::Ignored(_) => '-',
                     Frame::Oversized { last: false, .. } => 'o',
                     Frame::Oversized { last: true, .. } => 'O',
                 };
@@ -400,19 +400,19 @@ mod tests {
             }
         };
         for piece in pieces {
-            framer.push(piece);
-            take(&mut framer);
+            decoder.push(piece);
+            take(&mut decoder);
         }
-        framer.finish();
-        take(&mut framer);
+        decoder.finish();
+        take(&mut decoder);
         all
     }
 
     #[test]
     fn an_event_is_shown_as_text() {
-        let mut framer = Framer::new();
-        framer.push(b"data: \xE5\x86\x99\xFF\n\n");
-        let Some(Frame::Event(event)) = framer.next_frame() else {
+        let mut decoder = SseDecoder::new();
+        decoder.push(b"data: \xE5\x86\x99\xFF\n\n");
+        let Some(Frame::Event(event)) = decoder.next_frame() else {
             panic!("one event");
         };
         let shown = "Event { raw: \"data: 写\u{fffd}\\n\\n\", ended: true }";
@@ -444,14 +444,14 @@ mod tests {
     #[test]
     fn all_raw_bytes_together_are_the_stream_and_every_cut_gives_the_same_frames() {
         for stream in STREAMS {
-            let whole = frames(&[stream], Framer::LIMIT);
+            let whole = frames(&[stream], SseDecoder::LIMIT);
             let raw: Vec<u8> = whole.iter().flat_map(|(_, raw)| raw.clone()).collect();
             assert_eq!(raw, stream);
-            assert_eq!(frames(&bytes(stream), Framer::LIMIT), whole, "{stream:?}");
+            assert_eq!(frames(&bytes(stream), SseDecoder::LIMIT), whole, "{stream:?}");
             for cut in 0..=stream.len() {
                 let (left, right) = stream.split_at(cut);
                 assert_eq!(
-                    frames(&[left, right], Framer::LIMIT),
+                    frames(&[left, right], SseDecoder::LIMIT),
                     whole,
                     "{stream:?} cut at {cut}"
                 );
@@ -482,10 +482,10 @@ mod tests {
             (b"data: a\r\n\r", 0),
             (b"data: a\n", 0),
         ] {
-            let mut framer = Framer::new();
-            framer.push(stream);
+            let mut decoder = SseDecoder::new();
+            decoder.push(stream);
             let mut count = 0;
-            while framer.next_frame().is_some() {
+            while decoder.next_frame().is_some() {
                 count += 1;
             }
             assert_eq!(count, at_once, "{stream:?}");
@@ -496,9 +496,9 @@ mod tests {
     fn fields_are_read_as_the_standard_says() {
         let raw =
             b"event: first\nevent:second\n: no\ndata:  a\r\ndata\rdata:b:c\nid: 4\nretry: 250\nother: x\n\n";
-        let mut framer = Framer::new();
-        framer.push(raw);
-        let Some(Frame::Event(event)) = framer.next_frame() else {
+        let mut decoder = SseDecoder::new();
+        decoder.push(raw);
+        let Some(Frame::Event(event)) = decoder.next_frame() else {
             panic!("one event");
         };
         assert_eq!(event.name(), Some("second"));

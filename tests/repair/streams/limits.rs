@@ -86,7 +86,10 @@ fn behind_an_event_over_the_limit_everything_passes() {
             .message
             .contains("500 bytes")
     );
-    assert_eq!(sent.gave_up.as_deref(), Some("an event of more than 500 bytes"));
+    assert_eq!(
+        sent.bailout_reason.as_deref(),
+        Some("an event of more than 500 bytes")
+    );
 }
 
 #[test]
@@ -107,7 +110,7 @@ fn with_more_calls_than_are_followed_everything_passes() {
     assert_as_it_came(&stream, &sent);
     assert_eq!(sent.records.len(), 5);
     assert!(sent.records.iter().all(|record| record.status == Status::Refused));
-    assert_eq!(sent.gave_up.as_deref(), Some("more than 4 calls at once"));
+    assert_eq!(sent.bailout_reason.as_deref(), Some("more than 4 calls at once"));
 }
 
 #[test]
@@ -128,7 +131,7 @@ fn the_call_that_is_held_over_the_limit_passes_and_the_others_are_repaired() {
         },
     );
     let heard = calls(Dialect::ChatCompletions, &sent.bytes);
-    assert_eq!(sent.gave_up, None);
+    assert_eq!(sent.bailout_reason, None);
     assert_eq!(heard[0].arguments, r#"{"a": 1}"#);
     assert_eq!(heard[1].arguments, format!("{{'b': '{}'}}", "x".repeat(2000)));
     let status: Vec<Status> = sent.records.iter().map(|record| record.status).collect();
@@ -173,7 +176,10 @@ fn an_event_that_names_more_calls_than_are_followed_passes() {
         [stream.as_bytes()],
     );
     assert_eq!(sent.records.len(), 1);
-    assert_eq!(sent.gave_up.as_deref(), Some("more than 256 calls at once"));
+    assert_eq!(
+        sent.bailout_reason.as_deref(),
+        Some("more than 256 calls at once")
+    );
     assert!(sent.bytes.ends_with(&stream.as_bytes()[stream.len() - 1000..]));
 }
 
@@ -239,7 +245,7 @@ fn every_dialect_says_that_it_gave_up() {
     ] {
         let sent = send(dialect, &fixing, limits, [stream.as_bytes()]);
         assert_eq!(
-            sent.gave_up.as_deref(),
+            sent.bailout_reason.as_deref(),
             Some("more than 4 calls at once"),
             "{dialect}"
         );
@@ -298,14 +304,14 @@ fn so_many_names_that_passed_by_are_kept() {
     let mut repairer = StreamRepairer::new(Dialect::ChatCompletions, FormatFixing::default());
     let mut out = Vec::new();
     repairer.push(call(0, &"x".repeat(257), "{}").as_bytes(), &mut out);
-    assert_eq!(repairer.passed_by(), [""; 0]);
+    assert_eq!(repairer.skipped(), [""; 0]);
     repairer.push(call(1, &"x".repeat(256), "{}").as_bytes(), &mut out);
     for at in 0..100 {
         for _ in 0..2 {
             repairer.push(call(at, &format!("Tool{at}"), "{}").as_bytes(), &mut out);
         }
     }
-    let names = repairer.passed_by();
+    let names = repairer.skipped();
     assert_eq!((names.len(), &*names[1], &*names[63]), (64, "Tool0", "Tool62"));
 }
 

@@ -84,8 +84,8 @@ fn every_recorded_stream_becomes_what_is_beside_it() {
         for record in &sent.records {
             let _ = writeln!(told, "    {}", line(record));
         }
-        if !sent.passed_by.is_empty() {
-            let _ = writeln!(told, "    passed by: {}", sent.passed_by.join(", "));
+        if !sent.skipped.is_empty() {
+            let _ = writeln!(told, "    passed by: {}", sent.skipped.join(", "));
         }
         if update {
             std::fs::write(&file, &sent.bytes).unwrap();

@@ -8,8 +8,8 @@ use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamLimits, StreamRe
 pub struct Sent {
     pub bytes: Vec<u8>,
     pub records: Vec<RepairRecord>,
-    pub passed_by: Vec<String>,
-    pub gave_up: Option<String>,
+    pub skipped: Vec<String>,
+    pub bailout_reason: Option<String>,
 }
 
 pub fn send<'a>(
@@ -27,8 +27,8 @@ pub fn send<'a>(
     Sent {
         bytes,
         records: repairer.take_records(),
-        passed_by: repairer.passed_by().to_vec(),
-        gave_up: repairer.gave_up().map(str::to_owned),
+        skipped: repairer.skipped().to_vec(),
+        bailout_reason: repairer.bailout_reason().map(str::to_owned),
     }
 }
 

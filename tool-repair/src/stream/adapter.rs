@@ -15,7 +15,7 @@ pin_project! {
     /// A stream of bytes whose tool calls are repaired as they pass by: the body of an upstream's answer, say.
     ///
     /// Errors of the inner stream are passed on where they come. One with no byte behind it
-    /// [breaks the stream off](StreamRepairer::break_off). At the end of the inner stream what is held leaves, by
+    /// [aborts](StreamRepairer::abort). At the end of the inner stream what is held leaves, by
     /// itself: poll until there is no more. Dropped before that, it drops the inner stream and what is held.
     ///
     /// ```
@@ -59,7 +59,7 @@ impl<S> RepairedStream<S> {
         self.project().repairer.take_records()
     }
 
-    /// The repairer, with the names that [passed by](StreamRepairer::passed_by).
+    /// The repairer, with the names of the [skipped](StreamRepairer::skipped) tools.
     pub fn repairer(&self) -> &StreamRepairer {
         &self.repairer
     }
@@ -106,7 +106,7 @@ where
                 }
                 None => {
                     if *this.broken {
-                        this.repairer.break_off(this.out);
+                        this.repairer.abort(this.out);
                     } else {
                         this.repairer.finish(this.out);
                     }

@@ -166,7 +166,7 @@ impl Anthropic {
             block.end(false, None, desk);
             return self.end_all(false, event, desk);
         }
-        if block.call.deviated() {
+        if block.call.is_repairing() {
             let raw = event.raw();
             if !desk.ledger.may_hold(raw.len()) {
                 block.give_up(HELD_TOO_MUCH, desk);

@@ -87,8 +87,8 @@ impl Call {
     }
 
     /// Whether the arguments stopped being JSON, so that they are repaired at the end.
-    pub(super) fn deviated(&self) -> bool {
-        matches!(&self.flow, Flow::Repairing(repairing) if repairing.repairer.deviated())
+    pub(super) fn is_repairing(&self) -> bool {
+        matches!(&self.flow, Flow::Repairing(repairing) if repairing.repairer.is_repairing())
     }
 
     /// Whether the arguments were JSON as they came, and are a whole object or list. Also when they were taken for that
@@ -151,10 +151,10 @@ impl Call {
         if repairing.held == 0 || !repairing.closed() || !repairing.may_ask() {
             return None;
         }
-        let deviated = repairing.repairer.deviated();
+        let is_repairing = repairing.repairer.is_repairing();
         let finished = repairing.ended(Repairer::finish);
         let closed = finished.rest.trim_ascii_end().ends_with(['}', ']']);
-        let mut outcome = Outcome::of(finished, repairing.came, deviated, true);
+        let mut outcome = Outcome::of(finished, repairing.came, is_repairing, true);
         let becomes_error = outcome.not_json && !ledger.fixing.fallback_on_error;
         if !closed || outcome.status == Status::Truncated || becomes_error {
             return None;
@@ -201,7 +201,7 @@ impl Call {
         match &self.flow {
             Flow::Undecided | Flow::Ended => Conclusion::Complete(String::new()),
             Flow::Foreign if !self.tool.is_empty() => Conclusion::Complete(String::new()),
-            Flow::Repairing(repairing) if wait && repairing.repairer.deviated() => Conclusion::Waits,
+            Flow::Repairing(repairing) if wait && repairing.repairer.is_repairing() => Conclusion::Waits,
             _ => Conclusion::Incomplete(self.give_up(ANOTHER_BEGAN, ledger)),
         }
     }
@@ -242,7 +242,7 @@ impl Call {
         };
         let reason = Reason::new(repairing.came, reason);
         // Of which call such a piece is, nobody can tell: that is no fault of the call.
-        let not_json = repairing.repairer.deviated() && reason.message != MORE_OF_ANOTHER;
+        let not_json = repairing.repairer.is_repairing() && reason.message != MORE_OF_ANOTHER;
         ledger.held -= repairing.held;
         let rest = repairing.as_it_was();
         self.flow = Flow::GivenUp { reason, not_json };
@@ -268,7 +268,7 @@ impl Call {
             Flow::Settled(outcome) => Some(*outcome),
             Flow::Repairing(mut repairing) => {
                 ledger.held -= repairing.held;
-                let not_json = repairing.repairer.deviated();
+                let not_json = repairing.repairer.is_repairing();
                 if repairing.half.is_some() {
                     let reason = Reason::new(repairing.came, LONE_SURROGATE);
                     return Some(Outcome::refused(repairing.as_it_was(), reason, not_json));

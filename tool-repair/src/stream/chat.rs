@@ -148,7 +148,7 @@ impl Chat {
             // More may follow what is not JSON; a rest that nothing names is better than half of it repaired.
             if first
                 && entry.named_by == NamedBy::Nothing
-                && !entry.call.deviated()
+                && !entry.call.is_repairing()
                 && let Some(rest) = entry.call.leave_if_complete(desk.ledger)
             {
                 entry.release(&rest, Some((edits, payload)), desk);

@@ -5,7 +5,7 @@ use super::super::limits::Limits;
 use super::record::RepairRecord;
 
 /// How much a [`StreamRepairer`](super::StreamRepairer) keeps. What goes over a limit passes as it came;
-/// [`gave_up`](super::StreamRepairer::gave_up) says when that is all the rest of a stream.
+/// [`bailout_reason`](super::StreamRepairer::bailout_reason) says when that is all the rest of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamLimits {
     /// The size of one event. 16 MiB unless set. After an event above, the rest of the stream passes untouched, since
@@ -40,7 +40,7 @@ pub(super) struct Ledger {
     pub(super) limits: StreamLimits,
     records: Vec<RepairRecord>,
     /// The names of the tools whose calls passed untouched.
-    passed_by: Vec<String>,
+    skipped: Vec<String>,
     /// Bytes that are held, over all calls.
     pub(super) held: usize,
     /// The stream ended with an error: nothing leaves any more.
@@ -58,7 +58,7 @@ impl Ledger {
             fixing,
             limits,
             records: Vec::new(),
-            passed_by: Vec::new(),
+            skipped: Vec::new(),
             held: 0,
             failed: false,
             lost: None,
@@ -113,14 +113,14 @@ impl Ledger {
     }
 
     pub(super) fn pass_by(&mut self, tool: &str) {
-        let known = self.passed_by.iter().any(|name| name == tool);
-        if !known && self.passed_by.len() < NAMES_KEPT && tool.len() <= NAME_KEPT {
-            self.passed_by.push(tool.to_owned());
+        let known = self.skipped.iter().any(|name| name == tool);
+        if !known && self.skipped.len() < NAMES_KEPT && tool.len() <= NAME_KEPT {
+            self.skipped.push(tool.to_owned());
         }
     }
 
-    pub(super) fn passed_by(&self) -> &[String] {
-        &self.passed_by
+    pub(super) fn skipped(&self) -> &[String] {
+        &self.skipped
     }
 }
 

@@ -93,7 +93,7 @@
 //! are no such error: the stream itself says that they are.
 //!
 //! An event above [`StreamLimits::event`], or more calls than [`StreamLimits::calls`]: the rest of the stream passes
-//! untouched, [`StreamRepairer::gave_up`] says why, and `tracing` has a warning.
+//! untouched, [`StreamRepairer::bailout_reason`] says why, and `tracing` has a warning.
 
 mod escapes;
 mod json;

@@ -7,11 +7,11 @@ use super::desk::{Desk, Ledger, StreamLimits};
 use super::dialect::Dialect;
 use super::record::RepairRecord;
 use super::responses::Responses;
-use crate::sse::{Event, Frame, Framer};
+use crate::sse::{Event, Frame, SseDecoder};
 
 /// Repairs the tool calls of one stream of server-sent events, whatever the pieces it comes in.
 ///
-/// At the end of the stream [`finish`](Self::finish) it, or [`break_off`](Self::break_off): what is held then is lost
+/// At the end of the stream [`finish`](Self::finish) it, or [`abort`](Self::abort): what is held then is lost
 /// otherwise. What is pushed behind that passes as it comes.
 ///
 /// ```
@@ -28,7 +28,7 @@ use crate::sse::{Event, Frame, Framer};
 /// ```
 #[derive(Debug)]
 pub struct StreamRepairer {
-    framer: Framer,
+    framer: SseDecoder,
     calls: Calls,
     ledger: Ledger,
     /// Nothing is looked at (any more).
@@ -56,7 +56,7 @@ impl StreamRepairer {
             Dialect::Anthropic => Calls::Anthropic(Anthropic::default()),
         };
         Self {
-            framer: Framer::with_limit(limits.event),
+            framer: SseDecoder::with_limit(limits.event),
             calls,
             passing: !fixing.enabled,
             ledger: Ledger::new(fixing, limits),
@@ -97,7 +97,7 @@ impl StreamRepairer {
 
     /// Ends a stream that broke off, with an error of the connection, say: the arguments of calls under way were cut
     /// off, so that what is held of them leaves as it came.
-    pub fn break_off(&mut self, out: &mut Vec<u8>) {
+    pub fn abort(&mut self, out: &mut Vec<u8>) {
         if self.passing {
             return;
         }
@@ -119,8 +119,8 @@ impl StreamRepairer {
 
     /// The names of the tools whose calls passed untouched, since they are not
     /// [`target_tools`](FormatFixing::target_tools); the first 64. A call that has no name is one of `""`.
-    pub fn passed_by(&self) -> &[String] {
-        self.ledger.passed_by()
+    pub fn skipped(&self) -> &[String] {
+        self.ledger.skipped()
     }
 
     /// How many tool calls were seen so far, of whatever tools. None in a stream that has some: it is of another
@@ -139,9 +139,9 @@ impl StreamRepairer {
     /// let limits = StreamLimits { event: 1000, ..StreamLimits::default() };
     /// let mut repairer = StreamRepairer::with(Dialect::ChatCompletions, FormatFixing::default(), limits);
     /// repairer.push(format!("data: {}\n\n", "x".repeat(2000)).as_bytes(), &mut Vec::new());
-    /// assert_eq!(repairer.gave_up(), Some("an event of more than 1000 bytes"));
+    /// assert_eq!(repairer.bailout_reason(), Some("an event of more than 1000 bytes"));
     /// ```
-    pub fn gave_up(&self) -> Option<&str> {
+    pub fn bailout_reason(&self) -> Option<&str> {
         self.ledger.lost()
     }
 
@@ -169,7 +169,7 @@ impl StreamRepairer {
                     desk.send(raw);
                     desk.ledger.lose(message);
                 }
-                Frame::Between(raw) => {
+                Frame::Ignored(raw) => {
                     let comment = raw.starts_with(b":") && !goes_on;
                     if ended && comment && !raw.ends_with(b"\n") && !raw.ends_with(b"\r") {
                         self.calls.end(false, &mut desk); // the stream ends inside of it: nothing can follow
@@ -220,7 +220,7 @@ mod tests {
         let late = b"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":\
             {\"name\":\"TodoWrite\",\"arguments\":\"{'a'\"}}]}}]}\n\n";
         let ends: [fn(&mut StreamRepairer, &mut Vec<u8>); 2] =
-            [StreamRepairer::finish, StreamRepairer::break_off];
+            [StreamRepairer::finish, StreamRepairer::abort];
         for end in ends {
             let mut repairer = StreamRepairer::new(Dialect::ChatCompletions, FormatFixing::for_every_tool());
             let mut out = Vec::new();

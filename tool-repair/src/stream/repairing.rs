@@ -70,13 +70,13 @@ impl Repairing {
 
     /// Whether the arguments are JSON, and a whole object or list.
     pub(super) fn whole(&self) -> bool {
-        self.half.is_none() && !self.repairer.deviated() && self.repairer.closed()
+        self.half.is_none() && !self.repairer.is_repairing() && self.repairer.closed()
     }
 
     /// What the arguments are, if they are a whole object or list, or end like one and can be followed to there.
     pub(super) fn complete(&mut self) -> Option<Outcome> {
-        let deviated = self.repairer.deviated();
-        let plausible = if deviated {
+        let is_repairing = self.repairer.is_repairing();
+        let plausible = if is_repairing {
             self.closed() && self.may_ask()
         } else {
             self.whole()
@@ -86,7 +86,7 @@ impl Repairing {
         }
         let finished = self.ended(Repairer::finish);
         let complete = finished.status != Status::Truncated;
-        complete.then(|| Outcome::of(finished, self.came, deviated, true))
+        complete.then(|| Outcome::of(finished, self.came, is_repairing, true))
     }
 
     /// The end of the arguments, as if this were it.

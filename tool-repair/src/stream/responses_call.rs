@@ -133,7 +133,7 @@ impl Entry {
     /// is kept back.
     pub(super) fn keep(&mut self, event: &Event<'_>, desk: &mut Desk<'_>) -> bool {
         match &mut self.stop {
-            Stop::Open if !self.call.deviated() => {
+            Stop::Open if !self.call.is_repairing() => {
                 self.stop = match self.call.end(false, desk.ledger) {
                     None => Stop::Settled(None),
                     Some(outcome) => {
