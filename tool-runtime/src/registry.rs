@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tower_layer::Layer;
 use tower_service::Service;
+use tracing::Instrument as _;
 
 use crate::arguments::policy::Policy;
 use crate::call::batch;
-use crate::call::handle::{CallParts, handle};
-use crate::call::layer::{BoxError, RegistryFuture, Stack, ToolService, handle_in_layers};
+use crate::call::handle::{CallState, handle};
+use crate::call::layer::{BoxError, Layers, RegistryFuture, ToolService, handle_in_layers};
 use crate::call::prepare;
 use crate::call::prepare::ToolCallRequest;
 use crate::call::tool_call::ToolCall;
@@ -35,7 +36,7 @@ use crate::wire::result::{ToolOutcome, ToolResult};
 #[derive(Clone, Debug, Default)]
 pub struct ToolRegistry {
     tools: Arc<Tools>,
-    stack: Stack,
+    layers: Layers,
     concurrency: Concurrency,
 }
 
@@ -119,7 +120,7 @@ impl ToolRegistry {
             + Sync
             + 'static,
     {
-        self.stack.push(layer);
+        self.layers.push(layer);
         self
     }
 
@@ -312,14 +313,10 @@ impl ToolRegistry {
         name: impl AsRef<str>,
         input: impl Into<RawArguments<'_>>,
     ) -> ToolResult {
-        let call = CallParts {
-            id: tool_use_id.into(),
-            name: name.as_ref(),
-            input: input.into(),
-            context: &Context::new(),
-            policy: None,
-        };
-        self.run(call).await.into_result()
+        let context = Context::new();
+        let mut state = CallState::new(tool_use_id.into(), name.as_ref(), input.into(), &context);
+        self.run(&mut state).await;
+        state.outcome.into_result()
     }
 
     /// Runs a call and returns its outcome.
@@ -327,26 +324,24 @@ impl ToolRegistry {
     /// For an unknown name, a [note](ToolOutcome::notes) lists up to three similar names, or all names of a small registry.
     pub async fn call(&self, mut call: ToolCall) -> ToolOutcome {
         let arrived = Instant::now();
-        let mut outcome = self.run(CallParts::of(&mut call)).await;
+        let mut state = CallState::of(&mut call);
+        self.run(&mut state).await;
+        let mut outcome = state.outcome;
         outcome.join_notes();
         outcome.duration = arrived.elapsed();
         outcome
     }
 
     /// Runs a call within its span, through the layers.
-    async fn run(&self, call: CallParts<'_>) -> ToolOutcome {
-        let span = trace::span(call.name, &call.id);
-        match self.stack.outermost() {
-            None => trace::run(span, handle(&self.tools, call)).await,
-            // Boxed, since it would enlarge every other call.
-            Some(outermost) => {
-                Box::pin(trace::run(
-                    span,
-                    handle_in_layers(outermost, &self.tools, call.into_owned()),
-                ))
-                .await
-            }
+    async fn run(&self, call: &mut CallState<'_>) {
+        let span = trace::span(call.name, call.id());
+        if span.is_disabled() && self.layers.is_empty() {
+            return handle(&self.tools, call).await;
         }
+        // Boxed, since it would enlarge the future of every other call.
+        let handled = Box::pin(handle_in_layers(&self.layers, &self.tools, call));
+        handled.instrument(span.clone()).await;
+        trace::record(&span, &call.outcome);
     }
 
     /// Runs the calls of one turn concurrently, on the runtime's threads, and returns the outcomes in order.
@@ -400,7 +395,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::ToolRegistry;
-    use crate::call::handle::{CallParts, handle};
+    use crate::call::handle::{CallState, handle};
     use crate::call::tool_call::ToolCall;
     use crate::param::declared::Param;
     use crate::tool::declaration::Declaration;
@@ -424,7 +419,8 @@ mod tests {
         for (name, sent) in all.iter().flat_map(|sent| [("wait", sent), ("wait_typed", sent)]) {
             let mut call = ToolCall::new("id", name, sent.clone());
             {
-                let mut running = std::pin::pin!(handle(&registry.tools, CallParts::of(&mut call)));
+                let mut state = CallState::of(&mut call);
+                let mut running = std::pin::pin!(handle(&registry.tools, &mut state));
                 let mut context = std::task::Context::from_waker(std::task::Waker::noop());
                 assert!(running.as_mut().poll(&mut context).is_pending());
             }

@@ -15,70 +15,107 @@ use crate::wire::issue::{self, Issue};
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::{Failure, ToolOutcome, ToolOutput, ToolResult};
 
-/// The parts of a call: the id, which goes into the result, the arguments, which are consumed, and borrowed settings.
+/// The state of a call on its way: the arguments, which are consumed, borrowed settings, and the outcome so far.
+///
+/// It stays where it is, and the futures of a call borrow it: a future that takes or returns it by value copies it several
+/// times, which costs a third of a call.
 #[derive(Debug)]
-pub(crate) struct CallParts<'a> {
-    pub(crate) id: String,
+pub(crate) struct CallState<'a> {
     pub(crate) name: &'a str,
     pub(crate) input: RawArguments<'a>,
     pub(crate) context: &'a Context,
     pub(crate) policy: Option<Policy>,
+    /// Has the call's id from the start.
+    pub(crate) outcome: ToolOutcome,
 }
 
-impl<'a> CallParts<'a> {
-    /// Takes the id and the arguments of a call.
-    pub(crate) fn of(call: &'a mut ToolCall) -> Self {
+impl<'a> CallState<'a> {
+    #[inline]
+    pub(crate) fn new(id: String, name: &'a str, input: RawArguments<'a>, context: &'a Context) -> Self {
         Self {
-            id: std::mem::take(&mut call.id),
-            name: &call.name,
-            input: call.input.take(),
-            context: &call.context,
-            policy: call.policy,
+            name,
+            input,
+            context,
+            policy: None,
+            outcome: ToolOutcome::new(ToolResult::new(id, ToolOutput::text(""))),
         }
     }
 
-    /// Converts into an owned call, for layers.
-    pub(crate) fn into_owned(self) -> ToolCall {
-        let mut call = ToolCall::new(self.id, self.name, self.input).with_context(self.context.clone());
+    /// Takes the id and the arguments of a call.
+    pub(crate) fn of(call: &'a mut ToolCall) -> Self {
+        let id = std::mem::take(&mut call.id);
+        let mut state = Self::new(id, &call.name, call.input.take(), &call.context);
+        state.policy = call.policy;
+        state
+    }
+
+    #[inline]
+    pub(crate) fn id(&self) -> &str {
+        &self.outcome.result.tool_use_id
+    }
+
+    /// Takes the arguments into an owned call, for layers.
+    pub(crate) fn take_call(&mut self) -> ToolCall {
+        let input = self.input.take();
+        let mut call = ToolCall::new(self.id(), self.name, input).with_context(self.context.clone());
         call.policy = self.policy;
         call
     }
+
+    /// Fails the call with a text for the model.
+    pub(crate) fn fail(&mut self, failure: Failure, text: &str) {
+        self.outcome.failure = Some(failure);
+        self.set_output(ToolOutput::error(text));
+    }
+
+    #[inline]
+    fn set_output(&mut self, output: ToolOutput) {
+        let ToolOutput { content, is_error } = output;
+        self.outcome.result.content = content;
+        self.outcome.result.is_error = is_error;
+    }
 }
 
-/// Runs one call. Failures and panics of the tool become part of the outcome.
-pub(crate) async fn handle(tools: &Tools, call: CallParts<'_>) -> ToolOutcome {
-    let CallParts {
-        id,
-        name,
-        input,
-        context,
-        policy,
-    } = call;
-    let Some(tool) = tools.tool(name) else {
-        return not_found(tools, id, name);
+/// Runs one call, whose outcome becomes the function's. Failures and panics of the tool are outcomes, too.
+pub(crate) async fn handle(tools: &Tools, call: &mut CallState<'_>) {
+    let Some(tool) = tools.tool(call.name) else {
+        return not_found(tools, call);
     };
-    let limits = limits(context, tool);
+    let limits = limits(call.context, tool);
     if let Some(failure) = limits.stop_reason() {
-        return failed(id, failure, &explain::stopped_before_start(name, failure));
+        return call.fail(failure, &explain::stopped_before_start(call.name, failure));
     }
-    let mut invocation = Invocation {
-        tool: tool.name.as_str(),
-        reader: tools.reader(tool, policy),
-        input,
-        host: Host::new(&tools.states, context, limits.deadline),
-        issues: Vec::new(),
-        is_dry_run: false,
-    };
-    let started = catch::catch_panic(|| (tool.handler)(&mut invocation));
-    // The function may run for long, so the arguments are freed before.
-    let issues = std::mem::take(&mut invocation.issues);
-    drop(invocation);
-    let completion = match started {
-        Ok(Some(started)) => run(started, limits).await,
-        Ok(None) => return rejected(id, tool, issues),
+    let completion = match start(tools, tool, call, limits) {
+        // The guard cancels the call's own token when the function has completed or is dropped.
+        Ok(Some(Started {
+            future,
+            guard: _guard,
+        })) if limits.is_empty() => CatchUnwind::new(future).await.into(),
+        // Boxed, since it would enlarge the future of every other call.
+        Ok(Some(started)) => Box::pin(run_within(limits, started)).await,
+        Ok(None) => return reject(tool, call),
         Err(failure) => Err(failure).into(),
     };
-    respond(tools, tool, id, completion, issues)
+    respond(tools, tool, call, completion);
+}
+
+/// Reads the arguments and calls the function; `None` if they are rejected. Frees them, since the function may run for long.
+#[inline]
+fn start(
+    tools: &Tools,
+    tool: &RegisteredTool,
+    call: &mut CallState<'_>,
+    limits: Limits<'_>,
+) -> Result<Option<Started>, Failure> {
+    let mut invocation = Invocation {
+        tool: tool.name.as_str(),
+        reader: tools.reader(tool, call.policy),
+        input: call.input.take(),
+        host: Host::new(&tools.states, call.context, limits.deadline),
+        issues: &mut call.outcome.warnings,
+        is_dry_run: false,
+    };
+    catch::catch_panic(|| (tool.handler)(&mut invocation))
 }
 
 /// The earlier of the context's deadline and the tool's own timeout, and the context's token.
@@ -93,62 +130,47 @@ fn limits<'a>(context: &'a Context, tool: &RegisteredTool) -> Limits<'a> {
     }
 }
 
-/// Awaits the function's future.
-async fn run(started: Started, limits: Limits<'_>) -> Completion<ToolOutput> {
-    // Cancels the call's own token when the function has completed or is dropped.
+/// Awaits the function's future, and stops it at a limit.
+async fn run_within(limits: Limits<'_>, started: Started) -> Completion<ToolOutput> {
     let Started { future, guard } = started;
-    if limits.is_empty() {
-        return CatchUnwind::new(future).await.into();
-    }
     // A function without a token gets no grace period: it cannot notice that it is stopped.
     let grace_period = guard
         .as_ref()
         .map_or(Duration::ZERO, |_| CancellationToken::GRACE_PERIOD);
-    // Boxed, since it would enlarge the future of every other call.
-    Box::pin(catch::run(future, limits, guard, grace_period)).await
+    catch::run(future, limits, guard, grace_period).await
 }
 
-/// Creates the outcome from the function's output or failure.
+/// Completes the outcome with the function's output or failure.
 #[inline]
 fn respond(
     tools: &Tools,
     tool: &RegisteredTool,
-    id: String,
+    call: &mut CallState<'_>,
     completion: Completion<ToolOutput>,
-    warnings: Vec<Issue>,
-) -> ToolOutcome {
-    let mut outcome = match completion.output {
+) {
+    match completion.output {
         Ok(output) => {
-            let mut outcome = ToolOutcome::new(ToolResult::new(id, output));
-            outcome.failure = outcome.result.is_error.then_some(Failure::Failed);
-            outcome
+            call.outcome.failure = output.is_error.then_some(Failure::Failed);
+            call.set_output(output);
         }
-        Err(failure) => failed(id, failure, &explain::failure(tool.name.as_str(), failure)),
-    };
+        Err(failure) => call.fail(failure, &explain::failure(tool.name.as_str(), failure)),
+    }
+    let outcome = &mut call.outcome;
     if completion.stop_reason.is_some() {
         outcome.failure = completion.stop_reason;
     }
-    if tools.warnings_in_results && !warnings.is_empty() {
-        outcome.notes.push(explain::warnings_note(&warnings));
+    if tools.warnings_in_results && !outcome.warnings.is_empty() {
+        outcome.notes.push(explain::warnings_note(&outcome.warnings));
     }
-    outcome.warnings = warnings;
-    outcome
 }
 
-/// A failed outcome with a text for the model.
-pub(crate) fn failed(id: String, failure: Failure, text: &str) -> ToolOutcome {
-    let mut outcome = ToolOutcome::new(ToolResult::new(id, ToolOutput::error(text)));
-    outcome.failure = Some(failure);
-    outcome
+fn not_found(tools: &Tools, call: &mut CallState<'_>) {
+    call.fail(Failure::NotFound, &explain::not_found(call.name));
+    call.outcome.notes.extend(explain::known_names(call.name, tools));
 }
 
-fn not_found(tools: &Tools, id: String, name: &str) -> ToolOutcome {
-    let mut outcome = failed(id, Failure::NotFound, &explain::not_found(name));
-    outcome.notes.extend(explain::known_names(name, tools));
-    outcome
-}
-
-fn rejected(id: String, tool: &RegisteredTool, issues: Vec<Issue>) -> ToolOutcome {
+fn reject(tool: &RegisteredTool, call: &mut CallState<'_>) {
+    let issues = std::mem::take(&mut call.outcome.warnings);
     issue::log(tool.name.as_str(), &issues);
     let (errors, warnings): (Vec<_>, Vec<_>) = issues.into_iter().partition(Issue::is_error);
     let message = match tool.format_errors {
@@ -156,8 +178,14 @@ fn rejected(id: String, tool: &RegisteredTool, issues: Vec<Issue>) -> ToolOutcom
         None => Ok(explain::errors(tool.name.as_str(), &errors, &warnings)),
     };
     let text = message.unwrap_or_else(|failure| explain::failure(tool.name.as_str(), failure));
-    let mut outcome = failed(id, Failure::InvalidArguments, &text);
-    outcome.errors = errors;
-    outcome.warnings = warnings;
+    call.fail(Failure::InvalidArguments, &text);
+    call.outcome.errors = errors;
+    call.outcome.warnings = warnings;
+}
+
+/// A failed outcome with a text for the model.
+pub(crate) fn failed(id: String, failure: Failure, text: &str) -> ToolOutcome {
+    let mut outcome = ToolOutcome::new(ToolResult::new(id, ToolOutput::error(text)));
+    outcome.failure = Some(failure);
     outcome
 }

@@ -37,7 +37,7 @@ use tower_service::Service;
 
 use crate::call::catch::{self, Limits};
 use crate::call::explain;
-use crate::call::handle::{self, CallParts, handle};
+use crate::call::handle::{CallState, handle};
 use crate::call::tool_call::{Route, ToolCall};
 use crate::host::context::CancellationToken;
 use crate::tool::table::Tools;
@@ -74,11 +74,11 @@ impl fmt::Debug for ToolService {
     }
 }
 
-/// The layers of a registry, outermost last.
+/// The layers of a registry: the outermost, which has the others inside.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stack(Option<ToolService>);
+pub(crate) struct Layers(Option<ToolService>);
 
-impl Stack {
+impl Layers {
     /// Adds a layer around the others.
     pub(crate) fn push<L>(&mut self, layer: L)
     where
@@ -93,19 +93,17 @@ impl Stack {
         self.0 = Some(ToolService(Arc::new(Layered(layer.layer(inner)))));
     }
 
-    /// The outermost layer, if there is one.
-    pub(crate) fn outermost(&self) -> Option<&ToolService> {
-        self.0.as_ref()
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
     }
 }
 
-/// Runs a call through the layers, and converts their result or error into the outcome.
-pub(crate) async fn handle_in_layers(
-    outermost: &ToolService,
-    tools: &Arc<Tools>,
-    mut call: ToolCall,
-) -> ToolOutcome {
-    let (id, name, context) = (call.id.clone(), call.name.clone(), call.context.clone());
+/// Runs a call through the layers. Their result or error becomes the outcome.
+pub(crate) async fn handle_in_layers(layers: &Layers, tools: &Arc<Tools>, state: &mut CallState<'_>) {
+    let Some(outermost) = &layers.0 else {
+        return handle(tools, state).await;
+    };
+    let mut call = state.take_call();
     let route = Route {
         tools: Arc::clone(tools),
         is_reached: Arc::default(),
@@ -113,8 +111,8 @@ pub(crate) async fn handle_in_layers(
     call.route = Some(route.clone());
     // A layer may hang, too. It has a second grace period, for results from the end of the tool's own.
     let limits = Limits {
-        deadline: context.deadline(),
-        token: context.external_token(),
+        deadline: state.context.deadline(),
+        token: state.context.external_token(),
     };
     let result = ROUTE
         .scope(route.clone(), async {
@@ -124,24 +122,25 @@ pub(crate) async fn handle_in_layers(
                 .output
         })
         .await;
-    let failed = |failure, text: &str| handle::failed(id.clone(), failure, text);
-    let mut outcome = match result {
-        Ok(Ok(outcome)) => outcome,
+    match result {
+        Ok(Ok(outcome)) => {
+            // A layer may return another id.
+            let id = std::mem::take(&mut state.outcome.result.tool_use_id);
+            state.outcome = outcome;
+            state.outcome.result.tool_use_id = id;
+        }
         // The error's `Display` and `Drop` may panic, too.
         Ok(Err(error)) => match catch::catch_panic(move || error.to_string()) {
-            Ok(text) => failed(Failure::Layer, &text),
-            Err(failure) => failed(failure, no_answer(failure)),
+            Ok(text) => state.fail(Failure::Layer, &text),
+            Err(failure) => state.fail(failure, no_answer(failure)),
         },
         Err(failure @ (Failure::TimedOut | Failure::Cancelled))
             if !route.is_reached.load(Ordering::Relaxed) =>
         {
-            failed(failure, &explain::stopped_in_layers(&name, failure))
+            state.fail(failure, &explain::stopped_in_layers(state.name, failure));
         }
-        Err(failure) => failed(failure, no_answer(failure)),
-    };
-    // A layer may return another id.
-    outcome.result.tool_use_id = id;
-    outcome
+        Err(failure) => state.fail(failure, no_answer(failure)),
+    }
 }
 
 task_local! {
@@ -180,7 +179,9 @@ impl DynService for Innermost {
                 );
             };
             is_reached.store(true, Ordering::Relaxed);
-            Ok(handle(&tools, CallParts::of(&mut call)).await)
+            let mut state = CallState::of(&mut call);
+            handle(&tools, &mut state).await;
+            Ok(state.outcome)
         })
     }
 }

@@ -118,16 +118,17 @@ fn errors_of_call(
     policy: Option<Policy>,
 ) -> Option<Vec<Issue>> {
     let context = Context::new();
+    let mut issues = Vec::new();
     let mut invocation = Invocation {
         tool: tool.name.as_str(),
         reader: tools.reader(tool, policy),
         input: input.clone(),
         host: Host::new(&tools.states, &context, None),
-        issues: Vec::new(),
+        issues: &mut issues,
         is_dry_run: true,
     };
     catch::catch_panic(|| (tool.handler)(&mut invocation)).ok()?;
-    let mut issues = invocation.issues;
+    drop(invocation);
     issues.retain(Issue::is_error);
     Some(issues)
 }

@@ -168,8 +168,8 @@ pub struct Invocation<'a> {
     pub(crate) reader: ArgumentReader<'a>,
     pub(crate) input: RawArguments<'a>,
     pub(crate) host: Host<'a>,
-    /// The issues of the arguments. They are kept here, so that they outlive a panic of the function.
-    pub(crate) issues: Vec<Issue>,
+    /// The issues of the arguments, which outlive a panic of the function.
+    pub(crate) issues: &'a mut Vec<Issue>,
     /// Whether the arguments are read and the function is not called.
     pub(crate) is_dry_run: bool,
 }
@@ -209,7 +209,7 @@ impl Invocation<'_> {
         R: Future<Output: HandlerOutput> + Send + 'static,
     {
         let coerced = arguments::coerce(self.reader, &mut self.input);
-        self.issues = coerced.issues;
+        *self.issues = coerced.issues;
         if self.is_dry_run || self.issues.iter().any(Issue::is_error) {
             return None;
         }
@@ -223,7 +223,7 @@ impl Invocation<'_> {
     #[inline]
     fn log_warnings(&self) {
         if !self.issues.is_empty() {
-            issue::log(self.tool, &self.issues);
+            issue::log(self.tool, self.issues);
         }
     }
 

@@ -356,6 +356,7 @@ pub struct ToolOutcome {
 
 impl ToolOutcome {
     /// An outcome with this result, for layers that do not pass the call on.
+    #[inline]
     pub fn new(result: ToolResult) -> Self {
         Self {
             result,
@@ -391,7 +392,7 @@ impl ToolOutcome {
     /// The result with its notes. For an unknown tool without notes, as R-REG-7 requires.
     #[inline]
     pub(crate) fn into_result(mut self) -> ToolResult {
-        if self.failure != Some(Failure::NotFound) {
+        if !self.notes.is_empty() && self.failure != Some(Failure::NotFound) {
             self.join_notes();
         }
         self.result

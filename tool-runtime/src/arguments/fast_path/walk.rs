@@ -84,13 +84,10 @@ impl<'a> Source<'a> for &'a Value {
 /// The arguments as a whole; what is behind them.
 fn arguments<'a, C: Source<'a>>(
     compiled: &CompiledSchema,
-    mut json: C,
+    json: C,
     work: usize,
     members: &mut Members<'a>,
 ) -> Option<C> {
-    let Ok(Json::Object(entries, _)) = json.read() else {
-        return None;
-    };
     let mut walk = Walk {
         compiled,
         json,
@@ -98,6 +95,9 @@ fn arguments<'a, C: Source<'a>>(
         composites: MOST_COMPOSITES,
         unions: 0,
         work,
+    };
+    let Ok(Json::Object(entries, _)) = walk.json.read() else {
+        return None;
     };
     walk.object(compiled.schema(SchemaId::ROOT), entries, Some(members))?;
     Some(walk.json)
