@@ -29,7 +29,7 @@ use crate::tool::registry_error::RegistryError;
 use crate::tool::table::Tools;
 use crate::wire::definition::ToolDefinition;
 use crate::wire::raw_arguments::RawArguments;
-use crate::wire::result::{ToolOutcome, ToolResult};
+use crate::wire::result::{Failure, ToolOutcome, ToolResult};
 
 #[doc = include_str!("docs/registry.md")]
 // R-REG-1 to R-REG-3, R-REG-7.
@@ -316,7 +316,10 @@ impl ToolRegistry {
         let context = Context::new();
         let mut state = CallState::new(tool_use_id.into(), name.as_ref(), input.into(), &context);
         self.run(&mut state).await;
-        state.outcome.into_result()
+        if state.outcome.failure != Some(Failure::NotFound) {
+            state.outcome.join_notes();
+        }
+        state.outcome.result
     }
 
     /// Runs a call and returns its outcome.
@@ -424,7 +427,7 @@ mod tests {
                 let mut context = std::task::Context::from_waker(std::task::Waker::noop());
                 assert!(running.as_mut().poll(&mut context).is_pending());
             }
-            assert_eq!(call.input, RawArguments::from(Value::Null));
+            assert_eq!(call.input, RawArguments::from(""));
         }
     }
 }

@@ -53,13 +53,13 @@ impl<'a> ArgumentReader<'a> {
 /// once all is read.
 #[inline]
 pub(crate) fn read<P: Params>(
-    reader: ArgumentReader<'_>,
+    reader: &ArgumentReader<'_>,
     params: &P,
     input: &mut RawArguments<'_>,
     host: &Host<'_>,
     issues: &mut Vec<Issue>,
 ) -> Option<P::Values> {
-    let ArgumentReader { compiled, policy, .. } = reader;
+    let ArgumentReader { compiled, policy, .. } = *reader;
     if reader.has_fast_path
         && let Some(values) = fast_path::read(compiled, params, input, host)
     {

@@ -177,9 +177,9 @@ impl<T> CatchUnwind<T> {
         Self(Some(future))
     }
 
-    fn drop_inner(&mut self) -> Result<(), Failure> {
+    fn drop_inner(&mut self) {
         let future = self.0.take();
-        catch_panic(|| drop(future))
+        let _ = catch_panic(|| drop(future));
     }
 }
 
@@ -188,14 +188,18 @@ impl<T> Future for CatchUnwind<T> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(future) = &mut self.0 else {
-            return Poll::Pending;
-        };
-        match catch_panic(|| future.as_mut().poll(cx)) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(output)) => Poll::Ready(self.drop_inner().map(|()| output)),
+        let polled = catch_panic(|| {
+            let polled = self.0.as_mut()?.as_mut().poll(cx);
+            if polled.is_ready() {
+                self.0 = None;
+            }
+            Some(polled)
+        });
+        match polled {
+            Ok(None | Some(Poll::Pending)) => Poll::Pending,
+            Ok(Some(Poll::Ready(output))) => Poll::Ready(Ok(output)),
             Err(failure) => {
-                let _ = self.drop_inner();
+                self.drop_inner();
                 Poll::Ready(Err(failure))
             }
         }
@@ -205,7 +209,7 @@ impl<T> Future for CatchUnwind<T> {
 impl<T> Drop for CatchUnwind<T> {
     fn drop(&mut self) {
         if self.0.is_some() {
-            let _ = self.drop_inner();
+            self.drop_inner();
         }
     }
 }

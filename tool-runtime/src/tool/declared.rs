@@ -191,7 +191,7 @@ impl Invocation<'_> {
             is_dry_run,
             ..
         } = self;
-        let values = arguments::read(*reader, params, input, host, issues)?;
+        let values = arguments::read(reader, params, input, host, issues)?;
         if *is_dry_run {
             return None;
         }

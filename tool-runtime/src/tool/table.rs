@@ -1,6 +1,6 @@
 //! [`Tools`]: the tools of a registry, with the settings and states that calls need.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::arguments::ArgumentReader;
@@ -14,7 +14,7 @@ use crate::wire::definition::ToolName;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tools {
     in_order: Vec<Arc<RegisteredTool>>,
-    by_name: BTreeMap<ToolName, usize>,
+    by_name: HashMap<ToolName, usize, foldhash::fast::RandomState>,
     pub(crate) states: States,
     pub(crate) policy: Policy,
     pub(crate) warnings_in_results: bool,

@@ -69,10 +69,10 @@ impl RawArguments<'_> {
         }
     }
 
-    /// Takes the arguments, and leaves `null`.
+    /// Takes the arguments, and leaves an empty text.
     #[inline]
     pub(crate) fn take(&mut self) -> Self {
-        std::mem::replace(self, Self::Value(Cow::Owned(Value::Null)))
+        std::mem::replace(self, Self::Text(Cow::Borrowed("")))
     }
 
     /// Frees an owned value, which is not nested too deep, since it was read.
@@ -97,6 +97,7 @@ impl Clone for RawArguments<'_> {
 
 /// Dropping a deep value recursively would overflow the stack.
 impl Drop for RawArguments<'_> {
+    #[inline]
     fn drop(&mut self) {
         if let Self::Value(Cow::Owned(value)) = self
             && depth::is_too_deep(value)

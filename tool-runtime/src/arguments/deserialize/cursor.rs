@@ -69,7 +69,7 @@ impl<'de, C: Cursor<'de>> Json<'de, C> {
 
 /// A number as `serde_json` gives it: an integer if 64 bits hold it (and there is no `-0`), otherwise a float.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::arguments) enum Number<'de> {
+pub(crate) enum Number<'de> {
     Unsigned(u64),
     Signed(i64),
     Float(f64),
@@ -383,6 +383,84 @@ impl<'de, 'a> Cursor<'de> for &'de Node<'a> {
 
     fn raw(&mut self) -> Result<String, DeserializeError> {
         written(self).map_err(Error::custom)
+    }
+}
+
+/// A scalar that was read from text before.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Scalar<'de> {
+    Null,
+    Bool(bool),
+    Number(Number<'de>),
+    Text(&'de str),
+}
+
+impl<'de> Scalar<'de> {
+    /// `None` for a list, an object, and a string that was written with escapes.
+    #[inline]
+    pub(in crate::arguments) fn of<C: Cursor<'de>>(json: &Json<'de, C>) -> Option<Self> {
+        match json {
+            Json::Null => Some(Self::Null),
+            Json::Bool(is) => Some(Self::Bool(*is)),
+            Json::Number(number) => Some(Self::Number(*number)),
+            Json::Text(Cow::Borrowed(text)) => Some(Self::Text(text)),
+            Json::Text(Cow::Owned(_)) | Json::List(..) | Json::Object(..) => None,
+        }
+    }
+}
+
+impl<'de> Cursor<'de> for Scalar<'de> {
+    type Error = NotTaken;
+    type Items = ();
+    type Entries = ();
+
+    #[inline]
+    fn types(&mut self) -> Result<Types, NotTaken> {
+        Ok(match self {
+            Self::Null => Types::NULL,
+            Self::Bool(_) => Types::BOOLEAN,
+            Self::Number(_) => Types::NUMBER,
+            Self::Text(_) => Types::STRING,
+        })
+    }
+
+    #[inline]
+    fn read(&mut self) -> Result<Json<'de, Self>, NotTaken> {
+        Ok(match *self {
+            Self::Null => Json::Null,
+            Self::Bool(is) => Json::Bool(is),
+            Self::Number(number) => Json::Number(number),
+            Self::Text(text) => Json::Text(Cow::Borrowed(text)),
+        })
+    }
+
+    fn next_item(&mut self, (): &mut ()) -> Result<bool, NotTaken> {
+        Ok(false)
+    }
+
+    fn next_entry(&mut self, (): &mut ()) -> Result<bool, NotTaken> {
+        Ok(false)
+    }
+
+    fn key(&mut self, (): &()) -> Result<&'de str, NotTaken> {
+        Err(NotTaken)
+    }
+
+    fn skip(&mut self) -> Result<(), NotTaken> {
+        Ok(())
+    }
+
+    fn raw(&mut self) -> Result<String, NotTaken> {
+        let node = match *self {
+            Self::Null => Node::Null,
+            Self::Bool(is) => Node::Bool(is),
+            Self::Number(Number::Unsigned(value)) => Node::number(value.to_string()),
+            Self::Number(Number::Signed(value)) => Node::number(value.to_string()),
+            Self::Number(Number::Text(text)) => Node::number(text),
+            Self::Number(Number::Float(_)) => return Err(NotTaken),
+            Self::Text(text) => Node::Text(text.into()),
+        };
+        written(&node).map_err(Error::custom)
     }
 }
 

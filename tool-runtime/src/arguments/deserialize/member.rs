@@ -3,6 +3,7 @@
 use serde::de::{Deserializer, Error, Visitor};
 use serde_json::Value;
 
+use super::cursor::Scalar;
 use super::error::{DeserializeError, NotTaken};
 use super::reader::Reader;
 use crate::arguments::tokens::Tokens;
@@ -13,7 +14,9 @@ use crate::schema::CompiledSchema;
 /// What came for one parameter; it stays where it is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Member<'a> {
-    /// JSON text that conforms to the letter, and where it ends.
+    /// A scalar in JSON text that conforms to the letter.
+    Scalar(Scalar<'a>),
+    /// Other JSON text that conforms to the letter, and where it ends.
     Json(Tokens<'a>, usize),
     /// A JSON value that conforms to the letter.
     Value(&'a Value),
@@ -34,11 +37,11 @@ fn text<'a, T>(
 }
 
 #[inline]
-fn value<'a, T>(
-    mut value: &'a Value,
-    read: impl FnOnce(Reader<'_, &'a Value>) -> Result<T, NotTaken>,
+fn value<C, T>(
+    mut cursor: C,
+    read: impl FnOnce(Reader<'_, C>) -> Result<T, NotTaken>,
 ) -> Result<T, DeserializeError> {
-    read(Reader(&mut value)).map_err(|_| ignored_error())
+    read(Reader(&mut cursor)).map_err(|_| ignored_error())
 }
 
 #[cold]
@@ -60,6 +63,7 @@ macro_rules! from_where_it_is {
         $(#[inline]
         fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, DeserializeError> {
             match *self {
+                Member::Scalar(scalar) => value(scalar, |reader| reader.$method($($argument,)* visitor)),
                 Member::Json(json, end) => text((json, end), |reader| reader.$method($($argument,)* visitor)),
                 Member::Value(json) => value(json, |reader| reader.$method($($argument,)* visitor)),
                 Member::Tree(node) => tree(node, |reader| reader.$method($($argument,)* visitor)),

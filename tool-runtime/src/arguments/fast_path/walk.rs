@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::conform;
 use super::keys::{Keys, Owner};
 use crate::arguments::coerce::composite::MOST_COMPOSITES;
-use crate::arguments::deserialize::cursor::{Cursor, Json, Number};
+use crate::arguments::deserialize::cursor::{Cursor, Json, Number, Scalar};
 use crate::arguments::deserialize::member::{Member, Members};
 use crate::arguments::tokens::Tokens;
 use crate::schema::compiled::{Additional, CompiledSchema, Kind, List, Schema, SchemaId, Tag, Union};
@@ -42,8 +42,8 @@ trait Source<'a>: Cursor<'a> {
     /// Takes a key with its colon, if it is written like this.
     fn take_key(&mut self, written: &KeyPrefix) -> bool;
 
-    /// The value between two places.
-    fn until(self, end: Self) -> Member<'a>;
+    /// The value between two places, which may be a scalar.
+    fn until(self, end: Self, scalar: Option<Scalar<'a>>) -> Member<'a>;
 
     /// How much work it was to go from here to there.
     fn work(self, end: Self) -> usize;
@@ -56,8 +56,8 @@ impl<'a> Source<'a> for Tokens<'a> {
     }
 
     #[inline]
-    fn until(self, end: Self) -> Member<'a> {
-        Member::Json(self, end.at)
+    fn until(self, end: Self, scalar: Option<Scalar<'a>>) -> Member<'a> {
+        scalar.map_or(Member::Json(self, end.at), Member::Scalar)
     }
 
     fn work(self, end: Self) -> usize {
@@ -72,7 +72,7 @@ impl<'a> Source<'a> for &'a Value {
     }
 
     #[inline]
-    fn until(self, _: Self) -> Member<'a> {
+    fn until(self, _: Self, _: Option<Scalar<'a>>) -> Member<'a> {
         Member::Value(self)
     }
 
@@ -91,6 +91,7 @@ fn arguments<'a, C: Source<'a>>(
     let mut walk = Walk {
         compiled,
         json,
+        scalar: None,
         levels: depth::MAX_DEPTH - 1,
         composites: MOST_COMPOSITES,
         unions: 0,
@@ -104,9 +105,11 @@ fn arguments<'a, C: Source<'a>>(
 }
 
 #[derive(Clone, Copy)]
-struct Walk<'s, C> {
+struct Walk<'s, 'a, C> {
     compiled: &'s CompiledSchema,
     json: C,
+    /// The last value, if it is a scalar: a parameter's need not be read again.
+    scalar: Option<Scalar<'a>>,
     /// How many more may be opened.
     levels: usize,
     /// How many more unions may stand in one another: no more than the tree takes.
@@ -117,15 +120,18 @@ struct Walk<'s, C> {
     work: usize,
 }
 
-impl<'s, 'a, C: Source<'a>> Walk<'s, C> {
+impl<'s, 'a, C: Source<'a>> Walk<'s, 'a, C> {
     fn value(&mut self, schema: &'s Schema) -> Option<()> {
+        self.scalar = None;
         if let Kind::Union(alternatives) = &schema.kind {
             return self.alternatives(alternatives);
         }
         if self.unions > 1 {
             self.work(1)?;
         }
-        let conforms = match self.json.read().ok()? {
+        let read = self.json.read().ok()?;
+        self.scalar = Scalar::of(&read);
+        let conforms = match read {
             Json::Null => conform::null(schema),
             Json::Bool(_) => conform::boolean(schema),
             Json::Text(text) => {
@@ -145,12 +151,14 @@ impl<'s, 'a, C: Source<'a>> Walk<'s, C> {
                 self.levels = self.levels.checked_sub(1)?;
                 self.list(schema, items)?;
                 self.levels += 1;
+                self.scalar = None;
                 true
             }
             Json::Object(entries, _) => {
                 self.levels = self.levels.checked_sub(1)?;
                 self.object(schema, entries, None)?;
                 self.levels += 1;
+                self.scalar = None;
                 true
             }
         };
@@ -171,7 +179,7 @@ impl<'s, 'a, C: Source<'a>> Walk<'s, C> {
                     let start = self.json;
                     self.value(self.compiled.schema(schema))?;
                     if let Some(members) = &mut members {
-                        members.set(place, start.until(self.json));
+                        members.set(place, start.until(self.json, self.scalar));
                     }
                 }
                 Owner::Other(schema) => self.value(self.compiled.schema(schema))?,
