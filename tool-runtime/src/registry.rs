@@ -395,7 +395,7 @@ impl Service<ToolCall> for ToolRegistry {
 mod tests {
     use std::future::pending;
 
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::ToolRegistry;
     use crate::call::handle::{CallState, handle};
@@ -421,13 +421,13 @@ mod tests {
         let all = [json!({ "text": "as wanted" }), json!({ "text": 5 })];
         for (name, sent) in all.iter().flat_map(|sent| [("wait", sent), ("wait_typed", sent)]) {
             let mut call = ToolCall::new("id", name, sent.clone());
+            let mut state = CallState::of(&mut call);
             {
-                let mut state = CallState::of(&mut call);
                 let mut running = std::pin::pin!(handle(&registry.tools, &mut state));
                 let mut context = std::task::Context::from_waker(std::task::Waker::noop());
                 assert!(running.as_mut().poll(&mut context).is_pending());
             }
-            assert_eq!(call.input, RawArguments::from(""));
+            assert_eq!(state.input, RawArguments::from(""));
         }
     }
 }
