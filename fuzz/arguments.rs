@@ -67,13 +67,14 @@ pub fn typed(input: &[u8]) {
 }
 
 /// Whether the schema that is shown decided everything: it shows neither defaults nor what is strict, nor that `i64` is
-/// narrower than 64 bits of either sign.
+/// narrower than 64 bits of either sign, nor that serde's enums take one key only.
 fn is_by_the_schema(request: &ToolCallRequest) -> bool {
     let by_marks = |issue: &Issue| {
         matches!(
             issue.code,
             Code::NullTreatedAsMissing | Code::NullNotAllowed | Code::IntegerOutOfRange
         ) || issue.path.starts_with("/pair")
+            || issue.code == Code::AmbiguousValue && issue.path == "/event"
     };
     let is_wide = request.arguments.values().any(has_wide_number);
     !is_wide && !request.warnings.iter().chain(&request.errors).any(by_marks)

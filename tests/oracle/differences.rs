@@ -65,24 +65,6 @@ fn of_values() -> Vec<Row> {
             |_, instance| anywhere(instance, &is_beyond_64_bits),
         ),
         row(
-            "an object with the keys of two variants",
-            (
-                alpha(json!({ "oneOf": [
-                    { "type": "object", "properties": { "alpha": { "type": "integer" } }, "required": ["alpha"] },
-                    { "type": "object", "properties": { "gamma": { "type": "string" } }, "required": ["gamma"] },
-                ] })),
-                json!({ "alpha": { "alpha": 1, "gamma": 2 } }),
-            ),
-            LESS,
-            "the tag decides where there is one (rule 6), and serde's externally tagged enums have exactly one key",
-            |schema, instance| {
-                says(schema, &["oneOf"])
-                    && anywhere(instance, &|value| {
-                        !value["alpha"].is_null() && !value["gamma"].is_null()
-                    })
-            },
-        ),
-        row(
             "deeper than anything sensible",
             (alpha(json!({ "items": {} })), json!({ "alpha": nested(200) })),
             LESS,

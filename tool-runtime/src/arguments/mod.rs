@@ -93,24 +93,33 @@ fn read_coerced<P: Params>(
     let values = params.read_values(&&members, host, &mut |name, error| {
         refused.push(invalid(compiled, &object, name, &error));
     });
-    add(&mut found, refused, compiled);
+    if !refused.is_empty() {
+        add(&mut found, refused, compiled);
+    }
     // Not before the types are done: one that panics leaves nothing that could be taken for warnings.
     *issues = found;
     values.filter(|_| !issues.iter().any(Issue::is_error))
 }
 
-/// Adds what types refused to what the schema did, where it is not about the same values.
-fn add(issues: &mut Vec<Issue>, mut refused: Vec<Issue>, compiled: &CompiledSchema) {
-    let is_new = |issue: &Issue| {
-        !issues
+/// Adds the errors of types to those of the schema, unless they are about the same values.
+fn add(issues: &mut Vec<Issue>, refused: Vec<Issue>, compiled: &CompiledSchema) {
+    for mut issue in refused {
+        // In a set, the items after a removed one have other indices than those that were sent.
+        let mut removed = issues
             .iter()
-            .any(|known| known.is_error() && pointer::overlap(&known.path, &issue.path))
-    };
-    refused.retain(is_new);
-    if !refused.is_empty() {
-        issues.extend(refused);
-        issues.sort_by_cached_key(|issue| compiled.rank(&issue.path));
+            .filter(|known| known.code == Code::DuplicateItemsRemoved && issue.path.len() > known.path.len());
+        if let Some(set) = removed.find(|known| pointer::overlap(&known.path, &issue.path)) {
+            issue.path = set.path.clone();
+        }
+        let mut errors = issues.iter().filter(|known| known.is_error());
+        if errors.any(|known| pointer::overlap(&known.path, &issue.path)) {
+            continue;
+        }
+        let later = |known: &Issue| pointer::is_earlier_item(&issue.path, &known.path);
+        let place = issues.iter().position(later).unwrap_or(issues.len());
+        issues.insert(place, issue);
     }
+    issues.sort_by_cached_key(|issue| compiled.rank(&issue.path));
 }
 
 /// What coercing found.

@@ -67,8 +67,8 @@
 //!
 //! A schema that is none, or that points to another document, is refused when it is registered, with the place. One
 //! with a keyword that cannot be enforced is taken, with a warning in the log. Two limits hold: a schema nests at most 128
-//! arrays and objects deep, as arguments do, and at most 16 unions (`anyOf`, `oneOf`, `allOf`) stand directly in one another,
-//! with no property or item between.
+//! arrays and objects deep, as arguments do, and at most 16 unions stand directly in one another,
+//! with no property or item between (an `anyOf` or `oneOf` of several, or an `allOf` whose parts cannot be merged).
 //!
 //! ```
 //! use tool_runtime::serde_json::{Value, json};

@@ -177,7 +177,10 @@ impl CompiledSchema {
             let [sole] = object.properties.as_slice() else {
                 return None;
             };
-            let is_sole_key = sole.required && object.also_required.is_empty() && object.patterns.is_empty();
+            let is_sole_key = sole.required
+                && object.also_required.is_empty()
+                && object.patterns.is_empty()
+                && matches!(object.additional, Additional::Unspecified | Additional::Denied);
             if !is_sole_key || keys.iter().any(|(name, _)| *name == sole.name) {
                 return None;
             }
@@ -216,7 +219,7 @@ impl CompiledSchema {
         })
     }
 
-    fn object(&self, id: SchemaId) -> Option<&super::compiled::Object> {
+    pub(crate) fn object(&self, id: SchemaId) -> Option<&super::compiled::Object> {
         self.schema(id).plain()?.object.as_ref()
     }
 

@@ -32,9 +32,28 @@ pub(crate) fn overlap(one: &str, other: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// Whether both point into one list, and the first at an earlier item or into it.
+pub(crate) fn is_earlier_item(one: &str, other: &str) -> bool {
+    let mut steps = one.split('/').zip(other.split('/'));
+    let differing = steps.find(|(one, other)| one != other);
+    let index = |step: &str| step.parse::<usize>().ok();
+    differing.is_some_and(|(one, other)| {
+        index(one)
+            .zip(index(other))
+            .is_some_and(|(one, other)| one < other)
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{join, overlap};
+    use super::{is_earlier_item, join, overlap};
+
+    #[test]
+    fn earlier_items_are_compared_by_their_numbers() {
+        assert!(is_earlier_item("/a/2", "/a/10/b") && is_earlier_item("/a/0/b/1", "/a/0/b/2"));
+        assert!(!is_earlier_item("/a/10", "/a/2") && !is_earlier_item("/a/1", "/a/1"));
+        assert!(!is_earlier_item("/a/b", "/a/c") && !is_earlier_item("/a/1", "/b/2"));
+    }
 
     #[test]
     fn overlap_compares_whole_steps() {

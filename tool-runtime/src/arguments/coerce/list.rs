@@ -47,13 +47,19 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             self.report.refuse(at, || ambiguous(items, &tuple));
             return None;
         }
-        // Of a tuple, the items behind would come to stand in the place of others.
-        if list.unique && !list.is_tuple() && context.mode == Mode::Lenient {
+        // In a tuple, the items after a removed one would move.
+        let removes_repeated = list.unique && !list.is_tuple() && context.mode == Mode::Lenient;
+        // Beside an invalid item all are kept, with the indices that the errors have.
+        if removes_repeated && self.report.counts.errors == mark.counts.errors {
             changed = self
                 .each_once(changed.as_deref().unwrap_or(items), at)
                 .or(changed);
         }
-        self.limit_list(changed.as_deref().unwrap_or(items), list, at);
+        let taken = changed.as_deref().unwrap_or(items);
+        self.limit_count(taken, list, at);
+        if list.unique && !removes_repeated {
+            self.refuse_repeated(taken, at);
+        }
         changed.map(|items| Node::List(Rc::new(items)))
     }
 
@@ -130,12 +136,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let found = self.report.since(mark);
         found.rotate_right(usize::from(!found.is_empty()));
         if let Some(list) = list {
-            self.limit_list(&items, list, at);
+            self.limit_count(&items, list, at);
         }
         Some(Node::List(Rc::new(items)))
     }
 
-    fn limit_list(&mut self, items: &[Node<'_>], list: &List, at: &Path<'_>) {
+    fn limit_count(&mut self, items: &[Node<'_>], list: &List, at: &Path<'_>) {
         let most = match list.additional {
             Additional::Denied => Some(list.prefix.len() as u64),
             _ => None,
@@ -154,9 +160,10 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 }
             });
         }
-        if list.unique
-            && let Some(&(first, again)) = limits::repeated_items(items).first()
-        {
+    }
+
+    fn refuse_repeated(&mut self, items: &[Node<'_>], at: &Path<'_>) {
+        if let Some(&(first, again)) = limits::repeated_items(items).first() {
             self.report.refuse(at, || {
                 let limit = format!("unique items; item {again} equals item {first}");
                 messages::violates(&Node::List(Rc::new(items.to_vec())), limit)

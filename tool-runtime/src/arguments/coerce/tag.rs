@@ -11,7 +11,7 @@ use crate::arguments::report::path::Path;
 use crate::arguments::report::schema_hint::SchemaHint;
 use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::{Members, Node};
-use crate::schema::compiled::{SchemaId, Tag, Values};
+use crate::schema::compiled::{Additional, SchemaId, Tag, Values};
 use crate::schema::name::fold;
 use crate::wire::issue::Code;
 
@@ -75,6 +75,18 @@ impl<'a> Coercer<'_, 'a, '_> {
                 found.map(|(_, schema)| *schema)
             }
         }
+    }
+
+    /// Whether an object with the keys of several alternatives may match one of them: over the wire, other keys are allowed
+    /// unless `additionalProperties` is `false`.
+    pub(in crate::arguments) fn may_match_with_other_keys(&self, members: &Members<'_>, tag: &Tag) -> bool {
+        let Tag::Key(keys) = tag else { return false };
+        let mut sent = keys.iter().filter(|(key, _)| members.get(key).is_some());
+        let is_open = |(_, schema): &(Box<str>, SchemaId)| {
+            let object = self.compiled.object(*schema);
+            object.is_some_and(|object| object.additional == Additional::Unspecified)
+        };
+        !self.compiled.is_typed() && sent.clone().count() > 1 && sent.any(is_open)
     }
 
     /// For a type, an object without all keys but the tag: serde takes a variant whose key is the only one.

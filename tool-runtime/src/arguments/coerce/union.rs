@@ -48,7 +48,9 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 }
             }
             Node::Object(members) => {
-                if let Some(tag) = &alternatives.tag {
+                if let Some(tag) = &alternatives.tag
+                    && !self.may_match_with_other_keys(members, tag)
+                {
                     let tagged = self.tagged(members, (id, tag), at, context)?;
                     let taken = self.coerce(node, tagged, at, context);
                     return match tag {
