@@ -109,7 +109,7 @@ fn add(issues: &mut Vec<Issue>, refused: Vec<Issue>, compiled: &CompiledSchema) 
             .iter()
             .filter(|known| known.code == Code::DuplicateItemsRemoved && issue.path.len() > known.path.len());
         if let Some(set) = removed.find(|known| pointer::overlap(&known.path, &issue.path)) {
-            issue.path = set.path.clone();
+            issue.path.clone_from(&set.path);
         }
         let mut errors = issues.iter().filter(|known| known.is_error());
         if errors.any(|known| pointer::overlap(&known.path, &issue.path)) {
