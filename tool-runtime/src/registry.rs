@@ -228,8 +228,8 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// Sets the timeout of a tool, from the start of its function; mainly for dynamic tools. Replaces the tool's own; `None`
-    /// removes it.
+    /// Sets the timeout of a tool, from when a call reaches it, the reading of its arguments included; mainly for dynamic tools.
+    /// Replaces the tool's own; `None` removes it.
     ///
     /// ```
     /// use std::time::Duration;

@@ -114,8 +114,8 @@
 //!
 //! | | set by | counts from | waiting in layers counts | the model reads |
 //! |---|---|---|---|---|
-//! | of a tool | `#[tool(timeout = "30s")]` | the start of the function | no | ``the tool `x` timed out and was stopped; ..`` |
-//! | of any tool, also a dynamic one | [`set_timeout`](crate::ToolRegistry::set_timeout), in place of the tool's own | the start of the function | no | the same |
+//! | of a tool | `#[tool(timeout = "30s")]` | when the call reaches the tool | no | ``the tool `x` timed out and was stopped; ..`` |
+//! | of any tool, also a dynamic one | [`set_timeout`](crate::ToolRegistry::set_timeout), in place of the tool's own | when the call reaches the tool | no | the same |
 //! | of a call | [`with_timeout`](crate::Context::with_timeout), [`with_deadline`](crate::Context::with_deadline) | the moment at which the context is made | yes, all of it | the same, or ``the call timed out before ..`` |
 //! | of a call, set by a layer that passes it on | the same, on `call.context` | that moment | only of the layers inside | the same |
 //! | of a layer | `tower`'s `TimeoutLayer` | the moment at which the call comes to that layer | only of the layers inside | the layer's words |
