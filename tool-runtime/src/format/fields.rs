@@ -1,15 +1,16 @@
 //! Required and optional fields of foreign formats.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use crate::wire::message::Block;
 
 /// Why a conversion failed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FormatError {
     /// A call or a tool lacks a required field.
-    #[error("{what} needs `{field}`, {wanted}")]
     Missing {
         /// The kind of object.
         what: &'static str,
@@ -19,7 +20,6 @@ pub enum FormatError {
         wanted: &'static str,
     },
     /// A content block has no equivalent in the other API.
-    #[error("{api} takes no `{kind}` block in a tool's result; send text")]
     Block {
         /// The API.
         api: &'static str,
@@ -27,6 +27,19 @@ pub enum FormatError {
         kind: String,
     },
 }
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { what, field, wanted } => write!(f, "{what} needs `{field}`, {wanted}"),
+            Self::Block { api, kind } => {
+                write!(f, "{api} takes no `{kind}` block in a tool's result; send text")
+            }
+        }
+    }
+}
+
+impl std::error::Error for FormatError {}
 
 /// A required string field.
 pub(super) fn text<'a>(

@@ -1,5 +1,7 @@
 //! The value of a missing argument. A type that has one is optional, whether it is called `Option` or not.
 
+use std::fmt;
+
 use serde::de::{DeserializeOwned, Error, Visitor};
 use serde::{Deserializer, forward_to_deserialize_any};
 
@@ -28,12 +30,19 @@ impl<'de> Deserializer<'de> for MissingDeserializer {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("required")]
+#[derive(Debug)]
 struct MissingError;
 
+impl fmt::Display for MissingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("required")
+    }
+}
+
+impl std::error::Error for MissingError {}
+
 impl Error for MissingError {
-    fn custom<T: std::fmt::Display>(_: T) -> Self {
+    fn custom<T: fmt::Display>(_: T) -> Self {
         Self
     }
 }

@@ -1,6 +1,7 @@
 //! Validates a schema: checks each keyword of each subschema before anything is compiled.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use regex_lite::Regex;
 use serde_json::{Map, Value};
@@ -12,13 +13,23 @@ use crate::wire::depth;
 use crate::wire::issue::{excerpt, excerpt_path};
 
 /// Why a schema cannot be compiled.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the schema is invalid at `{}`: {reason}", excerpt_path(path))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SchemaError {
     /// A JSON Pointer into the schema.
     pub path: String,
     /// The fault, and what to write instead.
     pub reason: String,
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the schema is invalid at `{}`: {}",
+            excerpt_path(&self.path),
+            self.reason
+        )
+    }
 }
 
 impl SchemaError {
@@ -31,13 +42,23 @@ impl SchemaError {
 }
 
 /// A keyword or a pattern that is not enforced.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}, at `{}` of the schema", excerpt_path(path))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unenforced {
     /// A JSON Pointer into the schema.
     pub path: String,
     /// The keyword, and why it is not enforced.
     pub reason: String,
+}
+
+impl fmt::Display for Unenforced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}, at `{}` of the schema",
+            self.reason,
+            excerpt_path(&self.path)
+        )
+    }
 }
 
 /// Checks a schema with all its subschemas, and returns the keywords that cannot be enforced.

@@ -8,6 +8,7 @@
 use std::any::type_name;
 use std::cell::RefCell;
 use std::collections::HashSet;
+use std::fmt;
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
@@ -493,12 +494,19 @@ impl<'de> VariantAccess<'de> for SingleAccess<'_> {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("only looked at")]
+#[derive(Debug)]
 struct TraceError;
 
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("only looked at")
+    }
+}
+
+impl std::error::Error for TraceError {}
+
 impl Error for TraceError {
-    fn custom<T: std::fmt::Display>(_: T) -> Self {
+    fn custom<T: fmt::Display>(_: T) -> Self {
         Self
     }
 }

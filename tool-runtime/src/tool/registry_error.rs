@@ -1,5 +1,7 @@
 //! [`RegistryError`]: why a tool was not registered.
 
+use std::fmt;
+
 use crate::wire::definition::InvalidName;
 use crate::wire::issue::excerpt_path;
 
@@ -18,23 +20,17 @@ use crate::wire::issue::excerpt_path;
 /// assert_eq!(error.to_string(), "a tool named `ring` is already registered; give one of the two another `name`");
 /// assert!(matches!(error, RegistryError::Duplicate { tool } if tool == "ring"));
 /// ```
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum RegistryError {
     /// The name is invalid.
-    #[error(transparent)]
-    InvalidName(#[from] InvalidName),
+    InvalidName(InvalidName),
     /// A tool with this name exists.
-    #[error("a tool named `{tool}` is already registered; give one of the two another `name`")]
     Duplicate {
         /// The name.
         tool: String,
     },
     /// The registry does not have the state of a parameter.
-    #[error(
-        "`{tool}` takes `{parameter}: State<{state}>`, and the registry has none; \
-         call `.with_state(..)` before you register it"
-    )]
     MissingState {
         /// The tool.
         tool: String,
@@ -44,7 +40,6 @@ pub enum RegistryError {
         state: &'static str,
     },
     /// The schema is invalid.
-    #[error("the schema of `{tool}` is invalid{}: {reason}", location(path))]
     InvalidSchema {
         /// The tool.
         tool: String,
@@ -54,7 +49,6 @@ pub enum RegistryError {
         reason: String,
     },
     /// An attribute or the default of a parameter is invalid.
-    #[error("the parameter `{parameter}` of `{tool}` is refused: {reason}")]
     InvalidParameter {
         /// The tool.
         tool: String,
@@ -64,7 +58,6 @@ pub enum RegistryError {
         reason: String,
     },
     /// An example violates the schema.
-    #[error("example {index} of `{tool}` is refused: {reason}")]
     InvalidExample {
         /// The tool.
         tool: String,
@@ -74,18 +67,55 @@ pub enum RegistryError {
         reason: String,
     },
     /// No tool with this name is registered.
-    #[error("no tool named `{tool}` is registered")]
     NotRegistered {
         /// The name.
         tool: String,
     },
 }
 
-/// The location in a schema; empty for the root.
-fn location(path: &str) -> String {
-    if path.is_empty() {
-        String::new()
-    } else {
-        format!(" at `{}`", excerpt_path(path))
+impl fmt::Display for RegistryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidName(error) => error.fmt(f),
+            Self::Duplicate { tool } => write!(
+                f,
+                "a tool named `{tool}` is already registered; give one of the two another `name`"
+            ),
+            Self::MissingState {
+                tool,
+                parameter,
+                state,
+            } => write!(
+                f,
+                "`{tool}` takes `{parameter}: State<{state}>`, and the registry has none; \
+                 call `.with_state(..)` before you register it"
+            ),
+            Self::InvalidSchema { tool, path, reason } if path.is_empty() => {
+                write!(f, "the schema of `{tool}` is invalid: {reason}")
+            }
+            Self::InvalidSchema { tool, path, reason } => {
+                let path = excerpt_path(path);
+                write!(f, "the schema of `{tool}` is invalid at `{path}`: {reason}")
+            }
+            Self::InvalidParameter {
+                tool,
+                parameter,
+                reason,
+            } => {
+                write!(f, "the parameter `{parameter}` of `{tool}` is refused: {reason}")
+            }
+            Self::InvalidExample { tool, index, reason } => {
+                write!(f, "example {index} of `{tool}` is refused: {reason}")
+            }
+            Self::NotRegistered { tool } => write!(f, "no tool named `{tool}` is registered"),
+        }
+    }
+}
+
+impl std::error::Error for RegistryError {}
+
+impl From<InvalidName> for RegistryError {
+    fn from(error: InvalidName) -> Self {
+        Self::InvalidName(error)
     }
 }

@@ -116,18 +116,16 @@ fn some_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value
 }
 
 impl TryFrom<WireDefinition> for ToolDefinition {
-    type Error = DefinitionError;
+    type Error = String;
 
-    fn try_from(wire: WireDefinition) -> Result<Self, DefinitionError> {
+    fn try_from(wire: WireDefinition) -> Result<Self, String> {
         let Some(name) = wire.name else {
-            return Err(
-                ForeignForm::of(&wire.rest).map_or(DefinitionError::Unnamed, DefinitionError::Foreign)
-            );
+            return Err(foreign_form(&wire.rest).unwrap_or_else(|| "missing field `name`".to_owned()));
         };
         let input_schema = match wire.input_schema {
             Some(schema) => schema,
-            None => match ForeignForm::of(&wire.rest) {
-                Some(foreign) => return Err(DefinitionError::Foreign(foreign)),
+            None => match foreign_form(&wire.rest) {
+                Some(reason) => return Err(reason),
                 None => no_parameters(),
             },
         };
@@ -143,41 +141,22 @@ impl TryFrom<WireDefinition> for ToolDefinition {
     }
 }
 
-/// Why a value is not a definition.
-#[derive(Debug, thiserror::Error)]
-enum DefinitionError {
-    #[error("missing field `name`")]
-    Unnamed,
-    #[error(transparent)]
-    Foreign(ForeignForm),
-}
-
-/// A definition without `input_schema` in another form.
-#[derive(Debug, thiserror::Error)]
-#[error("missing `input_schema` beside `{field}`, which {advice}")]
-struct ForeignForm {
-    field: &'static str,
-    advice: &'static str,
-}
-
-impl ForeignForm {
-    /// Detects the form by a field.
-    fn of(rest: &Map<String, Value>) -> Option<Self> {
-        const MCP: &str = "is of MCP's form; read that with `tool_runtime::format::mcp::definition`";
-        const OPENAI: &str =
-            "is of OpenAI's form; give its parts to `ToolDefinition::new(name, description, parameters)`";
-        const OURS: &str = "no API has; use `ToolDefinition::new` and set `hints` of what it returns";
-        [
-            ("inputSchema", MCP),
-            ("annotations", MCP),
-            ("parameters", OPENAI),
-            ("function", OPENAI),
-            ("hints", OURS),
-        ]
-        .into_iter()
-        .find(|(field, _)| rest.contains_key(*field))
-        .map(|(field, advice)| Self { field, advice })
-    }
+/// Why a value without `input_schema` is not a definition: it is in another form, which is detected by a field.
+fn foreign_form(rest: &Map<String, Value>) -> Option<String> {
+    const MCP: &str = "is of MCP's form; read that with `tool_runtime::format::mcp::definition`";
+    const OPENAI: &str =
+        "is of OpenAI's form; give its parts to `ToolDefinition::new(name, description, parameters)`";
+    const OURS: &str = "no API has; use `ToolDefinition::new` and set `hints` of what it returns";
+    [
+        ("inputSchema", MCP),
+        ("annotations", MCP),
+        ("parameters", OPENAI),
+        ("function", OPENAI),
+        ("hints", OURS),
+    ]
+    .into_iter()
+    .find(|(field, _)| rest.contains_key(*field))
+    .map(|(field, advice)| format!("missing `input_schema` beside `{field}`, which {advice}"))
 }
 
 fn no_parameters() -> Value {
@@ -266,12 +245,23 @@ impl fmt::Display for ToolName {
 }
 
 /// Why a string is not a [`ToolName`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("invalid tool name `{name}`: {reason}; expected 1 to 64 of a-z, A-Z, 0-9, `_` and `-`")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidName {
     name: String,
     reason: String,
 }
+
+impl fmt::Display for InvalidName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, reason } = self;
+        write!(
+            f,
+            "invalid tool name `{name}`: {reason}; expected 1 to 64 of a-z, A-Z, 0-9, `_` and `-`"
+        )
+    }
+}
+
+impl std::error::Error for InvalidName {}
 
 #[cfg(test)]
 mod tests {

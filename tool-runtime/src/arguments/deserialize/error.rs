@@ -1,6 +1,6 @@
 //! The errors of types that reject a value which the schema allows: with message and path, or without.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 
 use serde::de::Error;
 
@@ -71,7 +71,7 @@ impl ReadError for DeserializeError {
 }
 
 impl Display for DeserializeError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.message())
     }
 }
@@ -89,9 +89,16 @@ impl Error for DeserializeError {
 }
 
 /// A type rejected a value that conforms. There is no message, since the tree reads the arguments next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not taken")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::arguments) struct NotTaken;
+
+impl Display for NotTaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not taken")
+    }
+}
+
+impl std::error::Error for NotTaken {}
 
 impl ReadError for NotTaken {
     const IS_READ: bool = false;

@@ -39,6 +39,8 @@ mod unions;
 mod values;
 mod convert;
 
+use std::fmt;
+
 use serde_json::Value;
 
 use crate::schema;
@@ -49,8 +51,7 @@ use convert::{Conversion, ConversionError};
 pub(super) use subset::Subset;
 
 /// Why a tool has no strict form.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{tool}` has no strict form: at `{path}` {reason}")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotStrict {
     /// The tool.
@@ -60,6 +61,18 @@ pub struct NotStrict {
     /// What cannot be converted.
     pub reason: String,
 }
+
+impl fmt::Display for NotStrict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` has no strict form: at `{}` {}",
+            self.tool, self.path, self.reason
+        )
+    }
+}
+
+impl std::error::Error for NotStrict {}
 
 /// A tool in a strict form, and the constraints that it lacks.
 #[derive(Debug, Clone, PartialEq)]
