@@ -17,7 +17,7 @@ pub use crate::host::Host;
 pub use crate::host::state::States;
 pub use crate::param::constraints::{AsJson, HasLength, Limits, Numeric, StringType, ToJson};
 pub use crate::param::parameter::Parameter;
-pub use crate::param::params::{Field, Lookup, ParamSpec, Params};
+pub use crate::param::params::{ArgumentSource, Field, ParamSpec, Params};
 pub use crate::param::source::{
     ByHost, ByModel, FromHost, Inner, Never, ParamSource, StateType, Unwrapped, Wrapped,
 };

@@ -24,8 +24,8 @@ use crate::wire::raw_arguments::RawArguments;
 use coerce::cache::Cache;
 use coerce::context::Context;
 use coerce::{Budget, Coercer};
+use deserialize::argument::Arguments;
 use deserialize::error::DeserializeError;
-use deserialize::member::Members;
 use report::path::Path;
 use report::{Report, messages};
 use tree::node::{self, Node};
@@ -89,8 +89,8 @@ fn read_coerced<P: Params>(
     };
     // The types are asked even when the schema has said no: the model learns all its mistakes at once.
     let mut refused = Vec::new();
-    let members = Members::of_tree(compiled, &object);
-    let values = params.read_values(&&members, host, &mut |name, error| {
+    let arguments = Arguments::of_tree(compiled, &object);
+    let values = params.read_values(&&arguments, host, &mut |name, error| {
         refused.push(invalid(compiled, &object, name, &error));
     });
     if !refused.is_empty() {

@@ -22,7 +22,7 @@ fn lenient(schema: &Value, sent: &str) -> (Value, Vec<String>) {
 
 /// Coerces all arguments; codes with a `!` are errors.
 fn all(policy: Policy, schema: &Value, sent: &str) -> (Value, Vec<String>) {
-    let compiled = CompiledSchema::compile(schema).unwrap().compiled;
+    let compiled = CompiledSchema::compile(schema).unwrap().0;
     let reader = ArgumentReader::new(&compiled, policy);
     let coerced = coerce(reader, &mut RawArguments::from(sent));
     let refused = coerced.issues.iter().any(crate::Issue::is_error);

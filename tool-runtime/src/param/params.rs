@@ -22,9 +22,9 @@ pub trait Params: Send + Sync + 'static {
 
     /// Deserializes the arguments, except strings that [`move_strings`](Self::move_strings) moves; missing ones get their default.
     /// Calls `on_error` for each invalid one with the name of its parameter, and then returns `None`.
-    fn read_values<'de, Source: Lookup<'de>>(
+    fn read_values<'de, Source: ArgumentSource<'de>>(
         &self,
-        lookup: &Source,
+        source: &Source,
         host: &Host<'_>,
         on_error: &mut dyn FnMut(&'static str, <Source::Value as Deserializer<'de>>::Error),
     ) -> Option<Self::Values>;
@@ -35,7 +35,7 @@ pub trait Params: Send + Sync + 'static {
 }
 
 /// The arguments, by parameter.
-pub trait Lookup<'de> {
+pub trait ArgumentSource<'de> {
     /// One value.
     type Value: Deserializer<'de>;
 
@@ -124,17 +124,17 @@ impl<T: Parameter> Param<T> {
 
     /// Deserializes the argument, or gets the value from the host or the default.
     #[inline]
-    fn read_value<'de, Source: Lookup<'de>>(
+    fn read_value<'de, Source: ArgumentSource<'de>>(
         &self,
-        lookup: &Source,
+        source: &Source,
         index: usize,
         host: &Host<'_>,
         on_error: &mut dyn FnMut(&'static str, <Source::Value as Deserializer<'de>>::Error),
     ) -> Option<T> {
         let value = if !T::FROM_MODEL {
             T::host_value(host)
-        } else if let Some(value) = lookup.value(index) {
-            if lookup.is_owned_string(&value)
+        } else if let Some(value) = source.value(index) {
+            if source.is_owned_string(&value)
                 && let Some(empty) = string::empty_string()
             {
                 return Some(empty);
@@ -162,14 +162,14 @@ macro_rules! params {
 
             #[inline]
             #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple")]
-            fn read_values<'de, Source: Lookup<'de>>(
+            fn read_values<'de, Source: ArgumentSource<'de>>(
                 &self,
-                lookup: &Source,
+                source: &Source,
                 host: &Host<'_>,
                 on_error: &mut dyn FnMut(&'static str, <Source::Value as Deserializer<'de>>::Error),
             ) -> Option<Self::Values> {
                 // All are read before an error is returned, so that the model sees all errors at once.
-                let values = ($(self.$index.param().read_value(lookup, $index, host, on_error),)*);
+                let values = ($(self.$index.param().read_value(source, $index, host, on_error),)*);
                 Some(($(values.$index?,)*))
             }
 

@@ -17,20 +17,13 @@ use super::name::{KeyPrefix, fold};
 use super::types::Types;
 use super::{finalize, formats, limits, marks, nullable};
 
-/// A compiled schema, and the keywords that it does not enforce.
-#[derive(Debug, Clone)]
-pub(crate) struct Compiled {
-    pub(crate) compiled: CompiledSchema,
-    pub(crate) warnings: Vec<Unenforced>,
-}
-
 impl CompiledSchema {
-    /// Compiles the schema of a tool's arguments.
+    /// Compiles the schema of a tool's arguments. Also returns the keywords that are not enforced.
     ///
     /// # Errors
     ///
     /// If the schema is invalid, does not describe an object, or refers to another document.
-    pub(crate) fn compile(schema: &Value) -> Result<Compiled, SchemaError> {
+    pub(crate) fn compile(schema: &Value) -> Result<(CompiledSchema, Vec<Unenforced>), SchemaError> {
         let written = schema;
         let schema = &*nullable::expand_nullable(written);
         let mut warnings = check(schema).map_err(|error| SchemaError {
@@ -65,10 +58,7 @@ impl CompiledSchema {
             let reason = "arguments are an object; write `\"type\": \"object\"` with their `properties`";
             return Err(SchemaError::new("", reason));
         }
-        Ok(Compiled {
-            compiled: finalized,
-            warnings,
-        })
+        Ok((finalized, warnings))
     }
 }
 
@@ -333,9 +323,9 @@ mod tests {
     use super::super::types::Types;
 
     fn compile(schema: &Value) -> CompiledSchema {
-        let compiled = CompiledSchema::compile(schema).unwrap();
-        assert_eq!(compiled.warnings, []);
-        compiled.compiled
+        let (compiled, unenforced) = CompiledSchema::compile(schema).unwrap();
+        assert_eq!(unenforced, []);
+        compiled
     }
 
     /// The schema of the only property of the arguments.
@@ -441,17 +431,13 @@ mod tests {
 
     #[test]
     fn warns_once_about_each_unenforced_keyword() {
-        let compiled = CompiledSchema::compile(&json!({ "type": "object", "properties": {
+        let (_, unenforced) = CompiledSchema::compile(&json!({ "type": "object", "properties": {
             "a": { "not": {}, "title": "A", "x-own": 1, "format": "uuid" },
             "b": { "pattern": "(?=x)" },
             "c": { "items": { "not": {} } }, "d": { "$ref": "#/properties/c/items" },
         }, "if": {} }))
         .unwrap();
-        let paths: Vec<_> = compiled
-            .warnings
-            .iter()
-            .map(|warning| warning.path.as_str())
-            .collect();
+        let paths: Vec<_> = unenforced.iter().map(|warning| warning.path.as_str()).collect();
         assert_eq!(
             paths,
             [

@@ -149,16 +149,16 @@ fn check_states(tool: &ToolName, declaration: &Declaration, states: &States) -> 
 
 /// Compiles the schema of a tool, and logs unenforced keywords.
 fn compile(tool: &ToolName, definition: &ToolDefinition) -> Result<CompiledSchema, RegistryError> {
-    let compiled =
+    let (compiled, unenforced) =
         CompiledSchema::compile(&definition.input_schema).map_err(|error| RegistryError::InvalidSchema {
             tool: tool.to_string(),
             path: error.path,
             reason: error.reason,
         })?;
-    for warning in &compiled.warnings {
+    for warning in &unenforced {
         tracing::warn!(tool = tool.as_str(), path = warning.path, "{warning}");
     }
-    Ok(compiled.compiled)
+    Ok(compiled)
 }
 
 /// Checks the attributes of the parameters. The macro checks literals only.

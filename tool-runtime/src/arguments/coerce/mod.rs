@@ -454,7 +454,7 @@ mod tests {
     fn too_many_trials_are_an_error_of_their_own() {
         let either = json!({ "anyOf": [{ "type": "integer" }, { "type": "array", "items": { "$ref": "#/$defs/Either" } }] });
         let schema = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/Either" } }, "$defs": { "Either": either } });
-        let compiled = CompiledSchema::compile(&schema).unwrap().compiled;
+        let compiled = CompiledSchema::compile(&schema).unwrap().0;
         let sent = parse(r#"{"x":[["1"],["2"],["3"]]}"#, depth::MAX_DEPTH).unwrap();
         let codes = |work| {
             let mut report = Report::default();

@@ -5,4 +5,4 @@ pub(super) mod error;
 pub(super) mod cursor;
 mod map_key;
 pub(super) mod reader;
-pub(super) mod member;
+pub(super) mod argument;

@@ -43,7 +43,7 @@ impl<'s, 't> Keys<'s, 't> {
         }
         let object = plain.object.as_ref();
         let is_simple = |object: &Object| {
-            object.properties.len() <= MOST
+            object.properties.len() <= MAX_PROPERTIES
                 && object.patterns.is_empty()
                 && (object.names.is_none() || object.properties.is_empty())
                 && object.also_required.is_empty()
@@ -158,7 +158,7 @@ impl<'t> Others<'t> {
 }
 
 /// As many properties as `seen` has bits.
-const MOST: usize = 64;
+const MAX_PROPERTIES: usize = 64;
 
 /// Up to this many keys are compared one by one.
 const FEW: usize = 16;

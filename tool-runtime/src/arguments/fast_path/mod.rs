@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
-use super::deserialize::member::Members;
+use super::deserialize::argument::Arguments;
 use super::deserialize::reader::Reader;
 use super::tokens::Tokens;
 use crate::host::Host;
@@ -31,11 +31,11 @@ pub(super) fn read<P: Params>(
     input: &mut RawArguments<'_>,
     host: &Host<'_>,
 ) -> Option<P::Values> {
-    let mut members = Members::new(compiled);
-    look(compiled, input, &mut members)?;
-    members.moves_texts = matches!(input, RawArguments::Value(Cow::Owned(_)));
+    let mut arguments = Arguments::new(compiled);
+    look(compiled, input, &mut arguments)?;
+    arguments.moves_texts = matches!(input, RawArguments::Value(Cow::Owned(_)));
     // What a type has to say against it, it says again of the tree, where its words are heard.
-    let mut values = params.read_values(&&members, host, &mut |_, _| ())?;
+    let mut values = params.read_values(&&arguments, host, &mut |_, _| ())?;
     if let RawArguments::Value(Cow::Owned(Value::Object(given))) = input {
         P::move_strings(&mut values, &mut |parameter, text| {
             let place = compiled.property_index(parameter);
@@ -51,17 +51,21 @@ pub(super) fn read<P: Params>(
 }
 
 /// Looks at the arguments, keeps what came for each parameter.
-fn look<'a>(compiled: &CompiledSchema, input: &'a RawArguments<'_>, members: &mut Members<'a>) -> Option<()> {
+fn look<'a>(
+    compiled: &CompiledSchema,
+    input: &'a RawArguments<'_>,
+    arguments: &mut Arguments<'a>,
+) -> Option<()> {
     match input {
-        RawArguments::Text(text) => walk::text(compiled, text, members),
-        RawArguments::Value(value) => walk::value(compiled, value, members),
+        RawArguments::Text(text) => walk::text(compiled, text, arguments),
+        RawArguments::Value(value) => walk::value(compiled, value, arguments),
         RawArguments::Bytes(_) => None,
     }
 }
 
 /// The arguments as a map, if they conform to the letter.
 pub(super) fn map(compiled: &CompiledSchema, input: &mut RawArguments<'_>) -> Option<Map<String, Value>> {
-    look(compiled, input, &mut Members::new(compiled))?;
+    look(compiled, input, &mut Arguments::new(compiled))?;
     match input {
         RawArguments::Text(text) => Map::deserialize(Reader(&mut Tokens::new(text))).ok(),
         RawArguments::Value(Cow::Borrowed(value)) => value.as_object().cloned(),

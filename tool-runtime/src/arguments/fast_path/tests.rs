@@ -11,7 +11,7 @@ use crate::wire::raw_arguments::RawArguments;
 
 fn compiled(schema: &Value) -> CompiledSchema {
     match CompiledSchema::compile(schema) {
-        Ok(compiled) => compiled.compiled,
+        Ok((compiled, _)) => compiled,
         Err(error) => panic!("{error}: {schema}"),
     }
 }

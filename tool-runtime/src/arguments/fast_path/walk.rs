@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::conform;
 use super::keys::{Keys, Owner};
 use crate::arguments::coerce::composite::MOST_COMPOSITES;
+use crate::arguments::deserialize::argument::{Argument, Arguments};
 use crate::arguments::deserialize::cursor::{Cursor, Json, Number, Scalar};
-use crate::arguments::deserialize::member::{Member, Members};
 use crate::arguments::tokens::Tokens;
 use crate::schema::compiled::{Additional, CompiledSchema, Kind, List, Schema, SchemaId, Tag, Union};
 use crate::schema::name::KeyPrefix;
@@ -14,10 +14,10 @@ use crate::schema::types::Types;
 use crate::wire::depth;
 
 /// Looks at JSON text.
-pub(super) fn text<'a>(compiled: &CompiledSchema, text: &'a str, members: &mut Members<'a>) -> Option<()> {
+pub(super) fn text<'a>(compiled: &CompiledSchema, text: &'a str, found: &mut Arguments<'a>) -> Option<()> {
     // Of large texts, more is worth a look.
     let work = MOST_WORK.saturating_add(text.len().saturating_mul(WORK_PER_BYTE));
-    let mut text = arguments(compiled, Tokens::new(text), work, members)?;
+    let mut text = arguments(compiled, Tokens::new(text), work, found)?;
     text.skip_space();
     text.is_at_end().then_some(())
 }
@@ -26,9 +26,9 @@ pub(super) fn text<'a>(compiled: &CompiledSchema, text: &'a str, members: &mut M
 pub(super) fn value<'a>(
     compiled: &CompiledSchema,
     value: &'a Value,
-    members: &mut Members<'a>,
+    found: &mut Arguments<'a>,
 ) -> Option<()> {
-    arguments(compiled, value, MOST_WORK, members).map(drop)
+    arguments(compiled, value, MOST_WORK, found).map(drop)
 }
 
 /// More than unions need that are worth a look.
@@ -43,7 +43,7 @@ trait Source<'a>: Cursor<'a> {
     fn take_key(&mut self, written: &KeyPrefix) -> bool;
 
     /// The value between two places, which may be a scalar.
-    fn until(self, end: Self, scalar: Option<Scalar<'a>>) -> Member<'a>;
+    fn until(self, end: Self, scalar: Option<Scalar<'a>>) -> Argument<'a>;
 
     /// How much work it was to go from here to there.
     fn work(self, end: Self) -> usize;
@@ -56,8 +56,8 @@ impl<'a> Source<'a> for Tokens<'a> {
     }
 
     #[inline]
-    fn until(self, end: Self, scalar: Option<Scalar<'a>>) -> Member<'a> {
-        scalar.map_or(Member::Json(self, end.at), Member::Scalar)
+    fn until(self, end: Self, scalar: Option<Scalar<'a>>) -> Argument<'a> {
+        scalar.map_or(Argument::Json(self, end.at), Argument::Scalar)
     }
 
     fn work(self, end: Self) -> usize {
@@ -72,8 +72,8 @@ impl<'a> Source<'a> for &'a Value {
     }
 
     #[inline]
-    fn until(self, _: Self, _: Option<Scalar<'a>>) -> Member<'a> {
-        Member::Value(self)
+    fn until(self, _: Self, _: Option<Scalar<'a>>) -> Argument<'a> {
+        Argument::Value(self)
     }
 
     fn work(self, _: Self) -> usize {
@@ -86,7 +86,7 @@ fn arguments<'a, C: Source<'a>>(
     compiled: &CompiledSchema,
     json: C,
     work: usize,
-    members: &mut Members<'a>,
+    found: &mut Arguments<'a>,
 ) -> Option<C> {
     let mut walk = Walk {
         compiled,
@@ -100,7 +100,7 @@ fn arguments<'a, C: Source<'a>>(
     let Ok(Json::Object(entries, _)) = walk.json.read() else {
         return None;
     };
-    walk.object(compiled.schema(SchemaId::ROOT), entries, Some(members))?;
+    walk.object(compiled.schema(SchemaId::ROOT), entries, Some(found))?;
     Some(walk.json)
 }
 
@@ -170,16 +170,16 @@ impl<'s, 'a, C: Source<'a>> Walk<'s, 'a, C> {
         &mut self,
         schema: &'s Schema,
         mut entries: C::Entries,
-        mut members: Option<&mut Members<'a>>,
+        mut found: Option<&mut Arguments<'a>>,
     ) -> Option<()> {
-        let mut keys = Keys::new(self.compiled, schema, members.is_some())?;
+        let mut keys = Keys::new(self.compiled, schema, found.is_some())?;
         while self.json.next_entry(&mut entries).ok()? {
             match self.key(&mut keys, &entries)? {
                 Owner::Property(place, schema) => {
                     let start = self.json;
                     self.value(self.compiled.schema(schema))?;
-                    if let Some(members) = &mut members {
-                        members.set(place, start.until(self.json, self.scalar));
+                    if let Some(found) = &mut found {
+                        found.set(place, start.until(self.json, self.scalar));
                     }
                 }
                 Owner::Other(schema) => self.value(self.compiled.schema(schema))?,

@@ -266,7 +266,7 @@ mod tests {
     fn whole(x: &Value, definitions: &Value) -> CompiledSchema {
         let schema =
             json!({ "type": "object", "properties": { "x": x }, "required": ["x"], "$defs": definitions });
-        CompiledSchema::compile(&schema).unwrap().compiled
+        CompiledSchema::compile(&schema).unwrap().0
     }
 
     fn said(compiled: &CompiledSchema) -> String {

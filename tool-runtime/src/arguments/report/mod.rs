@@ -31,8 +31,8 @@ struct Allowance {
     warnings: usize,
 }
 
-/// Nobody reads more than this.
-const ROOM: usize = 16 << 20;
+/// Nobody reads more issues than this.
+const MAX_BYTES: usize = 16 << 20;
 
 impl Default for Report {
     fn default() -> Self {
@@ -41,8 +41,8 @@ impl Default for Report {
             counts: IssueCounts::default(),
             is_trial: false,
             allowance: Allowance {
-                errors: ROOM,
-                warnings: ROOM,
+                errors: MAX_BYTES,
+                warnings: MAX_BYTES,
             },
         }
     }

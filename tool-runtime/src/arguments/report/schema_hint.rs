@@ -112,7 +112,7 @@ impl Display for Example<'_> {
 }
 
 fn as_deep_as_fits(draw: impl Fn(&mut Line, usize) -> fmt::Result) -> Option<String> {
-    (1..=MAX_UNION_DEPTH).rev().find_map(|levels| {
+    (1..=MAX_LEVELS).rev().find_map(|levels| {
         let mut line = Line(String::new());
         draw(&mut line, levels).ok().map(|()| line.0)
     })
@@ -274,7 +274,7 @@ impl Write for Line {
 const MAX_LENGTH: usize = 140;
 
 /// How many objects and lists a hint opens inside each other.
-const MAX_UNION_DEPTH: usize = 3;
+const MAX_LEVELS: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -285,7 +285,7 @@ mod tests {
     /// The hint for the property `x`.
     fn hinted(x: &Value) -> Option<String> {
         let schema = json!({ "type": "object", "properties": { "x": x } });
-        let compiled = CompiledSchema::compile(&schema).unwrap().compiled;
+        let compiled = CompiledSchema::compile(&schema).unwrap().0;
         let schema = compiled.properties()[0].schema;
         SchemaHint::of(&compiled, schema).map(|hint| hint.to_string())
     }
@@ -359,7 +359,7 @@ mod tests {
     fn a_name_that_two_have_names_none() {
         let tagged = |tag: &str| json!({ "type": "object", "properties": { "kind": { "const": tag } }, "required": ["kind"] });
         let schema = json!({ "type": "object", "properties": { "x": { "anyOf": [tagged("a"), tagged("b"), tagged("B")] } } });
-        let compiled = CompiledSchema::compile(&schema).unwrap().compiled;
+        let compiled = CompiledSchema::compile(&schema).unwrap().0;
         let Kind::Union(all) = &compiled.schema(compiled.properties()[0].schema).kind else {
             panic!("a union");
         };

@@ -1,4 +1,4 @@
-//! The arguments by parameter, as text, as values, or as a part of the tree.
+//! [`Arguments`]: what was sent, by parameter; as text, as values, or as a part of the tree.
 
 use serde::de::{Deserializer, Error, Visitor};
 use serde_json::Value;
@@ -8,12 +8,12 @@ use super::error::{DeserializeError, NotTaken};
 use super::reader::Reader;
 use crate::arguments::tokens::Tokens;
 use crate::arguments::tree::node::{self, Node};
-use crate::param::params::Lookup;
+use crate::param::params::ArgumentSource;
 use crate::schema::CompiledSchema;
 
 /// What came for one parameter; it stays where it is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Member<'a> {
+pub(crate) enum Argument<'a> {
     /// A scalar in JSON text that conforms to the letter.
     Scalar(Scalar<'a>),
     /// Other JSON text that conforms to the letter, and where it ends.
@@ -58,25 +58,25 @@ fn ignored_error() -> DeserializeError {
     DeserializeError::custom("")
 }
 
-macro_rules! from_where_it_is {
+macro_rules! forward_to_reader {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {
         $(#[inline]
         fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, DeserializeError> {
             match *self {
-                Member::Scalar(scalar) => value(scalar, |reader| reader.$method($($argument,)* visitor)),
-                Member::Json(json, end) => text((json, end), |reader| reader.$method($($argument,)* visitor)),
-                Member::Value(json) => value(json, |reader| reader.$method($($argument,)* visitor)),
-                Member::Tree(node) => tree(node, |reader| reader.$method($($argument,)* visitor)),
+                Argument::Scalar(scalar) => value(scalar, |reader| reader.$method($($argument,)* visitor)),
+                Argument::Json(json, end) => text((json, end), |reader| reader.$method($($argument,)* visitor)),
+                Argument::Value(json) => value(json, |reader| reader.$method($($argument,)* visitor)),
+                Argument::Tree(node) => tree(node, |reader| reader.$method($($argument,)* visitor)),
             }
         })*
     };
 }
 
 /// By reference, so that nothing is moved for each parameter.
-impl<'de> Deserializer<'de> for &Member<'de> {
+impl<'de> Deserializer<'de> for &Argument<'de> {
     type Error = DeserializeError;
 
-    from_where_it_is! {
+    forward_to_reader! {
         deserialize_any() deserialize_bool() deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64()
         deserialize_i128() deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64() deserialize_u128()
         deserialize_f32() deserialize_f64() deserialize_char() deserialize_str() deserialize_string()
@@ -92,55 +92,55 @@ impl<'de> Deserializer<'de> for &Member<'de> {
 
 /// What came for the properties of the arguments as a whole, as far as there are parameters for them.
 #[derive(Debug)]
-pub(in crate::arguments) struct Members<'a> {
+pub(in crate::arguments) struct Arguments<'a> {
     compiled: &'a CompiledSchema,
-    slots: [Option<Member<'a>>; MOST],
+    slots: [Option<Argument<'a>>; MAX_PARAMETERS],
     /// Whether texts are left where they are, to be moved in the end.
     pub(in crate::arguments) moves_texts: bool,
 }
 
-/// As many parameters as a function can have.
-const MOST: usize = 16;
+/// The most parameters that a function can have.
+const MAX_PARAMETERS: usize = 16;
 
-impl<'a> Members<'a> {
+impl<'a> Arguments<'a> {
     /// None yet.
     pub(in crate::arguments) fn new(compiled: &'a CompiledSchema) -> Self {
         Self {
             compiled,
-            slots: [None; MOST],
+            slots: [None; MAX_PARAMETERS],
             moves_texts: false,
         }
     }
 
     /// All that came, in a tree.
     pub(in crate::arguments) fn of_tree(compiled: &'a CompiledSchema, tree: &'a node::Members<'a>) -> Self {
-        let mut members = Self::new(compiled);
+        let mut arguments = Self::new(compiled);
         for (place, property) in compiled.properties().iter().enumerate() {
             if let Some(node) = tree.get(&property.name) {
-                members.set(place, Member::Tree(node));
+                arguments.set(place, Argument::Tree(node));
             }
         }
-        members
+        arguments
     }
 
     #[inline]
-    pub(in crate::arguments) fn set(&mut self, place: usize, member: Member<'a>) {
+    pub(in crate::arguments) fn set(&mut self, place: usize, argument: Argument<'a>) {
         if let Some(slot) = self.slots.get_mut(place) {
-            *slot = Some(member);
+            *slot = Some(argument);
         }
     }
 }
 
-impl<'m, 'a> Lookup<'a> for &'m Members<'a> {
-    type Value = &'m Member<'a>;
+impl<'m, 'a> ArgumentSource<'a> for &'m Arguments<'a> {
+    type Value = &'m Argument<'a>;
 
     #[inline]
-    fn value(&self, parameter: usize) -> Option<&'m Member<'a>> {
+    fn value(&self, parameter: usize) -> Option<&'m Argument<'a>> {
         self.slots.get(self.compiled.property_index(parameter)?)?.as_ref()
     }
 
     #[inline]
     fn is_owned_string(&self, value: &Self::Value) -> bool {
-        self.moves_texts && matches!(value, Member::Value(Value::String(_)))
+        self.moves_texts && matches!(value, Argument::Value(Value::String(_)))
     }
 }
