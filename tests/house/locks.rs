@@ -11,7 +11,7 @@ const KNOWN: [(&str, &[&str]); 5] = [
     ("tool-builtins/src/offload/local.rs", &["AtomicU64"]),
     ("tool-builtins/src/offload/memory.rs", &["Mutex", "MutexGuard"]),
     ("tool-builtins/src/todo.rs", &["Mutex", "MutexGuard"]),
-    ("tool-gateway/src/log_warnings.rs", &["Mutex"]),
+    ("tool-gateway/src/cli/log_warnings.rs", &["Mutex"]),
     ("tool-runtime/src/call/tool_call.rs", &["AtomicBool"]),
 ];
 

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use tool_runtime::ToolCallRequest;
 use tool_runtime::issue::{Code, Issue};
 
-use crate::explain::counted;
-use crate::terminal::Palette;
+use crate::cli::explain::counted;
+use crate::cli::terminal::Palette;
 
 /// What was found in all calls.
 #[derive(Debug, Default)]

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use tool_runtime::repair::{Fix, FixCode, Fixes, Limits, Reason, Status};
 
-use crate::excerpt::Excerpt;
-use crate::place::{Place, Places};
-use crate::terminal::{Palette, visible};
+use crate::cli::excerpt::Excerpt;
+use crate::cli::place::{Place, Places};
+use crate::cli::terminal::{Palette, visible};
 
 /// A text that was looked at, with the name of where it came from.
 #[derive(Debug, Clone, Copy)]

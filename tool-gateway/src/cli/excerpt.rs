@@ -2,8 +2,8 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::place::Place;
-use crate::terminal::is_hidden;
+use crate::cli::place::Place;
+use crate::cli::terminal::is_hidden;
 
 /// What is shown of a line.
 #[derive(Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ fn push(letter: char, shown: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::Places;
+    use crate::cli::place::Places;
 
     fn shown(text: &str, offsets: &[usize]) -> (String, String, usize) {
         let mut places = Places::of(text);

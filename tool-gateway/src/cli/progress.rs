@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::terminal::Terminal;
+use crate::cli::terminal::Terminal;
 
 /// One line on a terminal, written anew now and then.
 #[derive(Debug)]

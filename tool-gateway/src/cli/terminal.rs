@@ -3,7 +3,7 @@
 use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
 
-use crate::options::When;
+use crate::cli::options::When;
 
 /// Where messages go, and whether they are coloured.
 #[derive(Debug, Clone, Copy)]

@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tool_runtime::{Issue, Policy, ToolCall};
 
-use crate::ending::{Ending, Failure};
-use crate::jsonl::{self, Answers, Line, LineError, present};
-use crate::options::{CheckOptions, Deny};
-use crate::progress::Progress;
-use crate::schemas::{NAME, Schemas};
-use crate::source::Source;
-use crate::tally::Tally;
-use crate::terminal::{Terminal, visible};
+use crate::cli::ending::{Ending, Failure};
+use crate::cli::jsonl::{self, Answers, Line, LineError, present};
+use crate::cli::options::{CheckOptions, Deny};
+use crate::cli::progress::Progress;
+use crate::cli::schemas::{NAME, Schemas};
+use crate::cli::source::Source;
+use crate::cli::tally::Tally;
+use crate::cli::terminal::{Terminal, visible};
 
 pub(crate) fn run(options: &CheckOptions, terminal: Terminal) -> Result<Ending, Failure> {
     let source = Source::open(options.file.as_deref(), terminal)?;

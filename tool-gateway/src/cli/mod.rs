@@ -1,0 +1,62 @@
+//! The command line: its options, and a file for each command.
+
+// Floors, bottom up: a file imports only from those above it in this list.
+mod ending;
+mod options;
+mod terminal;
+mod source;
+mod place;
+mod excerpt;
+mod explain;
+mod jsonl;
+mod tally;
+mod progress;
+mod log_warnings;
+mod schemas;
+mod repair_text;
+mod repair_lines;
+mod repair_stream;
+mod check_lines;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use ending::{Ending, Failure};
+use options::{Command, Options};
+use terminal::Terminal;
+
+/// Runs the program with its arguments, the first of which is its name, and says how it ended.
+///
+/// Exit status 0: done. 1: done, and something could not be repaired or read, as each command's help says.
+/// 2: wrong usage, or input that could not be read or output that could not be written; standard error says
+/// what to do.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let options = match Options::try_parse_from(arguments) {
+        Ok(options) => options,
+        Err(stop) => {
+            let stop = options::advised(stop);
+            // Help and version come this way, too. Where nobody reads them, there is nobody to tell.
+            let _ = stop.print();
+            return u8::try_from(stop.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+        }
+    };
+    let terminal = Terminal::new(options.color);
+    let ended = match &options.command {
+        Command::Repair(options) => match options.sse {
+            Some(dialect) => repair_stream::run(dialect, options, terminal),
+            None if options.jsonl => repair_lines::run(options, terminal),
+            None => repair_text::run(options, terminal),
+        },
+        Command::Check(options) => check_lines::run(options, terminal),
+    };
+    match ended {
+        Ok(Ending::Fine) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
+        Ok(Ending::Unmet) => ExitCode::from(1),
+        Err(Failure::Message(message)) => {
+            terminal.fail(&message);
+            ExitCode::from(2)
+        }
+    }
+}
