@@ -1,0 +1,24 @@
+//! Random ids and secrets.
+
+/// 132 random bits as 22 characters of `[A-Za-z0-9_-]`.
+pub(crate) fn id() -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    let bytes: [u8; 22] = bytes();
+    bytes
+        .iter()
+        .filter_map(|byte| LETTERS.get(usize::from(byte & 63)))
+        .map(|letter| char::from(*letter))
+        .collect()
+}
+
+/// Random bytes from the operating system.
+pub(crate) fn bytes<const LENGTH: usize>() -> [u8; LENGTH] {
+    let mut bytes = [0; LENGTH];
+    // Without randomness ids could be guessed, and every other answer would be worse: the process ends.
+    #[allow(
+        clippy::expect_used,
+        reason = "the operating system has no randomness: nothing here is safe any more"
+    )]
+    getrandom::fill(&mut bytes).expect("the operating system gives no random bytes");
+    bytes
+}

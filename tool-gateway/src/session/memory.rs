@@ -1,0 +1,269 @@
+//! [`MemoryStore`]: sessions in memory, gone with the process.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::chain::Digest;
+use super::record::{Session, SessionId, Turn};
+use super::store::{SessionStore, StoreFuture};
+
+/// Keeps turns in memory, up to a number and a size. What was not used for the longest time goes first, suspended turns last.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_gateway::session::memory::MemoryStore;
+///
+/// let store = MemoryStore::new().with_max_turns(1_000).with_max_bytes(64 << 20).with_ttl(Duration::from_secs(3600));
+/// assert_eq!(store.len(), 0);
+/// ```
+#[derive(Debug)]
+pub struct MemoryStore {
+    max_turns: usize,
+    max_bytes: usize,
+    ttl: Duration,
+    tables: Mutex<Tables>,
+}
+
+/// How much longer a suspended turn is kept than another.
+const SUSPENDED_FACTOR: u32 = 4;
+
+#[derive(Debug, Default)]
+struct Tables {
+    turns: HashMap<String, Entry>,
+    heads: HashMap<Digest, Vec<String>>,
+    calls: HashMap<Digest, String>,
+    keys: HashMap<Digest, SessionId>,
+    sessions: HashMap<SessionId, SessionEntry>,
+    /// The turns in the order in which they go.
+    order: BTreeMap<(bool, u64), String>,
+    bytes: usize,
+    uses: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    turn: Arc<Turn>,
+    calls: Vec<Digest>,
+    used: u64,
+    used_at: Instant,
+}
+
+#[derive(Debug)]
+struct SessionEntry {
+    session: Session,
+    keys: Vec<Digest>,
+    turns: usize,
+}
+
+impl MemoryStore {
+    /// A store for 100,000 turns, 512 MiB and a day without use.
+    pub fn new() -> Self {
+        Self {
+            max_turns: 100_000,
+            max_bytes: 512 << 20,
+            ttl: Duration::from_secs(24 * 3600),
+            tables: Mutex::default(),
+        }
+    }
+
+    /// Sets how many turns are kept.
+    #[must_use]
+    pub fn with_max_turns(mut self, turns: usize) -> Self {
+        self.max_turns = turns;
+        self
+    }
+
+    /// Sets how many bytes of messages are kept, about.
+    #[must_use]
+    pub fn with_max_bytes(mut self, bytes: usize) -> Self {
+        self.max_bytes = bytes;
+        self
+    }
+
+    /// Sets how long a turn is kept without use; suspended turns four times as long.
+    #[must_use]
+    pub fn with_ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// How many turns there are.
+    pub fn len(&self) -> usize {
+        self.lock().turns.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tables> {
+        // No step between two tables can panic.
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_expired(&self, entry: &Entry) -> bool {
+        let factor = if entry.turn.is_suspended() {
+            SUSPENDED_FACTOR
+        } else {
+            1
+        };
+        entry.used_at.elapsed() > self.ttl * factor
+    }
+
+    /// The turn, unless it is expired. Counts as a use of it.
+    fn find(&self, tables: &mut Tables, id: &str) -> Option<Arc<Turn>> {
+        if self.is_expired(tables.turns.get(id)?) {
+            tables.remove(id);
+            return None;
+        }
+        tables.touch(id)
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tables {
+    fn touch(&mut self, id: &str) -> Option<Arc<Turn>> {
+        self.uses += 1;
+        let uses = self.uses;
+        let entry = self.turns.get_mut(id)?;
+        let is_suspended = entry.turn.is_suspended();
+        self.order.remove(&(is_suspended, entry.used));
+        self.order.insert((is_suspended, uses), id.to_owned());
+        entry.used = uses;
+        entry.used_at = Instant::now();
+        if let Some(session) = self.sessions.get_mut(&entry.turn.session) {
+            session.session.last_active = SystemTime::now();
+        }
+        Some(Arc::clone(&entry.turn))
+    }
+
+    fn remove(&mut self, id: &str) {
+        let Some(entry) = self.turns.remove(id) else {
+            return;
+        };
+        self.order.remove(&(entry.turn.is_suspended(), entry.used));
+        self.bytes = self.bytes.saturating_sub(entry.turn.size());
+        for call in entry.calls {
+            self.calls.remove(&call);
+        }
+        if let Some(turns) = self.heads.get_mut(&entry.turn.head) {
+            turns.retain(|other| other != id);
+            if turns.is_empty() {
+                self.heads.remove(&entry.turn.head);
+            }
+        }
+        if let Some(session) = self.sessions.get_mut(&entry.turn.session) {
+            session.turns -= 1;
+            if session.turns == 0
+                && let Some(session) = self.sessions.remove(&entry.turn.session)
+            {
+                for key in session.keys {
+                    self.keys.remove(&key);
+                }
+            }
+        }
+    }
+
+    fn insert(&mut self, turn: Turn, calls: Vec<Digest>, keys: Vec<Digest>) {
+        self.remove(&turn.id.clone());
+        self.uses += 1;
+        let now = SystemTime::now();
+        let session = self
+            .sessions
+            .entry(turn.session.clone())
+            .or_insert_with(|| SessionEntry {
+                session: Session {
+                    id: turn.session.clone(),
+                    created_at: now,
+                    last_active: now,
+                    state: None,
+                },
+                keys: Vec::new(),
+                turns: 0,
+            });
+        session.turns += 1;
+        session.session.last_active = now;
+        session.session.state.clone_from(&turn.state);
+        for key in keys {
+            if self.keys.insert(key, turn.session.clone()).is_none() {
+                session.keys.push(key);
+            }
+        }
+        for call in &calls {
+            self.calls.insert(*call, turn.id.clone());
+        }
+        self.heads.entry(turn.head).or_default().push(turn.id.clone());
+        self.order
+            .insert((turn.is_suspended(), self.uses), turn.id.clone());
+        self.bytes += turn.size();
+        let entry = Entry {
+            used: self.uses,
+            used_at: Instant::now(),
+            calls,
+            turn: Arc::new(turn),
+        };
+        self.turns.insert(entry.turn.id.clone(), entry);
+    }
+}
+
+impl SessionStore for MemoryStore {
+    fn turns<'a>(&'a self, heads: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
+        let mut tables = self.lock();
+        let turns = heads.iter().map(|head| {
+            let ids = tables.heads.get(head).cloned().unwrap_or_default();
+            ids.iter().filter_map(|id| self.find(&mut tables, id)).collect()
+        });
+        let turns = Ok(turns.collect());
+        Box::pin(async move { turns })
+    }
+
+    fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
+        let mut tables = self.lock();
+        let id = tables.calls.get(&call).cloned();
+        let turn = id.and_then(|id| self.find(&mut tables, &id));
+        Box::pin(async move { Ok(turn) })
+    }
+
+    fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>> {
+        let session = self.lock().keys.get(&key).cloned();
+        Box::pin(async move { Ok(session) })
+    }
+
+    fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
+        let session = self.lock().sessions.get(id).map(|entry| entry.session.clone());
+        Box::pin(async move { Ok(session) })
+    }
+
+    fn save(&self, turn: Turn, calls: Vec<Digest>, keys: Vec<Digest>) -> StoreFuture<'_, ()> {
+        let mut tables = self.lock();
+        tables.insert(turn, calls, keys);
+        while tables.turns.len() > self.max_turns || tables.bytes > self.max_bytes {
+            let Some(id) = tables.order.first_key_value().map(|(_, id)| id.clone()) else {
+                break;
+            };
+            tables.remove(&id);
+        }
+        // A few of the oldest at a time, so that no request pays for all.
+        for _ in 0..2 {
+            let oldest = tables.order.first_key_value().map(|(_, id)| id.clone());
+            let Some(id) =
+                oldest.filter(|id| tables.turns.get(id).is_some_and(|entry| self.is_expired(entry)))
+            else {
+                break;
+            };
+            tables.remove(&id);
+        }
+        Box::pin(async { Ok(()) })
+    }
+
+    fn name(&self) -> String {
+        "memory".to_owned()
+    }
+}

@@ -1,0 +1,267 @@
+//! Recognises the session of a request, and the stored turns in its history. When in doubt, what the client sent goes up as it
+//! is: a guess is never resumed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::canonical;
+use super::chain::{ChainKey, Digest, Group, groups};
+use super::record::{SessionId, Turn};
+use super::store::{SessionStore, StoreError};
+use crate::wire::block::Block;
+use crate::wire::object::Object;
+use crate::wire::request::MessagesRequest;
+
+/// How a session was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// By the id of a call that was minted here.
+    Minted,
+    /// By a key that the client has for it.
+    Key,
+    /// By its history.
+    Chain,
+    /// It was not.
+    New,
+}
+
+impl Found {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Minted => "minted",
+            Self::Key => "key",
+            Self::Chain => "chain",
+            Self::New => "new",
+        }
+    }
+}
+
+/// The client, as far as sessions are concerned.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    /// The name of its key, or a digest of its credential.
+    pub(crate) principal: String,
+    /// The session keys that it sends.
+    pub(crate) keys: Vec<String>,
+}
+
+/// What is known of a request's conversation (seed 004, `extract_new_messages`).
+#[derive(Debug)]
+pub(crate) struct Recognized {
+    pub(crate) session: Option<SessionId>,
+    pub(crate) found: Found,
+    pub(crate) groups: Vec<Group>,
+    /// The stored turns by the place of their group.
+    pub(crate) turns: HashMap<usize, Arc<Turn>>,
+    /// The place of the last known group; what follows is new.
+    pub(crate) head: Option<usize>,
+    /// The state to go on with.
+    pub(crate) state: Option<Value>,
+    pub(crate) context: Digest,
+    pub(crate) beginning: Digest,
+}
+
+impl Recognized {
+    /// The last turn that is known.
+    pub(crate) fn head(&self) -> Option<&Arc<Turn>> {
+        self.turns.get(&self.head?)
+    }
+}
+
+/// The digest under which a store has the call of this id.
+pub(crate) fn call_digest(key: &ChainKey, principal: &str, id: &str) -> Digest {
+    key.digest(&[b"call", principal.as_bytes(), id.as_bytes()])
+}
+
+/// The digest under which a store has a session by a client's key.
+pub(crate) fn key_digest(key: &ChainKey, principal: &str, name: &str) -> Digest {
+    key.digest(&[b"key", principal.as_bytes(), name.as_bytes()])
+}
+
+/// The digest of visible content alone.
+pub(crate) fn answer_digest<'b>(key: &ChainKey, blocks: impl Iterator<Item = &'b Block>) -> Digest {
+    let content = Value::Array(canonical::content(blocks));
+    key.digest(&[b"answer", &canonical::bytes(&content)])
+}
+
+/// Recognises a request: one pass over its messages, and one look into the store.
+pub(crate) async fn recognize(
+    key: &ChainKey,
+    store: &dyn SessionStore,
+    client: &Client,
+    request: &MessagesRequest<'_>,
+) -> Result<Recognized, StoreError> {
+    let beginning = key.beginning(&client.principal);
+    let groups = groups(key, beginning, &request.messages);
+    let context = key.context(request);
+    let answers: Vec<usize> = places(&groups);
+    let heads: Vec<Digest> = answers
+        .iter()
+        .filter_map(|place| Some(groups.get(*place)?.digest))
+        .collect();
+    let candidates = store.turns(&heads).await?;
+    let candidates: HashMap<usize, Vec<Arc<Turn>>> = answers.iter().copied().zip(candidates).collect();
+
+    let mut recognized = Recognized {
+        session: None,
+        found: Found::New,
+        groups,
+        turns: HashMap::new(),
+        head: None,
+        state: None,
+        context,
+        beginning,
+    };
+    let mut named = None;
+    for name in &client.keys {
+        named = store
+            .session_of_key(key_digest(key, &client.principal, name))
+            .await?;
+        if named.is_some() {
+            break;
+        }
+    }
+
+    let longest = |accepts: &dyn Fn(usize, &Turn) -> bool| {
+        answers.iter().rev().find_map(|place| {
+            let turn = candidates
+                .get(place)?
+                .iter()
+                .rev()
+                .find(|turn| accepts(*place, turn))?;
+            Some((*place, Arc::clone(turn)))
+        })
+    };
+    // An id that was minted here is in the history: no other conversation has it, whatever its prompt and its tools are now.
+    let has_minted_id = |place: usize, turn: &Turn| {
+        let earlier = candidates
+            .iter()
+            .filter(|(at, _)| **at <= place)
+            .flat_map(|(_, turns)| turns);
+        earlier
+            .into_iter()
+            .any(|other| other.session == turn.session && other.visible_ids().next().is_some())
+    };
+    let by_id = longest(&has_minted_id);
+    let by_key = || {
+        named
+            .as_ref()
+            .and_then(|named| longest(&|_, turn| turn.session == *named))
+    };
+    let by_chain = || longest(&|_, turn| turn.context == context);
+    let head = by_id
+        .map(|head| (Found::Minted, head))
+        .or_else(|| by_key().map(|head| (Found::Key, head)))
+        .or_else(|| by_chain().map(|head| (Found::Chain, head)));
+
+    if let Some((found, (place, turn))) = head {
+        // Two sessions with one visible history: which of them goes on is not known, so a new one does.
+        let is_ambiguous = found == Found::Chain
+            && candidates
+                .get(&place)
+                .is_some_and(|all| all.iter().any(|other| other.session != turn.session));
+        if !is_ambiguous {
+            recognized.found = found;
+            recognized.session = Some(turn.session.clone());
+            recognized.state.clone_from(&turn.state);
+        }
+        for earlier in answers.iter().filter(|earlier| **earlier < place) {
+            let Some(turns) = candidates.get(earlier) else {
+                continue;
+            };
+            let same = turns.iter().rev().find(|other| other.session == turn.session);
+            if let Some(known) = same.or_else(|| turns.last()) {
+                recognized.turns.insert(*earlier, Arc::clone(known));
+            }
+        }
+        recognized.turns.insert(place, turn);
+        recognized.head = Some(place);
+    } else if let Some((place, turn)) = minted(key, store, client, request, &recognized.groups).await? {
+        // What came before it is not what it was: that goes up as sent, and only this turn is restored, if it is whole.
+        recognized.found = Found::Minted;
+        recognized.session = Some(turn.session.clone());
+        let messages = recognized
+            .groups
+            .get(place)
+            .map(|group| group.messages.as_slice())
+            .unwrap_or_default();
+        let blocks = messages
+            .iter()
+            .filter_map(|at| request.messages.get(*at))
+            .flat_map(|message| &message.blocks);
+        if answer_digest(key, blocks) == turn.answer {
+            recognized.turns.insert(place, turn);
+            recognized.head = Some(place);
+        }
+    } else if let Some(named) = named {
+        recognized.found = Found::Key;
+        recognized.session = Some(named);
+    }
+    if recognized.state.is_none()
+        && recognized.head.is_none()
+        && let Some(session) = &recognized.session
+    {
+        recognized.state = store.session(session).await?.and_then(|session| session.state);
+    }
+    Ok(recognized)
+}
+
+/// The places of the model's groups.
+fn places(groups: &[Group]) -> Vec<usize> {
+    let groups = groups.iter().enumerate();
+    groups
+        .filter(|(_, group)| group.role == "assistant")
+        .map(|(place, _)| place)
+        .collect()
+}
+
+/// The turn of a call in the last message of the model, and that message's place.
+async fn minted(
+    key: &ChainKey,
+    store: &dyn SessionStore,
+    client: &Client,
+    request: &MessagesRequest<'_>,
+    groups: &[Group],
+) -> Result<Option<(usize, Arc<Turn>)>, StoreError> {
+    let Some(place) = places(groups).pop() else {
+        return Ok(None);
+    };
+    let messages = groups
+        .get(place)
+        .map(|group| group.messages.as_slice())
+        .unwrap_or_default();
+    let blocks = messages
+        .iter()
+        .filter_map(|at| request.messages.get(*at))
+        .flat_map(|message| &message.blocks);
+    for call in blocks.filter_map(Block::tool_use) {
+        if let Some(turn) = store
+            .turn_of_call(call_digest(key, &client.principal, &call.id))
+            .await?
+        {
+            return Ok(Some((place, turn)));
+        }
+    }
+    Ok(None)
+}
+
+/// The keys that clients send for their sessions: hints, which the history has to confirm.
+pub(crate) fn session_keys(header: Option<&str>, request: &MessagesRequest<'_>) -> Vec<String> {
+    let mut keys: Vec<String> = header.map(|id| format!("header {id}")).into_iter().collect();
+    let user = request
+        .get("metadata")
+        .and_then(|metadata| Object::parse(metadata).ok())
+        .and_then(|metadata| metadata.string("user_id"));
+    // Claude Code sends JSON there; other clients name a user, who has many sessions.
+    let session = user
+        .as_deref()
+        .and_then(|user| Object::parse(user).ok()?.string("session_id"));
+    keys.extend(session.map(|id| format!("user_id {id}")));
+    let thread = request
+        .get("thread")
+        .and_then(|thread| serde_json::from_str::<String>(thread).ok());
+    keys.extend(thread.map(|id| format!("thread {id}")));
+    keys
+}

@@ -1,0 +1,130 @@
+//! What a session store keeps: turns of the model as the upstream saw them, and sessions.
+
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+use super::chain::Digest;
+use crate::wire::block::Block;
+
+/// A session's id: `ses_` and 128 random bits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(pub(crate) String);
+
+impl std::fmt::Display for SessionId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A session (seed 004, `Session`). Its messages are its turns, in the store; its pending tool uses are the turns' open calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    /// The id.
+    pub id: SessionId,
+    /// When its first turn was stored.
+    pub created_at: SystemTime,
+    /// When it was last read or written.
+    pub last_active: SystemTime,
+    /// The state of its tools after its latest turn.
+    pub state: Option<Value>,
+}
+
+/// A message of the model, or several with hidden rounds between them: what the client saw, and what is true. Never changed, except
+/// that deferred calls get their results.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// Identifies it: 128 random bits.
+    pub(crate) id: String,
+    pub(crate) session: SessionId,
+    /// The chain behind the visible message.
+    pub(crate) head: Digest,
+    /// The system prompt and the tools of its request.
+    pub(crate) context: Digest,
+    /// The visible content alone, whatever came before it.
+    pub(crate) answer: Digest,
+    /// The messages that the upstream saw in place of the visible one. Empty if what passed was not changed.
+    pub(crate) truth: Vec<TrueMessage>,
+    /// Whether the client saw all of the truth.
+    pub(crate) is_plain: bool,
+    /// Where the visible blocks are in the truth.
+    pub(crate) visible: Vec<Origin>,
+    /// The calls of the last true message, in its order, if the client has to answer some of them.
+    pub(crate) calls: Vec<Call>,
+    /// The system messages between the others, as they went up.
+    pub(crate) systems: Vec<SystemMessage>,
+    /// The state of the session's tools behind this turn.
+    pub(crate) state: Option<Value>,
+}
+
+impl Turn {
+    /// Whether the client still has to answer calls of it, as far as the store knows.
+    pub fn is_suspended(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    /// The ids under which the client knows its calls.
+    pub(crate) fn visible_ids(&self) -> impl Iterator<Item = &str> {
+        self.calls
+            .iter()
+            .filter(|call| call.owner == Owner::Client)
+            .map(|call| call.visible_id.as_str())
+    }
+
+    /// How much memory it takes, about.
+    pub(crate) fn size(&self) -> usize {
+        let blocks = self.truth.iter().flat_map(|message| &message.blocks);
+        let calls = self.calls.iter().filter_map(|call| call.result.as_ref());
+        blocks
+            .chain(calls)
+            .map(|block| block.as_str().len() + 64)
+            .sum::<usize>()
+            + 512
+    }
+}
+
+/// A message as the upstream saw it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TrueMessage {
+    pub(crate) role: &'static str,
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// The place of a visible block: the message of the truth, and the block in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) message: usize,
+    pub(crate) block: usize,
+}
+
+/// A call of a suspended turn.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Call {
+    /// The upstream's id.
+    pub(crate) id: String,
+    /// The id that the client knows; for calls of the gateway the same.
+    pub(crate) visible_id: String,
+    pub(crate) name: String,
+    /// The arguments as JSON text.
+    pub(crate) input: String,
+    pub(crate) owner: Owner,
+    /// The `tool_result` block of a call of the gateway; `None` while it is deferred.
+    pub(crate) result: Option<Block>,
+}
+
+/// Who runs a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    Gateway,
+    Client,
+}
+
+/// A system message in the middle of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SystemMessage {
+    /// How many groups the client has in front of it.
+    pub(crate) place: usize,
+    /// How many groups it has in front of it upstream.
+    pub(crate) sent_at: usize,
+    pub(crate) digest: Digest,
+}

@@ -1,0 +1,41 @@
+//! [`SessionStore`]: where turns and sessions are kept.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::chain::Digest;
+use super::record::{Session, SessionId, Turn};
+
+/// Keeps the turns of sessions, and finds them. Every key is a [`Digest`] that holds the principal, so that no one finds what is
+/// another's. An entry may be gone at any time: then the client's history goes up as it was sent.
+///
+/// A turn and its session expire together, after a time without use.
+pub trait SessionStore: Send + Sync + 'static {
+    /// The turns behind each of these points of a conversation, the oldest first (seed 004, `find_session_by_hash`). Two branches
+    /// with the same visible history are two turns behind one point.
+    fn turns<'a>(&'a self, heads: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>>;
+
+    /// The turn that has the call with this id.
+    fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>>;
+
+    /// The session that a client names by a key of its own.
+    fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>>;
+
+    /// A session.
+    fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>>;
+
+    /// Stores a turn under its point, its calls and its session's keys (seed 004, `store_hash_mapping`); replaces one of the same id.
+    fn save(&self, turn: Turn, calls: Vec<Digest>, keys: Vec<Digest>) -> StoreFuture<'_, ()>;
+
+    /// What it is, for the operator: `memory`.
+    fn name(&self) -> String;
+}
+
+/// What a store answers; a message for the log if it cannot.
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// Why a store did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the session store failed: {0}")]
+pub struct StoreError(pub String);

@@ -1,0 +1,563 @@
+//! The turn as a state machine: it is told what happened, and says what to do. It knows no clock and no connection.
+//!
+//! ```text
+//!                     ┌───────────── all calls are the gateway's, all results are there ─────────────┐
+//!                     ▼                                                                              │
+//! Ask ──► events of the upstream ──► the message is complete ──► Run the gateway's calls ──► results ┤
+//!           │ text, thinking, the           │ none to run                                            │ the client has some, too
+//!           ▼ client's calls                ▼                                                        ▼
+//!          Send                     Record, Send the end, End ◄──────────────────────────────────────┘
+//! ```
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::session::record::{Call, Origin, Owner, TrueMessage};
+use crate::turn::restore::is_counted;
+use crate::wire::block::{Block, BlockBuilder};
+use crate::wire::event::StreamEvent;
+use crate::wire::usage;
+
+/// What happened.
+#[derive(Debug, Clone)]
+pub(crate) enum Event {
+    /// An event of the upstream's stream.
+    Stream(StreamEvent),
+    /// A whole block of a message that is not streamed.
+    Block(Block),
+    /// A call of the gateway has its `tool_result` block.
+    Result { call: usize, result: Block },
+    /// A call of the gateway was not permitted; the client is to run it.
+    Interrupted { call: usize },
+    /// The turn may not begin another round.
+    OutOfTime,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Action {
+    /// Show the client something.
+    Send(Sent),
+    /// Run these calls of the gateway, side by side; the index identifies each.
+    Run(Vec<(usize, Call)>),
+    /// Ask the upstream again; these messages stand behind those that it was asked with before.
+    Ask(Vec<TrueMessage>),
+    /// Store the turn, before anything else is done.
+    Record(Answer),
+    /// The client gets this error, in the API's form.
+    Fail(Value),
+    /// The turn is over.
+    End,
+}
+
+/// What the client sees.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Sent {
+    Event(StreamEvent),
+    /// A whole block, for events that the client's stream still needs.
+    Block {
+        index: usize,
+        block: Block,
+    },
+}
+
+/// The outcome of a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) truth: Vec<TrueMessage>,
+    /// The visible blocks that count, with their origin in the truth.
+    pub(crate) visible: Vec<(Block, Origin)>,
+    /// The calls of a suspended turn.
+    pub(crate) calls: Vec<Call>,
+    /// Whether the client saw all of the truth.
+    pub(crate) is_plain: bool,
+}
+
+/// What a turn may do.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rules {
+    /// The tools that the gateway runs.
+    pub(crate) internal: BTreeSet<String>,
+    /// Those of them that wait for the client's results, if the client has calls in the same message.
+    pub(crate) deferred: BTreeSet<String>,
+    /// How many rounds of the gateway's own a turn may have.
+    pub(crate) max_rounds: usize,
+    /// The ids for calls of the client, from first to last.
+    pub(crate) ids: IdSource,
+}
+
+/// Mints ids for calls.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum IdSource {
+    #[default]
+    Random,
+    /// `toolu_0`, `toolu_1`, …: for tests, which compare.
+    #[cfg(test)]
+    Counted(usize),
+}
+
+impl IdSource {
+    fn mint(&mut self) -> String {
+        match self {
+            Self::Random => format!("toolu_{}", crate::random::id()),
+            #[cfg(test)]
+            Self::Counted(next) => {
+                *next += 1;
+                format!("toolu_{}", *next - 1)
+            }
+        }
+    }
+}
+
+/// A turn on its way.
+#[derive(Debug, Clone)]
+pub(crate) struct TurnMachine {
+    rules: Rules,
+    message: Incoming,
+    is_started: bool,
+    /// Rounds in which the gateway ran calls.
+    rounds: usize,
+    is_out_of_time: bool,
+    usage: Map<String, Value>,
+    truth: Vec<TrueMessage>,
+    visible: Vec<(Block, Origin)>,
+    next_index: usize,
+    phase: Phase,
+    /// The names of the tools that ran, in order.
+    ran: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Phase {
+    /// The upstream speaks.
+    Asking,
+    /// Calls of the gateway run.
+    Running {
+        calls: Vec<Call>,
+        open: BTreeSet<usize>,
+    },
+    Over,
+}
+
+/// The message that is arriving.
+#[derive(Debug, Clone, Default)]
+struct Incoming {
+    blocks: Vec<Part>,
+    usage: Map<String, Value>,
+    /// The fields of `message_delta`.
+    end: Map<String, Value>,
+}
+
+/// A block that is arriving.
+#[derive(Debug, Clone)]
+struct Part {
+    upstream_index: usize,
+    /// Where the client has it; `None` for a call of the gateway.
+    client_index: Option<usize>,
+    /// The id that the client knows, of a call of the client's.
+    visible_id: Option<String>,
+    builder: Option<BlockBuilder>,
+    block: Option<Block>,
+}
+
+impl TurnMachine {
+    /// A turn that begins with the upstream being asked.
+    pub(crate) fn new(rules: Rules) -> Self {
+        Self {
+            rules,
+            message: Incoming::default(),
+            is_started: false,
+            rounds: 0,
+            is_out_of_time: false,
+            usage: Map::new(),
+            truth: Vec::new(),
+            visible: Vec::new(),
+            next_index: 0,
+            phase: Phase::Asking,
+            ran: Vec::new(),
+        }
+    }
+
+    /// Whether the gateway has run calls in this turn.
+    pub(crate) fn has_internal_round(&self) -> bool {
+        self.rounds > 0
+    }
+
+    /// How many rounds the upstream was asked.
+    pub(crate) fn rounds(&self) -> usize {
+        self.rounds + 1
+    }
+
+    /// The usage of all complete rounds.
+    pub(crate) fn usage(&self) -> &Map<String, Value> {
+        &self.usage
+    }
+
+    /// The tools that the gateway ran.
+    pub(crate) fn ran(&self) -> &[String] {
+        &self.ran
+    }
+
+    /// What to do to go on from a copy that was made when the upstream was asked or calls were running.
+    pub(crate) fn restart(&mut self) -> Vec<Action> {
+        match &self.phase {
+            Phase::Over => Vec::new(),
+            Phase::Asking => {
+                self.message = Incoming::default();
+                vec![Action::Ask(self.truth.clone())]
+            }
+            Phase::Running { calls, open } => {
+                let open = open.iter().filter_map(|index| Some((*index, calls.get(*index)?.clone())));
+                vec![Action::Run(open.collect())]
+            }
+        }
+    }
+
+    /// Takes an event, and says what to do, in this order.
+    pub(crate) fn on(&mut self, event: Event) -> Vec<Action> {
+        let mut actions = Vec::new();
+        match (&mut self.phase, event) {
+            (Phase::Over, _) => {}
+            (_, Event::OutOfTime) => self.is_out_of_time = true,
+            (Phase::Asking, Event::Stream(event)) => self.on_stream(event, &mut actions),
+            (Phase::Asking, Event::Block(block)) => self.on_block(block, &mut actions),
+            (Phase::Running { calls, open }, Event::Result { call, result }) => {
+                if open.remove(&call)
+                    && let Some(call) = calls.get_mut(call)
+                {
+                    self.ran.push(call.name.clone());
+                    call.result = Some(result);
+                }
+                self.on_done(&mut actions);
+            }
+            (Phase::Running { calls, open }, Event::Interrupted { call }) => {
+                if open.remove(&call)
+                    && let Some(call) = calls.get_mut(call)
+                {
+                    call.owner = Owner::Client;
+                }
+                self.on_done(&mut actions);
+            }
+            // An upstream that speaks after its message, and results of no call, change nothing.
+            (Phase::Asking | Phase::Running { .. }, _) => {}
+        }
+        actions
+    }
+
+    fn on_stream(&mut self, event: StreamEvent, actions: &mut Vec<Action>) {
+        match event {
+            StreamEvent::MessageStart(message) => {
+                if let Some(Value::Object(counted)) = message.get("usage") {
+                    self.message.usage.clone_from(counted);
+                }
+                if !std::mem::replace(&mut self.is_started, true) {
+                    actions.push(send(StreamEvent::MessageStart(message)));
+                }
+            }
+            StreamEvent::BlockStart { index, block } => self.on_block_start(index, block, actions),
+            StreamEvent::BlockDelta { index, delta } => {
+                let part = self
+                    .message
+                    .blocks
+                    .iter_mut()
+                    .find(|part| part.upstream_index == index);
+                if let Some(part) = part {
+                    if let Some(builder) = &mut part.builder {
+                        builder.push(&delta);
+                    }
+                    if let Some(index) = part.client_index {
+                        actions.push(send(StreamEvent::BlockDelta { index, delta }));
+                    }
+                }
+            }
+            StreamEvent::BlockStop { index } => {
+                let part = self
+                    .message
+                    .blocks
+                    .iter_mut()
+                    .find(|part| part.upstream_index == index);
+                if let Some(part) = part {
+                    part.block = part.builder.take().map(BlockBuilder::finish);
+                    if let Some(index) = part.client_index {
+                        actions.push(send(StreamEvent::BlockStop { index }));
+                    }
+                }
+            }
+            StreamEvent::MessageDelta(mut fields) => {
+                if let Some(Value::Object(counted)) = fields.shift_remove("usage") {
+                    // Cumulative within a message.
+                    self.message.usage.extend(counted);
+                }
+                self.message.end.extend(fields);
+            }
+            StreamEvent::MessageStop => self.on_message(actions),
+            StreamEvent::Error(error) => {
+                self.phase = Phase::Over;
+                actions.push(Action::Fail(error));
+            }
+            StreamEvent::Ping | StreamEvent::Other(_) => actions.push(send(event)),
+        }
+    }
+
+    fn on_block_start(
+        &mut self,
+        upstream_index: usize,
+        block: Map<String, Value>,
+        actions: &mut Vec<Action>,
+    ) {
+        let mut shown = block.clone();
+        let name = block.get("name").and_then(Value::as_str);
+        let is_call = block.get("type").and_then(Value::as_str) == Some("tool_use");
+        let is_internal = is_call && name.is_some_and(|name| self.rules.internal.contains(name));
+        let visible_id = (is_call && !is_internal).then(|| self.rules.ids.mint());
+        if let Some(id) = &visible_id {
+            shown.insert("id".to_owned(), id.as_str().into());
+        }
+        let client_index = (!is_internal).then(|| self.next_index());
+        self.message.blocks.push(Part {
+            upstream_index,
+            client_index,
+            visible_id,
+            builder: Some(BlockBuilder::new(block)),
+            block: None,
+        });
+        if let Some(index) = client_index {
+            actions.push(send(StreamEvent::BlockStart { index, block: shown }));
+        }
+    }
+
+    fn on_block(&mut self, block: Block, actions: &mut Vec<Action>) {
+        let call = block.tool_use();
+        let is_internal = call
+            .as_ref()
+            .is_some_and(|call| self.rules.internal.contains(&call.name));
+        let visible_id = (call.is_some() && !is_internal).then(|| self.rules.ids.mint());
+        let client_index = (!is_internal).then(|| self.next_index());
+        if let Some(index) = client_index {
+            let block = visible_id
+                .as_ref()
+                .map_or_else(|| block.clone(), |id| block.with_string("id", id));
+            actions.push(Action::Send(Sent::Block { index, block }));
+        }
+        self.message.blocks.push(Part {
+            upstream_index: self.message.blocks.len(),
+            client_index,
+            visible_id,
+            builder: None,
+            block: Some(block),
+        });
+    }
+
+    fn next_index(&mut self) -> usize {
+        self.next_index += 1;
+        self.next_index - 1
+    }
+
+    /// The message of the upstream is complete.
+    fn on_message(&mut self, actions: &mut Vec<Action>) {
+        let incoming = std::mem::take(&mut self.message);
+        usage::add(&mut self.usage, &incoming.usage);
+        self.message.end.clone_from(&incoming.end);
+        let is_tool_use = stop_reason(&incoming.end) == Some("tool_use");
+        let at = self.truth.len();
+        let mut message = TrueMessage {
+            role: "assistant",
+            blocks: Vec::new(),
+        };
+        let mut calls = Vec::new();
+        for part in incoming.blocks {
+            let Some(block) = part.block.or_else(|| part.builder.map(BlockBuilder::finish)) else {
+                continue;
+            };
+            if part.client_index.is_none() && !is_tool_use {
+                // Calls of a message that did not end as one are never run, and would stay without a result.
+                continue;
+            }
+            let shown = part
+                .visible_id
+                .as_ref()
+                .map_or_else(|| block.clone(), |id| block.with_string("id", id));
+            if let Some(call) = block.tool_use().filter(|_| is_tool_use) {
+                let owner = if part.client_index.is_some() {
+                    Owner::Client
+                } else {
+                    Owner::Gateway
+                };
+                calls.push(Call {
+                    visible_id: part.visible_id.unwrap_or_else(|| call.id.clone()),
+                    id: call.id,
+                    name: call.name,
+                    input: call.input,
+                    owner,
+                    result: None,
+                });
+            }
+            if part.client_index.is_some() && is_counted(&shown) {
+                let origin = Origin {
+                    message: at,
+                    block: message.blocks.len(),
+                };
+                self.visible.push((shown, origin));
+            }
+            message.blocks.push(block);
+        }
+        self.truth.push(message);
+        let is_mixed = calls.iter().any(|call| call.owner == Owner::Client);
+        let run: Vec<(usize, Call)> = calls
+            .iter()
+            .enumerate()
+            .filter(|(_, call)| call.owner == Owner::Gateway)
+            .filter(|(_, call)| !is_mixed || !self.rules.deferred.contains(&call.name))
+            .map(|(index, call)| (index, call.clone()))
+            .collect();
+        if run.is_empty() {
+            return self.finish(calls, actions);
+        }
+        let open = run.iter().map(|(index, _)| *index).collect();
+        self.phase = Phase::Running { calls, open };
+        actions.push(Action::Run(run));
+    }
+
+    /// A call of the gateway is done; perhaps it was the last.
+    fn on_done(&mut self, actions: &mut Vec<Action>) {
+        let Phase::Running { calls, open } = &mut self.phase else {
+            return;
+        };
+        if !open.is_empty() {
+            return;
+        }
+        let mut calls = std::mem::take(calls);
+        self.rounds += 1;
+        self.show_interrupted(&mut calls, actions);
+        if calls.iter().any(|call| call.owner == Owner::Client) {
+            return self.finish(calls, actions);
+        }
+        let results = TrueMessage {
+            role: "user",
+            blocks: calls.into_iter().filter_map(|call| call.result).collect(),
+        };
+        self.truth.push(results);
+        if self.rounds >= self.rules.max_rounds || self.is_out_of_time {
+            let delta = self
+                .message
+                .end
+                .entry("delta")
+                .or_insert_with(|| Value::Object(Map::new()));
+            if let Value::Object(delta) = delta {
+                delta.insert("stop_reason".to_owned(), "pause_turn".into());
+            }
+            return self.finish(Vec::new(), actions);
+        }
+        self.message = Incoming::default();
+        self.phase = Phase::Asking;
+        let new = self.truth.len().saturating_sub(2);
+        actions.push(Action::Ask(self.truth.get(new..).unwrap_or_default().to_vec()));
+    }
+
+    /// Shows the client the calls that were handed to it.
+    fn show_interrupted(&mut self, calls: &mut [Call], actions: &mut Vec<Action>) {
+        let at = self.truth.len().saturating_sub(1);
+        for call in calls
+            .iter_mut()
+            .filter(|call| call.owner == Owner::Client && call.id == call.visible_id)
+        {
+            let place = self.truth.get(at).and_then(|message| {
+                message
+                    .blocks
+                    .iter()
+                    .position(|block| block.tool_use().is_some_and(|other| other.id == call.id))
+            });
+            let Some(place) = place else { continue };
+            let Some(block) = self
+                .truth
+                .get(at)
+                .and_then(|message| message.blocks.get(place))
+                .cloned()
+            else {
+                continue;
+            };
+            call.visible_id = self.rules.ids.mint();
+            let block = block.with_string("id", &call.visible_id);
+            let index = self.next_index();
+            actions.push(Action::Send(Sent::Block {
+                index,
+                block: block.clone(),
+            }));
+            self.visible.push((
+                block,
+                Origin {
+                    message: at,
+                    block: place,
+                },
+            ));
+        }
+    }
+
+    /// Ends the turn with the message's own end, and the usage of all rounds.
+    fn finish(&mut self, calls: Vec<Call>, actions: &mut Vec<Action>) {
+        self.phase = Phase::Over;
+        // A client cannot echo an empty message.
+        let notice = (self.visible.is_empty() && self.hides_something(&calls)).then(|| self.notice(&calls));
+        if let Some(text) = notice {
+            let block = Block::text(&text);
+            let index = self.next_index();
+            actions.push(Action::Send(Sent::Block {
+                index,
+                block: block.clone(),
+            }));
+            // It has no place in the truth; nor has a mark on it.
+            let nowhere = Origin {
+                message: usize::MAX,
+                block: 0,
+            };
+            self.visible.push((block, nowhere));
+        }
+        let is_suspended = calls.iter().any(|call| call.owner == Owner::Client);
+        let is_plain = !is_suspended && self.truth.len() == 1 && self.next_index == self.truth_len();
+        actions.push(Action::Record(Answer {
+            truth: self.truth.clone(),
+            visible: self.visible.clone(),
+            calls: if is_suspended { calls } else { Vec::new() },
+            is_plain,
+        }));
+        let mut end = std::mem::take(&mut self.message.end);
+        end.insert("usage".to_owned(), Value::Object(self.usage.clone()));
+        actions.push(send(StreamEvent::MessageDelta(end)));
+        actions.push(send(StreamEvent::MessageStop));
+        actions.push(Action::End);
+    }
+
+    fn truth_len(&self) -> usize {
+        self.truth.iter().map(|message| message.blocks.len()).sum()
+    }
+
+    /// Whether the client's message is empty because of what the gateway did.
+    fn hides_something(&self, calls: &[Call]) -> bool {
+        self.next_index == 0 && (self.rounds > 0 || !calls.is_empty() || self.truth_len() == 0)
+    }
+
+    /// Names what was done.
+    fn notice(&self, calls: &[Call]) -> String {
+        let mut names: Vec<&str> = self
+            .ran
+            .iter()
+            .chain(calls.iter().map(|call| &call.name))
+            .map(String::as_str)
+            .collect();
+        names.dedup();
+        if names.is_empty() {
+            "[The model gave no answer.]".to_owned()
+        } else {
+            format!("[Tools that ran: {}.]", names.join(", "))
+        }
+    }
+}
+
+fn send(event: StreamEvent) -> Action {
+    Action::Send(Sent::Event(event))
+}
+
+fn stop_reason(end: &Map<String, Value>) -> Option<&str> {
+    end.get("delta")?.get("stop_reason")?.as_str()
+}

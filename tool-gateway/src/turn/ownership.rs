@@ -1,0 +1,219 @@
+//! Who runs which tool: the gateway those that it offers, the client all others (seed 004, `classify_tools`).
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use tool_runtime::ToolDefinition;
+
+use crate::wire::error::ApiError;
+use crate::wire::object::{Change, Object, push_string, with_field};
+
+/// Which tools of the gateway take part in a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Offer {
+    /// Those that the client declares.
+    #[default]
+    Declared,
+    /// All.
+    Always,
+}
+
+/// Whose a tool is that client and gateway both have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ownership {
+    /// The gateway's if the client declares it without a schema, or with the gateway's; with another, it is the client's own.
+    #[default]
+    BySchema,
+    /// The gateway's (the rule of seed 004).
+    ByName,
+}
+
+/// The tools of a request.
+#[derive(Debug, Default)]
+pub(crate) struct Tools {
+    /// The names of those that the gateway runs.
+    pub(crate) internal: BTreeSet<String>,
+    /// The declarations for the upstream, as the text of a list; `None` if they are the client's, unchanged.
+    pub(crate) declared: Option<String>,
+}
+
+/// Classifies the tools of a request.
+pub(crate) fn classify(
+    declared: &[&str],
+    offered: &[&ToolDefinition],
+    offer: Offer,
+    ownership: Ownership,
+) -> Result<Tools, ApiError> {
+    let mut internal = BTreeSet::new();
+    let mut names = BTreeSet::new();
+    let mut items: Vec<String> = Vec::new();
+    for (place, text) in declared.iter().enumerate() {
+        let tool = Object::parse(text)
+            .map_err(|_| ApiError::invalid(format!("tools.{place}: expected an object")))?;
+        let is_custom = tool
+            .get("type")
+            .is_none_or(|kind| kind == "null" || kind == "\"custom\"");
+        let name = tool.string("name").unwrap_or_default();
+        names.insert(name.clone());
+        let own = offered.iter().find(|own| is_custom && own.name.as_str() == name);
+        match own.filter(|own| is_internal(&tool, own, ownership)) {
+            Some(own) => {
+                items.push(with_our_schema(&tool, own));
+                internal.insert(name);
+            }
+            None if is_custom => items.push(filled_in(&tool, text)),
+            None => items.push((*text).to_owned()),
+        }
+    }
+    if offer == Offer::Always {
+        for own in offered.iter().filter(|own| !names.contains(own.name.as_str())) {
+            items.push(serde_json::to_string(own).unwrap_or_default());
+            internal.insert(own.name.as_str().to_owned());
+        }
+    }
+    let declared = (!internal.is_empty()).then(|| format!("[{}]", items.join(",")));
+    Ok(Tools { internal, declared })
+}
+
+fn is_internal(tool: &Object<'_>, own: &ToolDefinition, ownership: Ownership) -> bool {
+    if ownership == Ownership::ByName {
+        return true;
+    }
+    match tool.get("input_schema").map(serde_json::from_str::<Value>) {
+        None | Some(Ok(Value::Null)) => true,
+        Some(Ok(Value::Object(schema))) if schema.is_empty() => true,
+        Some(Ok(schema)) => same_schema(&schema) == same_schema(&own.input_schema),
+        Some(Err(_)) => false,
+    }
+}
+
+/// A schema without what does not change which arguments it takes; equal values are equal whatever the order of their keys.
+fn same_schema(schema: &Value) -> Value {
+    match schema {
+        Value::Object(fields) => Value::Object(
+            fields
+                .iter()
+                // Under `properties` these are names of parameters, whose schemas are objects.
+                .filter(|(name, value)| {
+                    !matches!(name.as_str(), "description" | "title" | "$schema") || value.is_object()
+                })
+                .map(|(name, value)| (name.clone(), same_schema(value)))
+                .collect(),
+        ),
+        Value::Array(items) => Value::Array(items.iter().map(same_schema).collect()),
+        value => value.clone(),
+    }
+}
+
+/// The client's declaration with the gateway's schema, and its description where the client has none.
+fn with_our_schema(tool: &Object<'_>, own: &ToolDefinition) -> String {
+    let schema = own.input_schema.to_string();
+    let mut description = String::new();
+    push_string(&mut description, &own.description);
+    let mut text = String::new();
+    tool.write(&mut text, |name, value| match name {
+        "input_schema" => Some(Change::To(&schema)),
+        "description" if value == "null" => Some(Change::To(&description)),
+        _ => Some(Change::Keep),
+    });
+    if tool.get("description").is_none() {
+        text = with_field(&text, "description", &description);
+    }
+    if tool.get("input_schema").is_none() {
+        text = with_field(&text, "input_schema", &schema);
+    }
+    text
+}
+
+/// A tool of the client's, with what the API wants and seed 004, section 4, fills in.
+fn filled_in(tool: &Object<'_>, text: &str) -> String {
+    let mut text = text.to_owned();
+    if tool.get("description").is_none() {
+        text = with_field(&text, "description", "\"\"");
+    }
+    if tool.get("input_schema").is_none() {
+        text = with_field(&text, "input_schema", r#"{"type":"object","properties":{}}"#);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn own() -> ToolDefinition {
+        let schema = json!({ "type": "object", "properties": { "title": { "type": "string", "description": "The title." } } });
+        ToolDefinition::new("Note", "Take a note.", schema)
+    }
+
+    fn classified(declared: Value, offer: Offer, ownership: Ownership) -> (Vec<String>, Value) {
+        let texts: Vec<String> = declared
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(Value::to_string)
+            .collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let tools = classify(&texts, &[&own()], offer, ownership).unwrap();
+        let sent = tools
+            .declared
+            .map_or(declared.clone(), |text| serde_json::from_str(&text).unwrap());
+        (tools.internal.into_iter().collect(), sent)
+    }
+
+    #[test]
+    fn a_tool_is_internal_without_a_schema_or_with_ours() {
+        let ours =
+            json!({ "properties": { "title": { "type": "string" } }, "type": "object", "$schema": "s" });
+        for schema in [json!(null), json!({}), ours, own().input_schema] {
+            let (internal, sent) = classified(
+                json!([{ "name": "Note", "input_schema": schema }]),
+                Offer::Declared,
+                Ownership::BySchema,
+            );
+            assert_eq!(internal, ["Note"], "{schema}");
+            assert_eq!(sent[0]["input_schema"], own().input_schema);
+            assert_eq!(sent[0]["description"], "Take a note.");
+        }
+        let described =
+            json!([{ "name": "Note", "description": "Mine.", "cache_control": { "type": "ephemeral" } }]);
+        let (_, sent) = classified(described, Offer::Declared, Ownership::BySchema);
+        assert_eq!(
+            (&sent[0]["description"], &sent[0]["cache_control"]["type"]),
+            (&json!("Mine."), &json!("ephemeral"))
+        );
+    }
+
+    #[test]
+    fn a_tool_with_another_schema_is_the_clients() {
+        let other = json!([{ "name": "Note", "description": "Mine.", "input_schema": { "type": "object", "properties": { "x": {} } } }]);
+        let (internal, sent) = classified(other.clone(), Offer::Declared, Ownership::BySchema);
+        assert_eq!((internal, sent), (vec![], other.clone()));
+        let (internal, _) = classified(other, Offer::Declared, Ownership::ByName);
+        assert_eq!(internal, ["Note"]);
+    }
+
+    #[test]
+    fn tools_of_other_types_pass_untouched() {
+        let server = json!([{ "type": "web_search_20250305", "name": "Note" }]);
+        let (internal, sent) = classified(server.clone(), Offer::Declared, Ownership::ByName);
+        assert_eq!((internal, sent), (vec![], server.clone()));
+        let (internal, sent) = classified(server, Offer::Always, Ownership::ByName);
+        assert_eq!((internal.len(), sent.as_array().unwrap().len()), (0, 1));
+    }
+
+    #[test]
+    fn what_clients_leave_out_is_filled_in_beside_a_tool_of_the_gateway() {
+        let bare = json!([{ "name": "other" }]);
+        assert_eq!(
+            classified(bare.clone(), Offer::Declared, Ownership::BySchema),
+            (vec![], bare.clone())
+        );
+        let (internal, sent) = classified(bare, Offer::Always, Ownership::BySchema);
+        assert_eq!(internal, ["Note"]);
+        let filled = json!({ "name": "other", "description": "", "input_schema": { "type": "object", "properties": {} } });
+        assert_eq!((&sent[0], &sent[1]["name"]), (&filled, &json!("Note")));
+    }
+}

@@ -1,0 +1,196 @@
+//! Content blocks as the upstream sends them: whole, or built from the events of a stream.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::object::{Change, Object, push_string};
+
+/// A content block as JSON text. Cheap to clone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Block(Arc<str>);
+
+impl Block {
+    pub(crate) fn new(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// A text block.
+    pub(crate) fn text(text: &str) -> Self {
+        let mut json = r#"{"type":"text","text":"#.to_owned();
+        push_string(&mut json, text);
+        json.push('}');
+        Self::new(json)
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    fn object(&self) -> Object<'_> {
+        Object::parse(&self.0).unwrap_or_default()
+    }
+
+    /// The call, if the block is one.
+    pub(crate) fn tool_use(&self) -> Option<ToolUse> {
+        let object = self.object();
+        object.is("type", "tool_use").then(|| ToolUse {
+            id: object.string("id").unwrap_or_default(),
+            name: object.string("name").unwrap_or_default(),
+            input: object.get("input").unwrap_or("{}").to_owned(),
+        })
+    }
+
+    /// The same block with another value of a string field, such as a call's id.
+    pub(crate) fn with_string(&self, field: &str, value: &str) -> Self {
+        let mut json = String::new();
+        push_string(&mut json, value);
+        let mut text = String::with_capacity(self.0.len() + json.len());
+        self.object().write(&mut text, |name, _| {
+            Some(if name == field {
+                Change::To(&json)
+            } else {
+                Change::Keep
+            })
+        });
+        Self::new(text)
+    }
+}
+
+/// A call in a message of the model (seed 004, `ToolUseInfo`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ToolUse {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    /// The arguments as JSON text.
+    pub(crate) input: String,
+}
+
+/// A block of a stream: its start, and the deltas so far.
+#[derive(Debug, Clone)]
+pub(crate) struct BlockBuilder {
+    fields: Map<String, Value>,
+    /// The text of `input`, which arrives in pieces of JSON.
+    input: String,
+}
+
+impl BlockBuilder {
+    /// Begins with the `content_block` of the start event.
+    pub(crate) fn new(start: Map<String, Value>) -> Self {
+        Self {
+            fields: start,
+            input: String::new(),
+        }
+    }
+
+    /// Adds a delta. One of an unknown type changes the fields that it names: text is appended, all else is set.
+    pub(crate) fn push(&mut self, delta: &Map<String, Value>) {
+        for (field, value) in delta {
+            match (field.as_str(), value) {
+                ("type", _) => {}
+                ("partial_json", Value::String(piece)) => self.input.push_str(piece),
+                ("citation", citation) => match self.fields.get_mut("citations") {
+                    Some(Value::Array(citations)) => citations.push(citation.clone()),
+                    _ => {
+                        let citations = Value::Array(vec![citation.clone()]);
+                        self.fields.insert("citations".to_owned(), citations);
+                    }
+                },
+                (field, Value::String(piece)) => match self.fields.get_mut(field) {
+                    Some(Value::String(text)) => text.push_str(piece),
+                    _ => {
+                        self.fields.insert(field.to_owned(), value.clone());
+                    }
+                },
+                (field, value) => {
+                    self.fields.insert(field.to_owned(), value.clone());
+                }
+            }
+        }
+    }
+
+    /// The whole block. Arguments that are not JSON, which no API sends, become a string: nothing is lost.
+    pub(crate) fn finish(mut self) -> Block {
+        if self.input.trim().is_empty() {
+            return Block::new(Value::Object(self.fields).to_string());
+        }
+        let is_json = serde_json::from_str::<&serde_json::value::RawValue>(&self.input).is_ok();
+        if !is_json {
+            self.fields.insert("input".to_owned(), Value::String(self.input));
+            return Block::new(Value::Object(self.fields).to_string());
+        }
+        self.fields.entry("input").or_insert(Value::Null);
+        let text = Value::Object(self.fields).to_string();
+        let mut block = String::with_capacity(text.len() + self.input.len());
+        Object::parse(&text)
+            .unwrap_or_default()
+            .write(&mut block, |name, _| {
+                Some(if name == "input" {
+                    Change::To(self.input.trim())
+                } else {
+                    Change::Keep
+                })
+            });
+        Block::new(block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn built(start: Value, deltas: &[Value]) -> String {
+        let Value::Object(start) = start else {
+            panic!("{start}")
+        };
+        let mut builder = BlockBuilder::new(start);
+        for delta in deltas {
+            builder.push(delta.as_object().unwrap());
+        }
+        builder.finish().as_str().to_owned()
+    }
+
+    #[test]
+    fn builds_every_kind_of_block() {
+        let text = json!({ "type": "text", "text": "", "citations": null });
+        let deltas = [
+            json!({ "type": "text_delta", "text": "a" }),
+            json!({ "type": "citations_delta", "citation": { "n": 1 } }),
+            json!({ "type": "text_delta", "text": "b" }),
+        ];
+        assert_eq!(
+            built(text, &deltas),
+            r#"{"type":"text","text":"ab","citations":[{"n":1}]}"#
+        );
+        let thinking = json!({ "type": "thinking", "thinking": "", "signature": "" });
+        let signature = json!({ "type": "signature_delta", "signature": "s" });
+        assert_eq!(
+            built(thinking, &[signature]),
+            r#"{"type":"thinking","thinking":"","signature":"s"}"#
+        );
+        let call = json!({ "type": "tool_use", "id": "t", "name": "n", "input": {} });
+        let pieces = ["", "{\"a\": 1.", "50}"]
+            .map(|piece| json!({ "type": "input_json_delta", "partial_json": piece }));
+        assert_eq!(
+            built(call.clone(), &pieces),
+            r#"{"type":"tool_use","id":"t","name":"n","input":{"a": 1.50}}"#
+        );
+        assert_eq!(
+            built(call, &[]),
+            r#"{"type":"tool_use","id":"t","name":"n","input":{}}"#
+        );
+    }
+
+    #[test]
+    fn a_call_keeps_the_text_of_its_arguments_under_another_id() {
+        let block = Block::new(r#"{"type":"tool_use","id":"a","name":"n","input":{"x" : 1.0}}"#);
+        let other = block.with_string("id", "b");
+        assert_eq!(
+            other.as_str(),
+            r#"{"type":"tool_use","id":"b","name":"n","input":{"x" : 1.0}}"#
+        );
+        assert_eq!(other.tool_use().unwrap().input, r#"{"x" : 1.0}"#);
+    }
+}

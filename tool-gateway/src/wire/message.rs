@@ -1,0 +1,70 @@
+//! Messages of a request, and the text of messages.
+
+use serde_json::value::RawValue;
+
+use super::block::Block;
+use super::object::{Object, push_string};
+
+/// A message of a request: its text, and its content by block.
+#[derive(Debug, Clone)]
+pub(crate) struct Message<'a> {
+    /// `user`, `assistant` or `system`.
+    pub(crate) role: String,
+    /// The whole message as it was sent.
+    pub(crate) text: &'a str,
+    /// The text of its blocks; a string counts as one text block.
+    pub(crate) blocks: Vec<Block>,
+}
+
+impl<'a> Message<'a> {
+    /// Reads a message; the error says what is wrong with it, without its place.
+    pub(crate) fn parse(text: &'a str) -> Result<Self, String> {
+        let object = Object::parse(text).map_err(|_| "expected an object".to_owned())?;
+        let role = object.string("role").ok_or("missing `role`, a string")?;
+        let content = object.get("content").ok_or("missing `content`")?;
+        let blocks = if let Ok(text) = serde_json::from_str::<String>(content) {
+            vec![Block::text(&text)]
+        } else {
+            let blocks: Vec<&RawValue> = serde_json::from_str(content)
+                .map_err(|_| "`content`: expected a string or a list of content blocks".to_owned())?;
+            blocks.into_iter().map(|block| Block::new(block.get())).collect()
+        };
+        Ok(Self { role, text, blocks })
+    }
+
+    pub(crate) fn is_assistant(&self) -> bool {
+        self.role == "assistant"
+    }
+
+    /// Whether it stands between the others and is no part of the conversation's history.
+    pub(crate) fn is_system(&self) -> bool {
+        self.role == "system"
+    }
+}
+
+/// Appends a message to the text of a list of messages.
+pub(crate) fn push_message<'b>(out: &mut String, role: &str, blocks: impl IntoIterator<Item = &'b Block>) {
+    push_separator(out);
+    out.push_str(r#"{"role":"#);
+    push_string(out, role);
+    out.push_str(r#","content":["#);
+    for (place, block) in blocks.into_iter().enumerate() {
+        if place > 0 {
+            out.push(',');
+        }
+        out.push_str(block.as_str());
+    }
+    out.push_str("]}");
+}
+
+/// Appends a message as it was sent to the text of a list of messages.
+pub(crate) fn push_text(out: &mut String, message: &str) {
+    push_separator(out);
+    out.push_str(message);
+}
+
+fn push_separator(out: &mut String) {
+    if !out.is_empty() && !out.ends_with('[') {
+        out.push(',');
+    }
+}

@@ -1,0 +1,10 @@
+//! The Messages API as text: requests, content blocks and stream events keep unknown fields, and what is not changed keeps its
+//! bytes.
+
+pub(crate) mod error;
+pub(crate) mod object;
+pub(crate) mod block;
+pub(crate) mod message;
+pub(crate) mod request;
+pub(crate) mod usage;
+pub(crate) mod event;

@@ -1,0 +1,136 @@
+//! [`Object`]: a JSON object whose values stay as they were written.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The fields of a JSON object, in their order, with the text of their values. Borrows from the text it was read from.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Object<'a>(pub(crate) Vec<(String, &'a RawValue)>);
+
+impl<'a> Object<'a> {
+    pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// The value of a field as text. Of a repeated field the last counts, as for most readers of JSON.
+    pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
+        let field = self.0.iter().rev().find(|(field, _)| field == name);
+        field.map(|(_, value)| value.get())
+    }
+
+    /// The value of a field that is a string.
+    pub(crate) fn string(&self, name: &str) -> Option<String> {
+        serde_json::from_str(self.get(name)?).ok()
+    }
+
+    /// Whether a field is the string `value`.
+    pub(crate) fn is(&self, name: &str, value: &str) -> bool {
+        self.string(name).is_some_and(|found| found == value)
+    }
+
+    /// Writes the object; `change` gives the text of a field, or `None` to leave it out.
+    pub(crate) fn write<'t>(
+        &self,
+        out: &mut String,
+        mut change: impl FnMut(&str, &'a str) -> Option<Change<'t>>,
+    ) {
+        out.push('{');
+        let mut is_first = true;
+        for (name, value) in &self.0 {
+            let text = match change(name, value.get()) {
+                None => continue,
+                Some(Change::Keep) => value.get(),
+                Some(Change::To(text)) => text,
+            };
+            if !std::mem::take(&mut is_first) {
+                out.push(',');
+            }
+            push_string(out, name);
+            out.push(':');
+            out.push_str(text);
+        }
+        out.push('}');
+    }
+}
+
+/// What becomes of a field.
+pub(crate) enum Change<'t> {
+    Keep,
+    To(&'t str),
+}
+
+/// Appends a string in JSON's form.
+pub(crate) fn push_string(out: &mut String, text: &str) {
+    match serde_json::to_string(text) {
+        Ok(json) => out.push_str(&json),
+        Err(_) => out.push_str("\"\""), // a `str` has a form in JSON
+    }
+}
+
+/// Appends a field with a value in JSON's form to an object's text: before its closing brace.
+pub(crate) fn with_field(object: &str, name: &str, value: &str) -> String {
+    let Some(body) = object.trim_end().strip_suffix('}') else {
+        return object.to_owned();
+    };
+    let mut text = String::with_capacity(object.len() + name.len() + value.len() + 8);
+    text.push_str(body.trim_end());
+    if !text.ends_with('{') {
+        text.push(',');
+    }
+    push_string(&mut text, name);
+    text.push(':');
+    text.push_str(value);
+    text.push('}');
+    text
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Object<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry::<String, &'de RawValue>()? {
+                    fields.push(field);
+                }
+                Ok(Object(fields))
+            }
+        }
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_text_of_values_and_the_order_of_fields() {
+        let text = r#"{"b":1.50,"a":{"x" : 1},"b":2}"#;
+        let object = Object::parse(text).unwrap();
+        assert_eq!(
+            (object.get("a"), object.get("b")),
+            (Some(r#"{"x" : 1}"#), Some("2"))
+        );
+        let mut out = String::new();
+        object.write(&mut out, |name, _| match name {
+            "a" => Some(Change::To("null")),
+            _ => Some(Change::Keep),
+        });
+        assert_eq!(out, r#"{"b":1.50,"a":null,"b":2}"#);
+    }
+
+    #[test]
+    fn appends_a_field() {
+        assert_eq!(with_field("{}", "a", "1"), r#"{"a":1}"#);
+        assert_eq!(with_field(r#"{"b": 2 } "#, "a", "1"), r#"{"b": 2,"a":1}"#);
+    }
+}

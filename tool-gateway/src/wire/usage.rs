@@ -1,0 +1,46 @@
+//! Sums the usage of several rounds: every counter, nested ones too.
+
+use serde_json::{Map, Number, Value};
+
+/// Adds the counters of `more`. What is not a number is replaced, so that the last round's stays.
+pub(crate) fn add(sum: &mut Map<String, Value>, more: &Map<String, Value>) {
+    for (field, value) in more {
+        match (sum.get_mut(field), value) {
+            (Some(Value::Number(have)), Value::Number(add)) => *have = total(have, add),
+            (Some(Value::Object(have)), Value::Object(more)) => add_to(have, more),
+            (Some(_), Value::Null) => {}
+            (Some(have), value) => *have = value.clone(),
+            (None, value) => {
+                sum.insert(field.clone(), value.clone());
+            }
+        }
+    }
+}
+
+fn add_to(have: &mut Map<String, Value>, more: &Map<String, Value>) {
+    add(have, more);
+}
+
+fn total(left: &Number, right: &Number) -> Number {
+    match (left.as_u64(), right.as_u64()) {
+        (Some(left), Some(right)) => left.saturating_add(right).into(),
+        _ => Number::from_f64(left.as_f64().unwrap_or_default() + right.as_f64().unwrap_or_default())
+            .unwrap_or_else(|| left.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn sums_all_counters() {
+        let mut sum = json!({ "input_tokens": 1, "cache_creation": { "ephemeral_5m_input_tokens": 2 }, "service_tier": "standard" });
+        let more = json!({ "input_tokens": 10, "output_tokens": 5, "cache_creation": { "ephemeral_5m_input_tokens": 3 }, "service_tier": null });
+        add(sum.as_object_mut().unwrap(), more.as_object().unwrap());
+        let expected = json!({ "input_tokens": 11, "cache_creation": { "ephemeral_5m_input_tokens": 5 }, "service_tier": "standard", "output_tokens": 5 });
+        assert_eq!(sum, expected);
+    }
+}
