@@ -10,6 +10,12 @@ pub mod session;
 pub mod upstream;
 #[cfg(feature = "server")]
 mod turn;
+#[cfg(feature = "server")]
+mod server;
 mod cli;
 
 pub use cli::run;
+#[cfg(feature = "server")]
+pub use server::gateway::Gateway;
+#[cfg(feature = "server")]
+pub use turn::ownership::{Offer, Ownership};

@@ -48,7 +48,7 @@ pub(crate) struct Client {
 }
 
 /// What is known of a request's conversation (seed 004, `extract_new_messages`).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Recognized {
     pub(crate) session: Option<SessionId>,
     pub(crate) found: Found,
@@ -64,6 +64,21 @@ pub(crate) struct Recognized {
 }
 
 impl Recognized {
+    /// A request whose conversation is not known.
+    pub(crate) fn unknown(key: &ChainKey, client: &Client, request: &MessagesRequest<'_>) -> Self {
+        let beginning = key.beginning(&client.principal);
+        Self {
+            session: None,
+            found: Found::New,
+            groups: groups(key, beginning, &request.messages),
+            turns: HashMap::new(),
+            head: None,
+            state: None,
+            context: key.context(request),
+            beginning,
+        }
+    }
+
     /// The last turn that is known.
     pub(crate) fn head(&self) -> Option<&Arc<Turn>> {
         self.turns.get(&self.head?)
@@ -93,27 +108,16 @@ pub(crate) async fn recognize(
     client: &Client,
     request: &MessagesRequest<'_>,
 ) -> Result<Recognized, StoreError> {
-    let beginning = key.beginning(&client.principal);
-    let groups = groups(key, beginning, &request.messages);
-    let context = key.context(request);
-    let answers: Vec<usize> = places(&groups);
+    let mut recognized = Recognized::unknown(key, client, request);
+    let context = recognized.context;
+    let answers: Vec<usize> = places(&recognized.groups);
     let heads: Vec<Digest> = answers
         .iter()
-        .filter_map(|place| Some(groups.get(*place)?.digest))
+        .filter_map(|place| Some(recognized.groups.get(*place)?.digest))
         .collect();
     let candidates = store.turns(&heads).await?;
     let candidates: HashMap<usize, Vec<Arc<Turn>>> = answers.iter().copied().zip(candidates).collect();
 
-    let mut recognized = Recognized {
-        session: None,
-        found: Found::New,
-        groups,
-        turns: HashMap::new(),
-        head: None,
-        state: None,
-        context,
-        beginning,
-    };
     let mut named = None;
     for name in &client.keys {
         named = store

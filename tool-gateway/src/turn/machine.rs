@@ -208,7 +208,9 @@ impl TurnMachine {
                 vec![Action::Ask(self.truth.clone())]
             }
             Phase::Running { calls, open } => {
-                let open = open.iter().filter_map(|index| Some((*index, calls.get(*index)?.clone())));
+                let open = open
+                    .iter()
+                    .filter_map(|index| Some((*index, calls.get(*index)?.clone())));
                 vec![Action::Run(open.collect())]
             }
         }

@@ -1,0 +1,225 @@
+//! What the client gets of a turn: a stream of events, or one message. Either from either kind of upstream response.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::stream;
+use serde_json::{Map, Value, json};
+
+use super::running::{Next, RunEnd, Watcher};
+use crate::turn::machine::Sent;
+use crate::wire::block::{Block, BlockBuilder};
+use crate::wire::event::StreamEvent;
+
+/// Answers a request from a turn.
+pub(super) async fn answer(mut watcher: Watcher, is_stream: bool, session: HeaderValue) -> Response {
+    let head = match watcher.head().await {
+        Ok(head) => head,
+        Err(end) => return with_session(ended(end), session),
+    };
+    let mut response = if is_stream {
+        let body = stream::unfold(Some(watcher), |watcher| async {
+            let mut watcher = watcher?;
+            Some(match watcher.next().await {
+                Next::Sent(sent) => (
+                    Ok::<_, std::convert::Infallible>(Bytes::from(events(&sent))),
+                    Some(watcher),
+                ),
+                Next::End(RunEnd::Done) => return None,
+                Next::End(RunEnd::Failed { body, .. }) => (Ok(error_event(&body)), None),
+            })
+        });
+        let mut response = Body::from_stream(body).into_response();
+        response.headers_mut().insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("text/event-stream; charset=utf-8"),
+        );
+        response
+            .headers_mut()
+            .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        response
+    } else {
+        let mut message = Collected::default();
+        loop {
+            match watcher.next().await {
+                Next::Sent(sent) => message.push(sent),
+                Next::End(RunEnd::Done) => break,
+                Next::End(end) => return with_session(ended(end), session),
+            }
+        }
+        ([(header::CONTENT_TYPE, "application/json")], message.finish()).into_response()
+    };
+    copy_head(&head, response.headers_mut());
+    with_session(response, session)
+}
+
+pub(super) fn with_session(mut response: Response, session: HeaderValue) -> Response {
+    response.headers_mut().insert("x-tool-gateway-session", session);
+    response
+}
+
+/// The upstream's headers, but for those of the body, which is another.
+fn copy_head(head: &HeaderMap, headers: &mut HeaderMap) {
+    for (name, value) in head {
+        let of_the_body = [
+            header::CONTENT_TYPE,
+            header::CONTENT_LENGTH,
+            header::CONTENT_ENCODING,
+            header::TRANSFER_ENCODING,
+            header::CACHE_CONTROL,
+        ];
+        if !of_the_body.contains(name) {
+            headers.append(name, value.clone());
+        }
+    }
+}
+
+/// A turn that ended before it had anything to show.
+fn ended(end: RunEnd) -> Response {
+    match end {
+        RunEnd::Done => StatusCode::NO_CONTENT.into_response(),
+        RunEnd::Failed {
+            status,
+            headers,
+            body,
+        } => {
+            let mut response = (status, body).into_response();
+            *response.headers_mut() = headers;
+            response
+        }
+    }
+}
+
+/// An error behind the beginning of a stream.
+fn error_event(body: &Bytes) -> Bytes {
+    let error = serde_json::from_slice::<Value>(body)
+        .ok()
+        .filter(|error| error.get("type").is_some_and(|kind| kind == "error"));
+    let error = error.unwrap_or_else(|| {
+        let message = String::from_utf8_lossy(body);
+        json!({ "type": "error", "error": { "type": "api_error", "message": message } })
+    });
+    StreamEvent::Error(error).to_sse().into()
+}
+
+/// The events of what is sent.
+fn events(sent: &Sent) -> String {
+    match sent {
+        Sent::Event(event) => event.to_sse(),
+        Sent::Block { index, block } => block_events(*index, block)
+            .iter()
+            .map(StreamEvent::to_sse)
+            .collect(),
+    }
+}
+
+/// The events of a whole block: its start is empty, as clients expect it, and one delta has each text.
+fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
+    let Ok(Value::Object(mut start)) = serde_json::from_str::<Value>(block.as_str()) else {
+        return Vec::new();
+    };
+    let kind = start
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    let mut deltas = Vec::new();
+    let mut empty = |field: &str, delta: &str| {
+        if let Some(Value::String(text)) = start.get_mut(field).map(Value::take) {
+            if !text.is_empty() {
+                let mut fields = Map::new();
+                fields.insert("type".to_owned(), delta.into());
+                fields.insert(field.to_owned(), text.into());
+                deltas.push(fields);
+            }
+            start.insert(field.to_owned(), "".into());
+        }
+    };
+    match kind.as_str() {
+        "text" => empty("text", "text_delta"),
+        "thinking" => {
+            empty("thinking", "thinking_delta");
+            empty("signature", "signature_delta");
+        }
+        "tool_use" | "server_tool_use" | "mcp_tool_use" => {
+            let input = crate::wire::object::Object::parse(block.as_str()).ok();
+            let input = input.and_then(|object| object.get("input")).unwrap_or("{}");
+            start.insert("input".to_owned(), json!({}));
+            let mut fields = Map::new();
+            fields.insert("type".to_owned(), "input_json_delta".into());
+            fields.insert("partial_json".to_owned(), input.into());
+            deltas.push(fields);
+        }
+        _ => {}
+    }
+    let deltas = deltas
+        .into_iter()
+        .map(|delta| StreamEvent::BlockDelta { index, delta });
+    [StreamEvent::BlockStart { index, block: start }]
+        .into_iter()
+        .chain(deltas)
+        .chain([StreamEvent::BlockStop { index }])
+        .collect()
+}
+
+/// The message that a client gets without a stream.
+#[derive(Debug, Default)]
+struct Collected {
+    message: Map<String, Value>,
+    blocks: Vec<Block>,
+    open: Vec<(usize, BlockBuilder)>,
+}
+
+impl Collected {
+    fn push(&mut self, sent: Sent) {
+        match sent {
+            Sent::Block { block, .. } => self.blocks.push(block),
+            Sent::Event(StreamEvent::MessageStart(message)) => self.message = message,
+            Sent::Event(StreamEvent::BlockStart { index, block }) => {
+                self.open.push((index, BlockBuilder::new(block)))
+            }
+            Sent::Event(StreamEvent::BlockDelta { index, delta }) => {
+                if let Some((_, builder)) = self.open.iter_mut().find(|(at, _)| *at == index) {
+                    builder.push(&delta);
+                }
+            }
+            Sent::Event(StreamEvent::BlockStop { index }) => {
+                if let Some(place) = self.open.iter().position(|(at, _)| *at == index) {
+                    self.blocks.push(self.open.remove(place).1.finish());
+                }
+            }
+            Sent::Event(StreamEvent::MessageDelta(mut fields)) => {
+                if let Some(Value::Object(delta)) = fields.shift_remove("delta") {
+                    self.message.extend(delta);
+                }
+                self.message.extend(fields);
+            }
+            Sent::Event(_) => {}
+        }
+    }
+
+    fn finish(self) -> String {
+        let mut content = "[".to_owned();
+        for (place, block) in self.blocks.iter().enumerate() {
+            if place > 0 {
+                content.push(',');
+            }
+            content.push_str(block.as_str());
+        }
+        content.push(']');
+        let mut message = self.message;
+        message.entry("content").or_insert(Value::Null);
+        let text = Value::Object(message).to_string();
+        let mut out = String::with_capacity(text.len() + content.len());
+        crate::wire::object::Object::parse(&text)
+            .unwrap_or_default()
+            .write(&mut out, |name, _| {
+                Some(match name {
+                    "content" => crate::wire::object::Change::To(&content),
+                    _ => crate::wire::object::Change::Keep,
+                })
+            });
+        out
+    }
+}

@@ -1,0 +1,280 @@
+//! Passes requests and responses on, byte for byte. What the model said is read on the way, so that the session is known later.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, Request, Response, StatusCode, header};
+use http_body::Body as HttpBody;
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tool_runtime::sse::{Frame, SseDecoder};
+
+use super::gateway::Shared;
+use super::guard;
+use crate::turn::machine::Event;
+use crate::wire::block::{Block, BlockBuilder};
+use crate::wire::error::ApiError;
+use crate::wire::event::StreamEvent;
+
+/// The head of a client's request.
+#[derive(Debug, Clone)]
+pub(super) struct Head {
+    pub(super) method: axum::http::Method,
+    pub(super) uri: axum::http::Uri,
+    pub(super) headers: HeaderMap,
+}
+
+impl Head {
+    /// The request for the upstream with this body.
+    pub(super) fn request(&self, body: Bytes) -> Request<Bytes> {
+        let mut request = Request::new(body);
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = self.headers.clone();
+        let hops = guard::hops(&self.headers) + 1;
+        request.headers_mut().insert(guard::HOP, hops.into());
+        request
+    }
+}
+
+/// Asks the upstream; that it cannot be reached is an error that clients retry.
+pub(super) async fn send(shared: &Shared, head: &Head, body: Bytes) -> Result<Response<Body>, ApiError> {
+    let response = shared.upstream.send(head.request(body)).await;
+    response.map_err(|error| {
+        tracing::warn!(upstream = shared.upstream.name(), %error, "no response of the upstream");
+        ApiError::new(StatusCode::BAD_GATEWAY, error.to_string())
+    })
+}
+
+/// Whether a response is a stream of events.
+pub(super) fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
+}
+
+/// What a client is sent, as blocks, read from the bytes that pass.
+#[derive(Debug)]
+pub(super) struct PassingMessage {
+    stream: Option<SseDecoder>,
+    bytes: Vec<u8>,
+    open: Vec<(usize, BlockBuilder)>,
+    blocks: Vec<Block>,
+    is_complete: bool,
+}
+
+impl PassingMessage {
+    pub(super) fn new(is_stream: bool) -> Self {
+        Self {
+            stream: is_stream.then(SseDecoder::new),
+            bytes: Vec::new(),
+            open: Vec::new(),
+            blocks: Vec::new(),
+            is_complete: false,
+        }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let Some(decoder) = &mut self.stream else {
+            self.bytes.extend_from_slice(bytes);
+            return;
+        };
+        decoder.push(bytes);
+        while let Some(frame) = decoder.next_frame() {
+            let Frame::Event(event) = frame else { continue };
+            match event.data().and_then(|data| StreamEvent::parse(&data)) {
+                Some(StreamEvent::BlockStart { index, block }) => {
+                    self.open.push((index, BlockBuilder::new(block)))
+                }
+                Some(StreamEvent::BlockDelta { index, delta }) => {
+                    if let Some((_, builder)) = self.open.iter_mut().find(|(at, _)| *at == index) {
+                        builder.push(&delta);
+                    }
+                }
+                Some(StreamEvent::BlockStop { index }) => {
+                    if let Some(place) = self.open.iter().position(|(at, _)| *at == index) {
+                        self.blocks.push(self.open.remove(place).1.finish());
+                    }
+                }
+                Some(StreamEvent::MessageStop) => self.is_complete = true,
+                _ => {}
+            }
+        }
+    }
+
+    /// The blocks of a complete message.
+    pub(super) fn finish(mut self) -> Option<Vec<Block>> {
+        if self.stream.is_none() {
+            self.blocks = message_blocks(std::str::from_utf8(&self.bytes).ok()?)?;
+            self.is_complete = true;
+        }
+        self.is_complete.then_some(self.blocks)
+    }
+}
+
+/// The blocks of a whole message.
+fn message_blocks(message: &str) -> Option<Vec<Block>> {
+    let message = crate::wire::message::Message::parse(message).ok()?;
+    Some(message.blocks)
+}
+
+/// A body that shows each piece to `seen` on its way, and calls it with `None` behind the last.
+pub(super) struct Watched {
+    body: Body,
+    seen: Option<Seen>,
+}
+
+type Seen = Box<dyn FnMut(Option<&[u8]>) + Send>;
+
+impl Watched {
+    pub(super) fn wrap(body: Body, seen: impl FnMut(Option<&[u8]>) + Send + 'static) -> Body {
+        Body::new(Self {
+            body,
+            seen: Some(Box::new(seen)),
+        })
+    }
+}
+
+impl HttpBody for Watched {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        match &polled {
+            Poll::Ready(Some(Ok(frame))) => {
+                if let (Some(seen), Some(data)) = (&mut self.seen, frame.data_ref()) {
+                    seen(Some(data));
+                }
+            }
+            Poll::Ready(None) => {
+                if let Some(mut seen) = self.seen.take() {
+                    seen(None);
+                }
+            }
+            _ => {}
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        // The end has to be polled, or it would not be seen.
+        false
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// The events of an upstream's response, as a turn takes them.
+pub(super) struct UpstreamEvents {
+    body: Body,
+    decoder: SseDecoder,
+    is_stream: bool,
+    ready: std::collections::VecDeque<Event>,
+    bytes: Vec<u8>,
+    is_over: bool,
+}
+
+impl UpstreamEvents {
+    pub(super) fn new(response: Response<Body>) -> Self {
+        Self {
+            is_stream: is_stream(response.headers()),
+            body: response.into_body(),
+            decoder: SseDecoder::new(),
+            ready: std::collections::VecDeque::new(),
+            bytes: Vec::new(),
+            is_over: false,
+        }
+    }
+
+    /// The next event; an error says how the response broke off.
+    pub(super) async fn next(&mut self) -> Result<Event, String> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Ok(event);
+            }
+            if self.is_over {
+                return Err("the upstream's response ended before its message did".to_owned());
+            }
+            match self.body.frame().await {
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        self.push(&data);
+                    }
+                }
+                Some(Err(error)) => return Err(format!("the upstream's response broke off: {error}")),
+                None => {
+                    self.is_over = true;
+                    if self.is_stream {
+                        self.decoder.finish();
+                        self.take_frames();
+                    } else {
+                        self.whole()?;
+                    }
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        if self.is_stream {
+            self.decoder.push(bytes);
+            self.take_frames();
+        } else {
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+
+    fn take_frames(&mut self) {
+        while let Some(frame) = self.decoder.next_frame() {
+            if let Frame::Event(event) = frame
+                && event.ended()
+                && let Some(event) = event.data().and_then(|data| StreamEvent::parse(&data))
+            {
+                self.ready.push_back(Event::Stream(event));
+            }
+        }
+    }
+
+    /// Reads a message that is not streamed as the events of one that is.
+    fn whole(&mut self) -> Result<(), String> {
+        let unreadable = || "the upstream's response is not a message of the API".to_owned();
+        let text = std::str::from_utf8(&self.bytes).map_err(|_| unreadable())?;
+        let blocks = message_blocks(text).ok_or_else(unreadable)?;
+        let Ok(Value::Object(mut message)) = serde_json::from_str::<Value>(text) else {
+            return Err(unreadable());
+        };
+        let mut delta = serde_json::Map::new();
+        for field in ["stop_reason", "stop_sequence"] {
+            let value = message.get_mut(field).map(Value::take).unwrap_or_default();
+            delta.insert(field.to_owned(), value);
+        }
+        if let Some(content) = message.get_mut("content") {
+            *content = Value::Array(Vec::new());
+        }
+        let mut end = serde_json::Map::new();
+        end.insert("delta".to_owned(), Value::Object(delta));
+        self.ready
+            .push_back(Event::Stream(StreamEvent::MessageStart(message)));
+        self.ready.extend(blocks.into_iter().map(Event::Block));
+        self.ready
+            .push_back(Event::Stream(StreamEvent::MessageDelta(end)));
+        self.ready.push_back(Event::Stream(StreamEvent::MessageStop));
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for UpstreamEvents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UpstreamEvents")
+            .field("is_stream", &self.is_stream)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,195 @@
+//! [`Gateway`]: from a registry and an upstream to an `axum::Router`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::routing::{get, post};
+use secrecy::SecretString;
+use tool_runtime::{ToolDefinition, ToolRegistry};
+
+use super::metrics::Metrics;
+use super::principal::ClientKey;
+use super::running::RunningTurns;
+use super::{guard, messages};
+use crate::session::chain::ChainKey;
+use crate::session::memory::MemoryStore;
+use crate::session::store::SessionStore;
+use crate::turn::ownership::{Offer, Ownership};
+use crate::upstream::Upstream;
+
+/// An Anthropic-compatible server that runs its own tools and returns the client's calls to the client.
+///
+/// ```
+/// use tool_gateway::Gateway;
+/// use tool_gateway::upstream::script::ScriptUpstream;
+/// use tool_runtime::{ToolRegistry, tool};
+///
+/// /// Tell the time.
+/// #[tool(read_only)]
+/// async fn now() -> &'static str {
+///     "noon"
+/// }
+///
+/// let mut registry = ToolRegistry::new();
+/// registry.register::<now>()?;
+/// let upstream = ScriptUpstream::embedded();
+/// let app: axum::Router = Gateway::new(registry, upstream).router();
+/// # let _ = app;
+/// # Ok::<(), tool_runtime::RegistryError>(())
+/// ```
+#[derive(Debug)]
+pub struct Gateway {
+    shared: Shared,
+}
+
+/// What all requests share.
+pub(super) struct Shared {
+    pub(super) registry: ToolRegistry,
+    pub(super) upstream: Arc<dyn Upstream>,
+    pub(super) store: Arc<dyn SessionStore>,
+    pub(super) secret: ChainKey,
+    pub(super) keys: Vec<ClientKey>,
+    pub(super) offer: Offer,
+    pub(super) ownership: Ownership,
+    pub(super) deferred: BTreeSet<String>,
+    pub(super) max_rounds: usize,
+    pub(super) max_time: Duration,
+    pub(super) max_body: usize,
+    pub(super) is_public: bool,
+    pub(super) running: RunningTurns,
+    pub(super) metrics: Metrics,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared")
+            .field("upstream", &self.upstream.name())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// The definitions of the gateway's tools, in the order of registration.
+    pub(super) fn definitions(&self) -> Vec<&ToolDefinition> {
+        self.registry.tool_definitions()
+    }
+}
+
+impl Gateway {
+    /// How large a request may be: 32 MB, as the API has it.
+    pub const MAX_BODY: usize = 32 << 20;
+
+    /// A gateway with the tools of a registry before an upstream. Sessions are kept in memory.
+    pub fn new(registry: ToolRegistry, upstream: impl Upstream) -> Self {
+        Self {
+            shared: Shared {
+                registry,
+                upstream: Arc::new(upstream),
+                store: Arc::new(MemoryStore::new()),
+                secret: ChainKey::new(crate::random::bytes()),
+                keys: Vec::new(),
+                offer: Offer::default(),
+                ownership: Ownership::default(),
+                deferred: BTreeSet::new(),
+                max_rounds: 25,
+                max_time: Duration::from_secs(600),
+                max_body: Self::MAX_BODY,
+                is_public: false,
+                running: RunningTurns::default(),
+                metrics: Metrics::default(),
+            },
+        }
+    }
+
+    /// Sets where sessions are kept.
+    #[must_use]
+    pub fn with_store(mut self, store: impl SessionStore) -> Self {
+        self.shared.store = Arc::new(store);
+        self
+    }
+
+    /// Sets the secret that session digests are keyed with; random by default. Needed for a store that outlives the process.
+    #[must_use]
+    pub fn with_secret(mut self, secret: [u8; 32]) -> Self {
+        self.shared.secret = ChainKey::new(secret);
+        self
+    }
+
+    /// Adds a key that clients send as `x-api-key` or `authorization: Bearer`. Its name identifies the principal, so a key can be
+    /// changed without losing sessions. Without any, every client is served, and its credential identifies it.
+    #[must_use]
+    pub fn with_client_key(mut self, name: impl Into<String>, key: impl Into<SecretString>) -> Self {
+        self.shared.keys.push(ClientKey {
+            name: name.into(),
+            key: key.into(),
+        });
+        self
+    }
+
+    /// Sets which of the gateway's tools take part in a turn.
+    #[must_use]
+    pub fn with_offer(mut self, offer: Offer) -> Self {
+        self.shared.offer = offer;
+        self
+    }
+
+    /// Sets whose a tool is that both client and gateway have.
+    #[must_use]
+    pub fn with_ownership(mut self, ownership: Ownership) -> Self {
+        self.shared.ownership = ownership;
+        self
+    }
+
+    /// Lets calls of these tools wait for the client's results when the client has calls in the same message: those with side
+    /// effects that are to happen only if the client goes on.
+    #[must_use]
+    pub fn with_deferred<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.shared.deferred.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets how many rounds of its own calls a turn may have, 25 by default. Then the client gets `pause_turn` and can go on.
+    #[must_use]
+    pub fn with_max_rounds(mut self, rounds: usize) -> Self {
+        self.shared.max_rounds = rounds.max(1);
+        self
+    }
+
+    /// Sets how long a turn may begin new rounds, 10 minutes by default; also the deadline of its calls.
+    #[must_use]
+    pub fn with_max_time(mut self, time: Duration) -> Self {
+        self.shared.max_time = time;
+        self
+    }
+
+    /// Serves requests under any host name. Otherwise only those for loopback addresses are served, and none that a web page of
+    /// another origin sends: a page that a user visits must not run tools.
+    #[must_use]
+    pub fn with_any_host(mut self) -> Self {
+        self.shared.is_public = true;
+        self
+    }
+
+    /// The routes of the API. Nest it, layer it, or serve it with `axum::serve`.
+    pub fn router(self) -> Router {
+        let shared = Arc::new(self.shared);
+        Router::new()
+            .route("/v1/messages", post(messages::messages))
+            .route("/v1/messages/count_tokens", post(messages::count_tokens))
+            .route("/v1/models", get(messages::forwarded))
+            .route("/v1/models/{id}", get(messages::forwarded))
+            .route("/v1/tools", get(messages::tools))
+            .route("/healthz", get(messages::health))
+            .route("/metrics", get(messages::metrics))
+            .route("/", get(messages::root))
+            .fallback(messages::not_found)
+            .method_not_allowed_fallback(messages::not_allowed)
+            .layer(axum::middleware::from_fn_with_state(
+                Arc::clone(&shared),
+                guard::guard,
+            ))
+            .with_state(shared)
+    }
+}

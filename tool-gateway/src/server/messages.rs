@@ -1,0 +1,322 @@
+//! The routes. `messages` reads like the way of a request: who is it, which session, whose tools, then pass or drive.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use super::answer::{answer, with_session};
+use super::drive::{self, Job};
+use super::forward::{self, Head, PassingMessage, Watched};
+use super::gateway::Shared;
+use super::metrics::count;
+use super::principal::principal;
+use super::running::Joined;
+use crate::session::chain::{Digest, behind_answer};
+use crate::session::recognize::{Client, Found, Recognized, answer_digest, recognize, session_keys};
+use crate::session::record::{SessionId, Turn};
+use crate::turn::ownership::{Tools, classify};
+use crate::turn::restore;
+use crate::wire::block::Block;
+use crate::wire::error::ApiError;
+use crate::wire::request::MessagesRequest;
+
+/// `POST /v1/messages`.
+pub(super) async fn messages(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let (head, body) = read(&shared, request).await?;
+    let request = MessagesRequest::parse(&body)?;
+    let client = client(&shared, &head, &request)?;
+    let tools = classify(
+        &request.tools,
+        &shared.definitions(),
+        shared.offer,
+        shared.ownership,
+    )?;
+    let recognized = recognized(&shared, &client, &request).await;
+    let session = recognized
+        .session
+        .clone()
+        .unwrap_or_else(|| SessionId(format!("ses_{}", crate::random::id())));
+    shared.metrics.recognized(recognized.found);
+    let shown = session_header(&session, recognized.found);
+    if is_passed_through(&tools, &recognized) {
+        let digests = Passing {
+            client,
+            recognized,
+            session,
+        };
+        drop(request);
+        return pass_through(shared, head, body, digests, shown).await;
+    }
+    // An error here leaves the suspended turn as it is.
+    restore::check(&recognized, &request)?;
+    let is_stream = request.is_stream();
+    let identity = identity(&shared, &client, &recognized, &request);
+    let is_retry = header(&head.headers, "x-stainless-retry-count").is_some_and(|count| count != "0");
+    drop(request);
+    let watcher = match shared.running.join(identity, is_retry) {
+        Joined::Same(running) => {
+            count(&shared.metrics.turns_joined);
+            running.watch()
+        }
+        Joined::New(running, checkpoint) => {
+            let watcher = running.watch();
+            let job = Job {
+                head,
+                body,
+                client,
+                recognized,
+                session,
+                tools,
+            };
+            // A task of its own: what a tool has begun is recorded, also when the client is gone.
+            tokio::spawn(drive::drive(shared, job, running, checkpoint));
+            watcher
+        }
+    };
+    Ok(answer(watcher, is_stream, shown).await)
+}
+
+/// Whether neither request nor response is changed.
+fn is_passed_through(tools: &Tools, recognized: &Recognized) -> bool {
+    tools.internal.is_empty() && recognized.turns.values().all(|turn| turn.is_plain)
+}
+
+/// `POST /v1/messages/count_tokens`: counts what would be sent.
+pub(super) async fn count_tokens(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let (head, body) = read(&shared, request).await?;
+    let sent = {
+        let request = MessagesRequest::parse(&body)?;
+        let client = client(&shared, &head, &request)?;
+        let tools = classify(
+            &request.tools,
+            &shared.definitions(),
+            shared.offer,
+            shared.ownership,
+        )?;
+        let recognized = recognized(&shared, &client, &request).await;
+        if is_passed_through(&tools, &recognized) {
+            None
+        } else {
+            // Deferred calls have not run; they count when they have.
+            let restored = restore::restore(&shared.secret, &recognized, &request, &Default::default())?;
+            let messages = format!("[{}]", restored.messages);
+            let mut changes = vec![("messages", messages.as_str())];
+            if let Some(declared) = &tools.declared {
+                changes.push(("tools", declared));
+            }
+            Some(request.with(&changes))
+        }
+    };
+    forward::send(&shared, &head, sent.unwrap_or(body).into()).await
+}
+
+/// What the upstream answers unchanged: `GET /v1/models`.
+pub(super) async fn forwarded(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let (head, body) = read(&shared, request).await?;
+    principal(&shared.secret, &shared.keys, &head.headers)?;
+    forward::send(&shared, &head, body.into()).await
+}
+
+/// `GET /v1/tools`: what the gateway offers, as a client may declare it.
+pub(super) async fn tools(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    principal(&shared.secret, &shared.keys, &headers)?;
+    Ok(Json(json!({ "data": shared.definitions(), "has_more": false })).into_response())
+}
+
+pub(super) async fn health() -> &'static str {
+    "ok\n"
+}
+
+pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
+    (
+        [("content-type", "text/plain; version=0.0.4")],
+        shared.metrics.render(),
+    )
+        .into_response()
+}
+
+/// Clients look whether anyone is there.
+pub(super) async fn root() -> &'static str {
+    "tool-gateway\n"
+}
+
+pub(super) async fn not_found(request: Request) -> ApiError {
+    let message = format!(
+        "`{}` is not served; POST /v1/messages is, and GET /v1/tools",
+        request.uri().path()
+    );
+    ApiError::new(StatusCode::NOT_FOUND, message)
+}
+
+pub(super) async fn not_allowed(request: Request) -> ApiError {
+    let message = format!(
+        "`{}` is not served with {}",
+        request.uri().path(),
+        request.method()
+    );
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, message)
+}
+
+/// Reads the whole body.
+async fn read(shared: &Shared, request: Request) -> Result<(Head, String), ApiError> {
+    let (parts, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, shared.max_body).await.map_err(|_| {
+        let limit = shared.max_body >> 20;
+        ApiError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("the request is larger than {limit} MB, or broke off"),
+        )
+    })?;
+    let body = String::from_utf8(body.into())
+        .map_err(|error| ApiError::invalid(format!("the body is not UTF-8: {}", error.utf8_error())))?;
+    let head = Head {
+        method: parts.method,
+        uri: parts.uri,
+        headers: parts.headers,
+    };
+    Ok((head, body))
+}
+
+fn client(shared: &Shared, head: &Head, request: &MessagesRequest<'_>) -> Result<Client, ApiError> {
+    Ok(Client {
+        principal: principal(&shared.secret, &shared.keys, &head.headers)?,
+        keys: session_keys(header(&head.headers, "x-claude-code-session-id"), request),
+    })
+}
+
+fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Recognises the session. A store that fails makes the session new: what the client sent goes up as it is.
+async fn recognized(shared: &Shared, client: &Client, request: &MessagesRequest<'_>) -> Recognized {
+    match recognize(&shared.secret, &*shared.store, client, request).await {
+        Ok(recognized) => recognized,
+        Err(error) => {
+            count(&shared.metrics.store_errors);
+            tracing::error!(%error, "the session was not looked up");
+            Recognized::unknown(&shared.secret, client, request)
+        }
+    }
+}
+
+fn session_header(session: &SessionId, found: Found) -> HeaderValue {
+    let text = format!("{session}; found={}", found.as_str());
+    HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static("?"))
+}
+
+/// What makes two requests equal: everything but whether the answer is streamed.
+fn identity(
+    shared: &Shared,
+    client: &Client,
+    recognized: &Recognized,
+    request: &MessagesRequest<'_>,
+) -> Digest {
+    let history = recognized
+        .groups
+        .last()
+        .map_or(recognized.beginning, |group| group.digest);
+    let mut settings = request.with(&[
+        ("messages", "null"),
+        ("tools", "null"),
+        ("system", "null"),
+        ("stream", "null"),
+    ]);
+    if let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(&settings) {
+        let mut fields: Vec<_> = fields.into_iter().collect();
+        fields.sort_by(|left, right| left.0.cmp(&right.0));
+        settings = Value::Object(fields.into_iter().collect()).to_string();
+    }
+    let parts = [
+        client.principal.as_str(),
+        &history.to_hex(),
+        &recognized.context.to_hex(),
+        &settings,
+    ];
+    let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
+    shared.secret.digest(&parts)
+}
+
+/// What is known of a message before it passes.
+struct Passing {
+    client: Client,
+    recognized: Recognized,
+    session: SessionId,
+}
+
+impl Passing {
+    /// The turn that a message is, for the requests that go on from it.
+    fn turn(&self, shared: &Shared, blocks: &[Block]) -> Turn {
+        let Recognized {
+            beginning,
+            groups,
+            context,
+            state,
+            ..
+        } = &self.recognized;
+        Turn {
+            id: crate::random::id(),
+            session: self.session.clone(),
+            head: behind_answer(&shared.secret, *beginning, groups, blocks.iter()),
+            context: *context,
+            answer: answer_digest(&shared.secret, blocks.iter()),
+            truth: Vec::new(),
+            is_plain: true,
+            visible: Vec::new(),
+            calls: Vec::new(),
+            systems: Vec::new(),
+            state: state.clone(),
+        }
+    }
+}
+
+/// Passes request and response on, byte for byte, and stores what the model said.
+async fn pass_through(
+    shared: Arc<Shared>,
+    head: Head,
+    body: String,
+    passing: Passing,
+    session: HeaderValue,
+) -> Result<Response, ApiError> {
+    let response = forward::send(&shared, &head, Bytes::from(body)).await?;
+    count(&shared.metrics.turns_passed_through);
+    if !response.status().is_success() {
+        return Ok(with_session(response, session));
+    }
+    let mut message = Some(PassingMessage::new(forward::is_stream(response.headers())));
+    let response = response.map(|body: Body| {
+        Watched::wrap(body, move |piece| match piece {
+            Some(bytes) => {
+                if let Some(message) = &mut message {
+                    message.push(bytes);
+                }
+            }
+            None => {
+                let Some(blocks) = message.take().and_then(PassingMessage::finish) else {
+                    return;
+                };
+                let turn = passing.turn(&shared, &blocks);
+                let (shared, client) = (Arc::clone(&shared), passing.client.clone());
+                tokio::spawn(async move { drive::save(&shared, &client, turn).await });
+            }
+        })
+    });
+    Ok(with_session(response, session))
+}

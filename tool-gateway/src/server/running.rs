@@ -1,0 +1,258 @@
+//! [`Running`]: a turn that several requests may watch: the first, and its retries.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::http::{HeaderMap, StatusCode};
+use bytes::Bytes;
+use tokio::sync::watch;
+use tool_runtime::CancellationToken;
+
+use crate::session::chain::Digest;
+use crate::turn::machine::{Sent, TurnMachine};
+
+/// A turn that runs or has ended. Everything that the client sees is kept, so that a retry receives it from its beginning.
+#[derive(Debug)]
+pub(super) struct Running {
+    state: Mutex<RunState>,
+    /// Counts the changes.
+    changed: watch::Sender<u64>,
+    /// Cancelled when nobody waits any more.
+    pub(super) abandoned: CancellationToken,
+}
+
+#[derive(Debug, Default)]
+struct RunState {
+    head: Option<HeaderMap>,
+    sent: Vec<Sent>,
+    end: Option<RunEnd>,
+    waiting: usize,
+    checkpoint: Option<Checkpoint>,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone)]
+pub(super) enum RunEnd {
+    Done,
+    /// With a response of the upstream, or an error of the gateway's.
+    Failed {
+        status: StatusCode,
+        headers: HeaderMap,
+        body: Bytes,
+    },
+}
+
+/// The last point from which a turn can go on: behind a complete round.
+#[derive(Debug, Clone)]
+pub(super) struct Checkpoint {
+    pub(super) machine: TurnMachine,
+    pub(super) head: Option<HeaderMap>,
+    pub(super) sent: Vec<Sent>,
+    /// The state of the session's tools.
+    pub(super) registry_state: Option<serde_json::Value>,
+}
+
+/// What a watcher finds next.
+#[derive(Debug)]
+pub(super) enum Next {
+    Sent(Sent),
+    End(RunEnd),
+}
+
+impl Running {
+    pub(super) fn new() -> Self {
+        Self {
+            state: Mutex::default(),
+            changed: watch::Sender::new(0),
+            abandoned: CancellationToken::new(),
+        }
+    }
+
+    /// A turn that goes on from a checkpoint.
+    pub(super) fn from_checkpoint(checkpoint: &Checkpoint) -> Self {
+        let running = Self::new();
+        {
+            let mut state = running.lock();
+            state.head.clone_from(&checkpoint.head);
+            state.sent.clone_from(&checkpoint.sent);
+            state.checkpoint = Some(checkpoint.clone());
+        }
+        running
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RunState> {
+        // No change can panic half-way.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn notify(&self) {
+        self.changed.send_modify(|changes| *changes += 1);
+    }
+
+    /// The headers of the upstream's first response.
+    pub(super) fn set_head(&self, head: HeaderMap) {
+        self.lock().head.get_or_insert(head);
+        self.notify();
+    }
+
+    pub(super) fn send(&self, sent: Sent) {
+        self.lock().sent.push(sent);
+        self.notify();
+    }
+
+    pub(super) fn end(&self, end: RunEnd) {
+        self.lock().end.get_or_insert(end);
+        self.notify();
+    }
+
+    pub(super) fn set_checkpoint(&self, machine: &TurnMachine, registry_state: Option<serde_json::Value>) {
+        let mut state = self.lock();
+        let checkpoint = Checkpoint {
+            machine: machine.clone(),
+            head: state.head.clone(),
+            sent: state.sent.clone(),
+            registry_state,
+        };
+        state.checkpoint = Some(checkpoint);
+    }
+
+    pub(super) fn checkpoint(&self) -> Option<Checkpoint> {
+        self.lock().checkpoint.clone()
+    }
+
+    /// How it ended; `None` while it runs.
+    pub(super) fn ended(&self) -> Option<RunEnd> {
+        self.lock().end.clone()
+    }
+
+    /// Registers a watcher, before its request is answered.
+    pub(super) fn watch(self: &Arc<Self>) -> Watcher {
+        self.lock().waiting += 1;
+        Watcher {
+            changed: self.changed.subscribe(),
+            running: Arc::clone(self),
+            at: 0,
+        }
+    }
+}
+
+/// One request that waits for a turn. When the last is dropped, the turn is abandoned.
+#[derive(Debug)]
+pub(super) struct Watcher {
+    running: Arc<Running>,
+    changed: watch::Receiver<u64>,
+    at: usize,
+}
+
+impl Watcher {
+    /// What comes next; it is there at once if it has happened.
+    pub(super) async fn next(&mut self) -> Next {
+        loop {
+            self.changed.mark_unchanged();
+            {
+                let state = self.running.lock();
+                if let Some(sent) = state.sent.get(self.at) {
+                    self.at += 1;
+                    return Next::Sent(sent.clone());
+                }
+                if let Some(end) = &state.end {
+                    return Next::End(end.clone());
+                }
+            }
+            if self.changed.changed().await.is_err() {
+                return Next::End(RunEnd::Done);
+            }
+        }
+    }
+
+    /// Waits until the turn has something to show, and gives the headers of the upstream's response.
+    pub(super) async fn head(&mut self) -> Result<HeaderMap, RunEnd> {
+        loop {
+            self.changed.mark_unchanged();
+            {
+                let state = self.running.lock();
+                if !state.sent.is_empty() {
+                    return Ok(state.head.clone().unwrap_or_default());
+                }
+                if let Some(end) = &state.end {
+                    return Err(end.clone());
+                }
+            }
+            if self.changed.changed().await.is_err() {
+                return Err(RunEnd::Done);
+            }
+        }
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let mut state = self.running.lock();
+        state.waiting -= 1;
+        if state.waiting == 0 && state.end.is_none() {
+            drop(state);
+            self.running.abandoned.cancel();
+        }
+    }
+}
+
+/// The turns that run, and those that ended not long ago, by their request.
+#[derive(Debug, Default)]
+pub(super) struct RunningTurns(Mutex<Turns>);
+
+#[derive(Debug, Default)]
+struct Turns {
+    by_request: HashMap<Digest, Arc<Running>>,
+    order: VecDeque<Digest>,
+}
+
+/// How many turns are kept for retries.
+const KEPT: usize = 1_000;
+
+/// What a request is to an earlier, equal one.
+pub(super) enum Joined {
+    /// A retry of it: it watches the same turn.
+    Same(Arc<Running>),
+    /// The first of its kind, or a new branch; or it goes on behind the last complete round of one that failed.
+    New(Arc<Running>, Option<Box<Checkpoint>>),
+}
+
+impl RunningTurns {
+    /// Joins an equal request, or begins a turn (gateway.md, details 1).
+    pub(super) fn join(&self, request: Digest, is_retry: bool) -> Joined {
+        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut checkpoint = None;
+        if let Some(running) = turns.by_request.get(&request) {
+            let is_abandoned = running.abandoned.is_cancelled();
+            match running.ended() {
+                None if !is_abandoned => return Joined::Same(Arc::clone(running)),
+                Some(RunEnd::Done) if is_retry => return Joined::Same(Arc::clone(running)),
+                Some(RunEnd::Done) => {}
+                None | Some(RunEnd::Failed { .. }) => checkpoint = running.checkpoint(),
+            }
+        }
+        let running = Arc::new(
+            checkpoint
+                .as_ref()
+                .map_or_else(Running::new, Running::from_checkpoint),
+        );
+        turns.by_request.insert(request, Arc::clone(&running));
+        turns.order.push_back(request);
+        while turns.order.len() > KEPT {
+            let Some(oldest) = turns.order.pop_front() else {
+                break;
+            };
+            let is_over = turns
+                .by_request
+                .get(&oldest)
+                .is_none_or(|running| running.ended().is_some());
+            if is_over && !turns.order.contains(&oldest) {
+                turns.by_request.remove(&oldest);
+            } else if !is_over {
+                turns.order.push_back(oldest);
+                break;
+            }
+        }
+        Joined::New(running, checkpoint.map(Box::new))
+    }
+}
