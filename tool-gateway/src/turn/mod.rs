@@ -3,3 +3,5 @@
 pub(crate) mod ownership;
 pub(crate) mod restore;
 pub(crate) mod machine;
+#[cfg(test)]
+mod explore;
