@@ -1,49 +1,12 @@
 //! What the gateway asks: an Anthropic-compatible server, or a script.
 
-use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
+// Floors, bottom up: a file imports only from those above it in this list.
+mod service;
+mod hop_by_hop;
+mod connector;
+pub mod anthropic;
+pub mod script;
 
-use axum::body::Body;
-use axum::http::{Request, Response};
-use bytes::Bytes;
-
-/// A server of the Messages API, or what stands for one. The gateway sends it the client's requests, changed or not, and reads
-/// its responses as they arrive.
-pub trait Upstream: Send + Sync + 'static {
-    /// Sends a request. Of its URI only path and query count, for example `/v1/messages?beta=true`. Its headers are the
-    /// client's; the upstream removes those that are for one connection only and adds its own credentials.
-    ///
-    /// An error status is a response. An error means that there was none.
-    fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_>;
-
-    /// What it is, for the operator: `https://api.anthropic.com`, `script demo.json`. Never a credential.
-    fn name(&self) -> String;
-}
-
-/// The response, or why there is none.
-pub type UpstreamFuture<'a> =
-    Pin<Box<dyn Future<Output = Result<Response<Body>, UpstreamError>> + Send + 'a>>;
-
-/// Why an upstream did not answer. The client may retry.
-#[derive(Debug)]
-pub struct UpstreamError {
-    message: String,
-}
-
-impl UpstreamError {
-    /// An error with a message for the client, which names the upstream and no credential.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-        }
-    }
-}
-
-impl fmt::Display for UpstreamError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for UpstreamError {}
+pub use anthropic::AnthropicUpstream;
+pub use script::ScriptUpstream;
+pub use service::{Upstream, UpstreamError, UpstreamFuture};

@@ -1,0 +1,432 @@
+//! The upstream `anthropic`: a server of the Messages API, at Anthropic or elsewhere.
+
+use std::error::Error;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+
+use axum::body::Body;
+use axum::http::uri::{Authority, PathAndQuery, Scheme};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, Version, header};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper_util::client::legacy::{self, Client};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::connector::Connector;
+use super::hop_by_hop::remove_hop_by_hop;
+use super::service::{Upstream, UpstreamError, UpstreamFuture};
+
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+
+/// A server of the Messages API, asked over HTTP/1.1 with pooled connections.
+///
+/// Requests go there with the client's headers, except those that are for one connection only. Status, headers and body
+/// of the response are the server's; the body is passed on as it arrives. There is a timeout for connecting (10 s) and
+/// none for the response: a model may think for long.
+///
+/// ```
+/// use tool_gateway::upstream::{AnthropicUpstream, Upstream as _};
+///
+/// let key = "sk-ant-secret".into();
+/// let upstream = AnthropicUpstream::new("https://api.anthropic.com", Some(key))?;
+/// assert_eq!(upstream.name(), "https://api.anthropic.com");
+/// assert!(!format!("{upstream:?}").contains("secret"));
+///
+/// let error = AnthropicUpstream::new("https://me:secret@localhost", None).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "invalid base URL https://localhost: it contains a user name or password; \
+///      remove them, and configure the key as API key",
+/// );
+/// # Ok::<(), tool_gateway::upstream::anthropic::InvalidUpstream>(())
+/// ```
+pub struct AnthropicUpstream {
+    client: Client<Connector, Full<Bytes>>,
+    base: BaseUrl,
+    /// Marked as sensitive, so that its `Debug` does not show it.
+    api_key: Option<HeaderValue>,
+}
+
+impl AnthropicUpstream {
+    /// An upstream at a base URL, which is the URL of the server without `/v1/messages`: `https://api.anthropic.com`,
+    /// `http://localhost:8000`, or with a prefix, `https://example.com/anthropic`.
+    ///
+    /// With a key, requests have it as `x-api-key`, and the client's `x-api-key` and `authorization` are dropped. Without
+    /// one, the client's are sent.
+    pub fn new(base_url: &str, api_key: Option<SecretString>) -> Result<Self, InvalidUpstream> {
+        let base = BaseUrl::parse(base_url)?;
+        let api_key = api_key.map(|key| key_header(&key)).transpose()?;
+        let connector = Connector::new()
+            .map_err(|error| InvalidUpstream(format!("TLS cannot be set up for {base}: {error}")))?;
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .build(connector);
+        Ok(Self {
+            client,
+            base,
+            api_key,
+        })
+    }
+
+    /// Whether requests would arrive at that address of this machine. A gateway whose upstream is its own listener asks
+    /// itself without end, so it refuses to start. A name that cannot be resolved arrives nowhere.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use tool_gateway::upstream::AnthropicUpstream;
+    ///
+    /// let upstream = AnthropicUpstream::new("http://localhost:8080", None)?;
+    /// assert!(upstream.connects_to("127.0.0.1:8080".parse()?).await);
+    /// assert!(upstream.connects_to("0.0.0.0:8080".parse()?).await);
+    /// assert!(!upstream.connects_to("127.0.0.1:9090".parse()?).await);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn connects_to(&self, listener: SocketAddr) -> bool {
+        let port = self.base.port();
+        if port != listener.port() {
+            return false;
+        }
+        // IPv6 addresses have brackets in a URL.
+        let host = self.base.authority.host().trim_matches(['[', ']']);
+        let Ok(mut addresses) = tokio::net::lookup_host((host, port)).await else {
+            return false;
+        };
+        addresses.any(|address| accepts(listener.ip(), address.ip()))
+    }
+
+    fn prepare(&self, headers: &mut HeaderMap) {
+        remove_hop_by_hop(headers);
+        // The client's connection has been asked to continue already, and the body is here.
+        for name in [header::HOST, header::CONTENT_LENGTH, header::EXPECT] {
+            headers.remove(name);
+        }
+        // The gateway reads responses.
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        if let Some(key) = &self.api_key {
+            headers.remove(header::AUTHORIZATION);
+            headers.insert(X_API_KEY, key.clone());
+        }
+    }
+
+    fn no_answer(&self, error: &legacy::Error) -> UpstreamError {
+        let what = if error.is_connect() {
+            "cannot be reached"
+        } else {
+            "did not answer"
+        };
+        UpstreamError::new(format!("the upstream {} {what}: {}", self.base, cause(error)))
+    }
+}
+
+impl Upstream for AnthropicUpstream {
+    fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
+        Box::pin(async move {
+            let (mut parts, body) = request.into_parts();
+            parts.uri = self.base.join(&parts.uri).ok_or_else(|| {
+                UpstreamError::new(format!("the path {} cannot be asked of {}", parts.uri, self.base))
+            })?;
+            parts.version = Version::HTTP_11;
+            parts.extensions.clear();
+            self.prepare(&mut parts.headers);
+            let request = Request::from_parts(parts, Full::new(body));
+            let response = self.client.request(request).await;
+            let mut response = response.map_err(|error| self.no_answer(&error))?;
+            // The client's connection has its own version.
+            *response.version_mut() = Version::HTTP_11;
+            remove_hop_by_hop(response.headers_mut());
+            Ok(response.map(Body::new))
+        })
+    }
+
+    fn name(&self) -> String {
+        self.base.to_string()
+    }
+}
+
+impl fmt::Debug for AnthropicUpstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnthropicUpstream")
+            .field("base_url", &self.name())
+            .field("has_api_key", &self.api_key.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why there cannot be such an upstream, and what to configure instead. Names no credential.
+#[derive(Debug)]
+pub struct InvalidUpstream(String);
+
+impl fmt::Display for InvalidUpstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for InvalidUpstream {}
+
+/// Where the paths of requests are appended.
+struct BaseUrl {
+    scheme: Scheme,
+    authority: Authority,
+    /// Empty, or a path that does not end in `/`.
+    prefix: String,
+}
+
+impl BaseUrl {
+    fn parse(url: &str) -> Result<Self, InvalidUpstream> {
+        let invalid = |reason: &str| InvalidUpstream(format!("invalid base URL {}: {reason}", shown(url)));
+        if url.contains('@') {
+            return Err(invalid(
+                "it contains a user name or password; remove them, and configure the key as API key",
+            ));
+        }
+        if url.contains(['?', '#']) {
+            return Err(invalid("it contains a query or a fragment; remove it"));
+        }
+        let parsed: Uri = url.parse().map_err(|error| {
+            invalid(&format!(
+                "{error}; expected for example https://api.anthropic.com"
+            ))
+        })?;
+        let parts = parsed.into_parts();
+        let (Some(scheme), Some(authority)) = (parts.scheme, parts.authority) else {
+            return Err(invalid(
+                "missing scheme; expected for example https://api.anthropic.com",
+            ));
+        };
+        if scheme != Scheme::HTTPS && scheme != Scheme::HTTP {
+            return Err(invalid(
+                "unknown scheme; expected for example https://api.anthropic.com",
+            ));
+        }
+        let prefix = parts.path_and_query.as_ref().map_or("", PathAndQuery::path);
+        let prefix = prefix.trim_end_matches('/').to_owned();
+        Ok(Self {
+            scheme,
+            authority,
+            prefix,
+        })
+    }
+
+    /// The URL of a request; `None` for a target that is no path, as `*`.
+    fn join(&self, request: &Uri) -> Option<Uri> {
+        let target = request.path_and_query();
+        let path = if let Some(target) = target.filter(|_| self.prefix.is_empty()) {
+            target.clone()
+        } else {
+            let target = target.map_or("/", PathAndQuery::as_str);
+            PathAndQuery::try_from(format!("{}{target}", self.prefix)).ok()?
+        };
+        if !path.as_str().starts_with('/') {
+            return None;
+        }
+        Uri::builder()
+            .scheme(self.scheme.clone())
+            .authority(self.authority.clone())
+            .path_and_query(path)
+            .build()
+            .ok()
+    }
+
+    fn port(&self) -> u16 {
+        let default = if self.scheme == Scheme::HTTPS { 443 } else { 80 };
+        self.authority.port_u16().unwrap_or(default)
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}{}", self.scheme, self.authority, self.prefix)
+    }
+}
+
+/// A URL without what may be a credential: user name, password, query, fragment.
+fn shown(url: &str) -> String {
+    let (scheme, rest) = url
+        .split_once("://")
+        .map_or((None, url), |(scheme, rest)| (Some(scheme), rest));
+    let rest = rest.rsplit('@').next().unwrap_or_default();
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    match scheme {
+        // In `sk-1@example.com://`, the credential is in front.
+        Some(scheme) if !scheme.contains('@') => format!("{scheme}://{rest}"),
+        _ => rest.to_owned(),
+    }
+}
+
+fn key_header(key: &SecretString) -> Result<HeaderValue, InvalidUpstream> {
+    let key = key.expose_secret();
+    if key.is_empty() {
+        let reason = "invalid API key: it is empty; set it, or configure none so that the client's is sent";
+        return Err(InvalidUpstream(reason.to_owned()));
+    }
+    // The error of `HeaderValue` does not contain the value.
+    let mut value = HeaderValue::from_str(key).map_err(|_| {
+        let reason = "invalid API key: it contains a character that a header cannot have; \
+                      look for a line break at its end";
+        InvalidUpstream(reason.to_owned())
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Whether a listener accepts what is sent to an address.
+fn accepts(listener: IpAddr, address: IpAddr) -> bool {
+    let (listener, address) = (listener.to_canonical(), address.to_canonical());
+    // `0.0.0.0` as a destination is this machine.
+    let address = if address.is_unspecified() {
+        IpAddr::V4(Ipv4Addr::LOCALHOST)
+    } else {
+        address
+    };
+    if listener.is_unspecified() {
+        // Only a machine's own addresses can be bound.
+        return address.is_loopback() || UdpSocket::bind((address, 0)).is_ok();
+    }
+    listener == address
+}
+
+/// The first cause of an error, in lower case and without the number that the operating system adds.
+fn cause(error: &(dyn Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    let text = cause.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut characters = text.chars();
+    match characters.next() {
+        Some(first) => first.to_lowercase().chain(characters).collect(),
+        None => "unknown error".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(base: &str, target: &str) -> String {
+        let base = BaseUrl::parse(base).unwrap();
+        base.join(&target.parse().unwrap()).unwrap().to_string()
+    }
+
+    #[test]
+    fn appends_paths_to_the_base_url() {
+        let target = "/v1/messages?beta=true";
+        for (base, expected) in [
+            ("https://host", "https://host/v1/messages?beta=true"),
+            ("https://host/", "https://host/v1/messages?beta=true"),
+            ("http://host:8000", "http://host:8000/v1/messages?beta=true"),
+            ("https://host/a/b/", "https://host/a/b/v1/messages?beta=true"),
+            ("http://[::1]:80/a", "http://[::1]:80/a/v1/messages?beta=true"),
+        ] {
+            assert_eq!(url(base, target), expected);
+        }
+        // What the client's URL has besides does not count.
+        assert_eq!(
+            url("https://host", "http://other/v1/models"),
+            "https://host/v1/models"
+        );
+        assert!(
+            BaseUrl::parse("https://host")
+                .unwrap()
+                .join(&Uri::from_static("*"))
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn invalid_base_urls_are_refused_without_their_credentials() {
+        for (base, expected) in [
+            (
+                "localhost:8000",
+                "invalid base URL localhost:8000: missing scheme; expected for example https://api.anthropic.com",
+            ),
+            (
+                "/v1",
+                "invalid base URL /v1: missing scheme; expected for example https://api.anthropic.com",
+            ),
+            (
+                "",
+                "invalid base URL : empty string; expected for example https://api.anthropic.com",
+            ),
+            (
+                "ftp://host",
+                "invalid base URL ftp://host: unknown scheme; expected for example https://api.anthropic.com",
+            ),
+            (
+                "https://host/?key=secret",
+                "invalid base URL https://host/: it contains a query or a fragment; remove it",
+            ),
+            (
+                "https://host/#secret",
+                "invalid base URL https://host/: it contains a query or a fragment; remove it",
+            ),
+            (
+                "https://secret@host/x",
+                "invalid base URL https://host/x: it contains a user name or password; \
+                 remove them, and configure the key as API key",
+            ),
+            (
+                "secret@host://x?secret",
+                "invalid base URL x: it contains a user name or password; \
+                 remove them, and configure the key as API key",
+            ),
+        ] {
+            let error = AnthropicUpstream::new(base, None).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+            assert!(!format!("{error:?}").contains("secret"));
+        }
+    }
+
+    #[test]
+    fn invalid_keys_are_refused_without_their_text() {
+        for key in ["", "secret\n", "secret\u{1}"] {
+            let error = AnthropicUpstream::new("https://host", Some(key.into())).unwrap_err();
+            let (shown, debug) = (error.to_string(), format!("{error:?}"));
+            assert!(shown.starts_with("invalid API key: it "), "{shown}");
+            assert!(!shown.contains("secret") && !debug.contains("secret"), "{debug}");
+        }
+    }
+
+    #[tokio::test]
+    async fn recognizes_its_own_listener() {
+        for (base, listener, expected) in [
+            ("http://127.0.0.1:80", "127.0.0.1:80", true),
+            ("http://127.0.0.1", "127.0.0.1:80", true),
+            ("https://127.0.0.1", "127.0.0.1:443", true),
+            ("http://0.0.0.0:8080", "127.0.0.1:8080", true),
+            ("http://[::1]:8080", "[::]:8080", true),
+            ("http://127.0.0.1:8080", "[::]:8080", true),
+            ("http://127.0.0.1:8080", "127.0.0.1:8081", false),
+            ("http://127.0.0.2:8080", "127.0.0.1:8080", false),
+            // TEST-NET-1: no machine has it.
+            ("http://192.0.2.1:8080", "0.0.0.0:8080", false),
+        ] {
+            let upstream = AnthropicUpstream::new(base, None).unwrap();
+            let connects = upstream.connects_to(listener.parse().unwrap()).await;
+            assert_eq!(connects, expected, "{base} to {listener}");
+        }
+    }
+
+    #[test]
+    fn names_the_first_cause() {
+        let refused = std::io::Error::from_raw_os_error(libc_refused());
+        assert_eq!(cause(&refused), "connection refused");
+        assert_eq!(cause(&InvalidUpstream(String::new())), "unknown error");
+    }
+
+    fn libc_refused() -> i32 {
+        let free = std::net::TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        std::net::TcpStream::connect(free)
+            .unwrap_err()
+            .raw_os_error()
+            .unwrap()
+    }
+}

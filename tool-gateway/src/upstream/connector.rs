@@ -1,0 +1,90 @@
+//! Connections to an upstream: HTTP and HTTPS, with one timeout for all that it takes to connect.
+
+use std::error::Error;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::http::Uri;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tower_service::Service;
+
+/// How long name resolution, TCP and TLS may take together.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// After so long without a byte, the operating system asks whether the other side is still there. Responses have no
+/// timeout, so this is how the end of a machine is noticed.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// Connects over HTTP or HTTPS, as the URL has it. Trusts the roots that Mozilla trusts.
+#[derive(Clone)]
+pub(super) struct Connector {
+    https: HttpsConnector<HttpConnector>,
+    timeout: Duration,
+}
+
+impl Connector {
+    pub(super) fn new() -> Result<Self, rustls::Error> {
+        Self::with_timeout(CONNECT_TIMEOUT)
+    }
+
+    fn with_timeout(timeout: Duration) -> Result<Self, rustls::Error> {
+        let mut http = HttpConnector::new();
+        http.enforce_http(false);
+        http.set_nodelay(true);
+        http.set_keepalive(Some(KEEPALIVE));
+        // The provider is named, so that there is one whatever other crates enable in rustls.
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let https = HttpsConnectorBuilder::new()
+            .with_provider_and_webpki_roots(provider)?
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(http);
+        Ok(Self { https, timeout })
+    }
+}
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+impl Service<Uri> for Connector {
+    type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.https.poll_ready(context)
+    }
+
+    fn call(&mut self, url: Uri) -> Self::Future {
+        let connecting = self.https.call(url);
+        let timeout = self.timeout;
+        Box::pin(async move {
+            let Ok(connected) = tokio::time::timeout(timeout, connecting).await else {
+                let message = format!("no connection after {} s", timeout.as_secs_f64());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message).into());
+            };
+            connected
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn timeout_covers_the_tls_handshake() {
+        // It accepts connections, and never writes.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("https://{}/", silent.local_addr().unwrap());
+        let mut connector = Connector::with_timeout(Duration::from_millis(50)).unwrap();
+        let error = connector.call(url.parse().unwrap()).await.err().unwrap();
+        assert_eq!(error.to_string(), "no connection after 0.05 s");
+    }
+}

@@ -1,0 +1,142 @@
+//! Content blocks of a script: what is streamed of them, and how.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::raw_object::{Excerpt, RawObject};
+
+/// A block of an assistant's message.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "RawObject")]
+pub(super) struct Block {
+    /// Its members when it is complete. Where the script has `partial_json`, `input` is empty.
+    pub(super) complete: RawObject,
+    /// Its members as `content_block_start` has them.
+    pub(super) start: RawObject,
+    pub(super) deltas: Vec<Deltas>,
+    /// Whether the tool is the client's to call.
+    pub(super) is_tool_use: bool,
+    /// Whether it is a call without an id: each response has a new one.
+    pub(super) needs_id: bool,
+}
+
+/// A text that arrives in deltas of one type.
+#[derive(Debug, Clone)]
+pub(super) struct Deltas {
+    pub(super) kind: &'static str,
+    /// The member of the delta that has the piece.
+    pub(super) member: &'static str,
+    pub(super) text: String,
+    /// Whether it comes in pieces, or in one.
+    pub(super) in_pieces: bool,
+    /// Whether an empty piece comes first.
+    pub(super) empty_first: bool,
+}
+
+impl Deltas {
+    fn pieces(kind: &'static str, member: &'static str, text: String) -> Self {
+        Self {
+            kind,
+            member,
+            text,
+            in_pieces: true,
+            empty_first: false,
+        }
+    }
+}
+
+impl TryFrom<RawObject> for Block {
+    type Error = String;
+
+    fn try_from(object: RawObject) -> Result<Self, String> {
+        let kind = object.string("type").map_err(|error| {
+            format!("{error}; a block is for example {{\"type\": \"text\", \"text\": \"Hello\"}}")
+        })?;
+        match kind.as_str() {
+            "text" => {
+                let text = object.string("text")?;
+                let deltas = vec![Deltas::pieces("text_delta", "text", text)];
+                Ok(Self::streamed(object, &[("text", "\"\"")], deltas))
+            }
+            "thinking" => Self::thinking(object),
+            "tool_use" | "server_tool_use" | "mcp_tool_use" => Self::call(&object, kind == "tool_use"),
+            // It has no deltas: `redacted_thinking`, results of the server's tools.
+            _ => Ok(Self::streamed(object, &[], Vec::new())),
+        }
+    }
+}
+
+impl Block {
+    fn streamed(complete: RawObject, at_start: &[(&str, &str)], deltas: Vec<Deltas>) -> Self {
+        let mut start = RawObject::default();
+        for (name, value) in complete.members() {
+            let replaced = at_start.iter().find(|(replaced, _)| *replaced == name);
+            start.push(name, replaced.map_or(value, |(_, value)| value).to_owned());
+        }
+        Self {
+            complete,
+            start,
+            deltas,
+            is_tool_use: false,
+            needs_id: false,
+        }
+    }
+
+    fn thinking(object: RawObject) -> Result<Self, String> {
+        let thinking = object.string("thinking")?;
+        let mut deltas = vec![Deltas::pieces("thinking_delta", "thinking", thinking)];
+        if object.get("signature").is_some() {
+            deltas.push(Deltas {
+                in_pieces: false,
+                ..Deltas::pieces("signature_delta", "signature", object.string("signature")?)
+            });
+        }
+        let at_start = [("thinking", "\"\""), ("signature", "\"\"")];
+        Ok(Self::streamed(object, &at_start, deltas))
+    }
+
+    fn call(object: &RawObject, is_tool_use: bool) -> Result<Self, String> {
+        object.string("name")?;
+        let needs_id = object.get("id").is_none();
+        if !needs_id {
+            object.string("id")?;
+        }
+        let json = match (object.get("input"), object.get("partial_json")) {
+            (Some(input), None) if is_object(input) => input.to_owned(),
+            (Some(input), None) => {
+                return Err(format!(
+                    "invalid `input`: expected an object, got {}",
+                    Excerpt(input)
+                ));
+            }
+            (None, Some(_)) => object.string("partial_json")?,
+            (None, None) => {
+                return Err("missing field `input`; write `\"input\": {}` for none".to_owned());
+            }
+            (Some(_), Some(_)) => {
+                return Err("`input` and `partial_json` exclude each other; remove one".to_owned());
+            }
+        };
+        let mut complete = RawObject::default();
+        for (name, value) in object.members() {
+            if name == "partial_json" {
+                complete.push("input", "{}".to_owned());
+            } else {
+                complete.push(name, value.to_owned());
+            }
+        }
+        let deltas = Deltas {
+            empty_first: true,
+            ..Deltas::pieces("input_json_delta", "partial_json", json)
+        };
+        Ok(Self {
+            is_tool_use,
+            needs_id,
+            ..Self::streamed(complete, &[("input", "{}")], vec![deltas])
+        })
+    }
+}
+
+fn is_object(json: &str) -> bool {
+    matches!(serde_json::from_str(json), Ok(Value::Object(_)))
+}

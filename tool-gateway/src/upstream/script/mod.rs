@@ -1,0 +1,538 @@
+//! The upstream `script`: turns from a JSON file, for demonstrations, tests and benchmarks.
+//!
+//! A script has the turns of a conversation. It answers `POST /v1/messages`, streamed or not as the request has it, and
+//! `POST /v1/messages/count_tokens` and `GET /v1/models`.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use axum::http::Request;
+//! use tool_gateway::upstream::{ScriptUpstream, Upstream as _};
+//!
+//! let script = ScriptUpstream::from_json(
+//!     r#"{
+//!         "turns": [
+//!             {"content": [
+//!                 {"type": "text", "text": "I'll look."},
+//!                 {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {"city": "Paris"}}
+//!             ]},
+//!             {"expect": {"messages": [{}, {}, {"content": [{"tool_use_id": "toolu_1"}]}]},
+//!              "content": [{"type": "text", "text": "It rains."}],
+//!              "event_delay_ms": 20},
+//!             {"error": {"status": 529, "headers": {"retry-after": "1"}}}
+//!         ]
+//!     }"#,
+//! )?;
+//!
+//! let body = r#"{"model": "m", "messages": [{"role": "user", "content": "Do I need an umbrella in Paris?"}]}"#;
+//! let response = script.send(Request::post("/v1/messages").body(body.into())?).await?;
+//! let message = axum::body::to_bytes(response.into_body(), usize::MAX).await?;
+//! let message: serde_json::Value = serde_json::from_slice(&message)?;
+//! assert_eq!(message["stop_reason"], "tool_use");
+//! assert_eq!(message["content"][1]["input"]["city"], "Paris");
+//!
+//! assert_eq!(script.requests()[0].body, body);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The file
+//!
+//! | field | |
+//! |---|---|
+//! | `turns` | the turns, at least one |
+//! | `order` | `"messages"` (the default): the number of assistant messages in a request is the index of the turn that answers it, and after the last comes the first again. So retries, branches and several clients get what belongs to them. `"requests"`: one turn after the other, whatever the requests have; after the last, requests are answered with status 400 |
+//!
+//! A turn has `content`, which makes it a message, or `error`. With both, the message is streamed without its last two events,
+//! and then comes an event `error`; a request without `stream` gets the error response.
+//!
+//! | field of a message | |
+//! |---|---|
+//! | `content` | its blocks. Values are sent as they are written, without line breaks and indentation. A call without `id` has a new one in each response; one with `partial_json`, a text, instead of `input` is a call whose arguments are cut off or invalid |
+//! | `stop_reason` | by default `tool_use` if there is a block `tool_use`, else `end_turn` |
+//! | `usage` | by default computed from the sizes in bytes |
+//! | `id` | by default a new one in each response |
+//! | `model` | by default the one that the request names |
+//! | `deltas` | characters in a delta of text, thinking or arguments; by default 16 |
+//! | `ping` | `true`: an event `ping` follows `message_start` |
+//!
+//! | field of an `error` | |
+//! |---|---|
+//! | `status` | from 400 to 599 |
+//! | `body` | a text is sent as text, anything else as JSON; by default an error in the form of the API |
+//! | `headers` | names and values |
+//!
+//! | field of any turn | |
+//! |---|---|
+//! | `expect` | what the body of the request must contain: objects may have more members, arrays have equal length, everything else is equal. If it does not, the answer is status 400, with the place as a JSON pointer, and the request is [recorded](Recorded) with that failure |
+//! | `headers` | names and values; they replace those that the script sends by itself |
+//! | `delay_ms` | before the response |
+//! | `event_delay_ms` | between the events of a stream |
+//! | `chunk` | the bytes of a stream come in pieces of that size, wherever events begin; with `event_delay_ms`, each event in pieces of its own |
+//! | `cut_after` | the connection breaks after that many events, or in the middle of a response that is no stream |
+//!
+//! Unknown fields are errors.
+
+// Floors, bottom up: a file imports only from those above it in this list.
+mod raw_object;
+mod api_error;
+mod expectation;
+mod block;
+mod turn;
+mod template;
+mod rendered;
+mod playback;
+mod recorded;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header, request,
+};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::service::{Upstream, UpstreamFuture};
+use playback::{Pace, Playback};
+use recorded::Recorder;
+use rendered::Rendered;
+use turn::{ErrorResponse, Order, Script, Turn};
+
+pub use recorded::Recorded;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+
+/// An upstream that plays a [script](self). Clones share their turns and what they received.
+#[derive(Clone)]
+pub struct ScriptUpstream {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    name: String,
+    order: Order,
+    turns: Vec<Prepared>,
+    /// How many requests came, of any kind: ids contain it.
+    requests: AtomicU64,
+    /// How many turns were played; counts if they are played in the order of requests.
+    played: AtomicUsize,
+    recorder: Recorder,
+}
+
+/// A turn, and its message as it is sent.
+struct Prepared {
+    turn: Turn,
+    message: Option<Rendered>,
+}
+
+impl ScriptUpstream {
+    /// A short conversation about the weather, which needs no file: a message that calls `TodoWrite` and the client's
+    /// `get_weather` side by side, then a call of `TodoRead`, then a text.
+    ///
+    /// ```
+    /// use tool_gateway::upstream::{ScriptUpstream, Upstream as _};
+    ///
+    /// assert_eq!(ScriptUpstream::embedded().name(), "script (embedded)");
+    /// ```
+    pub fn embedded() -> Self {
+        let script = serde_json::from_str(include_str!("embedded.json"));
+        // A test plays it, so it is valid; without turns, requests would be answered with status 400.
+        let script = script.unwrap_or(Script {
+            turns: Vec::new(),
+            order: Order::Messages,
+        });
+        Self::new("script (embedded)".to_owned(), script)
+    }
+
+    /// The script in a file. Errors name the file, the line and the column.
+    ///
+    /// ```
+    /// use tool_gateway::upstream::ScriptUpstream;
+    ///
+    /// let error = ScriptUpstream::from_file("missing.json").unwrap_err();
+    /// assert!(error.to_string().starts_with("the script missing.json cannot be read: "));
+    /// ```
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ScriptError> {
+        let shown = path.as_ref().display().to_string();
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| ScriptError(format!("the script {shown} cannot be read: {error}")))?;
+        Self::parse(&text, &shown, format!("script {shown}"))
+    }
+
+    /// The script in a text.
+    ///
+    /// ```
+    /// use tool_gateway::upstream::ScriptUpstream;
+    ///
+    /// let error = ScriptUpstream::from_json(r#"{"turns": [{"contents": []}]}"#).unwrap_err();
+    /// assert!(error.to_string().starts_with("script:1:22: unknown field `contents`, expected one of `content`, "));
+    /// ```
+    pub fn from_json(text: &str) -> Result<Self, ScriptError> {
+        Self::parse(text, "script", "script".to_owned())
+    }
+
+    fn parse(text: &str, place: &str, name: String) -> Result<Self, ScriptError> {
+        let script: Script = serde_json::from_str(text).map_err(|error| ScriptError::new(place, &error))?;
+        if script.turns.is_empty() {
+            let message = format!("{place}: `turns` is empty; expected at least one, {TURN}");
+            return Err(ScriptError(message));
+        }
+        Ok(Self::new(name, script))
+    }
+
+    fn new(name: String, script: Script) -> Self {
+        let prepared = |mut turn: Turn| Prepared {
+            message: turn.message.take().map(Rendered::new),
+            turn,
+        };
+        Self {
+            shared: Arc::new(Shared {
+                name,
+                order: script.order,
+                turns: script.turns.into_iter().map(prepared).collect(),
+                requests: AtomicU64::new(0),
+                played: AtomicUsize::new(0),
+                recorder: Recorder::default(),
+            }),
+        }
+    }
+
+    /// What it received, in order: the last 10,000 requests, or fewer when their bodies together have more than 32 MiB.
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.shared.recorder.all()
+    }
+
+    /// The expectations that the recorded requests failed.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use axum::http::Request;
+    /// use tool_gateway::upstream::{ScriptUpstream, Upstream as _};
+    ///
+    /// let script = ScriptUpstream::from_json(r#"{"turns": [{"expect": {"model": "large"}, "content": []}]}"#)?;
+    /// let body = r#"{"model": "small", "messages": []}"#;
+    /// let response = script.send(Request::post("/v1/messages").body(body.into())?).await?;
+    /// assert_eq!(response.status(), 400);
+    /// assert_eq!(script.failures(), [r#"turn 1 of the script: /model: expected "large", got "small""#]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn failures(&self) -> Vec<String> {
+        let requests = self.requests().into_iter();
+        requests.filter_map(|request| request.failure).collect()
+    }
+}
+
+impl Upstream for ScriptUpstream {
+    fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let reply = self.shared.reply(&parts, &body);
+            self.shared.recorder.push(Recorded {
+                path: parts
+                    .uri
+                    .path_and_query()
+                    .map_or("/", |path| path.as_str())
+                    .to_owned(),
+                method: parts.method,
+                headers: parts.headers,
+                body,
+                failure: reply.failure,
+            });
+            if !reply.delay.is_zero() {
+                tokio::time::sleep(reply.delay).await;
+            }
+            Ok(reply.response)
+        })
+    }
+
+    fn name(&self) -> String {
+        self.shared.name.clone()
+    }
+}
+
+impl fmt::Debug for ScriptUpstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScriptUpstream")
+            .field("name", &self.shared.name)
+            .field("turns", &self.shared.turns.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a script needs of a request.
+#[derive(Deserialize)]
+struct MessagesRequest<'a> {
+    #[serde(borrow)]
+    model: Option<Cow<'a, str>>,
+    stream: Option<bool>,
+    #[serde(borrow)]
+    messages: Vec<Role<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Role<'a> {
+    #[serde(borrow)]
+    role: Option<Cow<'a, str>>,
+}
+
+struct Reply {
+    response: Response<Body>,
+    delay: Duration,
+    failure: Option<String>,
+}
+
+impl From<Response<Body>> for Reply {
+    fn from(response: Response<Body>) -> Self {
+        Self {
+            response,
+            delay: Duration::ZERO,
+            failure: None,
+        }
+    }
+}
+
+impl Shared {
+    fn reply(&self, parts: &request::Parts, body: &[u8]) -> Reply {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut reply = match (&parts.method, parts.uri.path()) {
+            (&Method::POST, "/v1/messages") => self.messages(number, body),
+            (&Method::POST, "/v1/messages/count_tokens") => {
+                let count = json!({"input_tokens": tokens(body)});
+                respond(StatusCode::OK, JSON, count.to_string()).into()
+            }
+            (&Method::GET, "/v1/models") => respond(StatusCode::OK, JSON, models().to_string()).into(),
+            (method, path) => {
+                let message = format!("a script does not answer {method} {path}");
+                error(StatusCode::NOT_FOUND, &message, number).into()
+            }
+        };
+        if let (header::Entry::Vacant(entry), Ok(id)) = (
+            reply.response.headers_mut().entry(REQUEST_ID),
+            HeaderValue::try_from(request_id(number)),
+        ) {
+            entry.insert(id);
+        }
+        reply
+    }
+
+    fn messages(&self, number: u64, body: &[u8]) -> Reply {
+        let request: MessagesRequest<'_> = match serde_json::from_slice(body) {
+            Ok(request) => request,
+            Err(reason) => {
+                let message = format!("invalid request body: {reason}");
+                return error(StatusCode::BAD_REQUEST, &message, number).into();
+            }
+        };
+        let count = self.turns.len();
+        let index = match self.order {
+            Order::Messages => {
+                let roles = request
+                    .messages
+                    .iter()
+                    .filter_map(|message| message.role.as_deref());
+                let answered = roles.filter(|role| *role == "assistant").count();
+                answered.checked_rem(count).unwrap_or_default()
+            }
+            Order::Requests => self.played.fetch_add(1, Ordering::Relaxed),
+        };
+        let Some(prepared) = self.turns.get(index) else {
+            let message = format!(
+                "the script is at its end: it has {count} turns, and this is request {}; \
+                 add a turn, or remove `order` to begin again",
+                index + 1,
+            );
+            return error(StatusCode::BAD_REQUEST, &message, number).into();
+        };
+        let turn = &prepared.turn;
+        if let Some(Err(reason)) = turn.expect.as_ref().map(|expected| fulfils(expected, body)) {
+            let failure = format!("turn {} of the script: {reason}", index + 1);
+            return Reply {
+                response: error(StatusCode::BAD_REQUEST, &failure, number),
+                delay: turn.delay,
+                failure: Some(failure),
+            };
+        }
+        let mut response = prepared.response(&request, number, tokens(body));
+        replace(response.headers_mut(), &turn.headers);
+        Reply {
+            response,
+            delay: turn.delay,
+            failure: None,
+        }
+    }
+}
+
+impl Prepared {
+    fn response(&self, request: &MessagesRequest<'_>, number: u64, input_tokens: usize) -> Response<Body> {
+        let facts = rendered::Response {
+            number,
+            model: request.model.as_deref().unwrap_or("script"),
+            input_tokens,
+        };
+        let is_stream = request.stream == Some(true);
+        match (&self.message, &self.turn.error) {
+            (Some(message), error) if is_stream => {
+                let mut events = message.opening_events(facts);
+                match error {
+                    Some(error) => events.push(error_event(error, number)),
+                    None => events.extend(message.closing_events(facts)),
+                }
+                let mut response = respond(StatusCode::OK, EVENT_STREAM, self.played(events));
+                let cache_control = HeaderValue::from_static("no-cache");
+                response
+                    .headers_mut()
+                    .insert(header::CACHE_CONTROL, cache_control);
+                response
+            }
+            (_, Some(error)) => {
+                let (content_type, body) = error_body(error, number);
+                let mut response = respond(error.status, content_type, self.whole(body));
+                replace(response.headers_mut(), &error.headers);
+                response
+            }
+            (Some(message), None) => respond(StatusCode::OK, JSON, self.whole(message.json(facts))),
+            (None, None) => error(StatusCode::INTERNAL_SERVER_ERROR, "an empty turn", number),
+        }
+    }
+
+    fn played(&self, mut events: Vec<Bytes>) -> Body {
+        if let Some(count) = self.turn.cut_after {
+            events.truncate(count);
+        }
+        let pace = Pace {
+            event_delay: self.turn.event_delay,
+            chunk: self.turn.chunk.map(Into::into),
+            cut: self.turn.cut_after.is_some(),
+        };
+        Body::from_stream(Playback::new(events, pace))
+    }
+
+    /// A body that is no stream; cut in the middle if the turn is cut.
+    fn whole(&self, body: Bytes) -> Body {
+        if self.turn.cut_after.is_none() {
+            return Body::from(body);
+        }
+        let pace = Pace {
+            cut: true,
+            ..Pace::default()
+        };
+        Body::from_stream(Playback::new(vec![body.slice(..body.len() / 2)], pace))
+    }
+}
+
+/// Why a text is not a script: the place, and what is expected there.
+#[derive(Debug)]
+pub struct ScriptError(String);
+
+const TURN: &str = r#"for example {"turns": [{"content": [{"type": "text", "text": "Hello"}]}]}"#;
+
+impl ScriptError {
+    fn new(place: &str, error: &serde_json::Error) -> Self {
+        let (line, column) = (error.line(), error.column());
+        let text = error.to_string();
+        let text = text
+            .strip_suffix(&format!(" at line {line} column {column}"))
+            .unwrap_or(&text);
+        let advice = if text.starts_with("missing field `turns`") {
+            format!("; expected {TURN}")
+        } else if text.starts_with("missing field `status`") {
+            "; an error is for example {\"status\": 529}".to_owned()
+        } else if error.is_syntax() || error.is_eof() {
+            format!("; the script has to be JSON, {TURN}")
+        } else {
+            String::new()
+        };
+        Self(format!("{place}:{line}:{column}: {text}{advice}"))
+    }
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ScriptError {}
+
+const JSON: &str = "application/json";
+const EVENT_STREAM: &str = "text/event-stream; charset=utf-8";
+
+fn respond(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    let content_type = HeaderValue::from_static(content_type);
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    response
+}
+
+fn replace(headers: &mut HeaderMap, by: &HeaderMap) {
+    for (name, value) in by {
+        headers.insert(name, value.clone());
+    }
+}
+
+fn fulfils(expected: &Value, body: &[u8]) -> Result<(), String> {
+    let body = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    expectation::check(expected, &body)
+}
+
+/// An error of the script's own.
+fn error(status: StatusCode, message: &str, number: u64) -> Response<Body> {
+    respond(
+        status,
+        JSON,
+        api_error::body(status, message, &request_id(number)),
+    )
+}
+
+/// The error of a turn, with its content type.
+fn error_body(error: &ErrorResponse, number: u64) -> (&'static str, Bytes) {
+    error.body.clone().unwrap_or_else(|| {
+        let message = format!("the script answers with status {}", error.status.as_u16());
+        let body = api_error::body(error.status, &message, &request_id(number));
+        (JSON, body.into())
+    })
+}
+
+fn error_event(error: &ErrorResponse, number: u64) -> Bytes {
+    let (content_type, body) = error_body(error, number);
+    let text = String::from_utf8_lossy(&body);
+    let data = if content_type == JSON {
+        text.into_owned()
+    } else {
+        api_error::body(error.status, &text, &request_id(number))
+    };
+    format!("event: error\ndata: {data}\n\n").into()
+}
+
+fn request_id(number: u64) -> String {
+    format!("req_script_{number:04}")
+}
+
+/// How many tokens a request has, about.
+fn tokens(body: &[u8]) -> usize {
+    (body.len() / 4).max(1)
+}
+
+fn models() -> Value {
+    json!({
+        "data": [{
+            "type": "model",
+            "id": "script",
+            "display_name": "Script",
+            "created_at": "2026-01-01T00:00:00Z",
+        }],
+        "has_more": false,
+        "first_id": "script",
+        "last_id": "script",
+    })
+}

@@ -1,0 +1,19 @@
+//! The upstreams: requests as a server receives them, responses as the gateway gets them.
+
+#![cfg(feature = "server")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::needless_pass_by_value,
+    reason = "a test"
+)]
+
+mod body;
+mod server;
+mod anthropic;
+mod script_messages;
+mod script_pace;
+mod script_selection;
+mod script_files;
+mod script_embedded;
