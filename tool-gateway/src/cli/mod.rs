@@ -2,6 +2,8 @@
 
 // Floors, bottom up: a file imports only from those above it in this list.
 mod ending;
+#[cfg(feature = "server")]
+mod server_options;
 mod options;
 mod terminal;
 mod source;
@@ -17,6 +19,10 @@ mod repair_text;
 mod repair_lines;
 mod repair_stream;
 mod check_lines;
+#[cfg(feature = "server")]
+mod tools;
+#[cfg(feature = "server")]
+mod serve;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -50,6 +56,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             None => repair_text::run(options, terminal),
         },
         Command::Check(options) => check_lines::run(options, terminal),
+        #[cfg(feature = "server")]
+        Command::Serve(options) => serve::run(options, terminal),
+        #[cfg(feature = "server")]
+        Command::Tools(options) => tools::print(options),
+        #[cfg(feature = "server")]
+        Command::Call(options) => tools::call(options, terminal),
     };
     match ended {
         Ok(Ending::Fine) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use tool_runtime::Policy;
 use tool_runtime::repair::stream::Dialect;
 
-/// Repair and check what language models send as tool calls.
+/// Serve tools to language models; repair and check what they send as tool calls.
 #[derive(Debug, Parser)]
 #[command(name = "tool-gateway", version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -43,6 +43,17 @@ pub(crate) enum Command {
     /// Check recorded calls against their schemas: what would be coerced, what refused
     #[command(long_about = ABOUT_CHECK, after_long_help = CHECK_EXAMPLES)]
     Check(CheckOptions),
+    /// Serve the Messages API: run the gateway's tools, and return the client's calls to the client
+    #[cfg(feature = "server")]
+    #[command(long_about = super::server_options::ABOUT_SERVE, after_long_help = super::server_options::SERVE_EXAMPLES)]
+    Serve(super::server_options::ServeOptions),
+    /// Print the definitions of the gateway's tools
+    #[cfg(feature = "server")]
+    Tools(super::server_options::ToolsOptions),
+    /// Call one of the gateway's tools, and print its `tool_result`
+    #[cfg(feature = "server")]
+    #[command(long_about = super::server_options::ABOUT_CALL)]
+    Call(super::server_options::CallOptions),
 }
 
 #[derive(Debug, Args)]
@@ -151,7 +162,11 @@ pub(crate) enum Deny {
 /// Says what to write where clap has no idea.
 pub(crate) fn advised(mut error: clap::Error) -> clap::Error {
     if error.kind() == ErrorKind::InvalidSubcommand && error.get(ContextKind::SuggestedSubcommand).is_none() {
-        let tip = "the commands are `repair` and `check`; to repair a file, write `tool-gateway repair FILE`";
+        let tip = if cfg!(feature = "server") {
+            "the commands are `serve`, `tools`, `call`, `repair` and `check`; to serve, write `tool-gateway serve`"
+        } else {
+            "the commands are `repair` and `check`; to repair a file, write `tool-gateway repair FILE`"
+        };
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
@@ -164,7 +179,7 @@ Examples:
   tool-gateway repair --jsonl answers.jsonl > repaired.jsonl
   tool-gateway check --jsonl calls.jsonl > report.jsonl
 
-`tool-gateway repair --help` and `tool-gateway check --help` say everything.";
+`--help` behind a command says everything about it, for example `tool-gateway repair --help`.";
 
 const ABOUT_REPAIR: &str = "\
 Make JSON of what is almost JSON, such as a Python dict.

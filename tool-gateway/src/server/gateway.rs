@@ -172,6 +172,16 @@ impl Gateway {
         self
     }
 
+    /// Where sessions are kept, for the operator.
+    pub(crate) fn store_name(&self) -> String {
+        self.shared.store.name()
+    }
+
+    /// What is asked, for the operator.
+    pub(crate) fn upstream_name(&self) -> String {
+        self.shared.upstream.name()
+    }
+
     /// The routes of the API. Nest it, layer it, or serve it with `axum::serve`.
     pub fn router(self) -> Router {
         let shared = Arc::new(self.shared);

@@ -1,0 +1,191 @@
+//! `tool-gateway serve`: starts the server, and ends it in order.
+
+use std::env;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::net::SocketAddr;
+
+use secrecy::SecretString;
+use tokio::net::TcpListener;
+use tool_runtime::ToolRegistry;
+
+use crate::cli::ending::{Ending, Failure};
+use crate::cli::server_options::{OfferName, ServeOptions, UpstreamKind};
+use crate::cli::terminal::Terminal;
+use crate::cli::tools;
+use crate::upstream::Upstream;
+use crate::upstream::anthropic::AnthropicUpstream;
+use crate::upstream::script::ScriptUpstream;
+use crate::{Gateway, Offer};
+
+pub(crate) fn run(options: &ServeOptions, _: Terminal) -> Result<Ending, Failure> {
+    start_log();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Message(format!("no runtime can be started: {error}")))?;
+    runtime.block_on(serve(options))
+}
+
+async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
+    let keys = client_keys()?;
+    if !options.listen.ip().is_loopback() && keys.is_empty() {
+        return Err(Failure::Message(format!(
+            "{} can be reached from other machines, and there are no client keys: anyone could use the upstream and run tools; \
+             set TOOL_GATEWAY_CLIENT_KEYS to name=key, or listen on 127.0.0.1",
+            options.listen
+        )));
+    }
+    let registry = registry(options)?;
+    let names: Vec<_> = registry.tool_definitions().into_iter().map(|tool| tool.name.to_string()).collect();
+    let listener = TcpListener::bind(options.listen).await.map_err(|error| {
+        Failure::Message(format!("{} cannot be listened on: {error}; choose another with --listen", options.listen))
+    })?;
+    let address = listener.local_addr().unwrap_or(options.listen);
+    let offer = match options.offer {
+        OfferName::Declared => Offer::Declared,
+        OfferName::Always => Offer::Always,
+    };
+    let gateway = match options.upstream_kind {
+        UpstreamKind::Script => Gateway::new(registry, script(options)?),
+        UpstreamKind::Anthropic => Gateway::new(registry, anthropic(options, address)?),
+    };
+    let mut gateway = gateway.with_offer(offer);
+    let is_public = !keys.is_empty();
+    for (name, key) in keys {
+        gateway = gateway.with_client_key(name, key);
+    }
+    if is_public {
+        gateway = gateway.with_any_host();
+    }
+    say(&format!(
+        "listening on http://{address}\ntools: {}\nstore: {}\nupstream: {}",
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") },
+        gateway.store_name(),
+        gateway.upstream_name(),
+    ));
+    let served = axum::serve(listener, gateway.router()).with_graceful_shutdown(stopped());
+    served.await.map_err(|error| Failure::Message(format!("the server stopped: {error}")))?;
+    Ok(Ending::Fine)
+}
+
+/// The tools of the program, or those that were named.
+fn registry(options: &ServeOptions) -> Result<ToolRegistry, Failure> {
+    let all = tools::loaded()?;
+    let Some(names) = &options.internal else { return Ok(all) };
+    for name in names {
+        if all.get_tool(name).is_none() {
+            let known: Vec<_> = all.tool_definitions().into_iter().map(|tool| tool.name.to_string()).collect();
+            return Err(Failure::Message(format!(
+                "--internal: there is no tool `{name}`; the tools are {}",
+                known.join(", ")
+            )));
+        }
+    }
+    Ok(all.subset(names))
+}
+
+fn script(options: &ServeOptions) -> Result<ScriptUpstream, Failure> {
+    match &options.script {
+        Some(file) => ScriptUpstream::from_file(file).map_err(|error| Failure::Message(error.to_string())),
+        None => Ok(ScriptUpstream::embedded()),
+    }
+}
+
+fn anthropic(options: &ServeOptions, listen: SocketAddr) -> Result<impl Upstream, Failure> {
+    let from_environment = env::var("ANTHROPIC_BASE_URL").ok().filter(|url| !url.is_empty());
+    let url = options.upstream.clone().or(from_environment).unwrap_or_else(|| "https://api.anthropic.com".to_owned());
+    let key = env::var("ANTHROPIC_API_KEY").ok().filter(|key| !key.is_empty()).map(SecretString::from);
+    let upstream = AnthropicUpstream::new(&url, key).map_err(|error| Failure::Message(error.to_string()))?;
+    if is_own_listener(&url, listen) {
+        return Err(Failure::Message(format!(
+            "the upstream {url} is this gateway itself, which would ask itself for ever (clients set ANTHROPIC_BASE_URL, too); \
+             name another with --upstream"
+        )));
+    }
+    Ok(upstream)
+}
+
+/// Whether a URL leads to the address that this process listens on.
+fn is_own_listener(url: &str, listen: SocketAddr) -> bool {
+    let Ok(uri) = url.parse::<axum::http::Uri>() else { return false };
+    let default = if uri.scheme_str() == Some("https") { 443 } else { 80 };
+    let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    let is_here = host.eq_ignore_ascii_case("localhost")
+        || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip == listen.ip() || ip.is_loopback() || ip.is_unspecified());
+    is_here && uri.port_u16().unwrap_or(default) == listen.port()
+}
+
+/// The keys of TOOL_GATEWAY_CLIENT_KEYS.
+fn client_keys() -> Result<Vec<(String, String)>, Failure> {
+    let Ok(text) = env::var("TOOL_GATEWAY_CLIENT_KEYS") else { return Ok(Vec::new()) };
+    let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+    let keys = entries.enumerate().map(|(place, entry)| match entry.split_once('=') {
+        Some((name, key)) if !name.is_empty() && !key.is_empty() => Ok((name.to_owned(), key.to_owned())),
+        // The entry itself may be a key.
+        _ => Err(Failure::Message(format!(
+            "TOOL_GATEWAY_CLIENT_KEYS: entry {} is not name=key, with commas between entries",
+            place + 1
+        ))),
+    });
+    keys.collect()
+}
+
+/// Logs on standard error: for people on a terminal, else as JSON.
+fn start_log() {
+    use tracing_subscriber::filter::LevelFilter;
+    use tracing_subscriber::fmt;
+    let level = match env::var("RUST_LOG").as_deref() {
+        Ok("debug") => LevelFilter::DEBUG,
+        Ok("trace") => LevelFilter::TRACE,
+        Ok("warn") => LevelFilter::WARN,
+        Ok("error") => LevelFilter::ERROR,
+        _ => LevelFilter::INFO,
+    };
+    let log = fmt().with_max_level(level).with_writer(io::stderr);
+    // A second start in one process keeps the first log.
+    let _ = if io::stderr().is_terminal() {
+        tracing::subscriber::set_global_default(log.with_target(false).finish())
+    } else {
+        tracing::subscriber::set_global_default(log.json().flatten_event(true).finish())
+    };
+}
+
+/// Tells the operator; that nobody reads it stops nothing.
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+async fn stopped() {
+    let interrupted = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                () = interrupted => {}
+                _ = terminated.recv() => {}
+            }
+            return;
+        }
+    }
+    interrupted.await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_own_listener;
+
+    #[test]
+    fn an_upstream_that_is_the_gateway_itself_is_found() {
+        let listen = "127.0.0.1:8484".parse().unwrap();
+        for url in ["http://127.0.0.1:8484", "http://localhost:8484/", "http://[::1]:8484/v1", "http://0.0.0.0:8484"] {
+            assert!(is_own_listener(url, listen), "{url}");
+        }
+        for url in ["http://127.0.0.1:8485", "https://api.anthropic.com", "http://example.com:8484", "http://localhost"] {
+            assert!(!is_own_listener(url, listen), "{url}");
+        }
+    }
+}

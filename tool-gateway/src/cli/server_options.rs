@@ -1,0 +1,97 @@
+//! The words of the commands that need the server's part: `serve`, `tools`, `call`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeOptions {
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8484")]
+    pub(crate) listen: SocketAddr,
+    /// The server to ask [default: `ANTHROPIC_BASE_URL`, else <https://api.anthropic.com>]
+    #[arg(long, value_name = "URL", conflicts_with = "script")]
+    pub(crate) upstream: Option<String>,
+    /// What kind of upstream it is
+    #[arg(long, value_name = "KIND", default_value = "anthropic")]
+    pub(crate) upstream_kind: UpstreamKind,
+    /// The turns that the upstream `script` plays [default: a built-in conversation]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
+    /// The tools that the gateway has, with commas between them [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) internal: Option<Vec<String>>,
+    /// Which of them take part in a turn
+    #[arg(long, value_name = "WHICH", default_value = "declared")]
+    pub(crate) offer: OfferName,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UpstreamKind {
+    /// A server of the Messages API
+    Anthropic,
+    /// Answers from a file, or a built-in conversation: no key is needed
+    Script,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OfferName {
+    /// Those that the client declares
+    Declared,
+    /// All, whatever the client declares
+    Always,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolsOptions {
+    /// Whose form the definitions have
+    #[arg(long, value_name = "API", default_value = "anthropic")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Anthropic's Messages, as `GET /v1/tools` has them
+    Anthropic,
+    /// OpenAI's Chat Completions
+    Openai,
+    /// The Model Context Protocol
+    Mcp,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallOptions {
+    /// The tool
+    pub(crate) name: String,
+    /// Its arguments, as a model writes them
+    #[arg(value_name = "JSON", default_value = "{}")]
+    pub(crate) arguments: String,
+}
+
+pub(crate) const ABOUT_SERVE: &str = "\
+Serve the Messages API.
+
+A client that points its base URL here works as before. The gateway's own tools are run by the gateway: those that the
+client declares by name (without a schema, or with the one that `tool-gateway tools` prints), or all with --offer always.
+Calls of all other tools go back to the client, also in a message that has both.
+
+Environment: ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY (then clients need none for the upstream; without it their own goes up),
+TOOL_GATEWAY_CLIENT_KEYS (name=key, with commas between them: only clients with one of these keys are served, which is needed
+beyond loopback), RUST_LOG=debug (more in the log).
+
+SIGTERM and Ctrl-C end it when the answers that are on their way have been sent.
+
+Exit status: 0 ended; 2 wrong usage, or it could not start; standard error says what to do.";
+
+pub(crate) const SERVE_EXAMPLES: &str = "\
+Examples:
+  tool-gateway serve --upstream-kind script --offer always
+  ANTHROPIC_API_KEY=… tool-gateway serve
+  curl -sN http://127.0.0.1:8484/v1/messages -H 'content-type: application/json' -d '{\"model\": \"demo\",
+    \"max_tokens\": 1024, \"stream\": true, \"messages\": [{\"role\": \"user\", \"content\": \"hi\"}]}'";
+
+pub(crate) const ABOUT_CALL: &str = "\
+Call one of the gateway's tools, and print its `tool_result`; what was changed in the arguments goes to standard error.
+
+Exit status: 0 the call succeeded; 1 the result is an error; 2 wrong usage.";

@@ -1,0 +1,56 @@
+//! `tool-gateway tools` and `tool-gateway call`: the gateway's tools without a server.
+
+use std::io::{self, Write as _};
+
+use serde_json::Value;
+use tool_builtins::todo::{TodoStore, todo_read, todo_write};
+use tool_runtime::format::{anthropic, mcp, openai};
+use tool_runtime::{RegistryError, ToolCall, ToolRegistry};
+
+use crate::cli::ending::{Ending, Failure};
+use crate::cli::server_options::{CallOptions, Format, ToolsOptions};
+use crate::cli::terminal::{Terminal, visible};
+
+/// The tools that the program has.
+pub(crate) fn registry() -> Result<ToolRegistry, RegistryError> {
+    let mut registry = ToolRegistry::new().with_state(TodoStore::default());
+    registry.register::<todo_write>()?.register::<todo_read>()?;
+    Ok(registry)
+}
+
+/// The registry, or why this program has none.
+pub(crate) fn loaded() -> Result<ToolRegistry, Failure> {
+    registry().map_err(|error| Failure::Message(format!("the tools cannot be registered: {error}")))
+}
+
+pub(crate) fn print(options: &ToolsOptions) -> Result<Ending, Failure> {
+    let registry = loaded()?;
+    let definitions = registry.tool_definitions();
+    let forms: Vec<Value> = match options.format {
+        Format::Anthropic => definitions.into_iter().map(anthropic::tool).collect(),
+        Format::Openai => definitions.into_iter().map(openai::chat::tool).collect(),
+        Format::Mcp => definitions.into_iter().map(mcp::tool).collect(),
+    };
+    let text = serde_json::to_string_pretty(&forms).unwrap_or_default();
+    writeln!(io::stdout(), "{text}").map_err(|error| Failure::writing(&error))?;
+    Ok(Ending::Fine)
+}
+
+pub(crate) fn call(options: &CallOptions, terminal: Terminal) -> Result<Ending, Failure> {
+    let registry = loaded()?;
+    if registry.get_tool(&options.name).is_none() {
+        let known: Vec<_> = registry.tool_definitions().into_iter().map(|tool| tool.name.to_string()).collect();
+        let name = visible(&options.name);
+        return Err(Failure::Message(format!("there is no tool `{name}`; the tools are {}", known.join(", "))));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Message(format!("no runtime can be started: {error}")))?;
+    let call = ToolCall::new("toolu_cli", &options.name, options.arguments.as_str());
+    let outcome = runtime.block_on(registry.call(call));
+    for warning in &outcome.warnings {
+        terminal.print(&visible(&warning.to_string()));
+    }
+    let result = serde_json::to_string(&outcome.result).unwrap_or_default();
+    writeln!(io::stdout(), "{result}").map_err(|error| Failure::writing(&error))?;
+    Ok(Ending::fine_if(!outcome.result.is_error))
+}
