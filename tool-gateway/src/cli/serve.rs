@@ -12,7 +12,6 @@ use crate::cli::ending::{Ending, Failure};
 use crate::cli::server_options::{OfferName, ServeOptions, UpstreamKind};
 use crate::cli::terminal::Terminal;
 use crate::cli::tools;
-use crate::upstream::Upstream;
 use crate::upstream::anthropic::AnthropicUpstream;
 use crate::upstream::script::ScriptUpstream;
 use crate::{Gateway, Offer};
@@ -34,9 +33,16 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
         )));
     }
     let registry = registry(options)?;
-    let names: Vec<_> = registry.tool_definitions().into_iter().map(|tool| tool.name.to_string()).collect();
+    let names: Vec<_> = registry
+        .tool_definitions()
+        .into_iter()
+        .map(|tool| tool.name.clone())
+        .collect();
     let listener = TcpListener::bind(options.listen).await.map_err(|error| {
-        Failure::Message(format!("{} cannot be listened on: {error}; choose another with --listen", options.listen))
+        Failure::Message(format!(
+            "{} cannot be listened on: {error}; choose another with --listen",
+            options.listen
+        ))
     })?;
     let address = listener.local_addr().unwrap_or(options.listen);
     let offer = match options.offer {
@@ -45,7 +51,7 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
     };
     let gateway = match options.upstream_kind {
         UpstreamKind::Script => Gateway::new(registry, script(options)?),
-        UpstreamKind::Anthropic => Gateway::new(registry, anthropic(options, address)?),
+        UpstreamKind::Anthropic => Gateway::new(registry, anthropic(options, address).await?),
     };
     let mut gateway = gateway.with_offer(offer);
     let is_public = !keys.is_empty();
@@ -57,22 +63,34 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
     }
     say(&format!(
         "listening on http://{address}\ntools: {}\nstore: {}\nupstream: {}",
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") },
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
+        },
         gateway.store_name(),
         gateway.upstream_name(),
     ));
     let served = axum::serve(listener, gateway.router()).with_graceful_shutdown(stopped());
-    served.await.map_err(|error| Failure::Message(format!("the server stopped: {error}")))?;
+    served
+        .await
+        .map_err(|error| Failure::Message(format!("the server stopped: {error}")))?;
     Ok(Ending::Fine)
 }
 
 /// The tools of the program, or those that were named.
 fn registry(options: &ServeOptions) -> Result<ToolRegistry, Failure> {
     let all = tools::loaded()?;
-    let Some(names) = &options.internal else { return Ok(all) };
+    let Some(names) = &options.internal else {
+        return Ok(all);
+    };
     for name in names {
         if all.get_tool(name).is_none() {
-            let known: Vec<_> = all.tool_definitions().into_iter().map(|tool| tool.name.to_string()).collect();
+            let known: Vec<_> = all
+                .tool_definitions()
+                .into_iter()
+                .map(|tool| tool.name.clone())
+                .collect();
             return Err(Failure::Message(format!(
                 "--internal: there is no tool `{name}`; the tools are {}",
                 known.join(", ")
@@ -89,12 +107,19 @@ fn script(options: &ServeOptions) -> Result<ScriptUpstream, Failure> {
     }
 }
 
-fn anthropic(options: &ServeOptions, listen: SocketAddr) -> Result<impl Upstream, Failure> {
+async fn anthropic(options: &ServeOptions, listen: SocketAddr) -> Result<AnthropicUpstream, Failure> {
     let from_environment = env::var("ANTHROPIC_BASE_URL").ok().filter(|url| !url.is_empty());
-    let url = options.upstream.clone().or(from_environment).unwrap_or_else(|| "https://api.anthropic.com".to_owned());
-    let key = env::var("ANTHROPIC_API_KEY").ok().filter(|key| !key.is_empty()).map(SecretString::from);
+    let url = options
+        .upstream
+        .clone()
+        .or(from_environment)
+        .unwrap_or_else(|| "https://api.anthropic.com".to_owned());
+    let key = env::var("ANTHROPIC_API_KEY")
+        .ok()
+        .filter(|key| !key.is_empty())
+        .map(SecretString::from);
     let upstream = AnthropicUpstream::new(&url, key).map_err(|error| Failure::Message(error.to_string()))?;
-    if is_own_listener(&url, listen) {
+    if upstream.connects_to(listen).await {
         return Err(Failure::Message(format!(
             "the upstream {url} is this gateway itself, which would ask itself for ever (clients set ANTHROPIC_BASE_URL, too); \
              name another with --upstream"
@@ -103,28 +128,22 @@ fn anthropic(options: &ServeOptions, listen: SocketAddr) -> Result<impl Upstream
     Ok(upstream)
 }
 
-/// Whether a URL leads to the address that this process listens on.
-fn is_own_listener(url: &str, listen: SocketAddr) -> bool {
-    let Ok(uri) = url.parse::<axum::http::Uri>() else { return false };
-    let default = if uri.scheme_str() == Some("https") { 443 } else { 80 };
-    let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-    let is_here = host.eq_ignore_ascii_case("localhost")
-        || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip == listen.ip() || ip.is_loopback() || ip.is_unspecified());
-    is_here && uri.port_u16().unwrap_or(default) == listen.port()
-}
-
-/// The keys of TOOL_GATEWAY_CLIENT_KEYS.
+/// The keys of `TOOL_GATEWAY_CLIENT_KEYS`.
 fn client_keys() -> Result<Vec<(String, String)>, Failure> {
-    let Ok(text) = env::var("TOOL_GATEWAY_CLIENT_KEYS") else { return Ok(Vec::new()) };
+    let Ok(text) = env::var("TOOL_GATEWAY_CLIENT_KEYS") else {
+        return Ok(Vec::new());
+    };
     let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
-    let keys = entries.enumerate().map(|(place, entry)| match entry.split_once('=') {
-        Some((name, key)) if !name.is_empty() && !key.is_empty() => Ok((name.to_owned(), key.to_owned())),
-        // The entry itself may be a key.
-        _ => Err(Failure::Message(format!(
-            "TOOL_GATEWAY_CLIENT_KEYS: entry {} is not name=key, with commas between entries",
-            place + 1
-        ))),
-    });
+    let keys = entries
+        .enumerate()
+        .map(|(place, entry)| match entry.split_once('=') {
+            Some((name, key)) if !name.is_empty() && !key.is_empty() => Ok((name.to_owned(), key.to_owned())),
+            // The entry itself may be a key.
+            _ => Err(Failure::Message(format!(
+                "TOOL_GATEWAY_CLIENT_KEYS: entry {} is not name=key, with commas between entries",
+                place + 1
+            ))),
+        });
     keys.collect()
 }
 
@@ -172,20 +191,4 @@ async fn stopped() {
         }
     }
     interrupted.await;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_own_listener;
-
-    #[test]
-    fn an_upstream_that_is_the_gateway_itself_is_found() {
-        let listen = "127.0.0.1:8484".parse().unwrap();
-        for url in ["http://127.0.0.1:8484", "http://localhost:8484/", "http://[::1]:8484/v1", "http://0.0.0.0:8484"] {
-            assert!(is_own_listener(url, listen), "{url}");
-        }
-        for url in ["http://127.0.0.1:8485", "https://api.anthropic.com", "http://example.com:8484", "http://localhost"] {
-            assert!(!is_own_listener(url, listen), "{url}");
-        }
-    }
 }

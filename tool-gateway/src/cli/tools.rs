@@ -39,9 +39,16 @@ pub(crate) fn print(options: &ToolsOptions) -> Result<Ending, Failure> {
 pub(crate) fn call(options: &CallOptions, terminal: Terminal) -> Result<Ending, Failure> {
     let registry = loaded()?;
     if registry.get_tool(&options.name).is_none() {
-        let known: Vec<_> = registry.tool_definitions().into_iter().map(|tool| tool.name.to_string()).collect();
+        let known: Vec<_> = registry
+            .tool_definitions()
+            .into_iter()
+            .map(|tool| tool.name.clone())
+            .collect();
         let name = visible(&options.name);
-        return Err(Failure::Message(format!("there is no tool `{name}`; the tools are {}", known.join(", "))));
+        return Err(Failure::Message(format!(
+            "there is no tool `{name}`; the tools are {}",
+            known.join(", ")
+        )));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Message(format!("no runtime can be started: {error}")))?;

@@ -177,7 +177,7 @@ impl Collected {
             Sent::Block { block, .. } => self.blocks.push(block),
             Sent::Event(StreamEvent::MessageStart(message)) => self.message = message,
             Sent::Event(StreamEvent::BlockStart { index, block }) => {
-                self.open.push((index, BlockBuilder::new(block)))
+                self.open.push((index, BlockBuilder::new(block)));
             }
             Sent::Event(StreamEvent::BlockDelta { index, delta }) => {
                 if let Some((_, builder)) = self.open.iter_mut().find(|(at, _)| *at == index) {

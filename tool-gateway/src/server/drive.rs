@@ -20,7 +20,7 @@ use super::{calls, session_tools};
 use crate::session::chain::behind_answer;
 use crate::session::recognize::{Client, Recognized, answer_digest, call_digest, key_digest};
 use crate::session::record::{Origin, SessionId, Turn};
-use crate::turn::machine::{Action, Answer, Event, Rules, Sent, TurnMachine};
+use crate::turn::machine::{Action, Answer, Event, IdSource, Rules, Sent, TurnMachine};
 use crate::turn::ownership::Tools;
 use crate::turn::restore::{self, Restored};
 use crate::wire::block::Block;
@@ -88,6 +88,8 @@ struct Drive<'a> {
     deadline: Instant,
     /// Whether thinking of the client's history has been left out.
     is_without_thinking: bool,
+    /// How often the upstream was asked.
+    rounds: usize,
 }
 
 /// Where the next event comes from.
@@ -126,35 +128,32 @@ impl<'a> Drive<'a> {
             save_deferred(shared, job, &results).await;
         }
         let restored = restore::restore(&shared.secret, &job.recognized, &request, &results)?;
-        let messages = restored.messages.clone();
-        let (machine, actions) = match checkpoint {
-            Some(mut checkpoint) => {
-                let actions = checkpoint.machine.restart();
-                (checkpoint.machine, actions)
-            }
-            None => {
-                let rules = Rules {
+        let mut machine = checkpoint.map_or_else(
+            || {
+                TurnMachine::new(Rules {
                     internal: job.tools.internal.clone(),
                     deferred: shared.deferred.clone(),
                     max_rounds: shared.max_rounds,
-                    ids: Default::default(),
-                };
-                (TurnMachine::new(rules), vec![Action::Ask(Vec::new())])
-            }
-        };
+                    ids: IdSource::default(),
+                })
+            },
+            |checkpoint| checkpoint.machine,
+        );
+        let actions = machine.start();
         Ok(Self {
             shared,
             job,
             running,
             request,
             registry,
+            messages: String::new(),
             restored,
-            messages,
             machine,
             actions: actions.into(),
             source: Source::Nothing,
             deadline,
             is_without_thinking: false,
+            rounds: 0,
         })
     }
 
@@ -191,6 +190,7 @@ impl<'a> Drive<'a> {
                 self.source = Source::Calls(started);
             }
             Action::Ask(messages) => {
+                self.messages.clone_from(&self.restored.messages);
                 for message in &messages {
                     push_message(&mut self.messages, message.role, &message.blocks);
                 }
@@ -224,13 +224,12 @@ impl<'a> Drive<'a> {
                 () = self.running.abandoned.cancelled() => return Err(abandoned()),
             },
             Source::Calls(results) => tokio::select! {
-                result = results.recv() => match result {
-                    Some(result) => result,
+                result = results.recv() => if let Some(result) = result {
+                    result
+                } else {
                     // Those that are missing were stopped, since nobody waits for them.
-                    None => {
-                        self.checkpoint();
-                        return Err(abandoned());
-                    }
+                    self.checkpoint();
+                    return Err(abandoned());
                 },
                 () = tokio::time::sleep(PING_INTERVAL) => {
                     self.running.send(Sent::Event(StreamEvent::Ping));
@@ -256,6 +255,7 @@ impl<'a> Drive<'a> {
             return Err(abandoned());
         }
         count(&self.shared.metrics.rounds);
+        self.rounds += 1;
         let body = self.body();
         let sent = forward::send(self.shared, &self.job.head, body.into());
         let response = tokio::select! {
@@ -369,7 +369,7 @@ impl<'a> Drive<'a> {
             session = %self.job.session,
             found = self.job.recognized.found.as_str(),
             status,
-            rounds = self.machine.rounds(),
+            rounds = self.rounds,
             tools = self.machine.ran().join(","),
             input_tokens = tokens("input_tokens"),
             output_tokens = tokens("output_tokens"),

@@ -86,7 +86,7 @@ impl PassingMessage {
             let Frame::Event(event) = frame else { continue };
             match event.data().and_then(|data| StreamEvent::parse(&data)) {
                 Some(StreamEvent::BlockStart { index, block }) => {
-                    self.open.push((index, BlockBuilder::new(block)))
+                    self.open.push((index, BlockBuilder::new(block)));
                 }
                 Some(StreamEvent::BlockDelta { index, delta }) => {
                     if let Some((_, builder)) = self.open.iter_mut().find(|(at, _)| *at == index) {

@@ -1,5 +1,6 @@
 //! The routes. `messages` reads like the way of a request: who is it, which session, whose tools, then pass or drive.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Json;
@@ -109,7 +110,7 @@ pub(super) async fn count_tokens(
             None
         } else {
             // Deferred calls have not run; they count when they have.
-            let restored = restore::restore(&shared.secret, &recognized, &request, &Default::default())?;
+            let restored = restore::restore(&shared.secret, &recognized, &request, &HashMap::default())?;
             let messages = format!("[{}]", restored.messages);
             let mut changes = vec![("messages", messages.as_str())];
             if let Some(declared) = &tools.declared {
@@ -302,13 +303,12 @@ async fn pass_through(
     }
     let mut message = Some(PassingMessage::new(forward::is_stream(response.headers())));
     let response = response.map(|body: Body| {
-        Watched::wrap(body, move |piece| match piece {
-            Some(bytes) => {
+        Watched::wrap(body, move |piece| {
+            if let Some(bytes) = piece {
                 if let Some(message) = &mut message {
                     message.push(bytes);
                 }
-            }
-            None => {
+            } else {
                 let Some(blocks) = message.take().and_then(PassingMessage::finish) else {
                     return;
                 };

@@ -10,4 +10,4 @@ mod drive;
 mod forward;
 mod messages;
 mod guard;
-pub mod gateway;
+pub(crate) mod gateway;

@@ -6,3 +6,5 @@ pub mod record;
 pub mod store;
 pub mod memory;
 pub(crate) mod recognize;
+
+pub use chain::Digest;

@@ -1,11 +1,12 @@
 //! Explores all orders of events of a bounded model: conversations with up to three calls of either kind, text and thinking
 //! between them, up to three requests, results in every order, whole and streamed messages, a break at every step.
+//! `GATEWAY_LONG=1` explores all of it, with the optimizations of `--release` in minutes; otherwise two calls.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use serde_json::{Value, json};
 
-use super::machine::{Action, Event, IdSource, Rules, Sent, TurnMachine};
+use super::machine::{Action, Answer, Event, IdSource, Rules, Sent, TurnMachine};
 use super::restore;
 use crate::session::chain::{ChainKey, behind_answer};
 use crate::session::memory::MemoryStore;
@@ -64,6 +65,8 @@ struct World<'c> {
     calls_left: usize,
     asks_left: usize,
     may_break: bool,
+    /// Whether at every step, or only before the end of a message and between results.
+    breaks_anywhere: bool,
     is_streamed: bool,
 }
 
@@ -173,6 +176,62 @@ impl World<'_> {
         )
     }
 
+    /// Takes a turn to its end: what is recorded, and what the client was sent.
+    fn run(&mut self, mut machine: TurnMachine, before: &str) -> (Answer, Vec<Sent>) {
+        let mut sent: Vec<Sent> = Vec::new();
+        let mut answer = None;
+        let mut actions: VecDeque<Action> = machine.start().into();
+        let mut arriving = VecDeque::new();
+        let mut open: Vec<(usize, String)> = Vec::new();
+        let mut checkpoint = (machine.clone(), 0);
+        let mut is_over = false;
+        while !is_over {
+            while let Some(action) = actions.pop_front() {
+                match action {
+                    Action::Send(event) => sent.push(event),
+                    Action::Ask(new) => {
+                        let mut messages = before.to_owned();
+                        for message in &new {
+                            push_message(&mut messages, message.role, &message.blocks);
+                        }
+                        checkpoint = (machine.clone(), sent.len());
+                        arriving = self.ask(&messages).into();
+                    }
+                    Action::Run(calls) => {
+                        checkpoint = (machine.clone(), sent.len());
+                        open = calls.into_iter().map(|(index, call)| (index, call.id)).collect();
+                    }
+                    Action::Record(recorded) => answer = Some(recorded),
+                    Action::Fail(error) => panic!("{error}"),
+                    Action::End => is_over = true,
+                }
+            }
+            if is_over {
+                break;
+            }
+            if self.may_break && (self.breaks_anywhere || arriving.len() < 2) && self.choices.choose(2) == 1 {
+                // The connection breaks, and the client sends the same request again.
+                self.may_break = false;
+                machine = checkpoint.0.clone();
+                sent.truncate(checkpoint.1);
+                arriving.clear();
+                open.clear();
+                actions = machine.start().into();
+                continue;
+            }
+            let Some(event) = arriving.pop_front() else {
+                let (index, id) = open.remove(self.choices.choose(open.len()));
+                let result = self.run_tool(&id);
+                actions.extend(machine.on(Event::Result { call: index, result }));
+                // What ran is kept, whatever happens next.
+                checkpoint = (machine.clone(), sent.len());
+                continue;
+            };
+            actions.extend(machine.on(event));
+        }
+        (answer.expect("every turn that ends is recorded"), sent)
+    }
+
     /// One request of the client, and the message that it gets; whether it has calls to answer.
     async fn request(&mut self) -> bool {
         let body = json!({ "messages": self.visible, "tools": [] }).to_string();
@@ -200,68 +259,8 @@ impl World<'_> {
             max_rounds: 25,
             ids: IdSource::Counted(self.next_id * 100),
         };
-        let mut machine = TurnMachine::new(rules);
-        let mut messages = restored.messages.clone();
-        let mut sent: Vec<Sent> = Vec::new();
-        let mut answer = None;
-        let mut actions: std::collections::VecDeque<Action> = vec![Action::Ask(Vec::new())].into();
-        let mut arriving: std::collections::VecDeque<Event> = Default::default();
-        let mut open: Vec<(usize, String)> = Vec::new();
-        let mut checkpoint = (machine.clone(), 0, messages.clone());
-        let mut is_over = false;
-        while !is_over {
-            while let Some(action) = actions.pop_front() {
-                match action {
-                    Action::Send(event) => sent.push(event),
-                    Action::Ask(new) => {
-                        for message in &new {
-                            push_message(&mut messages, message.role, &message.blocks);
-                        }
-                        checkpoint = (machine.clone(), sent.len(), messages.clone());
-                        arriving = self.ask(&messages).into();
-                    }
-                    Action::Run(calls) => {
-                        checkpoint = (machine.clone(), sent.len(), messages.clone());
-                        open = calls.into_iter().map(|(index, call)| (index, call.id)).collect();
-                    }
-                    Action::Record(recorded) => answer = Some(recorded),
-                    Action::Fail(error) => panic!("{error}"),
-                    Action::End => is_over = true,
-                }
-            }
-            if is_over {
-                break;
-            }
-            if self.may_break && self.choices.choose(2) == 1 {
-                // The connection breaks, and the client sends the same request again.
-                self.may_break = false;
-                machine = checkpoint.0.clone();
-                sent.truncate(checkpoint.1);
-                messages.clone_from(&checkpoint.2);
-                arriving.clear();
-                open.clear();
-                actions = machine.restart().into();
-                // The driver begins with the messages before the turn.
-                if matches!(actions.front(), Some(Action::Ask(_))) {
-                    messages.clone_from(&restored.messages);
-                }
-                continue;
-            }
-            let event = match arriving.pop_front() {
-                Some(event) => event,
-                None => {
-                    let (index, id) = open.remove(self.choices.choose(open.len()));
-                    let result = self.run_tool(&id);
-                    let event = Event::Result { call: index, result };
-                    actions.extend(machine.on(event));
-                    // What ran is kept, whatever happens next.
-                    checkpoint = (machine.clone(), sent.len(), messages.clone());
-                    continue;
-                }
-            };
-            actions.extend(machine.on(event));
-        }
-        let answer = answer.expect("every turn that ends is recorded");
+        let machine = TurnMachine::new(rules);
+        let (answer, sent) = self.run(machine, &restored.messages);
         let content = client_view(&sent);
         self.visible
             .push(json!({ "role": "assistant", "content": content }));
@@ -367,14 +366,14 @@ fn client_view(sent: &[Sent]) -> Vec<Value> {
                     match field.as_str() {
                         "type" => {}
                         "partial_json" => {
-                            block["input"] = serde_json::from_str(value.as_str().unwrap()).unwrap()
+                            block["input"] = serde_json::from_str(value.as_str().unwrap()).unwrap();
                         }
                         field => block[field] = value.clone(),
                     }
                 }
             }
             Sent::Event(StreamEvent::BlockStop { index }) => {
-                assert_eq!(open.take(), Some(*index), "{sent:#?}")
+                assert_eq!(open.take(), Some(*index), "{sent:#?}");
             }
             Sent::Block { index, block } => {
                 assert_eq!((stage, open, *index), (1, None, content.len()), "{sent:#?}");
@@ -410,6 +409,7 @@ fn client_view(sent: &[Sent]) -> Vec<Value> {
 async fn every_order_of_events_is_right() {
     let mut choices = Choices::default();
     let mut explored = 0_u64;
+    let is_long = std::env::var_os("GATEWAY_LONG").is_some();
     loop {
         let mut world = World {
             key: ChainKey::new([3; 32]),
@@ -425,10 +425,11 @@ async fn every_order_of_events_is_right() {
             calls_left: 2,
             asks_left: 2,
             may_break: true,
+            breaks_anywhere: is_long,
             is_streamed: false,
             choices: &mut choices,
         };
-        if std::env::var_os("GATEWAY_LONG").is_some() {
+        if is_long {
             (world.calls_left, world.asks_left) = (3, 3);
         }
         world.is_streamed = world.choices.choose(2) == 1;
@@ -455,7 +456,8 @@ async fn every_order_of_events_is_right() {
             break;
         }
     }
-    println!("{explored} conversations explored");
+    // In the output of a failure, and of `--no-capture`.
+    eprintln!("{explored} conversations explored");
     assert!(explored > 1_000, "{explored}");
 }
 

@@ -41,7 +41,7 @@ pub(crate) enum Action {
     Send(Sent),
     /// Run these calls of the gateway, side by side; the index identifies each.
     Run(Vec<(usize, Call)>),
-    /// Ask the upstream again; these messages stand behind those that it was asked with before.
+    /// Ask the upstream; these messages, of all rounds so far, stand behind those of the request.
     Ask(Vec<TrueMessage>),
     /// Store the turn, before anything else is done.
     Record(Answer),
@@ -184,11 +184,6 @@ impl TurnMachine {
         self.rounds > 0
     }
 
-    /// How many rounds the upstream was asked.
-    pub(crate) fn rounds(&self) -> usize {
-        self.rounds + 1
-    }
-
     /// The usage of all complete rounds.
     pub(crate) fn usage(&self) -> &Map<String, Value> {
         &self.usage
@@ -199,8 +194,8 @@ impl TurnMachine {
         &self.ran
     }
 
-    /// What to do to go on from a copy that was made when the upstream was asked or calls were running.
-    pub(crate) fn restart(&mut self) -> Vec<Action> {
+    /// What to do first, or to go on from a copy that was made when the upstream was asked or calls were running.
+    pub(crate) fn start(&mut self) -> Vec<Action> {
         match &self.phase {
             Phase::Over => Vec::new(),
             Phase::Asking => {
@@ -453,8 +448,7 @@ impl TurnMachine {
         }
         self.message = Incoming::default();
         self.phase = Phase::Asking;
-        let new = self.truth.len().saturating_sub(2);
-        actions.push(Action::Ask(self.truth.get(new..).unwrap_or_default().to_vec()));
+        actions.push(Action::Ask(self.truth.clone()));
     }
 
     /// Shows the client the calls that were handed to it.

@@ -148,7 +148,7 @@ mod tests {
         ToolDefinition::new("Note", "Take a note.", schema)
     }
 
-    fn classified(declared: Value, offer: Offer, ownership: Ownership) -> (Vec<String>, Value) {
+    fn classified(declared: &Value, offer: Offer, ownership: Ownership) -> (Vec<String>, Value) {
         let texts: Vec<String> = declared
             .as_array()
             .unwrap()
@@ -169,7 +169,7 @@ mod tests {
             json!({ "properties": { "title": { "type": "string" } }, "type": "object", "$schema": "s" });
         for schema in [json!(null), json!({}), ours, own().input_schema] {
             let (internal, sent) = classified(
-                json!([{ "name": "Note", "input_schema": schema }]),
+                &json!([{ "name": "Note", "input_schema": schema }]),
                 Offer::Declared,
                 Ownership::BySchema,
             );
@@ -179,7 +179,7 @@ mod tests {
         }
         let described =
             json!([{ "name": "Note", "description": "Mine.", "cache_control": { "type": "ephemeral" } }]);
-        let (_, sent) = classified(described, Offer::Declared, Ownership::BySchema);
+        let (_, sent) = classified(&described, Offer::Declared, Ownership::BySchema);
         assert_eq!(
             (&sent[0]["description"], &sent[0]["cache_control"]["type"]),
             (&json!("Mine."), &json!("ephemeral"))
@@ -189,18 +189,18 @@ mod tests {
     #[test]
     fn a_tool_with_another_schema_is_the_clients() {
         let other = json!([{ "name": "Note", "description": "Mine.", "input_schema": { "type": "object", "properties": { "x": {} } } }]);
-        let (internal, sent) = classified(other.clone(), Offer::Declared, Ownership::BySchema);
+        let (internal, sent) = classified(&other, Offer::Declared, Ownership::BySchema);
         assert_eq!((internal, sent), (vec![], other.clone()));
-        let (internal, _) = classified(other, Offer::Declared, Ownership::ByName);
+        let (internal, _) = classified(&other, Offer::Declared, Ownership::ByName);
         assert_eq!(internal, ["Note"]);
     }
 
     #[test]
     fn tools_of_other_types_pass_untouched() {
         let server = json!([{ "type": "web_search_20250305", "name": "Note" }]);
-        let (internal, sent) = classified(server.clone(), Offer::Declared, Ownership::ByName);
+        let (internal, sent) = classified(&server, Offer::Declared, Ownership::ByName);
         assert_eq!((internal, sent), (vec![], server.clone()));
-        let (internal, sent) = classified(server, Offer::Always, Ownership::ByName);
+        let (internal, sent) = classified(&server, Offer::Always, Ownership::ByName);
         assert_eq!((internal.len(), sent.as_array().unwrap().len()), (0, 1));
     }
 
@@ -208,10 +208,10 @@ mod tests {
     fn what_clients_leave_out_is_filled_in_beside_a_tool_of_the_gateway() {
         let bare = json!([{ "name": "other" }]);
         assert_eq!(
-            classified(bare.clone(), Offer::Declared, Ownership::BySchema),
+            classified(&bare, Offer::Declared, Ownership::BySchema),
             (vec![], bare.clone())
         );
-        let (internal, sent) = classified(bare, Offer::Always, Ownership::BySchema);
+        let (internal, sent) = classified(&bare, Offer::Always, Ownership::BySchema);
         assert_eq!(internal, ["Note"]);
         let filled = json!({ "name": "other", "description": "", "input_schema": { "type": "object", "properties": {} } });
         assert_eq!((&sent[0], &sent[1]["name"]), (&filled, &json!("Note")));

@@ -34,8 +34,6 @@ pub(crate) fn deferred(recognized: &Recognized, request: &MessagesRequest<'_>) -
 pub(crate) struct Restored {
     /// The text of the list of messages, without its brackets.
     pub(crate) messages: String,
-    /// Whether they are the client's, unchanged.
-    pub(crate) is_as_sent: bool,
     /// Whether the last message of the client answers a turn in which the gateway ran calls.
     pub(crate) continues_internal: bool,
     pub(crate) systems: Vec<SystemMessage>,
@@ -62,7 +60,6 @@ pub(crate) fn restore(
     run: &HashMap<String, Block>,
 ) -> Result<Restored, ApiError> {
     let mut out = String::new();
-    let mut is_as_sent = true;
     let mut continues_internal = false;
     let mut prior = Vec::new();
     let mut prior_visible = Vec::new();
@@ -76,23 +73,21 @@ pub(crate) fn restore(
     for (place, group) in recognized.groups.iter().enumerate() {
         push_systems(&mut out, request, &systems, place);
         if new_systems_at == Some(place) {
-            push_later(&mut out, request, &later, place, &mut systems, &mut is_as_sent);
+            push_later(&mut out, request, &later, place, &mut systems);
         }
         let previous = place
             .checked_sub(1)
             .and_then(|previous| recognized.turns.get(&previous));
         if let Some(turn) = recognized.turns.get(&place).filter(|turn| !turn.truth.is_empty()) {
-            is_as_sent = false;
             let messages = marked(turn, &blocks_of(recognized, request, place));
             for message in &messages {
                 push_message(&mut out, message.role, &message.blocks);
             }
             if place == last {
                 prior_visible.clone_from(&turn.visible);
-                prior = turn.truth.clone();
+                prior.clone_from(&turn.truth);
             }
         } else if let Some(turn) = previous.filter(|turn| turn.is_suspended()) {
-            is_as_sent = false;
             let blocks = results_message(turn, &blocks_of(recognized, request, place), place - 1, run)?;
             push_message(&mut out, "user", &blocks);
             continues_internal = place == last && turn.calls.iter().any(|call| call.owner == Owner::Gateway);
@@ -119,12 +114,11 @@ pub(crate) fn restore(
     let end = recognized.groups.len();
     push_systems(&mut out, request, &systems, end);
     if new_systems_at.is_some_and(|at| at >= end) {
-        push_later(&mut out, request, &later, end, &mut systems, &mut is_as_sent);
+        push_later(&mut out, request, &later, end, &mut systems);
     }
     let systems = systems.into_iter().map(|(_, system)| system).collect();
     Ok(Restored {
         messages: out,
-        is_as_sent,
         continues_internal,
         systems,
         prior,
@@ -194,10 +188,8 @@ fn push_later(
     later: &Systems,
     place: usize,
     systems: &mut Systems,
-    is_as_sent: &mut bool,
 ) {
     for (at, system) in later {
-        *is_as_sent = false;
         if let Some(message) = request.messages.get(*at) {
             push_text(out, message.text);
         }
@@ -228,7 +220,7 @@ fn blocks_of(recognized: &Recognized, request: &MessagesRequest<'_>, place: usiz
 /// The truth of a turn, with the client's marks for the cache where it has them now.
 fn marked(turn: &Turn, echoed: &[Block]) -> Vec<TrueMessage> {
     let mut messages = turn.truth.clone();
-    let marks = echoed.iter().filter_map(counted_mark);
+    let marks = echoed.iter().filter(|block| is_counted(block)).map(mark);
     for (mark, origin) in marks.zip(&turn.visible) {
         let block = messages
             .get_mut(origin.message)
@@ -240,24 +232,23 @@ fn marked(turn: &Turn, echoed: &[Block]) -> Vec<TrueMessage> {
     messages
 }
 
-/// The mark of a block, if it has one; `None` for a block that clients may leave out, which has no place among the visible ones.
-fn counted_mark(block: &Block) -> Option<Option<String>> {
-    let object = Object::parse(block.as_str()).ok()?;
-    let is_counted = match object.string("type").as_deref() {
+/// Whether a block has a place among the visible ones: clients may leave out thinking and empty texts.
+pub(crate) fn is_counted(block: &Block) -> bool {
+    let object = Object::parse(block.as_str()).unwrap_or_default();
+    match object.string("type").as_deref() {
         Some("thinking" | "redacted_thinking") => false,
         Some("text") => object.string("text").is_some_and(|text| !text.is_empty()),
         _ => true,
-    };
-    let mark = object
-        .get("cache_control")
-        .filter(|mark| *mark != "null")
-        .map(str::to_owned);
-    is_counted.then_some(mark)
+    }
 }
 
-/// Whether a block has a place among the visible ones.
-pub(crate) fn is_counted(block: &Block) -> bool {
-    counted_mark(block).is_some()
+/// The mark for the cache that a block has.
+fn mark(block: &Block) -> Option<String> {
+    let object = Object::parse(block.as_str()).ok()?;
+    object
+        .get("cache_control")
+        .filter(|mark| *mark != "null")
+        .map(str::to_owned)
 }
 
 /// The client's results by the visible id of their call, and its other blocks.

@@ -89,13 +89,14 @@ impl BlockBuilder {
             match (field.as_str(), value) {
                 ("type", _) => {}
                 ("partial_json", Value::String(piece)) => self.input.push_str(piece),
-                ("citation", citation) => match self.fields.get_mut("citations") {
-                    Some(Value::Array(citations)) => citations.push(citation.clone()),
-                    _ => {
+                ("citation", citation) => {
+                    if let Some(Value::Array(citations)) = self.fields.get_mut("citations") {
+                        citations.push(citation.clone());
+                    } else {
                         let citations = Value::Array(vec![citation.clone()]);
                         self.fields.insert("citations".to_owned(), citations);
                     }
-                },
+                }
                 (field, Value::String(piece)) => match self.fields.get_mut(field) {
                     Some(Value::String(text)) => text.push_str(piece),
                     _ => {
