@@ -7,11 +7,22 @@ use proc_macro2::{TokenStream, TokenTree};
 use crate::sources::{CRATES, Module, shown};
 
 /// The files with synchronisation of their own, and what it is. Each is one step under one lock, or one atomic step.
-const KNOWN: [(&str, &[&str]); 7] = [
+const KNOWN: [(&str, &[&str]); 13] = [
     ("tool-builtins/src/offload/local.rs", &["AtomicU64"]),
     ("tool-builtins/src/offload/memory.rs", &["Mutex", "MutexGuard"]),
     ("tool-builtins/src/todo.rs", &["Mutex", "MutexGuard"]),
     ("tool-gateway/src/cli/log_warnings.rs", &["Mutex"]),
+    // Channels and slots of tokio's.
+    ("tool-gateway/src/server/calls.rs", &["Semaphore", "mpsc"]),
+    ("tool-gateway/src/server/drive.rs", &["mpsc"]),
+    ("tool-gateway/src/server/messages.rs", &["watch"]), // a method of that name
+    // Counters that know nothing of each other.
+    ("tool-gateway/src/server/metrics.rs", &["AtomicU64"]),
+    (
+        "tool-gateway/src/server/running.rs",
+        &["Mutex", "MutexGuard", "watch"],
+    ),
+    ("tool-gateway/src/session/memory.rs", &["Mutex", "MutexGuard"]),
     // Two counters that know nothing of each other.
     (
         "tool-gateway/src/upstream/script/mod.rs",

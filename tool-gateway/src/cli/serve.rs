@@ -12,9 +12,10 @@ use crate::cli::ending::{Ending, Failure};
 use crate::cli::server_options::{OfferName, ServeOptions, UpstreamKind};
 use crate::cli::terminal::Terminal;
 use crate::cli::tools;
+use crate::server::gateway::Gateway;
+use crate::turn::ownership::Offer;
 use crate::upstream::anthropic::AnthropicUpstream;
 use crate::upstream::script::ScriptUpstream;
-use crate::{Gateway, Offer};
 
 pub(crate) fn run(options: &ServeOptions, _: Terminal) -> Result<Ending, Failure> {
     start_log();
@@ -61,7 +62,7 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
     if is_public {
         gateway = gateway.with_any_host();
     }
-    say(&format!(
+    print(&format!(
         "listening on http://{address}\ntools: {}\nstore: {}\nupstream: {}",
         if names.is_empty() {
             "none".to_owned()
@@ -168,7 +169,7 @@ fn start_log() {
 }
 
 /// Tells the operator; that nobody reads it stops nothing.
-fn say(text: &str) {
+fn print(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 

@@ -13,11 +13,11 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tool_runtime::ToolRegistry;
 
 use super::forward::{self, Head, UpstreamEvents};
-use super::gateway::Shared;
 use super::metrics::count;
 use super::running::{Checkpoint, RunEnd, Running};
+use super::shared::Shared;
 use super::{calls, session_tools};
-use crate::session::chain::behind_answer;
+use crate::session::chain::after_answer;
 use crate::session::recognize::{Client, Recognized, answer_digest, call_digest, key_digest};
 use crate::session::record::{Origin, SessionId, Turn};
 use crate::turn::machine::{Action, Answer, Event, IdSource, Rules, Sent, TurnMachine};
@@ -315,7 +315,7 @@ impl<'a> Drive<'a> {
         let key = &self.shared.secret;
         let offset = self.restored.prior.len();
         let visible_blocks = || answer.visible.iter().map(|(block, _)| block);
-        let head = behind_answer(key, recognized.beginning, &recognized.groups, visible_blocks());
+        let head = after_answer(key, recognized.beginning, &recognized.groups, visible_blocks());
         let before: Vec<Block> = match recognized.groups.last().filter(|group| group.role == "assistant") {
             Some(group) => {
                 let messages = group

@@ -10,8 +10,8 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use tool_runtime::sse::{Frame, SseDecoder};
 
-use super::gateway::Shared;
 use super::guard;
+use super::shared::Shared;
 use crate::turn::machine::Event;
 use crate::wire::block::{Block, BlockBuilder};
 use crate::wire::error::ApiError;

@@ -7,11 +7,12 @@ use std::time::Duration;
 use axum::Router;
 use axum::routing::{get, post};
 use secrecy::SecretString;
-use tool_runtime::{ToolDefinition, ToolRegistry};
+use tool_runtime::ToolRegistry;
 
 use super::metrics::Metrics;
 use super::principal::ClientKey;
 use super::running::RunningTurns;
+use super::shared::Shared;
 use super::{guard, messages};
 use crate::session::chain::ChainKey;
 use crate::session::memory::MemoryStore;
@@ -42,39 +43,6 @@ use crate::upstream::Upstream;
 #[derive(Debug)]
 pub struct Gateway {
     shared: Shared,
-}
-
-/// What all requests share.
-pub(super) struct Shared {
-    pub(super) registry: ToolRegistry,
-    pub(super) upstream: Arc<dyn Upstream>,
-    pub(super) store: Arc<dyn SessionStore>,
-    pub(super) secret: ChainKey,
-    pub(super) keys: Vec<ClientKey>,
-    pub(super) offer: Offer,
-    pub(super) ownership: Ownership,
-    pub(super) deferred: BTreeSet<String>,
-    pub(super) max_rounds: usize,
-    pub(super) max_time: Duration,
-    pub(super) max_body: usize,
-    pub(super) is_public: bool,
-    pub(super) running: RunningTurns,
-    pub(super) metrics: Metrics,
-}
-
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared")
-            .field("upstream", &self.upstream.name())
-            .finish_non_exhaustive()
-    }
-}
-
-impl Shared {
-    /// The definitions of the gateway's tools, in the order of registration.
-    pub(super) fn definitions(&self) -> Vec<&ToolDefinition> {
-        self.registry.tool_definitions()
-    }
 }
 
 impl Gateway {

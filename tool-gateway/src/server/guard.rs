@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::gateway::Shared;
+use super::shared::Shared;
 use crate::wire::error::ApiError;
 
 /// Counts the gateways that a request has passed.

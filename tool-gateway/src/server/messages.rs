@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use super::answer::{answer, with_session};
 use super::drive::{self, Job};
 use super::forward::{self, Head, PassingMessage, Watched};
-use super::gateway::Shared;
 use super::metrics::count;
 use super::principal::principal;
 use super::running::Joined;
-use crate::session::chain::{Digest, behind_answer};
+use super::shared::Shared;
+use crate::session::chain::{Digest, after_answer};
 use crate::session::recognize::{Client, Found, Recognized, answer_digest, recognize, session_keys};
 use crate::session::record::{SessionId, Turn};
 use crate::turn::ownership::{Tools, classify};
@@ -275,7 +275,7 @@ impl Passing {
         Turn {
             id: crate::random::id(),
             session: self.session.clone(),
-            head: behind_answer(&shared.secret, *beginning, groups, blocks.iter()),
+            head: after_answer(&shared.secret, *beginning, groups, blocks.iter()),
             context: *context,
             answer: answer_digest(&shared.secret, blocks.iter()),
             truth: Vec::new(),

@@ -1,4 +1,4 @@
-//! The canonical form of messages, system prompt and tools: what clients change on the way does not count (R-SES-2).
+//! The canonical form of messages, system prompt and tools: what clients change on the way does not count.
 //!
 //! A projection, then RFC 8785. Left out are `cache_control`, nulls, `is_error: false`, empty text blocks and thinking; a string is
 //! one text block. The arguments of calls stay whole: a null there is a value.

@@ -110,7 +110,7 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, messages: &[Message<'_>]
 }
 
 /// The chain behind an answer with these blocks, to a request with these groups.
-pub(crate) fn behind_answer<'b>(
+pub(crate) fn after_answer<'b>(
     key: &ChainKey,
     beginning: Digest,
     groups: &[Group],
@@ -172,13 +172,13 @@ mod tests {
         ] {
             let before = MessagesRequest::parse(before).unwrap();
             let before = groups(&key, beginning, &before.messages);
-            let answered = behind_answer(&key, beginning, &before, [Block::text("b")].iter());
+            let answered = after_answer(&key, beginning, &before, [Block::text("b")].iter());
             assert_eq!(Some(answered), chain(after).last().map(|(_, digest)| *digest));
         }
     }
 
     #[test]
-    fn principals_secrets_and_boundaries_tell_chains_apart() {
+    fn principals_secrets_and_boundaries_distinguish_chains() {
         let body = r#"{"messages":[{"role":"user","content":"a"}]}"#;
         let request = MessagesRequest::parse(body).unwrap();
         let of = |secret: u8, principal: &str| {

@@ -4,4 +4,4 @@ pub(crate) mod ownership;
 pub(crate) mod restore;
 pub(crate) mod machine;
 #[cfg(test)]
-mod explore;
+mod tests;

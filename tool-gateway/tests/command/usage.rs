@@ -71,7 +71,10 @@ fn wrong_usage_says_what_to_write() {
     for (arguments, wanted) in [
         (&[][..], "Usage: tool-gateway [OPTIONS] <COMMAND>"),
         (&["repiar"], "similar subcommand exists: 'repair'"),
-        (&["fix"], "the commands are `repair` and `check`"),
+        (
+            &["fix"],
+            "the commands are `serve`, `tools`, `call`, `repair` and `check`",
+        ),
         (&["repair", "--jsom"], "similar argument exists: '--jsonl'"),
         (&["repair", "a", "b"], "unexpected argument 'b' found"),
         (&["repair", "--jsonl", "--explain"], "cannot be used with"),

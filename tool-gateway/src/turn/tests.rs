@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::machine::{Action, Answer, Event, IdSource, Rules, Sent, TurnMachine};
 use super::restore;
-use crate::session::chain::{ChainKey, behind_answer};
+use crate::session::chain::{ChainKey, after_answer};
 use crate::session::memory::MemoryStore;
 use crate::session::recognize::{Client, answer_digest, call_digest, recognize};
 use crate::session::record::{Origin, Owner, SessionId, TrueMessage, Turn};
@@ -268,7 +268,7 @@ impl World<'_> {
         let turn = Turn {
             id: crate::random::id(),
             session: recognized.session.clone().unwrap_or(SessionId("ses".to_owned())),
-            head: behind_answer(
+            head: after_answer(
                 &self.key,
                 recognized.beginning,
                 &recognized.groups,

@@ -1,0 +1,48 @@
+//! [`Shared`]: what all requests share.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tool_runtime::{ToolDefinition, ToolRegistry};
+
+use super::metrics::Metrics;
+use super::principal::ClientKey;
+use super::running::RunningTurns;
+use crate::session::chain::ChainKey;
+use crate::session::store::SessionStore;
+use crate::turn::ownership::{Offer, Ownership};
+use crate::upstream::Upstream;
+
+/// The settings and the tables of a gateway.
+pub(super) struct Shared {
+    pub(super) registry: ToolRegistry,
+    pub(super) upstream: Arc<dyn Upstream>,
+    pub(super) store: Arc<dyn SessionStore>,
+    pub(super) secret: ChainKey,
+    pub(super) keys: Vec<ClientKey>,
+    pub(super) offer: Offer,
+    pub(super) ownership: Ownership,
+    pub(super) deferred: BTreeSet<String>,
+    pub(super) max_rounds: usize,
+    pub(super) max_time: Duration,
+    pub(super) max_body: usize,
+    pub(super) is_public: bool,
+    pub(super) running: RunningTurns,
+    pub(super) metrics: Metrics,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared")
+            .field("upstream", &self.upstream.name())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// The definitions of the gateway's tools, in the order of registration.
+    pub(super) fn definitions(&self) -> Vec<&ToolDefinition> {
+        self.registry.tool_definitions()
+    }
+}
