@@ -384,6 +384,48 @@ fn object_taken_as_one_is_not_too_deep_as_a_list() {
     }
 }
 
+/// An alternative that would be in too many unions does not match. Others are taken, as deep as if they were the only ones.
+#[test]
+fn too_deep_trial_does_not_exclude_other_alternatives() {
+    let object = |schema: &str| json!({ "type": "object", "properties": { "a": { "$ref": schema } }, "required": ["a"] });
+    let it = json!({ "$ref": "#/$defs/It" });
+    let integer = json!({ "type": "integer" });
+    for (name, alternatives) in [
+        (
+            "a list of the value is in one union more",
+            json!([integer, { "type": "array", "items": it }, object("#/$defs/It")]),
+        ),
+        (
+            "the first alternative is in two unions on each level",
+            json!([object("#/$defs/Inner"), object("#/$defs/It"), integer]),
+        ),
+        (
+            "so is the last",
+            json!([integer, object("#/$defs/It"), object("#/$defs/Inner")]),
+        ),
+    ] {
+        let inner = json!({ "anyOf": [{ "type": "boolean" }, it] });
+        let registry = registry(&json!({
+            "type": "object",
+            "properties": { "it": it },
+            "$defs": { "It": { "anyOf": alternatives }, "Inner": inner },
+        }));
+        for levels in [31, 32, 33, 62, 63, 64, 100] {
+            let nested = |leaf: Value| (0..levels).fold(leaf, |inner, _| json!({ "a": inner }));
+            for (leaf, taken) in [(json!(1), 1), (json!("1"), 1), (json!(3.25), 3)] {
+                let request = prepare(&registry, json!({ "it": nested(leaf.clone()) }), Policy::Lenient);
+                let codes: Vec<_> = request.errors.iter().map(|error| error.code.as_str()).collect();
+                if levels > 63 {
+                    assert_eq!(codes, ["too_deep"], "{name}: {levels} levels, {leaf}");
+                } else {
+                    assert_eq!(codes, [] as [&str; 0], "{name}: {levels} levels, {leaf}");
+                    assert_eq!(request.arguments["it"], nested(json!(taken)), "{name}: {levels}");
+                }
+            }
+        }
+    }
+}
+
 /// Each time a value is encoded as JSON again, it doubles in length: its reading does no more.
 #[test]
 fn values_encoded_many_times_take_linear_time() {

@@ -1,14 +1,19 @@
 //! Caches the outcomes of trials, so that no value is read twice for the same alternative.
 
 use std::collections::HashMap;
+use std::ops::{Add, Sub};
 use std::rc::Rc;
 
+use super::Budget;
+use super::composite::MOST_COMPOSITES;
 use super::context::Context;
 use crate::arguments::report::IssueCounts;
+use crate::arguments::report::path::Path;
 use crate::arguments::tree::node::Node;
 use crate::arguments::tree::parse::Read;
 use crate::schema::compiled::SchemaId;
 use crate::schema::types::Types;
+use crate::wire::depth;
 
 /// One of the things a value may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,6 +50,107 @@ pub(in crate::arguments) enum Choice {
     None(Trial),
 }
 
+/// The results of a trial. One value may stand at several depths: by itself, and in lists that are made for it.
+#[derive(Debug)]
+pub(in crate::arguments) struct Cached<T> {
+    /// The result where nothing is too deep, and the depth that it needs below its own.
+    unlimited: Option<(Depth, T)>,
+    /// The results where something is too deep, for each depth: at a smaller one more fits, at a greater one less.
+    limited: Vec<(Depth, T)>,
+}
+
+impl<T> Default for Cached<T> {
+    fn default() -> Self {
+        Self {
+            unlimited: None,
+            limited: Vec::new(),
+        }
+    }
+}
+
+impl<T: Clone> Cached<T> {
+    /// The result there, if it is known.
+    pub(in crate::arguments) fn get(&self, at: &Path<'_>, budget: &mut Budget) -> Option<T> {
+        let here = Depth::of(at, budget);
+        if let Some((below, result)) = &self.unlimited
+            && (here + *below).is_allowed()
+        {
+            budget.reached = budget.reached.max(here + *below);
+            return Some(result.clone());
+        }
+        let (_, result) = self.limited.iter().find(|(depth, _)| *depth == here)?;
+        budget.reached = Depth::TOO_DEEP;
+        Some(result.clone())
+    }
+
+    /// Adds the result of the trial that ends there. `outer` is the depth that the trial around it had reached.
+    pub(in crate::arguments) fn add(&mut self, result: T, at: &Path<'_>, outer: Depth, budget: &mut Budget) {
+        let here = Depth::of(at, budget);
+        if budget.reached.is_allowed() {
+            self.unlimited = Some((budget.reached - here, result));
+        } else {
+            self.limited.push((here, result));
+        }
+        budget.reached = budget.reached.max(outer);
+    }
+}
+
+/// In how many lists and objects a value is, and in how many unions and conjunctions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::arguments) struct Depth {
+    pub(in crate::arguments) levels: usize,
+    pub(in crate::arguments) composites: usize,
+}
+
+impl Depth {
+    pub(in crate::arguments) const TOO_DEEP: Self = Self {
+        levels: depth::MAX_DEPTH + 1,
+        composites: MOST_COMPOSITES + 1,
+    };
+
+    fn of(at: &Path<'_>, budget: &Budget) -> Self {
+        Self {
+            levels: at.depth(),
+            composites: budget.composites,
+        }
+    }
+
+    fn is_allowed(self) -> bool {
+        self.levels <= depth::MAX_DEPTH && self.composites <= MOST_COMPOSITES
+    }
+
+    /// The deeper one in each respect.
+    pub(in crate::arguments) fn max(self, other: Self) -> Self {
+        Self {
+            levels: self.levels.max(other.levels),
+            composites: self.composites.max(other.composites),
+        }
+    }
+}
+
+impl Add for Depth {
+    type Output = Self;
+
+    fn add(self, more: Self) -> Self {
+        Self {
+            levels: self.levels + more.levels,
+            composites: self.composites + more.composites,
+        }
+    }
+}
+
+impl Sub for Depth {
+    type Output = Self;
+
+    /// How much deeper it is.
+    fn sub(self, less: Self) -> Self {
+        Self {
+            levels: self.levels.saturating_sub(less.levels),
+            composites: self.composites.saturating_sub(less.composites),
+        }
+    }
+}
+
 /// What a text holds, and of how many levels it is. Whether that is too deep depends on where it stands.
 pub(in crate::arguments) type Decoded<'a> = (usize, Rc<Read<'a>>);
 
@@ -52,8 +158,8 @@ pub(in crate::arguments) type Decoded<'a> = (usize, Rc<Read<'a>>);
 /// decoded it owns.
 #[derive(Debug, Default)]
 pub(in crate::arguments) struct Cache<'a> {
-    pub(in crate::arguments) outcomes: HashMap<(usize, Trial, Context), Outcome<'a>>,
-    pub(in crate::arguments) choices: HashMap<(usize, SchemaId, Context), Choice>,
+    pub(in crate::arguments) outcomes: HashMap<(usize, Trial, Context), Cached<Outcome<'a>>>,
+    pub(in crate::arguments) choices: HashMap<(usize, SchemaId, Context), Cached<Choice>>,
     /// The lists and objects that texts hold, and of how many levels these are; `None` for a text that holds neither, an
     /// error for one of more than so many levels.
     pub(in crate::arguments) decoded: HashMap<usize, Result<Option<Decoded<'a>>, usize>>,

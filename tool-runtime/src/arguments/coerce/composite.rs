@@ -16,16 +16,18 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// Enters a union or a conjunction, where the stack has space for it.
     pub(in crate::arguments) fn enter_composite(&mut self, at: &Path<'_>) -> Option<Mark> {
         if self.budget.composites >= MOST_COMPOSITES {
-            self.abort(at, messages::too_many_unions);
+            self.report_too_deep(at, messages::too_many_unions);
             return None;
         }
         self.budget.composites += 1;
+        let reached = &mut self.budget.reached.composites;
+        *reached = self.budget.composites.max(*reached);
         Some(self.report.mark())
     }
 
     /// Whether the union or conjunction that is being read stands in no other.
     pub(in crate::arguments) fn is_outermost(&self) -> bool {
-        self.budget.composites == 1
+        self.budget.composites == 1 && !self.budget.rereads
     }
 
     /// Leaves it with what was made of a value. Of the outermost one, that is read again, since several ways of reading
@@ -41,9 +43,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         read: impl Fn(&mut Coercer<'s, 'a, '_>, &Node<'a>) -> Option<Node<'a>>,
     ) -> Option<Node<'a>> {
         let is_outermost = self.is_outermost();
-        if !is_outermost {
-            self.budget.composites -= 1;
-        }
+        self.budget.composites -= 1;
+        self.budget.rereads |= is_outermost;
         let has_errors = self.report.counts.errors > entered.counts.errors;
         let has_overlooked = self.report.counts.overlooked > entered.counts.overlooked;
         let is_refused = (is_outermost || answers)
@@ -53,7 +54,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 .is_some_and(|taken| !self.is_stable(node, taken, &read))
                 || is_outermost && (taken.is_some() || has_overlooked) && !self.is_given_whole(node, &read));
         if is_outermost {
-            self.budget.composites -= 1;
+            self.budget.rereads = false;
             self.cache.forget();
         }
         if is_refused {

@@ -33,12 +33,16 @@ impl<'a> Coercer<'_, 'a, '_> {
             return self.parts(node, parts, at, context);
         }
         let key = (address(node), Trial::Schema(id), context);
-        let known = self.cache.outcomes.get(&key).cloned();
-        let outcome = known.unwrap_or_else(|| {
-            let outcome = self.in_trial(|this| this.parts(node, parts, at, context));
-            self.cache.outcomes.insert(key, outcome.clone());
-            outcome
-        });
+        let known = self.cache.outcomes.get(&key);
+        let outcome = known
+            .and_then(|known| known.get(at, self.budget))
+            .unwrap_or_else(|| {
+                let outer = std::mem::take(&mut self.budget.reached);
+                let outcome = self.in_trial(|this| this.parts(node, parts, at, context));
+                let known = self.cache.outcomes.entry(key).or_default();
+                known.add(outcome.clone(), at, outer, self.budget);
+                outcome
+            });
         self.report.counts += outcome.counts;
         outcome.value
     }

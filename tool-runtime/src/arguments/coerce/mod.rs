@@ -30,7 +30,7 @@ use crate::schema::compiled::{Additional, CompiledSchema, Kind, Plain, Schema, S
 use crate::schema::types::Types;
 use crate::wire::depth;
 use crate::wire::issue::{Code, Issue};
-use cache::{Among, Cache, Outcome, Trial, address};
+use cache::{Among, Cache, Depth, Outcome, Trial, address};
 use context::Context;
 
 /// Coerces values to schemas. It is a value that is passed down: a trial has another report, and what is read from a tree
@@ -55,6 +55,10 @@ pub(crate) struct Budget {
     work: usize,
     /// How many unions and conjunctions are being read, one in the other.
     composites: usize,
+    /// Whether the outermost of them is being read again.
+    rereads: bool,
+    /// The greatest depth in the trial that is being made.
+    reached: Depth,
     /// Why the arguments were not read to their end. Then nothing else that was found is worth telling.
     pub(crate) stopped: Option<Issue>,
 }
@@ -65,6 +69,8 @@ impl Budget {
         Self {
             work: size.saturating_mul(WORK_PER_VALUE).saturating_add(MOST_WORK),
             composites: 0,
+            rereads: false,
+            reached: Depth::default(),
             stopped: None,
         }
     }
@@ -175,10 +181,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// Whether the parts of a list or an object in that place are read: not where the result would be too deep, be it
     /// by what was wrapped or decoded on the way.
     pub(in crate::arguments) fn may_open(&mut self, parts: usize, at: &Path<'_>) -> bool {
-        if at.depth() >= depth::MAX_DEPTH {
-            self.report_too_deep(at);
+        let levels = at.depth() + 1;
+        if levels > depth::MAX_DEPTH {
+            self.report_too_deep(at, messages::too_deep);
             return false;
         }
+        self.budget.reached.levels = self.budget.reached.levels.max(levels);
         // Conjunctions of unions read the same parts again and again, without a trial for each.
         let work = if self.budget.composites > 0 {
             parts / PARTS_PER_WORK
@@ -188,13 +196,14 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         self.may_work(work, at)
     }
 
-    /// Refuses a value that nests too deeply: of a trial, another alternative may do.
+    /// Refuses a value that nests too deeply. In a trial, that alternative does not fit; another one may.
     #[inline(never)] // not on the stack of the whole walk
-    pub(in crate::arguments) fn report_too_deep(&mut self, at: &Path<'_>) {
+    pub(in crate::arguments) fn report_too_deep(&mut self, at: &Path<'_>, why: fn() -> Issue) {
         if self.report.is_trial {
-            self.report.refuse(at, messages::too_deep);
+            self.budget.reached = Depth::TOO_DEEP;
+            self.report.refuse(at, why);
         } else {
-            self.abort(at, messages::too_deep);
+            self.abort(at, why);
         }
     }
 
@@ -356,7 +365,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     ) -> Option<Rc<Read<'a>>> {
         let read = match self.decode(node, want, at) {
             Err(TooDeep) if want == Types::OBJECT || !self.has_flat_items(plain) => {
-                self.report_too_deep(at);
+                self.report_too_deep(at, messages::too_deep);
                 return None;
             }
             read => read.ok()??,

@@ -44,7 +44,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                         return Some(changed.unwrap_or_else(|| read.node.clone()));
                     }
                     Ok(None) => {}
-                    Err(TooDeep) => self.report_too_deep(at),
+                    Err(TooDeep) => self.report_too_deep(at, messages::too_deep),
                 }
             }
             Node::Object(members) => {
@@ -184,13 +184,17 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 
     fn choice(&mut self, node: &Node<'a>, among: Among<'_>, at: &Path<'_>, context: Context) -> Choice {
         let key = (address(node), among.owner, context);
-        if let Some(known) = self.cache.choices.get(&key) {
-            return *known;
+        if let Some(known) = self.cache.choices.get(&key)
+            && let Some(choice) = known.get(at, self.budget)
+        {
+            return choice;
         }
+        let outer = std::mem::take(&mut self.budget.reached);
         let choice = self
             .conforming(node, among, at, context)
             .unwrap_or_else(|| self.score(node, among, at, context));
-        self.cache.choices.insert(key, choice);
+        let known = self.cache.choices.entry(key).or_default();
+        known.add(choice, at, outer, self.budget);
         choice
     }
 
@@ -234,7 +238,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     fn score(&mut self, node: &Node<'a>, among: Among<'_>, at: &Path<'_>, context: Context) -> Choice {
         let mut scores: Vec<(Score, Trial)> = Vec::with_capacity(among.trials.len());
         // An object that is taken as one, with keys too many, is not wrapped into a list instead. Where nothing is lost
-        // it need not be tried either: on many levels, the lists would be too deep.
+        // it need not be tried either.
         for wraps in [false, true] {
             if wraps && self.is_taken_whole(node, (&scores, among), at, context) {
                 break;
@@ -328,8 +332,10 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// What a trial makes of a value.
     fn outcome(&mut self, node: &Node<'a>, trial: Trial, at: &Path<'_>, context: Context) -> Outcome<'a> {
         let key = (address(node), trial, context);
-        if let Some(known) = self.cache.outcomes.get(&key) {
-            return known.clone();
+        if let Some(known) = self.cache.outcomes.get(&key)
+            && let Some(outcome) = known.get(at, self.budget)
+        {
+            return outcome;
         }
         if !self.may_work(1, at) {
             return Outcome {
@@ -338,9 +344,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             };
         }
         let gives = std::mem::take(&mut self.gives);
+        let outer = std::mem::take(&mut self.budget.reached);
         let outcome = self.in_trial(|this| this.attempt(node, trial, at, context));
         self.gives = gives;
-        self.cache.outcomes.insert(key, outcome.clone());
+        let known = self.cache.outcomes.entry(key).or_default();
+        known.add(outcome.clone(), at, outer, self.budget);
         outcome
     }
 
