@@ -1,6 +1,7 @@
 //! The coercion rules, row by row: `table.json` says what is sent and what comes of it under each policy, and every
 //! row is run against typed and dynamic tools, from text and from a `Value`, at the top and nested deep inside.
 
+mod conjunctions;
 mod invalid_items;
 mod map_keys;
 mod maps;

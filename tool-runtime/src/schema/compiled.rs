@@ -351,15 +351,19 @@ pub(crate) struct AllOf {
 /// The keys that at least one of several schemas knows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownKeys {
-    /// Declared keys.
-    pub(super) declared: Vec<Box<str>>,
+    /// Declared keys, in declared order.
+    pub(crate) declared: Vec<Box<str>>,
+    /// `patternProperties`.
+    pub(super) patterns: Vec<Regex>,
     /// Whether one of the schemas accepts undeclared keys.
     pub(super) open: bool,
 }
 
 impl KnownKeys {
     pub(crate) fn has(&self, key: &str) -> bool {
-        self.open || self.declared.iter().any(|known| **known == *key)
+        self.open
+            || self.declared.iter().any(|known| **known == *key)
+            || self.patterns.iter().any(|pattern| pattern.is_match(key))
     }
 }
 

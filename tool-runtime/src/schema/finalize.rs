@@ -229,8 +229,8 @@ impl CompiledSchema {
         for schema in schemas {
             self.collect_keys(*schema, &mut seen, &mut keys);
         }
-        keys.declared.sort();
-        keys.declared.dedup();
+        let mut names = HashSet::new();
+        keys.declared.retain(|name| names.insert(name.clone()));
         keys
     }
 
@@ -245,6 +245,8 @@ impl CompiledSchema {
                 if let Some(object) = &plain.object {
                     let names = object.properties.iter().map(|property| property.name.clone());
                     keys.declared.extend(names);
+                    keys.patterns
+                        .extend(object.patterns.iter().map(|(pattern, _)| pattern.clone()));
                     keys.open |= matches!(object.additional, Additional::Any | Additional::Of(_));
                 }
             }

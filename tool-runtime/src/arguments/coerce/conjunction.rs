@@ -77,32 +77,35 @@ impl<'a> Coercer<'_, 'a, '_> {
         let taken = self.leave_composite(mark, (node, current), at, answers, |this, node| {
             this.parts(node, parts, at, again)
         });
-        if answers && let Some(taken) = &taken {
-            self.report_unknown_keys_of(taken, (parts, mark), at, context.again());
-        }
+        let taken = if answers {
+            self.finalize_unknown_keys((node, taken), (parts, mark), at, context.again())
+        } else {
+            taken
+        };
         self.report.add_once(mark);
         taken
     }
 
     /// Reports the unknown keys of the coerced value instead of those of the value that was sent: a key that one part does not know may
-    /// have been renamed or removed by another.
+    /// have been renamed or removed by another. What is left of them is removed from what a type is given.
     #[inline(never)] // not on the stack of the whole walk
-    fn report_unknown_keys_of(
+    fn finalize_unknown_keys(
         &mut self,
-        taken: &Node<'a>,
+        (node, taken): (&Node<'a>, Option<Node<'a>>),
         (parts, mark): (&[SchemaId], Mark),
         at: &Path<'_>,
         context: Context,
-    ) {
-        let has_errors = self.report.counts.errors > mark.counts.errors;
+    ) -> Option<Node<'a>> {
+        let is_failed_trial = self.report.is_trial && self.report.counts.errors > mark.counts.errors;
         let has_overlooked = self.report.counts.overlooked > mark.counts.overlooked;
-        // Types are not given such keys, so they are gone.
-        if has_errors || !has_overlooked || self.compiled.is_typed() {
-            return;
+        if is_failed_trial || !has_overlooked || (taken.is_none() && self.keeps_unknown) {
+            return taken;
         }
         self.report.forget_overlooked(mark);
         let mark = self.report.mark();
-        self.with_own_cache(|this| this.parts(taken, parts, at, context));
+        let coerced = taken.as_ref().unwrap_or(node);
+        let given = self.with_own_cache(|this| this.parts(coerced, parts, at, context));
         self.report.keep_overlooked(mark);
+        given.or(taken)
     }
 }

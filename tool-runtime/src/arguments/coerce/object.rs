@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::context::Context;
+use super::context::{Context, Stability};
 use super::map_keys::{Key, coerced, is_among};
 use super::slots::Slots;
 use super::{Coercer, stands_for_nothing};
@@ -13,7 +13,7 @@ use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::{Members, Node};
-use crate::schema::compiled::{Additional, Kind, Object, Property, SchemaId};
+use crate::schema::compiled::{Additional, AllOf, Kind, Object, Property, SchemaId};
 use crate::schema::name::fold;
 use crate::schema::types::Types;
 use crate::wire::issue::{Code, Issue};
@@ -321,7 +321,10 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                     Code::UnknownProperty
                 };
                 let denied = rest == Additional::Denied && (context.denies || context.mode == Mode::Exact);
-                let known = || object.properties.iter().map(|property| &*property.name);
+                let others = self
+                    .all_of(context)
+                    .map_or(&[][..], |all_of| &all_of.keys.declared);
+                let known = || known_names(object, others);
                 if denied {
                     self.report
                         .refuse(&at, || messages::unknown(code, key, known(), true));
@@ -331,7 +334,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 }
                 if rest != Additional::Denied && self.may_be_of_another(key, context) {
                     self.report.leave();
-                } else if !is_known && !self.keeps_unknown {
+                } else if !is_known && !self.keeps_unknown && !self.may_be_renamed(context) {
                     edits.set(place, Slot::Unknown);
                 }
             }
@@ -365,12 +368,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 
     /// Whether another part of the same conjunction knows the key.
     pub(in crate::arguments) fn is_known(&self, key: &str, context: Context) -> bool {
-        context
-            .within
-            .is_some_and(|whole| match &self.compiled.schema(whole).kind {
-                Kind::AllOf(parts) => parts.keys.has(key),
-                _ => false,
-            })
+        self.all_of(context).is_some_and(|all_of| all_of.keys.has(key))
+    }
+
+    /// Whether another part of the same conjunction may rename an unknown key: the parts have not all been read.
+    fn may_be_renamed(&self, context: Context) -> bool {
+        self.is_in_conjunction(context) && context.stability != Stability::Unchecked
     }
 
     /// Whether another alternative knows the key: one that serde takes where a type refuses what its schema allows.
@@ -385,9 +388,15 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 
     /// Whether the value stands in a conjunction, whose parts leave each other their keys.
     pub(in crate::arguments) fn is_in_conjunction(&self, context: Context) -> bool {
-        context
-            .within
-            .is_some_and(|whole| matches!(self.compiled.schema(whole).kind, Kind::AllOf(_)))
+        self.all_of(context).is_some()
+    }
+
+    /// The conjunction that the value stands in.
+    fn all_of(&self, context: Context) -> Option<&'s AllOf> {
+        match &self.compiled.schema(context.within?).kind {
+            Kind::AllOf(all_of) => Some(all_of),
+            _ => None,
+        }
     }
 
     fn report_duplicates(&mut self, members: &Members<'_>, place: usize, at: &Path<'_>) {
@@ -397,6 +406,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             self.report.repeat(at, key);
         }
     }
+}
+
+/// The names of an object's properties, and those that other parts of the same conjunction know.
+fn known_names<'n>(object: &'n Object, others: &'n [Box<str>]) -> impl Iterator<Item = &'n str> {
+    let own = object.properties.iter().map(|property| &*property.name);
+    let others = others.iter().map(|name| &**name);
+    own.chain(others.filter(|name| object.position(name).is_none()))
 }
 
 impl<'a> Edits<'a> {
