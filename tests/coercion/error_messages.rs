@@ -1,7 +1,8 @@
 //! What the model reads of a rejected call.
 
 use serde_json::json;
-use tool_runtime::{ToolCall, ToolRegistry};
+use tests::dynamic_tool;
+use tool_runtime::{Policy, ToolCall, ToolRegistry};
 
 use crate::typed;
 
@@ -52,6 +53,21 @@ async fn error_states_the_allowed_values() {
     assert!(
         text.contains("255") && text.contains("256"),
         "the limit and the value: {text}"
+    );
+}
+
+#[test]
+fn error_of_a_union_states_the_limit() {
+    let either = json!({ "anyOf": [{ "type": "integer", "maximum": 10 }, { "type": "integer", "minimum": 90 }, { "type": "string" }] });
+    let registry = dynamic_tool::registry(&json!({ "type": "object", "properties": { "x": either } }));
+    let request = dynamic_tool::prepare(&registry, json!({ "x": 11 }), Policy::Lenient);
+    let errors: Vec<_> = request.errors.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        errors,
+        [
+            "no_alternative_fits at /x: invalid value 11; expected an integer up to 10, or an integer from 90, or a string",
+            "constraint_violated at /x: invalid value 11; expected an integer up to 10"
+        ]
     );
 }
 

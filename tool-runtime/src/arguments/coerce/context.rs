@@ -89,6 +89,14 @@ impl Context {
         Self { mode, ..self }
     }
 
+    /// As JSON Schema has it: `3.0` is an integer, and a key that is denied is a mistake.
+    pub(in crate::arguments) fn of_schema(self) -> Self {
+        Self {
+            denies: true,
+            ..self.with(Mode::Schema)
+        }
+    }
+
     pub(in crate::arguments) fn under(self, schema: &Schema) -> Self {
         let mode = match self.mode {
             trial @ (Mode::Schema | Mode::Exact) => trial,

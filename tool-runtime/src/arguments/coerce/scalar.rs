@@ -10,6 +10,7 @@ use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::rules::{self, Coercion, Mode};
 use crate::arguments::tree::node::{Node, Number};
+use crate::schema::bounds::NumberLimits;
 use crate::schema::compiled::{Plain, SchemaId};
 use crate::schema::types::Types;
 use crate::wire::issue::{Code, Issue};
@@ -38,6 +39,9 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             Coercion::Changed(taken, code) => (Some(taken), Some(code)),
             Coercion::Refused(code) => {
                 let wanted = Expected(self.compiled, id);
+                if code == Code::IntegerOutOfRange && exceeded(node, plain).is_some() {
+                    self.report.limit();
+                }
                 self.report.refuse(at, || match (&plain.values, code) {
                     (Some(values), _) => messages::not_among(values, node),
                     (None, Code::IntegerOutOfRange) => messages::out_of_range(node, plain.number.as_ref()),
@@ -117,12 +121,9 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// Checks the limits of a coerced value. The message has the value as it was `sent`.
     fn limit(&mut self, taken: &Node<'_>, sent: &Node<'_>, want: Types, plain: &Plain, at: &Path<'_>) {
         match taken {
-            Node::Number(number) => {
-                if let Some(limits) = plain
-                    .number
-                    .as_ref()
-                    .filter(|limits| !limits::number_fits(limits, &number.text))
-                {
+            Node::Number(_) => {
+                if let Some(limits) = exceeded(taken, plain) {
+                    self.report.limit();
                     self.report.refuse(at, || {
                         messages::violates(sent, format_args!("{want}{}", expected::Range(limits)))
                     });
@@ -140,4 +141,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             _ => {}
         }
     }
+}
+
+/// The limits of a number, if it is beyond one of them.
+fn exceeded<'s>(node: &Node<'_>, plain: &'s Plain) -> Option<&'s NumberLimits> {
+    let Node::Number(number) = node else { return None };
+    let limits = plain.number.as_ref()?;
+    (!limits::number_fits(limits, &number.text)).then_some(limits)
 }

@@ -215,11 +215,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             let counts = this.outcome(node, trial, at, exact).counts;
             counts.is_silent() || (reads_in_order && counts.is_unchanged())
         };
-        // As JSON Schema has it: `3.0` is an integer, and a key that is denied is a mistake.
-        let of_schema = Context {
-            denies: true,
-            ..context.with(Mode::Schema)
-        };
+        let of_schema = context.of_schema();
         let conforms = |this: &mut Self, trial| this.outcome(node, trial, at, of_schema).counts.errors == 0;
         if exclusive {
             let mut conforming = trials.iter().filter(|trial| conforms(self, **trial));
@@ -236,6 +232,9 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 
     /// Rule 6: the alternative that takes the value with the least ado.
     fn score(&mut self, node: &Node<'a>, among: Among<'_>, at: &Path<'_>, context: Context) -> Choice {
+        if let Some(limited) = self.limited(node, among, at, context) {
+            return Choice::None(limited);
+        }
         let mut scores: Vec<(Score, Trial)> = Vec::with_capacity(among.trials.len());
         // An object that is taken as one, with keys too many, is not wrapped into a list instead. Where nothing is lost
         // it need not be tried either.
@@ -281,6 +280,21 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         } else {
             Choice::Several
         }
+    }
+
+    /// The alternative for a number of this type that is beyond its limit. As text or as an item of a list it would evade
+    /// the limit.
+    fn limited(
+        &mut self,
+        node: &Node<'a>,
+        among: Among<'_>,
+        at: &Path<'_>,
+        context: Context,
+    ) -> Option<Trial> {
+        let mut trials = among.trials.iter().filter(|_| matches!(node, Node::Number(_)));
+        let of_schema = context.of_schema();
+        let is_beyond = |trial: &&Trial| self.outcome(node, **trial, at, of_schema).counts.limits > 0;
+        trials.find(is_beyond).copied()
     }
 
     /// Whether an alternative takes a value with nothing lost, and serde reads the result as that alternative.

@@ -69,6 +69,8 @@ pub(crate) struct IssueCounts {
     pub(crate) repeated: usize,
     /// Unknown keys that are reported and kept.
     pub(crate) left: usize,
+    /// The errors about numbers beyond a limit of the schema.
+    pub(crate) limits: usize,
 }
 
 impl IssueCounts {
@@ -79,6 +81,7 @@ impl IssueCounts {
         overlooked: 0,
         repeated: 0,
         left: 0,
+        limits: 0,
     };
 
     /// Whether there is nothing to tell.
@@ -100,6 +103,7 @@ impl AddAssign for IssueCounts {
         self.overlooked += more.overlooked;
         self.repeated += more.repeated;
         self.left += more.left;
+        self.limits += more.limits;
     }
 }
 
@@ -139,6 +143,7 @@ impl Report {
         self.allowance.warnings = mark.allowance.warnings;
         self.counts = IssueCounts {
             errors: self.counts.errors,
+            limits: self.counts.limits,
             ..mark.counts
         };
     }
@@ -207,6 +212,11 @@ impl Report {
     /// Counts the next warning as a loss.
     pub(crate) fn lose(&mut self) {
         self.counts.losses += 1;
+    }
+
+    /// Counts the next error as one about the limit of a number.
+    pub(crate) fn limit(&mut self) {
+        self.counts.limits += 1;
     }
 
     /// Adds a warning about an unknown key.
