@@ -12,6 +12,7 @@ pub(crate) mod types;
 pub(crate) mod decimal;
 pub(crate) mod bounds;
 pub(crate) mod name;
+pub(crate) mod spelling;
 pub(crate) mod compiled;
 mod formats;
 pub(crate) mod limits;

@@ -14,6 +14,7 @@ use crate::arguments::report::path::Path;
 use crate::arguments::tree::node::{Members, Node};
 use crate::schema::compiled::{CompiledSchema, Object, SchemaId};
 use crate::schema::decimal::Decimal;
+use crate::schema::spelling::resemble;
 
 /// What a key of a map is.
 #[derive(Debug)]
@@ -143,7 +144,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         let mut resembling = object
             .properties
             .iter()
-            .filter(|property| limits::resemble(&property.name, key));
+            .filter(|property| resemble(&property.name, key));
         let declared = resembling.next().filter(|_| resembling.next().is_none());
         let named = object
             .names

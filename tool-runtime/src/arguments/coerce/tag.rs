@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use super::Coercer;
 use super::context::Context;
-use crate::arguments::limits;
 use crate::arguments::report::expected;
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
@@ -13,6 +12,7 @@ use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::{Members, Node};
 use crate::schema::compiled::{Additional, SchemaId, Tag, Values};
 use crate::schema::name::fold;
+use crate::schema::spelling::resemble;
 use crate::wire::issue::Code;
 
 impl<'a> Coercer<'_, 'a, '_> {
@@ -64,9 +64,9 @@ impl<'a> Coercer<'_, 'a, '_> {
                 let exact = values.iter().find(|(value, _)| text == Some(value));
                 let coerces = context.mode.coerces() && !case_sensitive;
                 let found = exact.or_else(|| {
-                    let mut candidates = values.iter().filter(|(value, _)| {
-                        coerces && text.is_some_and(|text| limits::resemble(value, text))
-                    });
+                    let mut candidates = values
+                        .iter()
+                        .filter(|(value, _)| coerces && text.is_some_and(|text| resemble(value, text)));
                     candidates.next().filter(|_| candidates.next().is_none())
                 });
                 if found.is_none() {

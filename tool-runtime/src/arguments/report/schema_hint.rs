@@ -2,12 +2,12 @@
 
 use std::fmt::{self, Display, Write};
 
-use crate::arguments::limits;
 use crate::arguments::tree::node::Node;
 use crate::schema::compiled::{
     Additional, CompiledSchema, Kind, List, Object, Plain, Property, SchemaId, Tag, Union, Values,
 };
 use crate::schema::name::fold;
+use crate::schema::spelling::resemble;
 use crate::schema::types::Types;
 use crate::wire::issue::excerpt;
 
@@ -73,7 +73,7 @@ impl<'s> SchemaHint<'s> {
 /// The property and the value that a text is, where it is one of the values of a required property.
 fn tag<'s>(compiled: &'s CompiledSchema, property: &'s Property, text: &str) -> Option<(&'s str, &'s str)> {
     let values = compiled.schema(property.schema).plain()?.values.as_ref()?;
-    let mut candidates = values.texts.iter().filter(|value| limits::resemble(value, text));
+    let mut candidates = values.texts.iter().filter(|value| resemble(value, text));
     let value = candidates.next().filter(|_| property.required)?;
     Some((&property.name, value))
 }
