@@ -595,6 +595,76 @@ fn arguments_take_linear_time() {
     }
 }
 
+/// Values are looked up in enums: a hundred times as many allowed values do not cost a hundred times as much.
+#[test]
+fn enum_values_take_linear_time() {
+    let registry = |count: usize| {
+        let names: Vec<_> = (0..count).map(|place| format!("value_{place}x")).collect();
+        let numbers: Vec<_> = (0..count).collect();
+        let declared: Map<_, _> = names
+            .iter()
+            .map(|name| (name.clone(), json!({ "type": "integer" })))
+            .collect();
+        registry(&json!({ "type": "object", "properties": {
+            "names": { "type": "array", "items": { "enum": names } },
+            "numbers": { "type": "array", "items": { "enum": numbers } },
+            "keys": { "type": "object", "propertyNames": { "enum": names }, "additionalProperties": { "type": "integer" } },
+            "declared": { "type": "object", "properties": declared, "additionalProperties": false, "x-enum-map": true },
+        } }))
+    };
+    let (few, many) = (registry(20), registry(2_000));
+    let list = |name: &str, item: fn(usize) -> Value| {
+        let items: Vec<_> = (0..1_000).map(|place| item(place % 20)).collect();
+        json!({ name: items }).to_string()
+    };
+    let map = |name: &str, key: fn(usize) -> String| {
+        let entries: Map<_, _> = (0..20).map(|place| (key(place), json!(1))).collect();
+        json!({ name: entries }).to_string()
+    };
+    for (name, text) in [
+        ("values", list("names", |place| json!(format!("value_{place}x")))),
+        (
+            "spellings",
+            list("names", |place| json!(format!("Value-{place}X"))),
+        ),
+        (
+            "no values",
+            list("names", |place| json!(format!("other_{place}"))),
+        ),
+        ("numbers", list("numbers", |place| json!(place))),
+        (
+            "texts of numbers",
+            list("numbers", |place| json!(format!("{place}.0"))),
+        ),
+        ("keys", map("keys", |place| format!("Value-{place}X"))),
+        ("no keys", map("keys", |place| format!("other_{place}"))),
+        (
+            "declared keys",
+            map("declared", |place| format!("Value-{place}X")),
+        ),
+        (
+            "no declared keys",
+            map("declared", |place| format!("other_{place}")),
+        ),
+    ] {
+        let work = |registry: &ToolRegistry| {
+            let clock = Clock::start();
+            for _ in 0..5 {
+                prepare(registry, text.as_str(), Policy::Lenient);
+            }
+            clock.worked()
+        };
+        work(&many);
+        let (small, large) = (work(&few), work(&many));
+        // What cannot be measured is no more than this.
+        let allowed = small.max(Duration::from_millis(10)) * 5;
+        assert!(
+            large < allowed,
+            "{name}: {small:?}, of a hundred times as many {large:?}"
+        );
+    }
+}
+
 /// Arguments of a size.
 type Shape = fn(usize) -> String;
 

@@ -9,32 +9,28 @@ use crate::arguments::tree::node::Node;
 use crate::schema::bounds::NumberLimits;
 use crate::schema::compiled::{TextLimits, Values};
 use crate::schema::decimal::Decimal;
-use crate::schema::spelling::resemble;
 
 /// Whether a value is one of the allowed ones.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Membership<'s> {
     Is,
-    /// It is, but for its spelling (see [`resemble`]); this is the declared one.
+    /// It is, but for its spelling (see [`resemble`](crate::schema::spelling::resemble)); this is the declared one.
     Resembles(&'s str),
     IsNot,
 }
 
 /// Looks a value up among the allowed ones; `coerces` lets the spelling differ.
 pub(crate) fn membership<'s>(values: &'s Values, node: &Node<'_>, coerces: bool) -> Membership<'s> {
-    let Node::Text(text) = node else {
-        let is = values.others.iter().any(|value| same(node, value));
-        return if is { Membership::Is } else { Membership::IsNot };
+    let is = match node {
+        Node::Text(text) => values.has_text(text),
+        Node::Number(number) => values.has_number(&number.text),
+        _ => values.others.iter().any(|value| same(node, value)),
     };
-    if values.texts.iter().any(|allowed| **allowed == **text) {
-        return Membership::Is;
-    }
-    if !coerces || values.case_sensitive {
-        return Membership::IsNot;
-    }
-    let mut candidates = values.texts.iter().filter(|allowed| resemble(allowed, text));
-    match (candidates.next(), candidates.next()) {
-        (Some(only), None) => Membership::Resembles(only),
+    match node {
+        _ if is => Membership::Is,
+        Node::Text(text) if coerces && !values.case_sensitive => values
+            .resembling(text)
+            .map_or(Membership::IsNot, Membership::Resembles),
         _ => Membership::IsNot,
     }
 }

@@ -4,12 +4,14 @@
 //! no cyclic pointers.
 
 use super::name::{KeyPrefix, is_same};
-use std::collections::HashMap;
+use super::spelling::{SpellingIndex, resemble};
+use std::collections::{HashMap, HashSet};
 
 use regex_lite::Regex;
 use serde_json::Value;
 
 use super::bounds::NumberLimits;
+use super::decimal::Decimal;
 use super::pointer;
 use super::types::Types;
 
@@ -136,7 +138,7 @@ impl Plain {
 }
 
 /// The values that are allowed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Values {
     /// The strings, as declared.
     pub(crate) texts: Vec<Box<str>>,
@@ -144,6 +146,80 @@ pub(crate) struct Values {
     pub(crate) others: Vec<Value>,
     /// Whether strings in another case are rejected.
     pub(crate) case_sensitive: bool,
+    /// Only of many values.
+    index: Option<Box<ValueIndex>>,
+}
+
+/// Finds a value among many, without a comparison with each.
+#[derive(Debug, Clone)]
+struct ValueIndex {
+    texts: HashSet<Box<str>>,
+    numbers: HashSet<Decimal<'static>>,
+    spellings: SpellingIndex,
+}
+
+impl Values {
+    /// For a message; searched one by one.
+    pub(crate) fn of_texts(texts: Vec<Box<str>>) -> Self {
+        Self {
+            texts,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn new(texts: Vec<Box<str>>, others: Vec<Value>, case_sensitive: bool) -> Self {
+        let numbers = || others.iter().filter(|value| value.is_number());
+        let index = (texts.len() + others.len() > MAX_LINEAR_SEARCH).then(|| ValueIndex {
+            texts: texts.iter().cloned().collect(),
+            numbers: numbers()
+                .filter_map(|number| Some(Decimal::parse(&number.to_string())?.into_owned()))
+                .collect(),
+            spellings: SpellingIndex::new(texts.iter().map(|text| &**text)),
+        });
+        Self {
+            texts,
+            others,
+            case_sensitive,
+            index: index.map(Box::new),
+        }
+    }
+
+    /// Whether a string is one of them, as declared.
+    #[inline]
+    pub(crate) fn has_text(&self, text: &str) -> bool {
+        match &self.index {
+            Some(index) => index.texts.contains(text),
+            None => self.texts.iter().any(|known| is_same(known, text)),
+        }
+    }
+
+    /// Whether a number is one of them.
+    pub(crate) fn has_number(&self, text: &str) -> bool {
+        let Some(number) = Decimal::parse(text) else {
+            return false;
+        };
+        let is = |value: &Value| {
+            value.is_number() && Decimal::parse(&value.to_string()).is_some_and(|known| known == number)
+        };
+        match &self.index {
+            Some(index) => index.numbers.contains(&number),
+            None => self.others.iter().any(is),
+        }
+    }
+
+    /// The only one that a string resembles.
+    pub(crate) fn resembling(&self, text: &str) -> Option<&str> {
+        if let Some(index) = &self.index {
+            return self.texts.get(index.spellings.find(text)?).map(|text| &**text);
+        }
+        only_resembling(self.texts.iter().map(|known| &**known), text)
+    }
+}
+
+/// The only one of a few texts that another one resembles.
+fn only_resembling<'t>(texts: impl Iterator<Item = &'t str>, text: &str) -> Option<&'t str> {
+    let mut candidates = texts.filter(|known| resemble(known, text));
+    candidates.next().filter(|_| candidates.next().is_none())
 }
 
 /// Limits of a string. Lengths are in characters.
@@ -237,6 +313,8 @@ pub(crate) struct Object {
     pub(crate) required: u64,
     /// The index of each name, if there are too many for a linear search.
     pub(super) by_name: HashMap<Box<str>, usize>,
+    /// Finds other spellings of the names, if these are many keys of a map.
+    pub(super) spellings: Option<Box<SpellingIndex>>,
 }
 
 /// One declared property.
@@ -290,7 +368,16 @@ impl Object {
         self.by_name.get(name).copied()
     }
 
-    /// Computes `required` and `by_name`.
+    /// The only declared key that another one resembles.
+    pub(crate) fn resembling(&self, key: &str) -> Option<&str> {
+        if let Some(spellings) = &self.spellings {
+            let property = self.properties.get(spellings.find(key)?)?;
+            return Some(&property.name);
+        }
+        only_resembling(self.properties.iter().map(|property| &*property.name), key)
+    }
+
+    /// Computes `required`, `by_name` and `spellings`.
     pub(super) fn index(&mut self) {
         let bits = (0..u64::BITS).map(|position| 1_u64 << position);
         let required = self
@@ -304,11 +391,14 @@ impl Object {
             self.by_name = names
                 .map(|(position, property)| (property.name.clone(), position))
                 .collect();
+            let names = self.properties.iter().map(|property| &*property.name);
+            let spellings = self.is_map().then(|| SpellingIndex::new(names));
+            self.spellings = spellings.map(Box::new);
         }
     }
 }
 
-/// Up to this many properties a linear search is faster than a hash (measured: 10).
+/// Up to this many properties or values a linear search is faster than a hash (measured: 10).
 const MAX_LINEAR_SEARCH: usize = 10;
 
 /// `anyOf` or `oneOf`.

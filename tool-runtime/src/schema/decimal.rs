@@ -86,7 +86,7 @@ impl<'a> Decimal<'a> {
         }
     }
 
-    fn into_owned<'b>(self) -> Decimal<'b> {
+    pub(crate) fn into_owned<'b>(self) -> Decimal<'b> {
         Decimal {
             negative: self.negative,
             digits: Cow::Owned(self.digits.into_owned()),

@@ -95,20 +95,17 @@ pub(super) fn values(keywords: &Map<String, Value>) -> Option<(Values, Types)> {
     let types = allowed
         .iter()
         .fold(Types::NONE, |types, value| types | type_of(value));
-    let mut values = Values {
-        texts: Vec::new(),
-        others: Vec::new(),
-        case_sensitive: flag(keywords, marks::CASE_SENSITIVE),
-    };
+    let (mut texts, mut others) = (Vec::new(), Vec::new());
     let mut seen = HashSet::new();
     for value in allowed {
         match value {
             Value::String(text) if !seen.insert(text.as_str()) => {}
-            Value::String(text) => values.texts.push(text.as_str().into()),
-            other => values.others.push(other.clone()),
+            Value::String(text) => texts.push(text.as_str().into()),
+            other => others.push(other.clone()),
         }
     }
-    Some((values, types))
+    let case_sensitive = flag(keywords, marks::CASE_SENSITIVE);
+    Some((Values::new(texts, others, case_sensitive), types))
 }
 
 /// Whether two values are equal in JSON Schema: numbers by value, so `1.0` is `1`.

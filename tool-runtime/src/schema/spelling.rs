@@ -1,13 +1,69 @@
 //! Spellings of the allowed values: which texts count as the same value.
 
+use std::collections::HashMap;
+
 /// Whether two texts differ only in case, in outer space, or in how their words are separated: by `_`, `-`, one space
 /// or a change from lower to upper case. No separator is added or removed: `gpt-4-1` is not `gpt-41`.
 pub(crate) fn resemble(left: &str, right: &str) -> bool {
-    let letters = |text| str::chars(str::trim(text)).flat_map(char::to_lowercase);
-    letters(left).eq(letters(right)) || words(left.trim()).eq(words(right.trim()))
+    let (left, right) = (left.trim(), right.trim());
+    letters(left).eq(letters(right)) || words(left).eq(words(right))
 }
 
-/// The letters of a text in lower case, with `_` between its words.
+/// Finds the text that another one resembles (see [`resemble`]), without a comparison with each.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SpellingIndex {
+    by_letters: HashMap<Box<str>, Match>,
+    by_words: HashMap<Box<str>, Match>,
+}
+
+/// Of the indexed texts, those that are equal in one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Match {
+    /// The text at this position.
+    One(usize),
+    Several,
+}
+
+impl SpellingIndex {
+    /// The texts must be distinct.
+    pub(super) fn new<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
+        let mut index = Self::default();
+        for (position, text) in texts.enumerate() {
+            let add = |forms: &mut HashMap<_, _>, form: String| {
+                forms
+                    .entry(form.into())
+                    .and_modify(|found| *found = Match::Several)
+                    .or_insert(Match::One(position));
+            };
+            let text = text.trim();
+            add(&mut index.by_letters, letters(text).collect());
+            add(&mut index.by_words, words(text).collect());
+        }
+        index
+    }
+
+    /// The position of the only text that resembles this one.
+    pub(crate) fn find(&self, text: &str) -> Option<usize> {
+        let text = text.trim();
+        let by_letters = self.by_letters.get(&*letters(text).collect::<String>());
+        let by_words = self.by_words.get(&*words(text).collect::<String>());
+        let found = match (by_letters, by_words) {
+            (Some(one), Some(other)) if one != other => return None,
+            (one, other) => one.or(other)?,
+        };
+        match found {
+            Match::One(position) => Some(*position),
+            Match::Several => None,
+        }
+    }
+}
+
+/// The letters of a text in lower case.
+fn letters(text: &str) -> impl Iterator<Item = char> {
+    text.chars().flat_map(char::to_lowercase)
+}
+
+/// The same with `_` between its words.
 fn words(text: &str) -> impl Iterator<Item = char> {
     let before = std::iter::once(None).chain(text.chars().map(Some));
     let after = text.chars().map(Some).skip(1).chain(std::iter::once(None));
@@ -28,7 +84,7 @@ fn words(text: &str) -> impl Iterator<Item = char> {
 
 #[cfg(test)]
 mod tests {
-    use super::resemble;
+    use super::{SpellingIndex, resemble};
 
     #[test]
     fn spellings_of_one_value_resemble_each_other() {
@@ -59,5 +115,32 @@ mod tests {
         ] {
             assert!(!resemble(left, right) && !resemble(right, left), "{left} {right}");
         }
+    }
+
+    /// Whatever the texts are, the index finds what a comparison with each does.
+    #[test]
+    fn index_finds_the_only_text_that_resembles() {
+        let mut all = vec![String::new()];
+        for length in 0..4 {
+            let longer = |text: &String| ["a", "A", "_", "-", " "].map(|letter| format!("{text}{letter}"));
+            let next: Vec<_> = all
+                .iter()
+                .filter(|text| text.len() == length)
+                .flat_map(longer)
+                .collect();
+            all.extend(next);
+        }
+        let mut found = 0;
+        for step in [1, 7, 13, 29, 51, 97, 190] {
+            let texts: Vec<_> = all.iter().step_by(step).map(String::as_str).collect();
+            let index = SpellingIndex::new(texts.iter().copied());
+            for text in &all {
+                let mut resembling = (0..texts.len()).filter(|position| resemble(texts[*position], text));
+                let only = resembling.next().filter(|_| resembling.next().is_none());
+                assert_eq!(index.find(text), only, "{text:?} among {texts:?}");
+                found += usize::from(only.is_some());
+            }
+        }
+        assert!(found > 100, "{found}");
     }
 }

@@ -14,7 +14,6 @@ use crate::arguments::report::path::Path;
 use crate::arguments::tree::node::{Members, Node};
 use crate::schema::compiled::{CompiledSchema, Object, SchemaId};
 use crate::schema::decimal::Decimal;
-use crate::schema::spelling::resemble;
 
 /// What a key of a map is.
 #[derive(Debug)]
@@ -141,16 +140,12 @@ impl<'a> Coercer<'_, 'a, '_> {
     /// The candidates that a key can be coerced to: the key without outer space, the integer that it spells (unless only the length
     /// of keys is constrained), the only declared key or allowed name that it resembles.
     fn key_candidates(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> Vec<String> {
-        let mut resembling = object
-            .properties
-            .iter()
-            .filter(|property| resemble(&property.name, key));
-        let declared = resembling.next().filter(|_| resembling.next().is_none());
+        let declared = object.resembling(key);
         let named = object
             .names
             .and_then(|names| self.name_read(key, names, at, context));
         [
-            declared.map(|property| property.name.to_string()),
+            declared.map(str::to_owned),
             named,
             Some(key.trim().to_owned()),
             integer(key.trim()).filter(|_| self.may_have_integer_keys(object)),

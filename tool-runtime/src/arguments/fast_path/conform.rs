@@ -3,7 +3,6 @@
 use crate::arguments::limits;
 use crate::schema::bounds::{Bound, NumberLimits};
 use crate::schema::compiled::{Kind, List, Plain, Schema, TextLimits};
-use crate::schema::name::is_same;
 use crate::schema::types::Types;
 
 /// Whether a string conforms.
@@ -15,10 +14,7 @@ pub(super) fn text(schema: &Schema, text: &str) -> bool {
                 values: Some(values),
                 text: limits,
                 ..
-            } => {
-                values.texts.iter().any(|known| is_same(known, text))
-                    && limits.as_ref().is_none_or(|limits| meets(limits, text))
-            }
+            } => values.has_text(text) && limits.as_ref().is_none_or(|limits| meets(limits, text)),
             Plain {
                 text: Some(limits), ..
             } => meets(limits, text),

@@ -120,11 +120,7 @@ impl ExpectedWriter<'_> {
             }
             Tag::Property { name, values, .. } => {
                 let texts = values.iter().map(|(value, _)| value.clone()).collect();
-                let values = Values {
-                    texts,
-                    others: Vec::new(),
-                    case_sensitive: false,
-                };
+                let values = Values::of_texts(texts);
                 write!(words, "an object whose {} is {}", quoted(name), Listed(&values))
             }
         };

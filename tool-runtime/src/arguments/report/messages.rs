@@ -197,10 +197,9 @@ pub(crate) fn coerced_key(sent: &str, name: &str) -> Issue {
 }
 
 /// The first of some keys.
-pub(crate) fn one_of_keys<'n>(keys: impl Iterator<Item = &'n str>) -> String {
-    let keys: Vec<_> = keys.map(quoted).collect();
+pub(crate) fn one_of_keys<'n>(keys: impl ExactSizeIterator<Item = &'n str>) -> String {
     let mut words = String::from(if keys.len() > 1 { "one of " } else { "" });
-    let _ = several(&mut words, keys.len(), keys.into_iter());
+    let _ = several(&mut words, keys.len(), keys.map(quoted));
     words
 }
 
