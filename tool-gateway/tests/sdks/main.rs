@@ -1,0 +1,248 @@
+//! Conversations with the official SDKs, Python's and JavaScript's, through the program itself: mixed turns, streamed and not,
+//! echoed as objects and as dictionaries. The upstream records what it received.
+//!
+//! `SDK_PYTHON` names an interpreter with the packages of `tests/sdks/requirements.txt` (else `python3` is tried), `SDK_NODE` a
+//! folder with the `node_modules` of `tests/sdks/package.json`; `.ci/run programs` makes both. Ignored, loudly, where they are
+//! missing; with `REPAIR_TESTS=required` in the environment that is a failure.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::response::Response;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tool_gateway::upstream::{ScriptUpstream, Upstream as _};
+
+/// A mixed turn with thinking, the gateway's calls alone, and a mixed turn again with the client's call first.
+const SCRIPT: &str = r#"{ "turns": [
+    { "content": [
+        { "type": "thinking", "thinking": "", "signature": "sig-1" },
+        { "type": "text", "text": "I note it and look it up." },
+        { "type": "tool_use", "name": "TodoWrite", "input": { "todos": [{ "content": "Weather", "status": "pending", "activeForm": "Looking" }] } },
+        { "type": "tool_use", "name": "get_weather", "input": { "city": "Paris", "n": 1.0, "big": 12345678901234567890 } }
+    ] },
+    { "content": [{ "type": "tool_use", "name": "TodoRead", "input": {} }] },
+    { "content": [{ "type": "text", "text": "It is sunny." }] },
+    { "content": [
+        { "type": "tool_use", "name": "get_weather", "input": { "city": "Oslo" } },
+        { "type": "text", "text": "And the list." },
+        { "type": "tool_use", "name": "TodoRead", "input": {} }
+    ] },
+    { "content": [{ "type": "thinking", "thinking": "so", "signature": "sig-2" }, { "type": "text", "text": "One task." }] }
+] }"#;
+
+#[test]
+fn python_sdk_sees_a_conversation_without_the_gateways_calls() {
+    let program = PathBuf::from(std::env::var_os("SDK_PYTHON").unwrap_or_else(|| "python3".into()));
+    let has = Command::new(&program).args(["-c", "import anthropic"]).output();
+    if !has.is_ok_and(|output| output.status.success()) {
+        return ignored("an interpreter with tests/sdks/requirements.txt installed, named by SDK_PYTHON");
+    }
+    for way in ["create", "stream"] {
+        for echo in ["objects", "dumps"] {
+            converse(Command::new(&program).arg(script("converse.py")), way, echo);
+        }
+    }
+}
+
+#[test]
+fn javascript_sdk_sees_a_conversation_without_the_gateways_calls() {
+    let Some(modules) =
+        std::env::var_os("SDK_NODE").filter(|folder| PathBuf::from(folder).join("node_modules").exists())
+    else {
+        return ignored("a folder with the packages of tests/sdks/package.json, named by SDK_NODE");
+    };
+    for way in ["create", "stream"] {
+        converse(
+            Command::new("node")
+                .arg(script("converse.mjs"))
+                .env("SDK_NODE", &modules),
+            way,
+            "objects",
+        );
+    }
+}
+
+#[track_caller]
+fn ignored(what: &str) {
+    assert!(
+        std::env::var_os("REPAIR_TESTS").is_none_or(|wanted| wanted != "required"),
+        "missing: {what}"
+    );
+    eprintln!("IGNORED: this test needs {what}");
+}
+
+fn script(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/sdks")
+        .join(name)
+}
+
+/// Runs a conversation, and checks both ends of it.
+fn converse(client: &mut Command, way: &str, echo: &str) {
+    let upstream = Arc::new(ScriptUpstream::from_json(SCRIPT).unwrap());
+    let address = serve(Arc::clone(&upstream));
+    let gateway = Gateway::start(&address);
+    let output = client.args([&gateway.url, way, echo]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.success(),
+        "{way} {echo}: {text}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let answers: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let shape = |answer: &Value| -> Vec<String> {
+        let blocks = answer["content"].as_array().unwrap().iter();
+        let names = blocks.map(|block| {
+            block["name"]
+                .as_str()
+                .or(block["type"].as_str())
+                .unwrap()
+                .to_owned()
+        });
+        std::iter::once(answer["stop_reason"].as_str().unwrap().to_owned())
+            .chain(names)
+            .collect()
+    };
+    assert_eq!(
+        answers.iter().map(shape).collect::<Vec<_>>(),
+        [
+            vec!["tool_use", "thinking", "text", "get_weather"],
+            vec!["end_turn", "text"],
+            vec!["tool_use", "get_weather", "text"],
+            vec!["end_turn", "thinking", "text"],
+        ],
+        "{way} {echo}: what the client sees",
+    );
+    assert_eq!(upstream.failures(), Vec::<String>::new());
+    unbroken(&upstream, way, echo);
+}
+
+/// Each request goes on from the one before, byte for byte, and every call has its result.
+fn unbroken(upstream: &ScriptUpstream, way: &str, echo: &str) {
+    let mut before: Vec<String> = Vec::new();
+    let requests = upstream.requests();
+    assert_eq!(requests.len(), 5, "{way} {echo}");
+    for request in requests {
+        let body: std::collections::HashMap<String, Box<RawValue>> =
+            serde_json::from_slice(&request.body).unwrap();
+        let messages: Vec<&RawValue> = serde_json::from_str(body["messages"].get()).unwrap();
+        let messages: Vec<String> = messages
+            .into_iter()
+            .map(|message| message.get().to_owned())
+            .collect();
+        assert_eq!(
+            messages[..before.len()],
+            before,
+            "{way} {echo}: the prefix is the same"
+        );
+        before = messages;
+    }
+    let whole = before.join("\n");
+    for (text, count) in [
+        ("sig-1", 1),
+        (r#""n":1.0,"big":12345678901234567890"#, 1),
+        (r#"\"success\":true"#, 1),
+        ("21 degrees", 2),
+    ] {
+        let whole = whole.replace(": ", ":").replace(", ", ",");
+        assert_eq!(
+            whole.matches(text).count(),
+            count,
+            "{way} {echo}: {text} in {whole}"
+        );
+    }
+    for message in before.iter().filter(|message| message.contains("tool_result")) {
+        let message: Value = serde_json::from_str(message).unwrap();
+        let ids: Vec<&str> = message["content"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|block| block["tool_use_id"].as_str())
+            .collect();
+        assert!(
+            ids.iter().all(|id| id.starts_with("toolu_script")),
+            "{way} {echo}: the upstream's own ids, not {ids:?}"
+        );
+    }
+}
+
+/// Serves a script on loopback, as another program would.
+fn serve(upstream: Arc<ScriptUpstream>) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let answer = move |request: Request| {
+                let upstream = Arc::clone(&upstream);
+                async move {
+                    let (head, body) = request.into_parts();
+                    let body = to_bytes(body, usize::MAX).await.unwrap();
+                    let response: Response<Body> =
+                        upstream.send(Request::from_parts(head, body)).await.unwrap();
+                    response
+                }
+            };
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            axum::serve(listener, Router::new().fallback(answer))
+                .await
+                .unwrap();
+        });
+    });
+    format!("http://{address}")
+}
+
+/// The program, until the test is over.
+struct Gateway {
+    child: Child,
+    url: String,
+}
+
+impl Gateway {
+    fn start(upstream: &str) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tool-gateway"))
+            .args([
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--offer",
+                "always",
+                "--upstream",
+                upstream,
+            ])
+            .env_remove("ANTHROPIC_API_KEY")
+            .env_remove("ANTHROPIC_BASE_URL")
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let first = lines.next().unwrap().unwrap();
+        let url = first
+            .strip_prefix("listening on ")
+            .unwrap_or_else(|| panic!("{first}"))
+            .to_owned();
+        // The rest is read, so that the program never waits for a reader.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, url }
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
