@@ -6,5 +6,7 @@ pub mod record;
 pub mod store;
 pub mod memory;
 pub(crate) mod recognize;
+#[cfg(test)]
+mod tests;
 
 pub use chain::Digest;

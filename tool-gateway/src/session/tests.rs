@@ -1,0 +1,205 @@
+//! What every session store must do, and what the one in memory does beside that.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::chain::{ChainKey, Digest};
+use super::memory::MemoryStore;
+use super::record::{Call, Owner, SessionId, TrueMessage, Turn};
+use super::store::SessionStore;
+use crate::wire::block::Block;
+
+fn digest(name: &str) -> Digest {
+    ChainKey::new([1; 32]).digest(&[name.as_bytes()])
+}
+
+/// A turn of a session; with a name that begins with `suspended`, one that waits for the client.
+fn turn(id: &str, session: &str, head: &str) -> Turn {
+    let call = Call {
+        id: format!("up_{id}"),
+        visible_id: format!("toolu_{id}"),
+        name: "get_weather".to_owned(),
+        input: r#"{"city":"Paris"}"#.to_owned(),
+        owner: Owner::Client,
+        result: None,
+    };
+    Turn {
+        id: id.to_owned(),
+        session: SessionId(session.to_owned()),
+        head: digest(head),
+        context: digest("context"),
+        answer: digest("answer"),
+        truth: vec![TrueMessage {
+            role: "assistant",
+            blocks: vec![Block::text(&"x".repeat(1000))],
+        }],
+        is_plain: false,
+        visible: Vec::new(),
+        calls: id.starts_with("suspended").then_some(call).into_iter().collect(),
+        systems: Vec::new(),
+        state: Some(json!({ "turn": id })),
+    }
+}
+
+async fn ids(store: &dyn SessionStore, head: &str) -> Vec<String> {
+    let turns = store.turns(&[digest(head)]).await.unwrap();
+    assert_eq!(turns.len(), 1, "one list for each point");
+    turns.concat().iter().map(|turn| turn.id.clone()).collect()
+}
+
+/// The suite for any store.
+async fn conforms(store: &dyn SessionStore) {
+    assert_eq!(ids(store, "nowhere").await, [""; 0]);
+    assert_eq!(store.turn_of_call(digest("nothing")).await.unwrap(), None);
+    assert_eq!(store.session_of_key(digest("nothing")).await.unwrap(), None);
+    assert_eq!(store.session(&SessionId("none".to_owned())).await.unwrap(), None);
+
+    // A turn comes back whole, by its point, its call and its session's key.
+    let first = turn("suspended-1", "a", "one");
+    store
+        .save(first.clone(), vec![digest("call 1")], vec![digest("key a")])
+        .await
+        .unwrap();
+    assert_eq!(
+        store.turns(&[digest("one")]).await.unwrap(),
+        [[Arc::new(first.clone())]]
+    );
+    assert_eq!(
+        store.turn_of_call(digest("call 1")).await.unwrap(),
+        Some(Arc::new(first.clone()))
+    );
+    assert_eq!(
+        store.session_of_key(digest("key a")).await.unwrap(),
+        Some(first.session.clone())
+    );
+    let session = store.session(&first.session).await.unwrap().unwrap();
+    assert_eq!((&session.id, &session.state), (&first.session, &first.state));
+
+    // Branches with one visible history are two turns, the oldest first; other points are others.
+    store
+        .save(turn("2", "b", "one"), Vec::new(), Vec::new())
+        .await
+        .unwrap();
+    store
+        .save(turn("3", "a", "two"), Vec::new(), Vec::new())
+        .await
+        .unwrap();
+    assert_eq!(ids(store, "one").await, ["suspended-1", "2"]);
+    let several = store
+        .turns(&[digest("two"), digest("nowhere"), digest("one")])
+        .await
+        .unwrap();
+    assert_eq!(several.iter().map(Vec::len).collect::<Vec<_>>(), [1, 0, 2]);
+
+    // The session has the state of its latest turn, and keeps its beginning.
+    let later = store.session(&first.session).await.unwrap().unwrap();
+    assert_eq!(later.state, Some(json!({ "turn": "3" })));
+    assert_eq!(later.created_at, session.created_at);
+    assert!(later.last_active >= session.last_active);
+
+    // A turn that is saved again, with the results of its deferred calls, takes its own place.
+    let mut again = first.clone();
+    again.calls[0].result = Some(Block::text("done"));
+    store
+        .save(again.clone(), vec![digest("call 1")], vec![digest("key a")])
+        .await
+        .unwrap();
+    let mut found = ids(store, "one").await;
+    found.sort();
+    assert_eq!(found, ["2", "suspended-1"]);
+    assert_eq!(
+        store.turn_of_call(digest("call 1")).await.unwrap(),
+        Some(Arc::new(again))
+    );
+}
+
+#[tokio::test]
+async fn the_store_in_memory_conforms() {
+    conforms(&MemoryStore::new()).await;
+}
+
+#[tokio::test]
+async fn over_the_cap_the_least_recently_used_goes_first_and_suspended_turns_last() {
+    let store = MemoryStore::new().with_max_turns(3);
+    store
+        .save(turn("suspended-1", "a", "1"), vec![digest("call")], Vec::new())
+        .await
+        .unwrap();
+    store
+        .save(turn("2", "b", "2"), Vec::new(), vec![digest("key b")])
+        .await
+        .unwrap();
+    store
+        .save(turn("3", "c", "3"), Vec::new(), Vec::new())
+        .await
+        .unwrap();
+    assert_eq!(ids(&store, "2").await, ["2"]); // used
+    store
+        .save(turn("4", "d", "4"), Vec::new(), Vec::new())
+        .await
+        .unwrap();
+    assert_eq!(ids(&store, "3").await, [""; 0]);
+    store
+        .save(turn("5", "e", "5"), Vec::new(), Vec::new())
+        .await
+        .unwrap();
+    assert_eq!(
+        (ids(&store, "1").await, ids(&store, "2").await),
+        (vec!["suspended-1".to_owned()], Vec::new())
+    );
+    assert_eq!(
+        store.session_of_key(digest("key b")).await.unwrap(),
+        None,
+        "the key goes with its session"
+    );
+    assert!(store.turn_of_call(digest("call")).await.unwrap().is_some());
+    assert_eq!(store.len(), 3);
+}
+
+#[tokio::test]
+async fn bytes_are_capped_and_ten_thousand_suspended_turns_have_space() {
+    let store = MemoryStore::new().with_max_bytes(10_000);
+    for id in 0..100 {
+        store
+            .save(
+                turn(&id.to_string(), "a", &id.to_string()),
+                Vec::new(),
+                Vec::new(),
+            )
+            .await
+            .unwrap();
+    }
+    assert!((1..10).contains(&store.len()), "{}", store.len());
+    let store = MemoryStore::new();
+    for id in 0..10_000 {
+        let id = format!("suspended-{id}");
+        store
+            .save(turn(&id, "a", &id), vec![digest(&id)], Vec::new())
+            .await
+            .unwrap();
+    }
+    assert_eq!(store.len(), 10_000);
+    assert!(store.turn_of_call(digest("suspended-0")).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn turns_expire_with_their_session_and_suspended_ones_later() {
+    let store = MemoryStore::new().with_ttl(Duration::from_millis(200));
+    store
+        .save(turn("suspended-1", "a", "1"), Vec::new(), Vec::new())
+        .await
+        .unwrap();
+    store
+        .save(turn("2", "b", "2"), Vec::new(), vec![digest("key b")])
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(
+        (ids(&store, "1").await, ids(&store, "2").await),
+        (vec!["suspended-1".to_owned()], Vec::new())
+    );
+    assert_eq!(store.session(&SessionId("b".to_owned())).await.unwrap(), None);
+    assert_eq!(store.session_of_key(digest("key b")).await.unwrap(), None);
+}
