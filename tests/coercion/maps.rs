@@ -136,6 +136,12 @@ fn warns_of_null_entries_of_enum_maps() {
     }
     let (answer, _) = call("maps", Policy::Strict, &arguments);
     assert_eq!(answer.unwrap_err(), ["null_not_allowed /colours/red"]);
+    let empty = json!({ "colours": { "red": "", "dark_green": 1 } });
+    for policy in [Policy::Lenient, Policy::Lossless] {
+        let (answer, warnings) = call("maps", policy, &empty);
+        assert!(answer.unwrap().contains("Some({DarkGreen: 1})"));
+        assert_eq!(warnings, ["empty_string_treated_as_null /colours/red"]);
+    }
     let texts = json!({ "texts": { "a": null } });
     assert_eq!(
         call("maps", Policy::Lenient, &texts).0.unwrap_err(),
@@ -355,6 +361,31 @@ fn dynamic_maps_coerce_keys_by_pattern_and_name() {
     // All others keep the rule of unknown keys.
     let open = json!({ "type": "object", "properties": { "a": {} }, "patternProperties": { "^x": {} }, "additionalProperties": false });
     assert_eq!(dynamic(&open, &json!({ "b": 1 })).1, ["unknown_property /m/b"]);
+}
+
+#[test]
+fn dynamic_enum_maps_read_empty_texts_as_missing() {
+    let map = |keywords: Value| {
+        let mut map = json!({ "type": "object", "propertyNames": { "enum": ["a", "b"] } });
+        map.as_object_mut()
+            .unwrap()
+            .extend(keywords.as_object().unwrap().clone());
+        map
+    };
+    let integers = map(json!({ "additionalProperties": { "type": "integer" } }));
+    let empty = [
+        "empty_string_treated_as_null /m/a",
+        "empty_string_treated_as_null /m/b",
+    ];
+    assert_eq!(
+        dynamic(&integers, &json!({ "a": "", "b": " None " })),
+        (json!({}), empty.map(str::to_owned).to_vec())
+    );
+    let sent = json!({ "a": "" });
+    let texts = map(json!({ "additionalProperties": { "type": "string" } }));
+    assert_eq!(dynamic(&texts, &sent), (sent.clone(), vec![]));
+    let required = map(json!({ "additionalProperties": { "type": "integer" }, "required": ["a"] }));
+    assert_eq!(dynamic(&required, &sent).1, ["unsupported_integer_literal /m/a"]);
 }
 
 #[test]

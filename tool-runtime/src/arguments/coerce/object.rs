@@ -16,7 +16,7 @@ use crate::arguments::tree::node::{Members, Node};
 use crate::schema::compiled::{Additional, AllOf, Kind, Object, Property, SchemaId};
 use crate::schema::name::fold;
 use crate::schema::types::Types;
-use crate::wire::issue::{Code, Issue};
+use crate::wire::issue::Code;
 
 /// The outcome of one member.
 enum Slot<'a> {
@@ -220,7 +220,9 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         context: Context,
     ) -> Slot<'a> {
         if self.is_absence(node, property, context) {
-            self.report_missing(node, property, at);
+            if property.has_default || !matches!(node, Node::Null) {
+                self.report_missing(node, at);
+            }
             return Slot::Missing;
         }
         match self.coerce(node, property.schema, at, context) {
@@ -229,18 +231,22 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// Whether a value is `null` for a key of a map whose keys are an enum, and may be left out.
-    fn is_null_for_missing(&self, key: &str, node: &Node<'_>, object: &Object, context: Context) -> bool {
+    /// Whether a value is `null`, or a text for it, for a key of a map whose keys are an enum, and may be left out.
+    fn is_missing_entry(&self, key: &str, node: &Node<'_>, object: &Object, context: Context) -> bool {
         // The keys of a Rust enum are declared.
         let names = || self.compiled.schema(object.names?).plain()?.values.as_ref();
         let is_required = || object.also_required.iter().any(|name| **name == *key);
-        if !matches!(node, Node::Null) || names().is_none() || is_required() {
+        if !matches!(node, Node::Null | Node::Text(_)) || names().is_none() || is_required() {
             return false;
         }
         let refuses = |schema: SchemaId| {
             let schema = self.compiled.schema(schema);
             let mode = context.entry().under(schema).mode;
-            matches!(mode, Mode::Lenient | Mode::Lossless) && !schema.types.has(Types::NULL)
+            let is_null = match node {
+                Node::Text(text) => stands_for_nothing(text, schema, mode),
+                _ => mode.coerces(),
+            };
+            is_null && !schema.types.has(Types::NULL)
         };
         let mut matching = object
             .patterns
@@ -254,22 +260,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    fn report_missing(&mut self, node: &Node<'_>, property: &Property, at: &Path<'_>) {
-        match node {
-            Node::Null if !property.has_default => {}
-            Node::Null => self.report.warn(at, || {
-                let message =
-                    "null was read as a missing key, so the default is used; leave the key out instead";
-                Issue::warning(Code::NullTreatedAsMissing, "", message)
-            }),
-            _ => self.report.warn(at, || {
-                let message = format!(
-                    "{} was read as a missing key; leave the key out instead",
-                    messages::shown(node)
-                );
-                Issue::warning(Code::EmptyStringTreatedAsNull, "", message)
-            }),
-        }
+    fn report_missing(&mut self, node: &Node<'_>, at: &Path<'_>) {
+        let code = match node {
+            Node::Null => Code::NullTreatedAsMissing,
+            _ => Code::EmptyStringTreatedAsNull,
+        };
+        self.report.warn(at, || messages::missing_value(code, node));
     }
 
     /// A key that is no declared property's.
@@ -291,11 +287,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         };
         let at = Path::Key(at, key);
         self.report_duplicates(members, place, &at);
-        if self.is_null_for_missing(key, node, object, context) {
-            self.report.warn(&at, || {
-                let message = "null was read as a missing key; leave the key out instead";
-                Issue::warning(Code::NullTreatedAsMissing, "", message)
-            });
+        if self.is_missing_entry(key, node, object, context) {
+            self.report_missing(node, &at);
             edits.set(place, Slot::Missing);
             return;
         }

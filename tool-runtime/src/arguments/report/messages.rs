@@ -17,6 +17,15 @@ pub(crate) fn changed(code: Code, sent: &Node<'_>, taken: &Node<'_>) -> Issue {
     Issue::warning(code, "", format!("{} was read as {}", shown(sent), shown(taken)))
 }
 
+/// A value that was read as a missing key.
+pub(crate) fn missing_value(code: Code, sent: &Node<'_>) -> Issue {
+    let message = format!(
+        "{} was read as a missing key; leave the key out instead",
+        shown(sent)
+    );
+    Issue::warning(code, "", message)
+}
+
 /// A value of the wrong kind.
 pub(crate) fn invalid_type(code: Code, sent: &Node<'_>, wanted: impl Display) -> Issue {
     refused(
