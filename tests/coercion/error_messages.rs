@@ -1,6 +1,6 @@
 //! What the model reads of a rejected call.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tests::dynamic_tool;
 use tool_runtime::{Policy, ToolCall, ToolRegistry};
 
@@ -68,6 +68,77 @@ fn error_of_a_union_states_the_limit() {
             "no_alternative_fits at /x: invalid value 11; expected an integer up to 10, or an integer from 90, or a string",
             "constraint_violated at /x: invalid value 11; expected an integer up to 10"
         ]
+    );
+}
+
+#[tokio::test]
+async fn blank_subject_is_omitted() {
+    let registry = typed::registry();
+    let text = answer(&registry, "mode", r#"{"x": ""}"#).await;
+    assert!(
+        text.contains("enum_out_of_range at /x: invalid value \"\""),
+        "{text}"
+    );
+}
+
+/// What a list or a later part of an `allOf` checks was coerced before.
+#[test]
+fn messages_quote_values_as_coerced_so_far() {
+    let sent = |schema: &Value, sent: &str| {
+        let schema = json!({ "type": "object", "properties": { "x": schema } });
+        let registry = dynamic_tool::registry(&schema);
+        let request = dynamic_tool::prepare(&registry, format!("{{\"x\": {sent}}}"), Policy::Lenient);
+        let error = request.errors.first().expect("an error").clone();
+        (
+            error.message.to_string(),
+            error.sent().unwrap_or_default().to_owned(),
+        )
+    };
+    let list = json!({ "type": "array", "items": { "type": "integer" }, "minItems": 2 });
+    for value in ["\"5\"", "[\"5\"]"] {
+        let message = "invalid value [5]; expected at least 2 items, got 1";
+        assert_eq!(sent(&list, value), (message.to_owned(), "[5]".to_owned()));
+    }
+    let parts = json!({ "allOf": [{ "type": "boolean" }, { "type": "integer" }] });
+    let message = "invalid value true; expected an integer";
+    assert_eq!(sent(&parts, "1"), (message.to_owned(), "true".to_owned()));
+    let number = json!({ "type": "integer", "maximum": 4 });
+    let message = "invalid value \"5\"; expected an integer up to 4";
+    assert_eq!(sent(&number, "\"5\""), (message.to_owned(), "5".to_owned()));
+}
+
+/// The integer of `"5"` matches both alternatives, too.
+#[test]
+fn ambiguous_value_does_not_suggest_its_coerced_form() {
+    let schema = json!({ "type": "object", "properties": {
+        "x": { "oneOf": [{ "type": "integer", "minimum": 0 }, { "type": "integer", "maximum": 10 }] },
+    } });
+    let registry = dynamic_tool::registry(&schema);
+    let request = dynamic_tool::prepare(&registry, r#"{"x": "5"}"#, Policy::Lenient);
+    assert_eq!(
+        request.errors[0].message,
+        "ambiguous value \"5\": its coerced value would be read differently; expected a value that is valid \
+         without coercion"
+    );
+}
+
+/// Defaults are applied by the function, and the keys of maps have none.
+#[test]
+fn warnings_of_missing_values_promise_no_default() {
+    let schema = json!({ "type": "object", "properties": {
+        "x": { "type": "integer", "default": 1 },
+        "m": { "type": "object", "propertyNames": { "enum": ["a"] }, "additionalProperties": { "type": "integer" } },
+    } });
+    let registry = dynamic_tool::registry(&schema);
+    let request = dynamic_tool::prepare(&registry, r#"{"x": null, "m": {"a": null}}"#, Policy::Lenient);
+    let messages: Vec<_> = request
+        .warnings
+        .iter()
+        .map(|issue| issue.message.as_ref())
+        .collect();
+    assert_eq!(
+        messages,
+        ["null was read as a missing key; leave the key out instead"; 2]
     );
 }
 

@@ -51,10 +51,11 @@ impl Issue {
         Self::new(Severity::Error, code, path.into(), message.into())
     }
 
-    /// Sets the subject that follows the code, as in `missing_required:pattern`; truncated to 64 characters.
+    /// Sets the subject that follows the code, as in `missing_required:pattern`; truncated to 64 characters. A blank one is
+    /// omitted.
     #[must_use]
     pub fn about(mut self, subject: &str) -> Self {
-        self.subject = Some(excerpt(subject).into());
+        self.subject = (!subject.trim().is_empty()).then(|| excerpt(subject).into());
         self
     }
 
@@ -65,13 +66,13 @@ impl Issue {
         self
     }
 
-    /// The subject of the code: the missing parameter, the value out of range, the unknown name.
+    /// The subject of the code: the missing parameter, the value out of range, the unknown name; `None` if it is blank.
     pub fn subject(&self) -> Option<&str> {
         self.subject.as_deref()
     }
 
-    /// The value that was sent at [`path`](Self::path): a string as its text, anything else as its JSON, both truncated to 64
-    /// characters; `None` if there was none.
+    /// The value at [`path`](Self::path), as sent or as coerced so far (a constraint of a list is checked after its items are
+    /// coerced): a string as its text, anything else as its JSON, both truncated to 64 characters; `None` if there was none.
     pub fn sent(&self) -> Option<&str> {
         self.sent.as_deref()
     }

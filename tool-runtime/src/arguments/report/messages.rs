@@ -105,10 +105,10 @@ pub(crate) fn too_complex() -> Issue {
     Issue::error(Code::TooComplex, "", message)
 }
 
-/// A value that the parts of a conjunction read differently.
+/// A value whose coerced value would not be accepted unchanged.
 pub(crate) fn conflicting_parts(sent: &Node<'_>) -> Issue {
     let message = format!(
-        "ambiguous value {}: parts of the schema coerce it differently; expected a value that needs no coercion",
+        "ambiguous value {}: its coerced value would be read differently; expected a value that is valid without coercion",
         shown(sent)
     );
     refused(Code::AmbiguousValue, sent, message)
