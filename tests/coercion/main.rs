@@ -12,6 +12,7 @@ mod table;
 mod error_messages;
 mod policies;
 mod typed;
+mod unenforced;
 mod variants;
 
 use std::collections::BTreeSet;

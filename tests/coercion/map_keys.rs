@@ -175,6 +175,203 @@ fn keys_are_coerced_in_maps_at_any_position() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
+type ByColour = BTreeMap<Colour, u8>;
+
+/// Maps of which serde alone knows the type of the keys.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "shown by `Debug`")]
+struct Buffered {
+    /// Inside `tag`.
+    tagged: Option<Tagged>,
+    /// Inside `tag` and `content`.
+    adjacent: Option<Adjacent>,
+    /// Inside `untagged`.
+    untagged: Option<Untagged>,
+    /// Inside `flatten`.
+    flat: Option<Flattened>,
+    /// After the first item of a tuple.
+    pair: Option<(u8, ByColour)>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "t")]
+#[expect(dead_code, reason = "shown by `Debug`")]
+enum Tagged {
+    Colours {
+        /// By colour.
+        map: ByColour,
+    },
+    Numbers {
+        /// By number.
+        map: BTreeMap<u8, u8>,
+    },
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "t", content = "c")]
+#[expect(dead_code, reason = "shown by `Debug`")]
+enum Adjacent {
+    Colours(ByColour),
+    Numbers(BTreeMap<u8, u8>),
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "shown by `Debug`")]
+enum Untagged {
+    Colours(ByColour),
+    Numbers {
+        /// By number.
+        map: BTreeMap<u8, u8>,
+    },
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "shown by `Debug`")]
+struct Flattened {
+    /// Something else.
+    label: Option<u8>,
+    #[serde(flatten)]
+    inner: Inner,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "shown by `Debug`")]
+struct Inner {
+    /// By colour.
+    map: Option<ByColour>,
+    /// By number.
+    numbers: Option<BTreeMap<u8, u8>>,
+}
+
+/// Maps that serde buffers.
+#[tool]
+async fn buffered(
+    /// The maps.
+    it: Buffered,
+) -> String {
+    format!("{it:?}")
+}
+
+/// The same beside a map whose keys are seen.
+#[tool]
+async fn buffered_beside_a_map(
+    /// The maps.
+    it: Buffered,
+    /// By colour.
+    map: Option<ByColour>,
+) -> String {
+    format!("{it:?} {map:?}")
+}
+
+/// The issues of a call, each as `code path`.
+fn issues(tool: &str, sent: &Value) -> Vec<String> {
+    let mut registry = ToolRegistry::new();
+    registry.register::<buffered>().unwrap();
+    registry.register::<buffered_beside_a_map>().unwrap();
+    let call = ToolCall::new("id", tool, json!({ "it": sent }).to_string());
+    let outcome = block_on(registry.call(call));
+    let issues = outcome.errors.iter().chain(&outcome.warnings);
+    issues
+        .map(|issue| format!("{} {}", issue.code, issue.path))
+        .collect()
+}
+
+#[test]
+fn enum_keys_that_are_not_seen_are_properties() {
+    let map = json!({ "red": 1, "Blue": 2 });
+    for (sent, place) in [
+        (
+            json!({ "tagged": { "t": "Colours", "map": map } }),
+            "/it/tagged/map",
+        ),
+        (
+            json!({ "adjacent": { "t": "Colours", "c": map } }),
+            "/it/adjacent/c",
+        ),
+        (json!({ "untagged": map }), "/it/untagged"),
+        (json!({ "flat": { "map": map } }), "/it/flat/map"),
+        (json!({ "pair": [1, map] }), "/it/pair/1"),
+    ] {
+        let properties = [
+            format!("parameter_name_normalized {place}/Red"),
+            format!("unknown_property {place}/Blue"),
+        ];
+        assert_eq!(issues("buffered", &sent), properties, "{sent}");
+        let key = format!("invalid_map_key {place}/Blue");
+        let found = issues("buffered_beside_a_map", &sent);
+        assert!(found.contains(&key), "{sent}: {found:?}");
+    }
+}
+
+/// serde reads such keys from strings only where it does not buffer them.
+#[test]
+fn integer_keys_inside_buffered_types_are_invalid_as_in_serde_json() {
+    let map = json!({ "1": 2 });
+    for (sent, is_valid) in [
+        (json!({ "tagged": { "t": "Numbers", "map": map } }), false),
+        (json!({ "untagged": { "map": map } }), false),
+        (json!({ "flat": { "numbers": map } }), false),
+    ]
+    .into_iter()
+    .map(|(sent, is_valid)| (sent.to_string(), is_valid))
+    .chain([
+        (r#"{"adjacent":{"t":"Numbers","c":{"1":2}}}"#.to_owned(), true),
+        (r#"{"adjacent":{"c":{"1":2},"t":"Numbers"}}"#.to_owned(), false),
+    ]) {
+        assert_eq!(
+            serde_json::from_str::<Buffered>(&sent).is_ok(),
+            is_valid,
+            "{sent}"
+        );
+        let mut registry = ToolRegistry::new();
+        registry.register::<buffered>().unwrap();
+        let call = ToolCall::new("id", "buffered", format!("{{\"it\":{sent}}}"));
+        let outcome = block_on(registry.call(call));
+        let codes: Vec<_> = outcome.errors.iter().map(|issue| issue.code.as_str()).collect();
+        assert_eq!(codes == ["invalid_value"], !is_valid, "{sent}: {codes:?}");
+        assert_eq!(codes.is_empty(), is_valid, "{sent}: {codes:?}");
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "only the schema is used")]
+struct FlatMap<K: Ord> {
+    /// Something else.
+    label: Option<u8>,
+    #[serde(flatten)]
+    map: BTreeMap<K, u8>,
+}
+
+/// Flat maps of each kind.
+#[tool]
+async fn flat_maps(
+    /// By text.
+    texts: FlatMap<String>,
+    /// By colour.
+    colours: FlatMap<Colour>,
+    /// By number.
+    numbers: FlatMap<u8>,
+) -> String {
+    format!("{texts:?} {colours:?} {numbers:?}")
+}
+
+#[test]
+fn schema_of_a_flattened_map_depends_on_its_keys() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<flat_maps>().unwrap();
+    let schema = registry.tool_definitions()[0].input_schema.clone();
+    let keywords = |parameter: &str| {
+        let schema = &schema["properties"][parameter];
+        let has_names = schema["properties"].get("Red").is_some();
+        let has = |keyword: &str| schema.get(keyword).is_some_and(Value::is_object);
+        (has("additionalProperties"), has_names, has("patternProperties"))
+    };
+    assert_eq!(keywords("texts"), (true, false, false));
+    assert_eq!(keywords("colours"), (false, true, false));
+    assert_eq!(keywords("numbers"), (false, false, true));
+}
+
 /// Opening hours.
 #[tool]
 async fn hours(

@@ -66,7 +66,8 @@
 //! [`set_policy`](crate::ToolRegistry::set_policy), [`set_timeout`](crate::ToolRegistry::set_timeout).
 //!
 //! A schema that is none, or that points to another document, is refused when it is registered, with the place. One
-//! with a keyword that cannot be enforced is taken, with a warning in the log. Two limits hold: a schema nests at most 128
+//! with a keyword that [cannot be enforced](crate::coercion#the-definition-and-the-enforced-schema) is taken, with a warning in the
+//! log. Two limits hold: a schema nests at most 128
 //! arrays and objects deep, as arguments do, and at most 16 unions stand directly in one another,
 //! with no property or item between (an `anyOf` or `oneOf` of several, or an `allOf` whose parts cannot be merged).
 //!

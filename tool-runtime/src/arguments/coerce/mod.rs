@@ -494,4 +494,40 @@ mod tests {
             assert!(stopped.path.starts_with("/x"), "{}", stopped.path);
         }
     }
+
+    /// `coercion.md` states these numbers.
+    #[test]
+    fn alternative_takes_about_five_trials_for_each_value() {
+        assert_eq!(Budget::new(0).work, 2_000_000);
+        // A value takes at least two bytes.
+        assert_eq!(Budget::new(1).work - Budget::new(0).work, 2 * 8);
+        let properties: Vec<_> = (0..10)
+            .map(|n| json!({ "type": "object", "properties": { format!("k{n}"): { "type": "integer" } }, "required": [format!("k{n}")] }))
+            .collect();
+        let schema = json!({ "type": "object", "properties": { "x": { "type": "array", "items": { "anyOf": properties } } } });
+        let compiled = CompiledSchema::compile(&schema).unwrap().0;
+        let trials = |item: &str| {
+            let text = format!(r#"{{"x":[{}]}}"#, [item; 10].join(","));
+            let sent = parse(&text, depth::MAX_DEPTH).unwrap();
+            let mut budget = Budget::new(0);
+            let mut coercer = Coercer {
+                compiled: &compiled,
+                keeps_unknown: true,
+                gives: false,
+                report: &mut Report::default(),
+                cache: &mut Cache::default(),
+                budget: &mut budget,
+            };
+            coercer.coerce(&sent, SchemaId::ROOT, &Path::Root, Context::all(Mode::Lenient));
+            (MOST_WORK - budget.work) / (10 * 10)
+        };
+        let items = [
+            r#"{"k9":1}"#,
+            r#"{"q":1}"#,
+            r#"{"k9":"1"}"#,
+            r#"{"K9":"1","q":1}"#,
+        ];
+        let trials = items.map(trials);
+        assert!(trials.iter().all(|count| *count <= 5), "{trials:?}");
+    }
 }
