@@ -19,7 +19,7 @@ use super::shared::Shared;
 use super::{calls, session_tools};
 use crate::session::chain::after_answer;
 use crate::session::recognize::{Client, Recognized, answer_digest, call_digest, key_digest};
-use crate::session::record::{Origin, SessionId, Turn};
+use crate::session::record::{Call, Origin, Owner, SessionId, Turn};
 use crate::turn::machine::{Action, Answer, Event, IdSource, Rules, Sent, TurnMachine};
 use crate::turn::ownership::Tools;
 use crate::turn::restore::{self, Restored};
@@ -48,6 +48,8 @@ pub(super) async fn drive(
     checkpoint: Option<Box<Checkpoint>>,
 ) {
     let began = Instant::now();
+    // Whoever waits hears of the end, also if this task is dropped or panics.
+    let _ended = Ended(&running);
     let end = match Drive::begin(&shared, &job, &running, checkpoint).await {
         Ok(mut drive) => {
             let end = drive.run().await;
@@ -60,6 +62,19 @@ pub(super) async fn drive(
         count(&shared.metrics.turns_failed);
     }
     running.end(end);
+}
+
+/// Ends a turn that has not ended otherwise.
+struct Ended<'r>(&'r Running);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        let error = ApiError::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the turn was given up; send it again",
+        );
+        self.0.end(failed(&error));
+    }
 }
 
 fn failed(error: &ApiError) -> RunEnd {
@@ -113,20 +128,8 @@ impl<'a> Drive<'a> {
             .map_or(&job.recognized.state, |checkpoint| &checkpoint.registry_state);
         let registry = Arc::new(session_tools::with_state(&shared.registry, state.as_ref()));
         restore::check(&job.recognized, &request)?;
-        let mut results = HashMap::new();
         let deferred = restore::deferred(&job.recognized, &request);
-        if !deferred.is_empty() {
-            let calls: Vec<_> = deferred.iter().cloned().enumerate().collect();
-            let mut done = calls::start(&registry, &job.session, calls, deadline, &running.abandoned);
-            while let Some(event) = done.recv().await {
-                if let Event::Result { call, result } = event
-                    && let Some(call) = deferred.get(call)
-                {
-                    results.insert(call.id.clone(), result);
-                }
-            }
-            save_deferred(shared, job, &results).await;
-        }
+        let results = run_deferred(shared, job, &registry, &deferred, deadline, running).await?;
         let restored = restore::restore(&shared.secret, &job.recognized, &request, &results)?;
         let mut machine = checkpoint.map_or_else(
             || {
@@ -400,16 +403,70 @@ pub(super) async fn save(shared: &Shared, client: &Client, turn: Turn) {
     }
 }
 
-/// Stores the results of deferred calls with their turn, so that later branches do not run them again.
-async fn save_deferred(shared: &Shared, job: &Job, results: &HashMap<String, Block>) {
-    let Some(turn) = job.recognized.head() else { return };
-    let mut turn = Turn::clone(turn);
-    for call in &mut turn.calls {
-        if call.result.is_none() {
-            call.result = results.get(&call.id).cloned();
-        }
+/// Runs the deferred calls of the turn that is resumed, and stores their results with it, so that other branches do not run them
+/// again, be they at work at the same time.
+async fn run_deferred(
+    shared: &Shared,
+    job: &Job,
+    registry: &Arc<ToolRegistry>,
+    deferred: &[Call],
+    deadline: Instant,
+    running: &Running,
+) -> Result<HashMap<String, Block>, ApiError> {
+    let mut results = HashMap::new();
+    let Some(head) = job.recognized.head().filter(|_| !deferred.is_empty()) else {
+        return Ok(results);
+    };
+    let _alone = shared.resuming.lock(&head.id).await;
+    let stored = shared.store.turns(&[head.head]).await.unwrap_or_default();
+    let stored = stored.iter().flatten().find(|turn| turn.id == head.id);
+    let mut turn = Turn::clone(stored.unwrap_or(head));
+    if stored.is_some_and(|turn| {
+        turn.calls
+            .iter()
+            .all(|call| call.result.is_some() || call.owner == Owner::Client)
+    }) {
+        // Another branch ran them; the session's tools go on from there.
+        session_tools::restore(registry, turn.state.as_ref());
     }
-    save(shared, &job.client, turn).await;
+    let is_open = |call: &&Call| {
+        !turn
+            .calls
+            .iter()
+            .any(|stored| stored.id == call.id && stored.result.is_some())
+    };
+    let open: Vec<_> = deferred.iter().filter(is_open).cloned().enumerate().collect();
+    for _ in &open {
+        count(&shared.metrics.calls);
+    }
+    if !open.is_empty() {
+        let mut done = calls::start(registry, &job.session, open.clone(), deadline, &running.abandoned);
+        while let Some(event) = done.recv().await {
+            if let Event::Result { call, result } = event
+                && let Some((_, call)) = open.get(call)
+            {
+                results.insert(call.id.clone(), result);
+            }
+        }
+        for call in &mut turn.calls {
+            if call.result.is_none() {
+                call.result = results.get(&call.id).cloned();
+            }
+        }
+        turn.state = session_tools::state(registry);
+        save(shared, &job.client, turn.clone()).await;
+    }
+    for call in deferred {
+        let result = turn
+            .calls
+            .iter()
+            .find(|stored| stored.id == call.id)
+            .and_then(|stored| stored.result.clone());
+        // It was stopped, since nobody waits for it.
+        let result = result.ok_or_else(abandoned)?;
+        results.insert(call.id.clone(), result);
+    }
+    Ok(results)
 }
 
 fn json_headers() -> HeaderMap {

@@ -11,7 +11,7 @@ use tool_runtime::ToolRegistry;
 
 use super::metrics::Metrics;
 use super::principal::ClientKey;
-use super::running::RunningTurns;
+use super::running::{Resuming, RunningTurns};
 use super::shared::Shared;
 use super::{guard, messages};
 use crate::session::chain::ChainKey;
@@ -66,6 +66,7 @@ impl Gateway {
                 max_body: Self::MAX_BODY,
                 is_public: false,
                 running: RunningTurns::default(),
+                resuming: Resuming::default(),
                 metrics: Metrics::default(),
             },
         }
@@ -160,6 +161,7 @@ impl Gateway {
             .route("/v1/models/{id}", get(messages::forwarded))
             .route("/v1/tools", get(messages::tools))
             .route("/healthz", get(messages::health))
+            .route("/readyz", get(messages::health))
             .route("/metrics", get(messages::metrics))
             .route("/", get(messages::root))
             .fallback(messages::not_found)

@@ -1,6 +1,5 @@
 //! The routes. `messages` reads like the way of a request: who is it, which session, whose tools, then pass or drive.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Json;
@@ -19,7 +18,7 @@ use super::running::Joined;
 use super::shared::Shared;
 use crate::session::chain::{Digest, after_answer};
 use crate::session::recognize::{Client, Found, Recognized, answer_digest, recognize, session_keys};
-use crate::session::record::{SessionId, Turn};
+use crate::session::record::{Call, SessionId, Turn};
 use crate::turn::ownership::{Tools, classify};
 use crate::turn::restore;
 use crate::wire::block::Block;
@@ -46,8 +45,8 @@ pub(super) async fn messages(
         .clone()
         .unwrap_or_else(|| SessionId(format!("ses_{}", crate::random::id())));
     shared.metrics.recognized(recognized.found);
-    let shown = session_header(&session, recognized.found);
     if is_passed_through(&tools, &recognized) {
+        let shown = session_header(&session, recognized.found);
         let digests = Passing {
             client,
             recognized,
@@ -59,30 +58,38 @@ pub(super) async fn messages(
     // An error here leaves the suspended turn as it is.
     restore::check(&recognized, &request)?;
     let is_stream = request.is_stream();
-    let identity = identity(&shared, &client, &recognized, &request);
+    let identity = identity(&shared, &head, &client, &recognized, &request);
     let is_retry = header(&head.headers, "x-stainless-retry-count").is_some_and(|count| count != "0");
     drop(request);
-    let watcher = match shared.running.join(identity, is_retry) {
-        Joined::Same(running) => {
+    let joined = loop {
+        match shared.running.join(identity, is_retry, &session) {
+            Joined::Ending(running) => running.until_ended().await,
+            joined => break joined,
+        }
+    };
+    let found = recognized.found;
+    let (watcher, session) = match joined {
+        Joined::Same(running) | Joined::Ending(running) => {
             count(&shared.metrics.turns_joined);
-            running.watch()
+            (running.watch(), running.session.clone())
         }
         Joined::New(running, checkpoint) => {
             let watcher = running.watch();
+            let session = running.session.clone();
             let job = Job {
                 head,
                 body,
                 client,
                 recognized,
-                session,
+                session: session.clone(),
                 tools,
             };
             // A task of its own: what a tool has begun is recorded, also when the client is gone.
             tokio::spawn(drive::drive(shared, job, running, checkpoint));
-            watcher
+            (watcher, session)
         }
     };
-    Ok(answer(watcher, is_stream, shown).await)
+    Ok(answer(watcher, is_stream, session_header(&session, found)).await)
 }
 
 /// Whether neither request nor response is changed.
@@ -109,8 +116,16 @@ pub(super) async fn count_tokens(
         if is_passed_through(&tools, &recognized) {
             None
         } else {
-            // Deferred calls have not run; they count when they have.
-            let restored = restore::restore(&shared.secret, &recognized, &request, &HashMap::default())?;
+            // Deferred calls have not run: their results count as empty.
+            let empty = |call: Call| {
+                let result = json!({ "type": "tool_result", "tool_use_id": call.id });
+                (call.id, Block::new(result.to_string()))
+            };
+            let results = restore::deferred(&recognized, &request)
+                .into_iter()
+                .map(empty)
+                .collect();
+            let restored = restore::restore(&shared.secret, &recognized, &request, &results)?;
             let messages = format!("[{}]", restored.messages);
             let mut changes = vec![("messages", messages.as_str())];
             if let Some(declared) = &tools.declared {
@@ -128,7 +143,6 @@ pub(super) async fn forwarded(
     request: Request,
 ) -> Result<Response, ApiError> {
     let (head, body) = read(&shared, request).await?;
-    principal(&shared.secret, &shared.keys, &head.headers)?;
     forward::send(&shared, &head, body.into()).await
 }
 
@@ -178,6 +192,7 @@ pub(super) async fn not_allowed(request: Request) -> ApiError {
 /// Reads the whole body.
 async fn read(shared: &Shared, request: Request) -> Result<(Head, String), ApiError> {
     let (parts, body) = request.into_parts();
+    principal(&shared.secret, &shared.keys, &parts.headers)?;
     let body = axum::body::to_bytes(body, shared.max_body).await.map_err(|_| {
         let limit = shared.max_body >> 20;
         ApiError::new(
@@ -226,6 +241,7 @@ fn session_header(session: &SessionId, found: Found) -> HeaderValue {
 /// What makes two requests equal: everything but whether the answer is streamed.
 fn identity(
     shared: &Shared,
+    head: &Head,
     client: &Client,
     recognized: &Recognized,
     request: &MessagesRequest<'_>,
@@ -245,12 +261,21 @@ fn identity(
         fields.sort_by(|left, right| left.0.cmp(&right.0));
         settings = Value::Object(fields.into_iter().collect()).to_string();
     }
-    let parts = [
-        client.principal.as_str(),
-        &history.to_hex(),
-        &recognized.context.to_hex(),
-        &settings,
-    ];
+    let history = history.to_hex();
+    let context = recognized.context.to_hex();
+    let mut parts = vec![client.principal.as_str(), &history, &context, &settings];
+    // Neither the sessions that the client names nor system messages between the others are part of the history.
+    parts.extend(client.keys.iter().map(String::as_str));
+    parts.extend(
+        request
+            .messages
+            .iter()
+            .filter(|message| message.is_system())
+            .map(|message| message.text),
+    );
+    for name in ["anthropic-version", "anthropic-beta"] {
+        parts.push(header(&head.headers, name).unwrap_or_default());
+    }
     let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
     shared.secret.digest(&parts)
 }

@@ -9,11 +9,14 @@ use tokio::sync::watch;
 use tool_runtime::CancellationToken;
 
 use crate::session::chain::Digest;
+use crate::session::record::SessionId;
 use crate::turn::machine::{Sent, TurnMachine};
+use crate::wire::event::StreamEvent;
 
 /// A turn that runs or has ended. Everything that the client sees is kept, so that a retry receives it from its beginning.
 #[derive(Debug)]
 pub(super) struct Running {
+    pub(super) session: SessionId,
     state: Mutex<RunState>,
     /// Counts the changes.
     changed: watch::Sender<u64>,
@@ -27,6 +30,8 @@ struct RunState {
     sent: Vec<Sent>,
     end: Option<RunEnd>,
     waiting: usize,
+    /// Whether a client has received all of it.
+    is_delivered: bool,
     checkpoint: Option<Checkpoint>,
 }
 
@@ -60,8 +65,9 @@ pub(super) enum Next {
 }
 
 impl Running {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(session: SessionId) -> Self {
         Self {
+            session,
             state: Mutex::default(),
             changed: watch::Sender::new(0),
             abandoned: CancellationToken::new(),
@@ -69,8 +75,8 @@ impl Running {
     }
 
     /// A turn that goes on from a checkpoint.
-    pub(super) fn from_checkpoint(checkpoint: &Checkpoint) -> Self {
-        let running = Self::new();
+    pub(super) fn from_checkpoint(checkpoint: &Checkpoint, session: SessionId) -> Self {
+        let running = Self::new(session);
         {
             let mut state = running.lock();
             state.head.clone_from(&checkpoint.head);
@@ -125,6 +131,16 @@ impl Running {
         self.lock().end.clone()
     }
 
+    /// Waits until it has ended.
+    pub(super) async fn until_ended(&self) {
+        let mut changed = self.changed.subscribe();
+        while self.ended().is_none() && changed.changed().await.is_ok() {}
+    }
+
+    fn is_delivered(&self) -> bool {
+        self.lock().is_delivered
+    }
+
     /// Registers a watcher, before its request is answered.
     pub(super) fn watch(self: &Arc<Self>) -> Watcher {
         self.lock().waiting += 1;
@@ -150,10 +166,11 @@ impl Watcher {
         loop {
             self.changed.mark_unchanged();
             {
-                let state = self.running.lock();
-                if let Some(sent) = state.sent.get(self.at) {
+                let mut state = self.running.lock();
+                if let Some(sent) = state.sent.get(self.at).cloned() {
                     self.at += 1;
-                    return Next::Sent(sent.clone());
+                    state.is_delivered |= sent == Sent::Event(StreamEvent::MessageStop);
+                    return Next::Sent(sent);
                 }
                 if let Some(end) = &state.end {
                     return Next::End(end.clone());
@@ -196,6 +213,22 @@ impl Drop for Watcher {
     }
 }
 
+/// The suspended turns that are being resumed, by their id: one request at a time runs their deferred calls.
+#[derive(Debug, Default)]
+pub(super) struct Resuming(Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>);
+
+impl Resuming {
+    /// Waits until no other request runs the calls of this turn.
+    pub(super) async fn lock(&self, turn: &str) -> tokio::sync::OwnedMutexGuard<()> {
+        let lock = {
+            let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            turns.retain(|_, lock| Arc::strong_count(lock) > 1);
+            Arc::clone(turns.entry(turn.to_owned()).or_default())
+        };
+        lock.lock_owned().await
+    }
+}
+
 /// The turns that run, and those that ended not long ago, by their request.
 #[derive(Debug, Default)]
 pub(super) struct RunningTurns(Mutex<Turns>);
@@ -215,27 +248,37 @@ pub(super) enum Joined {
     Same(Arc<Running>),
     /// The first of its kind, or a new branch; or it goes on behind the last complete round of one that failed.
     New(Arc<Running>, Option<Box<Checkpoint>>),
+    /// It was abandoned, and calls that cannot be stopped still run: when it has ended, a retry goes on from there.
+    Ending(Arc<Running>),
 }
 
 impl RunningTurns {
     /// Joins an equal request, or begins a turn (gateway.md, details 1).
-    pub(super) fn join(&self, request: Digest, is_retry: bool) -> Joined {
+    ///
+    /// A new turn belongs to `session`; one that goes on after an error, to that of the first.
+    pub(super) fn join(&self, request: Digest, is_retry: bool, session: &SessionId) -> Joined {
         let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut checkpoint = None;
+        let mut session = session.clone();
         if let Some(running) = turns.by_request.get(&request) {
             let is_abandoned = running.abandoned.is_cancelled();
             match running.ended() {
                 None if !is_abandoned => return Joined::Same(Arc::clone(running)),
-                Some(RunEnd::Done) if is_retry => return Joined::Same(Arc::clone(running)),
+                None => return Joined::Ending(Arc::clone(running)),
+                Some(RunEnd::Done) if is_retry || !running.is_delivered() => {
+                    return Joined::Same(Arc::clone(running));
+                }
                 Some(RunEnd::Done) => {}
-                None | Some(RunEnd::Failed { .. }) => checkpoint = running.checkpoint(),
+                Some(RunEnd::Failed { .. }) => {
+                    checkpoint = running.checkpoint();
+                    session.clone_from(&running.session);
+                }
             }
         }
-        let running = Arc::new(
-            checkpoint
-                .as_ref()
-                .map_or_else(Running::new, Running::from_checkpoint),
-        );
+        let running = Arc::new(match &checkpoint {
+            Some(checkpoint) => Running::from_checkpoint(checkpoint, session),
+            None => Running::new(session),
+        });
         turns.by_request.insert(request, Arc::clone(&running));
         turns.order.push_back(request);
         while turns.order.len() > KEPT {

@@ -27,6 +27,15 @@ pub(super) fn with_state(registry: &ToolRegistry, state: Option<&Value>) -> Tool
     registry.clone().with_state(store)
 }
 
+/// Puts a state in the place of the present one.
+pub(super) fn restore(registry: &ToolRegistry, state: Option<&Value>) {
+    let store: Option<State<TodoStore>> = registry.state();
+    let todos = state.and_then(|state| serde_json::from_value(state.get("todos")?.clone()).ok());
+    if let (Some(store), Some(todos)) = (store, todos) {
+        store.replace(todos);
+    }
+}
+
 /// The state behind a turn.
 pub(super) fn state(registry: &ToolRegistry) -> Option<Value> {
     let store: State<TodoStore> = registry.state()?;

@@ -8,7 +8,7 @@ use tool_runtime::{ToolDefinition, ToolRegistry};
 
 use super::metrics::Metrics;
 use super::principal::ClientKey;
-use super::running::RunningTurns;
+use super::running::{Resuming, RunningTurns};
 use crate::session::chain::ChainKey;
 use crate::session::store::SessionStore;
 use crate::turn::ownership::{Offer, Ownership};
@@ -29,6 +29,7 @@ pub(super) struct Shared {
     pub(super) max_body: usize,
     pub(super) is_public: bool,
     pub(super) running: RunningTurns,
+    pub(super) resuming: Resuming,
     pub(super) metrics: Metrics,
 }
 

@@ -10,7 +10,11 @@ use crate::wire::block::Block;
 /// The canonical content of messages: one list of blocks.
 pub(super) fn content<'b>(blocks: impl Iterator<Item = &'b Block>) -> Vec<Value> {
     blocks
-        .filter_map(|block| projected(serde_json::from_str(block.as_str()).ok()?))
+        .filter_map(|block| match serde_json::from_str(block.as_str()) {
+            Ok(value) => projected(value),
+            // A number that no double holds, half a surrogate pair, too many levels: the text counts as it is.
+            Err(_) => Some(Value::String(block.as_str().to_owned())),
+        })
         .collect()
 }
 

@@ -172,7 +172,6 @@ impl Tables {
     }
 
     fn insert(&mut self, turn: Turn, calls: Vec<Digest>, keys: Vec<Digest>) {
-        self.remove(&turn.id.clone());
         self.uses += 1;
         let now = SystemTime::now();
         let session = self
@@ -196,6 +195,8 @@ impl Tables {
                 session.keys.push(key);
             }
         }
+        // Behind the session, which lives on when its only turn is replaced.
+        self.remove(&turn.id);
         for call in &calls {
             self.calls.insert(*call, turn.id.clone());
         }

@@ -375,7 +375,8 @@ impl TurnMachine {
                 .visible_id
                 .as_ref()
                 .map_or_else(|| block.clone(), |id| block.with_string("id", id));
-            if let Some(call) = block.tool_use().filter(|_| is_tool_use) {
+            // The client may answer its calls, however the message ended.
+            if let Some(call) = block.tool_use() {
                 let owner = if part.client_index.is_some() {
                     Owner::Client
                 } else {
@@ -399,7 +400,10 @@ impl TurnMachine {
             }
             message.blocks.push(block);
         }
-        self.truth.push(message);
+        // No API takes an empty message back.
+        if !message.blocks.is_empty() {
+            self.truth.push(message);
+        }
         let is_mixed = calls.iter().any(|call| call.owner == Owner::Client);
         let run: Vec<(usize, Call)> = calls
             .iter()

@@ -90,7 +90,7 @@ pub(crate) fn restore(
         } else if let Some(turn) = previous.filter(|turn| turn.is_suspended()) {
             let blocks = results_message(turn, &blocks_of(recognized, request, place), place - 1, run)?;
             push_message(&mut out, "user", &blocks);
-            continues_internal = place == last && turn.calls.iter().any(|call| call.owner == Owner::Gateway);
+            continues_internal = place == last && ran_internal(recognized, place - 1);
         } else {
             for message in group.messages.iter().filter_map(|at| request.messages.get(*at)) {
                 push_text(&mut out, message.text);
@@ -124,6 +124,17 @@ pub(crate) fn restore(
         prior,
         prior_visible,
     })
+}
+
+/// Whether the gateway ran calls in the suspended turn at this place, or in those that it resumed.
+fn ran_internal(recognized: &Recognized, place: usize) -> bool {
+    let suspended = |place: usize| recognized.turns.get(&place).filter(|turn| turn.is_suspended());
+    std::iter::successors(Some(place), |place| place.checked_sub(2))
+        .map_while(suspended)
+        .any(|turn| {
+            turn.calls.iter().any(|call| call.owner == Owner::Gateway)
+                || turn.truth.iter().any(|message| message.role == "user")
+        })
 }
 
 type Systems = Vec<(usize, SystemMessage)>;

@@ -1,0 +1,301 @@
+//! A gateway with four tools before a script, and a client.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tool_builtins::todo::{TodoStore, todo_read, todo_write};
+use tool_gateway::Gateway;
+use tool_gateway::upstream::ScriptUpstream;
+use tool_runtime::{Context, ToolDefinition, ToolRegistry, tool_set};
+use tower::ServiceExt as _;
+
+use crate::reply::Reply;
+
+/// The gateway, what it asks, and what its tools did.
+pub(crate) struct Lab {
+    pub(crate) app: Router,
+    pub(crate) script: ScriptUpstream,
+    pub(crate) runs: Runs,
+}
+
+/// The calls that began, and those that ended, in order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Runs {
+    begun: Arc<Mutex<Vec<String>>>,
+    ended: Arc<Mutex<Vec<String>>>,
+}
+
+impl Runs {
+    pub(crate) fn begun(&self) -> Vec<String> {
+        self.begun.lock().unwrap().clone()
+    }
+
+    pub(crate) fn ended(&self) -> Vec<String> {
+        self.ended.lock().unwrap().clone()
+    }
+}
+
+/// `lookup` reads, `write` and `later` have side effects; `later` is deferred. All take a `key`, and `ms` to wait.
+pub(crate) fn registry(runs: &Runs) -> ToolRegistry {
+    let mut registry = ToolRegistry::new().with_state(TodoStore::default());
+    for name in ["lookup", "write", "later"] {
+        let mut definition = ToolDefinition::new(name, format!("The tool {name}."), schema());
+        definition.hints.read_only = (name == "lookup").then_some(true);
+        let runs = runs.clone();
+        registry
+            .register_dynamic(definition, move |arguments: Value, _: Context| {
+                let runs = runs.clone();
+                async move {
+                    let key = arguments["key"].as_str().unwrap_or("none").to_owned();
+                    runs.begun.lock().unwrap().push(format!("{name} {key}"));
+                    tokio::time::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0))).await;
+                    runs.ended.lock().unwrap().push(format!("{name} {key}"));
+                    Ok::<_, String>(format!("{name} of {key}"))
+                }
+            })
+            .unwrap();
+    }
+    registry.register_all(tool_set![todo_write, todo_read]).unwrap();
+    registry
+}
+
+pub(crate) fn schema() -> Value {
+    json!({ "type": "object", "properties": { "key": { "type": "string" }, "ms": { "type": "integer" } } })
+}
+
+impl Lab {
+    pub(crate) fn new(turns: Value) -> Self {
+        Self::with(json!({ "turns": turns }), |gateway| gateway)
+    }
+
+    /// The turns answer requests in their order, whatever these have.
+    pub(crate) fn in_order(turns: Value) -> Self {
+        Self::with(json!({ "turns": turns, "order": "requests" }), |gateway| gateway)
+    }
+
+    pub(crate) fn with(script: Value, configure: impl FnOnce(Gateway) -> Gateway) -> Self {
+        let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
+        let runs = Runs::default();
+        let gateway = Gateway::new(registry(&runs), script.clone()).with_deferred(["later"]);
+        Self {
+            app: configure(gateway).router(),
+            script,
+            runs,
+        }
+    }
+
+    pub(crate) async fn send(&self, request: Request<Body>) -> Response<Body> {
+        self.app.clone().oneshot(request).await.unwrap()
+    }
+
+    pub(crate) async fn ask(&self, body: &Value) -> Reply {
+        self.ask_with(body, &[]).await
+    }
+
+    pub(crate) async fn ask_with(&self, body: &Value, headers: &[(&str, &str)]) -> Reply {
+        Reply::read(self.send(post("/v1/messages", body, headers)).await).await
+    }
+
+    /// The bodies that the upstream received at `/v1/messages`.
+    pub(crate) fn seen(&self) -> Vec<Value> {
+        let requests = self.script.requests().into_iter();
+        let requests = requests.filter(|request| request.path.split('?').next() == Some("/v1/messages"));
+        requests.map(|request| request.json().unwrap()).collect()
+    }
+
+    /// The messages of each body, with the text of each.
+    pub(crate) fn seen_messages(&self) -> Vec<Vec<String>> {
+        #[derive(serde::Deserialize)]
+        struct Body<'a> {
+            #[serde(borrow)]
+            messages: Vec<&'a RawValue>,
+        }
+        let requests = self.script.requests();
+        let bodies = requests.iter().map(|request| {
+            let body: Body<'_> = serde_json::from_slice(&request.body).unwrap();
+            body.messages
+                .iter()
+                .map(|message| message.get().to_owned())
+                .collect()
+        });
+        bodies.collect()
+    }
+
+    pub(crate) fn last_seen(&self) -> Value {
+        self.seen().pop().unwrap()
+    }
+
+    /// Checks all that the upstream received: each body is a conversation that the API takes.
+    #[track_caller]
+    pub(crate) fn assert_well_formed(&self) {
+        for body in self.seen() {
+            well_formed(body["messages"].as_array().unwrap());
+        }
+    }
+
+    /// Checks that each body begins with the messages of the one before it, byte for byte.
+    #[track_caller]
+    pub(crate) fn assert_one_prefix(&self) {
+        for pair in self.seen_messages().windows(2) {
+            assert!(
+                pair[1].starts_with(&pair[0]),
+                "another prefix:\n{}\n\n{}",
+                pair[0].join("\n"),
+                pair[1].join("\n")
+            );
+        }
+    }
+}
+
+/// Neighbours of one role are one message; each call has its result in the next message, before all else, in the order of the calls.
+#[track_caller]
+pub(crate) fn well_formed(messages: &[Value]) {
+    let mut groups: Vec<(&str, Vec<Value>)> = Vec::new();
+    for message in messages {
+        let role = message["role"].as_str().unwrap();
+        let blocks = match &message["content"] {
+            Value::String(text) => vec![json!({ "type": "text", "text": text })],
+            content => content.as_array().unwrap().clone(),
+        };
+        assert!(!blocks.is_empty(), "an empty message: {messages:#?}");
+        match groups.last_mut() {
+            Some((last, content)) if *last == role => content.extend(blocks),
+            _ => groups.push((role, blocks)),
+        }
+    }
+    assert_eq!(groups.last().unwrap().0, "user", "{messages:#?}");
+    let ids = |blocks: &[Value], kind: &str, field: &str| -> Vec<String> {
+        let blocks = blocks.iter().filter(|block| block["type"] == kind);
+        blocks
+            .map(|block| block[field].as_str().unwrap().to_owned())
+            .collect()
+    };
+    for (place, (role, blocks)) in groups.iter().enumerate() {
+        let calls = if *role == "assistant" {
+            ids(blocks, "tool_use", "id")
+        } else {
+            Vec::new()
+        };
+        let next = groups
+            .get(place + 1)
+            .map(|(_, blocks)| blocks.as_slice())
+            .unwrap_or_default();
+        let results = ids(next, "tool_result", "tool_use_id");
+        if *role == "assistant" {
+            assert_eq!(calls, results, "{messages:#?}");
+            let first = next.iter().take(results.len());
+            assert!(
+                first.into_iter().all(|block| block["type"] == "tool_result"),
+                "{messages:#?}"
+            );
+        }
+    }
+}
+
+pub(crate) fn post(path: &str, body: impl ToString, headers: &[(&str, &str)]) -> Request<Body> {
+    let mut request = Request::post(path).header("content-type", "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(Body::from(body.to_string())).unwrap()
+}
+
+pub(crate) fn text(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
+}
+
+pub(crate) fn thinking(signature: &str) -> Value {
+    json!({ "type": "thinking", "thinking": "", "signature": signature })
+}
+
+/// A call with the id `up_KEY`.
+pub(crate) fn call(name: &str, key: &str) -> Value {
+    json!({ "type": "tool_use", "id": format!("up_{key}"), "name": name, "input": { "key": key } })
+}
+
+pub(crate) fn slow_call(name: &str, key: &str, ms: u64) -> Value {
+    json!({ "type": "tool_use", "id": format!("up_{key}"), "name": name, "input": { "key": key, "ms": ms } })
+}
+
+pub(crate) fn says(blocks: &[Value]) -> Value {
+    json!({ "content": blocks, "usage": { "input_tokens": 10, "output_tokens": 5 } })
+}
+
+pub(crate) fn user(content: impl Into<Value>) -> Value {
+    json!({ "role": "user", "content": content.into() })
+}
+
+pub(crate) fn assistant(content: impl Into<Value>) -> Value {
+    json!({ "role": "assistant", "content": content.into() })
+}
+
+pub(crate) fn result(id: &str, content: &str) -> Value {
+    json!({ "type": "tool_result", "tool_use_id": id, "content": content })
+}
+
+/// The tools that a client declares: the gateway's by name, and its own.
+pub(crate) fn tools() -> Value {
+    json!([
+        { "name": "lookup" }, { "name": "write" }, { "name": "later" }, { "name": "TodoWrite" }, { "name": "TodoRead" },
+        { "name": "weather", "description": "The weather.", "input_schema": { "type": "object" } },
+        { "name": "clock", "description": "The time.", "input_schema": { "type": "object" } },
+    ])
+}
+
+/// A client's conversation.
+#[derive(Debug, Clone)]
+pub(crate) struct Chat {
+    pub(crate) body: Value,
+    pub(crate) headers: Vec<(&'static str, String)>,
+}
+
+impl Chat {
+    pub(crate) fn new(is_stream: bool) -> Self {
+        let body =
+            json!({ "model": "m", "max_tokens": 100, "stream": is_stream, "tools": tools(), "messages": [] });
+        Self {
+            body,
+            headers: Vec::new(),
+        }
+    }
+
+    pub(crate) fn messages(&mut self) -> &mut Vec<Value> {
+        self.body["messages"].as_array_mut().unwrap()
+    }
+
+    /// Sends the conversation as it is; nothing is added to it.
+    pub(crate) async fn ask(&self, lab: &Lab) -> Reply {
+        let headers: Vec<_> = self
+            .headers
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        lab.ask_with(&self.body, &headers).await
+    }
+
+    /// Adds a message of the user's, sends all, and adds the answer.
+    pub(crate) async fn say(&mut self, lab: &Lab, content: impl Into<Value>) -> Reply {
+        self.messages().push(user(content));
+        let reply = self.ask(lab).await;
+        if !reply.is_error() {
+            self.messages().push(assistant(reply.message["content"].clone()));
+        }
+        reply
+    }
+
+    /// Answers all calls of the last message.
+    pub(crate) async fn answer(&mut self, lab: &Lab, last: &Reply) -> Reply {
+        let results: Vec<_> = last
+            .ids()
+            .iter()
+            .map(|id| result(id, "from the client"))
+            .collect();
+        assert!(!results.is_empty(), "no calls: {}", last.message);
+        self.say(lab, results).await
+    }
+}

@@ -1,0 +1,19 @@
+//! The gateway between a client and a scripted upstream: what each of them sees.
+
+#![cfg(feature = "server")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::needless_pass_by_value,
+    reason = "a test"
+)]
+
+mod lab;
+mod reply;
+mod turns;
+mod transcript;
+mod retries;
+mod sessions;
+mod pass_through;
+mod errors;

@@ -1,0 +1,556 @@
+//! The rules of a turn.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tool_gateway::{Offer, Ownership};
+
+use crate::lab::{Chat, Lab, call, result, says, slow_call, text, thinking, user};
+
+/// The blocks of the last message that the upstream received.
+fn last_blocks(lab: &Lab) -> Vec<Value> {
+    let body = lab.last_seen();
+    body["messages"].as_array().unwrap().last().unwrap()["content"]
+        .as_array()
+        .unwrap()
+        .clone()
+}
+
+#[tokio::test]
+async fn calls_of_the_gateway_run_and_all_results_are_one_user_message_in_call_order() {
+    for is_stream in [false, true] {
+        let lab = Lab::new(json!([
+            says(&[
+                text("I look."),
+                slow_call("lookup", "a", 30),
+                call("lookup", "b"),
+                call("write", "c")
+            ]),
+            says(&[text("Done.")]),
+        ]));
+        let mut chat = Chat::new(is_stream);
+        let reply = chat.say(&lab, "go").await;
+        assert_eq!(
+            (reply.shape(), reply.stop_reason()),
+            (vec!["text", "text"], "end_turn")
+        );
+        assert_eq!(lab.runs.begun().len(), 3);
+        let blocks = last_blocks(&lab);
+        let ids: Vec<_> = blocks
+            .iter()
+            .map(|block| block["tool_use_id"].as_str().unwrap())
+            .collect();
+        assert_eq!(ids, ["up_a", "up_b", "up_c"]);
+        assert!(blocks[1].to_string().contains("lookup of b"), "{}", blocks[1]);
+        lab.assert_well_formed();
+        lab.assert_one_prefix();
+    }
+}
+
+#[tokio::test]
+async fn calls_of_one_round_run_side_by_side() {
+    let calls: Vec<_> = (0..6)
+        .map(|n| slow_call("lookup", &format!("k{n}"), 100))
+        .collect();
+    let lab = Lab::new(json!([says(&calls), says(&[text("Done.")])]));
+    let began = std::time::Instant::now();
+    Chat::new(false).say(&lab, "go").await;
+    assert!(
+        began.elapsed() < Duration::from_millis(400),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+#[tokio::test]
+async fn ownership_follows_the_schema_of_each_request() {
+    let lab = Lab::new(json!([says(&[call("lookup", "a")]), says(&[text("Done.")])]));
+    let mut chat = Chat::new(false);
+    chat.body["tools"] = json!([{ "name": "lookup", "input_schema": crate::lab::schema() }]);
+    assert_eq!(chat.say(&lab, "one").await.stop_reason(), "end_turn");
+    // Another schema: the client's own.
+    let mut chat = Chat::new(false);
+    chat.body["tools"] = json!([{ "name": "lookup", "description": "", "input_schema": { "type": "object", "required": ["x"] } }]);
+    let reply = chat.say(&lab, "two").await;
+    assert_eq!((reply.shape(), reply.stop_reason()), (vec!["lookup"], "tool_use"));
+    assert_eq!(lab.runs.begun(), ["lookup a"]);
+}
+
+#[tokio::test]
+async fn ownership_by_name_ignores_the_schema() {
+    let script = json!({ "turns": [says(&[call("lookup", "a")]), says(&[text("Done.")])] });
+    let lab = Lab::with(script, |gateway| gateway.with_ownership(Ownership::ByName));
+    let mut chat = Chat::new(true);
+    chat.body["tools"] =
+        json!([{ "name": "lookup", "input_schema": { "type": "object", "required": ["x"] } }]);
+    assert_eq!(chat.say(&lab, "go").await.stop_reason(), "end_turn");
+    assert_eq!(lab.seen()[0]["tools"][0]["input_schema"], crate::lab::schema());
+}
+
+#[tokio::test]
+async fn offer_always_adds_the_gateways_tools() {
+    let script = json!({ "turns": [says(&[call("lookup", "a")]), says(&[text("Done.")])] });
+    let lab = Lab::with(script, |gateway| gateway.with_offer(Offer::Always));
+    let mut chat = Chat::new(true);
+    chat.body.as_object_mut().unwrap().remove("tools");
+    assert_eq!(chat.say(&lab, "go").await.text(), "Done.");
+    assert_eq!(lab.seen()[0]["tools"].as_array().unwrap().len(), 5);
+    assert_eq!(lab.seen()[0]["tools"][0]["description"], "The tool lookup.");
+}
+
+#[tokio::test]
+async fn a_clients_tool_without_description_and_schema_gets_empty_ones() {
+    let lab = Lab::new(json!([says(&[text("Done.")])]));
+    let mut chat = Chat::new(false);
+    chat.body["tools"] = json!([{ "name": "lookup" }, { "name": "bare" }, { "type": "web_search_20250305", "name": "web_search" }]);
+    chat.say(&lab, "go").await;
+    let sent = lab.last_seen()["tools"].clone();
+    assert_eq!(sent[1]["description"], "");
+    assert_eq!(sent[1]["input_schema"]["type"], "object");
+    assert_eq!(
+        sent[2],
+        json!({ "type": "web_search_20250305", "name": "web_search" })
+    );
+}
+
+#[tokio::test]
+async fn a_cut_stream_runs_nothing_and_can_be_retried() {
+    for is_stream in [false, true] {
+        // The stream breaks at each event; behind the tenth it is complete but for `message_stop`.
+        for cut in 1..10 {
+            let mut broken = says(&[text("I look."), call("write", "a")]);
+            broken["cut_after"] = cut.into();
+            let lab = Lab::in_order(json!([
+                broken,
+                says(&[text("Again."), call("write", "b")]),
+                says(&[text("Done.")])
+            ]));
+            let mut chat = Chat::new(is_stream);
+            let reply = chat.say(&lab, "go").await;
+            assert_eq!(reply.error().0, "api_error", "{cut}");
+            assert!(is_stream || reply.status.is_server_error());
+            assert_eq!(lab.runs.begun(), Vec::<String>::new(), "{cut}");
+            let reply = chat.ask(&lab).await;
+            assert_eq!(reply.text(), "Again.\nDone.");
+            assert_eq!(lab.runs.begun(), ["write b"]);
+            lab.assert_well_formed();
+        }
+    }
+}
+
+#[tokio::test]
+async fn max_tokens_inside_a_call_runs_nothing() {
+    for is_stream in [false, true] {
+        let mut cut = says(&[
+            text("I write."),
+            json!({ "type": "tool_use", "id": "up_a", "name": "write", "partial_json": "{\"key\": \"a" }),
+        ]);
+        cut["stop_reason"] = "max_tokens".into();
+        let lab = Lab::new(json!([cut, says(&[text("Done.")])]));
+        let mut chat = Chat::new(is_stream);
+        let reply = chat.say(&lab, "go").await;
+        assert_eq!((reply.shape(), reply.stop_reason()), (vec!["text"], "max_tokens"));
+        assert_eq!(chat.say(&lab, "go on").await.text(), "Done.");
+        assert_eq!(lab.runs.begun(), Vec::<String>::new());
+        lab.assert_well_formed();
+    }
+}
+
+#[tokio::test]
+async fn max_tokens_with_nothing_but_a_call_of_the_gateway_leaves_a_conversation_that_goes_on() {
+    for is_stream in [false, true] {
+        let mut cut = says(&[call("write", "a")]);
+        cut["stop_reason"] = "max_tokens".into();
+        let lab = Lab::in_order(json!([cut, says(&[text("Done.")])]));
+        let mut chat = Chat::new(is_stream);
+        let reply = chat.say(&lab, "go").await;
+        assert_eq!((reply.shape(), reply.stop_reason()), (vec!["text"], "max_tokens"));
+        assert_eq!(chat.say(&lab, "go on").await.text(), "Done.");
+        lab.assert_well_formed();
+    }
+}
+
+#[tokio::test]
+async fn an_empty_message_behind_results_leaves_a_conversation_that_goes_on() {
+    for is_stream in [false, true] {
+        let lab = Lab::in_order(json!([
+            says(&[call("lookup", "a")]),
+            says(&[]),
+            says(&[text("Done.")])
+        ]));
+        let mut chat = Chat::new(is_stream);
+        let reply = chat.say(&lab, "go").await;
+        assert_eq!((reply.shape(), reply.stop_reason()), (vec!["text"], "end_turn"));
+        assert_eq!(chat.say(&lab, "go on").await.text(), "Done.");
+        lab.assert_well_formed();
+        assert!(lab.last_seen().to_string().contains("lookup of a"));
+    }
+}
+
+#[tokio::test]
+async fn a_clients_call_in_a_message_that_was_cut_by_max_tokens_can_be_answered() {
+    for is_stream in [false, true] {
+        let mut cut = says(&[call("weather", "a"), call("write", "b")]);
+        cut["stop_reason"] = "max_tokens".into();
+        let lab = Lab::in_order(json!([cut, says(&[text("Done.")])]));
+        let mut chat = Chat::new(is_stream);
+        let reply = chat.say(&lab, "go").await;
+        assert_eq!(
+            (reply.shape(), reply.stop_reason()),
+            (vec!["weather"], "max_tokens")
+        );
+        assert_eq!(chat.answer(&lab, &reply).await.text(), "Done.");
+        assert_eq!(lab.runs.begun(), Vec::<String>::new());
+        lab.assert_well_formed();
+    }
+}
+
+#[tokio::test]
+async fn a_forced_choice_is_auto_behind_an_internal_round_and_keeps_disable_parallel_tool_use() {
+    for choice in [
+        json!({ "type": "any" }),
+        json!({ "type": "tool", "name": "lookup" }),
+    ] {
+        let lab = Lab::new(json!([
+            says(&[call("lookup", "a")]),
+            says(&[call("lookup", "b"), call("weather", "c")]),
+            says(&[call("clock", "d")]),
+            says(&[text("Done.")]),
+            says(&[text("Next.")]),
+        ]));
+        let mut chat = Chat::new(true);
+        let mut forced = choice.clone();
+        forced["disable_parallel_tool_use"] = true.into();
+        chat.body["tool_choice"] = forced.clone();
+        let first = chat.say(&lab, "go").await;
+        let second = chat.answer(&lab, &first).await;
+        let third = chat.answer(&lab, &second).await;
+        assert_eq!(third.text(), "Done.");
+        // The next turn is forced anew.
+        chat.say(&lab, "and now").await;
+        let auto = json!({ "type": "auto", "disable_parallel_tool_use": true });
+        let choices: Vec<_> = lab
+            .seen()
+            .iter()
+            .map(|body| body["tool_choice"].clone())
+            .collect();
+        assert_eq!(
+            choices,
+            [forced.clone(), auto.clone(), auto.clone(), auto, forced]
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_forced_choice_stays_auto_on_a_resume_behind_internal_rounds_only() {
+    let lab = Lab::new(json!([
+        says(&[call("lookup", "a")]),
+        says(&[call("weather", "b")]),
+        says(&[text("Done.")])
+    ]));
+    let mut chat = Chat::new(false);
+    chat.body["tool_choice"] = json!({ "type": "tool", "name": "lookup" });
+    let first = chat.say(&lab, "go").await;
+    chat.answer(&lab, &first).await;
+    let kinds: Vec<_> = lab
+        .seen()
+        .iter()
+        .map(|body| body["tool_choice"]["type"].clone())
+        .collect();
+    assert_eq!(kinds, ["tool", "auto", "auto"]);
+}
+
+#[tokio::test]
+async fn other_choices_are_not_changed() {
+    for choice in [json!({ "type": "none" }), json!({ "type": "auto" })] {
+        let lab = Lab::new(json!([says(&[call("lookup", "a")]), says(&[text("Done.")])]));
+        let mut chat = Chat::new(false);
+        chat.body["tool_choice"] = choice.clone();
+        chat.say(&lab, "go").await;
+        assert!(lab.seen().iter().all(|body| body["tool_choice"] == choice));
+    }
+}
+
+#[tokio::test]
+async fn over_the_cap_of_rounds_the_client_gets_pause_turn_and_goes_on() {
+    for is_stream in [false, true] {
+        let rounds: Vec<_> = (0..4)
+            .map(|n| says(&[text(&format!("Step {n}.")), call("write", &format!("k{n}"))]))
+            .collect();
+        let mut turns = rounds;
+        turns.push(says(&[text("Done.")]));
+        turns.push(says(&[text("Next.")]));
+        let lab = Lab::with(json!({ "turns": turns }), |gateway| gateway.with_max_rounds(2));
+        let mut chat = Chat::new(is_stream);
+        let reply = chat.say(&lab, "go").await;
+        assert_eq!(
+            (reply.text().as_str(), reply.stop_reason()),
+            ("Step 0.\nStep 1.", "pause_turn")
+        );
+        // Clients send the message back, and nothing behind it.
+        let reply = chat.ask(&lab).await;
+        assert_eq!(
+            (reply.text().as_str(), reply.stop_reason()),
+            ("Step 2.\nStep 3.", "pause_turn")
+        );
+        assert_eq!(reply.session().1, "chain");
+        chat.messages()
+            .push(crate::lab::assistant(reply.message["content"].clone()));
+        let reply = chat.ask(&lab).await;
+        assert_eq!(
+            (reply.text().as_str(), reply.stop_reason()),
+            ("Done.", "end_turn")
+        );
+        chat.messages()
+            .push(crate::lab::assistant(reply.message["content"].clone()));
+        assert_eq!(chat.say(&lab, "next").await.text(), "Next.");
+        assert_eq!(lab.runs.begun(), ["write k0", "write k1", "write k2", "write k3"]);
+        lab.assert_well_formed();
+        lab.assert_one_prefix();
+    }
+}
+
+#[tokio::test]
+async fn a_pause_without_visible_text_names_what_ran_and_goes_on() {
+    let lab = Lab::with(
+        json!({ "turns": [says(&[call("write", "a")]), says(&[text("Done.")])] }),
+        |gateway| gateway.with_max_rounds(1),
+    );
+    let mut chat = Chat::new(true);
+    let reply = chat.say(&lab, "go").await;
+    assert_eq!(
+        (reply.text().as_str(), reply.stop_reason()),
+        ("[Tools that ran: write.]", "pause_turn")
+    );
+    assert_eq!(chat.say(&lab, "go on").await.text(), "Done.");
+    assert!(!lab.last_seen().to_string().contains("Tools that ran"));
+    lab.assert_well_formed();
+    lab.assert_one_prefix();
+}
+
+#[tokio::test]
+async fn over_the_cap_of_time_the_client_gets_pause_turn() {
+    let lab = Lab::with(
+        json!({ "turns": [says(&[slow_call("write", "a", 60)]), says(&[text("Done.")])] }),
+        |gateway| gateway.with_max_time(Duration::from_millis(20)),
+    );
+    let mut chat = Chat::new(false);
+    let reply = chat.say(&lab, "go").await;
+    assert_eq!(reply.stop_reason(), "pause_turn");
+    assert_eq!(chat.ask(&lab).await.text(), "Done.");
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
+async fn calls_of_the_client_suspend_the_turn() {
+    for is_stream in [false, true] {
+        let lab = Lab::new(json!([
+            says(&[text("I ask."), call("weather", "a"), call("clock", "b")]),
+            says(&[text("Done.")])
+        ]));
+        let mut chat = Chat::new(is_stream);
+        let reply = chat.say(&lab, "go").await;
+        assert_eq!(
+            (reply.shape(), reply.stop_reason()),
+            (vec!["text", "weather", "clock"], "tool_use")
+        );
+        assert_eq!(reply.content()[1]["input"], json!({ "key": "a" }));
+        assert!(
+            reply
+                .ids()
+                .iter()
+                .all(|id| id.starts_with("toolu_") && id.len() >= 28),
+            "{:?}",
+            reply.ids()
+        );
+        // In another order, and with a text behind.
+        let ids = reply.ids();
+        let results = json!([result(&ids[1], "noon"), result(&ids[0], "rain"), text("Well?")]);
+        let resumed = chat.say(&lab, results).await;
+        assert_eq!(
+            (resumed.text().as_str(), resumed.session()),
+            ("Done.", (reply.session().0, "minted".to_owned()))
+        );
+        let blocks = last_blocks(&lab);
+        assert_eq!(
+            blocks,
+            [result("up_a", "rain"), result("up_b", "noon"), text("Well?")]
+        );
+        lab.assert_well_formed();
+        lab.assert_one_prefix();
+    }
+}
+
+/// All sequences of up to three blocks of these kinds.
+fn mixtures() -> Vec<Vec<usize>> {
+    let mut all: Vec<Vec<usize>> = vec![Vec::new()];
+    for _ in 0..3 {
+        let longer: Vec<Vec<usize>> = all
+            .iter()
+            .flat_map(|start| (0..5).map(|kind| [start.as_slice(), &[kind]].concat()))
+            .collect();
+        all.extend(longer);
+    }
+    all.sort();
+    all.dedup();
+    all.retain(|kinds| kinds.contains(&0) && kinds.iter().any(|kind| *kind > 0));
+    all
+}
+
+#[tokio::test]
+async fn mixed_turns_in_every_order_run_the_gateways_calls_once_and_resume() {
+    for is_stream in [false, true] {
+        for kinds in mixtures() {
+            let message = |at: &str| {
+                let blocks = kinds.iter().enumerate().map(|(place, kind)| {
+                    let key = format!("{at}{place}");
+                    match kind {
+                        0 => call("weather", &key),
+                        1 => call("lookup", &key),
+                        2 => call("later", &key),
+                        3 => text(&format!("text {key}")),
+                        _ => thinking(&format!("signature {key}")),
+                    }
+                });
+                blocks.collect::<Vec<_>>()
+            };
+            // Three such turns in a row.
+            let lab = Lab::new(json!([
+                says(&message("x")),
+                says(&message("y")),
+                says(&message("z")),
+                says(&[text("Done.")])
+            ]));
+            let mut chat = Chat::new(is_stream);
+            let mut reply = chat.say(&lab, "go").await;
+            let shown: Vec<_> = kinds.iter().filter(|kind| **kind == 0 || **kind > 2).collect();
+            for round in ["x", "y", "z"] {
+                assert_eq!(reply.stop_reason(), "tool_use", "{kinds:?}");
+                assert_eq!(reply.content().len(), shown.len(), "{kinds:?} {}", reply.message);
+                let has_run =
+                    |name: &str, at: usize| lab.runs.begun().contains(&format!("{name} {round}{at}"));
+                for (at, kind) in kinds.iter().enumerate() {
+                    assert_eq!(has_run("lookup", at), *kind == 1);
+                    assert!(!has_run("later", at), "deferred calls wait for the client");
+                }
+                reply = chat.answer(&lab, &reply).await;
+            }
+            assert_eq!(reply.text(), "Done.", "{kinds:?}");
+            let mut runs = lab.runs.begun();
+            runs.sort();
+            let count = runs.len();
+            runs.dedup();
+            let expected = 3 * kinds.iter().filter(|kind| [1, 2].contains(*kind)).count();
+            assert_eq!((runs.len(), count), (expected, expected), "{kinds:?}: {runs:?}");
+            lab.assert_well_formed();
+            lab.assert_one_prefix();
+            // The truth has every block as the upstream said it.
+            let truth = lab.last_seen()["messages"][1]["content"].clone();
+            assert_eq!(truth, json!(message("x")), "{kinds:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn deferred_calls_run_at_the_first_resume_and_later_branches_reuse_their_results() {
+    let lab = Lab::new(json!([
+        says(&[call("later", "a"), call("weather", "b")]),
+        says(&[text("Done.")])
+    ]));
+    let mut chat = Chat::new(true);
+    let reply = chat.say(&lab, "go").await;
+    assert_eq!(lab.runs.begun(), Vec::<String>::new());
+    let mut branch = chat.clone();
+    chat.answer(&lab, &reply).await;
+    assert_eq!(lab.runs.begun(), ["later a"]);
+    let other = branch
+        .say(&lab, json!([result(&reply.ids()[0], "another answer")]))
+        .await;
+    assert_eq!(other.text(), "Done.");
+    assert_eq!(lab.runs.begun(), ["later a"]);
+    assert!(last_blocks(&lab)[0].to_string().contains("later of a"));
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
+async fn deferred_calls_run_once_when_two_branches_resume_at_the_same_time() {
+    let lab = Lab::new(json!([
+        says(&[slow_call("later", "a", 50), call("weather", "b")]),
+        says(&[text("Done.")])
+    ]));
+    let mut chat = Chat::new(true);
+    let reply = chat.say(&lab, "go").await;
+    let (mut one, mut two) = (chat.clone(), chat);
+    let id = &reply.ids()[0];
+    let (one, two) = tokio::join!(
+        one.say(&lab, json!([result(id, "one")])),
+        two.say(&lab, json!([result(id, "two")])),
+    );
+    assert_eq!((one.text(), two.text()), ("Done.".to_owned(), "Done.".to_owned()));
+    assert_eq!(lab.runs.begun(), ["later a"]);
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
+async fn a_deferred_call_runs_at_once_when_the_client_has_none() {
+    let lab = Lab::new(json!([says(&[call("later", "a")]), says(&[text("Done.")])]));
+    assert_eq!(Chat::new(true).say(&lab, "go").await.text(), "Done.");
+    assert_eq!(lab.runs.begun(), ["later a"]);
+}
+
+#[tokio::test]
+async fn a_resume_with_wrong_ids_is_refused_in_the_apis_words_and_the_turn_stays() {
+    for is_stream in [false, true] {
+        let lab = Lab::new(json!([
+            says(&[
+                call("weather", "a"),
+                call("clock", "b"),
+                call("lookup", "c"),
+                call("later", "d")
+            ]),
+            says(&[text("Done.")]),
+        ]));
+        let mut chat = Chat::new(is_stream);
+        let reply = chat.say(&lab, "go").await;
+        let ids = reply.ids();
+        let both = [result(&ids[0], "1"), result(&ids[1], "2")];
+        for (content, expected) in [
+            (
+                json!([both[0]]),
+                format!(
+                    "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: {}. \
+                     Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
+                    ids[1]
+                ),
+            ),
+            (
+                json!("What now?"),
+                format!("messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: {}", ids[0]),
+            ),
+            (
+                json!([both[0], both[1], result("toolu_other", "3")]),
+                "unexpected `tool_use_id` found in `tool_result` blocks: toolu_other. Each `tool_result` block must have a \
+                 corresponding `tool_use` block in the previous message."
+                    .to_owned(),
+            ),
+            (
+                json!([both[0], both[1], both[0]]),
+                format!("each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: {}", ids[0]),
+            ),
+            // The upstream's ids are nobody's business.
+            (json!([both[0], both[1], result("up_c", "3")]), "unexpected `tool_use_id`".to_owned()),
+        ] {
+            let mut wrong = chat.clone();
+            wrong.messages().push(user(content.clone()));
+            let refused = wrong.ask(&lab).await;
+            assert_eq!(refused.status, 400, "{content}");
+            let (kind, message) = refused.error();
+            assert_eq!(kind, "invalid_request_error");
+            assert!(message.contains(&expected), "{message}\n{expected}");
+        }
+        assert_eq!(lab.seen().len(), 1, "nothing went up");
+        assert_eq!(lab.runs.begun(), ["lookup c"], "no deferred call ran");
+        assert_eq!(chat.say(&lab, json!(both)).await.text(), "Done.");
+        lab.assert_well_formed();
+    }
+}
