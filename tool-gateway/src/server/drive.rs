@@ -8,7 +8,6 @@ use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::Value;
-use serde_json::value::RawValue;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tool_runtime::ToolRegistry;
 
@@ -280,7 +279,7 @@ impl<'a> Drive<'a> {
         })?;
         if head.status == StatusCode::BAD_REQUEST && !self.is_without_thinking && refuses_thinking(&body) {
             self.is_without_thinking = true;
-            if let Some(messages) = without_thinking(&self.messages) {
+            if let Some(messages) = restore::without_thinking(&self.messages) {
                 count(&self.shared.metrics.thinking_refused);
                 tracing::warn!(session = %self.job.session, "the upstream refused thinking; asking once more without it");
                 self.messages = messages;
@@ -344,7 +343,8 @@ impl<'a> Drive<'a> {
             head,
             context: recognized.context,
             answer: answer_digest(key, before.iter().chain(visible_blocks())),
-            is_plain: answer.is_plain && self.restored.prior.is_empty(),
+            is_plain: answer.is_plain && self.restored.prior.is_empty() && !self.is_without_thinking,
+            drops_thinking: self.is_without_thinking,
             truth,
             visible,
             calls: answer.calls,
@@ -506,28 +506,4 @@ fn refuses_thinking(body: &Bytes) -> bool {
         .unwrap_or_default();
     message.contains("thinking")
         && (message.contains("signature") || message.contains("different conversation"))
-}
-
-/// The messages without thinking; `None` if they have none. Messages that would be empty are kept.
-fn without_thinking(messages: &str) -> Option<String> {
-    let text = format!("[{messages}]");
-    let all: Vec<&RawValue> = serde_json::from_str(&text).ok()?;
-    let mut out = String::with_capacity(messages.len());
-    let mut is_changed = false;
-    for message in all {
-        let parsed = crate::wire::message::Message::parse(message.get()).ok()?;
-        let is_thinking = |block: &&Block| {
-            let kind = serde_json::from_str::<Value>(block.as_str()).ok();
-            let kind = kind.as_ref().and_then(|block| block.get("type")?.as_str());
-            matches!(kind, Some("thinking" | "redacted_thinking"))
-        };
-        let kept: Vec<&Block> = parsed.blocks.iter().filter(|block| !is_thinking(block)).collect();
-        if kept.len() == parsed.blocks.len() || kept.is_empty() {
-            crate::wire::message::push_text(&mut out, message.get());
-        } else {
-            is_changed = true;
-            push_message(&mut out, &parsed.role, kept);
-        }
-    }
-    is_changed.then_some(out)
 }

@@ -305,6 +305,7 @@ impl Passing {
             answer: answer_digest(&shared.secret, blocks.iter()),
             truth: Vec::new(),
             is_plain: true,
+            drops_thinking: false,
             visible: Vec::new(),
             calls: Vec::new(),
             systems: Vec::new(),

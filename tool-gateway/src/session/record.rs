@@ -47,6 +47,8 @@ pub struct Turn {
     pub(crate) truth: Vec<TrueMessage>,
     /// Whether the client saw all of the truth.
     pub(crate) is_plain: bool,
+    /// Whether the upstream refused the thinking in front of it, and was asked without.
+    pub(crate) drops_thinking: bool,
     /// Where the visible blocks are in the truth.
     pub(crate) visible: Vec<Origin>,
     /// The calls of the last true message, in its order, if the client has to answer some of them.

@@ -36,6 +36,7 @@ fn turn(id: &str, session: &str, head: &str) -> Turn {
             blocks: vec![Block::text(&"x".repeat(1000))],
         }],
         is_plain: false,
+        drops_thinking: false,
         visible: Vec::new(),
         calls: id.starts_with("suspended").then_some(call).into_iter().collect(),
         systems: Vec::new(),

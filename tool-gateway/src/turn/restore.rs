@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 
+use serde_json::Value;
+use serde_json::value::RawValue;
+
 use crate::session::chain::{ChainKey, Digest};
 use crate::session::recognize::Recognized;
 use crate::session::record::{Call, Origin, Owner, SystemMessage, TrueMessage, Turn};
@@ -46,7 +49,11 @@ pub(crate) struct Restored {
 pub(crate) fn check(recognized: &Recognized, request: &MessagesRequest<'_>) -> Result<(), ApiError> {
     for (place, turn) in &recognized.turns {
         if turn.is_suspended() && recognized.groups.len() > place + 1 {
-            results(turn, &blocks_of(recognized, request, place + 1), *place)?;
+            results(
+                turn,
+                &blocks_of(recognized, request, place + 1),
+                last_message(recognized, *place),
+            )?;
         }
     }
     Ok(())
@@ -70,8 +77,36 @@ pub(crate) fn restore(
         Some(turn) if turn.is_suspended() => head + 2,
         _ => head + 1,
     });
+    // What came before this turn was accepted without thinking only.
+    let without = recognized
+        .turns
+        .iter()
+        .filter(|(_, turn)| turn.drops_thinking)
+        .map(|(place, _)| *place)
+        .max();
     for (place, group) in recognized.groups.iter().enumerate() {
-        push_systems(&mut out, request, &systems, place);
+        if without == Some(place) {
+            out = without_thinking(&out).unwrap_or(out);
+        }
+        let is_known = recognized
+            .turns
+            .get(&place)
+            .is_some_and(|turn| !turn.truth.is_empty());
+        let is_resume = !is_known
+            && place
+                .checked_sub(1)
+                .and_then(|previous| recognized.turns.get(&previous))
+                .is_some_and(|turn| turn.is_suspended());
+        let first = group.messages.first().copied().unwrap_or_default();
+        // Between two messages of the client's, which stand as they were sent.
+        let is_inside = |at: usize, system: &SystemMessage| {
+            !is_known && !is_resume && system.sent_at == system.place && at > first
+        };
+        if !is_resume {
+            push_systems(&mut out, request, &systems, place, |at, system| {
+                !is_inside(at, system)
+            });
+        }
         if new_systems_at == Some(place) {
             push_later(&mut out, request, &later, place, &mut systems);
         }
@@ -88,11 +123,23 @@ pub(crate) fn restore(
                 prior.clone_from(&turn.truth);
             }
         } else if let Some(turn) = previous.filter(|turn| turn.is_suspended()) {
-            let blocks = results_message(turn, &blocks_of(recognized, request, place), place - 1, run)?;
+            let called = last_message(recognized, place - 1);
+            let blocks = results_message(turn, &blocks_of(recognized, request, place), called, run)?;
             push_message(&mut out, "user", &blocks);
+            // Nothing stands between calls and their results.
+            push_systems(&mut out, request, &systems, place, |_, _| true);
             continues_internal = place == last && ran_internal(recognized, place - 1);
         } else {
-            for message in group.messages.iter().filter_map(|at| request.messages.get(*at)) {
+            let mut written = first;
+            for (at, message) in group
+                .messages
+                .iter()
+                .filter_map(|at| Some((*at, request.messages.get(*at)?)))
+            {
+                push_systems(&mut out, request, &systems, place, |system_at, system| {
+                    is_inside(system_at, system) && (written..at).contains(&system_at)
+                });
+                written = at;
                 push_text(&mut out, message.text);
                 if place == last && message.is_assistant() {
                     let at = prior.len();
@@ -112,7 +159,7 @@ pub(crate) fn restore(
                 .is_some_and(|turn| turn.truth.iter().any(|message| message.role == "user"));
     }
     let end = recognized.groups.len();
-    push_systems(&mut out, request, &systems, end);
+    push_systems(&mut out, request, &systems, end, |_, _| true);
     if new_systems_at.is_some_and(|at| at >= end) {
         push_later(&mut out, request, &later, end, &mut systems);
     }
@@ -176,17 +223,26 @@ fn place_systems(
                     *used = true;
                 }
                 system.sent_at = known.sent_at;
-                before.push((at, system));
+                before.push((index, (at, system)));
             }
             None if recognized.head.is_some_and(|head| place <= head) => later.push((at, system)),
-            None => before.push((at, system)),
+            None => before.push((usize::MAX, (at, system))),
         }
     }
-    (before, later)
+    // In the order in which they went up first.
+    before.sort_by_key(|(index, _)| *index);
+    (before.into_iter().map(|(_, system)| system).collect(), later)
 }
 
-fn push_systems(out: &mut String, request: &MessagesRequest<'_>, systems: &Systems, place: usize) {
-    for (at, _) in systems.iter().filter(|(_, system)| system.sent_at == place) {
+fn push_systems(
+    out: &mut String,
+    request: &MessagesRequest<'_>,
+    systems: &Systems,
+    place: usize,
+    is_due: impl Fn(usize, &SystemMessage) -> bool,
+) {
+    let here = systems.iter().filter(|(_, system)| system.sent_at == place);
+    for (at, _) in here.filter(|(at, system)| is_due(*at, system)) {
         if let Some(message) = request.messages.get(*at) {
             push_text(out, message.text);
         }
@@ -213,6 +269,15 @@ fn push_later(
             },
         ));
     }
+}
+
+/// The place of a group's last message in the request.
+fn last_message(recognized: &Recognized, place: usize) -> usize {
+    let group = recognized.groups.get(place);
+    group
+        .and_then(|group| group.messages.last())
+        .copied()
+        .unwrap_or(place)
 }
 
 /// The blocks of a group of the client's.
@@ -322,4 +387,28 @@ fn results_message(
     let mut message: Vec<Block> = calls.collect();
     message.extend(rest);
     Ok(message)
+}
+
+/// The messages without thinking; `None` if they have none. Messages that would be empty are kept.
+pub(crate) fn without_thinking(messages: &str) -> Option<String> {
+    let text = format!("[{messages}]");
+    let all: Vec<&RawValue> = serde_json::from_str(&text).ok()?;
+    let mut out = String::with_capacity(messages.len());
+    let mut is_changed = false;
+    for message in all {
+        let parsed = Message::parse(message.get()).ok()?;
+        let is_thinking = |block: &&Block| {
+            let kind = serde_json::from_str::<Value>(block.as_str()).ok();
+            let kind = kind.as_ref().and_then(|block| block.get("type")?.as_str());
+            matches!(kind, Some("thinking" | "redacted_thinking"))
+        };
+        let kept: Vec<&Block> = parsed.blocks.iter().filter(|block| !is_thinking(block)).collect();
+        if kept.len() == parsed.blocks.len() || kept.is_empty() {
+            push_text(&mut out, message.get());
+        } else {
+            is_changed = true;
+            push_message(&mut out, &parsed.role, kept);
+        }
+    }
+    is_changed.then_some(out)
 }

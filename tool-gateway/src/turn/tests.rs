@@ -11,7 +11,7 @@ use super::restore;
 use crate::session::chain::{ChainKey, after_answer};
 use crate::session::memory::MemoryStore;
 use crate::session::recognize::{Client, answer_digest, call_digest, recognize};
-use crate::session::record::{Origin, Owner, SessionId, TrueMessage, Turn};
+use crate::session::record::{Origin, Owner, SessionId, Turn};
 use crate::session::store::SessionStore;
 use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
@@ -278,6 +278,7 @@ impl World<'_> {
             answer: answer_digest(&self.key, visible_blocks()),
             truth: answer.truth.clone(),
             is_plain: answer.is_plain,
+            drops_thinking: false,
             visible: answer
                 .visible
                 .iter()
@@ -490,9 +491,5 @@ fn a_message_that_was_cut_off_runs_nothing() {
         Action::Record(answer) => Some(&answer.truth),
         _ => None,
     });
-    let empty = TrueMessage {
-        role: "assistant",
-        blocks: Vec::new(),
-    };
-    assert_eq!(recorded, Some(&vec![empty]));
+    assert_eq!(recorded, Some(&Vec::new()));
 }

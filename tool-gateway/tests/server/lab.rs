@@ -299,3 +299,23 @@ impl Chat {
         self.say(lab, results).await
     }
 }
+
+impl Lab {
+    /// The same, for conversations with system messages between the others; one stands nowhere between a call and its result.
+    #[track_caller]
+    pub(crate) fn assert_well_formed_without_systems(&self) {
+        for body in self.seen() {
+            let messages = body["messages"].as_array().unwrap();
+            for pair in messages.windows(2) {
+                let calls = pair[0]["content"].to_string().contains("\"tool_use\"");
+                assert!(!calls || pair[1]["role"] == "user", "{messages:#?}");
+            }
+            let others: Vec<_> = messages
+                .iter()
+                .filter(|message| message["role"] != "system")
+                .cloned()
+                .collect();
+            well_formed(&others);
+        }
+    }
+}

@@ -1,1 +1,336 @@
-//! TODO
+//! Equal requests: retries, branches, and clients that go away.
+
+use std::time::Duration;
+
+use axum::body::HttpBody as _;
+use serde_json::{Value, json};
+
+use crate::lab::{Chat, Lab, assistant, call, post, result, says, slow_call, text, user};
+use crate::reply::Reply;
+
+const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
+
+/// Reads a stream until it has shown some text, then goes away.
+async fn read_until(lab: &Lab, body: &Value, text: &str) {
+    let mut stream = lab.send(post("/v1/messages", body, &[])).await.into_body();
+    let mut seen = String::new();
+    while !seen.contains(text) {
+        let frame = std::future::poll_fn(|context| std::pin::Pin::new(&mut stream).poll_frame(context)).await;
+        seen.push_str(std::str::from_utf8(&frame.unwrap().unwrap().into_data().unwrap()).unwrap());
+    }
+}
+
+async fn wait(milliseconds: u64) {
+    tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+}
+
+#[tokio::test]
+async fn an_equal_request_joins_a_running_turn_from_its_beginning() {
+    let lab = Lab::new(json!([
+        says(&[text("One."), slow_call("write", "a", 120)]),
+        says(&[text("Two.")])
+    ]));
+    let mut streamed = Chat::new(true);
+    streamed.messages().push(user("go"));
+    let mut whole = Chat::new(false);
+    whole.messages().push(user("go"));
+    let late = async {
+        wait(50).await;
+        whole.ask(&lab).await
+    };
+    let later = async {
+        wait(70).await;
+        streamed.ask(&lab).await
+    };
+    let (first, second, third) = tokio::join!(streamed.ask(&lab), late, later);
+    assert_eq!(
+        (first.text(), second.text()),
+        ("One.\nTwo.".to_owned(), "One.\nTwo.".to_owned())
+    );
+    assert_eq!((&first.message, &first.body), (&third.message, &third.body));
+    assert_eq!(first.message, second.message);
+    assert_eq!(first.session().0, second.session().0, "the session of the turn");
+    assert_eq!(lab.runs.begun(), ["write a"]);
+    assert_eq!(lab.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn a_retry_gets_the_recorded_answer_and_an_equal_request_a_new_one() {
+    for is_stream in [false, true] {
+        let lab = Lab::new(json!([says(&[call("write", "a")]), says(&[text("One.")])]));
+        let mut chat = Chat::new(is_stream);
+        chat.messages().push(user("go"));
+        let first = chat.ask(&lab).await;
+        let retry = lab.ask_with(&chat.body, &[RETRY]).await;
+        assert_eq!((&first.body, first.session().0), (&retry.body, retry.session().0));
+        assert_eq!(lab.runs.begun().len(), 1);
+        // Two people say the same: two sessions.
+        let other = chat.ask(&lab).await;
+        assert_ne!(first.session().0, other.session().0);
+        assert_eq!(lab.runs.begun().len(), 2);
+        // The first attempt of a client has the header with 0.
+        lab.ask_with(&chat.body, &[("x-stainless-retry-count", "0")])
+            .await;
+        assert_eq!(lab.runs.begun().len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn requests_that_differ_are_no_retries() {
+    let lab = Lab::new(json!([
+        says(&[slow_call("write", "a", 50)]),
+        says(&[text("One.")])
+    ]));
+    let mut chat = Chat::new(false);
+    chat.messages().push(user("go"));
+    let with = |field: &str, value: Value| {
+        let mut body = chat.body.clone();
+        body[field] = value;
+        body
+    };
+    let mut system = chat.body.clone();
+    system["messages"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({ "role": "system", "content": "s" }));
+    let bodies = [
+        chat.body.clone(),
+        with("max_tokens", json!(101)),
+        with("system", json!("s")),
+        with("tools", json!([{ "name": "write" }])),
+        system,
+    ];
+    let asks = bodies.iter().map(|body| lab.ask(body));
+    let replies = futures_util::future::join_all(asks).await;
+    assert!(replies.iter().all(|reply| reply.text() == "One."));
+    let session = |id: &'static str| [("x-claude-code-session-id", id)];
+    let (one, two) = (session("one"), session("two"));
+    let (one, two) = tokio::join!(lab.ask_with(&chat.body, &one), lab.ask_with(&chat.body, &two));
+    assert_ne!(one.session().0, two.session().0);
+    assert_eq!(lab.runs.begun().len(), 7);
+}
+
+#[tokio::test]
+async fn after_an_error_of_the_upstream_a_retry_goes_on_behind_the_last_round() {
+    for is_stream in [false, true] {
+        for marked in [false, true] {
+            let overloaded = json!({ "error": { "status": 529, "headers": { "retry-after": "1" } } });
+            let lab = Lab::in_order(json!([
+                says(&[text("One."), call("write", "a")]),
+                says(&[text("Two."), call("write", "b")]),
+                overloaded,
+                says(&[text("Three."), call("write", "c")]),
+                says(&[text("Four.")]),
+            ]));
+            let mut chat = Chat::new(is_stream);
+            chat.messages().push(user("go"));
+            let failed = chat.ask(&lab).await;
+            assert_eq!(failed.error().0, "overloaded_error");
+            assert_eq!(failed.status.as_u16(), if is_stream { 200 } else { 529 });
+            if !is_stream {
+                assert_eq!(failed.headers["retry-after"], "1");
+            }
+            let headers: &[(&str, &str)] = if marked { &[RETRY] } else { &[] };
+            let reply = lab.ask_with(&chat.body, headers).await;
+            assert_eq!(reply.text(), "One.\nTwo.\nThree.\nFour.");
+            assert_eq!(reply.session().0, failed.session().0);
+            assert_eq!(lab.runs.begun(), ["write a", "write b", "write c"]);
+            lab.assert_well_formed();
+            // And it is known from there.
+            chat.messages().push(assistant(reply.message["content"].clone()));
+            chat.messages().push(user("next"));
+            assert_eq!(chat.ask(&lab).await.session().1, "chain");
+        }
+    }
+}
+
+#[tokio::test]
+async fn when_the_last_client_goes_away_reading_calls_stop_and_others_end_and_are_kept() {
+    let lab = Lab::in_order(json!([
+        says(&[text("Zero."), call("write", "z")]),
+        says(&[
+            text("One."),
+            slow_call("lookup", "a", 400),
+            slow_call("write", "b", 100)
+        ]),
+        says(&[text("Two.")]),
+    ]));
+    let mut chat = Chat::new(true);
+    chat.messages().push(user("go"));
+    read_until(&lab, &chat.body, "One.").await;
+    wait(20).await;
+    // The client is gone now, and comes back at once: `write` still runs.
+    let reply = chat.ask(&lab).await;
+    assert_eq!(reply.text(), "Zero.\nOne.\nTwo.");
+    assert_eq!(
+        lab.runs.begun().iter().filter(|run| *run == "write b").count(),
+        1,
+        "{:?}",
+        lab.runs.begun()
+    );
+    assert_eq!(
+        lab.runs.ended().iter().filter(|run| *run == "lookup a").count(),
+        1,
+        "{:?}",
+        lab.runs.ended()
+    );
+    lab.assert_well_formed();
+    assert!(lab.last_seen().to_string().contains("write of b"));
+}
+
+#[tokio::test]
+async fn a_client_that_comes_back_later_finds_what_was_done() {
+    let lab = Lab::in_order(json!([
+        says(&[text("Zero."), call("write", "z")]),
+        says(&[
+            text("One."),
+            slow_call("lookup", "a", 300),
+            slow_call("write", "b", 50)
+        ]),
+        says(&[text("Two.")]),
+    ]));
+    let mut chat = Chat::new(true);
+    chat.messages().push(user("go"));
+    read_until(&lab, &chat.body, "One.").await;
+    wait(400).await;
+    assert_eq!(
+        lab.runs.ended(),
+        ["write z", "write b"],
+        "reading calls are stopped"
+    );
+    let reply = chat.ask(&lab).await;
+    assert_eq!(reply.text(), "Zero.\nOne.\nTwo.");
+    assert_eq!(lab.runs.ended(), ["write z", "write b", "lookup a"]);
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
+async fn one_of_two_clients_may_go_away() {
+    let lab = Lab::new(json!([
+        says(&[text("One."), slow_call("lookup", "a", 100)]),
+        says(&[text("Two.")])
+    ]));
+    let mut chat = Chat::new(true);
+    chat.messages().push(user("go"));
+    let gone = read_until(&lab, &chat.body, "One.");
+    let (_, reply) = tokio::join!(gone, chat.ask(&lab));
+    assert_eq!(reply.text(), "One.\nTwo.");
+    assert_eq!(lab.runs.begun(), ["lookup a"]);
+}
+
+#[tokio::test]
+async fn a_turn_that_ended_while_nobody_listened_is_repeated_without_a_mark() {
+    // The client goes away in a mixed turn; the call runs to its end, and the turn is suspended.
+    let lab = Lab::new(json!([
+        says(&[text("One."), slow_call("write", "a", 60), call("weather", "b")]),
+        says(&[text("Two.")])
+    ]));
+    let mut chat = Chat::new(true);
+    chat.messages().push(user("go"));
+    read_until(&lab, &chat.body, "One.").await;
+    wait(150).await;
+    let reply = chat.ask(&lab).await;
+    assert_eq!(reply.shape(), ["text", "weather"]);
+    assert_eq!(lab.runs.begun(), ["write a"]);
+    assert_eq!(lab.seen().len(), 1);
+    chat.messages().push(assistant(reply.message["content"].clone()));
+    assert_eq!(chat.answer(&lab, &reply).await.text(), "Two.");
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
+async fn a_deferred_call_is_not_run_again_by_the_retry_of_a_resume() {
+    let mut cut = says(&[text("Two.")]);
+    cut["cut_after"] = 2.into();
+    let lab = Lab::in_order(json!([
+        says(&[text("One."), slow_call("later", "a", 60), call("weather", "b")]),
+        cut,
+        says(&[text("Three.")]),
+    ]));
+    let mut chat = Chat::new(true);
+    let reply = chat.say(&lab, "go").await;
+    chat.messages()
+        .push(user(json!([result(&reply.ids()[0], "rain")])));
+    // Gone while the call runs.
+    let _ = tokio::time::timeout(Duration::from_millis(20), chat.ask(&lab)).await;
+    let second: Reply = chat.ask(&lab).await;
+    assert!(second.is_error(), "{}", second.message);
+    assert_eq!(chat.ask(&lab).await.text(), "Three.");
+    assert_eq!(lab.runs.begun(), ["later a"]);
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
+async fn todos_belong_to_the_turn_that_a_branch_starts_from() {
+    let write = |id: &str, task: &str| {
+        let todos = json!([{ "content": task, "status": "pending", "activeForm": task }]);
+        json!({ "type": "tool_use", "id": id, "name": "TodoWrite", "input": { "todos": todos } })
+    };
+    let read = |id: &str| json!({ "type": "tool_use", "id": id, "name": "TodoRead", "input": {} });
+    let lab = Lab::in_order(json!([
+        says(&[write("up_1", "first"), read("up_2")]),
+        says(&[text("One.")]),
+        says(&[write("up_3", "second")]),
+        says(&[text("Two.")]),
+        says(&[read("up_4")]),
+        says(&[text("Three.")]),
+        says(&[read("up_5")]),
+        says(&[text("Four.")]),
+    ]));
+    let mut chat = Chat::new(false);
+    chat.say(&lab, "go").await;
+    assert!(
+        lab.last_seen()["messages"][2]["content"][1]
+            .to_string()
+            .contains("first"),
+        "in the order of the calls"
+    );
+    let mut branch = chat.clone();
+    chat.say(&lab, "second").await;
+    branch.say(&lab, "what is to do?").await;
+    let seen = |lab: &Lab| {
+        lab.last_seen()["messages"]
+            .as_array()
+            .unwrap()
+            .last()
+            .unwrap()
+            .to_string()
+    };
+    assert!(
+        seen(&lab).contains("first") && !seen(&lab).contains("second"),
+        "{}",
+        seen(&lab)
+    );
+    // Another session has none.
+    let mut other = Chat::new(false);
+    other.say(&lab, "somebody else").await;
+    assert!(
+        !seen(&lab).contains("first") && !seen(&lab).contains("second"),
+        "{}",
+        seen(&lab)
+    );
+}
+
+#[tokio::test]
+async fn branches_from_a_stored_turn_run_side_by_side() {
+    let lab = Lab::new(json!([
+        says(&[text("One.")]),
+        says(&[slow_call("write", "a", 100)]),
+        says(&[text("Two.")]),
+    ]));
+    let mut chat = Chat::new(true);
+    chat.say(&lab, "go").await;
+    let (mut left, mut right) = (chat.clone(), chat);
+    let began = std::time::Instant::now();
+    let (left, right) = tokio::join!(left.say(&lab, "left"), right.say(&lab, "right"));
+    assert!(
+        began.elapsed() < Duration::from_millis(180),
+        "{:?}",
+        began.elapsed()
+    );
+    assert_eq!(
+        (left.text(), right.text()),
+        ("Two.".to_owned(), "Two.".to_owned())
+    );
+    assert_eq!(left.session(), right.session());
+}

@@ -1,1 +1,369 @@
-//! TODO
+//! What the upstream sees over a whole conversation, and that the client sees one message for each of its requests.
+
+use serde_json::{Value, json};
+
+use crate::lab::{Chat, Lab, assistant, call, result, says, text, thinking, user};
+use crate::reply;
+
+/// Internal, mixed and external rounds, with thinking, over two turns.
+fn long_script() -> Value {
+    json!([
+        says(&[thinking("s0"), text("One."), call("lookup", "a")]),
+        says(&[
+            thinking("s1"),
+            call("lookup", "b"),
+            call("weather", "c"),
+            call("later", "d")
+        ]),
+        says(&[
+            json!({ "type": "thinking", "thinking": "Hm…", "signature": "s2" }),
+            text("Two.")
+        ]),
+        says(&[
+            json!({ "type": "redacted_thinking", "data": "r3" }),
+            call("write", "e")
+        ]),
+        says(&[thinking("s4"), text("Three.")]),
+        says(&[text("Four.")]),
+    ])
+}
+
+#[tokio::test]
+async fn an_unchanged_conversation_has_one_prefix_byte_for_byte() {
+    for is_stream in [false, true] {
+        let lab = Lab::new(long_script());
+        let mut chat = Chat::new(is_stream);
+        let reply = chat.say(&lab, "go").await;
+        chat.answer(&lab, &reply).await;
+        assert_eq!(chat.say(&lab, "and then?").await.text(), "Three.");
+        assert_eq!(
+            chat.say(&lab, json!([text("and"), text("now?")])).await.text(),
+            "Four."
+        );
+        assert_eq!(lab.seen().len(), 6);
+        lab.assert_one_prefix();
+        lab.assert_well_formed();
+        // Everything but the messages is the same, too.
+        let rest: Vec<_> = lab
+            .seen()
+            .into_iter()
+            .map(|mut body| body.as_object_mut().unwrap().remove("messages"))
+            .collect();
+        assert_eq!(rest.len(), 6);
+        for pair in lab.seen().windows(2) {
+            assert_eq!(pair[0]["tools"].to_string(), pair[1]["tools"].to_string());
+        }
+    }
+}
+
+#[tokio::test]
+async fn thinking_comes_back_with_its_signature_also_when_the_client_drops_it() {
+    for is_stream in [false, true] {
+        let lab = Lab::new(long_script());
+        let mut chat = Chat::new(is_stream);
+        let reply = chat.say(&lab, "go").await;
+        assert_eq!(reply.content()[0], thinking("s0"), "the client sees it");
+        chat.answer(&lab, &reply).await;
+        for message in chat.messages() {
+            if let Some(blocks) = message["content"].as_array_mut() {
+                blocks.retain(|block| block["type"] != "thinking");
+            }
+        }
+        chat.say(&lab, "and then?").await;
+        let sent = lab.last_seen().to_string();
+        for signature in ["s0", "s1", "s2", "r3"] {
+            assert!(sent.contains(&format!("\"{signature}\"")), "{signature}: {sent}");
+        }
+        assert!(
+            sent.contains(r#"{"type":"thinking","thinking":"","signature":"s0"}"#),
+            "{sent}"
+        );
+        lab.assert_one_prefix();
+    }
+}
+
+#[tokio::test]
+async fn arguments_keep_the_text_of_their_numbers_and_keys() {
+    // Not through `Value`: the script has the text.
+    let script = r#"{"turns": [
+        {"content": [{"type": "tool_use", "id": "up_a", "name": "weather", "input": {"b": 1e2, "n": 12345678901234567890.0, "a": "\u00e9"}}]},
+        {"content": [{"type": "text", "text": "Done."}]}
+    ]}"#;
+    for is_stream in [false, true] {
+        let upstream = tool_gateway::upstream::ScriptUpstream::from_json(script).unwrap();
+        let runs = crate::lab::Runs::default();
+        let gateway = tool_gateway::Gateway::new(crate::lab::registry(&runs), upstream.clone());
+        let lab = Lab {
+            app: gateway.router(),
+            script: upstream,
+            runs,
+        };
+        let mut chat = Chat::new(is_stream);
+        let reply = chat.say(&lab, "go").await;
+        assert_eq!(chat.answer(&lab, &reply).await.text(), "Done.");
+        let sent = lab.seen_messages().pop().unwrap();
+        let expected = r#""input":{"b": 1e2, "n": 12345678901234567890.0, "a": "\u00e9"}"#;
+        assert!(sent[1].contains(expected), "{}", sent[1]);
+    }
+}
+
+#[tokio::test]
+async fn marks_for_the_cache_are_where_the_client_has_them_now() {
+    let mark = json!({ "type": "ephemeral" });
+    for is_stream in [false, true] {
+        let lab = Lab::new(long_script());
+        let mut chat = Chat::new(is_stream);
+        chat.body["system"] = json!([{ "type": "text", "text": "Be brief.", "cache_control": mark }]);
+        let mut first = text("go");
+        first["cache_control"] = mark.clone();
+        let reply = chat.say(&lab, json!([first])).await;
+        assert_eq!(lab.seen()[0]["messages"][0]["content"][0]["cache_control"], mark);
+        // Now on the result, and no longer on the first text.
+        chat.messages()[0] = user(json!([text("go")]));
+        let mut answer = result(&reply.ids()[0], "rain");
+        answer["cache_control"] = mark.clone();
+        let second = chat.say(&lab, json!([answer])).await;
+        assert_eq!(second.text(), "Two.");
+        let sent = lab.last_seen();
+        assert_eq!(sent.to_string().matches("cache_control").count(), 2, "{sent}");
+        let results = &sent["messages"].as_array().unwrap().last().unwrap()["content"];
+        assert_eq!(
+            (&results[1]["tool_use_id"], &results[1]["cache_control"]),
+            (&json!("up_c"), &mark)
+        );
+        // Now on visible blocks of the model: a text in front of a hidden round, and a call.
+        chat.messages()[2] = user(json!([result(&reply.ids()[0], "rain")]));
+        for block in chat.messages()[1]["content"].as_array_mut().unwrap() {
+            if block["type"] != "thinking" {
+                block["cache_control"] = mark.clone();
+            }
+        }
+        chat.say(&lab, "and then?").await;
+        let sent = lab.seen()[3].clone();
+        assert_eq!(sent["messages"][1]["content"][1]["cache_control"], mark, "{sent}");
+        assert_eq!(sent["messages"][3]["content"][2]["cache_control"], mark, "{sent}");
+        assert_eq!(sent["messages"][3]["content"][2]["id"], "up_c");
+        assert_eq!(sent.to_string().matches("cache_control").count(), 3, "{sent}");
+        lab.assert_well_formed();
+    }
+}
+
+#[tokio::test]
+async fn rounds_are_one_message_with_the_usage_of_all() {
+    let usage = |n: u64| json!({ "input_tokens": n, "output_tokens": 10 * n, "cache_read_input_tokens": 100 * n, "service_tier": "standard" });
+    let turn = |blocks: &[Value], n: u64| {
+        let mut turn = says(blocks);
+        turn["usage"] = usage(n);
+        turn["id"] = format!("msg_{n}").into();
+        turn["ping"] = true.into();
+        turn
+    };
+    let script = json!([
+        turn(
+            &[
+                thinking("s"),
+                text("One."),
+                call("lookup", "a"),
+                call("write", "b")
+            ],
+            1
+        ),
+        turn(&[call("lookup", "c"), text("Two."), call("weather", "d")], 2),
+        turn(&[text("Three.")], 4),
+    ]);
+    for is_stream in [false, true] {
+        let lab = Lab::new(script.clone());
+        let mut chat = Chat::new(is_stream);
+        let reply = chat.say(&lab, "go").await;
+        assert_eq!(reply.shape(), ["thinking", "text", "text", "weather"]);
+        let expected = json!({ "input_tokens": 3, "output_tokens": 30, "cache_read_input_tokens": 300, "service_tier": "standard" });
+        assert_eq!(reply.message["usage"], expected);
+        assert_eq!(
+            (reply.message["id"].as_str(), reply.stop_reason()),
+            (Some("msg_1"), "tool_use")
+        );
+        if is_stream {
+            let events = reply::events(&reply.body);
+            assert_eq!(events[0]["message"]["usage"]["input_tokens"], 1);
+            let ends = events.iter().filter(|event| event["type"] == "message_delta");
+            assert_eq!(ends.count(), 1);
+        }
+        // Rounds of a suspended turn count once.
+        let reply = chat.answer(&lab, &reply).await;
+        assert_eq!(reply.message["usage"]["input_tokens"], 4);
+    }
+}
+
+#[tokio::test]
+async fn text_goes_out_live_while_tools_run() {
+    use axum::body::HttpBody as _;
+    let lab = Lab::new(json!([
+        says(&[text("One."), crate::lab::slow_call("lookup", "a", 300)]),
+        says(&[text("Two.")])
+    ]));
+    let mut chat = Chat::new(true);
+    chat.messages().push(user("go"));
+    let began = std::time::Instant::now();
+    let response = lab.send(crate::lab::post("/v1/messages", &chat.body, &[])).await;
+    let mut body = response.into_body();
+    let mut seen = String::new();
+    while !seen.contains("One.") {
+        let frame = std::future::poll_fn(|context| std::pin::Pin::new(&mut body).poll_frame(context)).await;
+        seen.push_str(std::str::from_utf8(&frame.unwrap().unwrap().into_data().unwrap()).unwrap());
+    }
+    assert!(began.elapsed().as_millis() < 250, "{:?}", began.elapsed());
+    assert!(!seen.contains("tool_use"), "the call of the gateway is held");
+}
+
+#[tokio::test]
+async fn a_visible_message_without_blocks_gets_one_text() {
+    for is_stream in [false, true] {
+        let lab = Lab::in_order(json!([says(&[call("lookup", "a")]), says(&[])]));
+        let reply = Chat::new(is_stream).say(&lab, "go").await;
+        assert_eq!(
+            (reply.shape(), reply.text().as_str()),
+            (vec!["text"], "[Tools that ran: lookup.]")
+        );
+        // Without tools of the gateway nothing is added.
+        let lab = Lab::new(json!([says(&[])]));
+        let mut plain = Chat::new(is_stream);
+        plain.body["tools"] = json!([]);
+        assert_eq!(plain.say(&lab, "go").await.content().len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn the_stop_reason_is_that_of_the_last_round() {
+    for is_stream in [false, true] {
+        for reason in [
+            "end_turn",
+            "max_tokens",
+            "stop_sequence",
+            "refusal",
+            "pause_turn",
+            "model_context_window_exceeded",
+        ] {
+            let mut last = says(&[text("Last.")]);
+            last["stop_reason"] = reason.into();
+            let lab = Lab::new(json!([says(&[call("lookup", "a")]), last]));
+            assert_eq!(Chat::new(is_stream).say(&lab, "go").await.stop_reason(), reason);
+        }
+    }
+}
+
+#[tokio::test]
+async fn system_messages_stay_where_they_were_first_sent() {
+    let system = |text: &str| json!({ "role": "system", "content": text });
+    let lab = Lab::new(json!([
+        says(&[call("lookup", "a"), call("weather", "b")]),
+        says(&[text("One.")]),
+        says(&[text("Two.")]),
+        says(&[text("Three.")]),
+    ]));
+    let mut chat = Chat::new(true);
+    let reply = chat.say(&lab, "go").await;
+    // The command line client inserts one behind the first message.
+    chat.messages().insert(1, system("first"));
+    chat.answer(&lab, &reply).await;
+    let roles = |body: &Value| {
+        let messages = body["messages"].as_array().unwrap().iter();
+        messages
+            .map(|message| message["role"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(roles(&lab.last_seen()), ["user", "assistant", "user", "system"]);
+    // Three more: one early, one in front of the new message, one behind it.
+    chat.messages().insert(2, system("second"));
+    chat.messages()
+        .extend([system("third"), user("next"), system("fourth")]);
+    let reply = chat.ask(&lab).await;
+    assert_eq!(
+        (reply.text().as_str(), reply.session().1.as_str()),
+        ("Two.", "minted")
+    );
+    chat.messages().push(assistant(reply.message["content"].clone()));
+    chat.say(&lab, "and next").await;
+    lab.assert_one_prefix();
+    lab.assert_well_formed_without_systems();
+    let sent = lab.last_seen().to_string();
+    for text in ["first", "second", "third", "fourth"] {
+        assert_eq!(sent.matches(&format!("\"{text}\"")).count(), 1, "{text}: {sent}");
+    }
+}
+
+#[tokio::test]
+async fn a_system_message_between_messages_of_the_user_stays_there() {
+    let system = json!({ "role": "system", "content": "between" });
+    let lab = Lab::new(json!([says(&[call("weather", "a")]), says(&[text("Done.")])]));
+    let mut chat = Chat::new(false);
+    chat.messages().extend([user("one"), system.clone()]);
+    let reply = chat.say(&lab, "two").await;
+    let roles = |body: Value| {
+        body["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|m| m["role"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(roles(lab.last_seen()), ["user", "system", "user"]);
+    // Nor may one stand between a call and its result.
+    chat.messages()
+        .extend([user(json!([result(&reply.ids()[0], "rain")])), system.clone()]);
+    assert_eq!(chat.say(&lab, "three").await.text(), "Done.");
+    assert_eq!(
+        roles(lab.last_seen()),
+        ["user", "system", "user", "assistant", "user", "system"]
+    );
+    lab.assert_one_prefix();
+    lab.assert_well_formed_without_systems();
+    chat.say(&lab, "four").await;
+    lab.assert_one_prefix();
+}
+
+#[tokio::test]
+async fn refused_thinking_is_asked_for_once_more_without_and_not_again_later() {
+    let refusal = |message: &str| json!({ "error": { "status": 400, "body": { "type": "error", "error": { "type": "invalid_request_error", "message": message } } } });
+    for message in [
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+        "messages.1: thinking block is bound to a different conversation",
+    ] {
+        let lab = Lab::in_order(json!([
+            says(&[thinking("s0"), text("One."), call("lookup", "a")]),
+            says(&[thinking("s1"), text("Two.")]),
+            refusal(message),
+            says(&[thinking("s2"), text("Three.")]),
+            says(&[thinking("s3"), text("Four.")]),
+        ]));
+        let mut chat = Chat::new(true);
+        chat.say(&lab, "go").await;
+        assert_eq!(chat.say(&lab, "next").await.text(), "Three.", "{message}");
+        let seen = lab.seen();
+        assert!(
+            seen[2].to_string().contains("s0") && !seen[3].to_string().contains("thinking"),
+            "{}",
+            seen[3]
+        );
+        // What was accepted is what is sent from now on.
+        let last = chat.say(&lab, "and next").await;
+        assert_eq!(last.text(), "Four.");
+        let sent = lab.last_seen().to_string();
+        assert!(
+            !sent.contains("s0") && !sent.contains("s1") && sent.contains("\"s2\""),
+            "{sent}"
+        );
+        let messages = lab.seen_messages();
+        assert!(messages[4].starts_with(&messages[3]));
+        lab.assert_well_formed();
+    }
+}
+
+#[tokio::test]
+async fn another_refusal_is_not_repeated() {
+    let error = json!({ "error": { "status": 400, "body": { "type": "error", "error": { "type": "invalid_request_error", "message": "no" } } } });
+    let lab = Lab::in_order(json!([says(&[thinking("s0"), call("lookup", "a")]), error]));
+    let mut chat = Chat::new(false);
+    let reply = chat.say(&lab, "go").await;
+    assert_eq!((reply.status.as_u16(), reply.error().1), (400, "no"));
+    assert_eq!(lab.seen().len(), 2);
+}
