@@ -1,5 +1,6 @@
 //! Passes requests and responses on, byte for byte. What the model said is read on the way, so that the session is known later.
 
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -120,24 +121,66 @@ fn message_blocks(message: &str) -> Option<Vec<Block>> {
     Some(message.blocks)
 }
 
-/// A body that shows each piece to `seen` on its way, and calls it with `None` behind the last.
-pub(super) struct Watched {
+/// A body that shows each piece to a reader on its way. What completes the message waits until the turn is stored: a client that
+/// has the message can go on from it.
+pub(super) struct Watched<S> {
     body: Body,
-    seen: Option<Seen>,
+    message: Option<PassingMessage>,
+    store: Option<S>,
+    storing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    held: Option<HeldFrame>,
 }
 
-type Seen = Box<dyn FnMut(Option<&[u8]>) + Send>;
+type HeldFrame = Option<Result<http_body::Frame<Bytes>, axum::Error>>;
 
-impl Watched {
-    pub(super) fn wrap(body: Body, seen: impl FnMut(Option<&[u8]>) + Send + 'static) -> Body {
+impl<S, F> Watched<S>
+where
+    S: FnOnce(Vec<Block>) -> F + Send + Unpin + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
+    /// `store` gets the blocks of the message, if it is complete.
+    pub(super) fn wrap(body: Body, message: PassingMessage, store: S) -> Body {
         Body::new(Self {
             body,
-            seen: Some(Box::new(seen)),
+            message: Some(message),
+            store: Some(store),
+            storing: None,
+            held: None,
         })
+    }
+
+    /// Reads what passes; whether it has to wait.
+    fn read(&mut self, frame: &HeldFrame) -> bool {
+        let Some(message) = &mut self.message else {
+            return false;
+        };
+        let is_over = match frame {
+            Some(Ok(frame)) => {
+                if let Some(data) = frame.data_ref() {
+                    message.push(data);
+                }
+                // Behind its announced length, no one asks for more.
+                message.is_complete || self.body.size_hint().exact() == Some(0)
+            }
+            Some(Err(_)) | None => true,
+        };
+        if !is_over {
+            return false;
+        }
+        let blocks = self.message.take().and_then(PassingMessage::finish);
+        let (Some(blocks), Some(store)) = (blocks, self.store.take()) else {
+            return false;
+        };
+        self.storing = Some(Box::pin(store(blocks)));
+        true
     }
 }
 
-impl HttpBody for Watched {
+impl<S, F> HttpBody for Watched<S>
+where
+    S: FnOnce(Vec<Block>) -> F + Send + Unpin + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -145,21 +188,18 @@ impl HttpBody for Watched {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<http_body::Frame<Bytes>, axum::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(cx);
-        match &polled {
-            Poll::Ready(Some(Ok(frame))) => {
-                if let (Some(seen), Some(data)) = (&mut self.seen, frame.data_ref()) {
-                    seen(Some(data));
-                }
+        if self.held.is_none() {
+            let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(cx));
+            if !self.read(&frame) {
+                return Poll::Ready(frame);
             }
-            Poll::Ready(None) => {
-                if let Some(mut seen) = self.seen.take() {
-                    seen(None);
-                }
-            }
-            _ => {}
+            self.held = Some(frame);
         }
-        polled
+        if let Some(storing) = &mut self.storing {
+            std::task::ready!(storing.as_mut().poll(cx));
+            self.storing = None;
+        }
+        Poll::Ready(self.held.take().flatten())
     }
 
     fn is_end_stream(&self) -> bool {
@@ -168,7 +208,18 @@ impl HttpBody for Watched {
     }
 
     fn size_hint(&self) -> http_body::SizeHint {
-        self.body.size_hint()
+        match &self.held {
+            Some(Some(Ok(frame))) => {
+                let held = frame.data_ref().map_or(0, |data| data.len() as u64);
+                self.body
+                    .size_hint()
+                    .exact()
+                    .map_or_else(http_body::SizeHint::default, |rest| {
+                        http_body::SizeHint::with_exact(rest.saturating_add(held))
+                    })
+            }
+            _ => self.body.size_hint(),
+        }
     }
 }
 

@@ -327,21 +327,11 @@ async fn pass_through(
     if !response.status().is_success() {
         return Ok(with_session(response, session));
     }
-    let mut message = Some(PassingMessage::new(forward::is_stream(response.headers())));
+    let message = PassingMessage::new(forward::is_stream(response.headers()));
     let response = response.map(|body: Body| {
-        Watched::wrap(body, move |piece| {
-            if let Some(bytes) = piece {
-                if let Some(message) = &mut message {
-                    message.push(bytes);
-                }
-            } else {
-                let Some(blocks) = message.take().and_then(PassingMessage::finish) else {
-                    return;
-                };
-                let turn = passing.turn(&shared, &blocks);
-                let (shared, client) = (Arc::clone(&shared), passing.client.clone());
-                tokio::spawn(async move { drive::save(&shared, &client, turn).await });
-            }
+        Watched::wrap(body, message, move |blocks: Vec<Block>| async move {
+            let turn = passing.turn(&shared, &blocks);
+            drive::save(&shared, &passing.client, turn).await;
         })
     });
     Ok(with_session(response, session))

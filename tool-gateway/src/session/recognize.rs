@@ -163,24 +163,21 @@ pub(crate) async fn recognize(
     if let Some((found, (place, turn))) = head {
         // Two sessions with one visible history: which of them goes on is not known, so a new one does.
         let is_ambiguous = found == Found::Chain
-            && candidates
-                .get(&place)
-                .is_some_and(|all| all.iter().any(|other| other.session != turn.session));
+            && candidates.get(&place).is_some_and(|all| {
+                let mut alike = all.iter().filter(|other| other.context == context);
+                alike.any(|other| other.session != turn.session)
+            });
+        let session = (!is_ambiguous).then_some(&turn.session);
         if !is_ambiguous {
             recognized.found = found;
             recognized.session = Some(turn.session.clone());
             recognized.state.clone_from(&turn.state);
         }
-        for earlier in answers.iter().filter(|earlier| **earlier < place) {
-            let Some(turns) = candidates.get(earlier) else {
-                continue;
-            };
-            let same = turns.iter().rev().find(|other| other.session == turn.session);
-            if let Some(known) = same.or_else(|| turns.last()) {
-                recognized.turns.insert(*earlier, Arc::clone(known));
+        for place in answers.iter().filter(|known| **known <= place) {
+            if let Some(known) = candidates.get(place).and_then(|turns| only(turns, session)) {
+                recognized.turns.insert(*place, known);
             }
         }
-        recognized.turns.insert(place, turn);
         recognized.head = Some(place);
     } else if let Some((place, turn)) = minted(key, store, client, request, &recognized.groups).await? {
         // What came before it is not what it was: that goes up as sent, and only this turn is restored, if it is whole.
@@ -212,6 +209,18 @@ pub(crate) async fn recognize(
     Ok(recognized)
 }
 
+/// The turn behind a point of a conversation, of this session if it has one there. `None` if the visible history hides different
+/// truths: which of them the client goes on with is not known.
+fn only(turns: &[Arc<Turn>], session: Option<&SessionId>) -> Option<Arc<Turn>> {
+    let is_own = |turn: &&Arc<Turn>| session.is_some_and(|session| turn.session == *session);
+    let has_own = turns.iter().any(|turn| is_own(&turn));
+    let mut among = turns.iter().rev().filter(|turn| !has_own || is_own(turn));
+    let last = among.next()?;
+    among
+        .all(|other| other.truth == last.truth && other.calls == last.calls)
+        .then(|| Arc::clone(last))
+}
+
 /// The places of the model's groups.
 fn places(groups: &[Group]) -> Vec<usize> {
     let groups = groups.iter().enumerate();
@@ -221,7 +230,30 @@ fn places(groups: &[Group]) -> Vec<usize> {
         .collect()
 }
 
-/// The turn of a call in the last message of the model, and that message's place.
+/// How many calls of a history are looked up by their ids.
+const MAX_LOOKUPS: usize = 32;
+
+/// The ids of the latest calls in a history, with the places of their messages.
+fn latest_calls(request: &MessagesRequest<'_>, groups: &[Group]) -> Vec<(usize, String)> {
+    let mut calls = Vec::new();
+    for (place, group) in groups
+        .iter()
+        .enumerate()
+        .rev()
+        .filter(|(_, group)| group.role == "assistant")
+    {
+        let messages = group.messages.iter().filter_map(|at| request.messages.get(*at));
+        let blocks = messages.flat_map(|message| &message.blocks);
+        calls.extend(blocks.filter_map(Block::tool_use).map(|call| (place, call.id)));
+        if calls.len() >= MAX_LOOKUPS {
+            break;
+        }
+    }
+    calls.truncate(MAX_LOOKUPS);
+    calls
+}
+
+/// The turn of the latest call in the history that was minted here, and the place of its message.
 async fn minted(
     key: &ChainKey,
     store: &dyn SessionStore,
@@ -229,20 +261,9 @@ async fn minted(
     request: &MessagesRequest<'_>,
     groups: &[Group],
 ) -> Result<Option<(usize, Arc<Turn>)>, StoreError> {
-    let Some(place) = places(groups).pop() else {
-        return Ok(None);
-    };
-    let messages = groups
-        .get(place)
-        .map(|group| group.messages.as_slice())
-        .unwrap_or_default();
-    let blocks = messages
-        .iter()
-        .filter_map(|at| request.messages.get(*at))
-        .flat_map(|message| &message.blocks);
-    for call in blocks.filter_map(Block::tool_use) {
+    for (place, id) in latest_calls(request, groups) {
         if let Some(turn) = store
-            .turn_of_call(call_digest(key, &client.principal, &call.id))
+            .turn_of_call(call_digest(key, &client.principal, &id))
             .await?
         {
             return Ok(Some((place, turn)));

@@ -319,3 +319,18 @@ impl Lab {
         }
     }
 }
+
+impl Lab {
+    /// As `assert_one_prefix`, from a request on.
+    #[track_caller]
+    pub(crate) fn assert_one_prefix_of(&self, first: usize) {
+        for pair in self.seen_messages()[first..].windows(2) {
+            assert!(
+                pair[1].starts_with(&pair[0]),
+                "{}\n\n{}",
+                pair[0].join("\n"),
+                pair[1].join("\n")
+            );
+        }
+    }
+}

@@ -1,1 +1,595 @@
-//! TODO
+//! Recognising sessions: what clients change on the way loses none, and nothing resumes another's.
+
+use serde_json::{Map, Value, json};
+
+use crate::lab::{Chat, Lab, assistant, call, result, says, text, thinking, user};
+
+/// A mixed turn, its end, and one more.
+fn script() -> Value {
+    json!([
+        says(&[thinking("s0"), text("One."), call("lookup", "a")]),
+        says(&[
+            text("Then."),
+            json!({ "type": "tool_use", "id": "up_b", "name": "weather", "input": { "x": 1.0, "big": 12_345_678_901_234_567_890_u64, "e": 100.0, "none": null } }),
+        ]),
+        says(&[thinking("s1"), text("Two.")]),
+        says(&[text("Three.")]),
+    ])
+}
+
+/// Applies a change to every object in a value, the innermost first.
+fn objects(value: &mut Value, change: &mut dyn FnMut(&mut Map<String, Value>)) {
+    match value {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(|value| objects(value, change));
+            change(fields);
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| objects(item, change)),
+        _ => {}
+    }
+}
+
+fn of_type(fields: &Map<String, Value>, kind: &str) -> bool {
+    fields.get("type").is_some_and(|found| found == kind)
+}
+
+/// What a client makes of the messages that it has.
+type Drift = fn(&mut Value);
+
+/// The drifts that were measured.
+const DRIFTS: [(&str, Drift); 13] = [
+    ("nothing", |_| {}),
+    ("keys sorted", |messages| {
+        objects(messages, &mut |fields| {
+            let mut sorted: Vec<_> = std::mem::take(fields).into_iter().collect();
+            sorted.sort_by(|left, right| left.0.cmp(&right.0));
+            *fields = sorted.into_iter().collect();
+        });
+    }),
+    ("nulls added", |messages| {
+        objects(messages, &mut |fields| {
+            if of_type(fields, "text") {
+                fields.insert("citations".to_owned(), Value::Null);
+            }
+            if of_type(fields, "tool_use") {
+                fields.insert("caller".to_owned(), Value::Null);
+                fields.insert("toolset_name".to_owned(), Value::Null);
+            }
+        });
+    }),
+    ("strings became blocks", |messages| {
+        for message in messages.as_array_mut().unwrap() {
+            if let Value::String(string) = &message["content"] {
+                message["content"] = json!([text(string)]);
+            }
+        }
+    }),
+    ("is_error: false added", |messages| {
+        objects(messages, &mut |fields| {
+            if of_type(fields, "tool_result") {
+                fields.insert("is_error".to_owned(), false.into());
+            }
+        });
+    }),
+    ("result content became blocks", |messages| {
+        objects(messages, &mut |fields| {
+            if of_type(fields, "tool_result") {
+                let content = fields["content"].as_str().map(|content| json!([text(content)]));
+                if let Some(content) = content {
+                    fields.insert("content".to_owned(), content);
+                }
+            }
+        });
+    }),
+    ("cache_control on the last block", |messages| {
+        let last = messages.as_array_mut().unwrap().last_mut().unwrap();
+        if let Some(block) = last["content"]
+            .as_array_mut()
+            .and_then(|content| content.last_mut())
+        {
+            block["cache_control"] = json!({ "type": "ephemeral", "ttl": "1h" });
+        }
+    }),
+    ("a system message behind the first", |messages| {
+        messages
+            .as_array_mut()
+            .unwrap()
+            .insert(1, json!({ "role": "system", "content": "Remember." }));
+    }),
+    ("numbers as JavaScript writes them", |messages| {
+        let written = messages.to_string().replace("1.0", "1").replace("100.0", "100");
+        *messages =
+            serde_json::from_str(&written.replace("12345678901234567890", "12345678901234567000")).unwrap();
+    }),
+    ("thinking dropped", |messages| {
+        for message in messages.as_array_mut().unwrap() {
+            if let Value::Array(blocks) = &mut message["content"] {
+                blocks.retain(|block| block["type"] != "thinking");
+            }
+        }
+    }),
+    ("empty texts added", |messages| {
+        for message in messages.as_array_mut().unwrap() {
+            if let (true, Value::Array(blocks)) = (message["role"] == "assistant", &mut message["content"]) {
+                blocks.insert(0, text(""));
+            }
+        }
+    }),
+    ("messages split by block", |messages| {
+        let split = messages
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|message| match &message["content"] {
+                Value::Array(blocks) => {
+                    let role = &message["role"];
+                    blocks
+                        .iter()
+                        .map(|block| json!({ "role": role, "content": [block] }))
+                        .collect::<Vec<_>>()
+                }
+                _ => vec![message.clone()],
+            });
+        *messages = split.collect();
+    }),
+    ("re-serialised with nulls everywhere", |messages| {
+        objects(messages, &mut |fields| {
+            if fields.contains_key("type") && !of_type(fields, "ephemeral") {
+                fields.insert("cache_control".to_owned(), Value::Null);
+                fields.insert("added".to_owned(), Value::Null);
+            }
+        });
+    }),
+];
+
+#[tokio::test]
+async fn what_clients_change_on_the_way_loses_no_session_and_restores_the_truth() {
+    for is_stream in [false, true] {
+        for (name, drift) in DRIFTS {
+            let lab = Lab::new(script());
+            let mut chat = Chat::new(is_stream);
+            let first = chat.say(&lab, "go").await;
+            chat.messages()
+                .push(user(json!([result(&first.ids()[0], "rain")])));
+            drift(&mut chat.body["messages"]);
+            let second = chat.ask(&lab).await;
+            assert_eq!(second.text(), "Two.", "{name}");
+            assert_eq!(
+                second.session(),
+                (first.session().0, "minted".to_owned()),
+                "{name}"
+            );
+            let sent = lab.last_seen().to_string();
+            assert!(
+                sent.contains("lookup of a") && sent.contains("\"s0\"") && sent.contains("up_b"),
+                "{name}: {sent}"
+            );
+            chat.messages().push(assistant(second.message["content"].clone()));
+            chat.messages().push(user(json!([text("and then?")])));
+            drift(&mut chat.body["messages"]);
+            let third = chat.ask(&lab).await;
+            assert_eq!(
+                third.session(),
+                (first.session().0, "minted".to_owned()),
+                "{name}"
+            );
+            let sent = lab.last_seen().to_string();
+            assert!(
+                sent.contains("lookup of a") && sent.contains("\"s0\"") && sent.contains("\"s1\""),
+                "{name}: {sent}"
+            );
+            lab.assert_well_formed_without_systems();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_session_without_minted_ids_is_found_by_its_history_after_every_drift() {
+    for (name, drift) in DRIFTS {
+        let lab = Lab::in_order(json!([
+            says(&[thinking("s0"), text("One."), call("lookup", "a")]),
+            says(&[text("Two.")]),
+            says(&[text("Three.")]),
+        ]));
+        let mut chat = Chat::new(true);
+        let first = chat.say(&lab, "go").await;
+        assert_eq!(first.session().1, "new");
+        chat.messages().push(user("next"));
+        drift(&mut chat.body["messages"]);
+        assert_eq!(
+            chat.ask(&lab).await.session(),
+            (first.session().0, "chain".to_owned()),
+            "{name}"
+        );
+        assert!(lab.last_seen().to_string().contains("lookup of a"), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_passed_through_unchanged_is_found_by_its_history() {
+    for is_stream in [false, true] {
+        let lab = Lab::new(script());
+        let mut chat = Chat::new(is_stream);
+        chat.body["tools"] = json!([{ "name": "weather", "input_schema": { "type": "object" } }]);
+        let first = chat.say(&lab, "go").await;
+        let second = chat.say(&lab, json!([result("up_a", "x")])).await;
+        assert_eq!(second.session(), (first.session().0, "chain".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn principals_with_the_same_history_have_their_own_sessions() {
+    let lab = Lab::new(script());
+    let mut ada = Chat::new(true);
+    ada.headers = vec![("x-api-key", "ada".to_owned())];
+    let first = ada.say(&lab, "go").await;
+    // Another principal sends what Ada has, her ids with it.
+    let mut bo = ada.clone();
+    bo.headers = vec![("x-api-key", "bo".to_owned())];
+    let results = json!([result(&first.ids()[0], "rain")]);
+    let stolen = bo.say(&lab, results.clone()).await;
+    assert_eq!(stolen.session().1, "new");
+    assert_ne!(stolen.session().0, first.session().0);
+    let sent = lab.last_seen();
+    assert!(!sent.to_string().contains("lookup of a"), "{sent}");
+    assert_eq!(
+        sent["messages"].to_string(),
+        json!(bo.body["messages"].as_array().unwrap()[..3]).to_string(),
+        "as sent"
+    );
+    // And Ada goes on.
+    assert_eq!(
+        ada.say(&lab, results).await.session(),
+        (first.session().0, "minted".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn a_key_of_the_client_may_change_its_text_but_not_its_name() {
+    let script_text = json!({ "turns": script() });
+    let lab = Lab::with(script_text, |gateway| {
+        gateway
+            .with_client_key("ada", "old")
+            .with_client_key("ada", "new")
+    });
+    let mut chat = Chat::new(false);
+    chat.headers = vec![("authorization", "Bearer old".to_owned())];
+    let first = chat.say(&lab, "go").await;
+    chat.headers = vec![("x-api-key", "new".to_owned())];
+    assert_eq!(
+        chat.answer(&lab, &first).await.session(),
+        (first.session().0, "minted".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn an_edited_answer_goes_up_as_it_was_sent() {
+    let lab = Lab::new(json!([
+        says(&[text("One."), call("lookup", "a")]),
+        says(&[text("Two.")]),
+        says(&[text("Three.")])
+    ]));
+    let mut chat = Chat::new(false);
+    let first = chat.say(&lab, "go").await;
+    chat.messages()[1] = assistant("One. And more.");
+    let second = chat.say(&lab, "next").await;
+    assert_ne!(second.session().0, first.session().0);
+    assert_eq!(second.session().1, "new");
+    assert_eq!(
+        lab.last_seen()["messages"],
+        json!(chat.body["messages"].as_array().unwrap()[..3])
+    );
+}
+
+#[tokio::test]
+async fn an_edited_question_in_front_of_a_suspended_turn_restores_that_turn_and_nothing_before_it() {
+    let lab = Lab::in_order(json!([
+        says(&[text("Zero."), call("lookup", "z")]),
+        says(&[text("One.")]),
+        says(&[call("lookup", "a"), call("weather", "b")]),
+        says(&[text("Two.")]),
+    ]));
+    let mut chat = Chat::new(true);
+    chat.say(&lab, "go").await;
+    let suspended = chat.say(&lab, "on").await;
+    chat.messages()[0] = user("go, edited");
+    let reply = chat.answer(&lab, &suspended).await;
+    assert_eq!(reply.session(), (suspended.session().0, "minted".to_owned()));
+    let sent = lab.last_seen();
+    assert!(!sent.to_string().contains("lookup of z"), "{sent}");
+    assert!(
+        sent.to_string().contains("lookup of a") && sent.to_string().contains("up_b"),
+        "{sent}"
+    );
+    assert_eq!(sent["messages"][0], user("go, edited"));
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
+async fn an_edited_suspended_turn_goes_up_as_it_was_sent() {
+    let lab = Lab::new(json!([
+        says(&[text("One."), call("lookup", "a"), call("weather", "b")]),
+        says(&[text("Two.")])
+    ]));
+    let mut chat = Chat::new(true);
+    let first = chat.say(&lab, "go").await;
+    chat.messages()[1]["content"][1]["input"]["key"] = "edited".into();
+    let reply = chat.answer(&lab, &first).await;
+    assert_eq!(reply.session(), (first.session().0, "minted".to_owned()));
+    let sent = lab.last_seen();
+    assert_eq!(
+        sent["messages"],
+        json!(chat.body["messages"].as_array().unwrap()[..3])
+    );
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
+async fn truncated_and_compacted_histories_go_up_as_they_were_sent() {
+    let lab = Lab::in_order(json!([
+        says(&[text("One."), call("lookup", "a")]),
+        says(&[text("Two.")]),
+        says(&[text("Three.")]),
+        says(&[text("Four.")]),
+        says(&[text("Five.")]),
+    ]));
+    let mut chat = Chat::new(false);
+    let first = chat.say(&lab, "go").await;
+    chat.say(&lab, "next").await;
+    // Compacted: a summary in the place of all.
+    let mut compacted = Chat::new(false);
+    compacted
+        .messages()
+        .extend([user("A summary."), assistant("I see.")]);
+    let reply = compacted.say(&lab, "next").await;
+    assert_eq!(reply.session().1, "new");
+    assert_eq!(
+        lab.last_seen()["messages"],
+        json!(compacted.body["messages"].as_array().unwrap()[..3])
+    );
+    // Its beginning is gone.
+    let mut truncated = chat.clone();
+    truncated.messages().drain(..2);
+    let reply = truncated.say(&lab, "more").await;
+    assert_eq!(reply.session().1, "new");
+    assert!(!lab.last_seen().to_string().contains("lookup of a"));
+    // Undone to the first answer: a branch of the same session.
+    chat.messages().truncate(2);
+    let reply = chat.say(&lab, "otherwise").await;
+    assert_eq!(reply.session(), (first.session().0, "chain".to_owned()));
+    assert!(lab.last_seen().to_string().contains("lookup of a"));
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
+async fn branches_from_one_suspended_turn_do_not_see_each_other() {
+    let lab = Lab::in_order(json!([
+        says(&[call("lookup", "a"), call("weather", "b")]),
+        says(&[text("Left."), call("lookup", "l")]),
+        says(&[text("left")]),
+        says(&[text("Right."), call("lookup", "r")]),
+        says(&[text("right")]),
+        says(&[text("more")]),
+        says(&[text("more")]),
+    ]));
+    let mut left = Chat::new(true);
+    let first = left.say(&lab, "go").await;
+    let mut right = left.clone();
+    let id = &first.ids()[0];
+    left.say(&lab, json!([result(id, "sun")])).await;
+    right.say(&lab, json!([result(id, "rain")])).await;
+    left.say(&lab, "and?").await;
+    let sent = lab.last_seen().to_string();
+    assert!(
+        sent.contains("lookup of l") && !sent.contains("lookup of r") && !sent.contains("rain"),
+        "{sent}"
+    );
+    right.say(&lab, "and?").await;
+    let sent = lab.last_seen().to_string();
+    assert!(
+        sent.contains("lookup of r") && !sent.contains("lookup of l") && !sent.contains("sun"),
+        "{sent}"
+    );
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
+async fn one_visible_history_with_two_hidden_ones_resumes_neither() {
+    // Two people with one key say the same and see the same; the tool said another thing to each.
+    let lab = Lab::in_order(json!([
+        says(&[call("lookup", "ada")]),
+        says(&[text("Found.")]),
+        says(&[call("lookup", "bo")]),
+        says(&[text("Found.")]),
+        says(&[text("Next.")]),
+        says(&[text("Last.")]),
+    ]));
+    let (mut ada, mut bo) = (Chat::new(false), Chat::new(false));
+    let first = ada.say(&lab, "find me").await;
+    let second = bo.say(&lab, "find me").await;
+    let reply = ada.say(&lab, "and?").await;
+    assert_eq!(reply.session().1, "new");
+    assert!(![first.session().0, second.session().0].contains(&reply.session().0));
+    let sent = lab.last_seen();
+    assert!(!sent.to_string().contains("lookup of"), "{sent}");
+    assert_eq!(
+        sent["messages"],
+        json!(ada.body["messages"].as_array().unwrap()[..3])
+    );
+    // It is a session of its own from there.
+    let last = ada.say(&lab, "and now?").await;
+    assert_eq!(last.session(), (reply.session().0, "chain".to_owned()));
+    assert!(!lab.last_seen().to_string().contains("lookup of"));
+    lab.assert_one_prefix_of(4);
+}
+
+#[tokio::test]
+async fn a_key_of_the_clients_tells_sessions_with_one_history_apart() {
+    let lab = Lab::in_order(json!([
+        says(&[call("lookup", "ada")]),
+        says(&[text("Found.")]),
+        says(&[call("lookup", "bo")]),
+        says(&[text("Found.")]),
+        says(&[text("Next.")]),
+        says(&[text("Next.")]),
+    ]));
+    let (mut ada, mut bo) = (Chat::new(true), Chat::new(true));
+    ada.headers = vec![("x-claude-code-session-id", "11".to_owned())];
+    let user_id = json!({ "device_id": "d", "account_uuid": "a", "session_id": "22" }).to_string();
+    bo.body["metadata"] = json!({ "user_id": user_id });
+    let first = ada.say(&lab, "find me").await;
+    let second = bo.say(&lab, "find me").await;
+    assert_eq!(
+        ada.say(&lab, "and?").await.session(),
+        (first.session().0, "key".to_owned())
+    );
+    let sent = lab.last_seen().to_string();
+    assert!(
+        sent.contains("lookup of ada") && !sent.contains("lookup of bo"),
+        "{sent}"
+    );
+    assert_eq!(
+        bo.say(&lab, "and?").await.session(),
+        (second.session().0, "key".to_owned())
+    );
+    let sent = lab.last_seen().to_string();
+    assert!(
+        sent.contains("lookup of bo") && !sent.contains("lookup of ada"),
+        "{sent}"
+    );
+}
+
+#[tokio::test]
+async fn a_key_finds_the_session_but_resumes_no_other_history() {
+    let lab = Lab::in_order(json!([
+        says(&[text("One."), call("lookup", "a")]),
+        says(&[text("Two.")]),
+        says(&[text("Three.")]),
+        says(&[text("Four.")]),
+    ]));
+    let mut chat = Chat::new(false);
+    chat.headers = vec![("x-claude-code-session-id", "11".to_owned())];
+    let first = chat.say(&lab, "go").await;
+    // Compacted.
+    let mut compacted = Chat::new(false);
+    compacted.headers = chat.headers.clone();
+    compacted
+        .messages()
+        .extend([user("A summary."), assistant("I see.")]);
+    let reply = compacted.say(&lab, "next").await;
+    assert_eq!(reply.session(), (first.session().0, "key".to_owned()));
+    assert_eq!(
+        lab.last_seen()["messages"],
+        json!(compacted.body["messages"].as_array().unwrap()[..3])
+    );
+    // The same key from another principal finds nothing.
+    chat.headers.push(("x-api-key", "bo".to_owned()));
+    assert_eq!(chat.say(&lab, "next").await.session().1, "new");
+}
+
+#[tokio::test]
+async fn another_user_id_without_a_session_is_no_key() {
+    let lab = Lab::in_order(json!([says(&[text("One.")]), says(&[text("Two.")])]));
+    let mut chat = Chat::new(false);
+    chat.body["metadata"] = json!({ "user_id": "user-1" });
+    let one = chat.say(&lab, "go").await;
+    let mut other = Chat::new(false);
+    other.body["metadata"] = json!({ "user_id": "user-1" });
+    let two = other.say(&lab, "hello").await;
+    assert_eq!(two.session().1, "new");
+    assert_ne!(one.session().0, two.session().0);
+}
+
+#[tokio::test]
+async fn another_system_prompt_or_other_tools_keep_a_session_with_minted_ids_and_lose_one_without() {
+    for change in [0, 1] {
+        let lab = Lab::new(script());
+        let mut chat = Chat::new(true);
+        chat.body["system"] = "one".into();
+        let first = chat.say(&lab, "go").await;
+        let vary = |body: &mut Value| match change {
+            0 => body["system"] = "two".into(),
+            _ => drop(body["tools"].as_array_mut().unwrap().pop()),
+        };
+        vary(&mut chat.body);
+        let second = chat.answer(&lab, &first).await;
+        assert_eq!(second.session(), (first.session().0, "minted".to_owned()));
+        assert!(lab.last_seen().to_string().contains("lookup of a"));
+        lab.assert_well_formed();
+        // By the history alone it is not known.
+        let lab = Lab::in_order(json!([
+            says(&[call("lookup", "a")]),
+            says(&[text("One.")]),
+            says(&[text("Two.")])
+        ]));
+        let mut chat = Chat::new(true);
+        chat.body["system"] = "one".into();
+        let first = chat.say(&lab, "go").await;
+        vary(&mut chat.body);
+        let second = chat.say(&lab, "next").await;
+        assert_eq!(second.session().1, "new");
+        assert_ne!(first.session().0, second.session().0);
+        assert!(!lab.last_seen().to_string().contains("lookup of a"));
+    }
+}
+
+#[tokio::test]
+async fn marks_on_system_prompt_and_tools_do_not_count() {
+    let lab = Lab::in_order(json!([
+        says(&[call("lookup", "a")]),
+        says(&[text("One.")]),
+        says(&[text("Two.")])
+    ]));
+    let mut chat = Chat::new(true);
+    chat.body["system"] = "one".into();
+    let first = chat.say(&lab, "go").await;
+    let mark = json!({ "type": "ephemeral" });
+    chat.body["system"] = json!([{ "text": "one", "type": "text", "cache_control": mark }]);
+    chat.body["tools"][6]["cache_control"] = mark;
+    assert_eq!(
+        chat.say(&lab, "next").await.session(),
+        (first.session().0, "chain".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn an_unknown_history_goes_up_as_it_was_sent() {
+    let lab = Lab::new(json!([
+        says(&[text("no")]),
+        says(&[text("no")]),
+        says(&[text("Done.")])
+    ]));
+    let mut chat = Chat::new(true);
+    chat.messages().extend([
+        user(json!([text("a"), text("b")])),
+        user("c"),
+        assistant(
+            json!([thinking("s"), { "id": "toolu_x", "type": "tool_use", "name": "weather", "input": {} }]),
+        ),
+        user(json!([result("toolu_x", "rain"), text("d")])),
+        json!({ "role": "system", "content": [text("s")], "extra": 1 }),
+        assistant("e"),
+    ]);
+    let reply = chat.say(&lab, "f").await;
+    assert_eq!(reply.session().1, "new");
+    assert_eq!(
+        lab.last_seen()["messages"].to_string(),
+        json!(chat.body["messages"].as_array().unwrap()[..7]).to_string()
+    );
+}
+
+#[tokio::test]
+async fn an_id_that_was_minted_here_finds_the_session_behind_a_compacted_beginning() {
+    let lab = Lab::in_order(json!([
+        says(&[call("lookup", "a"), call("weather", "b")]),
+        says(&[text("One.")]),
+        says(&[text("Two.")]),
+    ]));
+    let mut chat = Chat::new(false);
+    let first = chat.say(&lab, "go").await;
+    chat.answer(&lab, &first).await;
+    chat.messages()[0] = user("A summary.");
+    let reply = chat.say(&lab, "next").await;
+    assert_eq!(reply.session(), (first.session().0, "minted".to_owned()));
+    lab.assert_well_formed();
+}
