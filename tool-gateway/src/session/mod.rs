@@ -1,4 +1,18 @@
 //! Sessions: which conversation a request belongs to, and what the model really saw of it.
+//!
+//! The names of the requirements (document 004 of `docs/requirements.md`), and what they are here:
+//!
+//! | there | here |
+//! |---|---|
+//! | `compute_session_hash` | [`Digest`], a chain of them over the history: `session/chain.rs` |
+//! | `extract_new_messages` | what follows the last known turn: `session/recognize.rs` |
+//! | `hash_to_session`, `find_session_by_hash` | [`SessionStore::turns`](store::SessionStore::turns) |
+//! | `store_hash_mapping` | [`SessionStore::save`](store::SessionStore::save) |
+//! | `Session`, `SessionManager` | [`Session`](record::Session), [`SessionStore`](store::SessionStore) |
+//! | `pending_tool_uses`, `ToolUseInfo` | the open calls of a suspended [`Turn`](record::Turn) |
+//! | `classify_tools`, `INTERNAL_TOOLS` | `turn/ownership.rs`; the tools of the registry |
+//! | `ExternalToolInterrupt`, `can_use_tool_callback` | a turn that is suspended: `turn/machine.rs`; `tool_runtime::permission` |
+//! | `handle_tool_result` | `turn/restore.rs` |
 
 pub(crate) mod canonical;
 pub(crate) mod chain;

@@ -164,8 +164,8 @@ pub(crate) async fn recognize(
         // Two sessions with one visible history: which of them goes on is not known, so a new one does.
         let is_ambiguous = found == Found::Chain
             && candidates.get(&place).is_some_and(|all| {
-                let mut alike = all.iter().filter(|other| other.context == context);
-                alike.any(|other| other.session != turn.session)
+                let mut same_history = all.iter().filter(|other| other.context == context);
+                same_history.any(|other| other.session != turn.session)
             });
         let session = (!is_ambiguous).then_some(&turn.session);
         if !is_ambiguous {

@@ -116,6 +116,7 @@ async fn conforms(store: &dyn SessionStore) {
     );
 }
 
+/// R-GW-11
 #[tokio::test]
 async fn the_store_in_memory_conforms() {
     conforms(&MemoryStore::new()).await;
@@ -185,6 +186,7 @@ async fn bytes_are_capped_and_ten_thousand_suspended_turns_have_space() {
     assert!(store.turn_of_call(digest("suspended-0")).await.unwrap().is_some());
 }
 
+/// R-GW-12
 #[tokio::test]
 async fn turns_expire_with_their_session_and_suspended_ones_later() {
     let store = MemoryStore::new().with_ttl(Duration::from_millis(200));

@@ -36,6 +36,7 @@ const SCRIPT: &str = r#"{ "turns": [
     { "content": [{ "type": "thinking", "thinking": "so", "signature": "sig-2" }, { "type": "text", "text": "One task." }] }
 ] }"#;
 
+/// R-GW-1
 #[test]
 fn python_sdk_sees_a_conversation_without_the_gateways_calls() {
     let program = PathBuf::from(std::env::var_os("SDK_PYTHON").unwrap_or_else(|| "python3".into()));

@@ -311,6 +311,7 @@ async fn todos_belong_to_the_turn_that_a_branch_starts_from() {
     );
 }
 
+/// R-GW-13
 #[tokio::test]
 async fn branches_from_a_stored_turn_run_side_by_side() {
     let lab = Lab::new(json!([

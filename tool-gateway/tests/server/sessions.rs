@@ -183,6 +183,7 @@ async fn what_clients_change_on_the_way_loses_no_session_and_restores_the_truth(
     }
 }
 
+/// R-GW-2
 #[tokio::test]
 async fn a_session_without_minted_ids_is_found_by_its_history_after_every_drift() {
     for (name, drift) in DRIFTS {
@@ -205,6 +206,7 @@ async fn a_session_without_minted_ids_is_found_by_its_history_after_every_drift(
     }
 }
 
+/// R-GW-4
 #[tokio::test]
 async fn what_passed_through_unchanged_is_found_by_its_history() {
     for is_stream in [false, true] {
@@ -552,6 +554,7 @@ async fn marks_on_system_prompt_and_tools_do_not_count() {
     );
 }
 
+/// R-GW-3
 #[tokio::test]
 async fn an_unknown_history_goes_up_as_it_was_sent() {
     let lab = Lab::new(json!([

@@ -148,6 +148,7 @@ async fn marks_for_the_cache_are_where_the_client_has_them_now() {
     }
 }
 
+/// R-GW-10
 #[tokio::test]
 async fn rounds_are_one_message_with_the_usage_of_all() {
     let usage = |n: u64| json!({ "input_tokens": n, "output_tokens": 10 * n, "cache_read_input_tokens": 100 * n, "service_tier": "standard" });
@@ -194,6 +195,7 @@ async fn rounds_are_one_message_with_the_usage_of_all() {
     }
 }
 
+/// R-GW-15
 #[tokio::test]
 async fn text_goes_out_live_while_tools_run() {
     use axum::body::HttpBody as _;

@@ -16,6 +16,7 @@ fn last_blocks(lab: &Lab) -> Vec<Value> {
         .clone()
 }
 
+/// R-GW-7
 #[tokio::test]
 async fn calls_of_the_gateway_run_and_all_results_are_one_user_message_in_call_order() {
     for is_stream in [false, true] {
@@ -47,6 +48,28 @@ async fn calls_of_the_gateway_run_and_all_results_are_one_user_message_in_call_o
     }
 }
 
+/// R-GW-14
+#[tokio::test]
+async fn a_call_that_fails_is_an_error_result_and_the_conversation_goes_on() {
+    let mut wrong = call("TodoWrite", "a");
+    wrong["input"] = json!({ "todos": "none" });
+    let lab = Lab::new(json!([
+        says(&[wrong, call("lookup", "b")]),
+        says(&[text("Done.")])
+    ]));
+    let reply = Chat::new(false).say(&lab, "go").await;
+    assert_eq!(reply.stop_reason(), "end_turn");
+    let blocks = last_blocks(&lab);
+    assert_eq!(
+        (
+            &blocks[0]["is_error"],
+            &blocks[0]["content"],
+            &blocks[1]["is_error"]
+        ),
+        (&json!(true), &json!("'todos' must be an array"), &Value::Null)
+    );
+}
+
 #[tokio::test]
 async fn calls_of_one_round_run_side_by_side() {
     let calls: Vec<_> = (0..6)
@@ -76,6 +99,7 @@ async fn ownership_follows_the_schema_of_each_request() {
     assert_eq!(lab.runs.begun(), ["lookup a"]);
 }
 
+/// R-GW-5
 #[tokio::test]
 async fn ownership_by_name_ignores_the_schema() {
     let script = json!({ "turns": [says(&[call("lookup", "a")]), says(&[text("Done.")])] });
@@ -98,6 +122,7 @@ async fn offer_always_adds_the_gateways_tools() {
     assert_eq!(lab.seen()[0]["tools"][0]["description"], "The tool lookup.");
 }
 
+/// R-GW-6
 #[tokio::test]
 async fn a_clients_tool_without_description_and_schema_gets_empty_ones() {
     let lab = Lab::new(json!([says(&[text("Done.")])]));
@@ -341,6 +366,7 @@ async fn over_the_cap_of_time_the_client_gets_pause_turn() {
     lab.assert_well_formed();
 }
 
+/// R-GW-8
 #[tokio::test]
 async fn calls_of_the_client_suspend_the_turn() {
     for is_stream in [false, true] {
@@ -397,6 +423,7 @@ fn mixtures() -> Vec<Vec<usize>> {
     all
 }
 
+/// R-GW-9
 #[tokio::test]
 async fn mixed_turns_in_every_order_run_the_gateways_calls_once_and_resume() {
     for is_stream in [false, true] {
