@@ -153,5 +153,5 @@ async fn set_labels(
 }
 
 /// See whether anyone is there.
-#[tool(read_only, idempotent)]
+#[tool(read_only, idempotent, open_world = false)]
 async fn ping() {}

@@ -205,6 +205,7 @@ fn declaration(tool: &Tool, rt: &Runtime) -> TokenStream {
         read_only,
         destructive,
         idempotent,
+        open_world,
         strict,
         timeout,
         errors,
@@ -221,6 +222,7 @@ fn declaration(tool: &Tool, rt: &Runtime) -> TokenStream {
         ("read_only", read_only),
         ("destructive", destructive),
         ("idempotent", idempotent),
+        ("open_world", open_world),
     ];
     for (hint, value) in hints {
         if let Some(Keyed { key, value }) = value {

@@ -59,6 +59,7 @@ keys! {
         ReadOnly = "read_only",
         Destructive = "destructive",
         Idempotent = "idempotent",
+        OpenWorld = "open_world",
         Timeout = "timeout",
         Errors = "errors",
         Causes = "causes",

@@ -32,6 +32,7 @@ pub(crate) const SYNONYMS: &[(&str, &str)] = &[
     ("read_only_hint", "read_only"),
     ("destructive_hint", "destructive"),
     ("idempotent_hint", "idempotent"),
+    ("open_world_hint", "open_world"),
     ("default_value", "default"),
     ("choices", "values"),
     ("options", "values"),

@@ -166,6 +166,7 @@ fn in_other_words(issues: &[Issue]) -> String {
     read_only = false,
     destructive,
     idempotent,
+    open_world,
     timeout = "30s",
     errors = in_other_words,
     input_examples = [{ "user": "ada", "fullName": "Ada Lovelace" }]
@@ -202,6 +203,7 @@ fn every_key_reaches_the_definition() {
     assert_eq!(definition.hints.read_only, Some(false));
     assert_eq!(definition.hints.destructive, Some(true));
     assert_eq!(definition.hints.idempotent, Some(true));
+    assert_eq!(definition.hints.open_world, Some(true));
     let tool = registry.get_tool("MakeAccount").unwrap();
     assert_eq!(tool.timeout(), Some(Duration::from_secs(30)));
     assert_eq!(

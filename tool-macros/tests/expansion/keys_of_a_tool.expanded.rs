@@ -28,6 +28,7 @@ const _: () = {
                 .read_only(true)
                 .destructive(false)
                 .idempotent(true)
+                .open_world(false)
                 .strict()
                 .timeout(__rt::Duration::from_millis(1500))
                 .errors(explain)

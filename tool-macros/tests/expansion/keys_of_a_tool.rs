@@ -8,6 +8,7 @@
     read_only,
     destructive = false,
     idempotent,
+    open_world = false,
     timeout = "1500ms",
     errors = explain,
     causes,

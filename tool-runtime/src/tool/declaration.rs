@@ -77,6 +77,13 @@ impl Declaration {
         self
     }
 
+    /// `open_world`.
+    #[must_use]
+    pub fn open_world(mut self, value: bool) -> Self {
+        self.hints.open_world = Some(value);
+        self
+    }
+
     /// `strict`: the model's output is constrained to the schema.
     #[must_use]
     pub fn strict(mut self) -> Self {
