@@ -6,6 +6,7 @@ mod telemetry;
 mod calls;
 mod panics;
 mod layers;
+mod permission;
 mod time;
 mod arguments;
 mod results;

@@ -7,7 +7,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use crate::sources::{CRATES, Module, shown};
 
 /// The files with synchronisation of their own, and what it is. Each is one step under one lock, or one atomic step.
-const KNOWN: [(&str, &[&str]); 13] = [
+const KNOWN: [(&str, &[&str]); 14] = [
     ("tool-builtins/src/offload/local.rs", &["AtomicU64"]),
     ("tool-builtins/src/offload/memory.rs", &["Mutex", "MutexGuard"]),
     ("tool-builtins/src/todo.rs", &["Mutex", "MutexGuard"]),
@@ -32,6 +32,7 @@ const KNOWN: [(&str, &[&str]); 13] = [
         "tool-gateway/src/upstream/script/recorded.rs",
         &["Mutex", "MutexGuard"],
     ),
+    ("tool-runtime/src/call/deadline.rs", &["Mutex", "MutexGuard"]),
     ("tool-runtime/src/call/tool_call.rs", &["AtomicBool"]),
 ];
 

@@ -24,6 +24,7 @@ mod param;
 mod arguments;
 mod tool;
 pub mod call;
+pub mod permission;
 #[cfg(feature = "formats")]
 pub mod format;
 mod registry;

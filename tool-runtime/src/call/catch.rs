@@ -9,20 +9,21 @@ use std::time::{Duration, Instant};
 
 use tokio::time::{Sleep, sleep, sleep_until};
 
+use crate::call::deadline::Deadline;
 use crate::host::context::{CancelOnDrop, CancellationToken};
 use crate::wire::result::Failure;
 
 /// The deadline and the token that stop a future before it is ready.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits<'a> {
-    pub(crate) deadline: Option<Instant>,
+    pub(crate) deadline: Deadline<'a>,
     pub(crate) token: Option<&'a CancellationToken>,
 }
 
 impl Limits<'_> {
     /// Whether there is neither a deadline nor a token.
     pub(crate) fn is_empty(self) -> bool {
-        self.deadline.is_none() && self.token.is_none()
+        self.deadline.get().is_none() && self.token.is_none()
     }
 
     /// The failure, if a limit is exceeded already.
@@ -30,8 +31,13 @@ impl Limits<'_> {
         if self.token.is_some_and(CancellationToken::is_cancelled) {
             return Some(Failure::Cancelled);
         }
-        let is_late = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
-        is_late.then_some(Failure::TimedOut)
+        self.is_late().then_some(Failure::TimedOut)
+    }
+
+    fn is_late(self) -> bool {
+        self.deadline
+            .get()
+            .is_some_and(|deadline| deadline <= Instant::now())
     }
 }
 
@@ -66,10 +72,12 @@ pub(crate) async fn run<T>(
     on_stop: Option<CancelOnDrop>,
     grace_period: Duration,
 ) -> Completion<T> {
-    let Limits { deadline, token } = limits;
+    let token = limits.token;
     let mut on_stop = on_stop;
     let mut future = CatchUnwind::new(future);
-    let mut timeout = deadline.map(|deadline| Timer::new(|| sleep_until(deadline.into())));
+    let timer = |deadline: Instant| Timer::new(|| sleep_until(deadline.into()));
+    let mut deadline = limits.deadline.get();
+    let mut timeout = deadline.map(timer);
     let mut cancelled = token.map(|token| Box::pin(token.cancelled()));
     let mut grace: Option<Timer> = None;
     let mut stop_reason = None;
@@ -80,13 +88,18 @@ pub(crate) async fn run<T>(
             }
             let is_cancelled = token.is_some_and(CancellationToken::is_cancelled);
             // A future that blocks its thread is ready before it can be stopped.
-            let is_late = deadline.is_some_and(|deadline| deadline <= Instant::now());
             let stop_reason = stop_reason
                 .or(is_cancelled.then_some(Failure::Cancelled))
-                .or(is_late.then_some(Failure::TimedOut));
+                .or(limits.is_late().then_some(Failure::TimedOut));
             return Poll::Ready(Completion { output, stop_reason });
         }
         if stop_reason.is_none() {
+            // The future may have paused its deadline, or put it off.
+            let current = limits.deadline.get();
+            if current != deadline {
+                deadline = current;
+                timeout = deadline.map(timer);
+            }
             let mut has_grace = !grace_period.is_zero();
             match timeout.as_mut().map(|timeout| timeout.poll(cx)) {
                 Some(Poll::Ready(Ok(()))) => stop_reason = Some(Failure::TimedOut),

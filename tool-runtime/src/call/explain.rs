@@ -63,6 +63,27 @@ pub(crate) fn stopped_in_layers(tool: &str, failure: Failure) -> String {
     }
 }
 
+/// The text for a denied call: that of the host, if there is one.
+pub(crate) fn denied(tool: &str, text: String) -> String {
+    if text.trim().is_empty() {
+        format!("`{tool}` was not called because permission was denied")
+    } else {
+        text
+    }
+}
+
+/// The text for a call that needs an approval.
+pub(crate) fn interrupted(tool: &str) -> String {
+    format!("`{tool}` was not called because approval is needed; ask the user to approve it")
+}
+
+/// The text for a call about which there is no decision.
+pub(crate) fn undecided(tool: &str) -> String {
+    format!(
+        "`{tool}` was not called because its permission could not be checked; other calls are not affected"
+    )
+}
+
 /// The text for rejected arguments: the errors, and the unknown names, since one of them may be a misspelt parameter.
 pub(crate) fn errors(tool: &str, errors: &[Issue], warnings: &[Issue]) -> String {
     let mut text = format!("`{tool}` was not called because of invalid arguments:");

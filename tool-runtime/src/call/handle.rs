@@ -1,9 +1,12 @@
 //! The pipeline of a call: find the tool, read the arguments, run the function, respond.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::arguments::policy::Policy;
 use crate::call::catch::{self, CatchUnwind, Completion, Limits};
+use crate::call::deadline::Deadline;
 use crate::call::explain;
 use crate::call::tool_call::ToolCall;
 use crate::host::Host;
@@ -111,7 +114,7 @@ fn start(
         tool: tool.name.as_str(),
         reader: tools.reader(tool, call.policy),
         input: call.input.take(),
-        host: Host::new(&tools.states, call.context, limits.deadline),
+        host: Host::new(&tools.states, call.context, limits.deadline.get()),
         issues: &mut call.outcome.warnings,
         is_dry_run: false,
     };
@@ -121,11 +124,12 @@ fn start(
 /// The earlier of the context's deadline and the tool's own timeout, and the context's token.
 #[inline]
 fn limits<'a>(context: &'a Context, tool: &RegisteredTool) -> Limits<'a> {
+    // By tokio's clock, which watches it, and which a test may pause.
     let timeout = tool
         .timeout
-        .and_then(|timeout| Instant::now().checked_add(timeout));
+        .and_then(|timeout| Some(Instant::now().checked_add(timeout)?.into_std()));
     Limits {
-        deadline: [context.deadline(), timeout].into_iter().flatten().min(),
+        deadline: Deadline::Fixed([context.deadline(), timeout].into_iter().flatten().min()),
         token: context.external_token(),
     }
 }

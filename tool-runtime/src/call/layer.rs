@@ -36,6 +36,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::call::catch::{self, Limits};
+use crate::call::deadline::{Deadline, SharedDeadline};
 use crate::call::explain;
 use crate::call::handle::{CallState, handle};
 use crate::call::tool_call::{Route, ToolCall};
@@ -63,7 +64,9 @@ impl Service<ToolCall> for ToolService {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, call: ToolCall) -> Self::Future {
+    fn call(&mut self, mut call: ToolCall) -> Self::Future {
+        // A new call of a layer has the route of the current call.
+        call.route = call.route.take().or_else(|| ROUTE.try_get().ok());
         self.0.call(call)
     }
 }
@@ -104,14 +107,16 @@ pub(crate) async fn handle_in_layers(layers: &Layers, tools: &Arc<Tools>, state:
         return handle(tools, state).await;
     };
     let mut call = state.take_call();
+    let deadline = SharedDeadline::new(state.context.deadline());
     let route = Route {
         tools: Arc::clone(tools),
         is_reached: Arc::default(),
+        deadline: deadline.clone(),
     };
     call.route = Some(route.clone());
     // A layer may hang, too. It has a second grace period, for results from the end of the tool's own.
     let limits = Limits {
-        deadline: state.context.deadline(),
+        deadline: Deadline::Shared(&deadline),
         token: state.context.external_token(),
     };
     let result = ROUTE
@@ -170,10 +175,12 @@ impl DynService for Innermost {
         &self,
         mut call: ToolCall,
     ) -> Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>> {
-        // A new call of a layer has the route of the current call.
-        let route = call.route.take().or_else(|| ROUTE.try_get().ok());
+        let route = call.route.take();
         Box::pin(async move {
-            let Some(Route { tools, is_reached }) = route else {
+            let Some(Route {
+                tools, is_reached, ..
+            }) = route
+            else {
                 return Err(
                     "a layer made this call in another task; pass on the call that it was given".into(),
                 );

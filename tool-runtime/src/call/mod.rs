@@ -2,6 +2,7 @@
 
 mod similar;
 pub(crate) mod explain;
+pub(crate) mod deadline;
 pub(crate) mod catch;
 pub(crate) mod prepare;
 pub(crate) mod tool_call;

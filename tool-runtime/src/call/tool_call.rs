@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::arguments::policy::Policy;
+use crate::call::deadline::SharedDeadline;
 use crate::call::prepare;
 use crate::call::prepare::ToolCallRequest;
 use crate::host::context::Context;
@@ -78,7 +79,7 @@ impl ToolCall {
     ///
     /// `None` if no tool has this name, and outside of a registry's layers.
     pub fn definition(&self) -> Option<&ToolDefinition> {
-        self.tool().map(RegisteredTool::definition)
+        self.tool().map(|tool| tool.definition())
     }
 
     /// In a layer: the arguments as the function would get them, without running it.
@@ -97,8 +98,8 @@ impl ToolCall {
         Some(prepare::prepare(&route.tools, id, name, input, policy))
     }
 
-    fn tool(&self) -> Option<&RegisteredTool> {
-        self.route.as_ref()?.tools.tool(&self.name).map(Arc::as_ref)
+    pub(crate) fn tool(&self) -> Option<&Arc<RegisteredTool>> {
+        self.route.as_ref()?.tools.tool(&self.name)
     }
 }
 
@@ -108,6 +109,8 @@ pub(crate) struct Route {
     pub(crate) tools: Arc<Tools>,
     /// Whether the call has reached the tools.
     pub(crate) is_reached: Arc<AtomicBool>,
+    /// Until when layers and tool may run.
+    pub(crate) deadline: SharedDeadline,
 }
 
 impl fmt::Debug for Route {

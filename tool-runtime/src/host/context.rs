@@ -50,7 +50,8 @@ impl Context {
     }
 
     /// Sets a deadline relative to now, the creation of the context, not to the start of the call. It covers the whole call,
-    /// including layers that wait for a user; these may set a new one when they pass the call on.
+    /// including layers that wait; these may set a new one when they pass the call on. A decision that
+    /// [`Permission`](crate::permission::Permission) waits for does not count.
     /// [A table](crate::guide::_5_host#time) lists all timeouts.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
@@ -100,6 +101,11 @@ impl Context {
             .iter()
             .find(|(id, _)| *id == TypeId::of::<T>())?;
         value.downcast_ref()
+    }
+
+    /// Moves the deadline, if there is one, to a later time.
+    pub(crate) fn put_off_deadline(&mut self, by: Duration) {
+        self.deadline = self.deadline.and_then(|deadline| deadline.checked_add(by));
     }
 
     /// The token that the host set.

@@ -410,6 +410,10 @@ pub enum Failure {
     Cancelled,
     /// A layer returned an error.
     Layer,
+    /// The call was [denied](crate::permission::Decision::Deny); the function did not run.
+    Denied,
+    /// The call [needs an approval](crate::permission::Decision::Interrupt) that it does not have; the function did not run.
+    Interrupted,
 }
 
 impl Failure {
@@ -423,6 +427,8 @@ impl Failure {
             Self::TimedOut => "timeout",
             Self::Cancelled => "cancelled",
             Self::Layer => "layer_error",
+            Self::Denied => "permission_denied",
+            Self::Interrupted => "approval_needed",
         }
     }
 }

@@ -1,0 +1,70 @@
+//! The deadline of a call, which is paused while a layer waits for a decision.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// When a call is stopped.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Deadline<'a> {
+    Fixed(Option<Instant>),
+    Shared(&'a SharedDeadline),
+}
+
+impl Deadline<'_> {
+    /// The current deadline; `None` if there is none, or if it is paused.
+    #[inline]
+    pub(crate) fn get(self) -> Option<Instant> {
+        match self {
+            Self::Fixed(deadline) => deadline,
+            Self::Shared(deadline) => *deadline.lock(),
+        }
+    }
+}
+
+/// The deadline of a call in layers: one value for whoever stops the call and for the layers, which may pause it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SharedDeadline(Arc<Mutex<Option<Instant>>>);
+
+impl SharedDeadline {
+    pub(crate) fn new(deadline: Option<Instant>) -> Self {
+        Self(Arc::new(Mutex::new(deadline)))
+    }
+
+    /// Pauses the deadline until the guard is dropped.
+    pub(crate) fn pause(&self) -> Pause<'_> {
+        Pause {
+            deadline: self,
+            paused: self.lock().take(),
+            began: tokio::time::Instant::now(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
+        // A change is one step.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Pauses a [`SharedDeadline`]. Of two pauses at once, the first counts.
+#[derive(Debug)]
+pub(crate) struct Pause<'a> {
+    deadline: &'a SharedDeadline,
+    paused: Option<Instant>,
+    /// By tokio's clock, which the deadline is watched by.
+    began: tokio::time::Instant,
+}
+
+impl Pause<'_> {
+    /// Ends the pause, and returns how long it was.
+    pub(crate) fn end(self) -> Duration {
+        self.began.elapsed()
+    }
+}
+
+impl Drop for Pause<'_> {
+    fn drop(&mut self) {
+        if let Some(paused) = self.paused {
+            *self.deadline.lock() = paused.checked_add(self.began.elapsed());
+        }
+    }
+}
