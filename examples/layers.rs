@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use examples::voice::{chapter, say, show};
 use tool_builtins::offload::{MemoryWriter, OffloadLayer, OffloadOptions};
-use tool_runtime::layer::BoxError;
+use tool_runtime::permission::{Decision, Permission, PermissionRequest};
 use tool_runtime::{Context, ToolCall, ToolRegistry, tool};
-use tower::filter::FilterLayer;
 use tower::timeout::TimeoutLayer;
 
 /// Read a web page.
@@ -37,15 +36,14 @@ async fn send_mail(
 /// What the user said yes to; the host puts it into the context of each call.
 struct Allowed(&'static [&'static str]);
 
-/// What fails here never reaches the tool; the model reads why.
-fn permission(call: ToolCall) -> Result<ToolCall, BoxError> {
-    match call.context.extension::<Allowed>() {
-        Some(Allowed(names)) if names.contains(&call.name.as_str()) => Ok(call),
-        _ => Err(format!(
-            "the user did not allow `{}`; ask for it, or do without",
-            call.name
-        )
-        .into()),
+/// What is denied here never reaches the tool; the model reads why.
+async fn permission(request: PermissionRequest) -> Decision {
+    let name = request.call.name.as_str();
+    match request.context.extension() {
+        Some(Allowed(names)) if names.contains(&name) => Decision::Allow,
+        _ => Decision::Deny(format!(
+            "the user did not allow `{name}`; ask for it, or do without"
+        )),
     }
 }
 
@@ -56,7 +54,7 @@ async fn main() {
         // The one added last is the outermost: who may not call does not wait for a timeout, either.
         .layer(OffloadLayer::new(OffloadOptions::new("session-1", "/offloaded")).with_writer(files.clone()))
         .layer(TimeoutLayer::new(Duration::from_millis(100)))
-        .layer(FilterLayer::new(permission));
+        .layer(Permission::new(permission));
     registry
         .register::<fetch>()
         .and_then(ToolRegistry::register::<send_mail>)

@@ -116,13 +116,13 @@
 //! |---|---|---|---|---|
 //! | of a tool | `#[tool(timeout = "30s")]` | when the call reaches the tool | no | ``the tool `x` timed out and was stopped; ..`` |
 //! | of any tool, also a dynamic one | [`set_timeout`](crate::ToolRegistry::set_timeout), in place of the tool's own | when the call reaches the tool | no | the same |
-//! | of a call | [`with_timeout`](crate::Context::with_timeout), [`with_deadline`](crate::Context::with_deadline) | the moment at which the context is made | yes, all of it | the same, or ``the call timed out before ..`` |
+//! | of a call | [`with_timeout`](crate::Context::with_timeout), [`with_deadline`](crate::Context::with_deadline) | the moment at which the context is made | yes, all of it but the decision of a [`Permission`](crate::permission::Permission) | the same, or ``the call timed out before ..`` |
 //! | of a call, set by a layer that passes it on | the same, on `call.context` | that moment | only of the layers inside | the same |
 //! | of a layer | `tower`'s `TimeoutLayer` | the moment at which the call comes to that layer | only of the layers inside | the layer's words |
 //!
-//! All hold, the earliest ends the call, and none can be put off: a user who thinks for a minute before saying yes uses
-//! up a minute of his call's deadline. Where that should not count, the host sets none, and the layer that asked gives
-//! the call its time when it passes it on:
+//! All hold, and the earliest ends the call. While a [`Permission`](super::_7_around_calls#permission) waits for a user's decision
+//! the deadline stands still; in any other layer that waits, the time counts. Where it should not, the host sets no deadline, and
+//! the layer gives the call its time when it passes it on:
 //!
 //! ```
 //! use std::time::Duration;
@@ -135,18 +135,18 @@
 //! async fn delete_reader(context: Context) -> bool {
 //!     context.deadline().is_some()
 //! }
-//! # async fn ask_the_user(_: &ToolCall) -> bool { true }
+//! # async fn wait_for_the_archive(_: &ToolCall) -> bool { true }
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), tool_runtime::RegistryError> {
-//! let approval = AsyncFilterLayer::new(async |mut call: ToolCall| -> Result<ToolCall, BoxError> {
-//!     if !ask_the_user(&call).await {
-//!         return Err("the user said no".into());
+//! let archive = AsyncFilterLayer::new(async |mut call: ToolCall| -> Result<ToolCall, BoxError> {
+//!     if !wait_for_the_archive(&call).await {
+//!         return Err("the archive is closed today".into());
 //!     }
 //!     call.context = call.context.with_timeout(Duration::from_secs(60)); // from now on
 //!     Ok(call)
 //! });
-//! let mut registry = ToolRegistry::new().layer(approval);
+//! let mut registry = ToolRegistry::new().layer(archive);
 //! registry.register::<delete_reader>()?;
 //! let result = registry.execute_tool("toolu_01", "delete_reader", "{}").await;
 //! assert_eq!(result.text(), Some("true"));

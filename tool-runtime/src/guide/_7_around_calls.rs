@@ -13,38 +13,28 @@
 //!
 //! # Permission
 //!
-//! A filter sees each call before the tool does. What it refuses is answered with its words: the model reads why, and
-//! can do something else. In a layer a call knows the tool that it goes to: [`definition`](crate::ToolCall::definition) has the
-//! hints (`read_only`, `destructive` …: they reach layers and MCP's clients, and enforce nothing by themselves), and
-//! [`prepare`](crate::ToolCall::prepare) has the arguments as the function would get them, which is what a user should be shown.
-//!
-//! This layer asks before a call that changes something. It asks one question at a time, and it holds for every tool,
-//! also for those that are registered later:
+//! [`Permission`](crate::permission::Permission) asks before a call. It gets the arguments as the function would get them, which is
+//! what a user should be shown, and decides: `Allow`, `Deny` with words for the model, or `Interrupt`. With
+//! [`by_hints`](crate::permission::Permission::by_hints), tools that only read are not asked about. (The hints `read_only`,
+//! `destructive`, `idempotent` and `open_world` reach layers and MCP's clients, and enforce nothing by themselves.) It holds for
+//! every tool, also for those that are registered later; while a user thinks, no timeout of the call runs.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use tokio::sync::Mutex;
-//! use tool_runtime::layer::BoxError;
+//! use tool_runtime::permission::{Decision, Permission, PermissionRequest};
 //! use tool_runtime::result::Failure;
 //! use tool_runtime::{ToolCall, ToolRegistry, tool, tool_set};
-//! use tower::filter::AsyncFilterLayer;
 //!
-//! /// Passes a call on, after asking the user if it changes something.
-//! async fn ask(call: ToolCall, user: Arc<Mutex<User>>) -> Result<ToolCall, BoxError> {
-//!     // Without a definition the name is unknown, with errors the arguments are: the registry answers both.
-//!     let (Some(tool), Some(request)) = (call.definition(), call.prepare()) else {
-//!         return Ok(call);
-//!     };
-//!     let changes_nothing = tool.hints.read_only == Some(true)
-//!         || request.argument("dry_run").is_some_and(|dry_run| dry_run == true);
-//!     if changes_nothing || !request.errors.is_empty() {
-//!         return Ok(call);
+//! async fn ask(PermissionRequest { call, .. }: PermissionRequest, user: Arc<Mutex<User>>) -> Decision {
+//!     if call.argument("dry_run").is_some_and(|dry_run| dry_run == true) {
+//!         return Decision::Allow;
 //!     }
 //!     // Calls of one turn run side by side; the lock keeps their questions apart.
-//!     if user.lock().await.allows(&call.name, &request.arguments_json).await {
-//!         return Ok(call);
+//!     if user.lock().await.allows(&call.name, &call.arguments_json).await {
+//!         return Decision::Allow;
 //!     }
-//!     Err(format!("the user did not allow this call of `{}`; ask what to do instead", call.name).into())
+//!     Decision::Deny(format!("the user did not allow this call of `{}`; ask what to do instead", call.name))
 //! }
 //!
 //! /// Somebody at a terminal, for example.
@@ -81,7 +71,7 @@
 //! # async fn main() -> Result<(), tool_runtime::RegistryError> {
 //! let user = Arc::new(Mutex::new(User { questions: Vec::new() }));
 //! let asked = Arc::clone(&user);
-//! let permission = AsyncFilterLayer::new(move |call: ToolCall| ask(call, Arc::clone(&asked)));
+//! let permission = Permission::by_hints(move |request| ask(request, Arc::clone(&asked)));
 //! let mut registry = ToolRegistry::new().layer(permission);
 //! registry.register_all(tool_set![find_reader, delete_reader])?;
 //!
@@ -98,7 +88,7 @@
 //!     "7 is gone",
 //!     "the user did not allow this call of `delete_reader`; ask what to do instead",
 //! ]);
-//! assert_eq!(results[3].failure, Some(Failure::Layer));
+//! assert_eq!(results[3].failure, Some(Failure::Denied));
 //!
 //! let mut questions = user.lock().await.questions.clone();
 //! questions.sort();
@@ -110,8 +100,89 @@
 //! # }
 //! ```
 //!
+//! Sometimes nobody can be asked while the call waits: the answer comes with another request, or tomorrow. Then the decision is
+//! `Interrupt`. The host sees the failure, and makes the call again when somebody has approved it:
+//!
+//! ```
+//! use tool_runtime::permission::{Decision, Permission, PermissionRequest};
+//! use tool_runtime::result::Failure;
+//! use tool_runtime::{Context, ToolCall, ToolRegistry, tool};
+//!
+//! /// The id of a call that was approved.
+//! struct Approved(String);
+//!
+//! /// Buy a book.
+//! #[tool]
+//! async fn buy() -> &'static str {
+//!     "bought"
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let permission = Permission::by_hints(async |request: PermissionRequest| {
+//!     match request.context.extension() {
+//!         Some(Approved(id)) if *id == request.call.tool_use_id => Decision::Allow,
+//!         _ => Decision::Interrupt,
+//!     }
+//! });
+//! let mut registry = ToolRegistry::new().layer(permission);
+//! registry.register::<buy>()?;
+//!
+//! let call = ToolCall::new("toolu_01", "buy", "{}");
+//! let outcome = registry.call(call.clone()).await;
+//! assert_eq!(outcome.failure, Some(Failure::Interrupted));
+//! // For a host without approvals, and for `execute_tool`:
+//! let text = "`buy` was not called because approval is needed; ask the user to approve it";
+//! assert_eq!(outcome.result.text(), Some(text));
+//!
+//! let approved = Context::new().with_extension(Approved("toolu_01".to_owned()));
+//! let outcome = registry.call(call.with_context(approved)).await;
+//! assert_eq!(outcome.result.text(), Some("bought"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Filters
+//!
+//! In a layer a call knows the tool that it goes to: [`definition`](crate::ToolCall::definition) has the hints,
+//! [`prepare`](crate::ToolCall::prepare) the arguments as the function would get them. That is all that `Permission` is made of, and
+//! a rule without a question is a filter of `tower`. What it refuses is answered with its words: the model reads why, and can do
+//! something else.
+//!
+//! ```
+//! use tool_runtime::layer::BoxError;
+//! use tool_runtime::result::Failure;
+//! use tool_runtime::{ToolCall, ToolRegistry, tool};
+//! use tower::filter::FilterLayer;
+//!
+//! /// Passes on what changes nothing.
+//! fn while_closed(call: ToolCall) -> Result<ToolCall, BoxError> {
+//!     match call.definition() {
+//!         Some(tool) if tool.hints.read_only != Some(true) => {
+//!             Err(format!("the library is closed; `{}` works again from nine", tool.name).into())
+//!         }
+//!         _ => Ok(call), // without a definition the name is unknown: the registry answers
+//!     }
+//! }
+//!
+//! /// Lend a book.
+//! #[tool]
+//! async fn lend() {}
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let mut registry = ToolRegistry::new().layer(FilterLayer::new(while_closed));
+//! registry.register::<lend>()?;
+//! let outcome = registry.call(ToolCall::new("toolu_01", "lend", "{}")).await;
+//! assert_eq!(outcome.result.text(), Some("the library is closed; `lend` works again from nine"));
+//! assert_eq!(outcome.failure, Some(Failure::Layer));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! A layer may change a call before it passes it on, or make one itself: the registry looks the name up again behind the last
-//! layer, so what was asked about another name does not count for it. Outside of layers,
+//! layer, so what was asked about another name does not count for it. A layer that changes calls belongs around the permission,
+//! and is added after it. Outside of layers,
 //! [`ToolRegistry::prepare`](crate::ToolRegistry::prepare) reads the arguments of a call without running it, for a permission
 //! dialog or to pass them on. Its `arguments` are those that were sent, coerced; `defaults` has the values of the
 //! parameters that were not sent, and `argument(name)` looks in both.
