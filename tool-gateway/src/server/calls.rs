@@ -1,10 +1,12 @@
 //! Runs the gateway's calls of one round.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::{Semaphore, mpsc};
-use tool_runtime::{CancellationToken, Context, ToolCall, ToolRegistry};
+use tool_runtime::result::Failure;
+use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolRegistry};
 
 use super::session_tools;
 use crate::session::record::{Call, SessionId};
@@ -16,12 +18,15 @@ const MAX_CONCURRENCY: usize = 8;
 
 /// Starts the calls side by side; those that share the session's state one after the other. Each sends one event when it is done.
 ///
+/// A call that needs an approval is the client's if it is in `by_client`; else it is denied.
+///
 /// `abandoned` cancels the calls that may be repeated: those that only read, or change nothing the second time. Others run to
 /// their end, so that what they did is known.
 pub(super) fn start(
     registry: &Arc<ToolRegistry>,
     session: &SessionId,
     calls: Vec<(usize, Call)>,
+    by_client: &BTreeSet<String>,
     deadline: Instant,
     abandoned: &CancellationToken,
 ) -> mpsc::UnboundedReceiver<Event> {
@@ -35,6 +40,11 @@ pub(super) fn start(
         .with_deadline(deadline);
     let batches = parallel.into_iter().map(|call| vec![call]).chain([in_order]);
     for batch in batches.filter(|batch| !batch.is_empty()) {
+        let batch = batch.into_iter().map(|(index, call)| {
+            let is_by_client = by_client.contains(&call.name);
+            (index, call, is_by_client)
+        });
+        let batch: Vec<_> = batch.collect();
         let registry = Arc::clone(registry);
         let slots = Arc::clone(&slots);
         let context = context.clone();
@@ -42,14 +52,14 @@ pub(super) fn start(
         let abandoned = abandoned.clone();
         tokio::spawn(async move {
             let _slot = slots.acquire_owned().await;
-            for (index, call) in batch {
+            for (index, call, is_by_client) in batch {
                 if abandoned.is_cancelled() && is_repeatable(&registry, &call.name) {
                     return;
                 }
-                let result = run(&registry, &context, call, &abandoned).await;
-                let Some(result) = result else { return };
+                let outcome = run(&registry, &context, call, &abandoned).await;
+                let Some(outcome) = outcome else { return };
                 // The turn may be over: then the result is of no use to anyone.
-                let _ = done.send(Event::Result { call: index, result });
+                let _ = done.send(event(index, outcome, is_by_client));
             }
         });
     }
@@ -68,7 +78,7 @@ async fn run(
     context: &Context,
     call: Call,
     abandoned: &CancellationToken,
-) -> Option<Block> {
+) -> Option<ToolOutcome> {
     let is_repeatable = is_repeatable(registry, &call.name);
     let context = if is_repeatable {
         context.clone().with_cancellation(abandoned.child())
@@ -78,9 +88,23 @@ async fn run(
     let outcome = registry
         .call(ToolCall::new(call.id, &call.name, call.input).with_context(context))
         .await;
-    if is_repeatable && abandoned.is_cancelled() {
-        return None;
+    (!is_repeatable || !abandoned.is_cancelled()).then_some(outcome)
+}
+
+/// What the turn learns of a call's outcome.
+fn event(call: usize, mut outcome: ToolOutcome, is_by_client: bool) -> Event {
+    if outcome.failure == Some(Failure::Interrupted) {
+        if is_by_client {
+            return Event::Interrupted { call };
+        }
+        outcome.result.content =
+            "the call was denied: it needs an approval, and the client that could ask for it does not \
+                                  have this tool; continue without it"
+                .into();
     }
     let result = serde_json::to_string(&outcome.result).unwrap_or_default();
-    Some(Block::new(result))
+    Event::Result {
+        call,
+        result: Block::new(result),
+    }
 }

@@ -1,6 +1,6 @@
 //! Drives a turn: does what its state machine says, and tells it what happened.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -186,6 +186,7 @@ impl<'a> Drive<'a> {
                     &self.registry,
                     &self.job.session,
                     calls,
+                    &self.job.tools.by_client,
                     self.deadline,
                     &self.running.abandoned,
                 );
@@ -440,7 +441,15 @@ async fn run_deferred(
         count(&shared.metrics.calls);
     }
     if !open.is_empty() {
-        let mut done = calls::start(registry, &job.session, open.clone(), deadline, &running.abandoned);
+        let mut done = calls::start(
+            registry,
+            &job.session,
+            open.clone(),
+            // The client has answered this message: it cannot take over a call of it.
+            &BTreeSet::new(),
+            deadline,
+            &running.abandoned,
+        );
         while let Some(event) = done.recv().await {
             if let Event::Result { call, result } = event
                 && let Some((_, call)) = open.get(call)

@@ -33,6 +33,8 @@ pub enum Ownership {
 pub(crate) struct Tools {
     /// The names of those that the gateway runs.
     pub(crate) internal: BTreeSet<String>,
+    /// The names of those among them that the client declares, too: it can run them itself.
+    pub(crate) by_client: BTreeSet<String>,
     /// The declarations for the upstream, as the text of a list; `None` if they are the client's, unchanged.
     pub(crate) declared: Option<String>,
 }
@@ -65,6 +67,7 @@ pub(crate) fn classify(
             None => items.push((*text).to_owned()),
         }
     }
+    let by_client = internal.clone();
     if offer == Offer::Always {
         for own in offered.iter().filter(|own| !names.contains(own.name.as_str())) {
             items.push(serde_json::to_string(own).unwrap_or_default());
@@ -72,7 +75,11 @@ pub(crate) fn classify(
         }
     }
     let declared = (!internal.is_empty()).then(|| format!("[{}]", items.join(",")));
-    Ok(Tools { internal, declared })
+    Ok(Tools {
+        internal,
+        by_client,
+        declared,
+    })
 }
 
 fn is_internal(tool: &Object<'_>, own: &ToolDefinition, ownership: Ownership) -> bool {

@@ -1,0 +1,141 @@
+//! A call that needs an approval is the client's if the client declared the tool; else it is denied.
+
+#![cfg(feature = "server")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test"
+)]
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::Request;
+use serde_json::{Value, from_slice, json};
+use tool_gateway::upstream::ScriptUpstream;
+use tool_gateway::{Gateway, Offer};
+use tool_runtime::permission::{Decision, Permission};
+use tool_runtime::{ToolRegistry, tool, tool_set};
+use tower::ServiceExt as _;
+
+/// Look for files.
+#[tool(read_only)]
+async fn look() -> &'static str {
+    "a.txt"
+}
+
+/// Delete a file.
+#[tool(destructive)]
+async fn delete(
+    /// Its path.
+    path: String,
+) {
+    panic!("{path} is deleted")
+}
+
+const SCRIPT: &str = r#"{ "turns": [
+    { "content": [
+        { "type": "tool_use", "id": "toolu_look", "name": "look", "input": {} },
+        { "type": "tool_use", "id": "toolu_delete", "name": "delete", "input": { "path": "a.txt" } }
+    ] },
+    { "content": [{ "type": "text", "text": "Done." }] }
+] }"#;
+
+fn gateway(offer: Offer) -> (Router, ScriptUpstream) {
+    let mut registry = ToolRegistry::new().layer(Permission::by_hints(async |_| Decision::Interrupt));
+    registry.register_all(tool_set![look, delete]).unwrap();
+    let upstream = ScriptUpstream::from_json(SCRIPT).unwrap();
+    let app = Gateway::new(registry, upstream.clone())
+        .with_offer(offer)
+        .router();
+    (app, upstream)
+}
+
+async fn ask(app: &Router, tools: Value, messages: &[Value], is_stream: bool) -> Value {
+    let body = json!({
+        "model": "demo", "max_tokens": 1024, "tools": tools, "messages": messages, "stream": is_stream,
+    });
+    let request = Request::post("/v1/messages")
+        .body(Body::from(body.to_string()))
+        .unwrap();
+    let response = app.clone().oneshot(request).await.unwrap();
+    assert_eq!(response.status(), 200);
+    let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    if is_stream {
+        return String::from_utf8(bytes.into()).unwrap().into();
+    }
+    from_slice(&bytes).unwrap()
+}
+
+/// The results that the model has of the first message, by id.
+fn results(upstream: &ScriptUpstream) -> Vec<(String, String)> {
+    let requests = upstream.requests();
+    let last: Value = from_slice(requests.last().unwrap().body.as_ref()).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let results = last["messages"][2]["content"].as_array().unwrap().iter();
+    results
+        .map(|result| (text(&result["tool_use_id"]), text(&result["content"])))
+        .collect()
+}
+
+#[tokio::test]
+async fn hands_the_call_to_a_client_that_declared_the_tool() {
+    let (app, upstream) = gateway(Offer::Declared);
+    let tools = json!([{ "name": "look" }, { "name": "delete" }]);
+    let mut messages = vec![json!({ "role": "user", "content": "Clean up." })];
+    let answer = ask(&app, tools.clone(), &messages, false).await;
+    assert_eq!(answer["stop_reason"], "tool_use");
+    let [call] = answer["content"].as_array().unwrap().as_slice() else {
+        panic!("the client sees its call only: {answer}");
+    };
+    assert_eq!(
+        (&call["name"], &call["input"]),
+        (&json!("delete"), &json!({ "path": "a.txt" }))
+    );
+
+    let result =
+        json!({ "type": "tool_result", "tool_use_id": call["id"], "content": "the client deleted it" });
+    messages.push(json!({ "role": "assistant", "content": answer["content"] }));
+    messages.push(json!({ "role": "user", "content": [result] }));
+    let answer = ask(&app, tools, &messages, false).await;
+    assert_eq!(answer["content"][0]["text"], "Done.");
+    let expected = [("toolu_look", "a.txt"), ("toolu_delete", "the client deleted it")];
+    assert_eq!(
+        results(&upstream),
+        expected.map(|(id, content)| (id.to_owned(), content.to_owned()))
+    );
+}
+
+#[tokio::test]
+async fn streams_the_call_to_a_client_that_declared_the_tool() {
+    let (app, _) = gateway(Offer::Declared);
+    let tools = json!([{ "name": "look" }, { "name": "delete" }]);
+    let messages = [json!({ "role": "user", "content": "Clean up." })];
+    let answer = ask(&app, tools, &messages, true).await;
+    let events = answer.as_str().unwrap();
+    assert_eq!(
+        events.matches("event: content_block_start").count(),
+        1,
+        "{events}"
+    );
+    assert!(
+        events.contains(r#""name":"delete""#) && events.contains("a.txt"),
+        "{events}"
+    );
+    assert!(events.contains(r#""stop_reason":"tool_use""#), "{events}");
+}
+
+#[tokio::test]
+async fn denies_the_call_if_the_client_did_not_declare_the_tool() {
+    let (app, upstream) = gateway(Offer::Always);
+    let messages = [json!({ "role": "user", "content": "Clean up." })];
+    let answer = ask(&app, json!([{ "name": "look" }]), &messages, false).await;
+    assert_eq!(answer["content"][0]["text"], "Done.");
+    let [look, (id, content)] = results(&upstream).try_into().unwrap();
+    assert_eq!(look, ("toolu_look".to_owned(), "a.txt".to_owned()));
+    assert_eq!(id, "toolu_delete");
+    assert!(
+        content.starts_with("the call was denied: it needs an approval"),
+        "{content}"
+    );
+}
