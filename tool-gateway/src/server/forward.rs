@@ -12,6 +12,7 @@ use serde_json::Value;
 use tool_runtime::sse::{Frame, SseDecoder};
 
 use super::guard;
+use super::principal;
 use super::shared::Shared;
 use crate::turn::machine::Event;
 use crate::wire::block::{Block, BlockBuilder};
@@ -41,7 +42,12 @@ impl Head {
 
 /// Asks the upstream; that it cannot be reached is an error that clients retry.
 pub(super) async fn send(shared: &Shared, head: &Head, body: Bytes) -> Result<Response<Body>, ApiError> {
-    let response = shared.upstream.send(head.request(body)).await;
+    let mut request = head.request(body);
+    if !shared.keys.is_empty() {
+        // It is for the gateway, and none of the upstream's business.
+        principal::remove_credential(request.headers_mut());
+    }
+    let response = shared.upstream.send(request).await;
     response.map_err(|error| {
         tracing::warn!(upstream = shared.upstream.name(), %error, "no response of the upstream");
         ApiError::new(StatusCode::BAD_GATEWAY, error.to_string())
@@ -306,6 +312,11 @@ impl UpstreamEvents {
         for field in ["stop_reason", "stop_sequence"] {
             let value = message.get_mut(field).map(Value::take).unwrap_or_default();
             delta.insert(field.to_owned(), value);
+        }
+        for field in ["stop_details", "container"] {
+            if let Some(value) = message.get(field).filter(|value| !value.is_null()) {
+                delta.insert(field.to_owned(), value.clone());
+            }
         }
         if let Some(content) = message.get_mut("content") {
             *content = Value::Array(Vec::new());

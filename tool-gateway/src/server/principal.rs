@@ -37,6 +37,13 @@ pub(super) fn principal(
     })
 }
 
+/// Removes what the principal was found by.
+pub(super) fn remove_credential(headers: &mut HeaderMap) {
+    if headers.remove("x-api-key").is_none() {
+        headers.remove(header::AUTHORIZATION);
+    }
+}
+
 fn credential(headers: &HeaderMap) -> Option<&str> {
     if let Some(key) = headers.get("x-api-key") {
         return key.to_str().ok();

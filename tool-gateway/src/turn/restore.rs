@@ -66,111 +66,209 @@ pub(crate) fn restore(
     request: &MessagesRequest<'_>,
     run: &HashMap<String, Block>,
 ) -> Result<Restored, ApiError> {
-    let mut out = String::new();
-    let mut continues_internal = false;
-    let mut prior = Vec::new();
-    let mut prior_visible = Vec::new();
-    let (mut systems, later) = place_systems(key, recognized, request);
-    let last = recognized.groups.len().saturating_sub(1);
+    let (systems, later) = place_systems(key, recognized, request);
+    let mut transcript = Transcript {
+        recognized,
+        request,
+        systems,
+        text: String::new(),
+        prior: Vec::new(),
+        prior_visible: Vec::new(),
+    };
     // System messages that are new go behind the known turn, and behind the results that belong to it.
-    let new_systems_at = recognized.head.map(|head| match recognized.head() {
+    let later_at = recognized.head.map(|head| match recognized.head() {
         Some(turn) if turn.is_suspended() => head + 2,
         _ => head + 1,
     });
     // What came before this turn was accepted without thinking only.
-    let without = recognized
-        .turns
-        .iter()
-        .filter(|(_, turn)| turn.drops_thinking)
-        .map(|(place, _)| *place)
-        .max();
-    for (place, group) in recognized.groups.iter().enumerate() {
-        if without == Some(place) {
-            out = without_thinking(&out).unwrap_or(out);
-        }
-        let is_known = recognized
-            .turns
-            .get(&place)
-            .is_some_and(|turn| !turn.truth.is_empty());
-        let is_resume = !is_known
-            && place
-                .checked_sub(1)
-                .and_then(|previous| recognized.turns.get(&previous))
-                .is_some_and(|turn| turn.is_suspended());
-        let first = group.messages.first().copied().unwrap_or_default();
-        // Between two messages of the client's, which stand as they were sent.
-        let is_inside = |at: usize, system: &SystemMessage| {
-            !is_known && !is_resume && system.sent_at == system.place && at > first
-        };
-        if !is_resume {
-            push_systems(&mut out, request, &systems, place, |at, system| {
-                !is_inside(at, system)
-            });
-        }
-        if new_systems_at == Some(place) {
-            push_later(&mut out, request, &later, place, &mut systems);
-        }
-        let previous = place
-            .checked_sub(1)
-            .and_then(|previous| recognized.turns.get(&previous));
-        if let Some(turn) = recognized.turns.get(&place).filter(|turn| !turn.truth.is_empty()) {
-            let messages = marked(turn, &blocks_of(recognized, request, place));
-            for message in &messages {
-                push_message(&mut out, message.role, &message.blocks);
-            }
-            if place == last {
-                prior_visible.clone_from(&turn.visible);
-                prior.clone_from(&turn.truth);
-            }
-        } else if let Some(turn) = previous.filter(|turn| turn.is_suspended()) {
-            let called = last_message(recognized, place - 1);
-            let blocks = results_message(turn, &blocks_of(recognized, request, place), called, run)?;
-            push_message(&mut out, "user", &blocks);
-            // Nothing stands between calls and their results.
-            push_systems(&mut out, request, &systems, place, |_, _| true);
-            continues_internal = place == last && ran_internal(recognized, place - 1);
-        } else {
-            let mut written = first;
-            for (at, message) in group
-                .messages
-                .iter()
-                .filter_map(|at| Some((*at, request.messages.get(*at)?)))
-            {
-                push_systems(&mut out, request, &systems, place, |system_at, system| {
-                    is_inside(system_at, system) && (written..at).contains(&system_at)
-                });
-                written = at;
-                push_text(&mut out, message.text);
-                if place == last && message.is_assistant() {
-                    let at = prior.len();
-                    let blocks = 0..message.blocks.len();
-                    prior_visible.extend(blocks.map(|block| Origin { message: at, block }));
-                    prior.push(TrueMessage {
-                        role: "assistant",
-                        blocks: message.blocks.clone(),
-                    });
-                }
-            }
-        }
-        continues_internal |= place == last
-            && recognized
-                .turns
-                .get(&place)
-                .is_some_and(|turn| turn.truth.iter().any(|message| message.role == "user"));
-    }
+    let turns = recognized.turns.iter().filter(|(_, turn)| turn.drops_thinking);
+    let without_thinking_to = turns.map(|(place, _)| *place).max();
     let end = recognized.groups.len();
-    push_systems(&mut out, request, &systems, end, |_, _| true);
-    if new_systems_at.is_some_and(|at| at >= end) {
-        push_later(&mut out, request, &later, end, &mut systems);
+    for place in 0..end {
+        if without_thinking_to == Some(place)
+            && let Some(text) = without_thinking(&transcript.text)
+        {
+            transcript.text = text;
+        }
+        let form = Form::of(recognized, place);
+        match form {
+            // Nothing stands between calls and their results.
+            Form::Results(_) => {}
+            Form::Known(_) => transcript.push_systems(place, |_, _| true),
+            Form::AsSent => {
+                let first = transcript.first_message(place);
+                transcript.push_systems(place, |at, system| !is_inside(first, at, system));
+            }
+        }
+        if later_at == Some(place) {
+            transcript.push_later(&later, place);
+        }
+        match form {
+            Form::Known(turn) => transcript.push_known(place, turn),
+            Form::Results(turn) => transcript.push_results(place, turn, run)?,
+            Form::AsSent => transcript.push_as_sent(place),
+        }
     }
-    let systems = systems.into_iter().map(|(_, system)| system).collect();
+    transcript.push_systems(end, |_, _| true);
+    if later_at.is_some_and(|at| at >= end) {
+        transcript.push_later(&later, end);
+    }
     Ok(Restored {
-        messages: out,
-        continues_internal,
-        systems,
-        prior,
-        prior_visible,
+        messages: transcript.text,
+        continues_internal: end
+            .checked_sub(1)
+            .is_some_and(|last| continues_internal(recognized, last)),
+        systems: transcript.systems.into_iter().map(|(_, system)| system).collect(),
+        prior: transcript.prior,
+        prior_visible: transcript.prior_visible,
     })
+}
+
+/// In which form a group of the client's messages goes up.
+enum Form<'t> {
+    /// As the messages that the upstream has seen in its place.
+    Known(&'t Turn),
+    /// As one message with the results of all calls of a suspended turn.
+    Results(&'t Turn),
+    AsSent,
+}
+
+impl<'t> Form<'t> {
+    fn of(recognized: &'t Recognized, place: usize) -> Self {
+        let turn = |place: usize| recognized.turns.get(&place).map(|turn| &**turn);
+        if let Some(turn) = turn(place).filter(|turn| !turn.truth.is_empty()) {
+            return Self::Known(turn);
+        }
+        let suspended = place
+            .checked_sub(1)
+            .and_then(turn)
+            .filter(|turn| turn.is_suspended());
+        suspended.map_or(Self::AsSent, Self::Results)
+    }
+}
+
+/// The messages that have been restored so far.
+struct Transcript<'r> {
+    recognized: &'r Recognized,
+    request: &'r MessagesRequest<'r>,
+    systems: Systems,
+    text: String,
+    prior: Vec<TrueMessage>,
+    prior_visible: Vec<Origin>,
+}
+
+impl Transcript<'_> {
+    fn is_last(&self, place: usize) -> bool {
+        place + 1 == self.recognized.groups.len()
+    }
+
+    /// The index of a group's first message.
+    fn first_message(&self, place: usize) -> usize {
+        let group = self.recognized.groups.get(place);
+        group
+            .and_then(|group| group.messages.first().copied())
+            .unwrap_or_default()
+    }
+
+    fn push_known(&mut self, place: usize, turn: &Turn) {
+        for message in marked(turn, &blocks_of(self.recognized, self.request, place)) {
+            push_message(&mut self.text, message.role, &message.blocks);
+        }
+        if self.is_last(place) {
+            self.prior_visible.clone_from(&turn.visible);
+            self.prior.clone_from(&turn.truth);
+        }
+    }
+
+    fn push_results(
+        &mut self,
+        place: usize,
+        turn: &Turn,
+        run: &HashMap<String, Block>,
+    ) -> Result<(), ApiError> {
+        let called = last_message(self.recognized, place - 1);
+        let blocks = blocks_of(self.recognized, self.request, place);
+        push_message(
+            &mut self.text,
+            "user",
+            &results_message(turn, &blocks, called, run)?,
+        );
+        self.push_systems(place, |_, _| true);
+        Ok(())
+    }
+
+    fn push_as_sent(&mut self, place: usize) {
+        let messages = self
+            .recognized
+            .groups
+            .get(place)
+            .map(|group| group.messages.clone())
+            .unwrap_or_default();
+        let first = self.first_message(place);
+        let mut written = first;
+        for at in messages {
+            let Some(message) = self.request.messages.get(at) else {
+                continue;
+            };
+            self.push_systems(place, |system_at, system| {
+                is_inside(first, system_at, system) && (written..at).contains(&system_at)
+            });
+            written = at;
+            push_text(&mut self.text, message.text);
+            if self.is_last(place) && message.is_assistant() {
+                let message_at = self.prior.len();
+                let blocks = 0..message.blocks.len();
+                self.prior_visible.extend(blocks.map(|block| Origin {
+                    message: message_at,
+                    block,
+                }));
+                self.prior.push(TrueMessage {
+                    role: "assistant",
+                    blocks: message.blocks.clone(),
+                });
+            }
+        }
+    }
+
+    /// Writes the system messages of a place that are due.
+    fn push_systems(&mut self, place: usize, is_due: impl Fn(usize, &SystemMessage) -> bool) {
+        let here = self.systems.iter().filter(|(_, system)| system.sent_at == place);
+        for (at, _) in here.filter(|(at, system)| is_due(*at, system)) {
+            if let Some(message) = self.request.messages.get(*at) {
+                push_text(&mut self.text, message.text);
+            }
+        }
+    }
+
+    /// Writes the system messages that are new within the known history, and keeps where they went.
+    fn push_later(&mut self, later: &Systems, place: usize) {
+        for (at, system) in later {
+            if let Some(message) = self.request.messages.get(*at) {
+                push_text(&mut self.text, message.text);
+            }
+            self.systems.push((
+                *at,
+                SystemMessage {
+                    sent_at: place,
+                    ..*system
+                },
+            ));
+        }
+    }
+}
+
+/// Whether a system message stands between two messages of a group that goes up as it was sent.
+fn is_inside(first: usize, at: usize, system: &SystemMessage) -> bool {
+    system.sent_at == system.place && at > first
+}
+
+/// Whether the last group goes on with a turn in which the gateway ran calls.
+fn continues_internal(recognized: &Recognized, last: usize) -> bool {
+    match Form::of(recognized, last) {
+        Form::Known(turn) => turn.truth.iter().any(|message| message.role == "user"),
+        Form::Results(_) => ran_internal(recognized, last - 1),
+        Form::AsSent => false,
+    }
 }
 
 /// Whether the gateway ran calls in the suspended turn at this place, or in those that it resumed.
@@ -232,43 +330,6 @@ fn place_systems(
     // In the order in which they went up first.
     before.sort_by_key(|(index, _)| *index);
     (before.into_iter().map(|(_, system)| system).collect(), later)
-}
-
-fn push_systems(
-    out: &mut String,
-    request: &MessagesRequest<'_>,
-    systems: &Systems,
-    place: usize,
-    is_due: impl Fn(usize, &SystemMessage) -> bool,
-) {
-    let here = systems.iter().filter(|(_, system)| system.sent_at == place);
-    for (at, _) in here.filter(|(at, system)| is_due(*at, system)) {
-        if let Some(message) = request.messages.get(*at) {
-            push_text(out, message.text);
-        }
-    }
-}
-
-fn push_later(
-    out: &mut String,
-    request: &MessagesRequest<'_>,
-    later: &Systems,
-    place: usize,
-    systems: &mut Systems,
-) {
-    for (at, system) in later {
-        if let Some(message) = request.messages.get(*at) {
-            push_text(out, message.text);
-        }
-        // Already written: the caller has passed this place, or is at it.
-        systems.push((
-            *at,
-            SystemMessage {
-                sent_at: place,
-                ..*system
-            },
-        ));
-    }
 }
 
 /// The place of a group's last message in the request.

@@ -1,1 +1,332 @@
-//! TODO
+//! Errors of the gateway's own, and who is served.
+
+use axum::body::Body;
+use axum::http::{Method, Request, Response};
+use serde_json::json;
+use tool_gateway::Gateway;
+use tool_gateway::upstream::{AnthropicUpstream, ScriptUpstream, Upstream, UpstreamFuture};
+use tower::ServiceExt as _;
+
+use crate::lab::{Chat, Lab, Runs, call, post, registry, says, text, user};
+use crate::reply::{self, Reply};
+
+fn lab() -> Lab {
+    Lab::new(json!([says(&[text("Done.")])]))
+}
+
+async fn get(lab: &Lab, path: &str, headers: &[(&str, &str)]) -> Reply {
+    let mut request = Request::get(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    Reply::read(lab.send(request.body(Body::empty()).unwrap()).await).await
+}
+
+#[tokio::test]
+async fn what_is_no_request_is_refused_with_its_place() {
+    let lab = lab();
+    for (body, expected) in [
+        ("{\"messages\":\n [}", "line 2 column 3"),
+        ("", "line 1 column 0"),
+        ("[]", "expected an object"),
+        ("{}", "messages: missing"),
+        (r#"{"messages":{}}"#, "messages: expected a list"),
+        (
+            r#"{"messages":[{"role":"user","content":"a"},{"role":"user"}]}"#,
+            "messages.1: missing `content`",
+        ),
+        (r#"{"messages":[{"content":"a"}]}"#, "messages.0: missing `role`"),
+        (r#"{"messages":[],"tools":[1]}"#, "tools.0: expected an object"),
+        (r#"{"messages":[],"tools":{}}"#, "tools: expected a list"),
+    ] {
+        for path in ["/v1/messages", "/v1/messages/count_tokens"] {
+            let reply = Reply::read(lab.send(post(path, body, &[])).await).await;
+            assert_eq!(reply.status, 400, "{body}");
+            let (kind, message) = reply.error();
+            assert_eq!(kind, "invalid_request_error");
+            assert!(message.contains(expected), "{message}\n{expected}");
+        }
+    }
+    let mut request = post("/v1/messages", "", &[]);
+    *request.body_mut() = Body::from(vec![b'{', 0xff]);
+    let reply = Reply::read(lab.send(request).await).await;
+    assert!(reply.error().1.contains("UTF-8"), "{}", reply.message);
+    assert!(lab.seen().is_empty());
+}
+
+#[tokio::test]
+async fn more_than_32_mb_are_refused() {
+    let lab = lab();
+    let body = |size: usize| {
+        let start = r#"{"messages":[{"role":"user","content":"a"}],"x":""#;
+        format!("{start}{}\"}}", "x".repeat(size - start.len() - 2))
+    };
+    let reply = Reply::read(lab.send(post("/v1/messages", body(Gateway::MAX_BODY), &[])).await).await;
+    assert_eq!((reply.status.as_u16(), Gateway::MAX_BODY), (200, 33_554_432));
+    let reply = Reply::read(
+        lab.send(post("/v1/messages", body(Gateway::MAX_BODY + 1), &[]))
+            .await,
+    )
+    .await;
+    assert_eq!(
+        (reply.status.as_u16(), reply.error().0),
+        (413, "request_too_large")
+    );
+}
+
+#[tokio::test]
+async fn an_upstream_that_cannot_be_reached_is_an_error_that_clients_retry() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    for tools in [json!([]), json!([{ "name": "lookup" }])] {
+        for is_stream in [false, true] {
+            let upstream =
+                AnthropicUpstream::new(&format!("http://{free}"), Some("sk-secret".into())).unwrap();
+            let app = Gateway::new(registry(&Runs::default()), upstream).router();
+            let body = json!({ "messages": [user("a")], "tools": tools, "stream": is_stream });
+            let reply = Reply::read(app.oneshot(post("/v1/messages", body, &[])).await.unwrap()).await;
+            assert_eq!((reply.status.as_u16(), reply.error().0), (502, "api_error"));
+            assert!(reply.error().1.contains("cannot be reached"), "{}", reply.message);
+            assert!(!reply.message.to_string().contains("secret"));
+        }
+    }
+}
+
+/// An upstream that answers 200 with this.
+struct Odd(&'static str, &'static str);
+
+impl Upstream for Odd {
+    fn send(&self, _: Request<axum::body::Bytes>) -> UpstreamFuture<'_> {
+        let response = Response::builder()
+            .header("content-type", self.0)
+            .body(Body::from(self.1))
+            .unwrap();
+        Box::pin(async { Ok(response) })
+    }
+
+    fn name(&self) -> String {
+        "odd".to_owned()
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_message_is_an_error() {
+    for (kind, body) in [
+        ("application/json", "\"x\""),
+        ("application/json", "{\"no\":\"message\"}"),
+        ("application/json", ""),
+        ("text/html", "<html>"),
+        ("text/event-stream", ""),
+        ("text/event-stream", "data: [DONE]\n\n"),
+        ("text/event-stream", "event: message_stop\ndata: {\"type\":\"mess"),
+    ] {
+        for is_stream in [false, true] {
+            let app = Gateway::new(registry(&Runs::default()), Odd(kind, body)).router();
+            let body =
+                json!({ "messages": [user("a")], "tools": [{ "name": "lookup" }], "stream": is_stream });
+            let reply = Reply::read(app.oneshot(post("/v1/messages", body, &[])).await.unwrap()).await;
+            assert_eq!((reply.status.as_u16(), reply.error().0), (502, "api_error"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_error_in_the_stream_comes_out_as_the_upstream_sent_it() {
+    let mut broken = says(&[text("One.")]);
+    broken["error"] = json!({ "status": 529 });
+    let lab = Lab::new(json!([says(&[text("Zero."), call("lookup", "a")]), broken]));
+    let reply = Chat::new(true).say(&lab, "go").await;
+    assert_eq!(reply.error().0, "overloaded_error");
+    assert_eq!(reply.message["request_id"], "req_script_0002");
+}
+
+#[tokio::test]
+async fn other_paths_and_methods_are_not_served() {
+    let lab = lab();
+    for path in ["/v1/complete", "/v1/messages/batches", "/x"] {
+        let reply = Reply::read(lab.send(post(path, "{}", &[])).await).await;
+        assert_eq!((reply.status.as_u16(), reply.error().0), (404, "not_found_error"));
+        assert!(reply.error().1.contains(path));
+    }
+    let reply = get(&lab, "/v1/messages", &[]).await;
+    assert_eq!(reply.status.as_u16(), 405);
+    assert!(reply.is_error());
+    assert!(lab.script.requests().is_empty());
+}
+
+#[tokio::test]
+async fn lists_its_tools_and_the_upstreams_models() {
+    let lab = lab();
+    let tools = get(&lab, "/v1/tools", &[]).await.message;
+    assert_eq!(
+        (&tools["has_more"], &tools["data"][0]["name"]),
+        (&json!(false), &json!("lookup"))
+    );
+    assert_eq!(tools["data"][0]["input_schema"], crate::lab::schema());
+    assert_eq!(
+        get(&lab, "/v1/models?limit=1", &[]).await.message["data"][0]["id"],
+        "script"
+    );
+    assert_eq!(lab.script.requests()[0].path, "/v1/models?limit=1");
+    for path in ["/", "/healthz", "/readyz", "/metrics"] {
+        for method in [Method::GET, Method::HEAD] {
+            let request = Request::builder()
+                .method(method)
+                .uri(path)
+                .body(Body::empty())
+                .unwrap();
+            assert_eq!(lab.send(request).await.status(), 200, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_gateway_lists_can_be_declared_as_it_is() {
+    let lab = Lab::new(json!([says(&[call("lookup", "a")]), says(&[text("Done.")])]));
+    let mut chat = Chat::new(false);
+    chat.body["tools"] = get(&lab, "/v1/tools", &[]).await.message["data"].clone();
+    assert_eq!(chat.say(&lab, "go").await.text(), "Done.");
+}
+
+#[tokio::test]
+async fn counts_what_it_does() {
+    let lab = Lab::new(json!([
+        says(&[call("lookup", "a"), call("weather", "b")]),
+        says(&[text("secret text")])
+    ]));
+    let mut chat = Chat::new(false);
+    let reply = chat.say(&lab, "secret question").await;
+    chat.answer(&lab, &reply).await;
+    let request = Request::get("/metrics").body(Body::empty()).unwrap();
+    let metrics = reply::bytes(lab.send(request).await.into_body()).await;
+    let metrics = std::str::from_utf8(&metrics).unwrap();
+    for line in [
+        "tool_gateway_sessions_total{found=\"new\"} 1",
+        "tool_gateway_sessions_total{found=\"minted\"} 1",
+        "tool_gateway_calls_total 1",
+        "tool_gateway_rounds_total 2",
+        "tool_gateway_turns_suspended_total 1",
+        "tool_gateway_turns_finished_total 1",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line}\n{metrics}");
+    }
+    assert!(!metrics.contains("secret"));
+}
+
+#[tokio::test]
+async fn pages_of_other_origins_and_other_hosts_are_refused() {
+    let lab = lab();
+    for headers in [
+        [("host", "evil.example"), ("accept", "*/*")],
+        [("host", "127.0.0.1.evil.example:80"), ("accept", "*/*")],
+        [("host", "localhost"), ("origin", "https://evil.example")],
+        [("host", "localhost"), ("origin", "null")],
+        [("host", "localhost"), ("origin", "http://localhost.evil.example")],
+    ] {
+        let mut chat = Chat::new(false);
+        chat.messages().push(user("go"));
+        let reply = lab.ask_with(&chat.body, &headers).await;
+        assert_eq!(
+            (reply.status.as_u16(), reply.error().0),
+            (403, "permission_error"),
+            "{headers:?}"
+        );
+        assert_eq!(get(&lab, "/v1/tools", &headers).await.status.as_u16(), 403);
+    }
+    for headers in [
+        [("host", "localhost:8080"), ("origin", "http://localhost:3000")],
+        [("host", "127.0.0.1"), ("origin", "http://127.0.0.1:1")],
+        [("host", "[::1]:80"), ("accept", "*/*")],
+    ] {
+        let mut chat = Chat::new(false);
+        chat.messages().push(user("go"));
+        assert_eq!(
+            lab.ask_with(&chat.body, &headers).await.status,
+            200,
+            "{headers:?}"
+        );
+    }
+    assert_eq!(lab.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn with_client_keys_only_they_are_served_and_they_go_no_further() {
+    let script = json!({ "turns": [says(&[text("Done.")])] });
+    let lab = Lab::with(script, |gateway| {
+        gateway.with_any_host().with_client_key("ada", "secret-1")
+    });
+    let mut chat = Chat::new(false);
+    chat.messages().push(user("go"));
+    for headers in [
+        vec![],
+        vec![("x-api-key", "secret-2")],
+        vec![("authorization", "Bearer secret-2")],
+        vec![("x-api-key", "")],
+    ] {
+        let reply = lab.ask_with(&chat.body, &headers).await;
+        assert_eq!(
+            (reply.status.as_u16(), reply.error().0),
+            (401, "authentication_error")
+        );
+        assert!(!reply.message.to_string().contains("secret"));
+        // Before anything is read.
+        let reply = Reply::read(lab.send(post("/v1/messages", "{", &headers)).await).await;
+        assert_eq!(reply.status.as_u16(), 401);
+        for path in ["/v1/tools", "/v1/models"] {
+            assert_eq!(get(&lab, path, &headers).await.status.as_u16(), 401);
+        }
+    }
+    assert!(lab.script.requests().is_empty());
+    for headers in [
+        [("host", "gateway.example"), ("x-api-key", "secret-1")],
+        [("host", "gateway.example"), ("authorization", "Bearer secret-1")],
+    ] {
+        assert_eq!(lab.ask_with(&chat.body, &headers).await.status, 200);
+        let received = lab.script.requests().pop().unwrap();
+        assert!(
+            received
+                .headers
+                .values()
+                .all(|value| !value.to_str().unwrap().contains("secret-1"))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_loop_of_gateways_ends() {
+    let lab = lab();
+    let mut chat = Chat::new(false);
+    chat.messages().push(user("go"));
+    chat.ask(&lab).await;
+    assert_eq!(lab.script.requests()[0].headers["x-tool-gateway-hop"], "1");
+    lab.ask_with(&chat.body, &[("x-tool-gateway-hop", "3")]).await;
+    assert_eq!(lab.script.requests()[1].headers["x-tool-gateway-hop"], "4");
+    for hop in ["4", "5", "x"] {
+        let reply = lab.ask_with(&chat.body, &[("x-tool-gateway-hop", hop)]).await;
+        assert_eq!(reply.status.as_u16(), 508);
+        assert!(reply.is_error());
+    }
+}
+
+#[tokio::test]
+async fn keys_are_in_no_debug_text() {
+    let upstream = AnthropicUpstream::new("https://example.com", Some("secret-1".into())).unwrap();
+    let shown = format!("{upstream:?}");
+    let gateway = Gateway::new(registry(&Runs::default()), upstream)
+        .with_client_key("ada", "secret-2")
+        .with_secret(*b"secret-3secret-3secret-3secret-3");
+    let shown = format!("{shown} {gateway:?}");
+    assert!(
+        !shown.contains("secret") && !shown.contains("115, 101, 99"),
+        "{shown}"
+    );
+    let script = ScriptUpstream::embedded();
+    let app = Gateway::new(registry(&Runs::default()), script.clone()).router();
+    let body = json!({ "messages": [user("a")] });
+    app.oneshot(post("/v1/messages", body, &[("x-api-key", "secret-4")]))
+        .await
+        .unwrap();
+    assert!(!format!("{:?}", script.requests()).contains("secret"));
+}

@@ -17,3 +17,4 @@ mod retries;
 mod sessions;
 mod pass_through;
 mod errors;
+mod interruptions;

@@ -89,13 +89,19 @@ impl Reply {
     }
 }
 
-pub(crate) async fn bytes(mut body: Body) -> Bytes {
+pub(crate) async fn bytes(body: Body) -> Bytes {
+    // Of a connection that broke, what came counts.
+    until_broken(body).await.0
+}
+
+/// What came, and whether the body broke off behind it.
+pub(crate) async fn until_broken(mut body: Body) -> (Bytes, bool) {
     let mut all = Vec::new();
     loop {
         match std::future::poll_fn(|context| std::pin::Pin::new(&mut body).poll_frame(context)).await {
             Some(Ok(frame)) => all.extend(frame.into_data().unwrap()),
-            // A connection that broke: what came counts.
-            Some(Err(_)) | None => return all.into(),
+            Some(Err(_)) => return (all.into(), true),
+            None => return (all.into(), false),
         }
     }
 }
