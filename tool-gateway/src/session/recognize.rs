@@ -216,8 +216,10 @@ fn only(turns: &[Arc<Turn>], session: Option<&SessionId>) -> Option<Arc<Turn>> {
     let has_own = turns.iter().any(|turn| is_own(&turn));
     let mut among = turns.iter().rev().filter(|turn| !has_own || is_own(turn));
     let last = among.next()?;
+    // One that went on without anything visible is behind the same point.
+    let is_beginning = |other: &Turn| !other.truth.is_empty() && last.truth.starts_with(&other.truth);
     among
-        .all(|other| other.truth == last.truth && other.calls == last.calls)
+        .all(|other| (other.truth == last.truth && other.calls == last.calls) || is_beginning(other))
         .then(|| Arc::clone(last))
 }
 

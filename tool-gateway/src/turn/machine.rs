@@ -532,9 +532,10 @@ impl TurnMachine {
         self.truth.iter().map(|message| message.blocks.len()).sum()
     }
 
-    /// Whether the client's message is empty because of what the gateway did.
+    /// Whether a message without anything but thinking is so because of what the gateway did. Clients drop thinking, so that such
+    /// a message is the same as none.
     fn hides_something(&self, calls: &[Call]) -> bool {
-        self.next_index == 0 && (self.rounds > 0 || !calls.is_empty() || self.truth_len() == 0)
+        self.rounds > 0 || !calls.is_empty() || (self.next_index == 0 && self.truth_len() == 0)
     }
 
     /// Names what was done.

@@ -160,7 +160,7 @@ pub(crate) fn message(events: &[Value]) -> Value {
                 open = Some((index(), String::new()));
             }
             "content_block_delta" => {
-                let (at, arguments) = open.as_mut().expect("a delta of an open block");
+                let (at, arguments) = open.as_mut().unwrap();
                 assert_eq!(*at, index());
                 let delta = &event["delta"];
                 let member = match delta["type"].as_str().unwrap() {
@@ -177,7 +177,7 @@ pub(crate) fn message(events: &[Value]) -> Value {
                 *text = format!("{}{}", text.as_str().unwrap(), delta[member].as_str().unwrap()).into();
             }
             "content_block_stop" => {
-                let (at, arguments) = open.take().expect("a stop of an open block");
+                let (at, arguments) = open.take().unwrap();
                 assert_eq!(at, index());
                 if let Ok(input) = serde_json::from_str::<Value>(&arguments) {
                     message["content"][at]["input"] = input;

@@ -213,7 +213,7 @@ async fn one_of_two_clients_may_go_away() {
     let mut chat = Chat::new(true);
     chat.messages().push(user("go"));
     let gone = read_until(&lab, &chat.body, "One.");
-    let (_, reply) = tokio::join!(gone, chat.ask(&lab));
+    let ((), reply) = tokio::join!(gone, chat.ask(&lab));
     assert_eq!(reply.text(), "One.\nTwo.");
     assert_eq!(lab.runs.begun(), ["lookup a"]);
 }

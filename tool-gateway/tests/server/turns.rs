@@ -354,6 +354,34 @@ async fn a_pause_without_visible_text_names_what_ran_and_goes_on() {
 }
 
 #[tokio::test]
+async fn pauses_with_nothing_but_thinking_go_on_one_after_the_other() {
+    let mut turns: Vec<_> = (0..4)
+        .map(|n| says(&[thinking(&format!("s{n}")), call("write", &format!("k{n}"))]))
+        .collect();
+    turns.extend([says(&[thinking("s4")]), says(&[text("Done.")])]);
+    let lab = Lab::with(json!({ "turns": turns }), |gateway| gateway.with_max_rounds(1));
+    let mut chat = Chat::new(true);
+    let mut reply = chat.say(&lab, "go").await;
+    for _ in 0..4 {
+        assert_eq!(
+            (reply.shape(), reply.stop_reason()),
+            (vec!["thinking", "text"], "pause_turn")
+        );
+        reply = chat.ask(&lab).await;
+        chat.messages()
+            .push(crate::lab::assistant(reply.message["content"].clone()));
+    }
+    assert_eq!(
+        (reply.shape(), reply.stop_reason()),
+        (vec!["thinking"], "end_turn")
+    );
+    assert_eq!(chat.say(&lab, "next").await.text(), "Done.");
+    assert_eq!(lab.runs.begun(), ["write k0", "write k1", "write k2", "write k3"]);
+    lab.assert_well_formed();
+    lab.assert_one_prefix();
+}
+
+#[tokio::test]
 async fn over_the_cap_of_time_the_client_gets_pause_turn() {
     let lab = Lab::with(
         json!({ "turns": [says(&[slow_call("write", "a", 60)]), says(&[text("Done.")])] }),
