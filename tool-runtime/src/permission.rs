@@ -40,7 +40,6 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::call::catch::{self, BoxFuture, CatchUnwind, Limits};
-use crate::call::deadline::Deadline;
 use crate::call::layer::{BoxError, ToolService};
 use crate::call::prepare::ToolCallRequest;
 use crate::call::tool_call::ToolCall;
@@ -104,7 +103,7 @@ impl Permission {
             return None;
         }
         let limits = Limits {
-            deadline: Deadline::Fixed(call.context.deadline()),
+            deadline: call.context.deadline(),
             token: call.context.external_token(),
         };
         let rejected = |failure, text: &str| Some(handle::failed(call.id.clone(), failure, text));

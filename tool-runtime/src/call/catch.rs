@@ -9,21 +9,21 @@ use std::time::{Duration, Instant};
 
 use tokio::time::{Sleep, sleep, sleep_until};
 
-use crate::call::deadline::Deadline;
+use crate::call::deadline::SharedDeadline;
 use crate::host::context::{CancelOnDrop, CancellationToken};
 use crate::wire::result::Failure;
 
 /// The deadline and the token that stop a future before it is ready.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Limits<'a> {
-    pub(crate) deadline: Deadline<'a>,
+    pub(crate) deadline: Option<Instant>,
     pub(crate) token: Option<&'a CancellationToken>,
 }
 
 impl Limits<'_> {
     /// Whether there is neither a deadline nor a token.
     pub(crate) fn is_empty(self) -> bool {
-        self.deadline.get().is_none() && self.token.is_none()
+        self.deadline.is_none() && self.token.is_none()
     }
 
     /// The failure, if a limit is exceeded already.
@@ -31,13 +31,8 @@ impl Limits<'_> {
         if self.token.is_some_and(CancellationToken::is_cancelled) {
             return Some(Failure::Cancelled);
         }
-        self.is_late().then_some(Failure::TimedOut)
-    }
-
-    fn is_late(self) -> bool {
-        self.deadline
-            .get()
-            .is_some_and(|deadline| deadline <= Instant::now())
+        let is_late = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
+        is_late.then_some(Failure::TimedOut)
     }
 }
 
@@ -61,6 +56,8 @@ impl<T> From<Result<T, Failure>> for Completion<T> {
 
 /// Runs `future` until it is ready, panics, is past its deadline or is cancelled.
 ///
+/// The deadline is that of `limits`, until `shared` has another one.
+///
 /// At the deadline or the cancellation, `on_stop` is dropped, which cancels the token of the future; then the future is
 /// polled for another `grace_period`.
 ///
@@ -69,37 +66,40 @@ impl<T> From<Result<T, Failure>> for Completion<T> {
 pub(crate) async fn run<T>(
     future: BoxFuture<T>,
     limits: Limits<'_>,
+    shared: Option<&SharedDeadline>,
     on_stop: Option<CancelOnDrop>,
     grace_period: Duration,
 ) -> Completion<T> {
-    let token = limits.token;
+    let Limits { mut deadline, token } = limits;
     let mut on_stop = on_stop;
     let mut future = CatchUnwind::new(future);
     let timer = |deadline: Instant| Timer::new(|| sleep_until(deadline.into()));
-    let mut deadline = limits.deadline.get();
     let mut timeout = deadline.map(timer);
     let mut cancelled = token.map(|token| Box::pin(token.cancelled()));
     let mut grace: Option<Timer> = None;
     let mut stop_reason = None;
     poll_fn(|cx| {
-        if let Poll::Ready(output) = Pin::new(&mut future).poll(cx) {
+        let polled = Pin::new(&mut future).poll(cx);
+        // The future may have paused its deadline, or put it off.
+        if let Some(current) = shared.map(SharedDeadline::get)
+            && current != deadline
+        {
+            deadline = current;
+            timeout = deadline.map(timer);
+        }
+        if let Poll::Ready(output) = polled {
             if output.is_err() {
                 return Poll::Ready(output.into()); // a panic is reported as one, late or not
             }
             let is_cancelled = token.is_some_and(CancellationToken::is_cancelled);
             // A future that blocks its thread is ready before it can be stopped.
+            let is_late = deadline.is_some_and(|deadline| deadline <= Instant::now());
             let stop_reason = stop_reason
                 .or(is_cancelled.then_some(Failure::Cancelled))
-                .or(limits.is_late().then_some(Failure::TimedOut));
+                .or(is_late.then_some(Failure::TimedOut));
             return Poll::Ready(Completion { output, stop_reason });
         }
         if stop_reason.is_none() {
-            // The future may have paused its deadline, or put it off.
-            let current = limits.deadline.get();
-            if current != deadline {
-                deadline = current;
-                timeout = deadline.map(timer);
-            }
             let mut has_grace = !grace_period.is_zero();
             match timeout.as_mut().map(|timeout| timeout.poll(cx)) {
                 Some(Poll::Ready(Ok(()))) => stop_reason = Some(Failure::TimedOut),

@@ -3,24 +3,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// When a call is stopped.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Deadline<'a> {
-    Fixed(Option<Instant>),
-    Shared(&'a SharedDeadline),
-}
-
-impl Deadline<'_> {
-    /// The current deadline; `None` if there is none, or if it is paused.
-    #[inline]
-    pub(crate) fn get(self) -> Option<Instant> {
-        match self {
-            Self::Fixed(deadline) => deadline,
-            Self::Shared(deadline) => *deadline.lock(),
-        }
-    }
-}
-
 /// The deadline of a call in layers: one value for whoever stops the call and for the layers, which may pause it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SharedDeadline(Arc<Mutex<Option<Instant>>>);
@@ -28,6 +10,11 @@ pub(crate) struct SharedDeadline(Arc<Mutex<Option<Instant>>>);
 impl SharedDeadline {
     pub(crate) fn new(deadline: Option<Instant>) -> Self {
         Self(Arc::new(Mutex::new(deadline)))
+    }
+
+    /// The current deadline; `None` if there is none, or if it is paused.
+    pub(crate) fn get(&self) -> Option<Instant> {
+        *self.lock()
     }
 
     /// Pauses the deadline until the guard is dropped.

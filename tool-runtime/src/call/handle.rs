@@ -6,7 +6,6 @@ use tokio::time::Instant;
 
 use crate::arguments::policy::Policy;
 use crate::call::catch::{self, CatchUnwind, Completion, Limits};
-use crate::call::deadline::Deadline;
 use crate::call::explain;
 use crate::call::tool_call::ToolCall;
 use crate::host::Host;
@@ -114,7 +113,7 @@ fn start(
         tool: tool.name.as_str(),
         reader: tools.reader(tool, call.policy),
         input: call.input.take(),
-        host: Host::new(&tools.states, call.context, limits.deadline.get()),
+        host: Host::new(&tools.states, call.context, limits.deadline),
         issues: &mut call.outcome.warnings,
         is_dry_run: false,
     };
@@ -129,7 +128,7 @@ fn limits<'a>(context: &'a Context, tool: &RegisteredTool) -> Limits<'a> {
         .timeout
         .and_then(|timeout| Some(Instant::now().checked_add(timeout)?.into_std()));
     Limits {
-        deadline: Deadline::Fixed([context.deadline(), timeout].into_iter().flatten().min()),
+        deadline: [context.deadline(), timeout].into_iter().flatten().min(),
         token: context.external_token(),
     }
 }
@@ -141,7 +140,7 @@ async fn run_within(limits: Limits<'_>, started: Started) -> Completion<ToolOutp
     let grace_period = guard
         .as_ref()
         .map_or(Duration::ZERO, |_| CancellationToken::GRACE_PERIOD);
-    catch::run(future, limits, guard, grace_period).await
+    catch::run(future, limits, None, guard, grace_period).await
 }
 
 /// Completes the outcome with the function's output or failure.

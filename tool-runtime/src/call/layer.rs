@@ -36,7 +36,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::call::catch::{self, Limits};
-use crate::call::deadline::{Deadline, SharedDeadline};
+use crate::call::deadline::SharedDeadline;
 use crate::call::explain;
 use crate::call::handle::{CallState, handle};
 use crate::call::tool_call::{Route, ToolCall};
@@ -116,15 +116,21 @@ pub(crate) async fn handle_in_layers(layers: &Layers, tools: &Arc<Tools>, state:
     call.route = Some(route.clone());
     // A layer may hang, too. It has a second grace period, for results from the end of the tool's own.
     let limits = Limits {
-        deadline: Deadline::Shared(&deadline),
+        deadline: state.context.deadline(),
         token: state.context.external_token(),
     };
     let result = ROUTE
         .scope(route.clone(), async {
             let started = catch::catch_panic(|| outermost.0.call(call))?;
-            catch::run(started, limits, None, CancellationToken::GRACE_PERIOD * 2)
-                .await
-                .output
+            catch::run(
+                started,
+                limits,
+                Some(&deadline),
+                None,
+                CancellationToken::GRACE_PERIOD * 2,
+            )
+            .await
+            .output
         })
         .await;
     match result {
