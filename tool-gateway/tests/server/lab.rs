@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::{Request, Response};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tool_builtins::todo::{TodoStore, todo_read, todo_write};
 use tool_gateway::Gateway;
-use tool_gateway::upstream::ScriptUpstream;
+use tool_gateway::upstream::{ScriptUpstream, Upstream, UpstreamFuture};
 use tool_runtime::{Context, ToolDefinition, ToolRegistry, tool_set};
 use tower::ServiceExt as _;
 
@@ -332,5 +332,27 @@ impl Lab {
                 pair[1].join("\n")
             );
         }
+    }
+}
+
+/// An upstream that answers with whole messages, one after the other.
+pub(crate) struct Whole(Mutex<Vec<Value>>);
+
+impl Whole {
+    pub(crate) fn new(messages: impl IntoIterator<Item = Value>) -> Self {
+        Self(Mutex::new(messages.into_iter().collect()))
+    }
+}
+
+impl Upstream for Whole {
+    fn send(&self, _: Request<Bytes>) -> UpstreamFuture<'_> {
+        let message = self.0.lock().unwrap().remove(0);
+        let response = Response::builder().header("content-type", "application/json");
+        let response = response.body(Body::from(message.to_string())).unwrap();
+        Box::pin(async { Ok(response) })
+    }
+
+    fn name(&self) -> String {
+        "whole".to_owned()
     }
 }

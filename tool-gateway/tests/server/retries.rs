@@ -335,3 +335,23 @@ async fn branches_from_a_stored_turn_run_side_by_side() {
     );
     assert_eq!(left.session(), right.session());
 }
+
+#[tokio::test]
+async fn a_deferred_call_changes_the_todos_of_every_branch_behind_it() {
+    let todos = json!([{ "content": "first", "status": "pending", "activeForm": "first" }]);
+    let write = json!({ "type": "tool_use", "id": "up_w", "name": "TodoWrite", "input": { "todos": todos } });
+    let read = json!({ "type": "tool_use", "id": "up_r", "name": "TodoRead", "input": {} });
+    let script =
+        json!({ "turns": [says(&[write, call("weather", "a")]), says(&[read]), says(&[text("Done.")])] });
+    let lab = Lab::with(script, |gateway| gateway.with_deferred(["TodoWrite"]));
+    let mut chat = Chat::new(true);
+    let reply = chat.say(&lab, "go").await;
+    for answer in ["one", "two"] {
+        let mut branch = chat.clone();
+        let done = branch.say(&lab, json!([result(&reply.ids()[0], answer)])).await;
+        assert_eq!(done.text(), "Done.");
+        let sent = lab.last_seen();
+        let list = sent["messages"].as_array().unwrap().last().unwrap().to_string();
+        assert!(list.contains("first"), "{answer}: {list}");
+    }
+}

@@ -609,3 +609,38 @@ async fn a_resume_with_wrong_ids_is_refused_in_the_apis_words_and_the_turn_stays
         lab.assert_well_formed();
     }
 }
+
+#[tokio::test]
+async fn the_place_in_an_error_is_that_of_the_clients_message() {
+    let lab = Lab::new(json!([says(&[call("weather", "a")]), says(&[text("Done.")])]));
+    let mut chat = Chat::new(false);
+    chat.messages()
+        .extend([user("one"), json!({ "role": "system", "content": "s" })]);
+    chat.say(&lab, "two").await;
+    let refused = chat.say(&lab, "and?").await;
+    assert!(
+        refused.error().1.starts_with("messages.3: "),
+        "{}",
+        refused.message
+    );
+}
+
+#[tokio::test]
+async fn why_a_later_round_was_refused_is_shown() {
+    // A message that is not streamed has it beside the stop reason.
+    let details = json!({ "type": "refusal", "category": "cyber" });
+    let first = json!({ "id": "m", "type": "message", "role": "assistant", "content": [call("lookup", "a")],
+        "stop_reason": "tool_use", "stop_sequence": null, "stop_details": null, "usage": { "input_tokens": 1 } });
+    let second = json!({ "id": "n", "type": "message", "role": "assistant", "content": [],
+        "stop_reason": "refusal", "stop_sequence": null, "stop_details": details, "usage": { "input_tokens": 1 } });
+    let upstream = crate::lab::Whole::new([first, second]);
+    let registry = crate::lab::registry(&crate::lab::Runs::default());
+    let app = tool_gateway::Gateway::new(registry, upstream).router();
+    let body = json!({ "messages": [user("go")], "tools": [{ "name": "lookup" }] });
+    let response = tower::ServiceExt::oneshot(app, crate::lab::post("/v1/messages", body, &[])).await;
+    let reply = crate::reply::Reply::read(response.unwrap()).await;
+    assert_eq!(
+        (reply.stop_reason(), &reply.message["stop_details"]),
+        ("refusal", &details)
+    );
+}
