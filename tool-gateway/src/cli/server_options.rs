@@ -10,16 +10,16 @@ pub(crate) struct ServeOptions {
     /// Where to listen
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8484")]
     pub(crate) listen: SocketAddr,
-    /// The server to ask [default: `ANTHROPIC_BASE_URL`, else <https://api.anthropic.com>]
+    /// The server to ask; without it that of `ANTHROPIC_BASE_URL`, else Anthropic's
     #[arg(long, value_name = "URL", conflicts_with = "script")]
     pub(crate) upstream: Option<String>,
     /// What kind of upstream it is
     #[arg(long, value_name = "KIND", default_value = "anthropic")]
     pub(crate) upstream_kind: UpstreamKind,
-    /// The turns that the upstream `script` plays [default: a built-in conversation]
+    /// The turns that the upstream `script` plays; without it a built-in conversation
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
-    /// The tools that the gateway has, with commas between them [default: all]
+    /// The tools that the gateway has, with commas between them; without it all
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) internal: Option<Vec<String>>,
     /// Which of them take part in a turn

@@ -6,7 +6,12 @@
 //! missing; with `REPAIR_TESTS=required` in the environment that is a failure.
 
 #![cfg(feature = "server")]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test"
+)]
 
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
