@@ -55,6 +55,11 @@ pub(super) async fn messages(
         drop(request);
         return pass_through(shared, head, body, digests, shown).await;
     }
+    if shared.running.show_one_of(&unknown_calls(&recognized, &request)) {
+        let message =
+            "the turn with these calls has not ended yet; send the results when its message is complete";
+        return Err(ApiError::new(StatusCode::CONFLICT, message));
+    }
     // An error here leaves the suspended turn as it is.
     restore::check(&recognized, &request)?;
     let is_stream = request.is_stream();
@@ -90,6 +95,24 @@ pub(super) async fn messages(
         }
     };
     Ok(answer(watcher, is_stream, session_header(&session, found)).await)
+}
+
+/// The ids of the calls in the last message of the model, if that message is not known.
+fn unknown_calls(recognized: &Recognized, request: &MessagesRequest<'_>) -> Vec<String> {
+    let last = recognized
+        .groups
+        .iter()
+        .enumerate()
+        .rev()
+        .find(|(_, group)| group.role == "assistant");
+    let Some((_, group)) = last.filter(|(place, _)| !recognized.turns.contains_key(place)) else {
+        return Vec::new();
+    };
+    let messages = group.messages.iter().filter_map(|at| request.messages.get(*at));
+    let calls = messages
+        .flat_map(|message| &message.blocks)
+        .filter_map(Block::tool_use);
+    calls.map(|call| call.id).collect()
 }
 
 /// Whether neither request nor response is changed.

@@ -131,6 +131,19 @@ impl Running {
         self.lock().end.clone()
     }
 
+    /// Whether it runs, and has shown a call of the client with this id.
+    fn shows_call(&self, id: &str) -> bool {
+        let state = self.lock();
+        let is_call = |sent: &Sent| match sent {
+            Sent::Event(StreamEvent::BlockStart { block, .. }) => {
+                block.get("id").is_some_and(|own| own == id)
+            }
+            Sent::Block { block, .. } => block.tool_use().is_some_and(|call| call.id == id),
+            Sent::Event(_) => false,
+        };
+        state.end.is_none() && state.sent.iter().any(is_call)
+    }
+
     /// Waits until it has ended.
     pub(super) async fn until_ended(&self) {
         let mut changed = self.changed.subscribe();
@@ -253,6 +266,13 @@ pub(super) enum Joined {
 }
 
 impl RunningTurns {
+    /// Whether a turn that has not ended has shown one of these calls: what answers them comes too early.
+    pub(super) fn show_one_of(&self, calls: &[String]) -> bool {
+        let turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = turns.by_request.values();
+        running.any(|running| calls.iter().any(|id| running.shows_call(id)))
+    }
+
     /// Joins an equal request, or begins a turn (gateway.md, details 1).
     ///
     /// A new turn belongs to `session`; one that goes on after an error, to that of the first.

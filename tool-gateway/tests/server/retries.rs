@@ -355,3 +355,37 @@ async fn a_deferred_call_changes_the_todos_of_every_branch_behind_it() {
         assert!(list.contains("first"), "{answer}: {list}");
     }
 }
+
+#[tokio::test]
+async fn results_for_a_turn_that_has_not_ended_are_a_conflict() {
+    let lab = Lab::new(json!([
+        says(&[call("own", "a"), slow_call("write", "b", 200)]),
+        says(&[text("Done.")]),
+    ]));
+    let mut chat = Chat::new(true);
+    chat.messages().push(user("go"));
+    let body = chat.body.clone();
+    let mut stream = lab.send(post("/v1/messages", &body, &[])).await.into_body();
+    let mut seen = String::new();
+    while !seen.contains("content_block_stop") {
+        let frame = std::future::poll_fn(|context| std::pin::Pin::new(&mut stream).poll_frame(context)).await;
+        seen.push_str(std::str::from_utf8(&frame.unwrap().unwrap().into_data().unwrap()).unwrap());
+    }
+    let (_, id) = seen.split_once(r#""id":"toolu_"#).unwrap();
+    let id = format!("toolu_{}", id.split('"').next().unwrap());
+    let echo = json!({ "type": "tool_use", "id": id, "name": "own", "input": { "key": "a" } });
+    chat.messages().push(assistant(json!([echo])));
+    chat.messages()
+        .push(json!({ "role": "user", "content": [result(&id, "fine")] }));
+    let early = lab.ask(&chat.body).await;
+    assert_eq!(
+        (early.status.as_u16(), early.error().0),
+        (409, "conflict_error"),
+        "{}",
+        early.message
+    );
+    crate::reply::bytes(stream).await;
+    let late = lab.ask(&chat.body).await;
+    assert_eq!(late.text(), "Done.", "{}", late.message);
+    assert_eq!(lab.runs.begun(), ["write b"]);
+}
