@@ -9,28 +9,10 @@
     reason = "a test"
 )]
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod properties;
 
-use axum::body::{Body, to_bytes};
-use axum::http::{Request, Response, StatusCode};
-use serde_json::Value;
-use tool_gateway::upstream::{ScriptUpstream, Upstream, UpstreamFuture};
-use tool_gateway::{Gateway, Offer};
-use tool_runtime::{State, ToolRegistry, tool};
-use tower::ServiceExt as _;
-
-/// Count.
-#[tool]
-async fn count(counter: State<Arc<AtomicUsize>>) -> String {
-    counter.fetch_add(1, Ordering::Relaxed).to_string()
-}
-
-fn registry(counter: &Arc<AtomicUsize>) -> ToolRegistry {
-    let mut registry = ToolRegistry::new().with_state(Arc::clone(counter));
-    registry.register::<count>().unwrap();
-    registry
-}
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 /// A small generator: the same texts on every run.
 struct Random(u64);
@@ -93,66 +75,34 @@ const REQUEST: &str = r#"{"model":"m","max_tokens":5,"stream":true,"system":[{"t
     {"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x","cache_control":{"type":"ephemeral"}}]}],
     "metadata":{"user_id":"{\"session_id\":\"1\"}"}}"#;
 
-#[tokio::test]
-async fn malformed_requests_get_an_error_of_the_api() {
-    let counter = Arc::new(AtomicUsize::new(0));
-    let script = r#"{"turns":[{"content":[{"type":"text","text":"fine"}]}]}"#;
-    let upstream = ScriptUpstream::from_json(script).unwrap();
-    let app = Gateway::new(registry(&counter), upstream).router();
+#[test]
+fn malformed_requests_get_an_error_of_the_api() {
     let mut random = Random(1);
     let mut answered = 0;
     for _ in 0..tries() {
         let body = random.damaged(REQUEST.as_bytes());
         let path = ["/v1/messages", "/v1/messages/count_tokens"][random.below(2)];
-        let request = Request::post(path).body(Body::from(body.clone())).unwrap();
-        let response = app.clone().oneshot(request).await.unwrap();
-        let status = response.status();
-        let answer = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        let text = || {
-            format!(
-                "{status} for {}: {}",
-                String::from_utf8_lossy(&body),
-                String::from_utf8_lossy(&answer)
-            )
-        };
-        if status == StatusCode::OK {
-            answered += 1;
-            continue;
-        }
-        assert_eq!(status, StatusCode::BAD_REQUEST, "{}", text());
-        let error: Value = serde_json::from_slice(&answer).unwrap_or_else(|_| panic!("{}", text()));
-        assert_eq!(error["error"]["type"], "invalid_request_error", "{}", text());
-        assert!(
-            error["error"]["message"]
-                .as_str()
-                .is_some_and(|message| message.len() > 10),
-            "{}",
-            text()
-        );
+        answered += usize::from(properties::request(path, &body));
     }
     assert!(answered > tries() / 20, "{answered}");
 }
 
-/// An upstream that answers with these bytes.
-struct Bytes(Vec<u8>, bool);
-
-impl Upstream for Bytes {
-    fn send(&self, _: Request<bytes::Bytes>) -> UpstreamFuture<'_> {
-        let kind = if self.1 {
-            "text/event-stream"
-        } else {
-            "application/json"
-        };
-        let response = Response::builder()
-            .header("content-type", kind)
-            .body(Body::from(self.0.clone()))
-            .unwrap();
-        Box::pin(async { Ok(response) })
+#[test]
+fn a_history_of_100_000_messages_is_answered_in_seconds() {
+    let mut messages = String::new();
+    for number in 0..50_000 {
+        let _ = write!(
+            messages,
+            r#"{{"role":"user","content":"question {number}"}},{{"role":"assistant","content":[{{"type":"text","text":"answer"}}]}},"#
+        );
     }
-
-    fn name(&self) -> String {
-        "bytes".to_owned()
-    }
+    let body = format!(
+        r#"{{"tools":[{{"name":"count"}}],"messages":[{messages}{{"role":"user","content":"last"}}]}}"#
+    );
+    let began = Instant::now();
+    assert!(properties::request("/v1/messages", body.as_bytes()));
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    eprintln!("{} MB in {:?}", body.len() >> 20, began.elapsed());
 }
 
 const STREAM: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"content\":[],\"usage\":{\"input_tokens\":3}}}\n\n\
@@ -166,37 +116,13 @@ const STREAM: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"
     event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
 
 /// The call never ends as one, so it must never run, whatever happens to the stream.
-#[tokio::test]
-async fn malformed_streams_run_nothing_and_end_with_an_event_or_an_error() {
-    let counter = Arc::new(AtomicUsize::new(0));
+#[test]
+fn malformed_streams_run_nothing_and_end_with_an_event_or_an_error() {
     let mut random = Random(2);
     for _ in 0..tries() {
         let bytes = random.damaged(STREAM.as_bytes());
         let is_stream = random.below(10) > 0;
-        let app = Gateway::new(registry(&counter), Bytes(bytes.clone(), is_stream))
-            .with_offer(Offer::Always)
-            .router();
-        let wants_stream = random.below(2) == 0;
-        let body = format!(r#"{{"stream":{wants_stream},"messages":[{{"role":"user","content":"hi"}}]}}"#);
-        let request = Request::post("/v1/messages").body(Body::from(body)).unwrap();
-        let response = app.oneshot(request).await.unwrap();
-        let status = response.status();
-        let answer = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        let answer = String::from_utf8_lossy(&answer);
-        let text = || format!("{status} {}\n=>\n{answer}", String::from_utf8_lossy(&bytes));
-        assert_eq!(counter.load(Ordering::Relaxed), 0, "{}", text());
-        if status != StatusCode::OK {
-            assert!(answer.contains(r#""type":"error""#), "{}", text());
-        } else if wants_stream {
-            let last = answer.trim_end().rsplit("\n\n").next().unwrap_or_default();
-            let is_end = last.starts_with("event: message_stop") || last.starts_with("event: error");
-            assert!(is_end, "{}", text());
-        } else {
-            assert!(
-                serde_json::from_str::<Value>(&answer).is_ok_and(|message| message.is_object()),
-                "{}",
-                text()
-            );
-        }
+        let runs = properties::upstream(&bytes, is_stream, random.below(2) == 0);
+        assert_eq!(runs, 0, "{}", String::from_utf8_lossy(&bytes));
     }
 }

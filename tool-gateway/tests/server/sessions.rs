@@ -462,6 +462,17 @@ async fn a_key_of_the_clients_tells_sessions_with_one_history_apart() {
 }
 
 #[tokio::test]
+async fn a_thread_is_a_session_key() {
+    let lab = Lab::in_order(json!([says(&[text("One.")]), says(&[text("Two.")])]));
+    let mut chat = Chat::new(false);
+    chat.body["thread"] = json!("thread-7");
+    let first = chat.say(&lab, "go").await;
+    chat.body["system"] = json!("Another prompt.");
+    let second = chat.say(&lab, "and?").await;
+    assert_eq!(second.session(), (first.session().0, "key".to_owned()));
+}
+
+#[tokio::test]
 async fn a_key_finds_the_session_but_resumes_no_other_history() {
     let lab = Lab::in_order(json!([
         says(&[text("One."), call("lookup", "a")]),

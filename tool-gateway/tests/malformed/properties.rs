@@ -1,0 +1,118 @@
+//! What holds of every request and of every response of an upstream. The fuzz targets of `fuzz/` look for one of which it does not.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::body::{Body, to_bytes};
+use axum::http::{Request, Response, StatusCode};
+use serde_json::Value;
+use tool_gateway::upstream::{ScriptUpstream, Upstream, UpstreamFuture};
+use tool_gateway::{Gateway, Offer};
+use tool_runtime::{State, ToolRegistry, tool};
+use tower::ServiceExt as _;
+
+/// Count.
+#[tool]
+async fn count(counter: State<Arc<AtomicUsize>>) -> String {
+    counter.fetch_add(1, Ordering::Relaxed).to_string()
+}
+
+fn registry(counter: &Arc<AtomicUsize>) -> ToolRegistry {
+    let mut registry = ToolRegistry::new().with_state(Arc::clone(counter));
+    registry.register::<count>().unwrap();
+    registry
+}
+
+fn ask(gateway: Gateway, path: &str, body: Vec<u8>) -> (StatusCode, Vec<u8>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let request = Request::post(path).body(Body::from(body)).unwrap();
+        let response = gateway.router().oneshot(request).await.unwrap();
+        let status = response.status();
+        let answer = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        (status, answer.into())
+    })
+}
+
+/// Every request is answered, or refused in the API's form with words. Whether it was answered.
+pub(crate) fn request(path: &str, body: &[u8]) -> bool {
+    let script = r#"{"turns":[{"content":[{"type":"text","text":"fine"}]}]}"#;
+    let upstream = ScriptUpstream::from_json(script).unwrap();
+    let (status, answer) = ask(
+        Gateway::new(registry(&Arc::default()), upstream),
+        path,
+        body.to_vec(),
+    );
+    let text = || {
+        format!(
+            "{status} for {}: {}",
+            String::from_utf8_lossy(body),
+            String::from_utf8_lossy(&answer)
+        )
+    };
+    if status == StatusCode::OK {
+        return true;
+    }
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{}", text());
+    let error: Value = serde_json::from_slice(&answer).unwrap_or_else(|_| panic!("{}", text()));
+    assert_eq!(error["error"]["type"], "invalid_request_error", "{}", text());
+    assert!(
+        error["error"]["message"]
+            .as_str()
+            .is_some_and(|message| message.len() > 10),
+        "{}",
+        text()
+    );
+    false
+}
+
+/// An upstream that always answers with these bytes.
+struct Bytes(Vec<u8>, bool);
+
+impl Upstream for Bytes {
+    fn send(&self, _: Request<bytes::Bytes>) -> UpstreamFuture<'_> {
+        let kind = if self.1 {
+            "text/event-stream"
+        } else {
+            "application/json"
+        };
+        let response = Response::builder()
+            .header("content-type", kind)
+            .body(Body::from(self.0.clone()))
+            .unwrap();
+        Box::pin(async { Ok(response) })
+    }
+
+    fn name(&self) -> String {
+        "bytes".to_owned()
+    }
+}
+
+/// Whatever an upstream answers, the client's message ends, or there is an error. How many calls were run.
+pub(crate) fn upstream(bytes: &[u8], is_stream: bool, wants_stream: bool) -> usize {
+    let counter = Arc::new(AtomicUsize::new(0));
+    let gateway = Gateway::new(registry(&counter), Bytes(bytes.to_vec(), is_stream))
+        .with_offer(Offer::Always)
+        .with_max_rounds(3);
+    let body = format!(r#"{{"stream":{wants_stream},"messages":[{{"role":"user","content":"hi"}}]}}"#);
+    let (status, answer) = ask(gateway, "/v1/messages", body.into_bytes());
+    let answer = String::from_utf8_lossy(&answer);
+    let text = || format!("{status} {}\n=>\n{answer}", String::from_utf8_lossy(bytes));
+    if status != StatusCode::OK {
+        assert!(answer.contains(r#""type":"error""#), "{}", text());
+    } else if wants_stream {
+        let last = answer.trim_end().rsplit("\n\n").next().unwrap_or_default();
+        let is_end = last.starts_with("event: message_stop") || last.starts_with("event: error");
+        assert!(is_end, "{}", text());
+    } else {
+        assert!(
+            serde_json::from_str::<Value>(&answer).is_ok_and(|message| message.is_object()),
+            "{}",
+            text()
+        );
+    }
+    counter.load(Ordering::Relaxed)
+}
