@@ -50,7 +50,7 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
         OfferName::Declared => Offer::Declared,
         OfferName::Always => Offer::Always,
     };
-    let gateway = match options.upstream_kind {
+    let gateway = match upstream_kind(options)? {
         UpstreamKind::Script => Gateway::new(registry, script(options)?),
         UpstreamKind::Anthropic => Gateway::new(registry, anthropic(options, address).await?),
     };
@@ -99,6 +99,22 @@ fn registry(options: &ServeOptions) -> Result<ToolRegistry, Failure> {
         }
     }
     Ok(all.subset(names))
+}
+
+/// What is asked for, or follows from the other options.
+fn upstream_kind(options: &ServeOptions) -> Result<UpstreamKind, Failure> {
+    match (options.upstream_kind, &options.script, &options.upstream) {
+        (Some(UpstreamKind::Anthropic), Some(_), _) => Err(Failure::Message(
+            "--script is for --upstream-kind script; leave one of the two out".to_owned(),
+        )),
+        (Some(UpstreamKind::Script), _, Some(_)) => Err(Failure::Message(
+            "--upstream is for --upstream-kind anthropic; a script asks no server: leave one of the two out"
+                .to_owned(),
+        )),
+        (Some(kind), _, _) => Ok(kind),
+        (None, Some(_), _) => Ok(UpstreamKind::Script),
+        (None, None, _) => Ok(UpstreamKind::Anthropic),
+    }
 }
 
 fn script(options: &ServeOptions) -> Result<ScriptUpstream, Failure> {

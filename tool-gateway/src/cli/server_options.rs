@@ -13,9 +13,9 @@ pub(crate) struct ServeOptions {
     /// The server to ask; without it that of `ANTHROPIC_BASE_URL`, else Anthropic's
     #[arg(long, value_name = "URL", conflicts_with = "script")]
     pub(crate) upstream: Option<String>,
-    /// What kind of upstream it is
-    #[arg(long, value_name = "KIND", default_value = "anthropic")]
-    pub(crate) upstream_kind: UpstreamKind,
+    /// What kind of upstream it is; without it `script` with --script, else `anthropic`
+    #[arg(long, value_name = "KIND")]
+    pub(crate) upstream_kind: Option<UpstreamKind>,
     /// The turns that the upstream `script` plays; without it a built-in conversation
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,

@@ -55,7 +55,7 @@ pub(crate) fn call(options: &CallOptions, terminal: Terminal) -> Result<Ending, 
     let call = ToolCall::new("toolu_cli", &options.name, options.arguments.as_str());
     let outcome = runtime.block_on(registry.call(call));
     for warning in &outcome.warnings {
-        terminal.print(&visible(&warning.to_string()));
+        terminal.print(&format!("{}\n", visible(&warning.to_string())));
     }
     let result = serde_json::to_string(&outcome.result).unwrap_or_default();
     writeln!(io::stdout(), "{result}").map_err(|error| Failure::writing(&error))?;

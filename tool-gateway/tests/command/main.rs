@@ -18,3 +18,5 @@ mod check;
 mod whatever;
 mod terminal;
 mod readme;
+#[cfg(feature = "server")]
+mod serve;
