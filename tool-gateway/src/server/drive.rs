@@ -284,6 +284,10 @@ impl<'a> Drive<'a> {
                 count(&self.shared.metrics.thinking_refused);
                 tracing::warn!(session = %self.job.session, "the upstream refused thinking; asking once more without it");
                 self.messages = messages;
+                // Later rounds stand behind the same messages.
+                if let Some(before) = restore::without_thinking(&self.restored.messages) {
+                    self.restored.messages = before;
+                }
                 return Box::pin(self.ask()).await;
             }
         }

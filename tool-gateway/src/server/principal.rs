@@ -1,6 +1,6 @@
 //! The principal of a request: the name of the client's key, or a digest of the credential that it sent.
 
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::session::chain::ChainKey;
@@ -37,10 +37,19 @@ pub(super) fn principal(
     })
 }
 
-/// Removes what the principal was found by.
+/// Removes the key that the principal was found by, in whichever headers it is. Another credential beside it stays.
 pub(super) fn remove_credential(headers: &mut HeaderMap) {
-    if headers.remove("x-api-key").is_none() {
-        headers.remove(header::AUTHORIZATION);
+    let Some(key) = credential(headers).map(str::to_owned) else {
+        return;
+    };
+    for name in [HeaderName::from_static("x-api-key"), header::AUTHORIZATION] {
+        let is_key = |value: &HeaderValue| {
+            let value = value.to_str().unwrap_or_default();
+            value.strip_prefix("Bearer ").unwrap_or(value) == key
+        };
+        if headers.get(&name).is_some_and(is_key) {
+            headers.remove(name);
+        }
     }
 }
 

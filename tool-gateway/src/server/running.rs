@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
@@ -29,6 +30,7 @@ struct RunState {
     head: Option<HeaderMap>,
     sent: Vec<Sent>,
     end: Option<RunEnd>,
+    ended_at: Option<Instant>,
     waiting: usize,
     /// Whether a client has received all of it.
     is_delivered: bool,
@@ -107,7 +109,14 @@ impl Running {
     }
 
     pub(super) fn end(&self, end: RunEnd) {
-        self.lock().end.get_or_insert(end);
+        {
+            let mut state = self.lock();
+            if matches!(end, RunEnd::Done) {
+                state.checkpoint = None;
+            }
+            state.end.get_or_insert(end);
+            state.ended_at.get_or_insert_with(Instant::now);
+        }
         self.notify();
     }
 
@@ -142,6 +151,12 @@ impl Running {
             Sent::Event(_) => false,
         };
         state.end.is_none() && state.sent.iter().any(is_call)
+    }
+
+    /// Whether it ended so long ago that nobody repeats its request.
+    fn is_expired(&self) -> bool {
+        let ended_at = self.lock().ended_at;
+        ended_at.is_some_and(|ended_at| ended_at.elapsed() > KEPT_FOR)
     }
 
     /// Waits until it has ended.
@@ -252,8 +267,30 @@ struct Turns {
     order: VecDeque<Digest>,
 }
 
+impl Turns {
+    /// Removes turns that ended long ago, the oldest first.
+    fn remove_expired(&mut self) {
+        while let Some(oldest) = self.order.front() {
+            let is_expired = self
+                .by_request
+                .get(oldest)
+                .is_none_or(|running| running.is_expired());
+            if !is_expired {
+                break;
+            }
+            let oldest = self.order.pop_front();
+            if let Some(oldest) = oldest.filter(|oldest| !self.order.contains(oldest)) {
+                self.by_request.remove(&oldest);
+            }
+        }
+    }
+}
+
 /// How many turns are kept for retries.
 const KEPT: usize = 1_000;
+
+/// How long a turn that has ended is kept for retries.
+const KEPT_FOR: Duration = Duration::from_secs(600);
 
 /// What a request is to an earlier, equal one.
 pub(super) enum Joined {
@@ -278,6 +315,7 @@ impl RunningTurns {
     /// A new turn belongs to `session`; one that goes on after an error, to that of the first.
     pub(super) fn join(&self, request: Digest, is_retry: bool, session: &SessionId) -> Joined {
         let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.remove_expired();
         let mut checkpoint = None;
         let mut session = session.clone();
         if let Some(running) = turns.by_request.get(&request) {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::wire::block::Block;
 
 /// The canonical content of messages: one list of blocks.
-pub(super) fn content<'b>(blocks: impl Iterator<Item = &'b Block>) -> Vec<Value> {
+pub(crate) fn content<'b>(blocks: impl Iterator<Item = &'b Block>) -> Vec<Value> {
     blocks
         .filter_map(|block| match serde_json::from_str(block.as_str()) {
             Ok(value) => projected(value),
@@ -87,7 +87,7 @@ pub(super) fn tools(tools: &[&str]) -> Vec<Value> {
 }
 
 /// The bytes of RFC 8785: sorted keys, numbers as JavaScript writes them.
-pub(super) fn bytes(value: &Value) -> Vec<u8> {
+pub(crate) fn bytes(value: &Value) -> Vec<u8> {
     // It fails for numbers that no double holds only, and `serde_json` reads none.
     serde_json_canonicalizer::to_vec(value).unwrap_or_else(|_| value.to_string().into_bytes())
 }

@@ -179,34 +179,43 @@ pub(crate) async fn recognize(
             }
         }
         recognized.head = Some(place);
-    } else if let Some((place, turn)) = minted(key, store, client, request, &recognized.groups).await? {
-        // What came before it is not what it was: that goes up as sent, and only this turn is restored, if it is whole.
-        recognized.found = Found::Minted;
-        recognized.session = Some(turn.session.clone());
-        let messages = recognized
-            .groups
-            .get(place)
-            .map(|group| group.messages.as_slice())
-            .unwrap_or_default();
-        let blocks = messages
-            .iter()
-            .filter_map(|at| request.messages.get(*at))
-            .flat_map(|message| &message.blocks);
-        if answer_digest(key, blocks) == turn.answer {
-            recognized.turns.insert(place, turn);
-            recognized.head = Some(place);
-        }
     } else if let Some(named) = named {
         recognized.found = Found::Key;
         recognized.session = Some(named);
     }
+    // A turn with an id that was minted here, behind a history that is not what it was: what is not known goes up as sent, and
+    // this turn is restored, if it is whole. The session goes on with its latest state.
+    if let Some((place, turn)) = minted(key, store, client, request, &recognized.groups).await?
+        && recognized.head.is_none_or(|head| head < place)
+    {
+        recognized.found = Found::Minted;
+        recognized.session = Some(turn.session.clone());
+        recognized.state = None;
+        if answer_digest(key, group_blocks(request, &recognized.groups, place)) == turn.answer {
+            recognized.turns.insert(place, turn);
+            recognized.head = Some(place);
+        }
+    }
     if recognized.state.is_none()
-        && recognized.head.is_none()
         && let Some(session) = &recognized.session
     {
         recognized.state = store.session(session).await?.and_then(|session| session.state);
     }
     Ok(recognized)
+}
+
+/// The blocks of a group of the client's messages.
+fn group_blocks<'r>(
+    request: &'r MessagesRequest<'_>,
+    groups: &'r [Group],
+    place: usize,
+) -> impl Iterator<Item = &'r Block> {
+    let messages = groups
+        .get(place)
+        .map(|group| group.messages.as_slice())
+        .unwrap_or_default();
+    let messages = messages.iter().filter_map(|at| request.messages.get(*at));
+    messages.flat_map(|message| &message.blocks)
 }
 
 /// The turn behind a point of a conversation, of this session if it has one there. `None` if the visible history hides different

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use tool_runtime::ToolDefinition;
 
+use crate::session::canonical;
 use crate::wire::error::ApiError;
 use crate::wire::object::{Change, Object, push_string, with_field};
 
@@ -89,7 +90,10 @@ fn is_internal(tool: &Object<'_>, own: &ToolDefinition, ownership: Ownership) ->
     match tool.get("input_schema").map(serde_json::from_str::<Value>) {
         None | Some(Ok(Value::Null)) => true,
         Some(Ok(Value::Object(schema))) if schema.is_empty() => true,
-        Some(Ok(schema)) => same_schema(&schema) == same_schema(&own.input_schema),
+        Some(Ok(schema)) => {
+            // Canonical, since JavaScript turns `1.0` into `1`.
+            canonical::bytes(&same_schema(&schema)) == canonical::bytes(&same_schema(&own.input_schema))
+        }
         Some(Err(_)) => false,
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::session::canonical;
 use crate::session::chain::{ChainKey, Digest};
 use crate::session::recognize::Recognized;
 use crate::session::record::{Call, Origin, Owner, SystemMessage, TrueMessage, Turn};
@@ -217,8 +218,12 @@ impl Transcript<'_> {
             push_text(&mut self.text, message.text);
             if self.is_last(place) && message.is_assistant() {
                 let message_at = self.prior.len();
-                let blocks = 0..message.blocks.len();
-                self.prior_visible.extend(blocks.map(|block| Origin {
+                let blocks = message
+                    .blocks
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, block)| is_counted(block));
+                self.prior_visible.extend(blocks.map(|(block, _)| Origin {
                     message: message_at,
                     block,
                 }));
@@ -306,7 +311,10 @@ fn place_systems(
         let in_front =
             |group: &&crate::session::chain::Group| group.messages.last().is_some_and(|last| *last < at);
         let place = recognized.groups.iter().take_while(in_front).count();
-        let digest: Digest = key.digest(&[b"system", message.text.as_bytes()]);
+        let digest: Digest = {
+            let content = Value::Array(canonical::content(message.blocks.iter()));
+            key.digest(&[b"system", &canonical::bytes(&content)])
+        };
         let mut system = SystemMessage {
             place,
             sent_at: place,
