@@ -45,6 +45,8 @@ struct Tables {
 struct Entry {
     turn: Arc<Turn>,
     calls: Vec<Digest>,
+    /// Whether it is suspended, and its session has not gone on from it.
+    is_open: bool,
     used: u64,
     used_at: Instant,
 }
@@ -54,6 +56,8 @@ struct SessionEntry {
     session: Session,
     keys: Vec<Digest>,
     turns: usize,
+    /// The turns that are open.
+    open: Vec<String>,
 }
 
 impl MemoryStore {
@@ -104,11 +108,7 @@ impl MemoryStore {
     }
 
     fn is_expired(&self, entry: &Entry) -> bool {
-        let factor = if entry.turn.is_suspended() {
-            SUSPENDED_FACTOR
-        } else {
-            1
-        };
+        let factor = if entry.is_open { SUSPENDED_FACTOR } else { 1 };
         entry.used_at.elapsed() > self.ttl * factor
     }
 
@@ -133,9 +133,8 @@ impl Tables {
         self.uses += 1;
         let uses = self.uses;
         let entry = self.turns.get_mut(id)?;
-        let is_suspended = entry.turn.is_suspended();
-        self.order.remove(&(is_suspended, entry.used));
-        self.order.insert((is_suspended, uses), id.to_owned());
+        self.order.remove(&(entry.is_open, entry.used));
+        self.order.insert((entry.is_open, uses), id.to_owned());
         entry.used = uses;
         entry.used_at = Instant::now();
         if let Some(session) = self.sessions.get_mut(&entry.turn.session) {
@@ -148,7 +147,7 @@ impl Tables {
         let Some(entry) = self.turns.remove(id) else {
             return;
         };
-        self.order.remove(&(entry.turn.is_suspended(), entry.used));
+        self.order.remove(&(entry.is_open, entry.used));
         self.bytes = self.bytes.saturating_sub(entry.turn.size());
         for call in entry.calls {
             self.calls.remove(&call);
@@ -165,7 +164,10 @@ impl Tables {
                 && let Some(session) = self.sessions.remove(&entry.turn.session)
             {
                 for key in session.keys {
-                    self.keys.remove(&key);
+                    // The client may have given it to another session since.
+                    if self.keys.get(&key) == Some(&entry.turn.session) {
+                        self.keys.remove(&key);
+                    }
                 }
             }
         }
@@ -186,12 +188,14 @@ impl Tables {
                 },
                 keys: Vec::new(),
                 turns: 0,
+                open: Vec::new(),
             });
         session.turns += 1;
         session.session.last_active = now;
         session.session.state.clone_from(&turn.state);
         for key in keys {
-            if self.keys.insert(key, turn.session.clone()).is_none() {
+            self.keys.insert(key, turn.session.clone());
+            if !session.keys.contains(&key) {
                 session.keys.push(key);
             }
         }
@@ -201,16 +205,36 @@ impl Tables {
             self.calls.insert(*call, turn.id.clone());
         }
         self.heads.entry(turn.head).or_default().push(turn.id.clone());
-        self.order
-            .insert((turn.is_suspended(), self.uses), turn.id.clone());
+        let is_open = turn.is_suspended();
+        self.close_others(&turn);
+        self.order.insert((is_open, self.uses), turn.id.clone());
         self.bytes += turn.size();
         let entry = Entry {
             used: self.uses,
             used_at: Instant::now(),
             calls,
+            is_open,
             turn: Arc::new(turn),
         };
         self.turns.insert(entry.turn.id.clone(), entry);
+    }
+}
+
+impl Tables {
+    /// The session has gone on with a turn: those that waited for results before it are kept as others are.
+    fn close_others(&mut self, turn: &Turn) {
+        let Some(session) = self.sessions.get_mut(&turn.session) else {
+            return;
+        };
+        let own = turn.is_suspended().then(|| turn.id.clone());
+        for id in std::mem::replace(&mut session.open, own.into_iter().collect()) {
+            let Some(entry) = self.turns.get_mut(&id).filter(|entry| entry.is_open) else {
+                continue;
+            };
+            entry.is_open = false;
+            self.order.remove(&(true, entry.used));
+            self.order.insert((false, entry.used), id);
+        }
     }
 }
 
@@ -251,15 +275,17 @@ impl SessionStore for MemoryStore {
             };
             tables.remove(&id);
         }
-        // A few of the oldest at a time, so that no request pays for all.
-        for _ in 0..2 {
-            let oldest = tables.order.first_key_value().map(|(_, id)| id.clone());
-            let Some(id) =
-                oldest.filter(|id| tables.turns.get(id).is_some_and(|entry| self.is_expired(entry)))
-            else {
-                break;
-            };
-            tables.remove(&id);
+        // The oldest of either kind, so that no request pays for all.
+        for is_open in [false, true] {
+            let oldest = tables
+                .order
+                .range((is_open, 0)..)
+                .next()
+                .map(|(_, id)| id.clone());
+            let is_expired = |id: &String| tables.turns.get(id).is_some_and(|entry| self.is_expired(entry));
+            if let Some(id) = oldest.filter(is_expired) {
+                tables.remove(&id);
+            }
         }
         Box::pin(async { Ok(()) })
     }

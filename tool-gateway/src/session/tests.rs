@@ -161,6 +161,39 @@ async fn over_the_cap_the_least_recently_used_goes_first_and_suspended_turns_las
 }
 
 #[tokio::test]
+async fn a_suspended_turn_that_its_session_went_on_from_goes_as_others_do() {
+    let store = MemoryStore::new().with_max_turns(2);
+    store
+        .save(turn("suspended-1", "a", "1"), Vec::new(), Vec::new())
+        .await
+        .unwrap();
+    store
+        .save(turn("2", "a", "2"), Vec::new(), vec![digest("key")])
+        .await
+        .unwrap();
+    store
+        .save(turn("3", "b", "3"), Vec::new(), vec![digest("key")])
+        .await
+        .unwrap();
+    assert_eq!(ids(&store, "1").await, [""; 0]);
+    assert_eq!(
+        (ids(&store, "2").await, ids(&store, "3").await),
+        (vec!["2".to_owned()], vec!["3".to_owned()])
+    );
+    // The key is the other session's now, and stays when the first goes.
+    store
+        .save(turn("4", "b", "4"), Vec::new(), Vec::new())
+        .await
+        .unwrap();
+    store
+        .save(turn("5", "b", "5"), Vec::new(), Vec::new())
+        .await
+        .unwrap();
+    let named = store.session_of_key(digest("key")).await.unwrap();
+    assert_eq!(named, Some(SessionId("b".to_owned())));
+}
+
+#[tokio::test]
 async fn bytes_are_capped_and_ten_thousand_suspended_turns_have_space() {
     let store = MemoryStore::new().with_max_bytes(10_000);
     for id in 0..100 {

@@ -8,11 +8,18 @@ use super::object::{Change, Object, push_string};
 
 /// A content block as JSON text. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Block(Arc<str>);
+pub(crate) struct Block {
+    text: Arc<str>,
+    /// The arguments of a call as they arrived, if they are not a JSON object.
+    raw_input: Option<Arc<str>>,
+}
 
 impl Block {
     pub(crate) fn new(text: impl Into<Arc<str>>) -> Self {
-        Self(text.into())
+        Self {
+            text: text.into(),
+            raw_input: None,
+        }
     }
 
     /// A text block.
@@ -24,11 +31,11 @@ impl Block {
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     fn object(&self) -> Object<'_> {
-        Object::parse(&self.0).unwrap_or_default()
+        Object::parse(&self.text).unwrap_or_default()
     }
 
     /// The call, if the block is one.
@@ -37,7 +44,12 @@ impl Block {
         object.is("type", "tool_use").then(|| ToolUse {
             id: object.string("id").unwrap_or_default(),
             name: object.string("name").unwrap_or_default(),
-            input: object.get("input").unwrap_or("{}").to_owned(),
+            input: self
+                .raw_input
+                .as_deref()
+                .or_else(|| object.get("input"))
+                .unwrap_or("{}")
+                .to_owned(),
         })
     }
 
@@ -45,7 +57,7 @@ impl Block {
     pub(crate) fn with_string(&self, field: &str, value: &str) -> Self {
         let mut json = String::new();
         push_string(&mut json, value);
-        let mut text = String::with_capacity(self.0.len() + json.len());
+        let mut text = String::with_capacity(self.text.len() + json.len());
         self.object().write(&mut text, |name, _| {
             Some(if name == field {
                 Change::To(&json)
@@ -110,15 +122,17 @@ impl BlockBuilder {
         }
     }
 
-    /// The whole block. Arguments that are not JSON, which no API sends, become a string: nothing is lost.
+    /// The whole block. Arguments that are not a JSON object, as of a call that was cut off, are an empty object, since no API
+    /// takes them back otherwise; the call has them as they arrived.
     pub(crate) fn finish(mut self) -> Block {
         if self.input.trim().is_empty() {
             return Block::new(Value::Object(self.fields).to_string());
         }
-        let is_json = serde_json::from_str::<&serde_json::value::RawValue>(&self.input).is_ok();
-        if !is_json {
-            self.fields.insert("input".to_owned(), Value::String(self.input));
-            return Block::new(Value::Object(self.fields).to_string());
+        if Object::parse(&self.input).is_err() {
+            self.fields.insert("input".to_owned(), Value::Object(Map::new()));
+            let mut block = Block::new(Value::Object(self.fields).to_string());
+            block.raw_input = Some(self.input.into());
+            return block;
         }
         self.fields.entry("input").or_insert(Value::Null);
         let text = Value::Object(self.fields).to_string();
@@ -182,6 +196,19 @@ mod tests {
             built(call, &[]),
             r#"{"type":"tool_use","id":"t","name":"n","input":{}}"#
         );
+    }
+
+    #[test]
+    fn arguments_that_are_not_an_object_are_known_to_the_call_alone() {
+        for piece in ["{\"a\": [1", "{'a': True}", "[1]"] {
+            let start = json!({ "type": "tool_use", "id": "t", "name": "n", "input": {} });
+            let mut builder = BlockBuilder::new(start.as_object().cloned().unwrap());
+            let delta = json!({ "type": "input_json_delta", "partial_json": piece });
+            builder.push(delta.as_object().unwrap());
+            let block = builder.finish();
+            assert_eq!(block.as_str(), start.to_string());
+            assert_eq!(block.tool_use().unwrap().input, piece);
+        }
     }
 
     #[test]
