@@ -76,12 +76,11 @@ impl Turn {
     /// How much memory it takes, about.
     pub(crate) fn size(&self) -> usize {
         let blocks = self.truth.iter().flat_map(|message| &message.blocks);
-        let calls = self.calls.iter().filter_map(|call| call.result.as_ref());
-        blocks
-            .chain(calls)
-            .map(|block| block.as_str().len() + 64)
-            .sum::<usize>()
-            + 512
+        let results = self.calls.iter().filter_map(|call| call.result.as_ref());
+        let messages: usize = blocks.chain(results).map(|block| block.as_str().len() + 64).sum();
+        let inputs: usize = self.calls.iter().map(|call| call.input.len() + 128).sum();
+        let state = self.state.as_ref().map_or(0, |state| state.to_string().len());
+        messages + inputs + state + 512
     }
 }
 

@@ -308,6 +308,37 @@ async fn an_edited_question_in_front_of_a_suspended_turn_restores_that_turn_and_
 }
 
 #[tokio::test]
+async fn an_edit_between_a_known_turn_and_a_suspended_one_loses_neither_results_nor_state() {
+    let mut write = call("TodoWrite", "w");
+    write["input"] =
+        json!({ "todos": [{ "content": "Keep me", "status": "pending", "activeForm": "Keeping" }] });
+    let mut read = call("TodoRead", "r");
+    read["input"] = json!({});
+    let lab = Lab::in_order(json!([
+        says(&[text("One.")]),
+        says(&[write, call("lookup", "a"), call("weather", "b")]),
+        says(&[read]),
+        says(&[text("Two.")]),
+    ]));
+    let mut chat = Chat::new(true);
+    chat.say(&lab, "go").await;
+    let suspended = chat.say(&lab, "on").await;
+    chat.messages()[2] = user("on, edited");
+    let reply = chat.answer(&lab, &suspended).await;
+    assert_eq!(
+        (reply.text(), reply.session().1),
+        ("Two.".to_owned(), "minted".to_owned())
+    );
+    let sent = lab.last_seen().to_string();
+    assert!(
+        sent.contains("lookup of a") && sent.contains("on, edited"),
+        "{sent}"
+    );
+    assert_eq!(sent.matches("Keep me").count(), 2, "written, and read: {sent}");
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
 async fn an_edited_suspended_turn_goes_up_as_it_was_sent() {
     let lab = Lab::new(json!([
         says(&[text("One."), call("lookup", "a"), call("weather", "b")]),

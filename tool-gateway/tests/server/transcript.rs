@@ -361,6 +361,25 @@ async fn refused_thinking_is_asked_for_once_more_without_and_not_again_later() {
 }
 
 #[tokio::test]
+async fn refused_thinking_stays_out_of_the_later_rounds_of_a_turn() {
+    let message = "messages.1.content.0: Invalid `signature` in `thinking` block";
+    let refusal = json!({ "error": { "status": 400, "body": { "type": "error", "error": { "type": "invalid_request_error", "message": message } } } });
+    let lab = Lab::in_order(json!([
+        says(&[thinking("s0"), text("One."), call("lookup", "a")]),
+        says(&[text("Two.")]),
+        refusal,
+        says(&[call("lookup", "b")]),
+        says(&[text("Three.")]),
+    ]));
+    let mut chat = Chat::new(false);
+    chat.say(&lab, "go").await;
+    assert_eq!(chat.say(&lab, "next").await.text(), "Three.");
+    let sent = lab.last_seen().to_string();
+    assert!(!sent.contains("s0") && sent.contains("lookup of b"), "{sent}");
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
 async fn another_refusal_is_not_repeated() {
     let error = json!({ "error": { "status": 400, "body": { "type": "error", "error": { "type": "invalid_request_error", "message": "no" } } } });
     let lab = Lab::in_order(json!([says(&[thinking("s0"), call("lookup", "a")]), error]));
