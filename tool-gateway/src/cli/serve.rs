@@ -147,8 +147,15 @@ async fn anthropic(options: &ServeOptions, listen: SocketAddr) -> Result<Anthrop
 
 /// The keys of `TOOL_GATEWAY_CLIENT_KEYS`.
 fn client_keys() -> Result<Vec<(String, String)>, Failure> {
-    let Ok(text) = env::var("TOOL_GATEWAY_CLIENT_KEYS") else {
-        return Ok(Vec::new());
+    let text = match env::var("TOOL_GATEWAY_CLIENT_KEYS") {
+        Ok(text) => text,
+        Err(env::VarError::NotPresent) => return Ok(Vec::new()),
+        // Not "no keys": that would serve everyone.
+        Err(env::VarError::NotUnicode(_)) => {
+            return Err(Failure::Message(
+                "TOOL_GATEWAY_CLIENT_KEYS is not UTF-8; write name=key".to_owned(),
+            ));
+        }
     };
     let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
     let keys = entries
