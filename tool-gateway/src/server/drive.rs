@@ -47,7 +47,7 @@ pub(super) async fn drive(
     checkpoint: Option<Box<Checkpoint>>,
 ) {
     let began = Instant::now();
-    // Whoever waits hears of the end, also if this task is dropped or panics.
+    // Ends the turn for its watchers, also if this task is dropped or panics.
     let _ended = Ended(&running);
     let end = match Drive::begin(&shared, &job, &running, checkpoint).await {
         Ok(mut drive) => {

@@ -1,4 +1,4 @@
-//! The turn as a state machine: it is told what happened, and says what to do. It knows no clock and no connection.
+//! The turn as a state machine: takes events and returns actions. It has no clock and no connection.
 //!
 //! ```text
 //!                     ┌───────────── all calls are the gateway's, all results are there ─────────────┐

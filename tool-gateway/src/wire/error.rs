@@ -27,25 +27,26 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
-    /// The API's name for the status, <https://platform.claude.com/docs/en/api/errors>.
-    fn kind(&self) -> &'static str {
-        match self.status.as_u16() {
-            400 => "invalid_request_error",
-            401 => "authentication_error",
-            403 => "permission_error",
-            404 => "not_found_error",
-            409 => "conflict_error",
-            413 => "request_too_large",
-            429 => "rate_limit_error",
-            504 => "timeout_error",
-            529 => "overloaded_error",
-            _ => "api_error",
-        }
-    }
-
     /// The body, which is also the data of an `error` event.
     pub(crate) fn body(&self) -> Value {
-        json!({ "type": "error", "error": { "type": self.kind(), "message": self.message } })
+        json!({ "type": "error", "error": { "type": error_type(self.status), "message": self.message } })
+    }
+}
+
+/// The API's name for errors of a status, <https://platform.claude.com/docs/en/api/errors>.
+pub(crate) fn error_type(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        401 => "authentication_error",
+        402 => "billing_error",
+        403 => "permission_error",
+        404 => "not_found_error",
+        409 => "conflict_error",
+        413 => "request_too_large",
+        429 => "rate_limit_error",
+        504 => "timeout_error",
+        529 => "overloaded_error",
+        500.. => "api_error",
+        _ => "invalid_request_error",
     }
 }
 

@@ -65,7 +65,7 @@
 //! | field of any turn | |
 //! |---|---|
 //! | `expect` | what the body of the request must contain: objects may have more members, arrays have equal length, everything else is equal. If it does not, the answer is status 400, with the place as a JSON pointer, and the request is [recorded](Recorded) with that failure |
-//! | `headers` | names and values; they replace those that the script sends by itself |
+//! | `headers` | names and values; they replace those that the script sends otherwise |
 //! | `delay_ms` | before the response |
 //! | `event_delay_ms` | between the events of a stream |
 //! | `chunk` | the bytes of a stream come in pieces of that size, wherever events begin; with `event_delay_ms`, each event in pieces of its own |
