@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::host::Host;
 use crate::host::context::{CancellationToken, Context};
 use crate::host::state::{State, States};
+use crate::schema::enum_maps;
 use crate::schema::variants::{self, Enums};
 
 /// A valid type of a tool's parameter.
@@ -49,7 +50,9 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameter for T {
     }
 
     fn variants(root: &Value, pointer: &str) -> Enums {
-        variants::of::<T>(root, pointer)
+        let mut enums = variants::of::<T>(root, pointer);
+        enums.buffered = enum_maps::find::<T>(root, pointer);
+        enums
     }
 
     fn missing_value() -> Option<Self> {

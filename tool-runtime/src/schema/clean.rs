@@ -7,13 +7,18 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::variants::{Enums, KeyType, Names};
 
-use super::{describe, marks, recursion, rust_enums, subschemas};
+use super::{describe, enum_maps, marks, recursion, rust_enums, subschemas};
 
 type Keywords = Map<String, Value>;
 
 /// Cleans the schema of a tool's parameters; `enums` are the enums of their types.
 pub(crate) fn clean(root: &mut Value, enums: &Enums) {
     add_property_names(root, &enums.maps);
+    for pointer in &enums.buffered {
+        if let Some(Value::Object(keywords)) = root.pointer_mut(pointer) {
+            keywords.insert(marks::ENUM_MAP.to_owned(), true.into());
+        }
+    }
     clean_schema(root, enums);
     recursion::replace_with_references(root);
     describe::write_descriptions(root);
@@ -99,25 +104,19 @@ fn mark_integer(keywords: &mut Keywords) {
 
 /// Marks a map whose keys are an enum. schemars describes it like a struct, with the keys as properties in alphabetical order.
 fn mark_map(keywords: &mut Keywords, keys: &[Names]) {
-    let is_closed = keywords.get("additionalProperties") == Some(&Value::Bool(false));
-    let Some(Value::Object(properties)) = keywords.get("properties").filter(|_| is_closed) else {
-        return;
-    };
-    let mut values = properties.values();
-    let first = values.next();
-    let is_listed = |names: &&Names| {
-        names.len() == properties.len() && names.iter().all(|name| properties.contains_key(*name))
-    };
-    let Some(names) = keys
-        .iter()
-        .find(is_listed)
-        .filter(|_| values.all(|value| Some(value) == first))
+    let Some(Value::Object(properties)) = keywords
+        .get("properties")
+        .filter(|_| enum_maps::is_candidate(keywords))
     else {
         return;
     };
-    if keywords.contains_key("required") {
+    let first = properties.values().next();
+    let is_listed = |names: &&Names| {
+        names.len() == properties.len() && names.iter().all(|name| properties.contains_key(*name))
+    };
+    let Some(names) = keys.iter().find(is_listed) else {
         return;
-    }
+    };
     let declared = names
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), first?.clone())));

@@ -31,6 +31,8 @@ pub struct Enums {
     pub(crate) keys: Vec<Names>,
     /// JSON Pointers to the schemas of maps with boolean or character keys.
     pub(crate) maps: Vec<(String, KeyType)>,
+    /// JSON Pointers to the schemas of maps with enum keys that are not traced.
+    pub(crate) buffered: Vec<String>,
 }
 
 /// A type of map keys that are strings in JSON.

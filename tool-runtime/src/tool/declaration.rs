@@ -162,10 +162,16 @@ impl Declaration {
         let mut enums = Enums::default();
         for param in self.params.iter().filter(|param| param.from_model) {
             let pointer = pointer::join("/properties", param.name);
-            let Enums { values, keys, maps } = (param.variants)(schema, &pointer);
+            let Enums {
+                values,
+                keys,
+                maps,
+                buffered,
+            } = (param.variants)(schema, &pointer);
             enums.values.extend(values);
             enums.keys.extend(keys);
             enums.maps.extend(maps);
+            enums.buffered.extend(buffered);
         }
         enums
     }
