@@ -206,6 +206,7 @@ fn declaration(tool: &Tool, rt: &Runtime) -> TokenStream {
         destructive,
         idempotent,
         open_world,
+        deferred,
         strict,
         timeout,
         errors,
@@ -223,6 +224,7 @@ fn declaration(tool: &Tool, rt: &Runtime) -> TokenStream {
         ("destructive", destructive),
         ("idempotent", idempotent),
         ("open_world", open_world),
+        ("deferred", deferred),
     ];
     for (hint, value) in hints {
         if let Some(Keyed { key, value }) = value {

@@ -60,6 +60,7 @@ keys! {
         Destructive = "destructive",
         Idempotent = "idempotent",
         OpenWorld = "open_world",
+        Deferred = "deferred",
         Timeout = "timeout",
         Errors = "errors",
         Causes = "causes",

@@ -167,6 +167,7 @@ fn in_other_words(issues: &[Issue]) -> String {
     destructive,
     idempotent,
     open_world,
+    deferred,
     timeout = "30s",
     errors = in_other_words,
     input_examples = [{ "user": "ada", "fullName": "Ada Lovelace" }]
@@ -204,6 +205,7 @@ fn every_key_reaches_the_definition() {
     assert_eq!(definition.hints.destructive, Some(true));
     assert_eq!(definition.hints.idempotent, Some(true));
     assert_eq!(definition.hints.open_world, Some(true));
+    assert_eq!(definition.hints.deferred, Some(true));
     let tool = registry.get_tool("MakeAccount").unwrap();
     assert_eq!(tool.timeout(), Some(Duration::from_secs(30)));
     assert_eq!(

@@ -29,6 +29,7 @@ const _: () = {
                 .destructive(false)
                 .idempotent(true)
                 .open_world(false)
+                .deferred(false)
                 .strict()
                 .timeout(__rt::Duration::from_millis(1500))
                 .errors(explain)

@@ -9,6 +9,7 @@
     destructive = false,
     idempotent,
     open_world = false,
+    deferred = false,
     timeout = "1500ms",
     errors = explain,
     causes,

@@ -145,6 +145,7 @@ pub fn definition(tool: &Value) -> Result<ToolDefinition, FormatError> {
         destructive,
         idempotent,
         open_world,
+        deferred: None,
     };
     definition.output_schema = tool.get("outputSchema").cloned();
     definition.icons = tool.get("icons").cloned();

@@ -84,6 +84,13 @@ impl Declaration {
         self
     }
 
+    /// `deferred`.
+    #[must_use]
+    pub fn deferred(mut self, value: bool) -> Self {
+        self.hints.deferred = Some(value);
+        self
+    }
+
     /// `strict`: the model's output is constrained to the schema.
     #[must_use]
     pub fn strict(mut self) -> Self {

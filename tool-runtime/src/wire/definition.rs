@@ -191,6 +191,9 @@ pub struct Hints {
     pub idempotent: Option<bool>,
     /// It accesses external entities, as a search of the web does.
     pub open_world: Option<bool>,
+    /// A host that serves several owners of tools, as a gateway does, calls it only when the client has answered its own calls of the
+    /// same message: its effects need the client to go on. No API's form has this hint.
+    pub deferred: Option<bool>,
 }
 
 /// A valid tool name: 1 to 64 of `a-z A-Z 0-9 _ -`.
