@@ -20,7 +20,7 @@ const KNOWN: [(&str, &[&str]); 14] = [
     ("tool-gateway/src/server/metrics.rs", &["AtomicU64"]),
     (
         "tool-gateway/src/server/running.rs",
-        &["Mutex", "MutexGuard", "watch"],
+        &["AtomicUsize", "Mutex", "MutexGuard", "watch"],
     ),
     ("tool-gateway/src/session/memory.rs", &["Mutex", "MutexGuard"]),
     // Two counters that know nothing of each other.

@@ -16,6 +16,8 @@ mod cli;
 
 pub use cli::run;
 #[cfg(feature = "server")]
-pub use server::gateway::Gateway;
+pub use server::gateway::{Gateway, Turns};
+#[cfg(feature = "server")]
+pub use server::unknown_tool::UnknownTool;
 #[cfg(feature = "server")]
 pub use turn::ownership::{Offer, Ownership};

@@ -13,6 +13,7 @@ use crate::cli::server_options::{OfferName, ServeOptions, UpstreamKind};
 use crate::cli::terminal::Terminal;
 use crate::cli::tools;
 use crate::server::gateway::Gateway;
+use crate::server::unknown_tool::UnknownTool;
 use crate::turn::ownership::Offer;
 use crate::upstream::anthropic::AnthropicUpstream;
 use crate::upstream::script::ScriptUpstream;
@@ -72,10 +73,16 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
         gateway.store_name(),
         gateway.upstream_name(),
     ));
+    let turns = gateway.turns();
     let served = axum::serve(listener, gateway.router()).with_graceful_shutdown(stopped());
     served
         .await
         .map_err(|error| Failure::Message(format!("the server stopped: {error}")))?;
+    // Calls that must not be cut go on without their clients; a second signal ends them, too.
+    tokio::select! {
+        () = turns.ended() => {}
+        () = stopped() => {}
+    }
     Ok(Ending::Fine)
 }
 
@@ -85,19 +92,8 @@ fn registry(options: &ServeOptions) -> Result<ToolRegistry, Failure> {
     let Some(names) = &options.internal else {
         return Ok(all);
     };
-    for name in names {
-        if all.get_tool(name).is_none() {
-            let known: Vec<_> = all
-                .tool_definitions()
-                .into_iter()
-                .map(|tool| tool.name.clone())
-                .collect();
-            return Err(Failure::Message(format!(
-                "--internal: there is no tool `{name}`; the tools are {}",
-                known.join(", ")
-            )));
-        }
-    }
+    UnknownTool::check(&all, names.iter().map(String::as_str))
+        .map_err(|error| Failure::Message(format!("--internal: {error}")))?;
     Ok(all.subset(names))
 }
 

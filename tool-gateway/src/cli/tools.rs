@@ -10,6 +10,7 @@ use tool_runtime::{RegistryError, ToolCall, ToolRegistry};
 use crate::cli::ending::{Ending, Failure};
 use crate::cli::server_options::{CallOptions, Format, ToolsOptions};
 use crate::cli::terminal::{Terminal, visible};
+use crate::server::unknown_tool::UnknownTool;
 
 /// The tools that the program has.
 pub(crate) fn registry() -> Result<ToolRegistry, RegistryError> {
@@ -38,18 +39,8 @@ pub(crate) fn print(options: &ToolsOptions) -> Result<Ending, Failure> {
 
 pub(crate) fn call(options: &CallOptions, terminal: Terminal) -> Result<Ending, Failure> {
     let registry = loaded()?;
-    if registry.get_tool(&options.name).is_none() {
-        let known: Vec<_> = registry
-            .tool_definitions()
-            .into_iter()
-            .map(|tool| tool.name.clone())
-            .collect();
-        let name = visible(&options.name);
-        return Err(Failure::Message(format!(
-            "there is no tool `{name}`; the tools are {}",
-            known.join(", ")
-        )));
-    }
+    UnknownTool::check(&registry, [options.name.as_str()])
+        .map_err(|error| Failure::Message(visible(&error.to_string())))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Message(format!("no runtime can be started: {error}")))?;
     let call = ToolCall::new("toolu_cli", &options.name, options.arguments.as_str());

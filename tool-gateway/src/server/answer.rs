@@ -9,13 +9,14 @@ use serde_json::{Map, Value, json};
 
 use super::running::{Next, RunEnd, Watcher};
 use crate::turn::machine::Sent;
-use crate::wire::block::{Block, BlockBuilder};
+use crate::wire::assembly::Assembly;
+use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
 
 /// Answers a request from a turn.
 pub(super) async fn answer(mut watcher: Watcher, is_stream: bool, session: HeaderValue) -> Response {
-    let head = match watcher.head().await {
-        Ok(head) => head,
+    let upstream_headers = match watcher.upstream_headers().await {
+        Ok(headers) => headers,
         Err(end) => return with_session(ended(end), session),
     };
     let mut response = if is_stream {
@@ -50,7 +51,7 @@ pub(super) async fn answer(mut watcher: Watcher, is_stream: bool, session: Heade
         }
         ([(header::CONTENT_TYPE, "application/json")], message.finish()).into_response()
     };
-    copy_head(&head, response.headers_mut());
+    copy_headers(&upstream_headers, response.headers_mut());
     with_session(response, session)
 }
 
@@ -60,8 +61,8 @@ pub(super) fn with_session(mut response: Response, session: HeaderValue) -> Resp
 }
 
 /// The upstream's headers, but for those of the body, which is another.
-fn copy_head(head: &HeaderMap, headers: &mut HeaderMap) {
-    for (name, value) in head {
+fn copy_headers(from: &HeaderMap, headers: &mut HeaderMap) {
+    for (name, value) in from {
         let of_the_body = [
             header::CONTENT_TYPE,
             header::CONTENT_LENGTH,
@@ -167,41 +168,30 @@ fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
 #[derive(Debug, Default)]
 struct Collected {
     message: Map<String, Value>,
-    blocks: Vec<Block>,
-    open: Vec<(usize, BlockBuilder)>,
+    assembly: Assembly,
 }
 
 impl Collected {
     fn push(&mut self, sent: Sent) {
-        match sent {
-            Sent::Block { block, .. } => self.blocks.push(block),
-            Sent::Event(StreamEvent::MessageStart(message)) => self.message = message,
-            Sent::Event(StreamEvent::BlockStart { index, block }) => {
-                self.open.push((index, BlockBuilder::new(block)));
-            }
-            Sent::Event(StreamEvent::BlockDelta { index, delta }) => {
-                if let Some((_, builder)) = self.open.iter_mut().find(|(at, _)| *at == index) {
-                    builder.push(&delta);
-                }
-            }
-            Sent::Event(StreamEvent::BlockStop { index }) => {
-                if let Some(place) = self.open.iter().position(|(at, _)| *at == index) {
-                    self.blocks.push(self.open.remove(place).1.finish());
-                }
-            }
-            Sent::Event(StreamEvent::MessageDelta(mut fields)) => {
+        let event = match sent {
+            Sent::Block { block, .. } => return self.assembly.push_block(block),
+            Sent::Event(event) => self.assembly.push(event),
+        };
+        match event {
+            Some(StreamEvent::MessageStart(message)) => self.message = message,
+            Some(StreamEvent::MessageDelta(mut fields)) => {
                 if let Some(Value::Object(delta)) = fields.shift_remove("delta") {
                     self.message.extend(delta);
                 }
                 self.message.extend(fields);
             }
-            Sent::Event(_) => {}
+            _ => {}
         }
     }
 
     fn finish(self) -> String {
         let mut content = "[".to_owned();
-        for (place, block) in self.blocks.iter().enumerate() {
+        for (place, block) in self.assembly.into_blocks().iter().enumerate() {
             if place > 0 {
                 content.push(',');
             }

@@ -2,19 +2,35 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, mpsc};
 use tool_runtime::result::Failure;
 use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolRegistry};
 
+use super::running::Running;
 use super::session_tools;
 use crate::session::record::{Call, SessionId};
-use crate::turn::machine::Event;
+use crate::turn::machine::{Event, Sent};
+use crate::turn::ownership::Ownership;
 use crate::wire::block::Block;
+use crate::wire::event::StreamEvent;
 
 /// How many calls of a round run at once.
 const MAX_CONCURRENCY: usize = 8;
+
+/// How often a client hears that a turn is alive while tools run.
+const PING_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Waits for the next event of calls, and shows the client meanwhile that the turn is alive. `None` if no more will come.
+pub(super) async fn next(events: &mut mpsc::UnboundedReceiver<Event>, running: &Running) -> Option<Event> {
+    loop {
+        tokio::select! {
+            event = events.recv() => return event,
+            () = tokio::time::sleep(PING_INTERVAL) => running.send(Sent::Event(StreamEvent::Ping)),
+        }
+    }
+}
 
 /// Starts the calls side by side; those that share the session's state one after the other. Each sends one event when it is done.
 ///
@@ -24,6 +40,7 @@ const MAX_CONCURRENCY: usize = 8;
 /// their end, so that what they did is known.
 pub(super) fn start(
     registry: &Arc<ToolRegistry>,
+    ownership: &Ownership,
     session: &SessionId,
     calls: Vec<(usize, Call)>,
     by_client: &BTreeSet<String>,
@@ -33,15 +50,16 @@ pub(super) fn start(
     let (done, results) = mpsc::unbounded_channel();
     let (in_order, parallel): (Vec<_>, Vec<_>) = calls
         .into_iter()
-        .partition(|(_, call)| session_tools::runs_in_order(&call.name));
+        .partition(|(_, call)| session_tools::runs_in_order(ownership.own_name(&call.name)));
     let slots = Arc::new(Semaphore::new(MAX_CONCURRENCY));
     let context = Context::new()
         .with_session(session.to_string())
         .with_deadline(deadline);
     let batches = parallel.into_iter().map(|call| vec![call]).chain([in_order]);
     for batch in batches.filter(|batch| !batch.is_empty()) {
-        let batch = batch.into_iter().map(|(index, call)| {
+        let batch = batch.into_iter().map(|(index, mut call)| {
             let is_by_client = by_client.contains(&call.name);
+            call.name = ownership.own_name(&call.name).to_owned();
             (index, call, is_by_client)
         });
         let batch: Vec<_> = batch.collect();

@@ -1,6 +1,6 @@
 //! Drives a turn: does what its state machine says, and tells it what happened.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,33 +11,25 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tool_runtime::ToolRegistry;
 
-use super::forward::{self, Head, UpstreamEvents};
+use super::calls;
+use super::deferred;
+use super::forward::{self, UpstreamEvents};
+use super::job::Job;
 use super::metrics::count;
-use super::running::{Checkpoint, RunEnd, Running};
+use super::running::{Checkpoint, RunEnd, Running, abandoned};
+use super::save::save;
+use super::session_tools;
 use super::shared::Shared;
-use super::{calls, session_tools};
 use crate::session::chain::after_answer;
-use crate::session::recognize::{Client, Recognized, answer_digest, call_digest, key_digest};
-use crate::session::record::{Call, Origin, Owner, SessionId, Turn};
-use crate::turn::machine::{Action, Answer, Event, IdSource, Rules, Sent, TurnMachine};
-use crate::turn::ownership::Tools;
+use crate::session::recognize::answer_digest;
+use crate::session::record::{Origin, TrueMessage, Turn};
+use crate::turn::machine::{Action, Answer, Event, IdSource, Rules, TurnMachine};
 use crate::turn::restore::{self, Restored};
+use crate::turn::upstream_request;
 use crate::wire::block::Block;
-use crate::wire::error::ApiError;
-use crate::wire::event::StreamEvent;
+use crate::wire::error::{ApiError, status_of_type};
 use crate::wire::message::push_message;
 use crate::wire::request::MessagesRequest;
-
-/// A request that takes a turn.
-#[derive(Debug)]
-pub(super) struct Job {
-    pub(super) head: Head,
-    pub(super) body: String,
-    pub(super) client: Client,
-    pub(super) recognized: Recognized,
-    pub(super) session: SessionId,
-    pub(super) tools: Tools,
-}
 
 /// Takes the turn to its end. All that the client sees goes through `running`.
 pub(super) async fn drive(
@@ -77,12 +69,16 @@ impl Drop for Ended<'_> {
 }
 
 fn failed(error: &ApiError) -> RunEnd {
+    failed_with(error.status, &error.body())
+}
+
+fn failed_with(status: StatusCode, error: &Value) -> RunEnd {
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     RunEnd::Failed {
-        status: error.status,
+        status,
         headers,
-        body: error.body().to_string().into(),
+        body: error.to_string().into(),
     }
 }
 
@@ -94,14 +90,14 @@ struct Drive<'a> {
     request: MessagesRequest<'a>,
     registry: Arc<ToolRegistry>,
     restored: Restored,
-    /// The text of the messages so far, without brackets.
-    messages: String,
+    /// The messages of this turn that the upstream has been asked with.
+    asked: Vec<TrueMessage>,
+    /// How many of them were accepted without thinking only, after the upstream refused it, as were all before this turn.
+    without_thinking: Option<usize>,
     machine: TurnMachine,
     actions: VecDeque<Action>,
     source: Source,
     deadline: Instant,
-    /// Whether thinking of the client's history has been left out.
-    is_without_thinking: bool,
     /// How often the upstream was asked.
     rounds: usize,
 }
@@ -126,16 +122,18 @@ impl<'a> Drive<'a> {
             .as_ref()
             .map_or(&job.recognized.state, |checkpoint| &checkpoint.registry_state);
         let registry = Arc::new(session_tools::with_state(&shared.registry, state.as_ref()));
-        restore::check(&job.recognized, &request)?;
-        let deferred = restore::deferred(&job.recognized, &request);
-        let results = run_deferred(shared, job, &registry, &deferred, deadline, running).await?;
+        let open = restore::deferred(&job.recognized);
+        let results = deferred::run(shared, job, &registry, &open, deadline, running).await?;
         let restored = restore::restore(&shared.secret, &job.recognized, &request, &results)?;
         let mut machine = checkpoint.map_or_else(
             || {
+                let names = job.tools.internal.iter();
+                let is_deferred = |name: &&String| shared.deferred.contains(shared.ownership.own_name(name));
                 TurnMachine::new(Rules {
                     internal: job.tools.internal.clone(),
-                    deferred: shared.deferred.clone(),
+                    deferred: names.filter(is_deferred).cloned().collect(),
                     max_rounds: shared.max_rounds,
+                    max_tokens: shared.max_tokens,
                     ids: IdSource::default(),
                 })
             },
@@ -148,13 +146,13 @@ impl<'a> Drive<'a> {
             running,
             request,
             registry,
-            messages: String::new(),
             restored,
+            asked: Vec::new(),
+            without_thinking: None,
             machine,
             actions: actions.into(),
             source: Source::Nothing,
             deadline,
-            is_without_thinking: false,
             rounds: 0,
         })
     }
@@ -184,6 +182,7 @@ impl<'a> Drive<'a> {
                 }
                 let started = calls::start(
                     &self.registry,
+                    &self.shared.ownership,
                     &self.job.session,
                     calls,
                     &self.job.tools.by_client,
@@ -193,21 +192,12 @@ impl<'a> Drive<'a> {
                 self.source = Source::Calls(started);
             }
             Action::Ask(messages) => {
-                self.messages.clone_from(&self.restored.messages);
-                for message in &messages {
-                    push_message(&mut self.messages, message.role, &message.blocks);
-                }
+                self.asked = messages;
                 self.checkpoint();
                 return self.ask().await;
             }
             Action::Record(answer) => self.record(answer).await,
-            Action::Fail(error) => {
-                return Ok(Some(RunEnd::Failed {
-                    status: StatusCode::BAD_GATEWAY,
-                    headers: json_headers(),
-                    body: error.to_string().into(),
-                }));
-            }
+            Action::Fail(error) => return Ok(Some(failed_with(status_of(&error), &error))),
             Action::End => return Ok(Some(RunEnd::Done)),
         }
         Ok(None)
@@ -226,19 +216,14 @@ impl<'a> Drive<'a> {
                 event = events.next() => event.map_err(|error| ApiError::new(StatusCode::BAD_GATEWAY, error))?,
                 () = self.running.abandoned.cancelled() => return Err(abandoned()),
             },
-            Source::Calls(results) => tokio::select! {
-                result = results.recv() => if let Some(result) = result {
-                    result
-                } else {
+            Source::Calls(results) => {
+                let Some(result) = calls::next(results, self.running).await else {
                     // Those that are missing were stopped, since nobody waits for them.
                     self.checkpoint();
                     return Err(abandoned());
-                },
-                () = tokio::time::sleep(PING_INTERVAL) => {
-                    self.running.send(Sent::Event(StreamEvent::Ping));
-                    return Ok(None);
-                }
-            },
+                };
+                result
+            }
         };
         if Instant::now() > self.deadline {
             self.actions.extend(self.machine.on(Event::OutOfTime));
@@ -252,66 +237,68 @@ impl<'a> Drive<'a> {
             .set_checkpoint(&self.machine, session_tools::state(&self.registry));
     }
 
-    /// Asks the upstream with all messages so far.
+    /// Asks the upstream with all messages so far; once more without thinking, if that is what it refuses.
     async fn ask(&mut self) -> Result<Option<RunEnd>, ApiError> {
-        if self.running.abandoned.is_cancelled() {
-            return Err(abandoned());
-        }
-        count(&self.shared.metrics.rounds);
-        self.rounds += 1;
-        let body = self.body();
-        let sent = forward::send(self.shared, &self.job.head, body.into());
-        let response = tokio::select! {
-            response = sent => response?,
-            () = self.running.abandoned.cancelled() => return Err(abandoned()),
-        };
-        if response.status().is_success() {
-            self.running.set_head(response.headers().clone());
-            self.source = Source::Upstream(UpstreamEvents::new(response));
-            return Ok(None);
-        }
-        let (head, body) = response.into_parts();
-        let body = body.collect().await.map(http_body_util::Collected::to_bytes);
-        let body = body.map_err(|error| {
-            ApiError::new(
-                StatusCode::BAD_GATEWAY,
-                format!("the upstream's error response broke off: {error}"),
-            )
-        })?;
-        if head.status == StatusCode::BAD_REQUEST && !self.is_without_thinking && refuses_thinking(&body) {
-            self.is_without_thinking = true;
-            if let Some(messages) = restore::without_thinking(&self.messages) {
-                count(&self.shared.metrics.thinking_refused);
-                tracing::warn!(session = %self.job.session, "the upstream refused thinking; asking once more without it");
-                self.messages = messages;
-                // Later rounds stand behind the same messages.
-                if let Some(before) = restore::without_thinking(&self.restored.messages) {
-                    self.restored.messages = before;
-                }
-                return Box::pin(self.ask()).await;
+        loop {
+            if self.running.abandoned.is_cancelled() {
+                return Err(abandoned());
             }
+            count(&self.shared.metrics.rounds);
+            self.rounds += 1;
+            let messages = self.messages();
+            let is_behind_internal = self.restored.continues_internal || self.machine.has_internal_round();
+            let body = upstream_request::body(&self.request, &messages, &self.job.tools, is_behind_internal);
+            let sent = forward::send(self.shared, &self.job.parts, body.into());
+            let response = tokio::select! {
+                response = sent => response?,
+                () = self.running.abandoned.cancelled() => return Err(abandoned()),
+            };
+            if response.status().is_success() {
+                self.running.set_headers(response.headers().clone());
+                self.source = Source::Upstream(UpstreamEvents::new(response));
+                return Ok(None);
+            }
+            let (parts, body) = response.into_parts();
+            let body = body.collect().await.map(http_body_util::Collected::to_bytes);
+            let body = body.map_err(|error| {
+                ApiError::new(
+                    StatusCode::BAD_GATEWAY,
+                    format!("the upstream's error response broke off: {error}"),
+                )
+            })?;
+            let is_repeated = parts.status == StatusCode::BAD_REQUEST
+                && self.without_thinking.is_none()
+                && refuses_thinking(&body)
+                && restore::without_thinking(&messages).is_some();
+            if !is_repeated {
+                return Ok(Some(RunEnd::Failed {
+                    status: parts.status,
+                    headers: parts.headers,
+                    body,
+                }));
+            }
+            count(&self.shared.metrics.thinking_refused);
+            tracing::warn!(session = %self.job.session, "the upstream refused thinking; asking once more without it");
+            self.without_thinking = Some(self.asked.len());
         }
-        Ok(Some(RunEnd::Failed {
-            status: head.status,
-            headers: head.headers,
-            body,
-        }))
     }
 
-    /// The body for the upstream.
-    fn body(&self) -> String {
-        let messages = format!("[{}]", self.messages);
-        let mut changes = vec![("messages", messages.as_str())];
-        if let Some(tools) = &self.job.tools.declared {
-            changes.push(("tools", tools));
+    /// The text of the messages so far, without brackets: in the form that the upstream accepts.
+    fn messages(&self) -> String {
+        let mut messages = self.restored.messages.clone();
+        let (before, after) = self.asked.split_at(self.without_thinking.unwrap_or(0));
+        for message in before {
+            push_message(&mut messages, message.role, &message.blocks);
         }
-        let choice = (self.restored.continues_internal || self.machine.has_internal_round())
-            .then(|| self.request.get("tool_choice").and_then(auto))
-            .flatten();
-        if let Some(choice) = &choice {
-            changes.push(("tool_choice", choice));
+        if self.without_thinking.is_some()
+            && let Some(without) = restore::without_thinking(&messages)
+        {
+            messages = without;
         }
-        self.request.with(&changes)
+        for message in after {
+            push_message(&mut messages, message.role, &message.blocks);
+        }
+        messages
     }
 
     /// Stores the turn.
@@ -342,14 +329,17 @@ impl<'a> Drive<'a> {
             message: origin.message.saturating_add(offset),
             block: origin.block,
         }));
+        // What the upstream accepted is what is stored (gateway.md, details 3).
+        let accepted = self.without_thinking.map_or(0, |asked| offset + asked);
+        drop_thinking(&mut truth, &mut visible, accepted);
         let turn = Turn {
             id: crate::random::id(),
             session: self.job.session.clone(),
             head,
             context: recognized.context,
             answer: answer_digest(key, before.iter().chain(visible_blocks())),
-            is_plain: answer.is_plain && self.restored.prior.is_empty() && !self.is_without_thinking,
-            drops_thinking: self.is_without_thinking,
+            is_plain: answer.is_plain && self.restored.prior.is_empty() && self.without_thinking.is_none(),
+            drops_thinking: self.without_thinking.is_some(),
             truth,
             visible,
             calls: answer.calls,
@@ -387,125 +377,26 @@ impl<'a> Drive<'a> {
     }
 }
 
-/// How often a client hears that a turn is alive while tools run.
-const PING_INTERVAL: std::time::Duration = std::time::Duration::from_secs(10);
-
-/// Stores a turn with the ids and keys by which it is found. A store that fails costs the session, not the answer.
-pub(super) async fn save(shared: &Shared, client: &Client, turn: Turn) {
-    let key = &shared.secret;
-    let calls = turn
-        .visible_ids()
-        .map(|id| call_digest(key, &client.principal, id))
-        .collect();
-    let keys = client
-        .keys
-        .iter()
-        .map(|name| key_digest(key, &client.principal, name))
-        .collect();
-    if let Err(error) = shared.store.save(turn, calls, keys).await {
-        count(&shared.metrics.store_errors);
-        tracing::error!(%error, "a turn was not stored; the client's history goes up as it is sent");
-    }
+/// The status that the API has for an `error` event.
+fn status_of(error: &Value) -> StatusCode {
+    let kind = error.pointer("/error/type").and_then(Value::as_str);
+    kind.and_then(status_of_type).unwrap_or(StatusCode::BAD_GATEWAY)
 }
 
-/// Runs the deferred calls of the turn that is resumed, and stores their results with it, so that other branches do not run them
-/// again, be they at work at the same time.
-async fn run_deferred(
-    shared: &Shared,
-    job: &Job,
-    registry: &Arc<ToolRegistry>,
-    deferred: &[Call],
-    deadline: Instant,
-    running: &Running,
-) -> Result<HashMap<String, Block>, ApiError> {
-    let mut results = HashMap::new();
-    let Some(head) = job.recognized.head().filter(|_| !deferred.is_empty()) else {
-        return Ok(results);
-    };
-    let _alone = shared.resuming.lock(&head.id).await;
-    let stored = shared.store.turns(&[head.head]).await.unwrap_or_default();
-    let stored = stored.iter().flatten().find(|turn| turn.id == head.id);
-    let mut turn = Turn::clone(stored.unwrap_or(head));
-    if stored.is_some_and(|turn| {
-        turn.calls
-            .iter()
-            .all(|call| call.result.is_some() || call.owner == Owner::Client)
-    }) {
-        // Another branch ran them; the session's tools go on from there.
-        session_tools::restore(registry, turn.state.as_ref());
-    }
-    let is_open = |call: &&Call| {
-        !turn
-            .calls
-            .iter()
-            .any(|stored| stored.id == call.id && stored.result.is_some())
-    };
-    let open: Vec<_> = deferred.iter().filter(is_open).cloned().enumerate().collect();
-    for _ in &open {
-        count(&shared.metrics.calls);
-    }
-    if !open.is_empty() {
-        let mut done = calls::start(
-            registry,
-            &job.session,
-            open.clone(),
-            // The client has answered this message: it cannot take over a call of it.
-            &BTreeSet::new(),
-            deadline,
-            &running.abandoned,
-        );
-        while let Some(event) = done.recv().await {
-            if let Event::Result { call, result } = event
-                && let Some((_, call)) = open.get(call)
-            {
-                results.insert(call.id.clone(), result);
-            }
+/// Removes thinking from the first messages of a truth.
+fn drop_thinking(truth: &mut [TrueMessage], visible: &mut [Origin], messages: usize) {
+    for (at, message) in truth.iter_mut().enumerate().take(messages) {
+        let is_thinking: Vec<bool> = message.blocks.iter().map(Block::is_thinking).collect();
+        if is_thinking.iter().all(|is_thinking| *is_thinking) {
+            // No API takes an empty message.
+            continue;
         }
-        for call in &mut turn.calls {
-            if call.result.is_none() {
-                call.result = results.get(&call.id).cloned();
-            }
+        message.blocks.retain(|block| !block.is_thinking());
+        for origin in visible.iter_mut().filter(|origin| origin.message == at) {
+            let before = is_thinking.iter().take(origin.block);
+            origin.block -= before.filter(|is_thinking| **is_thinking).count();
         }
-        turn.state = session_tools::state(registry);
-        save(shared, &job.client, turn.clone()).await;
     }
-    for call in deferred {
-        let result = turn
-            .calls
-            .iter()
-            .find(|stored| stored.id == call.id)
-            .and_then(|stored| stored.result.clone());
-        // It was stopped, since nobody waits for it.
-        let result = result.ok_or_else(abandoned)?;
-        results.insert(call.id.clone(), result);
-    }
-    Ok(results)
-}
-
-fn json_headers() -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers
-}
-
-/// Nobody reads this but a retry that comes in the same moment, and may come again.
-fn abandoned() -> ApiError {
-    ApiError::new(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "the request was abandoned by its client; send it again",
-    )
-}
-
-/// A forced choice of a tool as `auto`, or it would be forced again and again.
-fn auto(choice: &str) -> Option<String> {
-    let mut choice: Value = serde_json::from_str(choice).ok()?;
-    let fields = choice.as_object_mut()?;
-    if !matches!(fields.get("type")?.as_str()?, "any" | "tool") {
-        return None;
-    }
-    fields.insert("type".to_owned(), "auto".into());
-    fields.shift_remove("name");
-    Some(choice.to_string())
 }
 
 /// Whether an error of the upstream is about the signature of thinking.

@@ -1,10 +1,12 @@
 //! Passes requests and responses on, byte for byte. What the model said is read on the way, so that the session is known later.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, Response, StatusCode, header};
 use http_body::Body as HttpBody;
 use http_body_util::BodyExt;
@@ -15,34 +17,23 @@ use super::guard;
 use super::principal;
 use super::shared::Shared;
 use crate::turn::machine::Event;
-use crate::wire::block::{Block, BlockBuilder};
+use crate::wire::assembly::Assembly;
+use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 use crate::wire::event::StreamEvent;
 
-/// The head of a client's request.
-#[derive(Debug, Clone)]
-pub(super) struct Head {
-    pub(super) method: axum::http::Method,
-    pub(super) uri: axum::http::Uri,
-    pub(super) headers: HeaderMap,
-}
-
-impl Head {
-    /// The request for the upstream with this body.
-    pub(super) fn request(&self, body: Bytes) -> Request<Bytes> {
-        let mut request = Request::new(body);
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = self.uri.clone();
-        *request.headers_mut() = self.headers.clone();
-        let hops = guard::hops(&self.headers) + 1;
-        request.headers_mut().insert(guard::HOP, hops.into());
-        request
-    }
-}
-
-/// Asks the upstream; that it cannot be reached is an error that clients retry.
-pub(super) async fn send(shared: &Shared, head: &Head, body: Bytes) -> Result<Response<Body>, ApiError> {
-    let mut request = head.request(body);
+/// Sends a client's request to the upstream with this body; that it cannot be reached is an error that clients retry.
+pub(super) async fn send(
+    shared: &Shared,
+    client_request: &Parts,
+    body: Bytes,
+) -> Result<Response<Body>, ApiError> {
+    let mut request = Request::new(body);
+    *request.method_mut() = client_request.method.clone();
+    *request.uri_mut() = client_request.uri.clone();
+    *request.headers_mut() = client_request.headers.clone();
+    let hops = guard::hops(&client_request.headers) + 1;
+    request.headers_mut().insert(guard::HOP, hops.into());
     if !shared.keys.is_empty() {
         // It is for the gateway, and none of the upstream's business.
         principal::remove_credential(request.headers_mut());
@@ -67,8 +58,7 @@ pub(super) fn is_stream(headers: &HeaderMap) -> bool {
 pub(super) struct PassingMessage {
     stream: Option<SseDecoder>,
     bytes: Vec<u8>,
-    open: Vec<(usize, BlockBuilder)>,
-    blocks: Vec<Block>,
+    assembly: Assembly,
     is_complete: bool,
 }
 
@@ -77,8 +67,7 @@ impl PassingMessage {
         Self {
             stream: is_stream.then(SseDecoder::new),
             bytes: Vec::new(),
-            open: Vec::new(),
-            blocks: Vec::new(),
+            assembly: Assembly::default(),
             is_complete: false,
         }
     }
@@ -91,33 +80,18 @@ impl PassingMessage {
         decoder.push(bytes);
         while let Some(frame) = decoder.next_frame() {
             let Frame::Event(event) = frame else { continue };
-            match event.data().and_then(|data| StreamEvent::parse(&data)) {
-                Some(StreamEvent::BlockStart { index, block }) => {
-                    self.open.push((index, BlockBuilder::new(block)));
-                }
-                Some(StreamEvent::BlockDelta { index, delta }) => {
-                    if let Some((_, builder)) = self.open.iter_mut().find(|(at, _)| *at == index) {
-                        builder.push(&delta);
-                    }
-                }
-                Some(StreamEvent::BlockStop { index }) => {
-                    if let Some(place) = self.open.iter().position(|(at, _)| *at == index) {
-                        self.blocks.push(self.open.remove(place).1.finish());
-                    }
-                }
-                Some(StreamEvent::MessageStop) => self.is_complete = true,
-                _ => {}
-            }
+            let event = event.data().and_then(|data| StreamEvent::parse(&data));
+            let other = event.and_then(|event| self.assembly.push(event));
+            self.is_complete |= other == Some(StreamEvent::MessageStop);
         }
     }
 
     /// The blocks of a complete message.
-    pub(super) fn finish(mut self) -> Option<Vec<Block>> {
+    pub(super) fn finish(self) -> Option<Vec<Block>> {
         if self.stream.is_none() {
-            self.blocks = message_blocks(std::str::from_utf8(&self.bytes).ok()?)?;
-            self.is_complete = true;
+            return message_blocks(std::str::from_utf8(&self.bytes).ok()?);
         }
-        self.is_complete.then_some(self.blocks)
+        self.is_complete.then(|| self.assembly.into_blocks())
     }
 }
 
@@ -234,7 +208,7 @@ pub(super) struct UpstreamEvents {
     body: Body,
     decoder: SseDecoder,
     is_stream: bool,
-    ready: std::collections::VecDeque<Event>,
+    ready: VecDeque<Result<Event, String>>,
     bytes: Vec<u8>,
     is_over: bool,
 }
@@ -245,7 +219,7 @@ impl UpstreamEvents {
             is_stream: is_stream(response.headers()),
             body: response.into_body(),
             decoder: SseDecoder::new(),
-            ready: std::collections::VecDeque::new(),
+            ready: VecDeque::new(),
             bytes: Vec::new(),
             is_over: false,
         }
@@ -255,7 +229,7 @@ impl UpstreamEvents {
     pub(super) async fn next(&mut self) -> Result<Event, String> {
         loop {
             if let Some(event) = self.ready.pop_front() {
-                return Ok(event);
+                return event;
             }
             if self.is_over {
                 return Err("the upstream's response ended before its message did".to_owned());
@@ -293,9 +267,13 @@ impl UpstreamEvents {
         while let Some(frame) = self.decoder.next_frame() {
             if let Frame::Event(event) = frame
                 && event.ended()
-                && let Some(event) = event.data().and_then(|data| StreamEvent::parse(&data))
+                && let Some(data) = event.data()
             {
-                self.ready.push_back(Event::Stream(event));
+                // A part of the message that cannot be read is not left out.
+                let event = StreamEvent::parse(&data)
+                    .map(Event::Stream)
+                    .ok_or_else(|| "the upstream sent an event that is none of the API's".to_owned());
+                self.ready.push_back(event);
             }
         }
     }
@@ -323,12 +301,13 @@ impl UpstreamEvents {
         }
         let mut end = serde_json::Map::new();
         end.insert("delta".to_owned(), Value::Object(delta));
-        self.ready
-            .push_back(Event::Stream(StreamEvent::MessageStart(message)));
-        self.ready.extend(blocks.into_iter().map(Event::Block));
-        self.ready
-            .push_back(Event::Stream(StreamEvent::MessageDelta(end)));
-        self.ready.push_back(Event::Stream(StreamEvent::MessageStop));
+        let start = Event::Stream(StreamEvent::MessageStart(message));
+        let end = [StreamEvent::MessageDelta(end), StreamEvent::MessageStop].map(Event::Stream);
+        let events = [start]
+            .into_iter()
+            .chain(blocks.into_iter().map(Event::Block))
+            .chain(end);
+        self.ready.extend(events.map(Ok));
         Ok(())
     }
 }

@@ -1,6 +1,5 @@
 //! [`Gateway`]: from a registry and an upstream to an `axum::Router`.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use super::metrics::Metrics;
 use super::principal::ClientKey;
 use super::running::{Resuming, RunningTurns};
 use super::shared::Shared;
+use super::unknown_tool::UnknownTool;
 use super::{guard, messages};
 use crate::session::chain::ChainKey;
 use crate::session::memory::MemoryStore;
@@ -51,6 +51,9 @@ impl Gateway {
 
     /// A gateway with the tools of a registry before an upstream. Sessions are kept in memory.
     pub fn new(registry: ToolRegistry, upstream: impl Upstream) -> Self {
+        let definitions = registry.tool_definitions().into_iter();
+        let deferred = definitions.filter(|tool| tool.hints.deferred == Some(true));
+        let deferred = deferred.map(|tool| tool.name.as_str().to_owned()).collect();
         Self {
             shared: Shared {
                 registry,
@@ -60,12 +63,13 @@ impl Gateway {
                 keys: Vec::new(),
                 offer: Offer::default(),
                 ownership: Ownership::default(),
-                deferred: BTreeSet::new(),
+                deferred,
                 max_rounds: 25,
+                max_tokens: None,
                 max_time: Duration::from_secs(600),
                 max_body: Self::MAX_BODY,
                 is_public: false,
-                running: RunningTurns::default(),
+                running: Arc::default(),
                 resuming: Resuming::default(),
                 metrics: Metrics::default(),
             },
@@ -105,24 +109,44 @@ impl Gateway {
     }
 
     /// Sets whose a tool is that both client and gateway have.
-    #[must_use]
-    pub fn with_ownership(mut self, ownership: Ownership) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// If it makes a tool the gateway's that the registry does not have.
+    pub fn with_ownership(mut self, ownership: Ownership) -> Result<Self, UnknownTool> {
+        UnknownTool::check(&self.shared.registry, ownership.own_names())?;
         self.shared.ownership = ownership;
-        self
+        Ok(self)
     }
 
     /// Lets calls of these tools wait for the client's results when the client has calls in the same message: those with side
-    /// effects that are to happen only if the client goes on.
-    #[must_use]
-    pub fn with_deferred<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
-        self.shared.deferred.extend(names.into_iter().map(Into::into));
-        self
+    /// effects that are to happen only if the client goes on. Tools with the [hint](tool_runtime::definition::Hints::deferred)
+    /// `deferred` wait anyway.
+    ///
+    /// # Errors
+    ///
+    /// If the registry does not have one of them.
+    pub fn with_deferred<'n>(
+        mut self,
+        names: impl IntoIterator<Item = &'n str> + Clone,
+    ) -> Result<Self, UnknownTool> {
+        UnknownTool::check(&self.shared.registry, names.clone())?;
+        self.shared.deferred.extend(names.into_iter().map(str::to_owned));
+        Ok(self)
     }
 
     /// Sets how many rounds of its own calls a turn may have, 25 by default. Then the client gets `pause_turn` and can go on.
     #[must_use]
     pub fn with_max_rounds(mut self, rounds: usize) -> Self {
         self.shared.max_rounds = rounds.max(1);
+        self
+    }
+
+    /// Sets how many tokens the rounds of a turn may take together, read and written, cached ones too; unlimited by default. When they
+    /// have taken as many, the client gets `pause_turn` and can go on.
+    #[must_use]
+    pub fn with_max_tokens(mut self, tokens: u64) -> Self {
+        self.shared.max_tokens = Some(tokens);
         self
     }
 
@@ -151,6 +175,11 @@ impl Gateway {
         self.shared.upstream.name()
     }
 
+    /// The turns in progress, for an orderly end of the process. Take it before [`router`](Self::router).
+    pub fn turns(&self) -> Turns {
+        Turns(Arc::clone(&self.shared.running))
+    }
+
     /// The routes of the API. Nest it, layer it, or serve it with `axum::serve`.
     pub fn router(self) -> Router {
         let shared = Arc::new(self.shared);
@@ -171,5 +200,17 @@ impl Gateway {
                 guard::guard,
             ))
             .with_state(shared)
+    }
+}
+
+/// The turns of a [`Gateway`] in progress. A call that must not be cut goes on when its client is gone, so when the server has stopped,
+/// there may still be some.
+#[derive(Debug)]
+pub struct Turns(Arc<RunningTurns>);
+
+impl Turns {
+    /// Waits until they have ended.
+    pub async fn ended(&self) {
+        self.0.until_all_ended().await;
     }
 }

@@ -5,22 +5,25 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::answer::{answer, with_session};
-use super::drive::{self, Job};
-use super::forward::{self, Head, PassingMessage, Watched};
+use super::drive;
+use super::forward::{self, PassingMessage, Watched};
+use super::job::Job;
 use super::metrics::count;
 use super::principal::principal;
 use super::running::Joined;
+use super::save::save;
 use super::shared::Shared;
 use crate::session::chain::{Digest, after_answer};
 use crate::session::recognize::{Client, Found, Recognized, answer_digest, recognize, session_keys};
 use crate::session::record::{Call, SessionId, Turn};
 use crate::turn::ownership::{Tools, classify};
-use crate::turn::restore;
+use crate::turn::{restore, upstream_request};
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 use crate::wire::request::MessagesRequest;
@@ -30,14 +33,14 @@ pub(super) async fn messages(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let (head, body) = read(&shared, request).await?;
+    let (parts, body) = read(&shared, request).await?;
     let request = MessagesRequest::parse(&body)?;
-    let client = client(&shared, &head, &request)?;
+    let client = client(&shared, &parts, &request)?;
     let tools = classify(
         &request.tools,
         &shared.definitions(),
         shared.offer,
-        shared.ownership,
+        &shared.ownership,
     )?;
     let recognized = recognized(&shared, &client, &request).await;
     let session = recognized
@@ -53,7 +56,7 @@ pub(super) async fn messages(
             session,
         };
         drop(request);
-        return pass_through(shared, head, body, digests, shown).await;
+        return pass_through(shared, parts, body, digests, shown).await;
     }
     if shared.running.show_one_of(&unknown_calls(&recognized, &request)) {
         let message =
@@ -63,18 +66,18 @@ pub(super) async fn messages(
     // An error here leaves the suspended turn as it is.
     restore::check(&recognized, &request)?;
     let is_stream = request.is_stream();
-    let identity = identity(&shared, &head, &client, &recognized, &request);
-    let is_retry = header(&head.headers, "x-stainless-retry-count").is_some_and(|count| count != "0");
+    let identity = identity(&shared, &parts, &client, &recognized, &request);
+    let is_retry = header(&parts.headers, "x-stainless-retry-count").is_some_and(|count| count != "0");
     drop(request);
     let joined = loop {
         match shared.running.join(identity, is_retry, &session) {
-            Joined::Ending(running) => running.until_ended().await,
+            Joined::Abandoned(running) => running.until_ended().await,
             joined => break joined,
         }
     };
     let found = recognized.found;
     let (watcher, session) = match joined {
-        Joined::Same(running) | Joined::Ending(running) => {
+        Joined::Same(running) | Joined::Abandoned(running) => {
             count(&shared.metrics.turns_joined);
             (running.watch(), running.session.clone())
         }
@@ -82,7 +85,7 @@ pub(super) async fn messages(
             let watcher = running.watch();
             let session = running.session.clone();
             let job = Job {
-                head,
+                parts,
                 body,
                 client,
                 recognized,
@@ -125,39 +128,38 @@ pub(super) async fn count_tokens(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let (head, body) = read(&shared, request).await?;
+    let (parts, body) = read(&shared, request).await?;
     let sent = {
         let request = MessagesRequest::parse(&body)?;
-        let client = client(&shared, &head, &request)?;
+        let client = client(&shared, &parts, &request)?;
         let tools = classify(
             &request.tools,
             &shared.definitions(),
             shared.offer,
-            shared.ownership,
+            &shared.ownership,
         )?;
         let recognized = recognized(&shared, &client, &request).await;
         if is_passed_through(&tools, &recognized) {
             None
         } else {
+            restore::check(&recognized, &request)?;
             // Deferred calls have not run: their results count as empty.
             let empty = |call: Call| {
                 let result = json!({ "type": "tool_result", "tool_use_id": call.id });
                 (call.id, Block::new(result.to_string()))
             };
-            let results = restore::deferred(&recognized, &request)
-                .into_iter()
-                .map(empty)
-                .collect();
+            let results = restore::deferred(&recognized).into_iter().map(empty).collect();
             let restored = restore::restore(&shared.secret, &recognized, &request, &results)?;
-            let messages = format!("[{}]", restored.messages);
-            let mut changes = vec![("messages", messages.as_str())];
-            if let Some(declared) = &tools.declared {
-                changes.push(("tools", declared));
-            }
-            Some(request.with(&changes))
+            let is_behind_internal = restored.continues_internal;
+            Some(upstream_request::body(
+                &request,
+                &restored.messages,
+                &tools,
+                is_behind_internal,
+            ))
         }
     };
-    forward::send(&shared, &head, sent.unwrap_or(body).into()).await
+    forward::send(&shared, &parts, sent.unwrap_or(body).into()).await
 }
 
 /// What the upstream answers unchanged: `GET /v1/models`.
@@ -165,8 +167,8 @@ pub(super) async fn forwarded(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let (head, body) = read(&shared, request).await?;
-    forward::send(&shared, &head, body.into()).await
+    let (parts, body) = read(&shared, request).await?;
+    forward::send(&shared, &parts, body.into()).await
 }
 
 /// `GET /v1/tools`: what the gateway offers, as a client may declare it.
@@ -213,7 +215,7 @@ pub(super) async fn not_allowed(request: Request) -> ApiError {
 }
 
 /// Reads the whole body.
-async fn read(shared: &Shared, request: Request) -> Result<(Head, String), ApiError> {
+async fn read(shared: &Shared, request: Request) -> Result<(Parts, String), ApiError> {
     let (parts, body) = request.into_parts();
     principal(&shared.secret, &shared.keys, &parts.headers)?;
     let body = axum::body::to_bytes(body, shared.max_body).await.map_err(|_| {
@@ -225,18 +227,13 @@ async fn read(shared: &Shared, request: Request) -> Result<(Head, String), ApiEr
     })?;
     let body = String::from_utf8(body.into())
         .map_err(|error| ApiError::invalid(format!("the body is not UTF-8: {}", error.utf8_error())))?;
-    let head = Head {
-        method: parts.method,
-        uri: parts.uri,
-        headers: parts.headers,
-    };
-    Ok((head, body))
+    Ok((parts, body))
 }
 
-fn client(shared: &Shared, head: &Head, request: &MessagesRequest<'_>) -> Result<Client, ApiError> {
+fn client(shared: &Shared, parts: &Parts, request: &MessagesRequest<'_>) -> Result<Client, ApiError> {
     Ok(Client {
-        principal: principal(&shared.secret, &shared.keys, &head.headers)?,
-        keys: session_keys(header(&head.headers, "x-claude-code-session-id"), request),
+        principal: principal(&shared.secret, &shared.keys, &parts.headers)?,
+        keys: session_keys(header(&parts.headers, "x-claude-code-session-id"), request),
     })
 }
 
@@ -264,7 +261,7 @@ fn session_header(session: &SessionId, found: Found) -> HeaderValue {
 /// What makes two requests equal: everything but whether the answer is streamed.
 fn identity(
     shared: &Shared,
-    head: &Head,
+    parts: &Parts,
     client: &Client,
     recognized: &Recognized,
     request: &MessagesRequest<'_>,
@@ -286,10 +283,10 @@ fn identity(
     }
     let history = history.to_hex();
     let context = recognized.context.to_hex();
-    let mut parts = vec![client.principal.as_str(), &history, &context, &settings];
+    let mut identity = vec![client.principal.as_str(), &history, &context, &settings];
     // Neither the sessions that the client names nor system messages between the others are part of the history.
-    parts.extend(client.keys.iter().map(String::as_str));
-    parts.extend(
+    identity.extend(client.keys.iter().map(String::as_str));
+    identity.extend(
         request
             .messages
             .iter()
@@ -297,10 +294,10 @@ fn identity(
             .map(|message| message.text),
     );
     for name in ["anthropic-version", "anthropic-beta"] {
-        parts.push(header(&head.headers, name).unwrap_or_default());
+        identity.push(header(&parts.headers, name).unwrap_or_default());
     }
-    let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
-    shared.secret.digest(&parts)
+    let identity: Vec<&[u8]> = identity.iter().map(|part| part.as_bytes()).collect();
+    shared.secret.digest(&identity)
 }
 
 /// What is known of a message before it passes.
@@ -340,12 +337,12 @@ impl Passing {
 /// Passes request and response on, byte for byte, and stores what the model said.
 async fn pass_through(
     shared: Arc<Shared>,
-    head: Head,
+    parts: Parts,
     body: String,
     passing: Passing,
     session: HeaderValue,
 ) -> Result<Response, ApiError> {
-    let response = forward::send(&shared, &head, Bytes::from(body)).await?;
+    let response = forward::send(&shared, &parts, Bytes::from(body)).await?;
     count(&shared.metrics.turns_passed_through);
     if !response.status().is_success() {
         return Ok(with_session(response, session));
@@ -354,7 +351,7 @@ async fn pass_through(
     let response = response.map(|body: Body| {
         Watched::wrap(body, message, move |blocks: Vec<Block>| async move {
             let turn = passing.turn(&shared, &blocks);
-            drive::save(&shared, &passing.client, turn).await;
+            save(&shared, &passing.client, turn).await;
         })
     });
     Ok(with_session(response, session))

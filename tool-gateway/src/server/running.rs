@@ -1,17 +1,20 @@
 //! [`Running`]: a turn that several requests may watch: the first, and its retries.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tool_runtime::CancellationToken;
 
 use crate::session::chain::Digest;
 use crate::session::record::SessionId;
 use crate::turn::machine::{Sent, TurnMachine};
+use crate::wire::error::ApiError;
 use crate::wire::event::StreamEvent;
 
 /// A turn that runs or has ended. Everything that the client sees is kept, so that a retry receives it from its beginning.
@@ -23,12 +26,17 @@ pub(super) struct Running {
     changed: watch::Sender<u64>,
     /// Cancelled when nobody waits any more.
     pub(super) abandoned: CancellationToken,
+    /// How many bytes all turns keep.
+    kept: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Default)]
 struct RunState {
-    head: Option<HeaderMap>,
+    /// Of the upstream's first response.
+    headers: Option<HeaderMap>,
     sent: Vec<Sent>,
+    /// How many bytes `sent` has, about.
+    bytes: usize,
     end: Option<RunEnd>,
     ended_at: Option<Instant>,
     waiting: usize,
@@ -53,10 +61,18 @@ pub(super) enum RunEnd {
 #[derive(Debug, Clone)]
 pub(super) struct Checkpoint {
     pub(super) machine: TurnMachine,
-    pub(super) head: Option<HeaderMap>,
+    pub(super) headers: Option<HeaderMap>,
     pub(super) sent: Vec<Sent>,
     /// The state of the session's tools.
-    pub(super) registry_state: Option<serde_json::Value>,
+    pub(super) registry_state: Option<Value>,
+}
+
+/// Nobody reads this but a retry that comes in the same moment, and may come again.
+pub(super) fn abandoned() -> ApiError {
+    ApiError::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "the request was abandoned by its client; send it again",
+    )
 }
 
 /// What a watcher finds next.
@@ -67,23 +83,26 @@ pub(super) enum Next {
 }
 
 impl Running {
-    pub(super) fn new(session: SessionId) -> Self {
+    fn new(session: SessionId, kept: &Arc<AtomicUsize>) -> Self {
         Self {
             session,
             state: Mutex::default(),
             changed: watch::Sender::new(0),
             abandoned: CancellationToken::new(),
+            kept: Arc::clone(kept),
         }
     }
 
     /// A turn that goes on from a checkpoint.
-    pub(super) fn from_checkpoint(checkpoint: &Checkpoint, session: SessionId) -> Self {
-        let running = Self::new(session);
+    fn from_checkpoint(checkpoint: &Checkpoint, session: SessionId, kept: &Arc<AtomicUsize>) -> Self {
+        let running = Self::new(session, kept);
         {
             let mut state = running.lock();
-            state.head.clone_from(&checkpoint.head);
-            state.sent.clone_from(&checkpoint.sent);
+            state.headers.clone_from(&checkpoint.headers);
             state.checkpoint = Some(checkpoint.clone());
+        }
+        for sent in &checkpoint.sent {
+            running.send(sent.clone());
         }
         running
     }
@@ -98,13 +117,19 @@ impl Running {
     }
 
     /// The headers of the upstream's first response.
-    pub(super) fn set_head(&self, head: HeaderMap) {
-        self.lock().head.get_or_insert(head);
+    pub(super) fn set_headers(&self, headers: HeaderMap) {
+        self.lock().headers.get_or_insert(headers);
         self.notify();
     }
 
     pub(super) fn send(&self, sent: Sent) {
-        self.lock().sent.push(sent);
+        let bytes = size(&sent);
+        self.kept.fetch_add(bytes, Ordering::Relaxed);
+        {
+            let mut state = self.lock();
+            state.bytes += bytes;
+            state.sent.push(sent);
+        }
         self.notify();
     }
 
@@ -120,11 +145,11 @@ impl Running {
         self.notify();
     }
 
-    pub(super) fn set_checkpoint(&self, machine: &TurnMachine, registry_state: Option<serde_json::Value>) {
+    pub(super) fn set_checkpoint(&self, machine: &TurnMachine, registry_state: Option<Value>) {
         let mut state = self.lock();
         let checkpoint = Checkpoint {
             machine: machine.clone(),
-            head: state.head.clone(),
+            headers: state.headers.clone(),
             sent: state.sent.clone(),
             registry_state,
         };
@@ -180,6 +205,29 @@ impl Running {
     }
 }
 
+impl Drop for Running {
+    fn drop(&mut self) {
+        let bytes = self.lock().bytes;
+        self.kept.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// How many bytes a piece takes, about.
+fn size(sent: &Sent) -> usize {
+    let texts = |fields: &Map<String, Value>| -> usize {
+        let texts = fields.values().filter_map(Value::as_str);
+        texts.map(|text| text.len() + 64).sum()
+    };
+    let size = match sent {
+        Sent::Block { block, .. } => block.as_str().len(),
+        Sent::Event(
+            StreamEvent::BlockDelta { delta: fields, .. } | StreamEvent::BlockStart { block: fields, .. },
+        ) => texts(fields),
+        Sent::Event(_) => 0,
+    };
+    size + size_of::<Sent>()
+}
+
 /// One request that waits for a turn. When the last is dropped, the turn is abandoned.
 #[derive(Debug)]
 pub(super) struct Watcher {
@@ -211,13 +259,13 @@ impl Watcher {
     }
 
     /// Waits until the turn has something to show, and gives the headers of the upstream's response.
-    pub(super) async fn head(&mut self) -> Result<HeaderMap, RunEnd> {
+    pub(super) async fn upstream_headers(&mut self) -> Result<HeaderMap, RunEnd> {
         loop {
             self.changed.mark_unchanged();
             {
                 let state = self.running.lock();
                 if !state.sent.is_empty() {
-                    return Ok(state.head.clone().unwrap_or_default());
+                    return Ok(state.headers.clone().unwrap_or_default());
                 }
                 if let Some(end) = &state.end {
                     return Err(end.clone());
@@ -259,7 +307,11 @@ impl Resuming {
 
 /// The turns that run, and those that ended not long ago, by their request.
 #[derive(Debug, Default)]
-pub(super) struct RunningTurns(Mutex<Turns>);
+pub(super) struct RunningTurns {
+    turns: Mutex<Turns>,
+    /// How many bytes they keep for retries.
+    bytes: Arc<AtomicUsize>,
+}
 
 #[derive(Debug, Default)]
 struct Turns {
@@ -286,8 +338,9 @@ impl Turns {
     }
 }
 
-/// How many turns are kept for retries.
+/// How many turns are kept for retries, and how many bytes of what they sent.
 const KEPT: usize = 1_000;
+const KEPT_BYTES: usize = 64 << 20;
 
 /// How long a turn that has ended is kept for retries.
 const KEPT_FOR: Duration = Duration::from_secs(600);
@@ -299,13 +352,26 @@ pub(super) enum Joined {
     /// The first of its kind, or a new branch; or it goes on behind the last complete round of one that failed.
     New(Arc<Running>, Option<Box<Checkpoint>>),
     /// It was abandoned, and calls that cannot be stopped still run: when it has ended, a retry goes on from there.
-    Ending(Arc<Running>),
+    Abandoned(Arc<Running>),
 }
 
 impl RunningTurns {
+    fn lock(&self) -> MutexGuard<'_, Turns> {
+        // No change can panic half-way.
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until all turns have ended that run now.
+    pub(super) async fn until_all_ended(&self) {
+        let turns: Vec<_> = self.lock().by_request.values().map(Arc::clone).collect();
+        for running in turns {
+            running.until_ended().await;
+        }
+    }
+
     /// Whether a turn that has not ended has shown one of these calls: what answers them comes too early.
     pub(super) fn show_one_of(&self, calls: &[String]) -> bool {
-        let turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let turns = self.lock();
         let mut running = turns.by_request.values();
         running.any(|running| calls.iter().any(|id| running.shows_call(id)))
     }
@@ -314,7 +380,7 @@ impl RunningTurns {
     ///
     /// A new turn belongs to `session`; one that goes on after an error, to that of the first.
     pub(super) fn join(&self, request: Digest, is_retry: bool, session: &SessionId) -> Joined {
-        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut turns = self.lock();
         turns.remove_expired();
         let mut checkpoint = None;
         let mut session = session.clone();
@@ -322,7 +388,7 @@ impl RunningTurns {
             let is_abandoned = running.abandoned.is_cancelled();
             match running.ended() {
                 None if !is_abandoned => return Joined::Same(Arc::clone(running)),
-                None => return Joined::Ending(Arc::clone(running)),
+                None => return Joined::Abandoned(Arc::clone(running)),
                 Some(RunEnd::Done) if is_retry || !running.is_delivered() => {
                     return Joined::Same(Arc::clone(running));
                 }
@@ -334,12 +400,12 @@ impl RunningTurns {
             }
         }
         let running = Arc::new(match &checkpoint {
-            Some(checkpoint) => Running::from_checkpoint(checkpoint, session),
-            None => Running::new(session),
+            Some(checkpoint) => Running::from_checkpoint(checkpoint, session, &self.bytes),
+            None => Running::new(session, &self.bytes),
         });
         turns.by_request.insert(request, Arc::clone(&running));
         turns.order.push_back(request);
-        while turns.order.len() > KEPT {
+        while turns.order.len() > KEPT || self.bytes.load(Ordering::Relaxed) > KEPT_BYTES {
             let Some(oldest) = turns.order.pop_front() else {
                 break;
             };

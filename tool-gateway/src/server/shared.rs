@@ -23,12 +23,14 @@ pub(super) struct Shared {
     pub(super) keys: Vec<ClientKey>,
     pub(super) offer: Offer,
     pub(super) ownership: Ownership,
+    /// The tools of the gateway whose calls wait for the client's results.
     pub(super) deferred: BTreeSet<String>,
     pub(super) max_rounds: usize,
+    pub(super) max_tokens: Option<u64>,
     pub(super) max_time: Duration,
     pub(super) max_body: usize,
     pub(super) is_public: bool,
-    pub(super) running: RunningTurns,
+    pub(super) running: Arc<RunningTurns>,
     pub(super) resuming: Resuming,
     pub(super) metrics: Metrics,
 }

@@ -74,6 +74,7 @@ pub(crate) struct Group {
     pub(crate) role: String,
     /// The places of the messages in the request.
     pub(crate) messages: Vec<usize>,
+    /// Of the last group only.
     content: Vec<Value>,
     /// The chain behind this group.
     pub(crate) digest: Digest,
@@ -102,8 +103,15 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, messages: &[Message<'_>]
         }
     }
     let mut digest = beginning;
-    for group in &mut groups {
-        digest = key.next(digest, &group.role, group.content.clone());
+    let last = groups.len().saturating_sub(1);
+    for (place, group) in groups.iter_mut().enumerate() {
+        // Only the last is needed again, if the answer goes on with it.
+        let content = if place == last {
+            group.content.clone()
+        } else {
+            std::mem::take(&mut group.content)
+        };
+        digest = key.next(digest, &group.role, content);
         group.digest = digest;
     }
     groups

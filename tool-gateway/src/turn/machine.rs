@@ -83,6 +83,8 @@ pub(crate) struct Rules {
     pub(crate) deferred: BTreeSet<String>,
     /// How many rounds of the gateway's own a turn may have.
     pub(crate) max_rounds: usize,
+    /// How many tokens its rounds may take together, read and written, before the gateway begins no more.
+    pub(crate) max_tokens: Option<u64>,
     /// The ids for calls of the client, from first to last.
     pub(crate) ids: IdSource,
 }
@@ -439,7 +441,7 @@ impl TurnMachine {
             blocks: calls.into_iter().filter_map(|call| call.result).collect(),
         };
         self.truth.push(results);
-        if self.rounds >= self.rules.max_rounds || self.is_out_of_time {
+        if self.is_over_a_cap() {
             let delta = self
                 .message
                 .end
@@ -453,6 +455,14 @@ impl TurnMachine {
         self.message = Incoming::default();
         self.phase = Phase::Asking;
         actions.push(Action::Ask(self.truth.clone()));
+    }
+
+    /// Whether no other round may begin.
+    fn is_over_a_cap(&self) -> bool {
+        let tokens = || usage::tokens(&self.usage);
+        self.is_out_of_time
+            || self.rounds >= self.rules.max_rounds
+            || self.rules.max_tokens.is_some_and(|max| tokens() >= max)
     }
 
     /// Shows the client the calls that were handed to it.

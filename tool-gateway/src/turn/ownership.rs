@@ -1,6 +1,6 @@
 //! Who runs which tool: the gateway those that it offers, the client all others (seed 004, `classify_tools`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use tool_runtime::ToolDefinition;
@@ -19,14 +19,74 @@ pub enum Offer {
     Always,
 }
 
-/// Whose a tool is that client and gateway both have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ownership {
-    /// The gateway's if the client declares it without a schema, or with the gateway's; with another, it is the client's own.
-    #[default]
-    BySchema,
-    /// The gateway's (the rule of seed 004).
-    ByName,
+/// Whose a tool is that client and gateway both have: a rule, and a table that settles single names.
+///
+/// ```
+/// use tool_gateway::Ownership;
+///
+/// let ownership = Ownership::by_schema()
+///     .with_internal(["TodoWrite"]) // the gateway's, whatever schema the client declares
+///     .with_external(["Read"]) // the client's, and not offered
+///     .with_alias("Bash", "run_command"); // the client's `Bash` is the gateway's `run_command`
+/// assert_ne!(ownership, Ownership::by_name());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ownership {
+    is_by_name: bool,
+    internal: BTreeSet<String>,
+    external: BTreeSet<String>,
+    /// The gateway's names by the client's.
+    aliases: BTreeMap<String, String>,
+}
+
+impl Ownership {
+    /// A tool is the gateway's if the client declares it without a schema, or with the gateway's; with another, it is the client's own.
+    /// This is the default.
+    pub fn by_schema() -> Self {
+        Self::default()
+    }
+
+    /// A tool is the gateway's if it has the name of one (the rule of seed 004).
+    pub fn by_name() -> Self {
+        Self {
+            is_by_name: true,
+            ..Self::default()
+        }
+    }
+
+    /// Makes tools the gateway's, whatever schema the client declares for them.
+    #[must_use]
+    pub fn with_internal<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.internal.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Makes tools the client's, whatever schema it declares. The gateway does not offer its own of these names.
+    #[must_use]
+    pub fn with_external<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.external.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Makes what clients declare as `declared` the gateway's tool `own`. The model sees the client's name, and the gateway's schema.
+    #[must_use]
+    pub fn with_alias(mut self, declared: impl Into<String>, own: impl Into<String>) -> Self {
+        self.aliases.insert(declared.into(), own.into());
+        self
+    }
+
+    /// The gateway's name of a tool that is called by this name.
+    pub(crate) fn own_name<'n>(&'n self, name: &'n str) -> &'n str {
+        self.aliases.get(name).map_or(name, String::as_str)
+    }
+
+    /// The names in the table that have to be tools of the gateway.
+    pub(crate) fn own_names(&self) -> impl Iterator<Item = &str> {
+        self.internal
+            .iter()
+            .chain(self.aliases.values())
+            .map(String::as_str)
+    }
 }
 
 /// The tools of a request.
@@ -45,9 +105,10 @@ pub(crate) fn classify(
     declared: &[&str],
     offered: &[&ToolDefinition],
     offer: Offer,
-    ownership: Ownership,
+    ownership: &Ownership,
 ) -> Result<Tools, ApiError> {
     let mut internal = BTreeSet::new();
+    let mut served = BTreeSet::new();
     let mut names = BTreeSet::new();
     let mut items: Vec<String> = Vec::new();
     for (place, text) in declared.iter().enumerate() {
@@ -58,10 +119,14 @@ pub(crate) fn classify(
             .is_none_or(|kind| kind == "null" || kind == "\"custom\"");
         let name = tool.string("name").unwrap_or_default();
         names.insert(name.clone());
-        let own = offered.iter().find(|own| is_custom && own.name.as_str() == name);
-        match own.filter(|own| is_internal(&tool, own, ownership)) {
+        let own_name = ownership.own_name(&name);
+        let own = offered
+            .iter()
+            .find(|own| is_custom && own.name.as_str() == own_name);
+        match own.filter(|own| is_internal(&name, &tool, own, ownership)) {
             Some(own) => {
                 items.push(with_our_schema(&tool, own));
+                served.insert(own.name.as_str());
                 internal.insert(name);
             }
             None if is_custom => items.push(filled_in(&tool, text)),
@@ -70,7 +135,10 @@ pub(crate) fn classify(
     }
     let by_client = internal.clone();
     if offer == Offer::Always {
-        for own in offered.iter().filter(|own| !names.contains(own.name.as_str())) {
+        let is_free = |name: &str| {
+            !names.contains(name) && !served.contains(name) && !ownership.external.contains(name)
+        };
+        for own in offered.iter().filter(|own| is_free(own.name.as_str())) {
             items.push(serde_json::to_string(own).unwrap_or_default());
             internal.insert(own.name.as_str().to_owned());
         }
@@ -83,8 +151,11 @@ pub(crate) fn classify(
     })
 }
 
-fn is_internal(tool: &Object<'_>, own: &ToolDefinition, ownership: Ownership) -> bool {
-    if ownership == Ownership::ByName {
+fn is_internal(name: &str, tool: &Object<'_>, own: &ToolDefinition, ownership: &Ownership) -> bool {
+    if ownership.external.contains(name) {
+        return false;
+    }
+    if ownership.is_by_name || ownership.internal.contains(name) || ownership.aliases.contains_key(name) {
         return true;
     }
     match tool.get("input_schema").map(serde_json::from_str::<Value>) {
@@ -159,7 +230,7 @@ mod tests {
         ToolDefinition::new("Note", "Take a note.", schema)
     }
 
-    fn classified(declared: &Value, offer: Offer, ownership: Ownership) -> (Vec<String>, Value) {
+    fn classified(declared: &Value, offer: Offer, ownership: &Ownership) -> (Vec<String>, Value) {
         let texts: Vec<String> = declared
             .as_array()
             .unwrap()
@@ -182,7 +253,7 @@ mod tests {
             let (internal, sent) = classified(
                 &json!([{ "name": "Note", "input_schema": schema }]),
                 Offer::Declared,
-                Ownership::BySchema,
+                &Ownership::by_schema(),
             );
             assert_eq!(internal, ["Note"], "{schema}");
             assert_eq!(sent[0]["input_schema"], own().input_schema);
@@ -190,7 +261,7 @@ mod tests {
         }
         let described =
             json!([{ "name": "Note", "description": "Mine.", "cache_control": { "type": "ephemeral" } }]);
-        let (_, sent) = classified(&described, Offer::Declared, Ownership::BySchema);
+        let (_, sent) = classified(&described, Offer::Declared, &Ownership::by_schema());
         assert_eq!(
             (&sent[0]["description"], &sent[0]["cache_control"]["type"]),
             (&json!("Mine."), &json!("ephemeral"))
@@ -200,18 +271,18 @@ mod tests {
     #[test]
     fn a_tool_with_another_schema_is_the_clients() {
         let other = json!([{ "name": "Note", "description": "Mine.", "input_schema": { "type": "object", "properties": { "x": {} } } }]);
-        let (internal, sent) = classified(&other, Offer::Declared, Ownership::BySchema);
+        let (internal, sent) = classified(&other, Offer::Declared, &Ownership::by_schema());
         assert_eq!((internal, sent), (vec![], other.clone()));
-        let (internal, _) = classified(&other, Offer::Declared, Ownership::ByName);
+        let (internal, _) = classified(&other, Offer::Declared, &Ownership::by_name());
         assert_eq!(internal, ["Note"]);
     }
 
     #[test]
     fn tools_of_other_types_pass_untouched() {
         let server = json!([{ "type": "web_search_20250305", "name": "Note" }]);
-        let (internal, sent) = classified(&server, Offer::Declared, Ownership::ByName);
+        let (internal, sent) = classified(&server, Offer::Declared, &Ownership::by_name());
         assert_eq!((internal, sent), (vec![], server.clone()));
-        let (internal, sent) = classified(&server, Offer::Always, Ownership::ByName);
+        let (internal, sent) = classified(&server, Offer::Always, &Ownership::by_name());
         assert_eq!((internal.len(), sent.as_array().unwrap().len()), (0, 1));
     }
 
@@ -219,12 +290,51 @@ mod tests {
     fn what_clients_leave_out_is_filled_in_beside_a_tool_of_the_gateway() {
         let bare = json!([{ "name": "other" }]);
         assert_eq!(
-            classified(&bare, Offer::Declared, Ownership::BySchema),
+            classified(&bare, Offer::Declared, &Ownership::by_schema()),
             (vec![], bare.clone())
         );
-        let (internal, sent) = classified(&bare, Offer::Always, Ownership::BySchema);
+        let (internal, sent) = classified(&bare, Offer::Always, &Ownership::by_schema());
         assert_eq!(internal, ["Note"]);
         let filled = json!({ "name": "other", "description": "", "input_schema": { "type": "object", "properties": {} } });
         assert_eq!((&sent[0], &sent[1]["name"]), (&filled, &json!("Note")));
+    }
+
+    #[test]
+    fn the_table_settles_single_names() {
+        let other = json!({ "type": "object", "properties": { "x": { "type": "string" } } });
+        let declared = |name: &str| json!([{ "name": name, "description": "Mine.", "input_schema": other }]);
+        let internal = |declared: &Value, ownership: &Ownership| {
+            let (internal, sent) = classified(declared, Offer::Always, ownership);
+            let names: Vec<_> = sent
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|tool| tool["name"].clone())
+                .collect();
+            (internal, names, sent[0]["input_schema"] == own().input_schema)
+        };
+        let note = || vec!["Note".to_owned()];
+        let table = Ownership::by_schema().with_internal(["Note"]);
+        assert_eq!(
+            internal(&declared("Note"), &table),
+            (note(), vec![json!("Note")], true)
+        );
+        let table = Ownership::by_name().with_external(["Note"]);
+        assert_eq!(
+            internal(&declared("Note"), &table),
+            (vec![], vec![json!("Note")], false)
+        );
+        assert_eq!(
+            internal(&declared("other"), &table),
+            (vec![], vec![json!("other")], false)
+        );
+        // Under the client's name, and only there.
+        let table = Ownership::by_schema().with_alias("jot", "Note");
+        assert_eq!(
+            internal(&declared("jot"), &table),
+            (vec!["jot".to_owned()], vec![json!("jot")], true)
+        );
+        assert_eq!(table.own_name("jot"), "Note");
+        assert_eq!(internal(&declared("other"), &table).0, note());
     }
 }

@@ -15,15 +15,16 @@ use crate::wire::message::{Message, push_message, push_text};
 use crate::wire::object::{Object, with_field};
 use crate::wire::request::MessagesRequest;
 
-/// The calls of suspended turns that wait for the client's results and have not run yet: those with side effects.
-pub(crate) fn deferred(recognized: &Recognized, request: &MessagesRequest<'_>) -> Vec<Call> {
+/// The calls of the gateway that wait for the client's results, which the request has: those with side effects. The request is
+/// [checked](check).
+pub(crate) fn deferred(recognized: &Recognized) -> Vec<Call> {
     let Some((place, turn)) = recognized
         .head
         .and_then(|place| Some((place, recognized.turns.get(&place)?)))
     else {
         return Vec::new();
     };
-    if recognized.groups.len() <= place + 1 || check(recognized, request).is_err() {
+    if recognized.groups.len() <= place + 1 {
         return Vec::new();
     }
     let calls = turn
@@ -229,7 +230,8 @@ impl Transcript<'_> {
                 }));
                 self.prior.push(TrueMessage {
                     role: "assistant",
-                    blocks: message.blocks.clone(),
+                    // Marks are where the client has them, request by request.
+                    blocks: message.blocks.iter().map(Block::without_mark).collect(),
                 });
             }
         }
@@ -466,12 +468,11 @@ pub(crate) fn without_thinking(messages: &str) -> Option<String> {
     let mut is_changed = false;
     for message in all {
         let parsed = Message::parse(message.get()).ok()?;
-        let is_thinking = |block: &&Block| {
-            let kind = serde_json::from_str::<Value>(block.as_str()).ok();
-            let kind = kind.as_ref().and_then(|block| block.get("type")?.as_str());
-            matches!(kind, Some("thinking" | "redacted_thinking"))
-        };
-        let kept: Vec<&Block> = parsed.blocks.iter().filter(|block| !is_thinking(block)).collect();
+        let kept: Vec<&Block> = parsed
+            .blocks
+            .iter()
+            .filter(|block| !block.is_thinking())
+            .collect();
         if kept.len() == parsed.blocks.len() || kept.is_empty() {
             push_text(&mut out, message.get());
         } else {

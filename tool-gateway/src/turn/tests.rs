@@ -240,7 +240,7 @@ impl World<'_> {
             .await
             .unwrap();
         restore::check(&recognized, &request).unwrap();
-        let deferred = restore::deferred(&recognized, &request);
+        let deferred = restore::deferred(&recognized);
         let results: HashMap<String, Block> = deferred
             .iter()
             .map(|call| (call.id.clone(), self.run_tool(&call.id)))
@@ -257,6 +257,7 @@ impl World<'_> {
             internal: BTreeSet::from(["internal".to_owned(), "deferred".to_owned()]),
             deferred: BTreeSet::from(["deferred".to_owned()]),
             max_rounds: 25,
+            max_tokens: None,
             ids: IdSource::Counted(self.next_id * 100),
         };
         let machine = TurnMachine::new(rules);
@@ -467,6 +468,7 @@ fn a_message_that_was_cut_off_runs_nothing() {
     let rules = Rules {
         internal: BTreeSet::from(["internal".to_owned()]),
         max_rounds: 25,
+        max_tokens: None,
         ..Rules::default()
     };
     let mut machine = TurnMachine::new(rules);

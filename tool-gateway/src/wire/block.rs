@@ -38,6 +38,27 @@ impl Block {
         Object::parse(&self.text).unwrap_or_default()
     }
 
+    /// Whether the block is thinking, which belongs to the exact messages before it.
+    pub(crate) fn is_thinking(&self) -> bool {
+        let kind = self.object().string("type");
+        matches!(kind.as_deref(), Some("thinking" | "redacted_thinking"))
+    }
+
+    /// The block without its mark for the cache.
+    pub(crate) fn without_mark(&self) -> Self {
+        if self.object().get("cache_control").is_none() {
+            return self.clone();
+        }
+        let mut text = String::with_capacity(self.text.len());
+        self.object().write(&mut text, |name, _| {
+            (name != "cache_control").then_some(Change::Keep)
+        });
+        Self {
+            text: text.into(),
+            raw_input: self.raw_input.clone(),
+        }
+    }
+
     /// The call, if the block is one.
     pub(crate) fn tool_use(&self) -> Option<ToolUse> {
         let object = self.object();

@@ -33,21 +33,35 @@ impl ApiError {
     }
 }
 
-/// The API's name for errors of a status, <https://platform.claude.com/docs/en/api/errors>.
+/// The API's names for errors by their status, <https://platform.claude.com/docs/en/api/errors>.
+const ERROR_TYPES: [(u16, &str); 11] = [
+    (400, "invalid_request_error"),
+    (401, "authentication_error"),
+    (402, "billing_error"),
+    (403, "permission_error"),
+    (404, "not_found_error"),
+    (409, "conflict_error"),
+    (413, "request_too_large"),
+    (429, "rate_limit_error"),
+    (500, "api_error"),
+    (504, "timeout_error"),
+    (529, "overloaded_error"),
+];
+
+/// The API's name for errors of a status.
 pub(crate) fn error_type(status: StatusCode) -> &'static str {
-    match status.as_u16() {
-        401 => "authentication_error",
-        402 => "billing_error",
-        403 => "permission_error",
-        404 => "not_found_error",
-        409 => "conflict_error",
-        413 => "request_too_large",
-        429 => "rate_limit_error",
-        504 => "timeout_error",
-        529 => "overloaded_error",
-        500.. => "api_error",
-        _ => "invalid_request_error",
+    let known = ERROR_TYPES.iter().find(|(known, _)| *known == status.as_u16());
+    match known {
+        Some((_, name)) => name,
+        None if status.is_server_error() => "api_error",
+        None => "invalid_request_error",
     }
+}
+
+/// The status of errors of this type.
+pub(crate) fn status_of_type(name: &str) -> Option<StatusCode> {
+    let (status, _) = ERROR_TYPES.iter().find(|(_, known)| *known == name)?;
+    StatusCode::from_u16(*status).ok()
 }
 
 impl fmt::Display for ApiError {

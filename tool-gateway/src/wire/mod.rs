@@ -8,3 +8,4 @@ pub(crate) mod message;
 pub(crate) mod request;
 pub(crate) mod usage;
 pub(crate) mod event;
+pub(crate) mod assembly;

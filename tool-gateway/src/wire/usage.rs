@@ -17,6 +17,18 @@ pub(crate) fn add(sum: &mut Map<String, Value>, more: &Map<String, Value>) {
     }
 }
 
+/// All tokens, read and written, cached ones too.
+pub(crate) fn tokens(usage: &Map<String, Value>) -> u64 {
+    const COUNTERS: [&str; 4] = [
+        "input_tokens",
+        "cache_creation_input_tokens",
+        "cache_read_input_tokens",
+        "output_tokens",
+    ];
+    let counters = COUNTERS.iter().filter_map(|name| usage.get(*name)?.as_u64());
+    counters.fold(0, u64::saturating_add)
+}
+
 fn add_to(have: &mut Map<String, Value>, more: &Map<String, Value>) {
     add(have, more);
 }

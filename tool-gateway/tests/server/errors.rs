@@ -121,6 +121,10 @@ async fn an_answer_that_is_no_message_is_an_error() {
         ("text/event-stream", ""),
         ("text/event-stream", "data: [DONE]\n\n"),
         ("text/event-stream", "event: message_stop\ndata: {\"type\":\"mess"),
+        (
+            "text/event-stream",
+            "data: {\"type\":\"content_block_start\"}\n\ndata: {\"type\":\"message_stop\"}\n\n",
+        ),
     ] {
         for is_stream in [false, true] {
             let app = Gateway::new(registry(&Runs::default()), Odd(kind, body)).router();
@@ -140,6 +144,22 @@ async fn an_error_in_the_stream_comes_out_as_the_upstream_sent_it() {
     let reply = Chat::new(true).say(&lab, "go").await;
     assert_eq!(reply.error().0, "overloaded_error");
     assert_eq!(reply.message["request_id"], "req_script_0002");
+}
+
+#[tokio::test]
+async fn an_error_at_the_beginning_of_a_stream_has_its_status() {
+    for (kind, status) in [
+        ("overloaded_error", 529),
+        ("rate_limit_error", 429),
+        ("other", 502),
+    ] {
+        let event = json!({ "type": "error", "error": { "type": kind, "message": "m" } });
+        let body: &'static str = format!("event: error\ndata: {event}\n\n").leak();
+        let app = Gateway::new(registry(&Runs::default()), Odd("text/event-stream", body)).router();
+        let body = json!({ "messages": [user("a")], "tools": [{ "name": "lookup" }], "stream": true });
+        let reply = Reply::read(app.oneshot(post("/v1/messages", body, &[])).await.unwrap()).await;
+        assert_eq!((reply.status.as_u16(), reply.error()), (status, (kind, "m")));
+    }
 }
 
 #[tokio::test]

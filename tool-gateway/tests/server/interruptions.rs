@@ -130,6 +130,7 @@ async fn conversations_survive_broken_streams_and_abandoned_requests() {
         };
         let gateway = Gateway::new(registry(&runs), flaky)
             .with_deferred(["later"])
+            .unwrap()
             .with_max_rounds(2);
         let lab = Lab {
             app: gateway.router(),

@@ -81,7 +81,9 @@ impl Lab {
     pub(crate) fn with(script: Value, configure: impl FnOnce(Gateway) -> Gateway) -> Self {
         let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
         let runs = Runs::default();
-        let gateway = Gateway::new(registry(&runs), script.clone()).with_deferred(["later"]);
+        let gateway = Gateway::new(registry(&runs), script.clone())
+            .with_deferred(["later"])
+            .unwrap();
         Self {
             app: configure(gateway).router(),
             script,

@@ -55,6 +55,25 @@ async fn an_equal_request_joins_a_running_turn_from_its_beginning() {
 }
 
 #[tokio::test]
+async fn the_end_of_the_process_waits_for_calls_that_must_not_be_cut() {
+    let turns =
+        json!({ "turns": [says(&[text("One."), slow_call("write", "a", 150)]), says(&[text("Two.")])] });
+    let mut in_progress = None;
+    let lab = Lab::with(turns, |gateway| {
+        in_progress = Some(gateway.turns());
+        gateway
+    });
+    let mut chat = Chat::new(true);
+    chat.messages().push(user("go"));
+    read_until(&lab, &chat.body, "One.").await;
+    while lab.runs.begun().is_empty() {
+        wait(5).await;
+    }
+    in_progress.unwrap().ended().await;
+    assert_eq!(lab.runs.ended(), ["write a"]);
+}
+
+#[tokio::test]
 async fn a_retry_gets_the_recorded_answer_and_an_equal_request_a_new_one() {
     for is_stream in [false, true] {
         let lab = Lab::new(json!([says(&[call("write", "a")]), says(&[text("One.")])]));
@@ -343,7 +362,7 @@ async fn a_deferred_call_changes_the_todos_of_every_branch_behind_it() {
     let read = json!({ "type": "tool_use", "id": "up_r", "name": "TodoRead", "input": {} });
     let script =
         json!({ "turns": [says(&[write, call("weather", "a")]), says(&[read]), says(&[text("Done.")])] });
-    let lab = Lab::with(script, |gateway| gateway.with_deferred(["TodoWrite"]));
+    let lab = Lab::with(script, |gateway| gateway.with_deferred(["TodoWrite"]).unwrap());
     let mut chat = Chat::new(true);
     let reply = chat.say(&lab, "go").await;
     for answer in ["one", "two"] {

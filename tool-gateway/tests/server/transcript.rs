@@ -380,6 +380,66 @@ async fn refused_thinking_stays_out_of_the_later_rounds_of_a_turn() {
 }
 
 #[tokio::test]
+async fn thinking_refused_behind_an_internal_round_stays_out_of_what_is_stored() {
+    let message = "messages.3.content.0: Invalid `signature` in `thinking` block";
+    let refusal = json!({ "error": { "status": 400, "body": { "type": "error", "error": { "type": "invalid_request_error", "message": message } } } });
+    let lab = Lab::in_order(json!([
+        says(&[thinking("s0"), text("One."), call("lookup", "a")]),
+        refusal,
+        says(&[thinking("s1"), text("Two."), call("lookup", "b")]),
+        says(&[thinking("s2"), text("Three.")]),
+        says(&[text("Four.")]),
+    ]));
+    let mut chat = Chat::new(true);
+    let reply = chat.say(&lab, "go").await;
+    assert_eq!(reply.text(), "One.\nTwo.\nThree.");
+    // Marks find their blocks although others in front of them are gone.
+    for block in chat.messages()[1]["content"].as_array_mut().unwrap() {
+        if block["text"] == "Two." {
+            block["cache_control"] = json!({ "type": "ephemeral" });
+        }
+    }
+    assert_eq!(chat.say(&lab, "next").await.text(), "Four.");
+    let seen = lab.seen();
+    let has = |at: usize| ["s0", "s1", "s2"].map(|signature| seen[at].to_string().contains(signature));
+    assert_eq!(has(1), [true, false, false], "refused");
+    assert_eq!(has(2), [false, false, false], "asked once more");
+    assert_eq!(has(3), [false, true, false], "what came behind it stays");
+    assert_eq!(has(4), [false, true, true], "as it is stored");
+    let marked = &seen[4]["messages"][3]["content"][1];
+    assert_eq!(
+        (&marked["text"], &marked["cache_control"]["type"]),
+        (&json!("Two."), &json!("ephemeral"))
+    );
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
+async fn marks_on_the_beginning_of_an_answer_are_not_stored() {
+    let lab = Lab::in_order(json!([
+        says(&[text(" two."), call("lookup", "a")]),
+        says(&[text("Done.")]),
+        says(&[text("End.")])
+    ]));
+    let mut chat = Chat::new(false);
+    let mut beginning = text("One,");
+    beginning["cache_control"] = json!({ "type": "ephemeral" });
+    chat.messages()
+        .extend([user("go"), assistant(json!([beginning]))]);
+    let reply = chat.ask(&lab).await;
+    let mut content = vec![text("One,")];
+    content.extend(reply.content().iter().cloned());
+    chat.messages().pop();
+    chat.messages().push(assistant(content));
+    assert_eq!(chat.say(&lab, "next").await.text(), "End.");
+    let sent = lab.last_seen().to_string();
+    assert!(
+        sent.contains("lookup of a") && !sent.contains("cache_control"),
+        "{sent}"
+    );
+}
+
+#[tokio::test]
 async fn another_refusal_is_not_repeated() {
     let error = json!({ "error": { "status": 400, "body": { "type": "error", "error": { "type": "invalid_request_error", "message": "no" } } } });
     let lab = Lab::in_order(json!([says(&[thinking("s0"), call("lookup", "a")]), error]));

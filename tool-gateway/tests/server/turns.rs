@@ -1,11 +1,15 @@
 //! The rules of a turn.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tool_gateway::{Offer, Ownership};
+use tool_gateway::upstream::ScriptUpstream;
+use tool_gateway::{Gateway, Offer, Ownership};
+use tool_runtime::{Context, ToolDefinition};
 
-use crate::lab::{Chat, Lab, call, result, says, slow_call, text, thinking, user};
+use crate::lab::{Chat, Lab, Runs, call, registry, result, says, slow_call, text, thinking, user};
 
 /// The blocks of the last message that the upstream received.
 fn last_blocks(lab: &Lab) -> Vec<Value> {
@@ -103,12 +107,75 @@ async fn ownership_follows_the_schema_of_each_request() {
 #[tokio::test]
 async fn ownership_by_name_ignores_the_schema() {
     let script = json!({ "turns": [says(&[call("lookup", "a")]), says(&[text("Done.")])] });
-    let lab = Lab::with(script, |gateway| gateway.with_ownership(Ownership::ByName));
+    let lab = Lab::with(script, |gateway| {
+        gateway.with_ownership(Ownership::by_name()).unwrap()
+    });
     let mut chat = Chat::new(true);
     chat.body["tools"] =
         json!([{ "name": "lookup", "input_schema": { "type": "object", "required": ["x"] } }]);
     assert_eq!(chat.say(&lab, "go").await.stop_reason(), "end_turn");
     assert_eq!(lab.seen()[0]["tools"][0]["input_schema"], crate::lab::schema());
+}
+
+/// R-GW-5
+#[tokio::test]
+async fn the_ownership_table_settles_single_names() {
+    let script =
+        json!({ "turns": [says(&[call("find", "a"), call("lookup", "b")]), says(&[text("Done.")])] });
+    let ownership = Ownership::by_schema()
+        .with_alias("find", "lookup")
+        .with_external(["lookup"])
+        .with_internal(["write"]);
+    let lab = Lab::with(script, |gateway| {
+        gateway
+            .with_ownership(ownership)
+            .unwrap()
+            .with_offer(Offer::Always)
+    });
+    let other = json!({ "type": "object", "required": ["x"] });
+    let mut chat = Chat::new(true);
+    chat.body["tools"] = json!([
+        { "name": "find", "description": "Find.", "input_schema": other },
+        { "name": "lookup", "description": "Look up." },
+        { "name": "write", "input_schema": other },
+    ]);
+    let reply = chat.say(&lab, "go").await;
+    assert_eq!((reply.shape(), reply.stop_reason()), (vec!["lookup"], "tool_use"));
+    assert_eq!(lab.runs.begun(), ["lookup a"]);
+    let sent = lab.seen()[0]["tools"].clone();
+    let names: Vec<_> = sent
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].clone())
+        .collect();
+    assert_eq!(
+        names,
+        ["find", "lookup", "write", "later", "TodoWrite", "TodoRead"]
+    );
+    assert_eq!(
+        (&sent[0]["input_schema"], &sent[0]["description"]),
+        (&crate::lab::schema(), &json!("Find."))
+    );
+    assert_eq!(sent[2]["input_schema"], crate::lab::schema());
+    assert_eq!(chat.answer(&lab, &reply).await.text(), "Done.");
+    // The model knows the tool by the client's name.
+    let truth = &lab.last_seen()["messages"][1]["content"][0];
+    assert_eq!((&truth["id"], &truth["name"]), (&json!("up_a"), &json!("find")));
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
+async fn settings_with_an_unknown_tool_are_errors_that_name_it() {
+    let gateway = || Gateway::new(registry(&Runs::default()), ScriptUpstream::embedded());
+    let wanted = "there is no tool `lookUp`; the tools are lookup, write, later, TodoWrite, TodoRead";
+    let ownership = Ownership::by_schema().with_alias("find", "lookUp");
+    for error in [
+        gateway().with_ownership(ownership).unwrap_err(),
+        gateway().with_deferred(["later", "lookUp"]).unwrap_err(),
+    ] {
+        assert_eq!(error.to_string(), wanted);
+    }
 }
 
 #[tokio::test]
@@ -276,6 +343,14 @@ async fn a_forced_choice_stays_auto_on_a_resume_behind_internal_rounds_only() {
     let mut chat = Chat::new(false);
     chat.body["tool_choice"] = json!({ "type": "tool", "name": "lookup" });
     let first = chat.say(&lab, "go").await;
+    let mut counted = chat.clone();
+    counted
+        .messages()
+        .push(user(json!([result(&first.ids()[0], "rain")])));
+    lab.send(crate::lab::post("/v1/messages/count_tokens", &counted.body, &[]))
+        .await;
+    let counted = lab.script.requests().pop().unwrap().json().unwrap();
+    assert_eq!(counted["tool_choice"]["type"], "auto", "what would be sent");
     chat.answer(&lab, &first).await;
     let kinds: Vec<_> = lab
         .seen()
@@ -391,6 +466,82 @@ async fn over_the_cap_of_time_the_client_gets_pause_turn() {
     let reply = chat.say(&lab, "go").await;
     assert_eq!(reply.stop_reason(), "pause_turn");
     assert_eq!(chat.ask(&lab).await.text(), "Done.");
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
+async fn over_the_cap_of_tokens_the_client_gets_pause_turn() {
+    let turns = [
+        says(&[text("One."), call("write", "a")]),
+        says(&[text("Two."), call("write", "b")]),
+        says(&[text("Done.")]),
+    ];
+    // Each round takes 15.
+    let lab = Lab::with(json!({ "turns": turns }), |gateway| gateway.with_max_tokens(16));
+    let mut chat = Chat::new(true);
+    let reply = chat.say(&lab, "go").await;
+    assert_eq!(
+        (reply.text().as_str(), reply.stop_reason()),
+        ("One.\nTwo.", "pause_turn")
+    );
+    assert_eq!(chat.ask(&lab).await.text(), "Done.");
+    lab.assert_well_formed();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_hears_that_the_turn_is_alive_while_tools_run() {
+    let lab = Lab::new(json!([
+        says(&[slow_call("later", "a", 25_000), call("weather", "b")]),
+        says(&[text("One."), slow_call("lookup", "c", 35_000)]),
+        says(&[text("Done.")])
+    ]));
+    let mut chat = Chat::new(true);
+    let reply = chat.say(&lab, "go").await;
+    let reply = chat.answer(&lab, &reply).await;
+    assert_eq!(reply.text(), "One.\nDone.");
+    let kinds: Vec<_> = crate::reply::events(&reply.body)
+        .into_iter()
+        .map(|event| event["type"].as_str().unwrap().to_owned())
+        .collect();
+    let start = kinds.iter().position(|kind| kind == "message_start").unwrap();
+    let pings = |kinds: &[String]| kinds.iter().filter(|kind| *kind == "ping").count();
+    assert_eq!(
+        (pings(&kinds[..start]), pings(&kinds[start..])),
+        (2, 3),
+        "{kinds:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_tool_with_the_hint_is_deferred() {
+    let runs = Runs::default();
+    let mut registry = registry(&runs);
+    let mut definition = ToolDefinition::new("pay", "Pay.", json!({ "type": "object" }));
+    definition.hints.deferred = Some(true);
+    let paid = Arc::new(AtomicBool::new(false));
+    let pay = Arc::clone(&paid);
+    registry
+        .register_dynamic(definition, move |_: Value, _: Context| {
+            pay.store(true, Ordering::SeqCst);
+            async { Ok::<_, String>("paid") }
+        })
+        .unwrap();
+    let turns = json!([
+        says(&[call("pay", "a"), call("weather", "b")]),
+        says(&[text("Done.")])
+    ]);
+    let script = ScriptUpstream::from_json(&json!({ "turns": turns }).to_string()).unwrap();
+    let app = Gateway::new(registry, script.clone()).router();
+    let lab = Lab { app, script, runs };
+    let mut chat = Chat::new(false);
+    chat.body["tools"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({ "name": "pay" }));
+    let reply = chat.say(&lab, "go").await;
+    assert!(!paid.load(Ordering::SeqCst));
+    assert_eq!(chat.answer(&lab, &reply).await.text(), "Done.");
+    assert!(paid.load(Ordering::SeqCst));
     lab.assert_well_formed();
 }
 
@@ -634,8 +785,8 @@ async fn why_a_later_round_was_refused_is_shown() {
     let second = json!({ "id": "n", "type": "message", "role": "assistant", "content": [],
         "stop_reason": "refusal", "stop_sequence": null, "stop_details": details, "usage": { "input_tokens": 1 } });
     let upstream = crate::lab::Whole::new([first, second]);
-    let registry = crate::lab::registry(&crate::lab::Runs::default());
-    let app = tool_gateway::Gateway::new(registry, upstream).router();
+    let registry = registry(&Runs::default());
+    let app = Gateway::new(registry, upstream).router();
     let body = json!({ "messages": [user("go")], "tools": [{ "name": "lookup" }] });
     let response = tower::ServiceExt::oneshot(app, crate::lab::post("/v1/messages", body, &[])).await;
     let reply = crate::reply::Reply::read(response.unwrap()).await;

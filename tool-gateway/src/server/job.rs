@@ -1,0 +1,19 @@
+//! [`Job`]: a request that takes a turn.
+
+use axum::http::request::Parts;
+
+use crate::session::recognize::{Client, Recognized};
+use crate::session::record::SessionId;
+use crate::turn::ownership::Tools;
+
+/// What is known of a request before its turn begins.
+#[derive(Debug)]
+pub(super) struct Job {
+    /// Method, path and headers of the client's request.
+    pub(super) parts: Parts,
+    pub(super) body: String,
+    pub(super) client: Client,
+    pub(super) recognized: Recognized,
+    pub(super) session: SessionId,
+    pub(super) tools: Tools,
+}

@@ -1,0 +1,39 @@
+//! The body for the upstream: the client's, with the true transcript, the declared tools and a choice of a tool that ends.
+
+use serde_json::Value;
+
+use crate::turn::ownership::Tools;
+use crate::wire::request::MessagesRequest;
+
+/// Writes the body. `messages` is the text of the list without brackets; `is_behind_internal` says whether the model answers calls that
+/// the gateway ran.
+pub(crate) fn body(
+    request: &MessagesRequest<'_>,
+    messages: &str,
+    tools: &Tools,
+    is_behind_internal: bool,
+) -> String {
+    let messages = format!("[{messages}]");
+    let mut changes = vec![("messages", messages.as_str())];
+    if let Some(declared) = &tools.declared {
+        changes.push(("tools", declared));
+    }
+    let choice = request.get("tool_choice").filter(|_| is_behind_internal);
+    let choice = choice.and_then(auto);
+    if let Some(choice) = &choice {
+        changes.push(("tool_choice", choice));
+    }
+    request.with(&changes)
+}
+
+/// A forced choice of a tool as `auto`, or it would be forced again and again.
+fn auto(choice: &str) -> Option<String> {
+    let mut choice: Value = serde_json::from_str(choice).ok()?;
+    let fields = choice.as_object_mut()?;
+    if !matches!(fields.get("type")?.as_str()?, "any" | "tool") {
+        return None;
+    }
+    fields.insert("type".to_owned(), "auto".into());
+    fields.shift_remove("name");
+    Some(choice.to_string())
+}

@@ -1,0 +1,43 @@
+//! [`Assembly`]: puts the blocks of a streamed message together.
+
+use super::block::{Block, BlockBuilder};
+use super::event::StreamEvent;
+
+/// The blocks of a message, from its events.
+#[derive(Debug, Default)]
+pub(crate) struct Assembly {
+    /// The blocks that have begun, by their index.
+    open: Vec<(usize, BlockBuilder)>,
+    blocks: Vec<Block>,
+}
+
+impl Assembly {
+    /// Takes an event about a block, and returns any other.
+    pub(crate) fn push(&mut self, event: StreamEvent) -> Option<StreamEvent> {
+        match event {
+            StreamEvent::BlockStart { index, block } => self.open.push((index, BlockBuilder::new(block))),
+            StreamEvent::BlockDelta { index, delta } => {
+                if let Some((_, builder)) = self.open.iter_mut().find(|(open, _)| *open == index) {
+                    builder.push(&delta);
+                }
+            }
+            StreamEvent::BlockStop { index } => {
+                if let Some(found) = self.open.iter().position(|(open, _)| *open == index) {
+                    self.blocks.push(self.open.remove(found).1.finish());
+                }
+            }
+            event => return Some(event),
+        }
+        None
+    }
+
+    /// Adds a whole block.
+    pub(crate) fn push_block(&mut self, block: Block) {
+        self.blocks.push(block);
+    }
+
+    /// The blocks that are complete.
+    pub(crate) fn into_blocks(self) -> Vec<Block> {
+        self.blocks
+    }
+}
