@@ -42,12 +42,14 @@ const SCRIPT: &str = r#"{ "turns": [
 ] }"#;
 
 fn gateway(offer: Offer) -> (Router, ScriptUpstream) {
+    gateway_with(SCRIPT, |gateway| gateway.with_offer(offer))
+}
+
+fn gateway_with(script: &str, configure: impl FnOnce(Gateway) -> Gateway) -> (Router, ScriptUpstream) {
     let mut registry = ToolRegistry::new().layer(Permission::by_hints(async |_| Decision::Interrupt));
     registry.register_all(tool_set![look, delete]).unwrap();
-    let upstream = ScriptUpstream::from_json(SCRIPT).unwrap();
-    let app = Gateway::new(registry, upstream.clone())
-        .with_offer(offer)
-        .router();
+    let upstream = ScriptUpstream::from_json(script).unwrap();
+    let app = configure(Gateway::new(registry, upstream.clone())).router();
     (app, upstream)
 }
 
@@ -125,6 +127,7 @@ async fn streams_the_call_to_a_client_that_declared_the_tool() {
     assert!(events.contains(r#""stop_reason":"tool_use""#), "{events}");
 }
 
+/// R-GW-16
 #[tokio::test]
 async fn denies_the_call_if_the_client_did_not_declare_the_tool() {
     let (app, upstream) = gateway(Offer::Always);
@@ -133,6 +136,30 @@ async fn denies_the_call_if_the_client_did_not_declare_the_tool() {
     assert_eq!(answer["content"][0]["text"], "Done.");
     let [look, (id, content)] = results(&upstream).try_into().unwrap();
     assert_eq!(look, ("toolu_look".to_owned(), "a.txt".to_owned()));
+    assert_eq!(id, "toolu_delete");
+    assert!(
+        content.starts_with("the call was denied: it needs an approval"),
+        "{content}"
+    );
+}
+
+/// The client has answered the message: it cannot take over a call of it.
+#[tokio::test]
+async fn denies_a_deferred_call() {
+    let script = SCRIPT.replace("look", "ask").replace("toolu_ask", "toolu_look");
+    let (app, upstream) = gateway_with(&script, |gateway| gateway.with_deferred(["delete"]).unwrap());
+    let tools = json!([{ "name": "ask" }, { "name": "delete" }]);
+    let mut messages = vec![json!({ "role": "user", "content": "Clean up." })];
+    let answer = ask(&app, tools.clone(), &messages, false).await;
+    let [call] = answer["content"].as_array().unwrap().as_slice() else {
+        panic!("the client sees its call only: {answer}");
+    };
+    let result = json!({ "type": "tool_result", "tool_use_id": call["id"], "content": "yes" });
+    messages.push(json!({ "role": "assistant", "content": answer["content"] }));
+    messages.push(json!({ "role": "user", "content": [result] }));
+    let answer = ask(&app, tools, &messages, false).await;
+    assert_eq!(answer["content"][0]["text"], "Done.");
+    let [_, (id, content)] = results(&upstream).try_into().unwrap();
     assert_eq!(id, "toolu_delete");
     assert!(
         content.starts_with("the call was denied: it needs an approval"),

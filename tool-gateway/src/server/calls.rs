@@ -115,10 +115,7 @@ fn event(call: usize, mut outcome: ToolOutcome, is_by_client: bool) -> Event {
         if is_by_client {
             return Event::Interrupted { call };
         }
-        outcome.result.content =
-            "the call was denied: it needs an approval, and the client that could ask for it does not \
-                                  have this tool; continue without it"
-                .into();
+        outcome.result.content = "the call was denied: it needs an approval, and nobody can be asked for it now; continue without it".into();
     }
     let result = serde_json::to_string(&outcome.result).unwrap_or_default();
     Event::Result {

@@ -246,8 +246,8 @@ impl<'a> Drive<'a> {
             count(&self.shared.metrics.rounds);
             self.rounds += 1;
             let messages = self.messages();
-            let is_behind_internal = self.restored.continues_internal || self.machine.has_internal_round();
-            let body = upstream_request::body(&self.request, &messages, &self.job.tools, is_behind_internal);
+            let is_after_internal = self.restored.continues_internal || self.machine.has_internal_round();
+            let body = upstream_request::body(&self.request, &messages, &self.job.tools, is_after_internal);
             let sent = forward::send(self.shared, &self.job.parts, body.into());
             let response = tokio::select! {
                 response = sent => response?,

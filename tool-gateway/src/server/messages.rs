@@ -150,12 +150,12 @@ pub(super) async fn count_tokens(
             };
             let results = restore::deferred(&recognized).into_iter().map(empty).collect();
             let restored = restore::restore(&shared.secret, &recognized, &request, &results)?;
-            let is_behind_internal = restored.continues_internal;
+            let is_after_internal = restored.continues_internal;
             Some(upstream_request::body(
                 &request,
                 &restored.messages,
                 &tools,
-                is_behind_internal,
+                is_after_internal,
             ))
         }
     };

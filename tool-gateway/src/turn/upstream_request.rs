@@ -5,20 +5,20 @@ use serde_json::Value;
 use crate::turn::ownership::Tools;
 use crate::wire::request::MessagesRequest;
 
-/// Writes the body. `messages` is the text of the list without brackets; `is_behind_internal` says whether the model answers calls that
+/// Writes the body. `messages` is the text of the list without brackets; `is_after_internal` says whether the model answers calls that
 /// the gateway ran.
 pub(crate) fn body(
     request: &MessagesRequest<'_>,
     messages: &str,
     tools: &Tools,
-    is_behind_internal: bool,
+    is_after_internal: bool,
 ) -> String {
     let messages = format!("[{messages}]");
     let mut changes = vec![("messages", messages.as_str())];
     if let Some(declared) = &tools.declared {
         changes.push(("tools", declared));
     }
-    let choice = request.get("tool_choice").filter(|_| is_behind_internal);
+    let choice = request.get("tool_choice").filter(|_| is_after_internal);
     let choice = choice.and_then(auto);
     if let Some(choice) = &choice {
         changes.push(("tool_choice", choice));

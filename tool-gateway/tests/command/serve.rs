@@ -1,6 +1,11 @@
 //! `tool-gateway serve`, `tools` and `call`: what they say to those who use them wrongly, and their results.
 
-use crate::program::run;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use crate::program::{command, run};
 
 #[test]
 fn what_cannot_start_says_what_to_do() {
@@ -95,4 +100,70 @@ fn a_call_prints_its_result_and_its_warnings_apart() {
     let ran = run(&["call", "TodoWrite", "{}"], "");
     assert_eq!(ran.status, 1);
     assert!(ran.text().contains("'todos' array is required"), "{}", ran.text());
+}
+
+/// The log of a turn, as JSON since nobody reads it on a terminal: one line, with nothing of what was said and no key.
+///
+/// R-GW-19
+#[test]
+fn a_turn_is_one_line_of_the_log_without_what_was_said() {
+    let arguments = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--upstream-kind",
+        "script",
+        "--offer",
+        "always",
+    ];
+    let mut server = command(&arguments)
+        .stderr(std::process::Stdio::piped())
+        .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
+        .env_remove("RUST_LOG")
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(server.stderr.take().unwrap());
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    let address = line
+        .trim_end()
+        .strip_prefix("listening on http://")
+        .unwrap()
+        .to_owned();
+    for wanted in ["tools: TodoWrite, TodoRead\n", "store: memory", "upstream: "] {
+        line.clear();
+        log.read_line(&mut line).unwrap();
+        assert!(line.starts_with(wanted), "{line}");
+    }
+    let body = json!({ "model": "m", "max_tokens": 9, "messages": [{ "role": "user", "content": "secret question" }] });
+    let body = body.to_string();
+    let mut connection = TcpStream::connect(&address).unwrap();
+    write!(
+        connection,
+        "POST /v1/messages HTTP/1.1\r\nhost: {address}\r\nx-api-key: secret-key\r\nconnection: close\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    line.clear();
+    log.read_line(&mut line).unwrap();
+    let turn: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(
+        [&turn["message"], &turn["found"], &turn["status"], &turn["tools"]],
+        [&json!("turn"), &json!("new"), &json!(200), &json!("TodoWrite")],
+        "{line}"
+    );
+    assert!(turn["session"].as_str().unwrap().starts_with("ses_"), "{line}");
+    for number in ["rounds", "input_tokens", "output_tokens", "milliseconds"] {
+        assert!(turn[number].is_u64(), "{number}: {line}");
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let mut rest = String::new();
+    log.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "", "one line");
+    assert!(!line.contains("secret"), "{line}");
 }

@@ -1,9 +1,14 @@
 //! Errors of the gateway's own, and who is served.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::{Method, Request, Response};
 use serde_json::json;
 use tool_gateway::Gateway;
+use tool_gateway::session::Digest;
+use tool_gateway::session::record::{Session, SessionId, Turn};
+use tool_gateway::session::store::{SessionStore, StoreError, StoreFuture};
 use tool_gateway::upstream::{AnthropicUpstream, ScriptUpstream, Upstream, UpstreamFuture};
 use tower::ServiceExt as _;
 
@@ -312,6 +317,89 @@ async fn with_client_keys_only_they_are_served_and_they_go_no_further() {
                 .all(|value| !value.to_str().unwrap().contains("secret-1"))
         );
     }
+}
+
+#[tokio::test]
+async fn only_the_credential_of_the_gateway_is_removed() {
+    let script = json!({ "turns": [says(&[text("Done.")])] });
+    let lab = Lab::with(script, |gateway| gateway.with_client_key("ada", "secret-1"));
+    let mut chat = Chat::new(false);
+    chat.messages().push(user("go"));
+    for (headers, kept) in [
+        (
+            [("x-api-key", "secret-1"), ("authorization", "Bearer upstream")],
+            Some("Bearer upstream"),
+        ),
+        (
+            [("x-api-key", "secret-1"), ("authorization", "Bearer secret-1")],
+            None,
+        ),
+    ] {
+        assert_eq!(lab.ask_with(&chat.body, &headers).await.status, 200);
+        let received = lab.script.requests().pop().unwrap().headers;
+        assert!(!received.contains_key("x-api-key"));
+        let authorization = received.get("authorization");
+        assert_eq!(authorization.map(|value| value.to_str().unwrap()), kept);
+    }
+}
+
+/// A store that does not answer.
+struct Broken;
+
+fn broken<T: Send>() -> StoreFuture<'static, T> {
+    Box::pin(async { Err(StoreError("the disk is gone".to_owned())) })
+}
+
+impl SessionStore for Broken {
+    fn turns<'a>(&'a self, _: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
+        broken()
+    }
+
+    fn turn_of_call(&self, _: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
+        broken()
+    }
+
+    fn session_of_key(&self, _: Digest) -> StoreFuture<'_, Option<SessionId>> {
+        broken()
+    }
+
+    fn session<'a>(&'a self, _: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
+        broken()
+    }
+
+    fn save(&self, _: Turn, _: Vec<Digest>, _: Vec<Digest>) -> StoreFuture<'_, ()> {
+        broken()
+    }
+
+    fn name(&self) -> String {
+        "broken".to_owned()
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_fails_costs_the_session_but_no_answer() {
+    let turns = json!({ "turns": [says(&[text("One."), call("lookup", "a")]), says(&[text("Two.")]), says(&[text("Three.")])], "order": "requests" });
+    let lab = Lab::with(turns, |gateway| gateway.with_store(Broken));
+    let mut chat = Chat::new(true);
+    let reply = chat.say(&lab, "go").await;
+    assert_eq!(
+        (reply.text().as_str(), reply.session().1.as_str()),
+        ("One.\nTwo.", "new")
+    );
+    let reply = chat.say(&lab, "next").await;
+    assert_eq!(
+        (reply.text().as_str(), reply.session().1.as_str()),
+        ("Three.", "new")
+    );
+    assert_eq!(lab.last_seen()["messages"], {
+        let mut sent = chat.body["messages"].clone();
+        sent.as_array_mut().unwrap().pop();
+        sent
+    });
+    let metrics = Request::get("/metrics").body(Body::empty()).unwrap();
+    let metrics = reply::bytes(lab.send(metrics).await.into_body()).await;
+    let metrics = std::str::from_utf8(&metrics).unwrap();
+    assert!(metrics.contains("tool_gateway_store_errors_total 4"), "{metrics}");
 }
 
 #[tokio::test]

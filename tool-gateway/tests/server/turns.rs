@@ -117,7 +117,7 @@ async fn ownership_by_name_ignores_the_schema() {
     assert_eq!(lab.seen()[0]["tools"][0]["input_schema"], crate::lab::schema());
 }
 
-/// R-GW-5
+/// R-GW-17
 #[tokio::test]
 async fn the_ownership_table_settles_single_names() {
     let script =
@@ -657,6 +657,7 @@ async fn mixed_turns_in_every_order_run_the_gateways_calls_once_and_resume() {
     }
 }
 
+/// R-GW-18
 #[tokio::test]
 async fn deferred_calls_run_at_the_first_resume_and_later_branches_reuse_their_results() {
     let lab = Lab::new(json!([
