@@ -80,6 +80,7 @@ fn results(upstream: &ScriptUpstream) -> Vec<(String, String)> {
         .collect()
 }
 
+/// R-TURN-8
 #[tokio::test]
 async fn hands_the_call_to_a_client_that_declared_the_tool() {
     let (app, upstream) = gateway(Offer::Declared);

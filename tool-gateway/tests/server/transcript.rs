@@ -28,6 +28,7 @@ fn long_script() -> Value {
     ])
 }
 
+/// R-TURN-1
 #[tokio::test]
 async fn an_unchanged_conversation_has_one_prefix_byte_for_byte() {
     for is_stream in [false, true] {

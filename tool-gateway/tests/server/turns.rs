@@ -20,7 +20,7 @@ fn last_blocks(lab: &Lab) -> Vec<Value> {
         .clone()
 }
 
-/// R-GW-7
+/// R-GW-7, R-TURN-4
 #[tokio::test]
 async fn calls_of_the_gateway_run_and_all_results_are_one_user_message_in_call_order() {
     for is_stream in [false, true] {
@@ -89,6 +89,7 @@ async fn calls_of_one_round_run_side_by_side() {
     );
 }
 
+/// R-TURN-2
 #[tokio::test]
 async fn ownership_follows_the_schema_of_each_request() {
     let lab = Lab::new(json!([says(&[call("lookup", "a")]), says(&[text("Done.")])]));
@@ -205,6 +206,7 @@ async fn a_clients_tool_without_description_and_schema_gets_empty_ones() {
     );
 }
 
+/// R-TURN-3
 #[tokio::test]
 async fn a_cut_stream_runs_nothing_and_can_be_retried() {
     for is_stream in [false, true] {
@@ -230,6 +232,7 @@ async fn a_cut_stream_runs_nothing_and_can_be_retried() {
     }
 }
 
+/// R-TURN-3
 #[tokio::test]
 async fn max_tokens_inside_a_call_runs_nothing() {
     for is_stream in [false, true] {
@@ -371,6 +374,7 @@ async fn other_choices_are_not_changed() {
     }
 }
 
+/// R-TURN-4
 #[tokio::test]
 async fn over_the_cap_of_rounds_the_client_gets_pause_turn_and_goes_on() {
     for is_stream in [false, true] {
@@ -545,7 +549,7 @@ async fn a_tool_with_the_hint_is_deferred() {
     lab.assert_well_formed();
 }
 
-/// R-GW-8
+/// R-GW-8, R-TURN-5
 #[tokio::test]
 async fn calls_of_the_client_suspend_the_turn() {
     for is_stream in [false, true] {
@@ -602,7 +606,7 @@ fn mixtures() -> Vec<Vec<usize>> {
     all
 }
 
-/// R-GW-9
+/// R-GW-9, R-TURN-6, R-TURN-7
 #[tokio::test]
 async fn mixed_turns_in_every_order_run_the_gateways_calls_once_and_resume() {
     for is_stream in [false, true] {
@@ -705,6 +709,7 @@ async fn a_deferred_call_runs_at_once_when_the_client_has_none() {
     assert_eq!(lab.runs.begun(), ["later a"]);
 }
 
+/// R-TURN-7
 #[tokio::test]
 async fn a_resume_with_wrong_ids_is_refused_in_the_apis_words_and_the_turn_stays() {
     for is_stream in [false, true] {
