@@ -35,14 +35,7 @@ pub(super) async fn messages(
 ) -> Result<Response, ApiError> {
     let (parts, body) = read(&shared, request).await?;
     let request = MessagesRequest::parse(&body)?;
-    let client = client(&shared, &parts, &request)?;
-    let tools = classify(
-        &request.tools,
-        &shared.definitions(),
-        shared.offer,
-        &shared.ownership,
-    )?;
-    let recognized = recognized(&shared, &client, &request).await;
+    let (client, tools, recognized) = look_up(&shared, &parts, &request).await?;
     let session = recognized
         .session
         .clone()
@@ -131,14 +124,7 @@ pub(super) async fn count_tokens(
     let (parts, body) = read(&shared, request).await?;
     let sent = {
         let request = MessagesRequest::parse(&body)?;
-        let client = client(&shared, &parts, &request)?;
-        let tools = classify(
-            &request.tools,
-            &shared.definitions(),
-            shared.offer,
-            &shared.ownership,
-        )?;
-        let recognized = recognized(&shared, &client, &request).await;
+        let (_, tools, recognized) = look_up(&shared, &parts, &request).await?;
         if is_passed_through(&tools, &recognized) {
             None
         } else {
@@ -230,11 +216,24 @@ async fn read(shared: &Shared, request: Request) -> Result<(Parts, String), ApiE
     Ok((parts, body))
 }
 
-fn client(shared: &Shared, parts: &Parts, request: &MessagesRequest<'_>) -> Result<Client, ApiError> {
-    Ok(Client {
+/// Whose the request is, whose its tools are, and which conversation it goes on with.
+async fn look_up(
+    shared: &Shared,
+    parts: &Parts,
+    request: &MessagesRequest<'_>,
+) -> Result<(Client, Tools, Recognized), ApiError> {
+    let client = Client {
         principal: principal(&shared.secret, &shared.keys, &parts.headers)?,
         keys: session_keys(header(&parts.headers, "x-claude-code-session-id"), request),
-    })
+    };
+    let tools = classify(
+        &request.tools,
+        &shared.definitions(),
+        shared.offer,
+        &shared.ownership,
+    )?;
+    let recognized = recognized(shared, &client, request).await;
+    Ok((client, tools, recognized))
 }
 
 fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {

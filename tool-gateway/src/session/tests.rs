@@ -44,6 +44,10 @@ fn turn(id: &str, session: &str, head: &str) -> Turn {
     }
 }
 
+async fn save(store: &dyn SessionStore, turn: Turn) {
+    store.save(turn, Vec::new(), Vec::new()).await.unwrap();
+}
+
 async fn ids(store: &dyn SessionStore, head: &str) -> Vec<String> {
     let turns = store.turns(&[digest(head)]).await.unwrap();
     assert_eq!(turns.len(), 1, "one list for each point");
@@ -79,14 +83,8 @@ async fn conforms(store: &dyn SessionStore) {
     assert_eq!((&session.id, &session.state), (&first.session, &first.state));
 
     // Branches with one visible history are two turns, the oldest first; other points are others.
-    store
-        .save(turn("2", "b", "one"), Vec::new(), Vec::new())
-        .await
-        .unwrap();
-    store
-        .save(turn("3", "a", "two"), Vec::new(), Vec::new())
-        .await
-        .unwrap();
+    save(store, turn("2", "b", "one")).await;
+    save(store, turn("3", "a", "two")).await;
     assert_eq!(ids(store, "one").await, ["suspended-1", "2"]);
     let several = store
         .turns(&[digest("two"), digest("nowhere"), digest("one")])
@@ -133,20 +131,11 @@ async fn over_the_cap_the_least_recently_used_goes_first_and_suspended_turns_las
         .save(turn("2", "b", "2"), Vec::new(), vec![digest("key b")])
         .await
         .unwrap();
-    store
-        .save(turn("3", "c", "3"), Vec::new(), Vec::new())
-        .await
-        .unwrap();
+    save(&store, turn("3", "c", "3")).await;
     assert_eq!(ids(&store, "2").await, ["2"]); // used
-    store
-        .save(turn("4", "d", "4"), Vec::new(), Vec::new())
-        .await
-        .unwrap();
+    save(&store, turn("4", "d", "4")).await;
     assert_eq!(ids(&store, "3").await, [""; 0]);
-    store
-        .save(turn("5", "e", "5"), Vec::new(), Vec::new())
-        .await
-        .unwrap();
+    save(&store, turn("5", "e", "5")).await;
     assert_eq!(
         (ids(&store, "1").await, ids(&store, "2").await),
         (vec!["suspended-1".to_owned()], Vec::new())
@@ -163,10 +152,7 @@ async fn over_the_cap_the_least_recently_used_goes_first_and_suspended_turns_las
 #[tokio::test]
 async fn a_suspended_turn_that_its_session_went_on_from_goes_as_others_do() {
     let store = MemoryStore::new().with_max_turns(2);
-    store
-        .save(turn("suspended-1", "a", "1"), Vec::new(), Vec::new())
-        .await
-        .unwrap();
+    save(&store, turn("suspended-1", "a", "1")).await;
     store
         .save(turn("2", "a", "2"), Vec::new(), vec![digest("key")])
         .await
@@ -181,14 +167,8 @@ async fn a_suspended_turn_that_its_session_went_on_from_goes_as_others_do() {
         (vec!["2".to_owned()], vec!["3".to_owned()])
     );
     // The key is the other session's now, and stays when the first goes.
-    store
-        .save(turn("4", "b", "4"), Vec::new(), Vec::new())
-        .await
-        .unwrap();
-    store
-        .save(turn("5", "b", "5"), Vec::new(), Vec::new())
-        .await
-        .unwrap();
+    save(&store, turn("4", "b", "4")).await;
+    save(&store, turn("5", "b", "5")).await;
     let named = store.session_of_key(digest("key")).await.unwrap();
     assert_eq!(named, Some(SessionId("b".to_owned())));
 }
@@ -197,14 +177,7 @@ async fn a_suspended_turn_that_its_session_went_on_from_goes_as_others_do() {
 async fn bytes_are_capped_and_ten_thousand_suspended_turns_have_space() {
     let store = MemoryStore::new().with_max_bytes(10_000);
     for id in 0..100 {
-        store
-            .save(
-                turn(&id.to_string(), "a", &id.to_string()),
-                Vec::new(),
-                Vec::new(),
-            )
-            .await
-            .unwrap();
+        save(&store, turn(&id.to_string(), "a", &id.to_string())).await;
     }
     assert!((1..10).contains(&store.len()), "{}", store.len());
     let store = MemoryStore::new();
@@ -223,10 +196,7 @@ async fn bytes_are_capped_and_ten_thousand_suspended_turns_have_space() {
 #[tokio::test]
 async fn turns_expire_with_their_session_and_suspended_ones_later() {
     let store = MemoryStore::new().with_ttl(Duration::from_millis(200));
-    store
-        .save(turn("suspended-1", "a", "1"), Vec::new(), Vec::new())
-        .await
-        .unwrap();
+    save(&store, turn("suspended-1", "a", "1")).await;
     store
         .save(turn("2", "b", "2"), Vec::new(), vec![digest("key b")])
         .await

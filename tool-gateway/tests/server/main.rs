@@ -10,6 +10,7 @@
 )]
 
 mod lab;
+mod events;
 mod reply;
 mod turns;
 mod transcript;

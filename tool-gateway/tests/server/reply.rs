@@ -3,7 +3,8 @@
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::{HeaderMap, Response, StatusCode};
 use serde_json::Value;
-use tool_runtime::sse::{Frame, SseDecoder};
+
+pub(crate) use crate::events::events;
 
 /// A response, and the message in it.
 #[derive(Debug)]
@@ -104,24 +105,6 @@ pub(crate) async fn until_broken(mut body: Body) -> (Bytes, bool) {
             None => return (all.into(), false),
         }
     }
-}
-
-/// The events of a stream: their data, of which the type is the event's name.
-pub(crate) fn events(stream: &[u8]) -> Vec<Value> {
-    let mut decoder = SseDecoder::new();
-    decoder.push(stream);
-    decoder.finish();
-    let mut events = Vec::new();
-    while let Some(frame) = decoder.next_frame() {
-        let Frame::Event(event) = frame else {
-            panic!("no event: {frame:?}");
-        };
-        assert!(event.ended(), "{event:?}");
-        let data: Value = serde_json::from_slice(&event.data().unwrap()).unwrap();
-        assert_eq!(event.name(), data["type"].as_str(), "{event:?}");
-        events.push(data);
-    }
-    events
 }
 
 #[derive(Debug, PartialEq)]

@@ -426,17 +426,21 @@ async fn branches_from_one_suspended_turn_do_not_see_each_other() {
     lab.assert_well_formed();
 }
 
-#[tokio::test]
-async fn one_visible_history_with_two_hidden_ones_resumes_neither() {
-    // Two people with one key say the same and see the same; the tool said another thing to each.
-    let lab = Lab::in_order(json!([
+/// Two people say the same and see the same; the tool said another thing to each.
+fn two_finds() -> Lab {
+    Lab::in_order(json!([
         says(&[call("lookup", "ada")]),
         says(&[text("Found.")]),
         says(&[call("lookup", "bo")]),
         says(&[text("Found.")]),
         says(&[text("Next.")]),
         says(&[text("Last.")]),
-    ]));
+    ]))
+}
+
+#[tokio::test]
+async fn one_visible_history_with_two_hidden_ones_resumes_neither() {
+    let lab = two_finds();
     let (mut ada, mut bo) = (Chat::new(false), Chat::new(false));
     let first = ada.say(&lab, "find me").await;
     let second = bo.say(&lab, "find me").await;
@@ -458,14 +462,7 @@ async fn one_visible_history_with_two_hidden_ones_resumes_neither() {
 
 #[tokio::test]
 async fn a_key_of_the_clients_tells_sessions_with_one_history_apart() {
-    let lab = Lab::in_order(json!([
-        says(&[call("lookup", "ada")]),
-        says(&[text("Found.")]),
-        says(&[call("lookup", "bo")]),
-        says(&[text("Found.")]),
-        says(&[text("Next.")]),
-        says(&[text("Next.")]),
-    ]));
+    let lab = two_finds();
     let (mut ada, mut bo) = (Chat::new(true), Chat::new(true));
     ada.headers = vec![("x-claude-code-session-id", "11".to_owned())];
     let user_id = json!({ "device_id": "d", "account_uuid": "a", "session_id": "22" }).to_string();

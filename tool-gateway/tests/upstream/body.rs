@@ -6,7 +6,8 @@ use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::{Request, Response};
 use serde_json::Value;
 use tool_gateway::upstream::Upstream;
-use tool_runtime::sse::{Frame, SseDecoder};
+
+pub(crate) use crate::events::events;
 
 pub(crate) fn post(path: &str, body: impl ToString) -> Request<Bytes> {
     Request::post(path).body(Bytes::from(body.to_string())).unwrap()
@@ -36,24 +37,6 @@ pub(crate) async fn bytes(body: Body) -> Bytes {
 
 pub(crate) async fn json(response: Response<Body>) -> Value {
     serde_json::from_slice(&bytes(response.into_body()).await).unwrap()
-}
-
-/// The events of a stream: their data, of which the type is the event's name.
-pub(crate) fn events(stream: &[u8]) -> Vec<Value> {
-    let mut decoder = SseDecoder::new();
-    decoder.push(stream);
-    decoder.finish();
-    let mut events = Vec::new();
-    while let Some(frame) = decoder.next_frame() {
-        let Frame::Event(event) = frame else {
-            panic!("no event: {frame:?}");
-        };
-        assert!(event.ended(), "{event:?}");
-        let data: Value = serde_json::from_slice(&event.data().unwrap()).unwrap();
-        assert_eq!(event.name(), data["type"].as_str(), "{event:?}");
-        events.push(data);
-    }
-    events
 }
 
 /// The message of a stream, as a client puts it together.

@@ -9,6 +9,8 @@
     reason = "a test"
 )]
 
+#[path = "../server/events.rs"]
+mod events;
 mod body;
 mod server;
 mod anthropic;
