@@ -75,7 +75,7 @@ pub(crate) struct Answer {
 }
 
 /// What a turn may do.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Rules {
     /// The tools that the gateway runs.
     pub(crate) internal: BTreeSet<String>,
@@ -90,7 +90,7 @@ pub(crate) struct Rules {
 }
 
 /// Mints ids for calls.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) enum IdSource {
     #[default]
     Random,
@@ -113,7 +113,7 @@ impl IdSource {
 }
 
 /// A turn on its way.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TurnMachine {
     rules: Rules,
     message: Incoming,
@@ -143,7 +143,7 @@ enum Phase {
 }
 
 /// The message that is arriving.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 struct Incoming {
     blocks: Vec<Part>,
     usage: Map<String, Value>,
@@ -152,7 +152,7 @@ struct Incoming {
 }
 
 /// A block that is arriving.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct Part {
     upstream_index: usize,
     /// Where the client has it; `None` for a call of the gateway.

@@ -1,466 +1,900 @@
-//! Explores all orders of events of a bounded model: conversations with up to three calls of either kind, text and thinking
-//! between them, up to three requests, results in every order, whole and streamed messages, a break at every step.
-//! Two calls and breaks at some steps by default; `GATEWAY_LONG=1` has no such limits, and takes more than seven minutes optimized.
+//! Explores every conversation of a bounded model, and every order of events in each of them.
+//!
+//! # The bound
+//!
+//! * A conversation has up to three requests, and a last one that is only restored.
+//! * It has up to three calls, in one message of the model or in several. Each call is internal, external, deferred, or internal and
+//!   handed to the client by the permission hook. Before, between and after the calls there is one text block or none.
+//! * A message with calls ends with `tool_use`, or is cut off with `max_tokens`.
+//! * The model thinks in every message, or never.
+//!
+//! `GATEWAY_LONG=1` explores the whole bound: two times 505,320 conversations, in less than three minutes if optimized. Without it,
+//! there are up to two calls in two requests, and one call in three. The numbers of conversations, messages and states are asserted.
+//!
+//! Not in the model: caps on rounds, time and tokens, system messages, changed histories, and requests that end in a message of the
+//! model.
+//!
+//! # The exploration
+//!
+//! The explorer walks the tree of these conversations depth first. It copies its state where the tree branches, so that nothing runs
+//! again for a common beginning. The tree branches only where the model decides. All else is tried at its place, and compared:
+//!
+//! * **Streamed or not.** Both machines run side by side. At the end of a message they are equal, and so is what the client has
+//!   ([`Explorer::complete`]).
+//! * **A break, a cut stream, or an error of the upstream, after any event of a message.** No event of an incomplete message leads to
+//!   more than output ([`Exchange::on_part`]), and the gateway's checkpoint is a copy that these events do not change. So a retry
+//!   starts from the same checkpoint, wherever the break was. A machine that starts from it is equal to the one without a break
+//!   ([`restart`]), and what it is answered is another branch of the tree. This holds for any number of breaks.
+//! * **Results in any order, with a break before and after each.** All orders run. The tree goes on from each machine that results,
+//!   and equal ones count as one ([`Explorer::results`]).
+//! * **A break after each deferred call.** The request is received again, and the other calls are left ([`Explorer::receive`]).
+//! * **An equal request that is not a retry.** Its answer is a branch. Afterwards, both answers are restored, or neither if the client
+//!   cannot tell them apart ([`Explorer::branch`]).
+//! * **The client's results in any order, and wrong ones.** All orders restore the same messages ([`Explorer::next_request`]); missing,
+//!   duplicate and unknown results are rejected ([`Explorer::reject_wrong_results`]).
+//!
+//! # The checks
+//!
+//! The explorer writes down what the upstream has to see, message by message, and compares it with each request as text: so each
+//! conversation is well formed, and each call has one result. An internal call runs once ([`Conversation::run`]). The client reads
+//! its messages as strictly as the SDKs ([`ClientView`]), and no message ends before its turn is stored ([`Exchange::on`]).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+use std::time::Instant;
 
-use serde_json::{Value, json};
+use futures_util::FutureExt as _;
+use serde_json::{Map, Value, json};
 
 use super::machine::{Action, Answer, Event, IdSource, Rules, Sent, TurnMachine};
-use super::restore;
+use super::restore::{self, Restored};
 use crate::session::chain::{ChainKey, after_answer};
 use crate::session::memory::MemoryStore;
-use crate::session::recognize::{Client, answer_digest, call_digest, recognize};
-use crate::session::record::{Origin, Owner, SessionId, Turn};
+use crate::session::recognize::{Client, Recognized, answer_digest, call_digest, recognize};
+use crate::session::record::{Origin, Owner, SessionId, TrueMessage, Turn};
 use crate::session::store::SessionStore;
 use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
-use crate::wire::message::push_message;
+use crate::wire::message::{push_message, push_text};
 use crate::wire::request::MessagesRequest;
 
-/// Takes every path through a program that asks for choices, one after the other.
-#[derive(Default)]
-struct Choices {
-    path: Vec<(usize, usize)>,
-    at: usize,
+/// A block of the model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Thinking,
+    Text,
+    Internal,
+    External,
+    /// An internal call that runs after the client's results, if the client has calls in the same message.
+    Deferred,
+    /// An internal call that is not permitted, and becomes the client's instead of running.
+    Interrupted,
 }
 
-impl Choices {
-    fn choose(&mut self, options: usize) -> usize {
-        if self.at == self.path.len() {
-            self.path.push((0, options));
-        }
-        let (choice, known) = self.path[self.at];
-        assert_eq!(known, options, "the program is not deterministic");
-        self.at += 1;
-        choice
-    }
+const CALLS: [Kind; 4] = [Kind::Internal, Kind::External, Kind::Deferred, Kind::Interrupted];
 
-    /// Goes to the next path; `false` behind the last.
-    fn next(&mut self) -> bool {
-        self.at = 0;
-        while let Some((choice, options)) = self.path.pop() {
-            if choice + 1 < options {
-                self.path.push((choice + 1, options));
-                return true;
-            }
-        }
-        false
-    }
+/// A block of the model, and a number that no other block of the conversation has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Part {
+    kind: Kind,
+    number: usize,
 }
 
-/// One conversation: client, upstream and tools, and what they have seen.
-struct World<'c> {
-    choices: &'c mut Choices,
-    key: ChainKey,
-    store: MemoryStore,
-    client: Client,
-    /// What the client has of the conversation.
-    visible: Vec<Value>,
-    /// What the upstream saw last.
-    seen: Vec<Value>,
-    /// How often each call of the gateway ran, and its results.
-    runs: BTreeMap<String, usize>,
-    next_id: usize,
-    calls_left: usize,
-    asks_left: usize,
-    may_break: bool,
-    /// Whether at every step, or only before the end of a message and between results.
-    breaks_anywhere: bool,
-    is_streamed: bool,
-}
-
-const TEXT: usize = 0;
-const INTERNAL: usize = 1;
-const EXTERNAL: usize = 2;
-const DEFERRED: usize = 3;
-
-impl World<'_> {
-    /// What the model says: any sequence of text and calls that the bounds allow.
-    fn model_message(&mut self) -> Vec<Value> {
-        let mut blocks =
-            vec![json!({ "type": "thinking", "thinking": "", "signature": format!("s{}", self.next_id) })];
-        let mut after_text = false;
-        if self.asks_left == 0 {
-            blocks.push(json!({ "type": "text", "text": "done" }));
-            return blocks;
-        }
-        self.asks_left -= 1;
-        loop {
-            let mut options = vec![None];
-            if !after_text {
-                options.push(Some(TEXT));
-            }
-            if self.calls_left > 0 {
-                options.extend([Some(INTERNAL), Some(EXTERNAL), Some(DEFERRED)]);
-            }
-            let Some(kind) = options[self.choices.choose(options.len())] else {
-                return blocks;
-            };
-            after_text = kind == TEXT;
-            self.next_id += 1;
-            let id = self.next_id;
-            blocks.push(if kind == TEXT {
-                json!({ "type": "text", "text": format!("text {id}") })
-            } else {
-                self.calls_left -= 1;
-                let name = ["", "internal", "external", "deferred"][kind];
-                json!({ "type": "tool_use", "id": format!("up_{id}"), "name": name, "input": { "n": id } })
-            });
-        }
+impl Part {
+    fn is_call(self) -> bool {
+        CALLS.contains(&self.kind)
     }
 
-    /// The events of the upstream for a message.
-    fn events(&self, blocks: &[Value]) -> Vec<Event> {
-        let has_call = blocks.iter().any(|block| block["type"] == "tool_use");
-        let reason = if has_call { "tool_use" } else { "end_turn" };
-        let start = json!({ "id": "msg", "role": "assistant", "content": [], "usage": { "input_tokens": 7, "output_tokens": 1 } });
-        let mut events = vec![json!({ "type": "message_start", "message": start })];
-        let mut all = Vec::new();
-        for (index, block) in blocks.iter().enumerate() {
-            if !self.is_streamed {
-                all.push(Event::Block(Block::new(block.to_string())));
-                continue;
-            }
-            let mut start = block.clone();
-            let mut deltas = Vec::new();
-            match block["type"].as_str().unwrap() {
-                "text" => {
-                    start["text"] = "".into();
-                    deltas.push(json!({ "type": "text_delta", "text": block["text"] }));
-                }
-                "thinking" => {
-                    start["signature"] = "".into();
-                    deltas.push(json!({ "type": "signature_delta", "signature": block["signature"] }));
-                }
-                _ => {
-                    start["input"] = json!({});
-                    deltas.push(
-                        json!({ "type": "input_json_delta", "partial_json": block["input"].to_string() }),
-                    );
-                }
-            }
-            events.push(json!({ "type": "content_block_start", "index": index, "content_block": start }));
-            let deltas = deltas.into_iter();
-            events.extend(
-                deltas.map(|delta| json!({ "type": "content_block_delta", "index": index, "delta": delta })),
-            );
-            events.push(json!({ "type": "content_block_stop", "index": index }));
-        }
-        let end = [
-            json!({ "type": "message_delta", "delta": { "stop_reason": reason, "stop_sequence": null }, "usage": { "output_tokens": 5 } }),
-            json!({ "type": "message_stop" }),
-        ];
-        let parse = |event: &Value| Event::Stream(StreamEvent::parse(event.to_string().as_bytes()).unwrap());
-        events
-            .iter()
-            .map(parse)
-            .chain(all)
-            .chain(end.iter().map(parse))
-            .collect()
+    /// Whether the client has to answer it.
+    fn is_of_client(self) -> bool {
+        matches!(self.kind, Kind::External | Kind::Interrupted)
     }
 
-    /// The upstream is asked: the conversation must be one that the API takes.
-    fn ask(&mut self, messages: &str) -> Vec<Event> {
-        self.seen = serde_json::from_str(&format!("[{messages}]")).unwrap();
-        well_formed(&self.seen);
-        let blocks = self.model_message();
-        self.events(&blocks)
+    /// The id of a call, as the upstream knows it.
+    fn id(self) -> String {
+        format!("up_{}", self.number)
     }
 
-    fn run_tool(&mut self, id: &str) -> Block {
-        *self.runs.entry(id.to_owned()).or_default() += 1;
-        Block::new(
-            json!({ "type": "tool_result", "tool_use_id": id, "content": format!("result of {id}") })
-                .to_string(),
-        )
-    }
-
-    /// Takes a turn to its end: what is recorded, and what the client was sent.
-    fn run(&mut self, mut machine: TurnMachine, before: &str) -> (Answer, Vec<Sent>) {
-        let mut sent: Vec<Sent> = Vec::new();
-        let mut answer = None;
-        let mut actions: VecDeque<Action> = machine.start().into();
-        let mut arriving = VecDeque::new();
-        let mut open: Vec<(usize, String)> = Vec::new();
-        let mut checkpoint = (machine.clone(), 0);
-        let mut is_over = false;
-        while !is_over {
-            while let Some(action) = actions.pop_front() {
-                match action {
-                    Action::Send(event) => sent.push(event),
-                    Action::Ask(new) => {
-                        let mut messages = before.to_owned();
-                        for message in &new {
-                            push_message(&mut messages, message.role, &message.blocks);
-                        }
-                        checkpoint = (machine.clone(), sent.len());
-                        arriving = self.ask(&messages).into();
-                    }
-                    Action::Run(calls) => {
-                        checkpoint = (machine.clone(), sent.len());
-                        open = calls.into_iter().map(|(index, call)| (index, call.id)).collect();
-                    }
-                    Action::Record(recorded) => answer = Some(recorded),
-                    Action::Fail(error) => panic!("{error}"),
-                    Action::End => is_over = true,
-                }
-            }
-            if is_over {
-                break;
-            }
-            if self.may_break && (self.breaks_anywhere || arriving.len() < 2) && self.choices.choose(2) == 1 {
-                // The connection breaks, and the client sends the same request again.
-                self.may_break = false;
-                machine = checkpoint.0.clone();
-                sent.truncate(checkpoint.1);
-                arriving.clear();
-                open.clear();
-                actions = machine.start().into();
-                continue;
-            }
-            let Some(event) = arriving.pop_front() else {
-                let (index, id) = open.remove(self.choices.choose(open.len()));
-                let result = self.run_tool(&id);
-                actions.extend(machine.on(Event::Result { call: index, result }));
-                // What ran is kept, whatever happens next.
-                checkpoint = (machine.clone(), sent.len());
-                continue;
-            };
-            actions.extend(machine.on(event));
-        }
-        (answer.expect("every turn that ends is recorded"), sent)
-    }
-
-    /// One request of the client, and the message that it gets; whether it has calls to answer.
-    async fn request(&mut self) -> bool {
-        let body = json!({ "messages": self.visible, "tools": [] }).to_string();
-        let request = MessagesRequest::parse(&body).unwrap();
-        let recognized = recognize(&self.key, &self.store, &self.client, &request)
-            .await
-            .unwrap();
-        restore::check(&recognized, &request).unwrap();
-        let deferred = restore::deferred(&recognized);
-        let results: HashMap<String, Block> = deferred
-            .iter()
-            .map(|call| (call.id.clone(), self.run_tool(&call.id)))
-            .collect();
-        if let Some(turn) = recognized.head().filter(|_| !results.is_empty()) {
-            let mut turn = Turn::clone(turn);
-            for call in &mut turn.calls {
-                call.result = call.result.take().or_else(|| results.get(&call.id).cloned());
-            }
-            self.save(turn).await;
-        }
-        let restored = restore::restore(&self.key, &recognized, &request, &results).unwrap();
-        let rules = Rules {
-            internal: BTreeSet::from(["internal".to_owned(), "deferred".to_owned()]),
-            deferred: BTreeSet::from(["deferred".to_owned()]),
-            max_rounds: 25,
-            max_tokens: None,
-            ids: IdSource::Counted(self.next_id * 100),
-        };
-        let machine = TurnMachine::new(rules);
-        let (answer, sent) = self.run(machine, &restored.messages);
-        let content = client_view(&sent);
-        self.visible
-            .push(json!({ "role": "assistant", "content": content }));
-        let visible_blocks = || answer.visible.iter().map(|(block, _)| block);
-        let turn = Turn {
-            id: crate::random::id(),
-            session: recognized.session.clone().unwrap_or(SessionId("ses".to_owned())),
-            head: after_answer(
-                &self.key,
-                recognized.beginning,
-                &recognized.groups,
-                visible_blocks(),
+    /// The block as the upstream sends it: as a whole, and as the start and the delta of a stream.
+    fn forms(self) -> (Block, Map<String, Value>, Map<String, Value>) {
+        let number = self.number;
+        let (whole, start, delta) = match self.kind {
+            Kind::Thinking => (
+                json!({ "type": "thinking", "thinking": "", "signature": format!("s{number}") }),
+                json!({ "type": "thinking", "thinking": "", "signature": "" }),
+                json!({ "type": "signature_delta", "signature": format!("s{number}") }),
             ),
-            context: recognized.context,
-            answer: answer_digest(&self.key, visible_blocks()),
-            truth: answer.truth.clone(),
-            is_plain: answer.is_plain,
-            drops_thinking: false,
-            visible: answer
-                .visible
-                .iter()
-                .map(|(_, origin)| *origin)
-                .collect::<Vec<Origin>>(),
-            calls: answer.calls.clone(),
-            systems: restored.systems.clone(),
-            state: None,
-        };
-        self.save(turn).await;
-        let results: Vec<Value> = answer
-            .calls
-            .iter()
-            .filter(|call| call.owner == Owner::Client)
-            .map(|call| json!({ "type": "tool_result", "tool_use_id": call.visible_id, "content": "from the client" }))
-            .collect();
-        let is_suspended = !results.is_empty();
-        let next = if is_suspended {
-            json!(results)
-        } else {
-            json!("go on")
-        };
-        self.visible.push(json!({ "role": "user", "content": next }));
-        is_suspended
-    }
-
-    async fn save(&self, turn: Turn) {
-        let calls = turn
-            .visible_ids()
-            .map(|id| call_digest(&self.key, &self.client.principal, id))
-            .collect();
-        self.store.save(turn, calls, Vec::new()).await.unwrap();
-    }
-}
-
-/// Checks that the API takes a conversation: every call has one result, in the next message, before all else.
-#[track_caller]
-fn well_formed(messages: &[Value]) {
-    assert_eq!(messages.last().unwrap()["role"], "user", "{messages:?}");
-    for (place, message) in messages.iter().enumerate() {
-        let ids = |message: &Value, kind: &str, field: &str| -> Vec<String> {
-            let blocks = message["content"].as_array().cloned().unwrap_or_default();
-            let blocks = blocks.into_iter().filter(|block| block["type"] == kind);
-            blocks
-                .map(|block| block[field].as_str().unwrap().to_owned())
-                .collect()
-        };
-        let calls = ids(message, "tool_use", "id");
-        let results = messages
-            .get(place + 1)
-            .map(|next| ids(next, "tool_result", "tool_use_id"))
-            .unwrap_or_default();
-        assert_eq!(calls, results, "results in the order of the calls: {messages:#?}");
-        assert!(
-            calls.iter().all(|id| id.starts_with("up_")),
-            "the upstream's own ids: {messages:#?}"
-        );
-    }
-}
-
-/// Reads what the client sees as a strict client does, and gives the content.
-#[track_caller]
-fn client_view(sent: &[Sent]) -> Vec<Value> {
-    let mut content: Vec<Value> = Vec::new();
-    let mut open = None;
-    let mut stage = 0;
-    for event in sent {
-        match event {
-            Sent::Event(StreamEvent::MessageStart(message)) => {
-                assert_eq!(
-                    (stage, message["usage"]["input_tokens"].as_u64()),
-                    (0, Some(7)),
-                    "{sent:#?}"
-                );
-                stage = 1;
+            Kind::Text => (
+                json!({ "type": "text", "text": format!("text {number}") }),
+                json!({ "type": "text", "text": "" }),
+                json!({ "type": "text_delta", "text": format!("text {number}") }),
+            ),
+            Kind::Internal | Kind::External | Kind::Deferred | Kind::Interrupted => {
+                let name = format!("{:?}", self.kind);
+                let input = json!({ "n": number });
+                (
+                    json!({ "type": "tool_use", "id": self.id(), "name": name, "input": input }),
+                    json!({ "type": "tool_use", "id": self.id(), "name": name, "input": {} }),
+                    json!({ "type": "input_json_delta", "partial_json": input.to_string() }),
+                )
             }
+        };
+        (Block::new(whole.to_string()), object(start), object(delta))
+    }
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        other => panic!("{other}"),
+    }
+}
+
+/// A `tool_result` block.
+fn result(id: &str, content: &str) -> Block {
+    Block::new(json!({ "type": "tool_result", "tool_use_id": id, "content": content }).to_string())
+}
+
+/// The result of an internal call.
+fn internal_result(part: Part) -> Block {
+    result(&part.id(), &format!("result of {}", part.id()))
+}
+
+const BY_CLIENT: &str = "from the client";
+
+/// The text of each user message.
+fn go_on() -> Block {
+    Block::text("go on")
+}
+
+/// A conversation between two requests.
+#[derive(Debug, Clone)]
+struct Conversation {
+    /// The messages of the client's next request, as text.
+    visible: String,
+    /// The messages that the upstream must see then.
+    transcript: String,
+    /// The deferred calls that must run before.
+    deferred: Vec<Part>,
+    /// All turns so far, and a store that has them.
+    turns: Vec<Turn>,
+    store: Rc<MemoryStore>,
+    /// The internal calls that ran.
+    ran: BTreeSet<usize>,
+    last_number: usize,
+    calls_left: usize,
+    requests_left: usize,
+}
+
+impl Conversation {
+    fn body(&self) -> String {
+        format!(r#"{{"messages":[{}],"tools":[]}}"#, self.visible)
+    }
+
+    /// Runs an internal call, which must not have run before.
+    #[track_caller]
+    fn run(&mut self, call: Part) -> Block {
+        assert!(
+            self.ran.insert(call.number),
+            "{} runs a second time: {self:#?}",
+            call.id()
+        );
+        internal_result(call)
+    }
+
+    fn next_part(&mut self, kind: Kind) -> Part {
+        self.last_number += 1;
+        Part {
+            kind,
+            number: self.last_number,
+        }
+    }
+}
+
+/// The client: reads what it is sent as a strict reader of the API does.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct ClientView {
+    stage: Stage,
+    content: Vec<Value>,
+    is_open: bool,
+    end: Map<String, Value>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+enum Stage {
+    #[default]
+    Empty,
+    Started,
+    Ending,
+    Ended,
+}
+
+impl ClientView {
+    #[track_caller]
+    fn push(&mut self, sent: &Sent) {
+        let next_stage = match sent {
+            Sent::Event(StreamEvent::MessageStart(message)) => {
+                assert_eq!(message["usage"]["input_tokens"], 7, "{message:?}");
+                (Stage::Empty, Stage::Started)
+            }
+            Sent::Event(StreamEvent::MessageDelta(fields)) => {
+                self.end.clone_from(fields);
+                (Stage::Started, Stage::Ending)
+            }
+            Sent::Event(StreamEvent::MessageStop) => (Stage::Ending, Stage::Ended),
+            Sent::Event(_) | Sent::Block { .. } => (Stage::Started, Stage::Started),
+        };
+        assert_eq!(self.stage, next_stage.0, "{sent:?} after {self:#?}");
+        self.stage = next_stage.1;
+        let is_part = matches!(
+            sent,
+            Sent::Event(StreamEvent::BlockDelta { .. } | StreamEvent::BlockStop { .. })
+        );
+        assert_eq!(self.is_open, is_part, "{sent:?} after {self:#?}");
+        match sent {
             Sent::Event(StreamEvent::BlockStart { index, block }) => {
-                assert_eq!((stage, open, *index), (1, None, content.len()), "{sent:#?}");
-                open = Some(*index);
-                content.push(Value::Object(block.clone()));
+                assert_eq!(*index, self.content.len(), "{sent:?} after {self:#?}");
+                self.content.push(Value::Object(block.clone()));
+                self.is_open = true;
             }
             Sent::Event(StreamEvent::BlockDelta { index, delta }) => {
-                assert_eq!(open, Some(*index), "{sent:#?}");
-                let block = content.last_mut().unwrap();
-                for (field, value) in delta {
-                    match field.as_str() {
-                        "type" => {}
-                        "partial_json" => {
-                            block["input"] = serde_json::from_str(value.as_str().unwrap()).unwrap();
-                        }
-                        field => block[field] = value.clone(),
+                assert_eq!(*index + 1, self.content.len(), "{sent:?} after {self:#?}");
+                let block = self.content.last_mut().unwrap();
+                for (field, value) in delta.iter().filter(|(field, _)| *field != "type") {
+                    match value.as_str().filter(|_| field == "partial_json") {
+                        Some(input) => block["input"] = serde_json::from_str(input).unwrap(),
+                        None => block[field] = value.clone(),
                     }
                 }
             }
             Sent::Event(StreamEvent::BlockStop { index }) => {
-                assert_eq!(open.take(), Some(*index), "{sent:#?}");
+                assert_eq!(*index + 1, self.content.len(), "{sent:?} after {self:#?}");
+                self.is_open = false;
             }
             Sent::Block { index, block } => {
-                assert_eq!((stage, open, *index), (1, None, content.len()), "{sent:#?}");
-                content.push(serde_json::from_str(block.as_str()).unwrap());
+                assert_eq!(*index, self.content.len(), "{sent:?} after {self:#?}");
+                self.content.push(serde_json::from_str(block.as_str()).unwrap());
             }
-            Sent::Event(StreamEvent::MessageDelta(fields)) => {
-                assert_eq!((stage, open), (1, None), "{sent:#?}");
-                let calls = content.iter().any(|block| block["type"] == "tool_use");
-                let reason = if calls { "tool_use" } else { "end_turn" };
-                assert_eq!(fields["delta"]["stop_reason"], reason, "{sent:#?}");
-                stage = 2;
-            }
-            Sent::Event(StreamEvent::MessageStop) => {
-                assert_eq!(stage, 2, "{sent:#?}");
-                stage = 3;
-            }
-            Sent::Event(other) => panic!("{other:?}"),
+            Sent::Event(_) => {}
         }
     }
-    assert_eq!(stage, 3, "{sent:#?}");
-    assert!(
-        content
-            .iter()
-            .all(|block| !matches!(block["name"].as_str(), Some("internal" | "deferred"))),
-        "{content:?}"
-    );
-    assert!(!content.is_empty(), "a client cannot echo an empty message");
-    content
+
+    /// The content, once the message is complete.
+    #[track_caller]
+    fn finish(self, reason: &str, rounds: usize) -> Vec<Value> {
+        assert_eq!(self.stage, Stage::Ended, "{self:#?}");
+        assert_eq!(self.end["delta"]["stop_reason"], reason, "{self:#?}");
+        let usage = json!({ "input_tokens": 7 * rounds, "output_tokens": 5 * rounds });
+        assert_eq!(self.end["usage"], usage, "{self:#?}");
+        let is_hidden = |block: &Value| matches!(block["name"].as_str(), Some("Internal" | "Deferred"));
+        assert!(!self.content.iter().any(is_hidden), "{self:#?}");
+        assert!(
+            !self.content.is_empty(),
+            "a client cannot echo an empty message: {self:#?}"
+        );
+        self.content
+    }
 }
 
-/// The upstream's last view of the conversation holds every call that was made, each with one result.
-#[tokio::test(flavor = "current_thread")]
-async fn every_order_of_events_is_right() {
-    let mut choices = Choices::default();
-    let mut explored = 0_u64;
-    let is_long = std::env::var_os("GATEWAY_LONG").is_some();
-    loop {
-        let mut world = World {
+/// A machine, and what its client has received.
+#[derive(Debug, Clone, PartialEq)]
+struct Exchange {
+    machine: TurnMachine,
+    view: ClientView,
+}
+
+impl Exchange {
+    /// Takes an event of an incomplete message, which may only be shown.
+    #[track_caller]
+    fn on_part(&mut self, event: Event) {
+        let rest = self.on(event);
+        assert!(rest.is_empty(), "expected output only, got {rest:#?}");
+        // An error in its place ends the turn.
+        let error = json!({ "type": "error" });
+        let mut failed = self.machine.clone();
+        let actions = failed.on(Event::Stream(StreamEvent::Error(error.clone())));
+        assert_eq!(actions, [Action::Fail(error)]);
+        assert_eq!(failed.on(Event::Stream(StreamEvent::MessageStop)), []);
+    }
+
+    /// Takes an event. The client receives what is sent; the other actions are returned.
+    #[track_caller]
+    fn on(&mut self, event: Event) -> Vec<Action> {
+        let mut is_recorded = false;
+        let mut actions = self.machine.on(event);
+        actions.retain(|action| match action {
+            Action::Send(sent) => {
+                self.view.push(sent);
+                let is_end = matches!(self.view.stage, Stage::Ending | Stage::Ended);
+                assert!(
+                    !is_end || is_recorded,
+                    "the client has the end before the turn is stored"
+                );
+                false
+            }
+            action => {
+                is_recorded |= matches!(action, Action::Record(_));
+                true
+            }
+        });
+        actions
+    }
+}
+
+/// Starts a copy of a machine, as a retry does after a break. The copy is where the machine is, so that both go on in the same way.
+#[track_caller]
+fn restart(machine: &TurnMachine) -> Vec<Action> {
+    let mut copy = machine.clone();
+    let actions = copy.start();
+    assert_eq!(copy, *machine);
+    actions
+}
+
+/// A turn that is not over.
+#[derive(Debug, Clone)]
+struct TurnInProgress {
+    request: Rc<(Recognized, Restored)>,
+    /// The conversation before the turn, with the numbers, calls and runs of the turn.
+    conversation: Conversation,
+    /// With an upstream that streams, and with one that does not.
+    streamed: Exchange,
+    whole: Exchange,
+    /// The messages that the upstream has to see after those of the request, as text.
+    truth: String,
+    /// How often the upstream was asked.
+    rounds: usize,
+    /// The message that is arriving.
+    message: Vec<Part>,
+}
+
+impl TurnInProgress {
+    fn push(&mut self, part: Part) {
+        let index = self.message.len();
+        let (block, start, delta) = part.forms();
+        self.message.push(part);
+        for event in [
+            StreamEvent::BlockStart { index, block: start },
+            StreamEvent::BlockDelta { index, delta },
+            StreamEvent::BlockStop { index },
+        ] {
+            self.streamed.on_part(Event::Stream(event));
+        }
+        self.whole.on_part(Event::Block(block));
+    }
+
+    fn push_both(&mut self, event: &StreamEvent) {
+        self.streamed.on_part(Event::Stream(event.clone()));
+        self.whole.on_part(Event::Stream(event.clone()));
+    }
+}
+
+/// The size of what was explored.
+#[derive(Debug, Default, PartialEq)]
+struct Counts {
+    /// Paths through the tree.
+    conversations: usize,
+    requests: usize,
+    /// Messages of the model.
+    messages: usize,
+    /// Events of the upstream and results, on machines that were not in this state before. There is a break after each.
+    states: usize,
+}
+
+struct Explorer {
+    key: ChainKey,
+    client: Client,
+    with_thinking: bool,
+    counts: Counts,
+}
+
+impl Explorer {
+    fn explore(max_calls: usize, max_requests: usize, with_thinking: bool) -> Counts {
+        let mut explorer = Self {
             key: ChainKey::new([3; 32]),
-            store: MemoryStore::new(),
             client: Client {
                 principal: "p".to_owned(),
                 keys: Vec::new(),
             },
-            visible: vec![json!({ "role": "user", "content": "begin" })],
-            seen: Vec::new(),
-            runs: BTreeMap::new(),
-            next_id: 0,
-            calls_left: 2,
-            asks_left: 2,
-            may_break: true,
-            breaks_anywhere: is_long,
-            is_streamed: false,
-            choices: &mut choices,
+            with_thinking,
+            counts: Counts::default(),
         };
-        if is_long {
-            (world.calls_left, world.asks_left) = (3, 3);
+        let begin = r#"{"role":"user","content":"begin"}"#;
+        explorer.request(Conversation {
+            visible: begin.to_owned(),
+            transcript: begin.to_owned(),
+            deferred: Vec::new(),
+            turns: Vec::new(),
+            store: Rc::new(MemoryStore::new()),
+            ran: BTreeSet::new(),
+            last_number: 0,
+            calls_left: max_calls,
+            requests_left: max_requests,
+        });
+        explorer.counts
+    }
+
+    /// Explores what follows a request of the client.
+    fn request(&mut self, mut conversation: Conversation) {
+        let request = Rc::new(self.receive(&mut conversation));
+        if conversation.requests_left == 0 {
+            self.counts.conversations += 1;
+            return;
         }
-        world.is_streamed = world.choices.choose(2) == 1;
-        for _ in 0..3 {
-            let is_suspended = world.request().await;
-            if !is_suspended && world.asks_left == 0 {
-                break;
+        self.counts.requests += 1;
+        conversation.requests_left -= 1;
+        let mut machine = TurnMachine::new(Rules {
+            internal: ["Internal", "Deferred", "Interrupted"].map(str::to_owned).into(),
+            deferred: ["Deferred".to_owned()].into(),
+            max_rounds: 25,
+            max_tokens: None,
+            ids: IdSource::Counted(conversation.requests_left * 10),
+        });
+        let actions = machine.start();
+        let exchange = Exchange {
+            machine,
+            view: ClientView::default(),
+        };
+        let turn_state = TurnInProgress {
+            request,
+            conversation,
+            streamed: exchange.clone(),
+            whole: exchange,
+            truth: String::new(),
+            rounds: 0,
+            message: Vec::new(),
+        };
+        self.ask(turn_state, &actions);
+    }
+
+    fn recognize(&self, conversation: &Conversation, request: &MessagesRequest<'_>) -> Recognized {
+        let recognized = recognize(&self.key, &*conversation.store, &self.client, request);
+        recognized.now_or_never().unwrap().unwrap()
+    }
+
+    /// What the gateway does with a request before it asks the upstream: runs the deferred calls, and restores the messages.
+    #[track_caller]
+    fn receive(&self, conversation: &mut Conversation) -> (Recognized, Restored) {
+        let body = conversation.body();
+        let request = MessagesRequest::parse(&body).unwrap();
+        loop {
+            let recognized = self.recognize(conversation, &request);
+            restore::check(&recognized, &request).unwrap();
+            let calls = restore::deferred(&recognized);
+            let ids: Vec<&str> = calls.iter().map(|call| call.id.as_str()).collect();
+            let deferred = std::mem::take(&mut conversation.deferred);
+            assert_eq!(ids, deferred.iter().map(|call| call.id()).collect::<Vec<_>>());
+            let results = deferred.iter().map(|call| (call.id(), internal_result(*call)));
+            let results: HashMap<String, Block> = results.collect();
+            let restored = restore::restore(&self.key, &recognized, &request, &results).unwrap();
+            assert_eq!(restored.messages, conversation.transcript);
+            let Some((first, rest)) = deferred.split_first() else {
+                return (recognized, restored);
+            };
+            // The first call runs and is stored, and the connection breaks. When the request is received again, the others are left.
+            let result = conversation.run(*first);
+            conversation.deferred = rest.to_vec();
+            let mut turn = Turn::clone(recognized.head().unwrap());
+            for call in turn.calls.iter_mut().filter(|call| call.id == first.id()) {
+                call.result = Some(result.clone());
             }
-        }
-        // Once more, so that the whole conversation goes up again, and its results are those that were recorded.
-        (world.calls_left, world.asks_left, world.may_break) = (0, 0, false);
-        world.request().await;
-        let text = json!(world.seen).to_string();
-        for (id, runs) in &world.runs {
-            assert_eq!(*runs, 1, "{id} ran {runs} times: {:?}", choices.path);
-            assert_eq!(
-                text.matches(&format!("result of {id}\"")).count(),
-                1,
-                "{id}: {text}"
-            );
-        }
-        explored += 1;
-        if !choices.next() {
-            break;
+            self.save(conversation, turn);
         }
     }
-    // In the output of a failure, and of `--no-capture`.
-    eprintln!("{explored} conversations explored");
-    assert!(explored > 1_000, "{explored}");
+
+    /// Stores a turn in a copy of the store: other branches of the tree go on from the original.
+    fn save(&self, conversation: &mut Conversation, turn: Turn) {
+        conversation.turns.retain(|other| other.id != turn.id);
+        conversation.turns.push(turn);
+        let store = MemoryStore::new();
+        for turn in &conversation.turns {
+            let calls = turn
+                .visible_ids()
+                .map(|id| call_digest(&self.key, &self.client.principal, id))
+                .collect();
+            store
+                .save(turn.clone(), calls, Vec::new())
+                .now_or_never()
+                .unwrap()
+                .unwrap();
+        }
+        conversation.store = Rc::new(store);
+    }
+
+    /// The upstream is asked.
+    fn ask(&mut self, mut turn_state: TurnInProgress, actions: &[Action]) {
+        let [Action::Ask(messages)] = actions else {
+            panic!("{actions:#?}");
+        };
+        let mut sent = String::new();
+        for message in messages {
+            push_message(&mut sent, message.role, &message.blocks);
+        }
+        assert_eq!(sent, turn_state.truth);
+        assert_eq!(restart(&turn_state.streamed.machine), actions);
+        turn_state.rounds += 1;
+        turn_state.message.clear();
+        let message = json!({ "id": "msg", "role": "assistant", "content": [], "usage": { "input_tokens": 7, "output_tokens": 1 } });
+        turn_state.push_both(&StreamEvent::MessageStart(object(message)));
+        self.counts.states += 1;
+        if self.with_thinking {
+            let part = turn_state.conversation.next_part(Kind::Thinking);
+            turn_state.push(part);
+            self.counts.states += 3;
+        }
+        self.extend(&turn_state);
+    }
+
+    /// All ends of the message that is arriving, and all blocks that may follow.
+    fn extend(&mut self, turn_state: &TurnInProgress) {
+        let has_call = turn_state.message.iter().any(|part| part.is_call());
+        if has_call {
+            self.complete(turn_state.clone(), "tool_use");
+            self.complete(turn_state.clone(), "max_tokens");
+        } else {
+            self.complete(turn_state.clone(), "end_turn");
+        }
+        let mut kinds = Vec::new();
+        if turn_state
+            .message
+            .last()
+            .is_none_or(|part| part.kind != Kind::Text)
+        {
+            kinds.push(Kind::Text);
+        }
+        if turn_state.conversation.calls_left > 0 {
+            kinds.extend(CALLS);
+        }
+        for kind in kinds {
+            let mut turn_state = turn_state.clone();
+            let part = turn_state.conversation.next_part(kind);
+            turn_state.conversation.calls_left -= usize::from(part.is_call());
+            turn_state.push(part);
+            self.counts.states += 3;
+            self.extend(&turn_state);
+        }
+    }
+
+    /// The message is complete.
+    fn complete(&mut self, mut turn_state: TurnInProgress, reason: &'static str) {
+        self.counts.messages += 1;
+        self.counts.states += 2;
+        if reason == "max_tokens" {
+            // Calls of the gateway do not run, and would stay without a result.
+            turn_state
+                .message
+                .retain(|part| !part.is_call() || part.kind == Kind::External);
+        }
+        if !turn_state.message.is_empty() {
+            let blocks: Vec<Block> = turn_state.message.iter().map(|part| part.forms().0).collect();
+            push_message(&mut turn_state.truth, "assistant", &blocks);
+        }
+        let end = json!({ "delta": { "stop_reason": reason, "stop_sequence": null }, "usage": { "output_tokens": 5 } });
+        turn_state.push_both(&StreamEvent::MessageDelta(object(end)));
+        let actions = turn_state.streamed.on(Event::Stream(StreamEvent::MessageStop));
+        assert_eq!(
+            turn_state.whole.on(Event::Stream(StreamEvent::MessageStop)),
+            actions
+        );
+        assert_eq!(turn_state.streamed, turn_state.whole);
+
+        let is_mixed = turn_state.message.iter().any(|part| part.kind == Kind::External);
+        let is_open = |part: &&Part| match part.kind {
+            Kind::Internal | Kind::Interrupted => true,
+            Kind::Deferred => !is_mixed,
+            Kind::Thinking | Kind::Text | Kind::External => false,
+        };
+        let open: Vec<Part> = turn_state.message.iter().filter(is_open).copied().collect();
+        if open.is_empty() {
+            return self.finish(&turn_state, &actions, reason);
+        }
+        let mut outcomes = Vec::new();
+        self.results(&turn_state, &actions, &open, &mut outcomes);
+        for (turn_state, actions) in outcomes {
+            if turn_state.message.iter().any(|part| part.is_of_client()) {
+                self.finish(&turn_state, &actions, reason);
+            } else {
+                self.next_round(turn_state, &actions);
+            }
+        }
+    }
+
+    /// Ends the open calls in all orders, and collects the different outcomes.
+    fn results(
+        &mut self,
+        turn_state: &TurnInProgress,
+        actions: &[Action],
+        open: &[Part],
+        outcomes: &mut Vec<(TurnInProgress, Vec<Action>)>,
+    ) {
+        assert_eq!(restart(&turn_state.streamed.machine), actions);
+        let [Action::Run(calls)] = actions else {
+            panic!("{actions:#?}");
+        };
+        let ids: Vec<&str> = calls.iter().map(|(_, call)| call.id.as_str()).collect();
+        assert_eq!(ids, open.iter().map(|part| part.id()).collect::<Vec<_>>());
+        for (place, part) in open.iter().enumerate() {
+            self.counts.states += 1;
+            let mut turn_state = turn_state.clone();
+            let call = calls[place].0;
+            let event = match part.kind {
+                Kind::Interrupted => Event::Interrupted { call },
+                _ => Event::Result {
+                    call,
+                    result: turn_state.conversation.run(*part),
+                },
+            };
+            let actions = turn_state.streamed.on(event);
+            let mut rest = open.to_vec();
+            rest.remove(place);
+            if rest.is_empty() {
+                let is_same = |(other, same): &(TurnInProgress, Vec<Action>)| {
+                    other.streamed == turn_state.streamed && *same == actions
+                };
+                if !outcomes.iter().any(is_same) {
+                    turn_state.whole = turn_state.streamed.clone();
+                    outcomes.push((turn_state, actions));
+                }
+                continue;
+            }
+            assert_eq!(actions, []);
+            let actions = restart(&turn_state.streamed.machine);
+            self.results(&turn_state, &actions, &rest, outcomes);
+        }
+    }
+
+    /// All calls of a message were internal, and have their results.
+    fn next_round(&mut self, mut turn_state: TurnInProgress, actions: &[Action]) {
+        let calls = turn_state.message.iter().filter(|part| part.is_call());
+        let results: Vec<Block> = calls.map(|part| internal_result(*part)).collect();
+        push_message(&mut turn_state.truth, "user", &results);
+        self.ask(turn_state, actions);
+    }
+
+    /// The turn is over, and the client goes on.
+    fn finish(&mut self, turn_state: &TurnInProgress, actions: &[Action], reason: &str) {
+        let [Action::Record(answer), Action::End] = actions else {
+            panic!("{actions:#?}");
+        };
+        check_origins(answer);
+        let before = &turn_state.conversation;
+        let content = turn_state.streamed.view.clone().finish(reason, turn_state.rounds);
+        for call in content.iter().filter(|block| block["type"] == "tool_use") {
+            let id = call["id"].to_string();
+            assert!(
+                id.starts_with("\"toolu_") && !before.visible.contains(&id),
+                "{content:#?}"
+            );
+        }
+        let mut conversation = before.clone();
+        let turn = self.turn(&turn_state.request, before, answer);
+        self.save(&mut conversation, turn);
+        // As some clients do, this one drops thinking.
+        let mut echoed = content.clone();
+        echoed.retain(|block| block["type"] != "thinking");
+        let echoed = if echoed.is_empty() { content } else { echoed };
+        let echoed: Vec<Block> = echoed.iter().map(|block| Block::new(block.to_string())).collect();
+        push_message(&mut conversation.visible, "assistant", &echoed);
+        if turn_state.truth.is_empty() {
+            // The message is a notice of the gateway, which goes up as the client sends it.
+            push_message(&mut conversation.transcript, "assistant", &echoed);
+        } else {
+            push_text(&mut conversation.transcript, &turn_state.truth);
+        }
+        let next = self.next_request(turn_state, answer, &conversation);
+        if next.requests_left > 0 {
+            self.branch(before, &next, &[Block::text("again")]);
+            if answer.calls.is_empty() {
+                self.branch(before, &next, &echoed);
+            }
+        }
+        self.request(next);
+    }
+
+    /// What is stored of a turn.
+    fn turn(&self, request: &(Recognized, Restored), conversation: &Conversation, answer: &Answer) -> Turn {
+        let (recognized, restored) = request;
+        let blocks = || answer.visible.iter().map(|(block, _)| block);
+        let turns = conversation.turns.len();
+        let session = recognized.session.clone();
+        Turn {
+            id: format!("turn {turns}"),
+            session: session.unwrap_or_else(|| SessionId(format!("session {turns}"))),
+            head: after_answer(&self.key, recognized.beginning, &recognized.groups, blocks()),
+            context: recognized.context,
+            answer: answer_digest(&self.key, blocks()),
+            truth: answer.truth.clone(),
+            is_plain: answer.is_plain,
+            drops_thinking: false,
+            visible: answer.visible.iter().map(|(_, origin)| *origin).collect(),
+            calls: answer.calls.clone(),
+            systems: restored.systems.clone(),
+            state: None,
+        }
+    }
+
+    /// The next request of the client, which answers its calls.
+    fn next_request(
+        &self,
+        turn_state: &TurnInProgress,
+        answer: &Answer,
+        conversation: &Conversation,
+    ) -> Conversation {
+        let calls: Vec<Part> = turn_state
+            .message
+            .iter()
+            .copied()
+            .filter(|part| part.is_call())
+            .collect();
+        let ids: Vec<&str> = answer
+            .calls
+            .iter()
+            .filter(|call| call.owner == Owner::Client)
+            .map(|call| call.visible_id.as_str())
+            .collect();
+        assert_eq!(ids.len(), calls.iter().filter(|part| part.is_of_client()).count());
+        let with_user = |results: &[Block]| {
+            let mut next = conversation.clone();
+            push_message(&mut next.visible, "user", results.iter().chain([&go_on()]));
+            next
+        };
+        let mut next = with_user(&[]);
+        if ids.is_empty() {
+            push_message(&mut next.transcript, "user", [&go_on()]);
+            return next;
+        }
+        if conversation.requests_left > 0 {
+            self.reject_wrong_results(&ids, with_user);
+        }
+        let results = calls.iter().map(|part| {
+            if part.is_of_client() {
+                result(&part.id(), BY_CLIENT)
+            } else {
+                internal_result(*part)
+            }
+        });
+        push_message(
+            &mut next.transcript,
+            "user",
+            &results.chain([go_on()]).collect::<Vec<_>>(),
+        );
+        let waits = |part: &&Part| part.kind == Kind::Deferred && !conversation.ran.contains(&part.number);
+        next.deferred = calls.iter().filter(waits).copied().collect();
+        let mut last = None;
+        for order in permutations(&ids) {
+            let results: Vec<Block> = order.iter().map(|id| result(id, BY_CLIENT)).collect();
+            next.visible = with_user(&results).visible;
+            if let Some(mut earlier) = last.replace(next.clone()) {
+                self.receive(&mut earlier);
+            }
+        }
+        next
+    }
+
+    /// Results are rejected if one of them is missing, duplicate or unknown.
+    fn reject_wrong_results(&self, ids: &[&str], with_user: impl Fn(&[Block]) -> Conversation) {
+        let right = || ids.iter().map(|id| result(id, BY_CLIENT));
+        let wrong: [Vec<Block>; 4] = [
+            Vec::new(),
+            right().skip(1).collect(),
+            right().chain(right().take(1)).collect(),
+            right().chain([result("toolu_x", BY_CLIENT)]).collect(),
+        ];
+        for results in wrong {
+            let conversation = with_user(&results);
+            let body = conversation.body();
+            let request = MessagesRequest::parse(&body).unwrap();
+            let recognized = self.recognize(&conversation, &request);
+            assert!(restore::check(&recognized, &request).is_err(), "{body}");
+        }
+    }
+
+    /// The client sends the request `before` again, and the model answers with other thinking and `content`. Restores the request that
+    /// goes on from this answer, and `next`, which goes on from the first.
+    fn branch(&self, before: &Conversation, next: &Conversation, content: &[Block]) {
+        let mut branch = before.clone();
+        branch.turns.clone_from(&next.turns);
+        branch.store = Rc::clone(&next.store);
+        let request = self.receive(&mut branch);
+        let number = usize::MAX;
+        let kind = Kind::Thinking;
+        let mut truth = vec![Part { kind, number }.forms().0];
+        truth.extend_from_slice(content);
+        let origins = (1..truth.len()).map(|block| Origin { message: 0, block });
+        let answer = Answer {
+            visible: content.iter().cloned().zip(origins).collect(),
+            truth: vec![TrueMessage {
+                role: "assistant",
+                blocks: truth.clone(),
+            }],
+            calls: Vec::new(),
+            is_plain: true,
+        };
+        let turn = self.turn(&request, &branch, &answer);
+        self.save(&mut branch, turn);
+        push_message(&mut branch.visible, "assistant", content);
+        push_message(&mut branch.visible, "user", [&go_on()]);
+        // Two turns with one visible history: the gateway cannot know which one the client goes on from, and sends the client's message.
+        let is_ambiguous = branch.visible == next.visible;
+        let sent_up = if is_ambiguous { content } else { &truth };
+        push_message(&mut branch.transcript, "assistant", sent_up);
+        push_message(&mut branch.transcript, "user", [&go_on()]);
+        if !is_ambiguous {
+            let mut next = next.clone();
+            next.turns.clone_from(&branch.turns);
+            next.store = Rc::clone(&branch.store);
+            self.receive(&mut next);
+        }
+        self.receive(&mut branch);
+    }
+}
+
+/// Checks the origin of each visible block: the same block in the truth, with another id if it is a call. A notice has none.
+fn check_origins(answer: &Answer) {
+    for (visible, origin) in &answer.visible {
+        let Some(message) = answer.truth.get(origin.message) else {
+            assert_eq!(origin.message, usize::MAX, "{answer:#?}");
+            continue;
+        };
+        let block = &message.blocks[origin.block];
+        let block = match visible.tool_use() {
+            Some(call) => block.with_string("id", &call.id),
+            None => block.clone(),
+        };
+        assert_eq!(block, *visible, "{answer:#?}");
+    }
+}
+
+/// All permutations of some items.
+fn permutations<'i>(items: &[&'i str]) -> Vec<Vec<&'i str>> {
+    if items.is_empty() {
+        return vec![Vec::new()];
+    }
+    let from = |place: usize| {
+        let mut rest = items.to_vec();
+        let first = rest.remove(place);
+        permutations(&rest)
+            .into_iter()
+            .map(move |rest| [vec![first], rest].concat())
+    };
+    (0..items.len()).flat_map(from).collect()
+}
+
+/// Explores the bounds, with a model that thinks in every message, or with one that never does.
+fn explore(with_thinking: bool, quick: [Counts; 2], whole: Counts) {
+    let [two_calls, one_call] = quick;
+    let bounds = [(2, 2, two_calls), (1, 3, one_call), (3, 3, whole)];
+    let is_long = std::env::var_os("GATEWAY_LONG").is_some();
+    for (calls, requests, expected) in bounds.into_iter().take(if is_long { 3 } else { 2 }) {
+        let began = Instant::now();
+        let counts = Explorer::explore(calls, requests, with_thinking);
+        // In the output of a failure, and of `--no-capture`.
+        eprintln!(
+            "{calls} calls, {requests} requests: {counts:?} in {:?}",
+            began.elapsed()
+        );
+        assert_eq!(counts, expected, "the model has changed");
+    }
+}
+
+const fn counts(conversations: usize, requests: usize, messages: usize, states: usize) -> Counts {
+    Counts {
+        conversations,
+        requests,
+        messages,
+        states,
+    }
+}
+
+#[test]
+fn every_conversation_without_thinking_is_right() {
+    let quick = [counts(4324, 683, 5638, 22860), counts(488, 207, 750, 2972)];
+    explore(false, quick, counts(505_320, 104_687, 678_222, 2_779_180));
+}
+
+#[test]
+fn every_conversation_with_thinking_is_right() {
+    let quick = [counts(4324, 683, 5638, 26949), counts(488, 207, 750, 3761)];
+    explore(true, quick, counts(505_320, 104_687, 678_222, 3_316_561));
 }
 
 #[test]

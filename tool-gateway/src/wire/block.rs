@@ -100,7 +100,7 @@ pub(crate) struct ToolUse {
 }
 
 /// A block of a stream: its start, and the deltas so far.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BlockBuilder {
     fields: Map<String, Value>,
     /// The text of `input`, which arrives in pieces of JSON.
