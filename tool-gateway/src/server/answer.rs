@@ -191,8 +191,8 @@ impl Collected {
 
     fn finish(self) -> String {
         let mut content = "[".to_owned();
-        for (place, block) in self.assembly.into_blocks().iter().enumerate() {
-            if place > 0 {
+        for (index, block) in self.assembly.into_blocks().iter().enumerate() {
+            if index > 0 {
                 content.push(',');
             }
             content.push_str(block.as_str());

@@ -29,13 +29,13 @@ pub(super) async fn run(
     running: &Running,
 ) -> Result<HashMap<String, Block>, ApiError> {
     let mut results = HashMap::new();
-    let Some(head) = job.recognized.head().filter(|_| !deferred.is_empty()) else {
+    let Some(known) = job.recognized.last_known_turn().filter(|_| !deferred.is_empty()) else {
         return Ok(results);
     };
-    let _alone = shared.resuming.lock(&head.id).await;
-    let stored = shared.store.turns(&[head.head]).await.unwrap_or_default();
-    let stored = stored.iter().flatten().find(|turn| turn.id == head.id);
-    let mut turn = Turn::clone(stored.unwrap_or(head));
+    let _alone = shared.resuming.lock(&known.id).await;
+    let stored = shared.store.turns(&[known.point]).await.unwrap_or_default();
+    let stored = stored.iter().flatten().find(|turn| turn.id == known.id);
+    let mut turn = Turn::clone(stored.unwrap_or(known));
     if stored.is_some_and(|turn| {
         turn.calls
             .iter()

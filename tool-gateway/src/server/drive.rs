@@ -309,7 +309,7 @@ impl<'a> Drive<'a> {
         let key = &self.shared.secret;
         let offset = self.restored.prior.len();
         let visible_blocks = || answer.visible.iter().map(|(block, _)| block);
-        let head = after_answer(key, recognized.beginning, &recognized.groups, visible_blocks());
+        let point = after_answer(key, recognized.beginning, &recognized.groups, visible_blocks());
         let before: Vec<Block> = match recognized.groups.last().filter(|group| group.role == "assistant") {
             Some(group) => {
                 let messages = group
@@ -335,7 +335,7 @@ impl<'a> Drive<'a> {
         let turn = Turn {
             id: crate::random::id(),
             session: self.job.session.clone(),
-            head,
+            point,
             context: recognized.context,
             answer: answer_digest(key, before.iter().chain(visible_blocks())),
             is_plain: answer.is_plain && self.restored.prior.is_empty() && self.without_thinking.is_none(),

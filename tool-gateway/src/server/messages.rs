@@ -101,7 +101,7 @@ fn unknown_calls(recognized: &Recognized, request: &MessagesRequest<'_>) -> Vec<
         .enumerate()
         .rev()
         .find(|(_, group)| group.role == "assistant");
-    let Some((_, group)) = last.filter(|(place, _)| !recognized.turns.contains_key(place)) else {
+    let Some((_, group)) = last.filter(|(index, _)| !recognized.turns.contains_key(index)) else {
         return Vec::new();
     };
     let messages = group.messages.iter().filter_map(|at| request.messages.get(*at));
@@ -319,7 +319,7 @@ impl Passing {
         Turn {
             id: crate::random::id(),
             session: self.session.clone(),
-            head: after_answer(&shared.secret, *beginning, groups, blocks.iter()),
+            point: after_answer(&shared.secret, *beginning, groups, blocks.iter()),
             context: *context,
             answer: answer_digest(&shared.secret, blocks.iter()),
             truth: Vec::new(),

@@ -72,7 +72,7 @@ impl ChainKey {
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
     pub(crate) role: String,
-    /// The places of the messages in the request.
+    /// The indexes of the messages in the request.
     pub(crate) messages: Vec<usize>,
     /// Of the last group only.
     content: Vec<Value>,
@@ -83,7 +83,7 @@ pub(crate) struct Group {
 /// The groups of a conversation, each with the chain behind it.
 pub(crate) fn groups(key: &ChainKey, beginning: Digest, messages: &[Message<'_>]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for (place, message) in messages
+    for (index, message) in messages
         .iter()
         .enumerate()
         .filter(|(_, message)| !message.is_system())
@@ -91,12 +91,12 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, messages: &[Message<'_>]
         let content = canonical::content(message.blocks.iter());
         match groups.last_mut() {
             Some(last) if last.role == message.role => {
-                last.messages.push(place);
+                last.messages.push(index);
                 last.content.extend(content);
             }
             _ => groups.push(Group {
                 role: message.role.clone(),
-                messages: vec![place],
+                messages: vec![index],
                 content,
                 digest: beginning,
             }),
@@ -104,9 +104,9 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, messages: &[Message<'_>]
     }
     let mut digest = beginning;
     let last = groups.len().saturating_sub(1);
-    for (place, group) in groups.iter_mut().enumerate() {
+    for (index, group) in groups.iter_mut().enumerate() {
         // Only the last is needed again, if the answer goes on with it.
-        let content = if place == last {
+        let content = if index == last {
             group.content.clone()
         } else {
             std::mem::take(&mut group.content)

@@ -31,7 +31,7 @@ const SUSPENDED_FACTOR: u32 = 4;
 #[derive(Debug, Default)]
 struct Tables {
     turns: HashMap<String, Entry>,
-    heads: HashMap<Digest, Vec<String>>,
+    points: HashMap<Digest, Vec<String>>,
     calls: HashMap<Digest, String>,
     keys: HashMap<Digest, SessionId>,
     sessions: HashMap<SessionId, SessionEntry>,
@@ -152,10 +152,10 @@ impl Tables {
         for call in entry.calls {
             self.calls.remove(&call);
         }
-        if let Some(turns) = self.heads.get_mut(&entry.turn.head) {
+        if let Some(turns) = self.points.get_mut(&entry.turn.point) {
             turns.retain(|other| other != id);
             if turns.is_empty() {
-                self.heads.remove(&entry.turn.head);
+                self.points.remove(&entry.turn.point);
             }
         }
         if let Some(session) = self.sessions.get_mut(&entry.turn.session) {
@@ -204,7 +204,7 @@ impl Tables {
         for call in &calls {
             self.calls.insert(*call, turn.id.clone());
         }
-        self.heads.entry(turn.head).or_default().push(turn.id.clone());
+        self.points.entry(turn.point).or_default().push(turn.id.clone());
         let is_open = turn.is_suspended();
         self.close_others(&turn);
         self.order.insert((is_open, self.uses), turn.id.clone());
@@ -239,10 +239,10 @@ impl Tables {
 }
 
 impl SessionStore for MemoryStore {
-    fn turns<'a>(&'a self, heads: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
+    fn turns<'a>(&'a self, points: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
         let mut tables = self.lock();
-        let turns = heads.iter().map(|head| {
-            let ids = tables.heads.get(head).cloned().unwrap_or_default();
+        let turns = points.iter().map(|point| {
+            let ids = tables.points.get(point).cloned().unwrap_or_default();
             ids.iter().filter_map(|id| self.find(&mut tables, id)).collect()
         });
         let turns = Ok(turns.collect());

@@ -53,10 +53,10 @@ pub(crate) struct Recognized {
     pub(crate) session: Option<SessionId>,
     pub(crate) found: Found,
     pub(crate) groups: Vec<Group>,
-    /// The stored turns by the place of their group.
+    /// The stored turns by the index of their group.
     pub(crate) turns: HashMap<usize, Arc<Turn>>,
-    /// The place of the last known group; what follows is new.
-    pub(crate) head: Option<usize>,
+    /// The index of the last known group; what follows is new.
+    pub(crate) last_known: Option<usize>,
     /// The state to go on with.
     pub(crate) state: Option<Value>,
     pub(crate) context: Digest,
@@ -72,7 +72,7 @@ impl Recognized {
             found: Found::New,
             groups: groups(key, beginning, &request.messages),
             turns: HashMap::new(),
-            head: None,
+            last_known: None,
             state: None,
             context: key.context(request),
             beginning,
@@ -80,8 +80,8 @@ impl Recognized {
     }
 
     /// The last turn that is known.
-    pub(crate) fn head(&self) -> Option<&Arc<Turn>> {
-        self.turns.get(&self.head?)
+    pub(crate) fn last_known_turn(&self) -> Option<&Arc<Turn>> {
+        self.turns.get(&self.last_known?)
     }
 }
 
@@ -110,12 +110,12 @@ pub(crate) async fn recognize(
 ) -> Result<Recognized, StoreError> {
     let mut recognized = Recognized::unknown(key, client, request);
     let context = recognized.context;
-    let answers: Vec<usize> = places(&recognized.groups);
-    let heads: Vec<Digest> = answers
+    let answers: Vec<usize> = answer_indexes(&recognized.groups);
+    let points: Vec<Digest> = answers
         .iter()
-        .filter_map(|place| Some(recognized.groups.get(*place)?.digest))
+        .filter_map(|index| Some(recognized.groups.get(*index)?.digest))
         .collect();
-    let candidates = store.turns(&heads).await?;
+    let candidates = store.turns(&points).await?;
     let candidates: HashMap<usize, Vec<Arc<Turn>>> = answers.iter().copied().zip(candidates).collect();
 
     let mut named = None;
@@ -129,20 +129,20 @@ pub(crate) async fn recognize(
     }
 
     let longest = |accepts: &dyn Fn(usize, &Turn) -> bool| {
-        answers.iter().rev().find_map(|place| {
+        answers.iter().rev().find_map(|index| {
             let turn = candidates
-                .get(place)?
+                .get(index)?
                 .iter()
                 .rev()
-                .find(|turn| accepts(*place, turn))?;
-            Some((*place, Arc::clone(turn)))
+                .find(|turn| accepts(*index, turn))?;
+            Some((*index, Arc::clone(turn)))
         })
     };
     // An id that was minted here is in the history: no other conversation has it, whatever its prompt and its tools are now.
-    let has_minted_id = |place: usize, turn: &Turn| {
+    let has_minted_id = |index: usize, turn: &Turn| {
         let earlier = candidates
             .iter()
-            .filter(|(at, _)| **at <= place)
+            .filter(|(at, _)| **at <= index)
             .flat_map(|(_, turns)| turns);
         earlier
             .into_iter()
@@ -155,15 +155,15 @@ pub(crate) async fn recognize(
             .and_then(|named| longest(&|_, turn| turn.session == *named))
     };
     let by_chain = || longest(&|_, turn| turn.context == context);
-    let head = by_id
-        .map(|head| (Found::Minted, head))
-        .or_else(|| by_key().map(|head| (Found::Key, head)))
-        .or_else(|| by_chain().map(|head| (Found::Chain, head)));
+    let last = by_id
+        .map(|last| (Found::Minted, last))
+        .or_else(|| by_key().map(|last| (Found::Key, last)))
+        .or_else(|| by_chain().map(|last| (Found::Chain, last)));
 
-    if let Some((found, (place, turn))) = head {
+    if let Some((found, (index, turn))) = last {
         // Two sessions with one visible history: which of them goes on is not known, so a new one does.
         let is_ambiguous = found == Found::Chain
-            && candidates.get(&place).is_some_and(|all| {
+            && candidates.get(&index).is_some_and(|all| {
                 let mut same_history = all.iter().filter(|other| other.context == context);
                 same_history.any(|other| other.session != turn.session)
             });
@@ -173,27 +173,30 @@ pub(crate) async fn recognize(
             recognized.session = Some(turn.session.clone());
             recognized.state.clone_from(&turn.state);
         }
-        for place in answers.iter().filter(|known| **known <= place) {
-            if let Some(known) = candidates.get(place).and_then(|turns| only(turns, session)) {
-                recognized.turns.insert(*place, known);
+        for index in answers.iter().filter(|known| **known <= index) {
+            if let Some(known) = candidates
+                .get(index)
+                .and_then(|turns| unambiguous(turns, session))
+            {
+                recognized.turns.insert(*index, known);
             }
         }
-        recognized.head = Some(place);
+        recognized.last_known = Some(index);
     } else if let Some(named) = named {
         recognized.found = Found::Key;
         recognized.session = Some(named);
     }
     // A turn with an id that was minted here, behind a history that is not what it was: what is not known goes up as sent, and
     // this turn is restored, if it is whole. The session goes on with its latest state.
-    if let Some((place, turn)) = minted(key, store, client, request, &recognized.groups).await?
-        && recognized.head.is_none_or(|head| head < place)
+    if let Some((index, turn)) = minted(key, store, client, request, &recognized.groups).await?
+        && recognized.last_known.is_none_or(|last| last < index)
     {
         recognized.found = Found::Minted;
         recognized.session = Some(turn.session.clone());
         recognized.state = None;
-        if answer_digest(key, group_blocks(request, &recognized.groups, place)) == turn.answer {
-            recognized.turns.insert(place, turn);
-            recognized.head = Some(place);
+        if answer_digest(key, group_blocks(request, &recognized.groups, index)) == turn.answer {
+            recognized.turns.insert(index, turn);
+            recognized.last_known = Some(index);
         }
     }
     if recognized.state.is_none()
@@ -208,10 +211,10 @@ pub(crate) async fn recognize(
 fn group_blocks<'r>(
     request: &'r MessagesRequest<'_>,
     groups: &'r [Group],
-    place: usize,
+    index: usize,
 ) -> impl Iterator<Item = &'r Block> {
     let messages = groups
-        .get(place)
+        .get(index)
         .map(|group| group.messages.as_slice())
         .unwrap_or_default();
     let messages = messages.iter().filter_map(|at| request.messages.get(*at));
@@ -220,7 +223,7 @@ fn group_blocks<'r>(
 
 /// The turn behind a point of a conversation, of this session if it has one there. `None` if the visible history hides different
 /// truths: which of them the client goes on with is not known.
-fn only(turns: &[Arc<Turn>], session: Option<&SessionId>) -> Option<Arc<Turn>> {
+fn unambiguous(turns: &[Arc<Turn>], session: Option<&SessionId>) -> Option<Arc<Turn>> {
     let is_own = |turn: &&Arc<Turn>| session.is_some_and(|session| turn.session == *session);
     let has_own = turns.iter().any(|turn| is_own(&turn));
     let mut among = turns.iter().rev().filter(|turn| !has_own || is_own(turn));
@@ -232,22 +235,22 @@ fn only(turns: &[Arc<Turn>], session: Option<&SessionId>) -> Option<Arc<Turn>> {
         .then(|| Arc::clone(last))
 }
 
-/// The places of the model's groups.
-fn places(groups: &[Group]) -> Vec<usize> {
+/// The indexes of the model's groups.
+fn answer_indexes(groups: &[Group]) -> Vec<usize> {
     let groups = groups.iter().enumerate();
     groups
         .filter(|(_, group)| group.role == "assistant")
-        .map(|(place, _)| place)
+        .map(|(index, _)| index)
         .collect()
 }
 
 /// How many calls of a history are looked up by their ids.
 const MAX_LOOKUPS: usize = 32;
 
-/// The ids of the latest calls in a history, with the places of their messages.
+/// The ids of the latest calls in a history, with the indexes of their groups.
 fn latest_calls(request: &MessagesRequest<'_>, groups: &[Group]) -> Vec<(usize, String)> {
     let mut calls = Vec::new();
-    for (place, group) in groups
+    for (index, group) in groups
         .iter()
         .enumerate()
         .rev()
@@ -255,7 +258,7 @@ fn latest_calls(request: &MessagesRequest<'_>, groups: &[Group]) -> Vec<(usize, 
     {
         let messages = group.messages.iter().filter_map(|at| request.messages.get(*at));
         let blocks = messages.flat_map(|message| &message.blocks);
-        calls.extend(blocks.filter_map(Block::tool_use).map(|call| (place, call.id)));
+        calls.extend(blocks.filter_map(Block::tool_use).map(|call| (index, call.id)));
         if calls.len() >= MAX_LOOKUPS {
             break;
         }
@@ -264,7 +267,7 @@ fn latest_calls(request: &MessagesRequest<'_>, groups: &[Group]) -> Vec<(usize, 
     calls
 }
 
-/// The turn of the latest call in the history that was minted here, and the place of its message.
+/// The turn of the latest call in the history that was minted here, and the index of its group.
 async fn minted(
     key: &ChainKey,
     store: &dyn SessionStore,
@@ -272,12 +275,12 @@ async fn minted(
     request: &MessagesRequest<'_>,
     groups: &[Group],
 ) -> Result<Option<(usize, Arc<Turn>)>, StoreError> {
-    for (place, id) in latest_calls(request, groups) {
+    for (index, id) in latest_calls(request, groups) {
         if let Some(turn) = store
             .turn_of_call(call_digest(key, &client.principal, &id))
             .await?
         {
-            return Ok(Some((place, turn)));
+            return Ok(Some((index, turn)));
         }
     }
     Ok(None)

@@ -37,8 +37,8 @@ pub struct Turn {
     /// Identifies it: 128 random bits.
     pub(crate) id: String,
     pub(crate) session: SessionId,
-    /// The chain behind the visible message.
-    pub(crate) head: Digest,
+    /// The point of the conversation behind the visible message.
+    pub(crate) point: Digest,
     /// The system prompt and the tools of its request.
     pub(crate) context: Digest,
     /// The visible content alone, whatever came before it.
@@ -91,7 +91,7 @@ pub(crate) struct TrueMessage {
     pub(crate) blocks: Vec<Block>,
 }
 
-/// The place of a visible block: the message of the truth, and the block in it.
+/// Where a visible block is in the truth: the index of its message, and its own in there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) message: usize,
@@ -124,8 +124,8 @@ pub(crate) enum Owner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SystemMessage {
     /// How many groups the client has in front of it.
-    pub(crate) place: usize,
+    pub(crate) groups_before: usize,
     /// How many groups it has in front of it upstream.
-    pub(crate) sent_at: usize,
+    pub(crate) sent_after: usize,
     pub(crate) digest: Digest,
 }

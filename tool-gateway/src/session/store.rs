@@ -14,7 +14,7 @@ use super::record::{Session, SessionId, Turn};
 pub trait SessionStore: Send + Sync + 'static {
     /// The turns behind each of these points of a conversation, the oldest first (seed 004, `find_session_by_hash`). Two branches
     /// with the same visible history are two turns behind one point.
-    fn turns<'a>(&'a self, heads: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>>;
+    fn turns<'a>(&'a self, points: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>>;
 
     /// The turn that has the call with this id.
     fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>>;

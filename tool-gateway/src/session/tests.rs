@@ -16,7 +16,7 @@ fn digest(name: &str) -> Digest {
 }
 
 /// A turn of a session; with a name that begins with `suspended`, one that waits for the client.
-fn turn(id: &str, session: &str, head: &str) -> Turn {
+fn turn(id: &str, session: &str, point: &str) -> Turn {
     let call = Call {
         id: format!("up_{id}"),
         visible_id: format!("toolu_{id}"),
@@ -28,7 +28,7 @@ fn turn(id: &str, session: &str, head: &str) -> Turn {
     Turn {
         id: id.to_owned(),
         session: SessionId(session.to_owned()),
-        head: digest(head),
+        point: digest(point),
         context: digest("context"),
         answer: digest("answer"),
         truth: vec![TrueMessage {
@@ -48,8 +48,8 @@ async fn save(store: &dyn SessionStore, turn: Turn) {
     store.save(turn, Vec::new(), Vec::new()).await.unwrap();
 }
 
-async fn ids(store: &dyn SessionStore, head: &str) -> Vec<String> {
-    let turns = store.turns(&[digest(head)]).await.unwrap();
+async fn ids(store: &dyn SessionStore, point: &str) -> Vec<String> {
+    let turns = store.turns(&[digest(point)]).await.unwrap();
     assert_eq!(turns.len(), 1, "one list for each point");
     turns.concat().iter().map(|turn| turn.id.clone()).collect()
 }

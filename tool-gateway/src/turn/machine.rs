@@ -472,17 +472,17 @@ impl TurnMachine {
             .iter_mut()
             .filter(|call| call.owner == Owner::Client && call.id == call.visible_id)
         {
-            let place = self.truth.get(at).and_then(|message| {
+            let block_at = self.truth.get(at).and_then(|message| {
                 message
                     .blocks
                     .iter()
                     .position(|block| block.tool_use().is_some_and(|other| other.id == call.id))
             });
-            let Some(place) = place else { continue };
+            let Some(block_at) = block_at else { continue };
             let Some(block) = self
                 .truth
                 .get(at)
-                .and_then(|message| message.blocks.get(place))
+                .and_then(|message| message.blocks.get(block_at))
                 .cloned()
             else {
                 continue;
@@ -498,7 +498,7 @@ impl TurnMachine {
                 block,
                 Origin {
                     message: at,
-                    block: place,
+                    block: block_at,
                 },
             ));
         }
@@ -516,7 +516,7 @@ impl TurnMachine {
                 index,
                 block: block.clone(),
             }));
-            // It has no place in the truth; nor has a mark on it.
+            // It is not in the truth; nor has a mark on it.
             let nowhere = Origin {
                 message: usize::MAX,
                 block: 0,

@@ -111,9 +111,9 @@ pub(crate) fn classify(
     let mut served = BTreeSet::new();
     let mut names = BTreeSet::new();
     let mut items: Vec<String> = Vec::new();
-    for (place, text) in declared.iter().enumerate() {
+    for (index, text) in declared.iter().enumerate() {
         let tool = Object::parse(text)
-            .map_err(|_| ApiError::invalid(format!("tools.{place}: expected an object")))?;
+            .map_err(|_| ApiError::invalid(format!("tools.{index}: expected an object")))?;
         let is_custom = tool
             .get("type")
             .is_none_or(|kind| kind == "null" || kind == "\"custom\"");

@@ -18,13 +18,13 @@ use crate::wire::request::MessagesRequest;
 /// The calls of the gateway that wait for the client's results, which the request has: those with side effects. The request is
 /// [checked](check).
 pub(crate) fn deferred(recognized: &Recognized) -> Vec<Call> {
-    let Some((place, turn)) = recognized
-        .head
-        .and_then(|place| Some((place, recognized.turns.get(&place)?)))
+    let Some((index, turn)) = recognized
+        .last_known
+        .and_then(|index| Some((index, recognized.turns.get(&index)?)))
     else {
         return Vec::new();
     };
-    if recognized.groups.len() <= place + 1 {
+    if recognized.groups.len() <= index + 1 {
         return Vec::new();
     }
     let calls = turn
@@ -49,12 +49,12 @@ pub(crate) struct Restored {
 
 /// Checks that each call of a suspended turn that the client has to answer is answered once.
 pub(crate) fn check(recognized: &Recognized, request: &MessagesRequest<'_>) -> Result<(), ApiError> {
-    for (place, turn) in &recognized.turns {
-        if turn.is_suspended() && recognized.groups.len() > place + 1 {
+    for (index, turn) in &recognized.turns {
+        if turn.is_suspended() && recognized.groups.len() > index + 1 {
             results(
                 turn,
-                &blocks_of(recognized, request, place + 1),
-                last_message(recognized, *place),
+                &blocks_of(recognized, request, index + 1),
+                last_message(recognized, *index),
             )?;
         }
     }
@@ -68,7 +68,7 @@ pub(crate) fn restore(
     request: &MessagesRequest<'_>,
     run: &HashMap<String, Block>,
 ) -> Result<Restored, ApiError> {
-    let (systems, later) = place_systems(key, recognized, request);
+    let (systems, added) = locate_systems(key, recognized, request);
     let mut transcript = Transcript {
         recognized,
         request,
@@ -78,42 +78,44 @@ pub(crate) fn restore(
         prior_visible: Vec::new(),
     };
     // System messages that are new go behind the known turn, and behind the results that belong to it.
-    let later_at = recognized.head.map(|head| match recognized.head() {
-        Some(turn) if turn.is_suspended() => head + 2,
-        _ => head + 1,
-    });
+    let added_at = recognized
+        .last_known
+        .map(|last| match recognized.last_known_turn() {
+            Some(turn) if turn.is_suspended() => last + 2,
+            _ => last + 1,
+        });
     // What came before this turn was accepted without thinking only.
     let turns = recognized.turns.iter().filter(|(_, turn)| turn.drops_thinking);
-    let without_thinking_to = turns.map(|(place, _)| *place).max();
+    let without_thinking_to = turns.map(|(index, _)| *index).max();
     let end = recognized.groups.len();
-    for place in 0..end {
-        if without_thinking_to == Some(place)
+    for index in 0..end {
+        if without_thinking_to == Some(index)
             && let Some(text) = without_thinking(&transcript.text)
         {
             transcript.text = text;
         }
-        let form = Form::of(recognized, place);
+        let form = Form::of(recognized, index);
         match form {
             // Nothing stands between calls and their results.
             Form::Results(_) => {}
-            Form::Known(_) => transcript.push_systems(place, |_, _| true),
+            Form::Known(_) => transcript.push_systems(index, |_, _| true),
             Form::AsSent => {
-                let first = transcript.first_message(place);
-                transcript.push_systems(place, |at, system| !is_inside(first, at, system));
+                let first = transcript.first_message(index);
+                transcript.push_systems(index, |at, system| !is_inside(first, at, system));
             }
         }
-        if later_at == Some(place) {
-            transcript.push_later(&later, place);
+        if added_at == Some(index) {
+            transcript.push_added(&added, index);
         }
         match form {
-            Form::Known(turn) => transcript.push_known(place, turn),
-            Form::Results(turn) => transcript.push_results(place, turn, run)?,
-            Form::AsSent => transcript.push_as_sent(place),
+            Form::Known(turn) => transcript.push_known(index, turn),
+            Form::Results(turn) => transcript.push_results(index, turn, run)?,
+            Form::AsSent => transcript.push_as_sent(index),
         }
     }
     transcript.push_systems(end, |_, _| true);
-    if later_at.is_some_and(|at| at >= end) {
-        transcript.push_later(&later, end);
+    if added_at.is_some_and(|at| at >= end) {
+        transcript.push_added(&added, end);
     }
     Ok(Restored {
         messages: transcript.text,
@@ -128,7 +130,7 @@ pub(crate) fn restore(
 
 /// In which form a group of the client's messages goes up.
 enum Form<'t> {
-    /// As the messages that the upstream has seen in its place.
+    /// As the messages that the upstream has seen instead.
     Known(&'t Turn),
     /// As one message with the results of all calls of a suspended turn.
     Results(&'t Turn),
@@ -136,12 +138,12 @@ enum Form<'t> {
 }
 
 impl<'t> Form<'t> {
-    fn of(recognized: &'t Recognized, place: usize) -> Self {
-        let turn = |place: usize| recognized.turns.get(&place).map(|turn| &**turn);
-        if let Some(turn) = turn(place).filter(|turn| !turn.truth.is_empty()) {
+    fn of(recognized: &'t Recognized, index: usize) -> Self {
+        let turn = |index: usize| recognized.turns.get(&index).map(|turn| &**turn);
+        if let Some(turn) = turn(index).filter(|turn| !turn.truth.is_empty()) {
             return Self::Known(turn);
         }
-        let suspended = place
+        let suspended = index
             .checked_sub(1)
             .and_then(turn)
             .filter(|turn| turn.is_suspended());
@@ -160,23 +162,23 @@ struct Transcript<'r> {
 }
 
 impl Transcript<'_> {
-    fn is_last(&self, place: usize) -> bool {
-        place + 1 == self.recognized.groups.len()
+    fn is_last(&self, index: usize) -> bool {
+        index + 1 == self.recognized.groups.len()
     }
 
     /// The index of a group's first message.
-    fn first_message(&self, place: usize) -> usize {
-        let group = self.recognized.groups.get(place);
+    fn first_message(&self, index: usize) -> usize {
+        let group = self.recognized.groups.get(index);
         group
             .and_then(|group| group.messages.first().copied())
             .unwrap_or_default()
     }
 
-    fn push_known(&mut self, place: usize, turn: &Turn) {
-        for message in marked(turn, &blocks_of(self.recognized, self.request, place)) {
+    fn push_known(&mut self, index: usize, turn: &Turn) {
+        for message in marked(turn, &blocks_of(self.recognized, self.request, index)) {
             push_message(&mut self.text, message.role, &message.blocks);
         }
-        if self.is_last(place) {
+        if self.is_last(index) {
             self.prior_visible.clone_from(&turn.visible);
             self.prior.clone_from(&turn.truth);
         }
@@ -184,40 +186,40 @@ impl Transcript<'_> {
 
     fn push_results(
         &mut self,
-        place: usize,
+        index: usize,
         turn: &Turn,
         run: &HashMap<String, Block>,
     ) -> Result<(), ApiError> {
-        let called = last_message(self.recognized, place - 1);
-        let blocks = blocks_of(self.recognized, self.request, place);
+        let called = last_message(self.recognized, index - 1);
+        let blocks = blocks_of(self.recognized, self.request, index);
         push_message(
             &mut self.text,
             "user",
             &results_message(turn, &blocks, called, run)?,
         );
-        self.push_systems(place, |_, _| true);
+        self.push_systems(index, |_, _| true);
         Ok(())
     }
 
-    fn push_as_sent(&mut self, place: usize) {
+    fn push_as_sent(&mut self, index: usize) {
         let messages = self
             .recognized
             .groups
-            .get(place)
+            .get(index)
             .map(|group| group.messages.clone())
             .unwrap_or_default();
-        let first = self.first_message(place);
+        let first = self.first_message(index);
         let mut written = first;
         for at in messages {
             let Some(message) = self.request.messages.get(at) else {
                 continue;
             };
-            self.push_systems(place, |system_at, system| {
+            self.push_systems(index, |system_at, system| {
                 is_inside(first, system_at, system) && (written..at).contains(&system_at)
             });
             written = at;
             push_text(&mut self.text, message.text);
-            if self.is_last(place) && message.is_assistant() {
+            if self.is_last(index) && message.is_assistant() {
                 let message_at = self.prior.len();
                 let blocks = message
                     .blocks
@@ -237,9 +239,12 @@ impl Transcript<'_> {
         }
     }
 
-    /// Writes the system messages of a place that are due.
-    fn push_systems(&mut self, place: usize, is_due: impl Fn(usize, &SystemMessage) -> bool) {
-        let here = self.systems.iter().filter(|(_, system)| system.sent_at == place);
+    /// Writes the system messages behind that many groups that are due.
+    fn push_systems(&mut self, index: usize, is_due: impl Fn(usize, &SystemMessage) -> bool) {
+        let here = self
+            .systems
+            .iter()
+            .filter(|(_, system)| system.sent_after == index);
         for (at, _) in here.filter(|(at, system)| is_due(*at, system)) {
             if let Some(message) = self.request.messages.get(*at) {
                 push_text(&mut self.text, message.text);
@@ -248,15 +253,15 @@ impl Transcript<'_> {
     }
 
     /// Writes the system messages that are new within the known history, and keeps where they went.
-    fn push_later(&mut self, later: &Systems, place: usize) {
-        for (at, system) in later {
+    fn push_added(&mut self, added: &Systems, index: usize) {
+        for (at, system) in added {
             if let Some(message) = self.request.messages.get(*at) {
                 push_text(&mut self.text, message.text);
             }
             self.systems.push((
                 *at,
                 SystemMessage {
-                    sent_at: place,
+                    sent_after: index,
                     ..*system
                 },
             ));
@@ -266,7 +271,7 @@ impl Transcript<'_> {
 
 /// Whether a system message stands between two messages of a group that goes up as it was sent.
 fn is_inside(first: usize, at: usize, system: &SystemMessage) -> bool {
-    system.sent_at == system.place && at > first
+    system.sent_after == system.groups_before && at > first
 }
 
 /// Whether the last group goes on with a turn in which the gateway ran calls.
@@ -278,10 +283,10 @@ fn continues_internal(recognized: &Recognized, last: usize) -> bool {
     }
 }
 
-/// Whether the gateway ran calls in the suspended turn at this place, or in those that it resumed.
-fn ran_internal(recognized: &Recognized, place: usize) -> bool {
-    let suspended = |place: usize| recognized.turns.get(&place).filter(|turn| turn.is_suspended());
-    std::iter::successors(Some(place), |place| place.checked_sub(2))
+/// Whether the gateway ran calls in the suspended turn at this index, or in those that it resumed.
+fn ran_internal(recognized: &Recognized, index: usize) -> bool {
+    let suspended = |index: usize| recognized.turns.get(&index).filter(|turn| turn.is_suspended());
+    std::iter::successors(Some(index), |index| index.checked_sub(2))
         .map_while(suspended)
         .any(|turn| {
             turn.calls.iter().any(|call| call.owner == Owner::Gateway)
@@ -292,18 +297,18 @@ fn ran_internal(recognized: &Recognized, place: usize) -> bool {
 type Systems = Vec<(usize, SystemMessage)>;
 
 /// The system messages with their places: those that go where they are or were, and those that are new within the known history.
-fn place_systems(
+fn locate_systems(
     key: &ChainKey,
     recognized: &Recognized,
     request: &MessagesRequest<'_>,
 ) -> (Systems, Systems) {
     let known = recognized
-        .head()
+        .last_known_turn()
         .map(|turn| turn.systems.as_slice())
         .unwrap_or_default();
     let mut used = vec![false; known.len()];
     let mut before = Vec::new();
-    let mut later = Vec::new();
+    let mut added = Vec::new();
     for (at, message) in request
         .messages
         .iter()
@@ -312,50 +317,50 @@ fn place_systems(
     {
         let in_front =
             |group: &&crate::session::chain::Group| group.messages.last().is_some_and(|last| *last < at);
-        let place = recognized.groups.iter().take_while(in_front).count();
+        let index = recognized.groups.iter().take_while(in_front).count();
         let digest: Digest = {
             let content = Value::Array(canonical::content(message.blocks.iter()));
             key.digest(&[b"system", &canonical::bytes(&content)])
         };
         let mut system = SystemMessage {
-            place,
-            sent_at: place,
+            groups_before: index,
+            sent_after: index,
             digest,
         };
-        let seen = known.iter().enumerate().find(|(index, known)| {
-            known.place == place && known.digest == digest && used.get(*index) == Some(&false)
+        let seen = known.iter().enumerate().find(|(seen_at, known)| {
+            known.groups_before == index && known.digest == digest && used.get(*seen_at) == Some(&false)
         });
         match seen {
-            Some((index, known)) => {
-                if let Some(used) = used.get_mut(index) {
+            Some((seen_at, known)) => {
+                if let Some(used) = used.get_mut(seen_at) {
                     *used = true;
                 }
-                system.sent_at = known.sent_at;
-                before.push((index, (at, system)));
+                system.sent_after = known.sent_after;
+                before.push((seen_at, (at, system)));
             }
-            None if recognized.head.is_some_and(|head| place <= head) => later.push((at, system)),
+            None if recognized.last_known.is_some_and(|last| index <= last) => added.push((at, system)),
             None => before.push((usize::MAX, (at, system))),
         }
     }
     // In the order in which they went up first.
-    before.sort_by_key(|(index, _)| *index);
-    (before.into_iter().map(|(_, system)| system).collect(), later)
+    before.sort_by_key(|(seen_at, _)| *seen_at);
+    (before.into_iter().map(|(_, system)| system).collect(), added)
 }
 
-/// The place of a group's last message in the request.
-fn last_message(recognized: &Recognized, place: usize) -> usize {
-    let group = recognized.groups.get(place);
+/// The index of a group's last message in the request.
+fn last_message(recognized: &Recognized, index: usize) -> usize {
+    let group = recognized.groups.get(index);
     group
         .and_then(|group| group.messages.last())
         .copied()
-        .unwrap_or(place)
+        .unwrap_or(index)
 }
 
 /// The blocks of a group of the client's.
-fn blocks_of(recognized: &Recognized, request: &MessagesRequest<'_>, place: usize) -> Vec<Block> {
+fn blocks_of(recognized: &Recognized, request: &MessagesRequest<'_>, index: usize) -> Vec<Block> {
     let messages = recognized
         .groups
-        .get(place)
+        .get(index)
         .map(|group| group.messages.as_slice())
         .unwrap_or_default();
     let messages = messages.iter().filter_map(|at| request.messages.get(*at));
@@ -379,7 +384,7 @@ fn marked(turn: &Turn, echoed: &[Block]) -> Vec<TrueMessage> {
     messages
 }
 
-/// Whether a block has a place among the visible ones: clients may leave out thinking and empty texts.
+/// Whether a block counts among the visible ones: clients may leave out thinking and empty texts.
 pub(crate) fn is_counted(block: &Block) -> bool {
     let object = Object::parse(block.as_str()).unwrap_or_default();
     match object.string("type").as_deref() {
@@ -402,7 +407,7 @@ fn mark(block: &Block) -> Option<String> {
 fn results(
     turn: &Turn,
     blocks: &[Block],
-    place: usize,
+    index: usize,
 ) -> Result<(HashMap<String, Block>, Vec<Block>), ApiError> {
     let mut results = HashMap::new();
     let mut rest = Vec::new();
@@ -415,13 +420,13 @@ fn results(
         let id = object.string("tool_use_id").unwrap_or_default();
         if !turn.visible_ids().any(|known| known == id) {
             return Err(ApiError::invalid(format!(
-                "messages.{place}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` block must \
+                "messages.{index}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` block must \
                  have a corresponding `tool_use` block in the previous message."
             )));
         }
         if results.insert(id.clone(), block.clone()).is_some() {
             return Err(ApiError::invalid(format!(
-                "messages.{place}: each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: {id}"
+                "messages.{index}: each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: {id}"
             )));
         }
     }
@@ -431,7 +436,7 @@ fn results(
         .collect();
     if !missing.is_empty() {
         return Err(ApiError::invalid(format!(
-            "messages.{place}: `tool_use` ids were found without `tool_result` blocks immediately after: {}. Each `tool_use` \
+            "messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately after: {}. Each `tool_use` \
              block must have a corresponding `tool_result` block in the next message.",
             missing.join(", ")
         )));
@@ -443,10 +448,10 @@ fn results(
 fn results_message(
     turn: &Turn,
     blocks: &[Block],
-    place: usize,
+    index: usize,
     run: &HashMap<String, Block>,
 ) -> Result<Vec<Block>, ApiError> {
-    let (mut results, rest) = results(turn, blocks, place)?;
+    let (mut results, rest) = results(turn, blocks, index)?;
     let calls = turn.calls.iter().filter_map(|call| match call.owner {
         Owner::Gateway => call.result.clone().or_else(|| run.get(&call.id).cloned()),
         Owner::Client => Some(

@@ -473,7 +473,7 @@ impl Explorer {
             // The first call runs and is stored, and the connection breaks. When the request is received again, the others are left.
             let result = conversation.run(*first);
             conversation.deferred = rest.to_vec();
-            let mut turn = Turn::clone(recognized.head().unwrap());
+            let mut turn = Turn::clone(recognized.last_known_turn().unwrap());
             for call in turn.calls.iter_mut().filter(|call| call.id == first.id()) {
                 call.result = Some(result.clone());
             }
@@ -699,7 +699,7 @@ impl Explorer {
         Turn {
             id: format!("turn {turns}"),
             session: session.unwrap_or_else(|| SessionId(format!("session {turns}"))),
-            head: after_answer(&self.key, recognized.beginning, &recognized.groups, blocks()),
+            point: after_answer(&self.key, recognized.beginning, &recognized.groups, blocks()),
             context: recognized.context,
             answer: answer_digest(&self.key, blocks()),
             truth: answer.truth.clone(),

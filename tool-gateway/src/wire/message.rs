@@ -48,8 +48,8 @@ pub(crate) fn push_message<'b>(out: &mut String, role: &str, blocks: impl IntoIt
     out.push_str(r#"{"role":"#);
     push_string(out, role);
     out.push_str(r#","content":["#);
-    for (place, block) in blocks.into_iter().enumerate() {
-        if place > 0 {
+    for (index, block) in blocks.into_iter().enumerate() {
+        if index > 0 {
             out.push(',');
         }
         out.push_str(block.as_str());

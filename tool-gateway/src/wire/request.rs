@@ -22,8 +22,8 @@ impl<'a> MessagesRequest<'a> {
             .map_err(|error| ApiError::invalid(format!("the body is not a JSON object: {error}")))?;
         let messages = list(&object, "messages")?
             .ok_or_else(|| ApiError::invalid("messages: missing; expected a list of messages"))?;
-        let messages = messages.into_iter().enumerate().map(|(place, message)| {
-            Message::parse(message).map_err(|error| ApiError::invalid(format!("messages.{place}: {error}")))
+        let messages = messages.into_iter().enumerate().map(|(index, message)| {
+            Message::parse(message).map_err(|error| ApiError::invalid(format!("messages.{index}: {error}")))
         });
         let messages = messages.collect::<Result<Vec<_>, _>>()?;
         let tools = list(&object, "tools")?.unwrap_or_default();
