@@ -9,11 +9,13 @@ use tokio::net::TcpListener;
 use tool_runtime::ToolRegistry;
 
 use crate::cli::ending::{Ending, Failure};
-use crate::cli::server_options::{OfferName, ServeOptions, UpstreamKind};
+use crate::cli::server_options::{OfferName, ServeOptions, StoreName, UpstreamKind};
 use crate::cli::terminal::Terminal;
 use crate::cli::tools;
 use crate::server::gateway::Gateway;
 use crate::server::unknown_tool::UnknownTool;
+use crate::session::file::FileStore;
+use crate::session::store::StoreError;
 use crate::turn::ownership::Offer;
 use crate::upstream::anthropic::AnthropicUpstream;
 use crate::upstream::script::ScriptUpstream;
@@ -34,6 +36,8 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
             options.listen
         )));
     }
+    let kind = upstream_kind(options)?;
+    let store = store(options)?;
     let registry = registry(options)?;
     let names: Vec<_> = registry
         .tool_definitions()
@@ -51,11 +55,14 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
         OfferName::Declared => Offer::Declared,
         OfferName::Always => Offer::Always,
     };
-    let gateway = match upstream_kind(options)? {
+    let gateway = match kind {
         UpstreamKind::Script => Gateway::new(registry, script(options)?),
         UpstreamKind::Anthropic => Gateway::new(registry, anthropic(options, address).await?),
     };
     let mut gateway = gateway.with_offer(offer);
+    if let Some((store, secret)) = store {
+        gateway = gateway.with_store(store).with_secret(secret);
+    }
     let is_public = !keys.is_empty();
     for (name, key) in keys {
         gateway = gateway.with_client_key(name, key);
@@ -84,6 +91,20 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
         () = stopped() => {}
     }
     Ok(Ending::Fine)
+}
+
+/// The file with the sessions, and its secret; `None` if they are kept in memory.
+fn store(options: &ServeOptions) -> Result<Option<(FileStore, [u8; 32])>, Failure> {
+    let StoreName::File(path) = &options.store else {
+        return Ok(None);
+    };
+    let opened = FileStore::open(path).and_then(|store| {
+        let secret = store.secret()?;
+        Ok((store, secret))
+    });
+    opened
+        .map(Some)
+        .map_err(|StoreError(error)| Failure::Message(format!("--store: {error}")))
 }
 
 /// The tools of the program, or those that were named.

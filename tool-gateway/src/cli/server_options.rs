@@ -22,6 +22,9 @@ pub(crate) struct ServeOptions {
     /// The tools that the gateway has, with commas between them; without it all
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) internal: Option<Vec<String>>,
+    /// Where sessions are kept: `memory`, or `file:PATH`, which outlives the program
+    #[arg(long, value_name = "STORE", default_value = "memory", value_parser = StoreName::parse)]
+    pub(crate) store: StoreName,
     /// Which of them take part in a turn
     #[arg(long, value_name = "WHICH", default_value = "declared")]
     pub(crate) offer: OfferName,
@@ -33,6 +36,22 @@ pub(crate) enum UpstreamKind {
     Anthropic,
     /// Answers from a file, or a built-in conversation: no key is needed
     Script,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum StoreName {
+    Memory,
+    File(PathBuf),
+}
+
+impl StoreName {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "memory" => Ok(Self::Memory),
+            Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
+            _ => Err("expected `memory` or `file:PATH`".to_owned()),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -288,7 +288,7 @@ impl<'a> Drive<'a> {
         let mut messages = self.restored.messages.clone();
         let (before, after) = self.asked.split_at(self.without_thinking.unwrap_or(0));
         for message in before {
-            push_message(&mut messages, message.role, &message.blocks);
+            push_message(&mut messages, message.role.as_str(), &message.blocks);
         }
         if self.without_thinking.is_some()
             && let Some(without) = restore::without_thinking(&messages)
@@ -296,7 +296,7 @@ impl<'a> Drive<'a> {
             messages = without;
         }
         for message in after {
-            push_message(&mut messages, message.role, &message.blocks);
+            push_message(&mut messages, message.role.as_str(), &message.blocks);
         }
         messages
     }

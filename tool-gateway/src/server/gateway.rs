@@ -83,7 +83,8 @@ impl Gateway {
         self
     }
 
-    /// Sets the secret that session digests are keyed with; random by default. Needed for a store that outlives the process.
+    /// Sets the secret that session digests are keyed with; random by default. A store that outlives the process needs the same each
+    /// time: see [`FileStore::secret`](crate::session::file::FileStore::secret).
     #[must_use]
     pub fn with_secret(mut self, secret: [u8; 32]) -> Self {
         self.shared.secret = ChainKey::new(secret);

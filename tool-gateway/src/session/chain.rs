@@ -3,6 +3,8 @@
 //! `h_i = MAC_k(h_(i-1), canonical(message_i))`, from a beginning that holds the principal. The key is a secret of the server: who
 //! knows a history cannot find its session. Neighbouring messages of one role count as one, system messages not at all.
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::canonical;
@@ -17,6 +19,25 @@ impl Digest {
     /// As lower-case hexadecimal digits, for stores and logs.
     pub fn to_hex(self) -> String {
         blake3::Hash::from_bytes(self.0).to_hex().to_string()
+    }
+
+    /// The bytes, for stores.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&blake3::Hash::from_bytes(self.0).to_hex())
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let digits = String::deserialize(deserializer)?;
+        let hash = blake3::Hash::from_hex(&digits).map_err(D::Error::custom)?;
+        Ok(Self(*hash.as_bytes()))
     }
 }
 

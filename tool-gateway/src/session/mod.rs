@@ -19,6 +19,8 @@ pub(crate) mod chain;
 pub mod record;
 pub mod store;
 pub mod memory;
+mod encoding;
+pub mod file;
 pub(crate) mod recognize;
 #[cfg(test)]
 mod tests;

@@ -2,13 +2,14 @@
 
 use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::chain::Digest;
 use crate::wire::block::Block;
 
 /// A session's id: `ses_` and 128 random bits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SessionId(pub(crate) String);
 
 impl std::fmt::Display for SessionId {
@@ -18,7 +19,7 @@ impl std::fmt::Display for SessionId {
 }
 
 /// A session (seed 004, `Session`). Its messages are its turns, in the store; its pending tool uses are the turns' open calls.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     /// The id.
     pub id: SessionId,
@@ -32,7 +33,7 @@ pub struct Session {
 
 /// A message of the model, or several with hidden rounds between them: what the client saw, and what is true. Never changed, except
 /// that deferred calls get their results.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     /// Identifies it: 128 random bits.
     pub(crate) id: String,
@@ -85,21 +86,39 @@ impl Turn {
 }
 
 /// A message as the upstream saw it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TrueMessage {
-    pub(crate) role: &'static str,
+    pub(crate) role: Role,
     pub(crate) blocks: Vec<Block>,
 }
 
+/// Who says a true message: the model, or the user with the results of its calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Role {
+    Assistant,
+    User,
+}
+
+impl Role {
+    /// As the API writes it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Assistant => "assistant",
+            Self::User => "user",
+        }
+    }
+}
+
 /// Where a visible block is in the truth: the index of its message, and its own in there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
     pub(crate) message: usize,
     pub(crate) block: usize,
 }
 
 /// A call of a suspended turn.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Call {
     /// The upstream's id.
     pub(crate) id: String,
@@ -114,14 +133,15 @@ pub(crate) struct Call {
 }
 
 /// Who runs a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Owner {
     Gateway,
     Client,
 }
 
 /// A system message in the middle of a conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SystemMessage {
     /// How many groups the client has in front of it.
     pub(crate) groups_before: usize,

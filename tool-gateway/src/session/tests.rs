@@ -6,8 +6,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::chain::{ChainKey, Digest};
+use super::file::FileStore;
 use super::memory::MemoryStore;
-use super::record::{Call, Owner, SessionId, TrueMessage, Turn};
+use super::record::{Call, Owner, Role, SessionId, TrueMessage, Turn};
 use super::store::SessionStore;
 use crate::wire::block::Block;
 
@@ -32,7 +33,7 @@ fn turn(id: &str, session: &str, point: &str) -> Turn {
         context: digest("context"),
         answer: digest("answer"),
         truth: vec![TrueMessage {
-            role: "assistant",
+            role: Role::Assistant,
             blocks: vec![Block::text(&"x".repeat(1000))],
         }],
         is_plain: false,
@@ -118,6 +119,128 @@ async fn conforms(store: &dyn SessionStore) {
 #[tokio::test]
 async fn the_store_in_memory_conforms() {
     conforms(&MemoryStore::new()).await;
+}
+
+/// A folder that is removed in the end.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("tool-gateway-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        Self(folder)
+    }
+
+    fn file(&self) -> std::path::PathBuf {
+        self.0.join("sessions.redb")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[tokio::test]
+async fn the_store_in_a_file_conforms_and_outlives_the_process() {
+    let folder = Folder::new("conforms");
+    let store = FileStore::open(folder.file()).unwrap();
+    conforms(&store).await;
+    let secret = store.secret().unwrap();
+    drop(store);
+    let store = FileStore::open(folder.file()).unwrap();
+    assert_eq!(store.secret().unwrap(), secret);
+    assert_eq!(ids(&store, "one").await, ["2", "suspended-1"]);
+    let again = store.turn_of_call(digest("call 1")).await.unwrap().unwrap();
+    assert_eq!(again.calls[0].result, Some(Block::text("done")));
+    let named = store.session_of_key(digest("key a")).await.unwrap();
+    assert_eq!(named, Some(SessionId("a".to_owned())));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_is_its_owners_and_open_once() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new("once");
+    let store = FileStore::open(folder.file()).unwrap();
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&folder.file()), mode(&folder.0)), (0o600, 0o700));
+    let error = FileStore::open(folder.file()).unwrap_err().to_string();
+    assert!(
+        error.ends_with("sessions.redb: another process has it open; stop that one, or name another file"),
+        "{error}"
+    );
+    drop(store);
+    FileStore::open(folder.file()).unwrap();
+}
+
+#[tokio::test]
+async fn what_is_no_session_file_is_an_error_that_names_it() {
+    let folder = Folder::new("corrupted");
+    let store = FileStore::open(folder.file()).unwrap();
+    save(&store, turn("1", "a", "one")).await;
+    drop(store);
+    let bytes = std::fs::read(folder.file()).unwrap();
+    for wrong in [
+        &b"no database, but long enough to be looked at"[..],
+        &bytes[..bytes.len() / 2],
+    ] {
+        std::fs::write(folder.file(), wrong).unwrap();
+        let error = FileStore::open(folder.file()).unwrap_err().to_string();
+        assert!(
+            error.contains("sessions.redb") && error.contains("name another file"),
+            "{error}"
+        );
+        assert_eq!(std::fs::read(folder.file()).unwrap(), wrong, "it stays as it is");
+    }
+    let error = FileStore::open(&folder.0).unwrap_err().to_string();
+    assert!(error.contains("directory"), "{error}");
+}
+
+#[tokio::test]
+async fn sessions_in_a_file_expire_whole_and_make_room() {
+    let folder = Folder::new("expiry");
+    let store = FileStore::open(folder.file())
+        .unwrap()
+        .with_ttl(Duration::from_secs(1));
+    save(&store, turn("suspended-1", "a", "1")).await;
+    store
+        .save(turn("2", "b", "2"), vec![digest("call 2")], vec![digest("key b")])
+        .await
+        .unwrap();
+    save(&store, turn("3", "b", "3")).await;
+    tokio::time::sleep(Duration::from_millis(2100)).await;
+    assert_eq!(
+        (ids(&store, "2").await, ids(&store, "3").await),
+        (Vec::new(), Vec::new())
+    );
+    assert_eq!(ids(&store, "1").await, ["suspended-1"], "it waits for the client");
+    save(&store, turn("4", "c", "4")).await;
+    assert_eq!(store.session_of_key(digest("key b")).await.unwrap(), None);
+    assert_eq!(store.turn_of_call(digest("call 2")).await.unwrap(), None);
+    assert_eq!(ids(&store, "4").await, ["4"]);
+    drop(store);
+
+    // About 1.3 KB each.
+    let store = FileStore::open(folder.file()).unwrap().with_max_bytes(20_000);
+    for id in 0..100 {
+        let id = id.to_string();
+        save(&store, turn(&id, &format!("s{id}"), &id)).await;
+    }
+    let mut kept = 0;
+    for id in 0..100 {
+        kept += ids(&store, &id.to_string()).await.len();
+    }
+    assert!((5..20).contains(&kept), "{kept}");
+    assert_eq!(ids(&store, "99").await, ["99"]);
+    let size = std::fs::metadata(folder.file()).unwrap().len();
+    for id in 100..1000 {
+        let id = id.to_string();
+        save(&store, turn(&id, &format!("s{id}"), &id)).await;
+    }
+    let later = std::fs::metadata(folder.file()).unwrap().len();
+    assert!(later <= size * 2, "{size} → {later}");
 }
 
 #[tokio::test]

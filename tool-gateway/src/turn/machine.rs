@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::session::record::{Call, Origin, Owner, TrueMessage};
+use crate::session::record::{Call, Origin, Owner, Role, TrueMessage};
 use crate::turn::restore::is_counted;
 use crate::wire::block::{Block, BlockBuilder};
 use crate::wire::event::StreamEvent;
@@ -361,7 +361,7 @@ impl TurnMachine {
         let is_tool_use = stop_reason(&incoming.end) == Some("tool_use");
         let at = self.truth.len();
         let mut message = TrueMessage {
-            role: "assistant",
+            role: Role::Assistant,
             blocks: Vec::new(),
         };
         let mut calls = Vec::new();
@@ -437,7 +437,7 @@ impl TurnMachine {
             return self.finish(calls, actions);
         }
         let results = TrueMessage {
-            role: "user",
+            role: Role::User,
             blocks: calls.into_iter().filter_map(|call| call.result).collect(),
         };
         self.truth.push(results);

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::session::canonical;
 use crate::session::chain::{ChainKey, Digest};
 use crate::session::recognize::Recognized;
-use crate::session::record::{Call, Origin, Owner, SystemMessage, TrueMessage, Turn};
+use crate::session::record::{Call, Origin, Owner, Role, SystemMessage, TrueMessage, Turn};
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 use crate::wire::message::{Message, push_message, push_text};
@@ -176,7 +176,7 @@ impl Transcript<'_> {
 
     fn push_known(&mut self, index: usize, turn: &Turn) {
         for message in marked(turn, &blocks_of(self.recognized, self.request, index)) {
-            push_message(&mut self.text, message.role, &message.blocks);
+            push_message(&mut self.text, message.role.as_str(), &message.blocks);
         }
         if self.is_last(index) {
             self.prior_visible.clone_from(&turn.visible);
@@ -231,7 +231,7 @@ impl Transcript<'_> {
                     block,
                 }));
                 self.prior.push(TrueMessage {
-                    role: "assistant",
+                    role: Role::Assistant,
                     // Marks are where the client has them, request by request.
                     blocks: message.blocks.iter().map(Block::without_mark).collect(),
                 });
@@ -277,7 +277,7 @@ fn is_inside(first: usize, at: usize, system: &SystemMessage) -> bool {
 /// Whether the last group goes on with a turn in which the gateway ran calls.
 fn continues_internal(recognized: &Recognized, last: usize) -> bool {
     match Form::of(recognized, last) {
-        Form::Known(turn) => turn.truth.iter().any(|message| message.role == "user"),
+        Form::Known(turn) => turn.truth.iter().any(|message| message.role == Role::User),
         Form::Results(_) => ran_internal(recognized, last - 1),
         Form::AsSent => false,
     }
@@ -290,7 +290,7 @@ fn ran_internal(recognized: &Recognized, index: usize) -> bool {
         .map_while(suspended)
         .any(|turn| {
             turn.calls.iter().any(|call| call.owner == Owner::Gateway)
-                || turn.truth.iter().any(|message| message.role == "user")
+                || turn.truth.iter().any(|message| message.role == Role::User)
         })
 }
 

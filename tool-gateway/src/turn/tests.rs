@@ -51,7 +51,7 @@ use super::restore::{self, Restored};
 use crate::session::chain::{ChainKey, after_answer};
 use crate::session::memory::MemoryStore;
 use crate::session::recognize::{Client, Recognized, answer_digest, call_digest, recognize};
-use crate::session::record::{Origin, Owner, SessionId, TrueMessage, Turn};
+use crate::session::record::{Origin, Owner, Role, SessionId, TrueMessage, Turn};
 use crate::session::store::SessionStore;
 use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
@@ -507,7 +507,7 @@ impl Explorer {
         };
         let mut sent = String::new();
         for message in messages {
-            push_message(&mut sent, message.role, &message.blocks);
+            push_message(&mut sent, message.role.as_str(), &message.blocks);
         }
         assert_eq!(sent, turn_state.truth);
         assert_eq!(restart(&turn_state.streamed.machine), actions);
@@ -803,7 +803,7 @@ impl Explorer {
         let answer = Answer {
             visible: content.iter().cloned().zip(origins).collect(),
             truth: vec![TrueMessage {
-                role: "assistant",
+                role: Role::Assistant,
                 blocks: truth.clone(),
             }],
             calls: Vec::new(),

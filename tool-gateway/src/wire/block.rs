@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use serde::de::{Deserialize, Deserializer};
+use serde::ser::{Error as _, Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::object::{Change, Object, push_string};
@@ -87,6 +90,21 @@ impl Block {
             })
         });
         Self::new(text)
+    }
+}
+
+/// As the JSON that it is, byte for byte.
+impl Serialize for Block {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text: &RawValue = serde_json::from_str(&self.text).map_err(S::Error::custom)?;
+        text.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Block {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        Ok(Self::new(Box::<str>::from(text)))
     }
 }
 

@@ -57,6 +57,20 @@ fn what_cannot_start_says_what_to_do() {
             "--upstream is for --upstream-kind anthropic",
         ),
         (
+            &["serve", "--upstream-kind", "script", "--store", "disk:/tmp"],
+            "expected `memory` or `file:PATH`",
+        ),
+        (
+            &[
+                "serve",
+                "--upstream-kind",
+                "script",
+                "--store",
+                "file:/proc/none/sessions",
+            ],
+            "--store: /proc/none/sessions: ",
+        ),
+        (
             &["call", "Todo"],
             "there is no tool `Todo`; the tools are TodoWrite, TodoRead",
         ),

@@ -1,6 +1,7 @@
 //! Recognising sessions: what clients change on the way loses none, and nothing resumes another's.
 
 use serde_json::{Map, Value, json};
+use tool_gateway::session::file::FileStore;
 
 use crate::lab::{Chat, Lab, assistant, call, result, says, text, thinking, user};
 
@@ -634,4 +635,52 @@ async fn an_id_that_was_minted_here_finds_the_session_behind_a_compacted_beginni
     let reply = chat.say(&lab, "next").await;
     assert_eq!(reply.session(), (first.session().0, "minted".to_owned()));
     lab.assert_well_formed();
+}
+
+#[tokio::test]
+async fn a_suspended_turn_in_a_file_is_resumed_by_the_next_process() {
+    let folder = std::env::temp_dir().join(format!("tool-gateway-resume-{}", std::process::id()));
+    let turns = json!([
+        says(&[
+            thinking("s0"),
+            text("One."),
+            call("TodoWrite", "t"),
+            call("weather", "b")
+        ]),
+        says(&[text("Two.")]),
+        says(&[text("Three.")]),
+    ]);
+    let mut write = turns.clone();
+    write[0]["content"][2]["input"] =
+        json!({ "todos": [{ "content": "Ask", "status": "pending", "activeForm": "Asking" }] });
+    let process = || {
+        let store = FileStore::open(folder.join("sessions.redb")).unwrap();
+        let secret = store.secret().unwrap();
+        Lab::with(json!({ "turns": write }), |gateway| {
+            gateway.with_store(store).with_secret(secret)
+        })
+    };
+    let mut chat = Chat::new(true);
+    let first = {
+        let lab = process();
+        chat.say(&lab, "go").await
+    };
+    let lab = process();
+    let second = chat.answer(&lab, &first).await;
+    assert_eq!(
+        (second.text().as_str(), second.session()),
+        ("Two.", (first.session().0, "minted".to_owned()))
+    );
+    lab.assert_well_formed();
+    let sent = lab.last_seen()["messages"].to_string();
+    assert!(
+        sent.contains("\"s0\"") && sent.contains("\"name\":\"TodoWrite\""),
+        "{sent}"
+    );
+    assert_eq!(
+        chat.say(&lab, "next").await.session(),
+        (first.session().0, "minted".to_owned())
+    );
+    drop(lab);
+    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -1,0 +1,83 @@
+//! Records as versioned JSON, for stores that outlive the process.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::store::StoreError;
+
+/// The version of what is written. A record of another one is not read.
+const VERSION: u32 = 1;
+
+/// The maximum size of a record: a turn holds what its requests and responses held.
+const MAX_BYTES: usize = 256 << 20;
+
+#[derive(Serialize)]
+struct Written<'r, R> {
+    version: u32,
+    record: &'r R,
+}
+
+#[derive(Deserialize)]
+struct Read<R> {
+    record: R,
+}
+
+/// The part that every version has.
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
+}
+
+/// Writes a record.
+pub(super) fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, StoreError> {
+    let written = Written {
+        version: VERSION,
+        record,
+    };
+    let bytes = serde_json::to_vec(&written)
+        .map_err(|error| StoreError(format!("a record cannot be written as JSON: {error}")))?;
+    if bytes.len() > MAX_BYTES {
+        return Err(StoreError(format!(
+            "a record of {} bytes is larger than {MAX_BYTES}",
+            bytes.len()
+        )));
+    }
+    Ok(bytes)
+}
+
+/// Reads a record.
+pub(super) fn decode<R: DeserializeOwned>(bytes: &[u8]) -> Result<R, StoreError> {
+    let corrupted = |error| StoreError(format!("a record is corrupted: {error}"));
+    let Version { version } = serde_json::from_slice(bytes).map_err(corrupted)?;
+    if version != VERSION {
+        return Err(StoreError(format!(
+            "a record has the version {version}, and this program reads {VERSION}: use the program that wrote it, or begin a new file"
+        )));
+    }
+    let Read { record } = serde_json::from_slice(bytes).map_err(corrupted)?;
+    Ok(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn records_come_back_and_other_versions_are_refused() {
+        let record = json!({ "a": [1, "b"] });
+        let bytes = encode(&record).unwrap();
+        assert_eq!(decode::<serde_json::Value>(&bytes), Ok(record));
+        let later = String::from_utf8(bytes)
+            .unwrap()
+            .replace("\"version\":1", "\"version\":2");
+        let StoreError(error) = decode::<serde_json::Value>(later.as_bytes()).unwrap_err();
+        assert_eq!(
+            error,
+            "a record has the version 2, and this program reads 1: use the program that wrote it, or begin a new file"
+        );
+        let StoreError(error) = decode::<serde_json::Value>(b"{\"version\":1,").unwrap_err();
+        assert!(error.starts_with("a record is corrupted: EOF"), "{error}");
+    }
+}

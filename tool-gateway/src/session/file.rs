@@ -1,0 +1,486 @@
+//! [`FileStore`]: sessions in a file, which outlive the process.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use redb::backends::FileBackend;
+use redb::{
+    Database, DatabaseError, MultimapTableDefinition, ReadableDatabase as _, ReadableTable as _,
+    ReadableTableMetadata as _, StorageError, TableDefinition, WriteTransaction,
+};
+use serde::{Deserialize, Serialize};
+
+use super::chain::Digest;
+use super::encoding::{decode, encode};
+use super::record::{Session, SessionId, Turn};
+use super::store::{SessionStore, StoreError, StoreFuture};
+
+/// Turns by their id.
+const TURNS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("turns");
+/// The ids of the turns behind a point of a conversation, in the order in which they were stored.
+const POINTS: MultimapTableDefinition<'_, &[u8; 32], (u64, &str)> = MultimapTableDefinition::new("points");
+/// The turn of a call.
+const CALLS: TableDefinition<'_, &[u8; 32], &str> = TableDefinition::new("calls");
+/// The session of a client's key.
+const KEYS: TableDefinition<'_, &[u8; 32], &str> = TableDefinition::new("keys");
+/// Sessions by their id.
+const SESSIONS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("sessions");
+/// The sessions by when they expire, in seconds since 1970.
+const EXPIRY: TableDefinition<'_, (u64, &str), ()> = TableDefinition::new("expiry");
+/// The number of turns that were ever stored, and how many bytes there are.
+const COUNTERS: TableDefinition<'_, &str, u64> = TableDefinition::new("counters");
+/// The secret of the digests.
+const SECRET: TableDefinition<'_, (), &[u8; 32]> = TableDefinition::new("secret");
+
+/// Keeps sessions in a file. What was saved is there after a crash, and no other process can open the file meanwhile.
+///
+/// Sessions expire after a time without a new turn; when the file has more than its maximum of bytes, those go first that would
+/// expire first.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_gateway::session::file::FileStore;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = std::env::temp_dir().join(format!("tool-gateway-doc-{}", std::process::id()));
+/// let store = FileStore::open(folder.join("sessions.redb"))?.with_ttl(Duration::from_secs(3600));
+/// assert_eq!(store.secret()?, store.secret()?);
+/// # drop(store);
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct FileStore {
+    database: Arc<Database>,
+    path: PathBuf,
+    ttl: Duration,
+    max_bytes: u64,
+}
+
+/// How much longer a session with a suspended turn is kept than another.
+const SUSPENDED_FACTOR: u32 = 4;
+
+/// How many expired sessions one new turn removes at most, so that no request pays for all.
+const MAX_REMOVED: usize = 8;
+
+#[derive(Serialize, Deserialize)]
+struct StoredTurn {
+    turn: Turn,
+    calls: Vec<Digest>,
+    /// Its number among all turns.
+    number: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredSession {
+    session: Session,
+    keys: Vec<Digest>,
+    turns: Vec<String>,
+    expires_at: u64,
+}
+
+impl FileStore {
+    /// Opens a file, or creates it: for its owner alone, as its folder.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened or created, is no such file, or another process has it open.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let failed = |error: &dyn std::fmt::Display| StoreError(format!("{}: {error}", path.display()));
+        if let Some(folder) = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+        {
+            create_folder(folder).map_err(|error| failed(&error))?;
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            options.mode(0o600);
+        }
+        let file = options.open(path).map_err(|error| failed(&error))?;
+        let database = FileBackend::new(file).and_then(|file| Database::builder().create_with_backend(file));
+        let database = database.map_err(|error| match error {
+            DatabaseError::DatabaseAlreadyOpen => {
+                failed(&"another process has it open; stop that one, or name another file")
+            }
+            error => failed(&format_args!(
+                "{error}; name another file, or restore it from a backup"
+            )),
+        })?;
+        let store = Self {
+            database: Arc::new(database),
+            path: path.to_owned(),
+            ttl: Duration::from_secs(24 * 3600),
+            max_bytes: 4 << 30,
+        };
+        store.write_now(|transaction| {
+            transaction.open_table(TURNS)?;
+            transaction.open_multimap_table(POINTS)?;
+            transaction.open_table(CALLS)?;
+            transaction.open_table(KEYS)?;
+            transaction.open_table(SESSIONS)?;
+            transaction.open_table(EXPIRY)?;
+            transaction.open_table(COUNTERS)?;
+            let mut secrets = transaction.open_table(SECRET)?;
+            if secrets.is_empty()? {
+                secrets.insert((), &crate::random::bytes())?;
+            }
+            Ok(())
+        })?;
+        Ok(store)
+    }
+
+    /// Sets how long a session is kept without a new turn, a day by default; one with a suspended turn four times as long.
+    #[must_use]
+    pub fn with_ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// Sets how many bytes of turns are kept, 4 GiB by default.
+    #[must_use]
+    pub fn with_max_bytes(mut self, bytes: u64) -> Self {
+        self.max_bytes = bytes;
+        self
+    }
+
+    /// The secret for [`Gateway::with_secret`](crate::Gateway::with_secret), made when the file was created.
+    pub fn secret(&self) -> Result<[u8; 32], StoreError> {
+        self.read_now(|transaction| {
+            let secrets = transaction.open_table(SECRET)?;
+            let secret = secrets.get(())?.map(|secret| *secret.value());
+            secret.ok_or_else(|| Failed::Store(StoreError("the file has no secret".to_owned())))
+        })
+    }
+
+    fn read_now<T>(
+        &self,
+        read: impl FnOnce(&redb::ReadTransaction) -> Result<T, Failed>,
+    ) -> Result<T, StoreError> {
+        let transaction = self
+            .database
+            .begin_read()
+            .map_err(|error| self.named(error.into()))?;
+        read(&transaction).map_err(|error| self.named(error))
+    }
+
+    fn write_now<T>(
+        &self,
+        write: impl FnOnce(&WriteTransaction) -> Result<T, Failed>,
+    ) -> Result<T, StoreError> {
+        let transaction = self
+            .database
+            .begin_write()
+            .map_err(|error| self.named(error.into()))?;
+        let written = write(&transaction).map_err(|error| self.named(error))?;
+        transaction.commit().map_err(|error| self.named(error.into()))?;
+        Ok(written)
+    }
+
+    /// An error with the name of the file.
+    fn named(&self, error: Failed) -> StoreError {
+        match error {
+            Failed::Store(StoreError(error)) => StoreError(format!("{}: {error}", self.path.display())),
+            Failed::File(error) => StoreError(format!("{}: {error}", self.path.display())),
+        }
+    }
+
+    fn insert(
+        &self,
+        transaction: &WriteTransaction,
+        turn: Turn,
+        calls: Vec<Digest>,
+        keys: Vec<Digest>,
+    ) -> Result<(), Failed> {
+        let now = SystemTime::now();
+        let mut session = load_session(transaction, &turn.session)?.unwrap_or_else(|| StoredSession {
+            session: Session {
+                id: turn.session.clone(),
+                created_at: now,
+                last_active: now,
+                state: None,
+            },
+            keys: Vec::new(),
+            turns: Vec::new(),
+            expires_at: 0,
+        });
+        let name = turn.session.0.as_str();
+        transaction
+            .open_table(EXPIRY)?
+            .remove((session.expires_at, name))?;
+        let factor = if turn.is_suspended() { SUSPENDED_FACTOR } else { 1 };
+        session.expires_at = seconds(now).saturating_add((self.ttl * factor).as_secs().max(1));
+        session.session.last_active = now;
+        session.session.state.clone_from(&turn.state);
+        transaction
+            .open_table(EXPIRY)?
+            .insert((session.expires_at, name), ())?;
+        {
+            let mut all = transaction.open_table(KEYS)?;
+            for key in keys {
+                all.insert(key.as_bytes(), name)?;
+                if !session.keys.contains(&key) {
+                    session.keys.push(key);
+                }
+            }
+        }
+        remove_turn(transaction, &turn.id)?;
+        session.turns.retain(|id| *id != turn.id);
+        session.turns.push(turn.id.clone());
+        transaction
+            .open_table(SESSIONS)?
+            .insert(name, encode(&session)?.as_slice())?;
+        let number = add(transaction, "turns", 1)?;
+        {
+            let mut all = transaction.open_table(CALLS)?;
+            for call in &calls {
+                all.insert(call.as_bytes(), turn.id.as_str())?;
+            }
+        }
+        transaction
+            .open_multimap_table(POINTS)?
+            .insert(turn.point.as_bytes(), (number, turn.id.as_str()))?;
+        let id = turn.id.clone();
+        let bytes = encode(&StoredTurn { turn, calls, number })?;
+        add(
+            transaction,
+            "bytes",
+            i64::try_from(bytes.len()).unwrap_or(i64::MAX),
+        )?;
+        transaction
+            .open_table(TURNS)?
+            .insert(id.as_str(), bytes.as_slice())?;
+        Ok(())
+    }
+
+    /// Removes sessions that have expired, and those that would expire first while there are too many bytes.
+    fn remove_expired(&self, transaction: &WriteTransaction) -> Result<(), Failed> {
+        let now = seconds(SystemTime::now());
+        for _ in 0..MAX_REMOVED {
+            let first = transaction
+                .open_table(EXPIRY)?
+                .first()?
+                .map(|(key, _)| (key.value().0, key.value().1.to_owned()));
+            let Some((expires_at, id)) = first else { break };
+            let bytes = transaction
+                .open_table(COUNTERS)?
+                .get("bytes")?
+                .map_or(0, |bytes| bytes.value());
+            if expires_at > now && bytes <= self.max_bytes {
+                break;
+            }
+            remove_session(transaction, expires_at, &SessionId(id))?;
+        }
+        Ok(())
+    }
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+fn create_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.create(folder)
+}
+
+/// Adds to a counter, and returns what it has then.
+fn add(transaction: &WriteTransaction, counter: &str, more: i64) -> Result<u64, Failed> {
+    let mut counters = transaction.open_table(COUNTERS)?;
+    let before = counters.get(counter)?.map_or(0, |count| count.value());
+    let after = before.saturating_add_signed(more);
+    counters.insert(counter, after)?;
+    Ok(after)
+}
+
+fn load_session(transaction: &WriteTransaction, id: &SessionId) -> Result<Option<StoredSession>, Failed> {
+    let sessions = transaction.open_table(SESSIONS)?;
+    let session = sessions.get(id.0.as_str())?;
+    Ok(session.map(|session| decode(session.value())).transpose()?)
+}
+
+fn remove_turn(transaction: &WriteTransaction, id: &str) -> Result<(), Failed> {
+    let removed: Option<(StoredTurn, usize)> = {
+        let mut turns = transaction.open_table(TURNS)?;
+        let removed = turns.remove(id)?;
+        match removed {
+            Some(bytes) => Some((decode(bytes.value())?, bytes.value().len())),
+            None => None,
+        }
+    };
+    let Some((stored, bytes)) = removed else {
+        return Ok(());
+    };
+    let mut calls = transaction.open_table(CALLS)?;
+    for call in &stored.calls {
+        calls.remove(call.as_bytes())?;
+    }
+    transaction
+        .open_multimap_table(POINTS)?
+        .remove(stored.turn.point.as_bytes(), (stored.number, id))?;
+    add(transaction, "bytes", -i64::try_from(bytes).unwrap_or(i64::MAX))?;
+    Ok(())
+}
+
+fn remove_session(transaction: &WriteTransaction, expires_at: u64, id: &SessionId) -> Result<(), Failed> {
+    let name = id.0.as_str();
+    if let Some(stored) = load_session(transaction, id)? {
+        for turn in &stored.turns {
+            remove_turn(transaction, turn)?;
+        }
+        let mut keys = transaction.open_table(KEYS)?;
+        for key in &stored.keys {
+            // The client may have given it to another session since.
+            let is_own = keys
+                .get(key.as_bytes())?
+                .is_some_and(|session| session.value() == name);
+            if is_own {
+                keys.remove(key.as_bytes())?;
+            }
+        }
+    }
+    transaction.open_table(SESSIONS)?.remove(name)?;
+    transaction.open_table(EXPIRY)?.remove((expires_at, name))?;
+    Ok(())
+}
+
+/// The session, unless it has expired.
+fn session(transaction: &redb::ReadTransaction, id: &str) -> Result<Option<StoredSession>, Failed> {
+    let sessions = transaction.open_table(SESSIONS)?;
+    let Some(bytes) = sessions.get(id)? else {
+        return Ok(None);
+    };
+    let session: StoredSession = decode(bytes.value())?;
+    Ok((session.expires_at > seconds(SystemTime::now())).then_some(session))
+}
+
+/// The turn, unless its session has expired.
+fn turn(transaction: &redb::ReadTransaction, id: &str) -> Result<Option<Arc<Turn>>, Failed> {
+    let turns = transaction.open_table(TURNS)?;
+    let Some(bytes) = turns.get(id)? else {
+        return Ok(None);
+    };
+    let stored: StoredTurn = decode(bytes.value())?;
+    Ok(session(transaction, &stored.turn.session.0)?.map(|_| Arc::new(stored.turn)))
+}
+
+/// Why the file could not be read or written.
+enum Failed {
+    Store(StoreError),
+    File(redb::Error),
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+macro_rules! from_file_errors {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Failed {
+            fn from(error: $error) -> Self {
+                Self::File(error.into())
+            }
+        })*
+    };
+}
+
+from_file_errors!(
+    StorageError,
+    redb::TableError,
+    redb::TransactionError,
+    redb::CommitError
+);
+
+/// Runs what may wait for the disk on a thread for that.
+fn on_disk<'a, T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> StoreFuture<'a, T> {
+    Box::pin(async move {
+        match tokio::task::spawn_blocking(work).await {
+            Ok(result) => result,
+            Err(error) => Err(StoreError(format!("the thread for the file failed: {error}"))),
+        }
+    })
+}
+
+impl SessionStore for FileStore {
+    fn turns<'a>(&'a self, points: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
+        let (store, points) = (self.clone(), points.to_vec());
+        on_disk(move || {
+            store.read_now(|transaction| {
+                let table = transaction.open_multimap_table(POINTS)?;
+                let mut found = Vec::with_capacity(points.len());
+                for point in &points {
+                    let mut turns = Vec::new();
+                    for id in table.get(point.as_bytes())? {
+                        turns.extend(turn(transaction, id?.value().1)?);
+                    }
+                    found.push(turns);
+                }
+                Ok(found)
+            })
+        })
+    }
+
+    fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
+        let store = self.clone();
+        on_disk(move || {
+            store.read_now(|transaction| {
+                let calls = transaction.open_table(CALLS)?;
+                let Some(id) = calls.get(call.as_bytes())? else {
+                    return Ok(None);
+                };
+                turn(transaction, id.value())
+            })
+        })
+    }
+
+    fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>> {
+        let store = self.clone();
+        on_disk(move || {
+            store.read_now(|transaction| {
+                let keys = transaction.open_table(KEYS)?;
+                let Some(id) = keys.get(key.as_bytes())? else {
+                    return Ok(None);
+                };
+                Ok(session(transaction, id.value())?.map(|stored| stored.session.id))
+            })
+        })
+    }
+
+    fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
+        let (store, id) = (self.clone(), id.clone());
+        on_disk(move || {
+            store.read_now(|transaction| Ok(session(transaction, &id.0)?.map(|stored| stored.session)))
+        })
+    }
+
+    fn save(&self, turn: Turn, calls: Vec<Digest>, keys: Vec<Digest>) -> StoreFuture<'_, ()> {
+        let store = self.clone();
+        on_disk(move || {
+            store.write_now(|transaction| {
+                store.insert(transaction, turn, calls, keys)?;
+                store.remove_expired(transaction)
+            })
+        })
+    }
+
+    fn name(&self) -> String {
+        format!("file {}", self.path.display())
+    }
+}
