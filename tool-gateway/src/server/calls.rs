@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
 use tool_runtime::result::Failure;
 use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolRegistry};
@@ -84,8 +85,19 @@ pub(super) fn start(
     results
 }
 
+/// The result of a call that was begun in a process that has ended since.
+pub(super) fn interrupted(call: &Call) -> Block {
+    let result = json!({
+        "type": "tool_result",
+        "tool_use_id": call.id,
+        "content": "the call was interrupted: it is not known whether it took effect; find out before you repeat it",
+        "is_error": true,
+    });
+    Block::new(result.to_string())
+}
+
 /// Whether a call may be stopped, and run again later.
-fn is_repeatable(registry: &ToolRegistry, name: &str) -> bool {
+pub(super) fn is_repeatable(registry: &ToolRegistry, name: &str) -> bool {
     let hints = registry.get_tool(name).map(|tool| &tool.definition().hints);
     hints.is_some_and(|hints| hints.read_only == Some(true) || hints.idempotent == Some(true))
 }

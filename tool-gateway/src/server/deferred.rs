@@ -50,7 +50,18 @@ pub(super) async fn run(
             .iter()
             .any(|stored| stored.id == call.id && stored.result.is_some())
     };
-    let open: Vec<_> = deferred.iter().filter(is_open).cloned().enumerate().collect();
+    let mut open: Vec<_> = deferred.iter().filter(is_open).cloned().collect();
+    // Those that a process before this one has begun are not repeated.
+    let is_repeatable = |call: &Call| calls::is_repeatable(registry, shared.ownership.own_name(&call.name));
+    let interrupted = open.extract_if(.., |call| call.is_begun && !is_repeatable(call));
+    results.extend(interrupted.map(|call| (call.id.clone(), calls::interrupted(&call))));
+    for call in &mut turn.calls {
+        call.is_begun |= open.iter().any(|open| open.id == call.id);
+    }
+    if shared.store.is_durable() && !open.is_empty() {
+        save(shared, &job.client, turn.clone(), None).await?;
+    }
+    let open: Vec<_> = open.into_iter().enumerate().collect();
     for _ in &open {
         count(&shared.metrics.calls);
     }
@@ -72,13 +83,16 @@ pub(super) async fn run(
                 results.insert(call.id.clone(), result);
             }
         }
+    }
+    if !results.is_empty() {
         for call in &mut turn.calls {
             if call.result.is_none() {
                 call.result = results.get(&call.id).cloned();
             }
         }
         turn.state = session_tools::state(registry);
-        save(shared, &job.client, turn.clone()).await;
+        // A store that fails costs the session, not the answer.
+        let _ = save(shared, &job.client, turn.clone(), None).await;
     }
     for call in deferred {
         let result = turn

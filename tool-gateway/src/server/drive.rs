@@ -12,17 +12,19 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tool_runtime::ToolRegistry;
 
 use super::calls;
+use super::checkpoint::Checkpoint;
 use super::deferred;
 use super::forward::{self, UpstreamEvents};
 use super::job::Job;
 use super::metrics::count;
-use super::running::{Checkpoint, RunEnd, Running, abandoned};
-use super::save::save;
+use super::running::{RunEnd, Running, abandoned};
+use super::save::{save, save_checkpoint};
 use super::session_tools;
 use super::shared::Shared;
 use crate::session::chain::after_answer;
 use crate::session::recognize::answer_digest;
-use crate::session::record::{Origin, TrueMessage, Turn};
+use crate::session::record::{Call, Origin, TrueMessage, Turn};
+use crate::session::store::Progress;
 use crate::turn::machine::{Action, Answer, Event, IdSource, Rules, TurnMachine};
 use crate::turn::restore::{self, Restored};
 use crate::turn::upstream_request;
@@ -125,21 +127,24 @@ impl<'a> Drive<'a> {
         let open = restore::deferred(&job.recognized);
         let results = deferred::run(shared, job, &registry, &open, deadline, running).await?;
         let restored = restore::restore(&shared.secret, &job.recognized, &request, &results)?;
-        let mut machine = checkpoint.map_or_else(
-            || {
-                let names = job.tools.internal.iter();
-                let is_deferred = |name: &&String| shared.deferred.contains(shared.ownership.own_name(name));
-                TurnMachine::new(Rules {
-                    internal: job.tools.internal.clone(),
-                    deferred: names.filter(is_deferred).cloned().collect(),
-                    max_rounds: shared.max_rounds,
-                    max_tokens: shared.max_tokens,
-                    ids: IdSource::default(),
-                })
-            },
-            |checkpoint| checkpoint.machine,
-        );
-        let actions = machine.start();
+        let is_deferred = |name: &&String| shared.deferred.contains(shared.ownership.own_name(name));
+        let rules = Rules {
+            internal: job.tools.internal.clone(),
+            deferred: job.tools.internal.iter().filter(is_deferred).cloned().collect(),
+            max_rounds: shared.max_rounds,
+            max_tokens: shared.max_tokens,
+            ids: IdSource::default(),
+        };
+        let mut machine = match checkpoint {
+            Some(checkpoint) => checkpoint.machine.with_rules(rules),
+            None => TurnMachine::new(rules),
+        };
+        let mut actions = answer_interrupted(&mut machine, |call| {
+            calls::is_repeatable(&registry, shared.ownership.own_name(&call.name))
+        });
+        if actions.is_empty() {
+            actions = machine.start();
+        }
         Ok(Self {
             shared,
             job,
@@ -176,7 +181,8 @@ impl<'a> Drive<'a> {
         match action {
             Action::Send(sent) => self.running.send(sent),
             Action::Run(calls) => {
-                self.checkpoint();
+                // What is not known to have begun may be run again after a crash.
+                self.checkpoint().await?;
                 for _ in &calls {
                     count(&self.shared.metrics.calls);
                 }
@@ -193,7 +199,7 @@ impl<'a> Drive<'a> {
             }
             Action::Ask(messages) => {
                 self.asked = messages;
-                self.checkpoint();
+                self.checkpoint().await?;
                 return self.ask().await;
             }
             Action::Record(answer) => self.record(answer).await,
@@ -219,7 +225,7 @@ impl<'a> Drive<'a> {
             Source::Calls(results) => {
                 let Some(result) = calls::next(results, self.running).await else {
                     // Those that are missing were stopped, since nobody waits for them.
-                    self.checkpoint();
+                    self.checkpoint().await?;
                     return Err(abandoned());
                 };
                 result
@@ -229,12 +235,21 @@ impl<'a> Drive<'a> {
             self.actions.extend(self.machine.on(Event::OutOfTime));
         }
         self.actions.extend(self.machine.on(event));
+        if !self.machine.open_calls().is_empty() {
+            // One has its result, and others run.
+            self.checkpoint().await?;
+        }
         Ok(None)
     }
 
-    fn checkpoint(&self) {
-        self.running
-            .set_checkpoint(&self.machine, session_tools::state(&self.registry));
+    /// Stores where the turn is, so that it can go on from there.
+    async fn checkpoint(&mut self) -> Result<(), ApiError> {
+        let checkpoint = self
+            .running
+            .now(&self.machine, session_tools::state(&self.registry));
+        save_checkpoint(self.shared, self.job.identity, &checkpoint).await?;
+        self.running.set_checkpoint(checkpoint);
+        Ok(())
     }
 
     /// Asks the upstream with all messages so far; once more without thinking, if that is what it refuses.
@@ -352,7 +367,24 @@ impl<'a> Drive<'a> {
         } else {
             &self.shared.metrics.turns_finished
         });
-        save(self.shared, client, turn).await;
+        // A store that fails costs the session, not the answer.
+        let _ = save(self.shared, client, turn, self.progress()).await;
+    }
+
+    /// The complete turn with all that the client is going to be sent, for retries in another process.
+    fn progress(&self) -> Option<Progress> {
+        if !self.shared.store.is_durable() {
+            return None;
+        }
+        let mut checkpoint = self
+            .running
+            .now(&self.machine, session_tools::state(&self.registry));
+        let sends = self.actions.iter().filter_map(|action| match action {
+            Action::Send(sent) => Some(sent.clone()),
+            _ => None,
+        });
+        checkpoint.sent.extend(sends);
+        checkpoint.progress(self.job.identity).ok()
     }
 
     /// One line for each turn, without anything that was said.
@@ -375,6 +407,20 @@ impl<'a> Drive<'a> {
             "turn",
         );
     }
+}
+
+/// Answers the calls that were begun when the process before this one ended, and must not be repeated.
+fn answer_interrupted(machine: &mut TurnMachine, is_repeatable: impl Fn(&Call) -> bool) -> Vec<Action> {
+    let open = machine.open_calls().into_iter();
+    let interrupted: Vec<_> = open
+        .filter(|(_, call)| !is_repeatable(call))
+        .map(|(index, call)| (index, calls::interrupted(call)))
+        .collect();
+    let mut actions = Vec::new();
+    for (call, result) in interrupted {
+        actions.extend(machine.on(Event::Result { call, result }));
+    }
+    actions
 }
 
 /// The status that the API has for an `error` event.

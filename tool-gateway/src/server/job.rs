@@ -2,6 +2,7 @@
 
 use axum::http::request::Parts;
 
+use crate::session::chain::Digest;
 use crate::session::recognize::{Client, Recognized};
 use crate::session::record::SessionId;
 use crate::turn::ownership::Tools;
@@ -15,5 +16,7 @@ pub(super) struct Job {
     pub(super) client: Client,
     pub(super) recognized: Recognized,
     pub(super) session: SessionId,
+    /// What makes two requests equal.
+    pub(super) identity: Digest,
     pub(super) tools: Tools,
 }

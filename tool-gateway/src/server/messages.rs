@@ -11,13 +11,14 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::answer::{answer, with_session};
+use super::checkpoint::Checkpoint;
 use super::drive;
 use super::forward::{self, PassingMessage, Watched};
 use super::job::Job;
 use super::metrics::count;
 use super::principal::principal;
 use super::running::Joined;
-use super::save::save;
+use super::save::{self, save};
 use super::shared::Shared;
 use crate::session::chain::{Digest, after_answer};
 use crate::session::recognize::{Client, Found, Recognized, answer_digest, recognize, session_keys};
@@ -62,8 +63,9 @@ pub(super) async fn messages(
     let identity = identity(&shared, &parts, &client, &recognized, &request);
     let is_retry = header(&parts.headers, "x-stainless-retry-count").is_some_and(|count| count != "0");
     drop(request);
+    let stored = stored_checkpoint(&shared, identity).await?;
     let joined = loop {
-        match shared.running.join(identity, is_retry, &session) {
+        match shared.running.join(identity, is_retry, &session, stored.as_ref()) {
             Joined::Abandoned(running) => running.until_ended().await,
             joined => break joined,
         }
@@ -83,6 +85,7 @@ pub(super) async fn messages(
                 client,
                 recognized,
                 session: session.clone(),
+                identity,
                 tools,
             };
             // A task of its own: what a tool has begun is recorded, also when the client is gone.
@@ -91,6 +94,19 @@ pub(super) async fn messages(
         }
     };
     Ok(answer(watcher, is_stream, session_header(&session, found)).await)
+}
+
+/// Where the turn of a request had come to when the process before this one ended.
+async fn stored_checkpoint(shared: &Shared, request: Digest) -> Result<Option<Checkpoint>, ApiError> {
+    if !shared.store.is_durable() || shared.running.knows(request) {
+        return Ok(None);
+    }
+    let progress = match shared.store.progress(request).await {
+        Ok(Some(progress)) => Checkpoint::read(&progress).map(Some),
+        Ok(None) => Ok(None),
+        Err(error) => Err(error),
+    };
+    progress.map_err(|error| save::failed(shared, &error))
 }
 
 /// The ids of the calls in the last message of the model, if that message is not known.
@@ -350,7 +366,8 @@ async fn pass_through(
     let response = response.map(|body: Body| {
         Watched::wrap(body, message, move |blocks: Vec<Block>| async move {
             let turn = passing.turn(&shared, &blocks);
-            save(&shared, &passing.client, turn).await;
+            // A store that fails costs the session, not the answer.
+            let _ = save(&shared, &passing.client, turn, None).await;
         })
     });
     Ok(with_session(response, session))

@@ -3,6 +3,7 @@
 mod metrics;
 mod principal;
 mod session_tools;
+mod checkpoint;
 mod running;
 mod calls;
 mod answer;

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tool_runtime::CancellationToken;
 
+use super::checkpoint::Checkpoint;
 use crate::session::chain::Digest;
 use crate::session::record::SessionId;
 use crate::turn::machine::{Sent, TurnMachine};
@@ -57,16 +58,6 @@ pub(super) enum RunEnd {
     },
 }
 
-/// The last point from which a turn can go on: behind a complete round.
-#[derive(Debug, Clone)]
-pub(super) struct Checkpoint {
-    pub(super) machine: TurnMachine,
-    pub(super) headers: Option<HeaderMap>,
-    pub(super) sent: Vec<Sent>,
-    /// The state of the session's tools.
-    pub(super) registry_state: Option<Value>,
-}
-
 /// Nobody reads this but a retry that comes in the same moment, and may come again.
 pub(super) fn abandoned() -> ApiError {
     ApiError::new(
@@ -94,8 +85,8 @@ impl Running {
     }
 
     /// A turn that goes on from a checkpoint.
-    fn from_checkpoint(checkpoint: &Checkpoint, session: SessionId, kept: &Arc<AtomicUsize>) -> Self {
-        let running = Self::new(session, kept);
+    fn from_checkpoint(checkpoint: &Checkpoint, kept: &Arc<AtomicUsize>) -> Self {
+        let running = Self::new(checkpoint.session.clone(), kept);
         {
             let mut state = running.lock();
             state.headers.clone_from(&checkpoint.headers);
@@ -145,18 +136,24 @@ impl Running {
         self.notify();
     }
 
-    pub(super) fn set_checkpoint(&self, machine: &TurnMachine, registry_state: Option<Value>) {
-        let mut state = self.lock();
-        let checkpoint = Checkpoint {
+    /// Where the turn is now.
+    pub(super) fn now(&self, machine: &TurnMachine, registry_state: Option<Value>) -> Checkpoint {
+        let state = self.lock();
+        Checkpoint {
+            session: self.session.clone(),
             machine: machine.clone(),
             headers: state.headers.clone(),
             sent: state.sent.clone(),
             registry_state,
-        };
-        state.checkpoint = Some(checkpoint);
+        }
     }
 
-    pub(super) fn checkpoint(&self) -> Option<Checkpoint> {
+    /// Sets where the turn goes on after a failure.
+    pub(super) fn set_checkpoint(&self, checkpoint: Checkpoint) {
+        self.lock().checkpoint = Some(checkpoint);
+    }
+
+    fn checkpoint(&self) -> Option<Checkpoint> {
         self.lock().checkpoint.clone()
     }
 
@@ -361,6 +358,11 @@ impl RunningTurns {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether a request was received in this process, not long ago.
+    pub(super) fn knows(&self, request: Digest) -> bool {
+        self.lock().by_request.contains_key(&request)
+    }
+
     /// Waits until all turns have ended that run now.
     pub(super) async fn until_all_ended(&self) {
         let turns: Vec<_> = self.lock().by_request.values().map(Arc::clone).collect();
@@ -379,11 +381,18 @@ impl RunningTurns {
     /// Joins an equal request, or begins a turn (gateway.md, details 1).
     ///
     /// A new turn belongs to `session`; one that goes on after an error, to that of the first.
-    pub(super) fn join(&self, request: Digest, is_retry: bool, session: &SessionId) -> Joined {
+    ///
+    /// `stored` is where it had come to in a process before this one.
+    pub(super) fn join(
+        &self,
+        request: Digest,
+        is_retry: bool,
+        session: &SessionId,
+        stored: Option<&Checkpoint>,
+    ) -> Joined {
         let mut turns = self.lock();
         turns.remove_expired();
-        let mut checkpoint = None;
-        let mut session = session.clone();
+        let mut checkpoint = stored.filter(|stored| is_retry || !stored.is_complete()).cloned();
         if let Some(running) = turns.by_request.get(&request) {
             let is_abandoned = running.abandoned.is_cancelled();
             match running.ended() {
@@ -392,16 +401,14 @@ impl RunningTurns {
                 Some(RunEnd::Done) if is_retry || !running.is_delivered() => {
                     return Joined::Same(Arc::clone(running));
                 }
-                Some(RunEnd::Done) => {}
-                Some(RunEnd::Failed { .. }) => {
-                    checkpoint = running.checkpoint();
-                    session.clone_from(&running.session);
-                }
+                Some(RunEnd::Done) => checkpoint = None,
+                Some(RunEnd::Failed { .. }) => checkpoint = running.checkpoint(),
             }
         }
+        let is_complete = checkpoint.as_ref().is_some_and(Checkpoint::is_complete);
         let running = Arc::new(match &checkpoint {
-            Some(checkpoint) => Running::from_checkpoint(checkpoint, session, &self.bytes),
-            None => Running::new(session, &self.bytes),
+            Some(checkpoint) => Running::from_checkpoint(checkpoint, &self.bytes),
+            None => Running::new(session.clone(), &self.bytes),
         });
         turns.by_request.insert(request, Arc::clone(&running));
         turns.order.push_back(request);
@@ -419,6 +426,10 @@ impl RunningTurns {
                 turns.order.push_back(oldest);
                 break;
             }
+        }
+        if is_complete {
+            running.end(RunEnd::Done);
+            return Joined::Same(running);
         }
         Joined::New(running, checkpoint.map(Box::new))
     }

@@ -1,24 +1,68 @@
 //! Stores turns.
 
+use axum::http::StatusCode;
+
+use super::checkpoint::Checkpoint;
 use super::metrics::count;
 use super::shared::Shared;
+use crate::session::chain::Digest;
 use crate::session::recognize::{Client, call_digest, key_digest};
 use crate::session::record::Turn;
+use crate::session::store::{Progress, SavedTurn, StoreError};
+use crate::wire::error::ApiError;
 
-/// Stores a turn with the ids and keys by which it is found. A store that fails costs the session, not the answer.
-pub(super) async fn save(shared: &Shared, client: &Client, turn: Turn) {
+/// Stores a turn with the ids and keys by which it is found, and where its request has come to.
+///
+/// Where nothing has to be stored before it is done, a store that fails costs the session and not the answer.
+pub(super) async fn save(
+    shared: &Shared,
+    client: &Client,
+    turn: Turn,
+    progress: Option<Progress>,
+) -> Result<(), ApiError> {
     let key = &shared.secret;
-    let calls = turn
-        .visible_ids()
-        .map(|id| call_digest(key, &client.principal, id))
-        .collect();
-    let keys = client
-        .keys
-        .iter()
-        .map(|name| key_digest(key, &client.principal, name))
-        .collect();
-    if let Err(error) = shared.store.save(turn, calls, keys).await {
-        count(&shared.metrics.store_errors);
-        tracing::error!(%error, "a turn was not stored; the client's history goes up as it is sent");
+    let saved = SavedTurn {
+        calls: turn
+            .visible_ids()
+            .map(|id| call_digest(key, &client.principal, id))
+            .collect(),
+        keys: client
+            .keys
+            .iter()
+            .map(|name| key_digest(key, &client.principal, name))
+            .collect(),
+        turn,
+        progress,
+    };
+    shared
+        .store
+        .save(saved)
+        .await
+        .map_err(|error| failed(shared, &error))
+}
+
+/// Stores how far the turn of a request has come, if the store outlives the process.
+pub(super) async fn save_checkpoint(
+    shared: &Shared,
+    request: Digest,
+    checkpoint: &Checkpoint,
+) -> Result<(), ApiError> {
+    if !shared.store.is_durable() {
+        return Ok(());
     }
+    let saved = match checkpoint.progress(request) {
+        Ok(progress) => shared.store.save_progress(progress).await,
+        Err(error) => Err(error),
+    };
+    saved.map_err(|error| failed(shared, &error))
+}
+
+/// What a client is told when the store fails before anything is done.
+pub(super) fn failed(shared: &Shared, error: &StoreError) -> ApiError {
+    count(&shared.metrics.store_errors);
+    tracing::error!(%error, "the session was not stored");
+    ApiError::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "the session cannot be stored, so nothing was run; send the request again later",
+    )
 }

@@ -29,7 +29,7 @@ struct Version {
 }
 
 /// Writes a record.
-pub(super) fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, StoreError> {
     let written = Written {
         version: VERSION,
         record,
@@ -46,7 +46,7 @@ pub(super) fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, StoreError> {
 }
 
 /// Reads a record.
-pub(super) fn decode<R: DeserializeOwned>(bytes: &[u8]) -> Result<R, StoreError> {
+pub(crate) fn decode<R: DeserializeOwned>(bytes: &[u8]) -> Result<R, StoreError> {
     let corrupted = |error| StoreError(format!("a record is corrupted: {error}"));
     let Version { version } = serde_json::from_slice(bytes).map_err(corrupted)?;
     if version != VERSION {

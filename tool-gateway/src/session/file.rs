@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::chain::Digest;
 use super::encoding::{decode, encode};
 use super::record::{Session, SessionId, Turn};
-use super::store::{SessionStore, StoreError, StoreFuture};
+use super::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture};
 
 /// Turns by their id.
 const TURNS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("turns");
@@ -31,6 +31,10 @@ const SESSIONS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("session
 const EXPIRY: TableDefinition<'_, (u64, &str), ()> = TableDefinition::new("expiry");
 /// The number of turns that were ever stored, and how many bytes there are.
 const COUNTERS: TableDefinition<'_, &str, u64> = TableDefinition::new("counters");
+/// How far requests have come, with when that expires in seconds since 1970.
+const PROGRESS: TableDefinition<'_, &[u8; 32], (u64, &[u8])> = TableDefinition::new("progress");
+/// The requests whose progress is known, by when it expires.
+const PROGRESS_EXPIRY: TableDefinition<'_, (u64, &[u8; 32]), ()> = TableDefinition::new("progress expiry");
 /// The secret of the digests.
 const SECRET: TableDefinition<'_, (), &[u8; 32]> = TableDefinition::new("secret");
 
@@ -128,6 +132,8 @@ impl FileStore {
             transaction.open_table(SESSIONS)?;
             transaction.open_table(EXPIRY)?;
             transaction.open_table(COUNTERS)?;
+            transaction.open_table(PROGRESS)?;
+            transaction.open_table(PROGRESS_EXPIRY)?;
             let mut secrets = transaction.open_table(SECRET)?;
             if secrets.is_empty()? {
                 secrets.insert((), &crate::random::bytes())?;
@@ -257,6 +263,30 @@ impl FileStore {
         transaction
             .open_table(TURNS)?
             .insert(id.as_str(), bytes.as_slice())?;
+        Ok(())
+    }
+
+    fn insert_progress(&self, transaction: &WriteTransaction, progress: &Progress) -> Result<(), Failed> {
+        let now = seconds(SystemTime::now());
+        let request = progress.request.as_bytes();
+        let expires_at = now.saturating_add(self.ttl.as_secs().max(1));
+        let mut all = transaction.open_table(PROGRESS)?;
+        let mut expiry = transaction.open_table(PROGRESS_EXPIRY)?;
+        let before = all
+            .insert(request, (expires_at, progress.record.as_slice()))?
+            .map(|before| before.value().0);
+        if let Some(before) = before {
+            expiry.remove((before, request))?;
+        }
+        expiry.insert((expires_at, request), ())?;
+        for _ in 0..MAX_REMOVED {
+            let first = expiry.first()?.map(|(key, _)| (key.value().0, *key.value().1));
+            let Some((_, request)) = first.filter(|(expires_at, _)| *expires_at <= now) else {
+                break;
+            };
+            all.remove(&request)?;
+            expiry.pop_first()?;
+        }
         Ok(())
     }
 
@@ -470,12 +500,39 @@ impl SessionStore for FileStore {
         })
     }
 
-    fn save(&self, turn: Turn, calls: Vec<Digest>, keys: Vec<Digest>) -> StoreFuture<'_, ()> {
+    fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
         let store = self.clone();
         on_disk(move || {
             store.write_now(|transaction| {
-                store.insert(transaction, turn, calls, keys)?;
+                store.insert(transaction, saved.turn, saved.calls, saved.keys)?;
+                if let Some(progress) = &saved.progress {
+                    store.insert_progress(transaction, progress)?;
+                }
                 store.remove_expired(transaction)
+            })
+        })
+    }
+
+    fn is_durable(&self) -> bool {
+        true
+    }
+
+    fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
+        let store = self.clone();
+        on_disk(move || store.write_now(|transaction| store.insert_progress(transaction, &progress)))
+    }
+
+    fn progress(&self, request: Digest) -> StoreFuture<'_, Option<Progress>> {
+        let store = self.clone();
+        on_disk(move || {
+            store.read_now(|transaction| {
+                let table = transaction.open_table(PROGRESS)?;
+                let Some(found) = table.get(request.as_bytes())? else {
+                    return Ok(None);
+                };
+                let (expires_at, record) = found.value();
+                let record = (expires_at > seconds(SystemTime::now())).then(|| record.to_vec());
+                Ok(record.map(|record| Progress { request, record }))
             })
         })
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::chain::Digest;
 use super::record::{Session, SessionId, Turn};
-use super::store::{SessionStore, StoreFuture};
+use super::store::{SavedTurn, SessionStore, StoreFuture};
 
 /// Keeps turns in memory, up to a number and a size. What was not used for the longest time goes first, suspended turns last.
 ///
@@ -266,9 +266,9 @@ impl SessionStore for MemoryStore {
         Box::pin(async move { Ok(session) })
     }
 
-    fn save(&self, turn: Turn, calls: Vec<Digest>, keys: Vec<Digest>) -> StoreFuture<'_, ()> {
+    fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
         let mut tables = self.lock();
-        tables.insert(turn, calls, keys);
+        tables.insert(saved.turn, saved.calls, saved.keys);
         while tables.turns.len() > self.max_turns || tables.bytes > self.max_bytes {
             let Some(id) = tables.order.first_key_value().map(|(_, id)| id.clone()) else {
                 break;

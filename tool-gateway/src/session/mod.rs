@@ -19,7 +19,7 @@ pub(crate) mod chain;
 pub mod record;
 pub mod store;
 pub mod memory;
-mod encoding;
+pub(crate) mod encoding;
 pub mod file;
 pub(crate) mod recognize;
 #[cfg(test)]

@@ -130,6 +130,9 @@ pub(crate) struct Call {
     pub(crate) owner: Owner,
     /// The `tool_result` block of a call of the gateway; `None` while it is deferred.
     pub(crate) result: Option<Block>,
+    /// Whether a deferred call was begun. Without a result, it was interrupted.
+    #[serde(default)]
+    pub(crate) is_begun: bool,
 }
 
 /// Who runs a call.

@@ -26,10 +26,50 @@ pub trait SessionStore: Send + Sync + 'static {
     fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>>;
 
     /// Stores a turn under its point, its calls and its session's keys (seed 004, `store_hash_mapping`); replaces one of the same id.
-    fn save(&self, turn: Turn, calls: Vec<Digest>, keys: Vec<Digest>) -> StoreFuture<'_, ()>;
+    /// With it, how far its request has come.
+    fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()>;
+
+    /// Whether it outlives the process. Only such a store is told how far requests have come: as long as the process runs, it knows.
+    fn is_durable(&self) -> bool {
+        false
+    }
+
+    /// Stores how far a request has come whose turn is not complete; replaces what was stored before.
+    fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
+        let _ = progress;
+        Box::pin(async { Ok(()) })
+    }
+
+    /// How far a request had come.
+    fn progress(&self, request: Digest) -> StoreFuture<'_, Option<Progress>> {
+        let _ = request;
+        Box::pin(async { Ok(None) })
+    }
 
     /// What it is, for the operator: `memory`.
     fn name(&self) -> String;
+}
+
+/// A turn, and under what it is found.
+#[derive(Debug, Clone)]
+pub struct SavedTurn {
+    /// The turn.
+    pub turn: Turn,
+    /// The ids of its calls.
+    pub calls: Vec<Digest>,
+    /// The keys that the client has for its session.
+    pub keys: Vec<Digest>,
+    /// Where its request has come to with it.
+    pub progress: Option<Progress>,
+}
+
+/// How far a request has come, so that it can go on after a crash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// The request.
+    pub request: Digest,
+    /// What the gateway knows of it, as JSON.
+    pub record: Vec<u8>,
 }
 
 /// What a store answers; a message for the log if it cannot.

@@ -9,7 +9,7 @@ use super::chain::{ChainKey, Digest};
 use super::file::FileStore;
 use super::memory::MemoryStore;
 use super::record::{Call, Owner, Role, SessionId, TrueMessage, Turn};
-use super::store::SessionStore;
+use super::store::{Progress, SavedTurn, SessionStore};
 use crate::wire::block::Block;
 
 fn digest(name: &str) -> Digest {
@@ -25,6 +25,7 @@ fn turn(id: &str, session: &str, point: &str) -> Turn {
         input: r#"{"city":"Paris"}"#.to_owned(),
         owner: Owner::Client,
         result: None,
+        is_begun: false,
     };
     Turn {
         id: id.to_owned(),
@@ -46,7 +47,19 @@ fn turn(id: &str, session: &str, point: &str) -> Turn {
 }
 
 async fn save(store: &dyn SessionStore, turn: Turn) {
-    store.save(turn, Vec::new(), Vec::new()).await.unwrap();
+    save_with(store, turn, &[], &[]).await;
+}
+
+/// Saves a turn with these calls and keys.
+async fn save_with(store: &dyn SessionStore, turn: Turn, calls: &[&str], keys: &[&str]) {
+    let digests = |names: &[&str]| names.iter().map(|name| digest(name)).collect();
+    let saved = SavedTurn {
+        turn,
+        calls: digests(calls),
+        keys: digests(keys),
+        progress: None,
+    };
+    store.save(saved).await.unwrap();
 }
 
 async fn ids(store: &dyn SessionStore, point: &str) -> Vec<String> {
@@ -64,10 +77,7 @@ async fn conforms(store: &dyn SessionStore) {
 
     // A turn comes back whole, by its point, its call and its session's key.
     let first = turn("suspended-1", "a", "one");
-    store
-        .save(first.clone(), vec![digest("call 1")], vec![digest("key a")])
-        .await
-        .unwrap();
+    save_with(store, first.clone(), &["call 1"], &["key a"]).await;
     assert_eq!(
         store.turns(&[digest("one")]).await.unwrap(),
         [[Arc::new(first.clone())]]
@@ -99,13 +109,26 @@ async fn conforms(store: &dyn SessionStore) {
     assert_eq!(later.created_at, session.created_at);
     assert!(later.last_active >= session.last_active);
 
+    // How far a request has come, if it matters.
+    if store.is_durable() {
+        let progress = |record: &str| Progress {
+            request: digest("request"),
+            record: record.as_bytes().to_vec(),
+        };
+        assert_eq!(store.progress(digest("request")).await.unwrap(), None);
+        for record in ["{}", r#"{"later":1}"#] {
+            store.save_progress(progress(record)).await.unwrap();
+            assert_eq!(
+                store.progress(digest("request")).await.unwrap(),
+                Some(progress(record))
+            );
+        }
+    }
+
     // A turn that is saved again, with the results of its deferred calls, takes its own place.
     let mut again = first.clone();
     again.calls[0].result = Some(Block::text("done"));
-    store
-        .save(again.clone(), vec![digest("call 1")], vec![digest("key a")])
-        .await
-        .unwrap();
+    save_with(store, again.clone(), &["call 1"], &["key a"]).await;
     let mut found = ids(store, "one").await;
     found.sort();
     assert_eq!(found, ["2", "suspended-1"]);
@@ -205,10 +228,7 @@ async fn sessions_in_a_file_expire_whole_and_make_room() {
         .unwrap()
         .with_ttl(Duration::from_secs(1));
     save(&store, turn("suspended-1", "a", "1")).await;
-    store
-        .save(turn("2", "b", "2"), vec![digest("call 2")], vec![digest("key b")])
-        .await
-        .unwrap();
+    save_with(&store, turn("2", "b", "2"), &["call 2"], &["key b"]).await;
     save(&store, turn("3", "b", "3")).await;
     tokio::time::sleep(Duration::from_millis(2100)).await;
     assert_eq!(
@@ -246,14 +266,8 @@ async fn sessions_in_a_file_expire_whole_and_make_room() {
 #[tokio::test]
 async fn over_the_cap_the_least_recently_used_goes_first_and_suspended_turns_last() {
     let store = MemoryStore::new().with_max_turns(3);
-    store
-        .save(turn("suspended-1", "a", "1"), vec![digest("call")], Vec::new())
-        .await
-        .unwrap();
-    store
-        .save(turn("2", "b", "2"), Vec::new(), vec![digest("key b")])
-        .await
-        .unwrap();
+    save_with(&store, turn("suspended-1", "a", "1"), &["call"], &[]).await;
+    save_with(&store, turn("2", "b", "2"), &[], &["key b"]).await;
     save(&store, turn("3", "c", "3")).await;
     assert_eq!(ids(&store, "2").await, ["2"]); // used
     save(&store, turn("4", "d", "4")).await;
@@ -276,14 +290,8 @@ async fn over_the_cap_the_least_recently_used_goes_first_and_suspended_turns_las
 async fn a_suspended_turn_that_its_session_went_on_from_goes_as_others_do() {
     let store = MemoryStore::new().with_max_turns(2);
     save(&store, turn("suspended-1", "a", "1")).await;
-    store
-        .save(turn("2", "a", "2"), Vec::new(), vec![digest("key")])
-        .await
-        .unwrap();
-    store
-        .save(turn("3", "b", "3"), Vec::new(), vec![digest("key")])
-        .await
-        .unwrap();
+    save_with(&store, turn("2", "a", "2"), &[], &["key"]).await;
+    save_with(&store, turn("3", "b", "3"), &[], &["key"]).await;
     assert_eq!(ids(&store, "1").await, [""; 0]);
     assert_eq!(
         (ids(&store, "2").await, ids(&store, "3").await),
@@ -306,10 +314,7 @@ async fn bytes_are_capped_and_ten_thousand_suspended_turns_have_space() {
     let store = MemoryStore::new();
     for id in 0..10_000 {
         let id = format!("suspended-{id}");
-        store
-            .save(turn(&id, "a", &id), vec![digest(&id)], Vec::new())
-            .await
-            .unwrap();
+        save_with(&store, turn(&id, "a", &id), &[&id], &[]).await;
     }
     assert_eq!(store.len(), 10_000);
     assert!(store.turn_of_call(digest("suspended-0")).await.unwrap().is_some());
@@ -320,10 +325,7 @@ async fn bytes_are_capped_and_ten_thousand_suspended_turns_have_space() {
 async fn turns_expire_with_their_session_and_suspended_ones_later() {
     let store = MemoryStore::new().with_ttl(Duration::from_millis(200));
     save(&store, turn("suspended-1", "a", "1")).await;
-    store
-        .save(turn("2", "b", "2"), Vec::new(), vec![digest("key b")])
-        .await
-        .unwrap();
+    save_with(&store, turn("2", "b", "2"), &[], &["key b"]).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(
         (ids(&store, "1").await, ids(&store, "2").await),

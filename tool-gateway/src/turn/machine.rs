@@ -11,6 +11,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::session::record::{Call, Origin, Owner, Role, TrueMessage};
@@ -112,9 +113,10 @@ impl IdSource {
     }
 }
 
-/// A turn on its way.
-#[derive(Debug, Clone, PartialEq)]
+/// A turn on its way. Written between two messages of the upstream, it can go on in another process, with the rules of that.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TurnMachine {
+    #[serde(skip)]
     rules: Rules,
     message: Incoming,
     is_started: bool,
@@ -130,7 +132,8 @@ pub(crate) struct TurnMachine {
     ran: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Phase {
     /// The upstream speaks.
     Asking,
@@ -143,8 +146,9 @@ enum Phase {
 }
 
 /// The message that is arriving.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 struct Incoming {
+    #[serde(skip)]
     blocks: Vec<Part>,
     usage: Map<String, Value>,
     /// The fields of `message_delta`.
@@ -181,6 +185,28 @@ impl TurnMachine {
         }
     }
 
+    /// Whether the turn is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    /// The same turn with other rules.
+    pub(crate) fn with_rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// The calls that were begun and have no result.
+    pub(crate) fn open_calls(&self) -> Vec<(usize, &Call)> {
+        match &self.phase {
+            Phase::Running { calls, open } => {
+                let open = open.iter().filter_map(|index| Some((*index, calls.get(*index)?)));
+                open.collect()
+            }
+            Phase::Asking | Phase::Over => Vec::new(),
+        }
+    }
+
     /// Whether the gateway has run calls in this turn.
     pub(crate) fn has_internal_round(&self) -> bool {
         self.rounds > 0
@@ -204,11 +230,11 @@ impl TurnMachine {
                 self.message = Incoming::default();
                 vec![Action::Ask(self.truth.clone())]
             }
-            Phase::Running { calls, open } => {
-                let open = open
-                    .iter()
-                    .filter_map(|index| Some((*index, calls.get(*index)?.clone())));
-                vec![Action::Run(open.collect())]
+            Phase::Running { .. } => {
+                let open = self.open_calls().into_iter();
+                vec![Action::Run(
+                    open.map(|(index, call)| (index, call.clone())).collect(),
+                )]
             }
         }
     }
@@ -391,6 +417,7 @@ impl TurnMachine {
                     input: call.input,
                     owner,
                     result: None,
+                    is_begun: false,
                 });
             }
             if part.client_index.is_some() && is_counted(&shown) {

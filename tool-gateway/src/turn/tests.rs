@@ -52,7 +52,7 @@ use crate::session::chain::{ChainKey, after_answer};
 use crate::session::memory::MemoryStore;
 use crate::session::recognize::{Client, Recognized, answer_digest, call_digest, recognize};
 use crate::session::record::{Origin, Owner, Role, SessionId, TrueMessage, Turn};
-use crate::session::store::SessionStore;
+use crate::session::store::{SavedTurn, SessionStore};
 use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
 use crate::wire::message::{push_message, push_text};
@@ -492,7 +492,12 @@ impl Explorer {
                 .map(|id| call_digest(&self.key, &self.client.principal, id))
                 .collect();
             store
-                .save(turn.clone(), calls, Vec::new())
+                .save(SavedTurn {
+                    turn: turn.clone(),
+                    calls,
+                    keys: Vec::new(),
+                    progress: None,
+                })
                 .now_or_never()
                 .unwrap()
                 .unwrap();

@@ -8,7 +8,7 @@ use serde_json::json;
 use tool_gateway::Gateway;
 use tool_gateway::session::Digest;
 use tool_gateway::session::record::{Session, SessionId, Turn};
-use tool_gateway::session::store::{SessionStore, StoreError, StoreFuture};
+use tool_gateway::session::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture};
 use tool_gateway::upstream::{AnthropicUpstream, ScriptUpstream, Upstream, UpstreamFuture};
 use tower::ServiceExt as _;
 
@@ -343,8 +343,8 @@ async fn only_the_credential_of_the_gateway_is_removed() {
     }
 }
 
-/// A store that does not answer.
-struct Broken;
+/// A store that does not answer; whether it outlives the process.
+struct Broken(bool);
 
 fn broken<T: Send>() -> StoreFuture<'static, T> {
     Box::pin(async { Err(StoreError("the disk is gone".to_owned())) })
@@ -367,7 +367,15 @@ impl SessionStore for Broken {
         broken()
     }
 
-    fn save(&self, _: Turn, _: Vec<Digest>, _: Vec<Digest>) -> StoreFuture<'_, ()> {
+    fn save(&self, _: SavedTurn) -> StoreFuture<'_, ()> {
+        broken()
+    }
+
+    fn is_durable(&self) -> bool {
+        self.0
+    }
+
+    fn save_progress(&self, _: Progress) -> StoreFuture<'_, ()> {
         broken()
     }
 
@@ -379,7 +387,7 @@ impl SessionStore for Broken {
 #[tokio::test]
 async fn a_store_that_fails_costs_the_session_but_no_answer() {
     let turns = json!({ "turns": [says(&[text("One."), call("lookup", "a")]), says(&[text("Two.")]), says(&[text("Three.")])], "order": "requests" });
-    let lab = Lab::with(turns, |gateway| gateway.with_store(Broken));
+    let lab = Lab::with(turns, |gateway| gateway.with_store(Broken(false)));
     let mut chat = Chat::new(true);
     let reply = chat.say(&lab, "go").await;
     assert_eq!(
@@ -400,6 +408,16 @@ async fn a_store_that_fails_costs_the_session_but_no_answer() {
     let metrics = reply::bytes(lab.send(metrics).await.into_body()).await;
     let metrics = std::str::from_utf8(&metrics).unwrap();
     assert!(metrics.contains("tool_gateway_store_errors_total 4"), "{metrics}");
+}
+
+#[tokio::test]
+async fn where_a_turn_cannot_be_stored_nothing_runs() {
+    let turns = json!({ "turns": [says(&[call("write", "a")]), says(&[text("Done.")])] });
+    let lab = Lab::with(turns, |gateway| gateway.with_store(Broken(true)));
+    let reply = Chat::new(true).say(&lab, "go").await;
+    assert_eq!((reply.status.as_u16(), reply.error().0), (503, "api_error"));
+    assert!(reply.error().1.contains("nothing was run"), "{}", reply.message);
+    assert!(lab.runs.begun().is_empty() && lab.seen().is_empty());
 }
 
 #[tokio::test]

@@ -19,3 +19,4 @@ mod sessions;
 mod pass_through;
 mod errors;
 mod interruptions;
+mod crashes;

@@ -1,0 +1,111 @@
+//! [`Checkpoint`]: the last point from which a turn can go on, in this process or in the next.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::session::chain::Digest;
+use crate::session::encoding::{decode, encode};
+use crate::session::record::SessionId;
+use crate::session::store::{Progress, StoreError};
+use crate::turn::machine::{Sent, TurnMachine};
+use crate::wire::assembly::Assembly;
+use crate::wire::block::Block;
+use crate::wire::event::StreamEvent;
+
+/// A turn between two events that matter: the upstream is to be asked, calls are to run or run, or it is complete.
+#[derive(Debug, Clone)]
+pub(super) struct Checkpoint {
+    pub(super) session: SessionId,
+    pub(super) machine: TurnMachine,
+    /// Of the upstream's first response.
+    pub(super) headers: Option<HeaderMap>,
+    pub(super) sent: Vec<Sent>,
+    /// The state of the session's tools.
+    pub(super) registry_state: Option<Value>,
+}
+
+/// A checkpoint as it is stored: what the client has seen as whole blocks, since whoever comes back reads from the beginning.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    session: SessionId,
+    machine: TurnMachine,
+    headers: Option<Vec<(String, String)>>,
+    message: Option<Map<String, Value>>,
+    blocks: Vec<Block>,
+    end: Option<Map<String, Value>>,
+    registry_state: Option<Value>,
+}
+
+impl Checkpoint {
+    /// Whether the turn is complete, and only its answer is left to give.
+    pub(super) fn is_complete(&self) -> bool {
+        self.machine.is_over()
+    }
+
+    /// Writes it for a store.
+    pub(super) fn progress(&self, request: Digest) -> Result<Progress, StoreError> {
+        let mut assembly = Assembly::default();
+        let (mut message, mut end) = (None, None);
+        for sent in self.sent.iter().cloned() {
+            match sent {
+                Sent::Block { block, .. } => assembly.push_block(block),
+                Sent::Event(event) => match assembly.push(event) {
+                    Some(StreamEvent::MessageStart(start)) => message = Some(start),
+                    Some(StreamEvent::MessageDelta(delta)) => end = Some(delta),
+                    _ => {}
+                },
+            }
+        }
+        let headers = self.headers.as_ref().map(|headers| {
+            let headers = headers.iter();
+            let texts =
+                headers.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
+            texts.collect()
+        });
+        let record = encode(&Stored {
+            session: self.session.clone(),
+            machine: self.machine.clone(),
+            headers,
+            message,
+            blocks: assembly.into_blocks(),
+            end,
+            registry_state: self.registry_state.clone(),
+        })?;
+        Ok(Progress { request, record })
+    }
+
+    /// Reads it from a store.
+    pub(super) fn read(progress: &Progress) -> Result<Self, StoreError> {
+        let stored: Stored = decode(&progress.record)?;
+        let headers = stored.headers.map(|headers| {
+            let headers = headers.into_iter();
+            headers
+                .filter_map(|(name, value)| {
+                    Some((
+                        HeaderName::try_from(name).ok()?,
+                        HeaderValue::try_from(value).ok()?,
+                    ))
+                })
+                .collect()
+        });
+        let mut sent: Vec<_> = stored
+            .message
+            .map(StreamEvent::MessageStart)
+            .map(Sent::Event)
+            .into_iter()
+            .collect();
+        let blocks = stored.blocks.into_iter().enumerate();
+        sent.extend(blocks.map(|(index, block)| Sent::Block { index, block }));
+        if let Some(end) = stored.end {
+            sent.extend([StreamEvent::MessageDelta(end), StreamEvent::MessageStop].map(Sent::Event));
+        }
+        Ok(Self {
+            session: stored.session,
+            machine: stored.machine,
+            headers,
+            sent,
+            registry_state: stored.registry_state,
+        })
+    }
+}
