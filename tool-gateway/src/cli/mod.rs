@@ -20,6 +20,8 @@ mod repair_lines;
 mod repair_stream;
 mod check_lines;
 #[cfg(feature = "server")]
+mod config;
+#[cfg(feature = "server")]
 mod tools;
 #[cfg(feature = "server")]
 mod serve;

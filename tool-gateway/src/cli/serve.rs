@@ -2,12 +2,16 @@
 
 use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
 
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 use tool_runtime::ToolRegistry;
+use tool_runtime::permission::{Decision, Permission, PermissionRequest};
 
+use crate::cli::config::{Config, DecisionName, OwnershipRule, PermissionConfig};
 use crate::cli::ending::{Ending, Failure};
 use crate::cli::server_options::{OfferName, ServeOptions, StoreName, UpstreamKind};
 use crate::cli::terminal::Terminal;
@@ -16,7 +20,7 @@ use crate::server::gateway::Gateway;
 use crate::server::unknown_tool::UnknownTool;
 use crate::session::file::FileStore;
 use crate::session::store::StoreError;
-use crate::turn::ownership::Offer;
+use crate::turn::ownership::{Offer, Ownership};
 use crate::upstream::anthropic::AnthropicUpstream;
 use crate::upstream::script::ScriptUpstream;
 
@@ -28,38 +32,45 @@ pub(crate) fn run(options: &ServeOptions, _: Terminal) -> Result<Ending, Failure
 }
 
 async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
-    let keys = client_keys()?;
-    if !options.listen.ip().is_loopback() && keys.is_empty() {
+    let config = settings(options)?;
+    let listen = config
+        .listen
+        .unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 8484)));
+    let keys = client_keys(&config)?;
+    if !listen.ip().is_loopback() && keys.is_empty() {
         return Err(Failure::Message(format!(
-            "{} can be reached from other machines, and there are no client keys: anyone could use the upstream and run tools; \
-             set TOOL_GATEWAY_CLIENT_KEYS to name=key, or listen on 127.0.0.1",
-            options.listen
+            "{listen} can be reached from other machines, and there are no client keys: anyone could use the upstream and run tools; \
+             set TOOL_GATEWAY_CLIENT_KEYS to name=key, or listen on 127.0.0.1"
         )));
     }
-    let kind = upstream_kind(options)?;
-    let store = store(options)?;
-    let registry = registry(options)?;
+    let store = store(&config)?;
+    let registry = registry(&config)?;
+    let script = match upstream_kind(&config)? {
+        UpstreamKind::Script => Some(script(&config)?),
+        UpstreamKind::Anthropic => None,
+    };
     let names: Vec<_> = registry
         .tool_definitions()
         .into_iter()
         .map(|tool| tool.name.clone())
         .collect();
-    let listener = TcpListener::bind(options.listen).await.map_err(|error| {
+    if options.check_config {
+        // The address may be in use: by the server whose next configuration this is.
+        configured(Gateway::new(registry, ScriptUpstream::embedded()), &config)?;
+        print("the configuration is right");
+        return Ok(Ending::Fine);
+    }
+    let listener = TcpListener::bind(listen).await.map_err(|error| {
         Failure::Message(format!(
-            "{} cannot be listened on: {error}; choose another with --listen",
-            options.listen
+            "{listen} cannot be listened on: {error}; choose another with --listen"
         ))
     })?;
-    let address = listener.local_addr().unwrap_or(options.listen);
-    let offer = match options.offer {
-        OfferName::Declared => Offer::Declared,
-        OfferName::Always => Offer::Always,
+    let address = listener.local_addr().unwrap_or(listen);
+    let gateway = match script {
+        Some(script) => Gateway::new(registry, script),
+        None => Gateway::new(registry, anthropic(&config, address).await?),
     };
-    let gateway = match kind {
-        UpstreamKind::Script => Gateway::new(registry, script(options)?),
-        UpstreamKind::Anthropic => Gateway::new(registry, anthropic(options, address).await?),
-    };
-    let mut gateway = gateway.with_offer(offer);
+    let mut gateway = configured(gateway, &config)?;
     if let Some((store, secret)) = store {
         gateway = gateway.with_store(store).with_secret(secret);
     }
@@ -93,9 +104,81 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
     Ok(Ending::Fine)
 }
 
+/// The configuration, with the options of the command line in front of what it says.
+fn settings(options: &ServeOptions) -> Result<Config, Failure> {
+    let mut config = match &options.config {
+        Some(path) => Config::read(path)?,
+        None => Config::default(),
+    };
+    match (options.upstream_kind, &options.script, &options.upstream) {
+        (Some(UpstreamKind::Anthropic), Some(_), _) => {
+            return Err(Failure::Message(
+                "--script is for --upstream-kind script; leave one of the two out".to_owned(),
+            ));
+        }
+        (Some(UpstreamKind::Script), _, Some(_)) => {
+            return Err(Failure::Message(
+                "--upstream is for --upstream-kind anthropic; a script asks no server: leave one of the two out".to_owned(),
+            ));
+        }
+        (Some(kind), ..) => config.upstream.kind = Some(kind),
+        (None, Some(_), _) => config.upstream.kind = Some(UpstreamKind::Script),
+        (None, None, Some(_)) => config.upstream.kind = Some(UpstreamKind::Anthropic),
+        (None, None, None) => {}
+    }
+    if config.upstream.kind == Some(UpstreamKind::Anthropic) && options.upstream_kind.is_some() {
+        config.upstream.script = None;
+    }
+    let upstream = &mut config.upstream;
+    upstream.script = options.script.clone().or(upstream.script.take());
+    upstream.url = options.upstream.clone().or(upstream.url.take());
+    config.listen = options.listen.or(config.listen);
+    config.store = options.store.clone().or(config.store);
+    config.tools.names = options.internal.clone().or(config.tools.names);
+    config.tools.offer = options.offer.or(config.tools.offer);
+    Ok(config)
+}
+
+/// A gateway with what the configuration says of turns.
+fn configured(gateway: Gateway, config: &Config) -> Result<Gateway, Failure> {
+    let (tools, limits) = (&config.tools, &config.limits);
+    let ownership = match tools.ownership {
+        OwnershipRule::BySchema => Ownership::by_schema(),
+        OwnershipRule::ByName => Ownership::by_name(),
+    };
+    let ownership = ownership
+        .with_internal(&tools.internal)
+        .with_external(&tools.external);
+    let with_alias =
+        |ownership: Ownership, (declared, own): (&String, &String)| ownership.with_alias(declared, own);
+    let unknown = |key: &'static str| move |error: UnknownTool| Failure::Message(format!("{key}: {error}"));
+    let mut gateway = gateway
+        .with_ownership(tools.alias.iter().fold(ownership, with_alias))
+        .map_err(unknown("tools.internal or tools.alias"))?
+        .with_deferred(tools.deferred.iter().map(String::as_str))
+        .map_err(unknown("tools.deferred"))?
+        .with_offer(match tools.offer {
+            None | Some(OfferName::Declared) => Offer::Declared,
+            Some(OfferName::Always) => Offer::Always,
+        });
+    if let Some(rounds) = limits.rounds {
+        gateway = gateway.with_max_rounds(rounds);
+    }
+    if let Some(seconds) = limits.seconds {
+        gateway = gateway.with_max_time(Duration::from_secs(seconds));
+    }
+    if let Some(tokens) = limits.tokens {
+        gateway = gateway.with_max_tokens(tokens);
+    }
+    if let Some(megabytes) = limits.body_mb {
+        gateway = gateway.with_max_body(megabytes.saturating_mul(1 << 20));
+    }
+    Ok(gateway)
+}
+
 /// The file with the sessions, and its secret; `None` if they are kept in memory.
-fn store(options: &ServeOptions) -> Result<Option<(FileStore, [u8; 32])>, Failure> {
-    let StoreName::File(path) = &options.store else {
+fn store(config: &Config) -> Result<Option<(FileStore, [u8; 32])>, Failure> {
+    let Some(StoreName::File(path)) = &config.store else {
         return Ok(None);
     };
     let opened = FileStore::open(path).and_then(|store| {
@@ -107,48 +190,66 @@ fn store(options: &ServeOptions) -> Result<Option<(FileStore, [u8; 32])>, Failur
         .map_err(|StoreError(error)| Failure::Message(format!("--store: {error}")))
 }
 
-/// The tools of the program, or those that were named.
-fn registry(options: &ServeOptions) -> Result<ToolRegistry, Failure> {
-    let all = tools::loaded()?;
-    let Some(names) = &options.internal else {
-        return Ok(all);
-    };
-    UnknownTool::check(&all, names.iter().map(String::as_str))
-        .map_err(|error| Failure::Message(format!("--internal: {error}")))?;
-    Ok(all.subset(names))
+/// The tools of the program, or those that were named, behind the rules about calls.
+fn registry(config: &Config) -> Result<ToolRegistry, Failure> {
+    let mut registry = tools::loaded()?;
+    if let Some(names) = &config.tools.names {
+        UnknownTool::check(&registry, names.iter().map(String::as_str))
+            .map_err(|error| Failure::Message(format!("--internal: {error}")))?;
+        registry = registry.subset(names);
+    }
+    if config.permissions.is_empty() {
+        return Ok(registry);
+    }
+    let rules = Arc::new(config.permissions.clone());
+    Ok(registry.layer(Permission::new(move |request: PermissionRequest| {
+        let rules = Arc::clone(&rules);
+        async move { decide(&rules, request.definition().name.as_str()) }
+    })))
 }
 
-/// What is asked for, or follows from the other options.
-fn upstream_kind(options: &ServeOptions) -> Result<UpstreamKind, Failure> {
-    match (options.upstream_kind, &options.script, &options.upstream) {
-        (Some(UpstreamKind::Anthropic), Some(_), _) => Err(Failure::Message(
-            "--script is for --upstream-kind script; leave one of the two out".to_owned(),
-        )),
-        (Some(UpstreamKind::Script), _, Some(_)) => Err(Failure::Message(
-            "--upstream is for --upstream-kind anthropic; a script asks no server: leave one of the two out"
-                .to_owned(),
-        )),
-        (Some(kind), _, _) => Ok(kind),
-        (None, Some(_), _) => Ok(UpstreamKind::Script),
-        (None, None, _) => Ok(UpstreamKind::Anthropic),
+/// What the first rule that matches says.
+fn decide(rules: &[PermissionConfig], tool: &str) -> Decision {
+    match rules.iter().find(|rule| rule.matches(tool)) {
+        None => Decision::Allow,
+        Some(rule) => match rule.decision {
+            DecisionName::Allow => Decision::Allow,
+            DecisionName::Deny => Decision::Deny(rule.message.clone().unwrap_or_default()),
+            DecisionName::Ask => Decision::Interrupt,
+        },
     }
 }
 
-fn script(options: &ServeOptions) -> Result<ScriptUpstream, Failure> {
-    match &options.script {
+/// What is asked.
+fn upstream_kind(config: &Config) -> Result<UpstreamKind, Failure> {
+    let upstream = &config.upstream;
+    match (upstream.kind, &upstream.script) {
+        (Some(UpstreamKind::Anthropic), Some(_)) => Err(Failure::Message(
+            "upstream.script is for upstream.kind = \"script\"; leave one of the two out".to_owned(),
+        )),
+        (Some(kind), _) => Ok(kind),
+        (None, Some(_)) => Ok(UpstreamKind::Script),
+        (None, None) => Ok(UpstreamKind::Anthropic),
+    }
+}
+
+fn script(config: &Config) -> Result<ScriptUpstream, Failure> {
+    match &config.upstream.script {
         Some(file) => ScriptUpstream::from_file(file).map_err(|error| Failure::Message(error.to_string())),
         None => Ok(ScriptUpstream::embedded()),
     }
 }
 
-async fn anthropic(options: &ServeOptions, listen: SocketAddr) -> Result<AnthropicUpstream, Failure> {
+async fn anthropic(config: &Config, listen: SocketAddr) -> Result<AnthropicUpstream, Failure> {
     let from_environment = env::var("ANTHROPIC_BASE_URL").ok().filter(|url| !url.is_empty());
-    let url = options
+    let url = config
         .upstream
+        .url
         .clone()
         .or(from_environment)
         .unwrap_or_else(|| "https://api.anthropic.com".to_owned());
-    let key = env::var("ANTHROPIC_API_KEY")
+    let variable = config.upstream.key_env.as_deref().unwrap_or("ANTHROPIC_API_KEY");
+    let key = env::var(variable)
         .ok()
         .filter(|key| !key.is_empty())
         .map(SecretString::from);
@@ -162,8 +263,25 @@ async fn anthropic(options: &ServeOptions, listen: SocketAddr) -> Result<Anthrop
     Ok(upstream)
 }
 
+/// The keys of the configured clients, and those of `TOOL_GATEWAY_CLIENT_KEYS`.
+fn client_keys(config: &Config) -> Result<Vec<(String, String)>, Failure> {
+    let configured = config
+        .clients
+        .iter()
+        .map(|client| match env::var(&client.key_env) {
+            Ok(key) if !key.is_empty() => Ok((client.name.clone(), key)),
+            _ => Err(Failure::Message(format!(
+                "the key of the client `{}` is not set: put it into the environment as {}",
+                client.name, client.key_env
+            ))),
+        });
+    let mut keys = configured.collect::<Result<Vec<_>, _>>()?;
+    keys.extend(keys_of_environment()?);
+    Ok(keys)
+}
+
 /// The keys of `TOOL_GATEWAY_CLIENT_KEYS`.
-fn client_keys() -> Result<Vec<(String, String)>, Failure> {
+fn keys_of_environment() -> Result<Vec<(String, String)>, Failure> {
     let text = match env::var("TOOL_GATEWAY_CLIENT_KEYS") {
         Ok(text) => text,
         Err(env::VarError::NotPresent) => return Ok(Vec::new()),

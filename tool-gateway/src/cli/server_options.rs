@@ -2,14 +2,22 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use serde::Deserialize;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeOptions {
-    /// Where to listen
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8484")]
-    pub(crate) listen: SocketAddr,
+    /// The configuration; other options come before what it says
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Check the configuration and end
+    #[arg(long, requires = "config")]
+    pub(crate) check_config: bool,
+    /// Where to listen [default: 127.0.0.1:8484]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
     /// The server to ask; without it that of `ANTHROPIC_BASE_URL`, else Anthropic's
     #[arg(long, value_name = "URL", conflicts_with = "script")]
     pub(crate) upstream: Option<String>,
@@ -22,15 +30,16 @@ pub(crate) struct ServeOptions {
     /// The tools that the gateway has, with commas between them; without it all
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) internal: Option<Vec<String>>,
-    /// Where sessions are kept: `memory`, or `file:PATH`, which outlives the program
-    #[arg(long, value_name = "STORE", default_value = "memory", value_parser = StoreName::parse)]
-    pub(crate) store: StoreName,
-    /// Which of them take part in a turn
-    #[arg(long, value_name = "WHICH", default_value = "declared")]
-    pub(crate) offer: OfferName,
+    /// Where sessions are kept: `memory`, the default, or `file:PATH`, which outlives the program
+    #[arg(long, value_name = "STORE", value_parser = str::parse::<StoreName>)]
+    pub(crate) store: Option<StoreName>,
+    /// Which of them take part in a turn [default: declared]
+    #[arg(long, value_name = "WHICH")]
+    pub(crate) offer: Option<OfferName>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum UpstreamKind {
     /// A server of the Messages API
     Anthropic,
@@ -38,14 +47,25 @@ pub(crate) enum UpstreamKind {
     Script,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub(crate) enum StoreName {
     Memory,
     File(PathBuf),
 }
 
-impl StoreName {
-    fn parse(text: &str) -> Result<Self, String> {
+impl TryFrom<String> for StoreName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for StoreName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
             None if text == "memory" => Ok(Self::Memory),
             Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
@@ -54,7 +74,8 @@ impl StoreName {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum OfferName {
     /// Those that the client declares
     Declared,

@@ -158,6 +158,13 @@ impl Gateway {
         self
     }
 
+    /// Sets how large a request may be, in bytes: [`MAX_BODY`](Self::MAX_BODY) by default.
+    #[must_use]
+    pub fn with_max_body(mut self, bytes: usize) -> Self {
+        self.shared.max_body = bytes;
+        self
+    }
+
     /// Serves requests under any host name. Otherwise only those for loopback addresses are served, and none that a web page of
     /// another origin sends: a page that a user visits must not run tools.
     #[must_use]

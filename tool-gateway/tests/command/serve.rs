@@ -82,6 +82,55 @@ fn what_cannot_start_says_what_to_do() {
 }
 
 #[test]
+fn a_configuration_is_checked_with_file_and_line() {
+    let folder = std::env::temp_dir().join(format!("tool-gateway-config-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("gateway.toml");
+    let check = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        run(
+            &["serve", "--config", file.to_str().unwrap(), "--check-config"],
+            "",
+        )
+    };
+    let right = check(include_str!("../../gateway.toml"));
+    assert_eq!((right.status, right.text()), (0, ""), "{}", right.stderr);
+    for (text, wanted) in [
+        (
+            "[tools]\nofer = \"always\"",
+            "gateway.toml:2: unknown field `ofer`, expected one of",
+        ),
+        ("[tools]\nofer = \"always\"", "did you mean `offer`?"),
+        (
+            "[tools]\nnames = [\"Todo\"]",
+            "there is no tool `Todo`; the tools are TodoWrite, TodoRead",
+        ),
+        (
+            "[tools.alias]\nlist = \"Todo\"",
+            "tools.internal or tools.alias: there is no tool `Todo`",
+        ),
+        (
+            "[tools]\ndeferred = [\"Todo\"]",
+            "tools.deferred: there is no tool `Todo`",
+        ),
+        ("listen = \"0.0.0.0:80\"", "there are no client keys"),
+        (
+            "[[clients]]\nname = \"ada\"\nkey_env = \"TOOL_GATEWAY_NO_SUCH_KEY\"",
+            "the key of the client `ada` is not set: put it into the environment as TOOL_GATEWAY_NO_SUCH_KEY",
+        ),
+        (
+            "[upstream]\nkind = \"anthropic\"\nscript = \"a.json\"",
+            "upstream.script is for upstream.kind = \"script\"",
+        ),
+    ] {
+        let wrong = check(text);
+        assert_eq!(wrong.status, 2, "{text}");
+        assert!(wrong.stderr.contains(wanted), "{}\n{wanted}", wrong.stderr);
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn tools_are_listed_in_the_form_of_each_api() {
     for (format, wanted) in [
         ("anthropic", r#""input_schema""#),

@@ -1,0 +1,217 @@
+//! The configuration file of `serve`.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::cli::ending::Failure;
+use crate::cli::server_options::{OfferName, StoreName, UpstreamKind};
+
+/// What the file may hold; `tool-gateway/gateway.toml` has every key with a comment. Secrets are not in it, but the names of
+/// environment variables that are.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) listen: Option<SocketAddr>,
+    pub(crate) store: Option<StoreName>,
+    #[serde(default)]
+    pub(crate) upstream: UpstreamConfig,
+    #[serde(default)]
+    pub(crate) tools: ToolsConfig,
+    #[serde(default)]
+    pub(crate) limits: LimitsConfig,
+    #[serde(default)]
+    pub(crate) clients: Vec<ClientConfig>,
+    #[serde(default)]
+    pub(crate) permissions: Vec<PermissionConfig>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UpstreamConfig {
+    pub(crate) kind: Option<UpstreamKind>,
+    pub(crate) url: Option<String>,
+    pub(crate) script: Option<PathBuf>,
+    pub(crate) key_env: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ToolsConfig {
+    pub(crate) names: Option<Vec<String>>,
+    pub(crate) offer: Option<OfferName>,
+    #[serde(default)]
+    pub(crate) ownership: OwnershipRule,
+    #[serde(default)]
+    pub(crate) internal: Vec<String>,
+    #[serde(default)]
+    pub(crate) external: Vec<String>,
+    #[serde(default)]
+    pub(crate) deferred: Vec<String>,
+    #[serde(default)]
+    pub(crate) alias: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OwnershipRule {
+    #[default]
+    BySchema,
+    ByName,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LimitsConfig {
+    pub(crate) rounds: Option<usize>,
+    pub(crate) seconds: Option<u64>,
+    pub(crate) tokens: Option<u64>,
+    pub(crate) body_mb: Option<usize>,
+}
+
+/// A client that is served.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClientConfig {
+    pub(crate) name: String,
+    pub(crate) key_env: String,
+}
+
+/// A rule about calls; the first whose pattern matches the tool's name counts.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PermissionConfig {
+    pub(crate) tool: String,
+    pub(crate) decision: DecisionName,
+    pub(crate) message: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum DecisionName {
+    Allow,
+    Deny,
+    Ask,
+}
+
+impl Config {
+    /// Reads a file. The error names file, line, and what to write instead.
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Failure::Message(format!(
+                "{shown} cannot be read: {error}; name another file with --config"
+            ))
+        })?;
+        Self::parse(&text).map_err(|error| Failure::Message(format!("{shown}:{error}")))
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| {
+                let before = text.get(..span.start).unwrap_or_default();
+                before.matches('\n').count() + 1
+            });
+            let message = error.message();
+            let advice =
+                nearest(message).map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+            format!("{line}: {message}{advice}")
+        })
+    }
+}
+
+/// The expected name that is most like the unknown one in a message of serde's.
+fn nearest(message: &str) -> Option<&str> {
+    let mut names = message.split('`').skip(1).step_by(2);
+    let unknown = names.next().filter(|_| message.starts_with("unknown "))?;
+    let scored = names.map(|name| (strsim::jaro_winkler(unknown, name), name));
+    let (score, name) = scored.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    (score > 0.8).then_some(name)
+}
+
+impl PermissionConfig {
+    pub(crate) fn matches(&self, name: &str) -> bool {
+        matches(&self.tool, name)
+    }
+}
+
+/// Whether a name matches a pattern, in which `*` stands for any text.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
+            let ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+            let mut tails = ends.filter_map(|at| name.get(at..));
+            tails.any(|tail| matches(rest, tail))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_line_expectation_and_the_nearest_key() {
+        for (text, wanted) in [
+            (
+                "\nlisten = \"127.0.0.1:1\"\nlimit = 1",
+                "3: unknown field `limit`, expected one of",
+            ),
+            (
+                "\n\n[limits]\nround = 3",
+                "4: unknown field `round`, expected one of `rounds`",
+            ),
+            ("[limits]\nround = 3", "did you mean `rounds`?"),
+            (
+                "limits.rounds = \"many\"",
+                "1: invalid type: string \"many\", expected usize",
+            ),
+            ("listen = \"here\"", "1: invalid socket address syntax"),
+            ("store = \"disk\"", "1: expected `memory` or `file:PATH`"),
+            (
+                "[tools]\noffer = \"alway\"",
+                "2: unknown variant `alway`, expected `declared` or `always`; did you mean `always`?",
+            ),
+            ("[[clients]]\nname = \"ada\"", "1: missing field `key_env`"),
+            ("listen = ", "1: "),
+        ] {
+            let error = Config::parse(text).unwrap_err();
+            assert!(error.contains(wanted), "{error}\n{wanted}");
+        }
+    }
+
+    #[test]
+    fn patterns_match_whole_names() {
+        for (pattern, name, is_match) in [
+            ("TodoWrite", "TodoWrite", true),
+            ("TodoWrite", "TodoWriter", false),
+            ("Todo*", "TodoWrite", true),
+            ("*", "", true),
+            ("*Write", "TodoWrite", true),
+            ("*o*i*", "TodoWrite", true),
+            ("*x*", "TodoWrite", false),
+            ("Todo*Read", "TodoWrite", false),
+        ] {
+            assert_eq!(matches(pattern, name), is_match, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn the_sample_has_every_key_and_is_read() {
+        let sample = include_str!("../../gateway.toml");
+        let uncommented: String = sample
+            .lines()
+            .map(|line| line.strip_prefix("#: ").unwrap_or(line).to_owned() + "\n")
+            .collect();
+        Config::parse(sample).unwrap();
+        let config = Config::parse(&uncommented).unwrap();
+        let shown = format!("{config:?}");
+        assert!(!shown.contains("None"), "every key has a value: {shown}");
+        assert!(
+            !config.clients.is_empty() && !config.permissions.is_empty() && !config.tools.alias.is_empty()
+        );
+    }
+}
