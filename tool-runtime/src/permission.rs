@@ -32,7 +32,8 @@
 //! ```
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
@@ -44,7 +45,7 @@ use crate::call::layer::{BoxError, ToolService};
 use crate::call::prepare::ToolCallRequest;
 use crate::call::tool_call::ToolCall;
 use crate::call::{explain, handle};
-use crate::host::context::Context;
+use crate::host::context::{CancellationToken, Context};
 use crate::tool::entry::RegisteredTool;
 use crate::wire::definition::{Hints, ToolDefinition};
 use crate::wire::result::{Failure, ToolOutcome};
@@ -116,8 +117,9 @@ impl Permission {
             tool: Arc::clone(tool),
         };
         let pause = route.deadline.pause();
+        let undecided = call.context.extension::<WhileUndecided>().cloned();
         let decision = match catch::catch_panic(|| (self.decide)(request)) {
-            Ok(decision) => CatchUnwind::new(decision).await,
+            Ok(decision) => until_cancelled(CatchUnwind::new(decision), undecided).await,
             Err(failure) => Err(failure),
         };
         let paused = pause.end();
@@ -128,9 +130,42 @@ impl Permission {
             }
             Ok(Decision::Deny(text)) => rejected(Failure::Denied, &explain::denied(&call.name, text)),
             Ok(Decision::Interrupt) => rejected(Failure::Interrupted, &explain::interrupted(&call.name)),
+            Err(failure @ Failure::Cancelled) => {
+                rejected(failure, &explain::stopped_before_start(&call.name, failure))
+            }
             Err(failure) => rejected(failure, &explain::undecided(&call.name)),
         }
     }
+}
+
+/// Cancels a call as long as it waits for a decision: an [extension](Context::with_extension) of its context. Afterwards it has no
+/// effect, so that what was begun comes to its end although nobody waits for it any more.
+///
+/// ```
+/// use tool_runtime::permission::WhileUndecided;
+/// use tool_runtime::{CancellationToken, Context};
+///
+/// let client_is_gone = CancellationToken::new();
+/// let context = Context::new().with_extension(WhileUndecided(client_is_gone.clone()));
+/// assert!(context.extension::<WhileUndecided>().is_some());
+/// ```
+#[derive(Debug, Clone)]
+pub struct WhileUndecided(pub CancellationToken);
+
+/// Waits for a decision, or until it is not wanted any more.
+async fn until_cancelled(
+    decision: impl Future<Output = Result<Decision, Failure>>,
+    undecided: Option<WhileUndecided>,
+) -> Result<Decision, Failure> {
+    let Some(WhileUndecided(token)) = undecided else {
+        return decision.await;
+    };
+    let (mut decision, mut cancelled) = (pin!(decision), pin!(token.cancelled()));
+    poll_fn(|cx| match decision.as_mut().poll(cx) {
+        Poll::Pending => cancelled.as_mut().poll(cx).map(|()| Err(Failure::Cancelled)),
+        decided @ Poll::Ready(_) => decided,
+    })
+    .await
 }
 
 fn only_reads(hints: &Hints) -> bool {

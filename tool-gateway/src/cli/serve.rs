@@ -93,15 +93,18 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
     ));
     let turns = gateway.turns();
     let served = axum::serve(listener, gateway.router()).with_graceful_shutdown(stopped());
-    served
-        .await
-        .map_err(|error| Failure::Message(format!("the server stopped: {error}")))?;
-    // Calls that must not be cut go on without their clients; a second signal ends them, too.
+    let served = async {
+        served
+            .await
+            .map_err(|error| Failure::Message(format!("the server stopped: {error}")))?;
+        // Calls that must not be cut go on without their clients.
+        turns.ended().await;
+        Ok(Ending::Fine)
+    };
     tokio::select! {
-        () = turns.ended() => {}
-        () = stopped() => {}
+        ended = served => ended,
+        () = async { stopped().await; stopped().await } => Ok(Ending::Fine),
     }
-    Ok(Ending::Fine)
 }
 
 /// The configuration, with the options of the command line in front of what it says.

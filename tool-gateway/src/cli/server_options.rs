@@ -16,7 +16,7 @@ pub(crate) struct ServeOptions {
     #[arg(long, requires = "config")]
     pub(crate) check_config: bool,
     /// Where to listen [default: 127.0.0.1:8484]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
     /// The server to ask; without it that of `ANTHROPIC_BASE_URL`, else Anthropic's
     #[arg(long, value_name = "URL", conflicts_with = "script")]
@@ -45,6 +45,13 @@ pub(crate) enum UpstreamKind {
     Anthropic,
     /// Answers from a file, or a built-in conversation: no key is needed
     Script,
+}
+
+/// An address with a port.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "expected an IP address and a port, such as 127.0.0.1:8484; names are not looked up".to_owned()
+    })
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -121,7 +128,7 @@ TOOL_GATEWAY_CLIENT_KEYS (name=key, with commas between them: only clients with 
 beyond loopback), RUST_LOG=debug (more in the log).
 
 SIGTERM and Ctrl-C end it when the answers that are on their way have been sent, and calls that must not be cut have ended;
-a second one after the answers ends it at once.
+a second one ends it at once.
 
 Exit status: 0 ended; 2 wrong usage, or it could not start; standard error says what to do.";
 

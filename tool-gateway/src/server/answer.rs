@@ -12,6 +12,7 @@ use crate::turn::machine::Sent;
 use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
+use crate::wire::object::{Change, Object};
 
 /// Answers a request from a turn.
 pub(super) async fn answer(mut watcher: Watcher, is_stream: bool, session: HeaderValue) -> Response {
@@ -117,9 +118,11 @@ fn events(sent: &Sent) -> String {
 
 /// The events of a whole block: its start is empty, as clients expect it, and one delta has each text.
 fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
-    let Ok(Value::Object(mut start)) = serde_json::from_str::<Value>(block.as_str()) else {
-        return Vec::new();
-    };
+    // A value beyond what this program can hold, as `1e999`, is in the arguments alone, which go out as text.
+    let fields = Object::parse(block.as_str()).unwrap_or_default().0.into_iter();
+    let mut start: Map<String, Value> = fields
+        .map(|(name, value)| (name, serde_json::from_str(value.get()).unwrap_or_default()))
+        .collect();
     let kind = start
         .get("type")
         .and_then(Value::as_str)
@@ -144,7 +147,7 @@ fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
             empty("signature", "signature_delta");
         }
         "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-            let input = crate::wire::object::Object::parse(block.as_str()).ok();
+            let input = Object::parse(block.as_str()).ok();
             let input = input.and_then(|object| object.get("input")).unwrap_or("{}");
             start.insert("input".to_owned(), json!({}));
             let mut fields = Map::new();
@@ -202,12 +205,12 @@ impl Collected {
         message.entry("content").or_insert(Value::Null);
         let text = Value::Object(message).to_string();
         let mut out = String::with_capacity(text.len() + content.len());
-        crate::wire::object::Object::parse(&text)
+        Object::parse(&text)
             .unwrap_or_default()
             .write(&mut out, |name, _| {
                 Some(match name {
-                    "content" => crate::wire::object::Change::To(&content),
-                    _ => crate::wire::object::Change::Keep,
+                    "content" => Change::To(&content),
+                    _ => Change::Keep,
                 })
             });
         out

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
+use tool_runtime::permission::WhileUndecided;
 use tool_runtime::result::Failure;
 use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolRegistry};
 
@@ -45,7 +46,7 @@ pub(super) fn start(
     session: &SessionId,
     calls: Vec<(usize, Call)>,
     by_client: &BTreeSet<String>,
-    deadline: Instant,
+    deadline: Option<Instant>,
     abandoned: &CancellationToken,
 ) -> mpsc::UnboundedReceiver<Event> {
     let (done, results) = mpsc::unbounded_channel();
@@ -53,9 +54,10 @@ pub(super) fn start(
         .into_iter()
         .partition(|(_, call)| session_tools::runs_in_order(ownership.own_name(&call.name)));
     let slots = Arc::new(Semaphore::new(MAX_CONCURRENCY));
-    let context = Context::new()
-        .with_session(session.to_string())
-        .with_deadline(deadline);
+    let mut context = Context::new().with_session(session.to_string());
+    if let Some(deadline) = deadline {
+        context = context.with_deadline(deadline);
+    }
     let batches = parallel.into_iter().map(|call| vec![call]).chain([in_order]);
     for batch in batches.filter(|batch| !batch.is_empty()) {
         let batch = batch.into_iter().map(|(index, mut call)| {
@@ -113,12 +115,14 @@ async fn run(
     let context = if is_repeatable {
         context.clone().with_cancellation(abandoned.child())
     } else {
-        context.clone()
+        // As long as it waits for a decision, it is not begun.
+        context.clone().with_extension(WhileUndecided(abandoned.clone()))
     };
     let outcome = registry
         .call(ToolCall::new(call.id, &call.name, call.input).with_context(context))
         .await;
-    (!is_repeatable || !abandoned.is_cancelled()).then_some(outcome)
+    let is_stopped = is_repeatable || outcome.failure == Some(Failure::Cancelled);
+    (!is_stopped || !abandoned.is_cancelled()).then_some(outcome)
 }
 
 /// What the turn learns of a call's outcome.

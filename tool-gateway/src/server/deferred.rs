@@ -25,14 +25,14 @@ pub(super) async fn run(
     job: &Job,
     registry: &Arc<ToolRegistry>,
     deferred: &[Call],
-    deadline: Instant,
+    deadline: Option<Instant>,
     running: &Running,
 ) -> Result<HashMap<String, Block>, ApiError> {
     let mut results = HashMap::new();
     let Some(known) = job.recognized.last_known_turn().filter(|_| !deferred.is_empty()) else {
         return Ok(results);
     };
-    let _alone = shared.resuming.lock(&known.id).await;
+    let mut unstored = shared.resuming.lock(&known.id).await;
     let stored = shared.store.turns(&[known.point]).await.unwrap_or_default();
     let stored = stored.iter().flatten().find(|turn| turn.id == known.id);
     let mut turn = Turn::clone(stored.unwrap_or(known));
@@ -43,6 +43,12 @@ pub(super) async fn run(
     }) {
         // Another branch ran them; the session's tools go on from there.
         session_tools::restore(registry, turn.state.as_ref());
+    }
+    // Those that ran, and whose results could not be stored.
+    for call in &mut turn.calls {
+        if call.result.is_none() {
+            call.result = unstored.get(&call.id).cloned();
+        }
     }
     let is_open = |call: &&Call| {
         !turn
@@ -91,8 +97,10 @@ pub(super) async fn run(
             }
         }
         turn.state = session_tools::state(registry);
-        // A store that fails costs the session, not the answer.
-        let _ = save(shared, &job.client, turn.clone(), None).await;
+        unstored.extend(results.iter().map(|(id, result)| (id.clone(), result.clone())));
+    }
+    if !unstored.is_empty() && save(shared, &job.client, turn.clone(), None).await.is_ok() {
+        unstored.clear();
     }
     for call in deferred {
         let result = turn

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use http_body_util::BodyExt;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tool_runtime::ToolRegistry;
@@ -16,13 +15,14 @@ use super::checkpoint::Checkpoint;
 use super::deferred;
 use super::forward::{self, UpstreamEvents};
 use super::job::Job;
+use super::log::TurnLine;
 use super::metrics::count;
 use super::running::{RunEnd, Running, abandoned};
 use super::save::{save, save_checkpoint};
 use super::session_tools;
 use super::shared::Shared;
 use crate::session::chain::after_answer;
-use crate::session::recognize::answer_digest;
+use crate::session::recognize::{answer_digest, outline_digest};
 use crate::session::record::{Call, Origin, TrueMessage, Turn};
 use crate::session::store::Progress;
 use crate::turn::machine::{Action, Answer, Event, IdSource, Rules, TurnMachine};
@@ -99,7 +99,8 @@ struct Drive<'a> {
     machine: TurnMachine,
     actions: VecDeque<Action>,
     source: Source,
-    deadline: Instant,
+    /// `None`: beyond the range of the clock.
+    deadline: Option<Instant>,
     /// How often the upstream was asked.
     rounds: usize,
 }
@@ -119,7 +120,7 @@ impl<'a> Drive<'a> {
         checkpoint: Option<Box<Checkpoint>>,
     ) -> Result<Self, ApiError> {
         let request = MessagesRequest::parse(&job.body)?;
-        let deadline = Instant::now() + shared.max_time;
+        let deadline = Instant::now().checked_add(shared.max_time);
         let state = checkpoint
             .as_ref()
             .map_or(&job.recognized.state, |checkpoint| &checkpoint.registry_state);
@@ -231,7 +232,7 @@ impl<'a> Drive<'a> {
                 result
             }
         };
-        if Instant::now() > self.deadline {
+        if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
             self.actions.extend(self.machine.on(Event::OutOfTime));
         }
         self.actions.extend(self.machine.on(event));
@@ -274,7 +275,10 @@ impl<'a> Drive<'a> {
                 return Ok(None);
             }
             let (parts, body) = response.into_parts();
-            let body = body.collect().await.map(http_body_util::Collected::to_bytes);
+            let body = tokio::select! {
+                body = axum::body::to_bytes(body, self.shared.max_body) => body,
+                () = self.running.abandoned.cancelled() => return Err(abandoned()),
+            };
             let body = body.map_err(|error| {
                 ApiError::new(
                     StatusCode::BAD_GATEWAY,
@@ -353,6 +357,7 @@ impl<'a> Drive<'a> {
             point,
             context: recognized.context,
             answer: answer_digest(key, before.iter().chain(visible_blocks())),
+            outline: outline_digest(key, before.iter().chain(visible_blocks())),
             is_plain: answer.is_plain && self.restored.prior.is_empty() && self.without_thinking.is_none(),
             drops_thinking: self.without_thinking.is_some(),
             truth,
@@ -389,23 +394,20 @@ impl<'a> Drive<'a> {
 
     /// One line for each turn, without anything that was said.
     fn log(&self, began: Instant, end: &RunEnd) {
-        let usage = self.machine.usage();
-        let tokens = |field: &str| usage.get(field).and_then(Value::as_u64).unwrap_or_default();
         let status = match end {
-            RunEnd::Done => 200,
-            RunEnd::Failed { status, .. } => status.as_u16(),
+            RunEnd::Done => StatusCode::OK,
+            RunEnd::Failed { status, .. } => *status,
         };
-        tracing::info!(
-            session = %self.job.session,
-            found = self.job.recognized.found.as_str(),
-            status,
-            rounds = self.rounds,
-            tools = self.machine.ran().join(","),
-            input_tokens = tokens("input_tokens"),
-            output_tokens = tokens("output_tokens"),
-            milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-            "turn",
-        );
+        let line = TurnLine {
+            session: &self.job.session,
+            found: self.job.recognized.found,
+            status: status.as_u16(),
+            rounds: self.rounds,
+            tools: self.machine.ran(),
+            usage: self.machine.usage(),
+            took: began.elapsed(),
+        };
+        line.write();
     }
 }
 

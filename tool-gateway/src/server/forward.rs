@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, Response, StatusCode, header};
 use http_body::Body as HttpBody;
 use http_body_util::BodyExt;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tool_runtime::sse::{Frame, SseDecoder};
 
 use super::guard;
@@ -21,6 +21,7 @@ use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 use crate::wire::event::StreamEvent;
+use crate::wire::object::Object;
 
 /// Sends a client's request to the upstream with this body; that it cannot be reached is an error that clients retry.
 pub(super) async fn send(
@@ -36,7 +37,7 @@ pub(super) async fn send(
     request.headers_mut().insert(guard::HOP, hops.into());
     if !shared.keys.is_empty() {
         // It is for the gateway, and none of the upstream's business.
-        principal::remove_credential(request.headers_mut());
+        principal::remove_key(&shared.secret, &shared.keys, request.headers_mut());
     }
     let response = shared.upstream.send(request).await;
     response.map_err(|error| {
@@ -59,7 +60,9 @@ pub(super) struct PassingMessage {
     stream: Option<SseDecoder>,
     bytes: Vec<u8>,
     assembly: Assembly,
+    usage: Map<String, Value>,
     is_complete: bool,
+    is_lost: bool,
 }
 
 impl PassingMessage {
@@ -68,7 +71,9 @@ impl PassingMessage {
             stream: is_stream.then(SseDecoder::new),
             bytes: Vec::new(),
             assembly: Assembly::default(),
+            usage: Map::new(),
             is_complete: false,
+            is_lost: false,
         }
     }
 
@@ -79,20 +84,49 @@ impl PassingMessage {
         };
         decoder.push(bytes);
         while let Some(frame) = decoder.next_frame() {
+            // What is too large to be read makes the message another.
+            self.is_lost |= matches!(frame, Frame::Oversized { .. });
             let Frame::Event(event) = frame else { continue };
             let event = event.data().and_then(|data| StreamEvent::parse(&data));
-            let other = event.and_then(|event| self.assembly.push(event));
-            self.is_complete |= other == Some(StreamEvent::MessageStop);
+            let mut counted = match event.and_then(|event| self.assembly.push(event)) {
+                Some(StreamEvent::MessageStart(fields) | StreamEvent::MessageDelta(fields)) => fields,
+                Some(StreamEvent::MessageStop) => {
+                    self.is_complete = true;
+                    continue;
+                }
+                _ => continue,
+            };
+            // Cumulative within a message.
+            if let Some(Value::Object(counted)) = counted.get_mut("usage").map(Value::take) {
+                self.usage.extend(counted);
+            }
         }
     }
 
-    /// The blocks of a complete message.
-    pub(super) fn finish(self) -> Option<Vec<Block>> {
-        if self.stream.is_none() {
-            return message_blocks(std::str::from_utf8(&self.bytes).ok()?);
+    /// The message, if it was complete.
+    fn finish(self) -> Option<PassedMessage> {
+        if self.stream.is_some() {
+            return (self.is_complete && !self.is_lost).then(|| PassedMessage {
+                blocks: self.assembly.into_blocks(),
+                usage: self.usage,
+            });
         }
-        self.is_complete.then(|| self.assembly.into_blocks())
+        let text = std::str::from_utf8(&self.bytes).ok()?;
+        let usage = Object::parse(text).ok().and_then(|message| message.get("usage"));
+        Some(PassedMessage {
+            blocks: message_blocks(text)?,
+            usage: usage
+                .and_then(|usage| serde_json::from_str(usage).ok())
+                .unwrap_or_default(),
+        })
     }
+}
+
+/// A message that has passed.
+#[derive(Debug)]
+pub(super) struct PassedMessage {
+    pub(super) blocks: Vec<Block>,
+    pub(super) usage: Map<String, Value>,
 }
 
 /// The blocks of a whole message.
@@ -106,8 +140,8 @@ fn message_blocks(message: &str) -> Option<Vec<Block>> {
 pub(super) struct Watched<S> {
     body: Body,
     message: Option<PassingMessage>,
-    store: Option<S>,
-    storing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    end: Option<S>,
+    ending: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     held: Option<HeldFrame>,
 }
 
@@ -115,16 +149,16 @@ type HeldFrame = Option<Result<http_body::Frame<Bytes>, axum::Error>>;
 
 impl<S, F> Watched<S>
 where
-    S: FnOnce(Vec<Block>) -> F + Send + Unpin + 'static,
+    S: FnOnce(Option<PassedMessage>) -> F + Send + Unpin + 'static,
     F: Future<Output = ()> + Send + 'static,
 {
-    /// `store` gets the blocks of the message, if it is complete.
-    pub(super) fn wrap(body: Body, message: PassingMessage, store: S) -> Body {
+    /// `end` gets the message, if it was complete.
+    pub(super) fn wrap(body: Body, message: PassingMessage, end: S) -> Body {
         Body::new(Self {
             body,
             message: Some(message),
-            store: Some(store),
-            storing: None,
+            end: Some(end),
+            ending: None,
             held: None,
         })
     }
@@ -147,18 +181,18 @@ where
         if !is_over {
             return false;
         }
-        let blocks = self.message.take().and_then(PassingMessage::finish);
-        let (Some(blocks), Some(store)) = (blocks, self.store.take()) else {
+        let message = self.message.take().and_then(PassingMessage::finish);
+        let Some(end) = self.end.take() else {
             return false;
         };
-        self.storing = Some(Box::pin(store(blocks)));
+        self.ending = Some(Box::pin(end(message)));
         true
     }
 }
 
 impl<S, F> HttpBody for Watched<S>
 where
-    S: FnOnce(Vec<Block>) -> F + Send + Unpin + 'static,
+    S: FnOnce(Option<PassedMessage>) -> F + Send + Unpin + 'static,
     F: Future<Output = ()> + Send + 'static,
 {
     type Data = Bytes;
@@ -175,9 +209,9 @@ where
             }
             self.held = Some(frame);
         }
-        if let Some(storing) = &mut self.storing {
-            std::task::ready!(storing.as_mut().poll(cx));
-            self.storing = None;
+        if let Some(ending) = &mut self.ending {
+            std::task::ready!(ending.as_mut().poll(cx));
+            self.ending = None;
         }
         Poll::Ready(self.held.take().flatten())
     }
@@ -265,15 +299,22 @@ impl UpstreamEvents {
 
     fn take_frames(&mut self) {
         while let Some(frame) = self.decoder.next_frame() {
-            if let Frame::Event(event) = frame
-                && event.ended()
-                && let Some(data) = event.data()
-            {
-                // A part of the message that cannot be read is not left out.
-                let event = StreamEvent::parse(&data)
-                    .map(Event::Stream)
-                    .ok_or_else(|| "the upstream sent an event that is none of the API's".to_owned());
-                self.ready.push_back(event);
+            // A part of the message that cannot be read is not left out.
+            match frame {
+                Frame::Event(event) if event.ended() => {
+                    let Some(data) = event.data().filter(|data| !data.is_empty()) else {
+                        continue;
+                    };
+                    let event = StreamEvent::parse(&data)
+                        .map(Event::Stream)
+                        .ok_or_else(|| "the upstream sent an event that is none of the API's".to_owned());
+                    self.ready.push_back(event);
+                }
+                Frame::Oversized { .. } => {
+                    let error = "the upstream sent an event that is too large to be read";
+                    self.ready.push_back(Err(error.to_owned()));
+                }
+                _ => {}
             }
         }
     }
@@ -286,7 +327,7 @@ impl UpstreamEvents {
         let Ok(Value::Object(mut message)) = serde_json::from_str::<Value>(text) else {
             return Err(unreadable());
         };
-        let mut delta = serde_json::Map::new();
+        let mut delta = Map::new();
         for field in ["stop_reason", "stop_sequence"] {
             let value = message.get_mut(field).map(Value::take).unwrap_or_default();
             delta.insert(field.to_owned(), value);
@@ -299,7 +340,7 @@ impl UpstreamEvents {
         if let Some(content) = message.get_mut("content") {
             *content = Value::Array(Vec::new());
         }
-        let mut end = serde_json::Map::new();
+        let mut end = Map::new();
         end.insert("delta".to_owned(), Value::Object(delta));
         let start = Event::Stream(StreamEvent::MessageStart(message));
         let end = [StreamEvent::MessageDelta(end), StreamEvent::MessageStop].map(Event::Stream);

@@ -38,8 +38,9 @@ fn check(shared: &Shared, headers: &HeaderMap) -> Result<(), ApiError> {
     }
     // Without a `Host`, as in HTTP/1.0, there is no browser.
     if let Some(host) = text(header::HOST).filter(|host| !is_loopback(host)) {
-        let message =
-            format!("the host `{host}` is not served; without client keys only loopback addresses are");
+        let message = format!(
+            "the host `{host}` is not served, only loopback addresses are; with client keys, the gateway can serve any host (`Gateway::with_any_host`)"
+        );
         return Err(ApiError::new(StatusCode::FORBIDDEN, message));
     }
     let origin = text(header::ORIGIN);

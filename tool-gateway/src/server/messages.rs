@@ -1,6 +1,7 @@
 //! The routes. `messages` reads like the way of a request: who is it, which session, whose tools, then pass or drive.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::Json;
 use axum::body::{Body, Bytes};
@@ -8,20 +9,23 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::answer::{answer, with_session};
 use super::checkpoint::Checkpoint;
 use super::drive;
-use super::forward::{self, PassingMessage, Watched};
+use super::forward::{self, PassedMessage, PassingMessage, Watched};
 use super::job::Job;
+use super::log::TurnLine;
 use super::metrics::count;
 use super::principal::principal;
 use super::running::Joined;
 use super::save::{self, save};
 use super::shared::Shared;
 use crate::session::chain::{Digest, after_answer};
-use crate::session::recognize::{Client, Found, Recognized, answer_digest, recognize, session_keys};
+use crate::session::recognize::{
+    Client, Found, Recognized, answer_digest, outline_digest, recognize, session_keys,
+};
 use crate::session::record::{Call, SessionId, Turn};
 use crate::turn::ownership::{Tools, classify};
 use crate::turn::{restore, upstream_request};
@@ -64,33 +68,31 @@ pub(super) async fn messages(
     let is_retry = header(&parts.headers, "x-stainless-retry-count").is_some_and(|count| count != "0");
     drop(request);
     let stored = stored_checkpoint(&shared, identity).await?;
-    let joined = loop {
-        match shared.running.join(identity, is_retry, &session, stored.as_ref()) {
-            Joined::Abandoned(running) => running.until_ended().await,
-            joined => break joined,
-        }
-    };
     let found = recognized.found;
-    let (watcher, session) = match joined {
-        Joined::Same(running) | Joined::Abandoned(running) => {
-            count(&shared.metrics.turns_joined);
-            (running.watch(), running.session.clone())
-        }
-        Joined::New(running, checkpoint) => {
-            let watcher = running.watch();
-            let session = running.session.clone();
-            let job = Job {
-                parts,
-                body,
-                client,
-                recognized,
-                session: session.clone(),
-                identity,
-                tools,
-            };
-            // A task of its own: what a tool has begun is recorded, also when the client is gone.
-            tokio::spawn(drive::drive(shared, job, running, checkpoint));
-            (watcher, session)
+    let (watcher, session) = loop {
+        match shared.running.join(identity, is_retry, &session, stored.as_ref()) {
+            // A retry goes on from where it will have come to.
+            Joined::Abandoned(running) => running.until_ended().await,
+            Joined::Same(watcher) => {
+                count(&shared.metrics.turns_joined);
+                let session = watcher.session();
+                break (watcher, session);
+            }
+            Joined::New(running, watcher, checkpoint) => {
+                let session = watcher.session();
+                let job = Job {
+                    parts,
+                    body,
+                    client,
+                    recognized,
+                    session: session.clone(),
+                    identity,
+                    tools,
+                };
+                // A task of its own: what a tool has begun is recorded, also when the client is gone.
+                tokio::spawn(drive::drive(Arc::clone(&shared), job, running, checkpoint));
+                break (watcher, session);
+            }
         }
     };
     Ok(answer(watcher, is_stream, session_header(&session, found)).await)
@@ -186,12 +188,13 @@ pub(super) async fn health() -> &'static str {
     "ok\n"
 }
 
-pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
-    (
-        [("content-type", "text/plain; version=0.0.4")],
-        shared.metrics.render(),
-    )
-        .into_response()
+pub(super) async fn metrics(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    principal(&shared.secret, &shared.keys, &headers)?;
+    let headers = [("content-type", "text/plain; version=0.0.4")];
+    Ok((headers, shared.metrics.render()).into_response())
 }
 
 /// Clients look whether anyone is there.
@@ -301,14 +304,23 @@ fn identity(
     let mut identity = vec![client.principal.as_str(), &history, &context, &settings];
     // Neither the sessions that the client names nor system messages between the others are part of the history.
     identity.extend(client.keys.iter().map(String::as_str));
-    identity.extend(
-        request
-            .messages
-            .iter()
-            .filter(|message| message.is_system())
-            .map(|message| message.text),
-    );
-    for name in ["anthropic-version", "anthropic-beta"] {
+    let systems = request
+        .messages
+        .iter()
+        .enumerate()
+        .filter(|(_, message)| message.is_system());
+    let systems: Vec<_> = systems
+        .map(|(index, message)| format!("{index} {}", message.text))
+        .collect();
+    identity.extend(systems.iter().map(String::as_str));
+    identity.push(parts.uri.query().unwrap_or_default());
+    // Also of the upstream's account, where the client names one beside its key for the gateway.
+    for name in [
+        "anthropic-version",
+        "anthropic-beta",
+        "authorization",
+        "x-api-key",
+    ] {
         identity.push(header(&parts.headers, name).unwrap_or_default());
     }
     let identity: Vec<&[u8]> = identity.iter().map(|part| part.as_bytes()).collect();
@@ -323,6 +335,22 @@ struct Passing {
 }
 
 impl Passing {
+    fn log(&self, shared: &Shared, status: StatusCode, usage: &Map<String, Value>, began: Instant) {
+        if !status.is_success() {
+            count(&shared.metrics.turns_failed);
+        }
+        let line = TurnLine {
+            session: &self.session,
+            found: self.recognized.found,
+            status: status.as_u16(),
+            rounds: 1,
+            tools: &[],
+            usage,
+            took: began.elapsed(),
+        };
+        line.write();
+    }
+
     /// The turn that a message is, for the requests that go on from it.
     fn turn(&self, shared: &Shared, blocks: &[Block]) -> Turn {
         let Recognized {
@@ -338,6 +366,7 @@ impl Passing {
             point: after_answer(&shared.secret, *beginning, groups, blocks.iter()),
             context: *context,
             answer: answer_digest(&shared.secret, blocks.iter()),
+            outline: outline_digest(&shared.secret, blocks.iter()),
             truth: Vec::new(),
             is_plain: true,
             drops_thinking: false,
@@ -357,15 +386,28 @@ async fn pass_through(
     passing: Passing,
     session: HeaderValue,
 ) -> Result<Response, ApiError> {
-    let response = forward::send(&shared, &parts, Bytes::from(body)).await?;
+    let began = Instant::now();
+    let response = match forward::send(&shared, &parts, Bytes::from(body)).await {
+        Ok(response) => response,
+        Err(error) => {
+            passing.log(&shared, error.status, &Map::new(), began);
+            return Err(error);
+        }
+    };
     count(&shared.metrics.turns_passed_through);
-    if !response.status().is_success() {
+    let status = response.status();
+    if !status.is_success() {
+        passing.log(&shared, status, &Map::new(), began);
         return Ok(with_session(response, session));
     }
     let message = PassingMessage::new(forward::is_stream(response.headers()));
     let response = response.map(|body: Body| {
-        Watched::wrap(body, message, move |blocks: Vec<Block>| async move {
-            let turn = passing.turn(&shared, &blocks);
+        Watched::wrap(body, message, move |message: Option<PassedMessage>| async move {
+            let Some(message) = message else {
+                return passing.log(&shared, StatusCode::BAD_GATEWAY, &Map::new(), began);
+            };
+            passing.log(&shared, status, &message.usage, began);
+            let turn = passing.turn(&shared, &message.blocks);
             // A store that fails costs the session, not the answer.
             let _ = save(&shared, &passing.client, turn, None).await;
         })

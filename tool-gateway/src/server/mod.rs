@@ -1,6 +1,7 @@
 //! The server: moves bytes between client, upstream and tools. What is to be done, `turn` and `session` say.
 
 mod metrics;
+mod log;
 mod principal;
 mod session_tools;
 mod checkpoint;

@@ -19,44 +19,58 @@ pub(super) fn principal(
     keys: &[ClientKey],
     headers: &HeaderMap,
 ) -> Result<String, ApiError> {
-    let sent = credential(headers);
+    let mut sent = credentials(headers);
     if keys.is_empty() {
-        let digest = secret.digest(&[b"credential", sent.unwrap_or_default().as_bytes()]);
+        let digest = secret.digest(&[b"credential", sent.next().unwrap_or_default().as_bytes()]);
         return Ok(format!("credential {}", digest.to_hex()));
     }
-    let digest = |key: &str| secret.digest(&[b"key", key.as_bytes()]);
-    // Digests are compared, so that time tells nothing of a key.
-    let known = sent
-        .map(digest)
-        .and_then(|sent| keys.iter().find(|key| digest(key.key.expose_secret()) == sent));
-    known.map(|key| format!("key {}", key.name)).ok_or_else(|| {
-        ApiError::new(
-            StatusCode::UNAUTHORIZED,
-            "unknown key; send one of the gateway's client keys as `x-api-key` or `authorization: Bearer`",
-        )
-    })
+    let mut sent = sent.peekable();
+    let advice = if sent.peek().is_none() {
+        "no key was sent; send one of the gateway's client keys as `x-api-key` or `authorization: Bearer`"
+    } else {
+        "unknown key; send one of the gateway's client keys as `x-api-key` or `authorization: Bearer`"
+    };
+    let known = sent.find_map(|sent| known(secret, keys, sent));
+    known
+        .map(|key| format!("key {}", key.name))
+        .ok_or_else(|| ApiError::new(StatusCode::UNAUTHORIZED, advice))
 }
 
-/// Removes the key that the principal was found by, in whichever headers it is. Another credential beside it stays.
-pub(super) fn remove_credential(headers: &mut HeaderMap) {
-    let Some(key) = credential(headers).map(str::to_owned) else {
-        return;
-    };
-    for name in [HeaderName::from_static("x-api-key"), header::AUTHORIZATION] {
-        let is_key = |value: &HeaderValue| {
-            let value = value.to_str().unwrap_or_default();
-            value.strip_prefix("Bearer ").unwrap_or(value) == key
-        };
+/// The client with this key.
+fn known<'k>(secret: &ChainKey, keys: &'k [ClientKey], sent: &str) -> Option<&'k ClientKey> {
+    // Digests are compared, so that time tells nothing of a key.
+    let digest = |key: &str| secret.digest(&[b"key", key.as_bytes()]);
+    let sent = digest(sent);
+    keys.iter().find(|key| digest(key.key.expose_secret()) == sent)
+}
+
+/// Removes the client's key from whichever headers it is in. Another credential beside it stays.
+pub(super) fn remove_key(secret: &ChainKey, keys: &[ClientKey], headers: &mut HeaderMap) {
+    for name in HEADERS {
+        let is_key =
+            |value: &HeaderValue| credential(value).is_some_and(|sent| known(secret, keys, sent).is_some());
         if headers.get(&name).is_some_and(is_key) {
             headers.remove(name);
         }
     }
 }
 
-fn credential(headers: &HeaderMap) -> Option<&str> {
-    if let Some(key) = headers.get("x-api-key") {
-        return key.to_str().ok();
-    }
-    let bearer = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-    bearer.strip_prefix("Bearer ").or(Some(bearer))
+/// Where a credential may be; the first counts, if no key tells which.
+const HEADERS: [HeaderName; 2] = [HeaderName::from_static("x-api-key"), header::AUTHORIZATION];
+
+fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let values = HEADERS.into_iter().filter_map(|name| headers.get(name));
+    values.filter_map(credential)
+}
+
+/// The credential in a header; nobody has an empty one.
+fn credential(value: &HeaderValue) -> Option<&str> {
+    let value = value.to_str().ok()?;
+    let (scheme, rest) = value.split_once(' ').unwrap_or((value, ""));
+    let credential = if scheme.eq_ignore_ascii_case("bearer") {
+        rest.trim()
+    } else {
+        value
+    };
+    (!credential.is_empty()).then_some(credential)
 }

@@ -15,6 +15,7 @@ use super::checkpoint::Checkpoint;
 use crate::session::chain::Digest;
 use crate::session::record::SessionId;
 use crate::turn::machine::{Sent, TurnMachine};
+use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 use crate::wire::event::StreamEvent;
 
@@ -38,9 +39,13 @@ struct RunState {
     sent: Vec<Sent>,
     /// How many bytes `sent` has, about.
     bytes: usize,
+    /// How many bytes the checkpoint has, about.
+    checkpoint_bytes: usize,
     end: Option<RunEnd>,
     ended_at: Option<Instant>,
     waiting: usize,
+    /// Whether the last client that waited has gone.
+    is_abandoned: bool,
     /// Whether a client has received all of it.
     is_delivered: bool,
     checkpoint: Option<Checkpoint>,
@@ -90,8 +95,8 @@ impl Running {
         {
             let mut state = running.lock();
             state.headers.clone_from(&checkpoint.headers);
-            state.checkpoint = Some(checkpoint.clone());
         }
+        running.set_checkpoint(checkpoint.clone());
         for sent in &checkpoint.sent {
             running.send(sent.clone());
         }
@@ -129,6 +134,8 @@ impl Running {
             let mut state = self.lock();
             if matches!(end, RunEnd::Done) {
                 state.checkpoint = None;
+                let bytes = std::mem::take(&mut state.checkpoint_bytes);
+                self.kept.fetch_sub(bytes, Ordering::Relaxed);
             }
             state.end.get_or_insert(end);
             state.ended_at.get_or_insert_with(Instant::now);
@@ -143,14 +150,20 @@ impl Running {
             session: self.session.clone(),
             machine: machine.clone(),
             headers: state.headers.clone(),
-            sent: state.sent.clone(),
+            // Who comes back has not waited for tools.
+            sent: state.sent.iter().filter(|sent| **sent != PING).cloned().collect(),
             registry_state,
         }
     }
 
     /// Sets where the turn goes on after a failure.
     pub(super) fn set_checkpoint(&self, checkpoint: Checkpoint) {
-        self.lock().checkpoint = Some(checkpoint);
+        let bytes = checkpoint.machine.size() + checkpoint.sent.iter().map(size).sum::<usize>();
+        self.kept.fetch_add(bytes, Ordering::Relaxed);
+        let mut state = self.lock();
+        let before = std::mem::replace(&mut state.checkpoint_bytes, bytes);
+        self.kept.fetch_sub(before, Ordering::Relaxed);
+        state.checkpoint = Some(checkpoint);
     }
 
     fn checkpoint(&self) -> Option<Checkpoint> {
@@ -191,23 +204,32 @@ impl Running {
         self.lock().is_delivered
     }
 
-    /// Registers a watcher, before its request is answered.
-    pub(super) fn watch(self: &Arc<Self>) -> Watcher {
-        self.lock().waiting += 1;
-        Watcher {
+    /// Registers a watcher, before its request is answered; `None` if the last one has gone.
+    fn watch(self: &Arc<Self>) -> Option<Watcher> {
+        let mut state = self.lock();
+        if state.is_abandoned && state.end.is_none() {
+            return None;
+        }
+        state.waiting += 1;
+        drop(state);
+        Some(Watcher {
             changed: self.changed.subscribe(),
             running: Arc::clone(self),
             at: 0,
-        }
+        })
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let bytes = self.lock().bytes;
-        self.kept.fetch_sub(bytes, Ordering::Relaxed);
+        let state = self.lock();
+        self.kept
+            .fetch_sub(state.bytes + state.checkpoint_bytes, Ordering::Relaxed);
     }
 }
+
+/// What says that a turn is alive.
+const PING: Sent = Sent::Event(StreamEvent::Ping);
 
 /// How many bytes a piece takes, about.
 fn size(sent: &Sent) -> usize {
@@ -223,6 +245,13 @@ fn size(sent: &Sent) -> usize {
         Sent::Event(_) => 0,
     };
     size + size_of::<Sent>()
+}
+
+impl Watcher {
+    /// The session of the turn.
+    pub(super) fn session(&self) -> SessionId {
+        self.running.session.clone()
+    }
 }
 
 /// One request that waits for a turn. When the last is dropped, the turn is abandoned.
@@ -280,22 +309,29 @@ impl Drop for Watcher {
         let mut state = self.running.lock();
         state.waiting -= 1;
         if state.waiting == 0 && state.end.is_none() {
+            state.is_abandoned = true;
             drop(state);
             self.running.abandoned.cancel();
         }
     }
 }
 
-/// The suspended turns that are being resumed, by their id: one request at a time runs their deferred calls.
+/// The suspended turns that are being resumed, by their id: one request at a time runs their deferred calls. Each with the results
+/// that could not be stored, so that no call runs again.
 #[derive(Debug, Default)]
-pub(super) struct Resuming(Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>);
+pub(super) struct Resuming(Mutex<HashMap<String, Arc<tokio::sync::Mutex<Unstored>>>>);
+
+/// Results by the id of their call.
+pub(super) type Unstored = HashMap<String, Block>;
 
 impl Resuming {
     /// Waits until no other request runs the calls of this turn.
-    pub(super) async fn lock(&self, turn: &str) -> tokio::sync::OwnedMutexGuard<()> {
+    pub(super) async fn lock(&self, turn: &str) -> tokio::sync::OwnedMutexGuard<Unstored> {
         let lock = {
             let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            turns.retain(|_, lock| Arc::strong_count(lock) > 1);
+            turns.retain(|_, lock| {
+                Arc::strong_count(lock) > 1 || lock.try_lock().is_ok_and(|unstored| !unstored.is_empty())
+            });
             Arc::clone(turns.entry(turn.to_owned()).or_default())
         };
         lock.lock_owned().await
@@ -317,6 +353,24 @@ struct Turns {
 }
 
 impl Turns {
+    /// Removes the oldest turn whose answer a client has: what it did is stored. Whether there was one.
+    fn remove_delivered(&mut self) -> bool {
+        let is_delivered = |request: &Digest| {
+            let running = self.by_request.get(request);
+            running
+                .is_none_or(|running| matches!(running.ended(), Some(RunEnd::Done)) && running.is_delivered())
+        };
+        let Some(oldest) = self.order.iter().position(is_delivered) else {
+            return false;
+        };
+        if let Some(request) = self.order.remove(oldest)
+            && !self.order.contains(&request)
+        {
+            self.by_request.remove(&request);
+        }
+        true
+    }
+
     /// Removes turns that ended long ago, the oldest first.
     fn remove_expired(&mut self) {
         while let Some(oldest) = self.order.front() {
@@ -345,9 +399,9 @@ const KEPT_FOR: Duration = Duration::from_secs(600);
 /// What a request is to an earlier, equal one.
 pub(super) enum Joined {
     /// A retry of it: it watches the same turn.
-    Same(Arc<Running>),
+    Same(Watcher),
     /// The first of its kind, or a new branch; or it goes on behind the last complete round of one that failed.
-    New(Arc<Running>, Option<Box<Checkpoint>>),
+    New(Arc<Running>, Watcher, Option<Box<Checkpoint>>),
     /// It was abandoned, and calls that cannot be stopped still run: when it has ended, a retry goes on from there.
     Abandoned(Arc<Running>),
 }
@@ -394,15 +448,15 @@ impl RunningTurns {
         turns.remove_expired();
         let mut checkpoint = stored.filter(|stored| is_retry || !stored.is_complete()).cloned();
         if let Some(running) = turns.by_request.get(&request) {
-            let is_abandoned = running.abandoned.is_cancelled();
-            match running.ended() {
-                None if !is_abandoned => return Joined::Same(Arc::clone(running)),
-                None => return Joined::Abandoned(Arc::clone(running)),
-                Some(RunEnd::Done) if is_retry || !running.is_delivered() => {
-                    return Joined::Same(Arc::clone(running));
+            let joined = running.watch();
+            match (running.ended(), joined) {
+                (None, Some(watcher)) => return Joined::Same(watcher),
+                (_, None) => return Joined::Abandoned(Arc::clone(running)),
+                (Some(RunEnd::Done), Some(watcher)) if is_retry || !running.is_delivered() => {
+                    return Joined::Same(watcher);
                 }
-                Some(RunEnd::Done) => checkpoint = None,
-                Some(RunEnd::Failed { .. }) => checkpoint = running.checkpoint(),
+                (Some(RunEnd::Done), _) => checkpoint = None,
+                (Some(RunEnd::Failed { .. }), _) => checkpoint = running.checkpoint(),
             }
         }
         let is_complete = checkpoint.as_ref().is_some_and(Checkpoint::is_complete);
@@ -413,6 +467,9 @@ impl RunningTurns {
         turns.by_request.insert(request, Arc::clone(&running));
         turns.order.push_back(request);
         while turns.order.len() > KEPT || self.bytes.load(Ordering::Relaxed) > KEPT_BYTES {
+            if turns.remove_delivered() {
+                continue;
+            }
             let Some(oldest) = turns.order.pop_front() else {
                 break;
             };
@@ -427,10 +484,13 @@ impl RunningTurns {
                 break;
             }
         }
+        let Some(watcher) = running.watch() else {
+            return Joined::Abandoned(running);
+        };
         if is_complete {
             running.end(RunEnd::Done);
-            return Joined::Same(running);
+            return Joined::Same(watcher);
         }
-        Joined::New(running, checkpoint.map(Box::new))
+        Joined::New(running, watcher, checkpoint.map(Box::new))
     }
 }

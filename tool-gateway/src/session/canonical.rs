@@ -86,6 +86,17 @@ pub(super) fn tools(tools: &[&str]) -> Vec<Value> {
     tools.map(without_nulls).collect()
 }
 
+/// What of a canonical block stays the same when a client trims texts, and, without input, writes arguments anew.
+pub(super) fn outline(mut block: Value, has_input: bool) -> Value {
+    if let Some(Value::String(text)) = block.get_mut("text") {
+        *text = text.trim().to_owned();
+    }
+    if let Some(fields) = block.as_object_mut().filter(|_| !has_input) {
+        fields.shift_remove("input");
+    }
+    block
+}
+
 /// The bytes of RFC 8785: sorted keys, numbers as JavaScript writes them.
 pub(crate) fn bytes(value: &Value) -> Vec<u8> {
     // It fails for numbers that no double holds only, and `serde_json` reads none.

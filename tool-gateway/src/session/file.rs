@@ -222,7 +222,7 @@ impl FileStore {
             .open_table(EXPIRY)?
             .remove((session.expires_at, name))?;
         let factor = if turn.is_suspended() { SUSPENDED_FACTOR } else { 1 };
-        session.expires_at = seconds(now).saturating_add((self.ttl * factor).as_secs().max(1));
+        session.expires_at = seconds(now).saturating_add(self.ttl.saturating_mul(factor).as_secs().max(1));
         session.session.last_active = now;
         session.session.state.clone_from(&turn.state);
         transaction

@@ -109,7 +109,7 @@ impl MemoryStore {
 
     fn is_expired(&self, entry: &Entry) -> bool {
         let factor = if entry.is_open { SUSPENDED_FACTOR } else { 1 };
-        entry.used_at.elapsed() > self.ttl * factor
+        entry.used_at.elapsed() > self.ttl.saturating_mul(factor)
     }
 
     /// The turn, unless it is expired. Counts as a use of it.

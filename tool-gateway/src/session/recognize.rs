@@ -101,6 +101,23 @@ pub(crate) fn answer_digest<'b>(key: &ChainKey, blocks: impl Iterator<Item = &'b
     key.digest(&[b"answer", &canonical::bytes(&content)])
 }
 
+/// The digest of visible content with trimmed texts; without arguments, if some of them arrived as something that is not JSON, which
+/// each client echoes in its own way.
+pub(crate) fn outline_digest<'b>(key: &ChainKey, blocks: impl Iterator<Item = &'b Block> + Clone) -> Digest {
+    let has_input = blocks.clone().all(Block::has_json_input);
+    outline(key, blocks, has_input)
+}
+
+fn outline<'b>(key: &ChainKey, blocks: impl Iterator<Item = &'b Block>, has_input: bool) -> Digest {
+    let content = canonical::content(blocks).into_iter();
+    let content = Value::Array(
+        content
+            .map(|block| canonical::outline(block, has_input))
+            .collect(),
+    );
+    key.digest(&[b"outline", &canonical::bytes(&content)])
+}
+
 /// Recognises a request: one pass over its messages, and one look into the store.
 pub(crate) async fn recognize(
     key: &ChainKey,
@@ -194,11 +211,14 @@ pub(crate) async fn recognize(
         recognized.found = Found::Minted;
         recognized.session = Some(turn.session.clone());
         recognized.state = None;
-        if answer_digest(key, group_blocks(request, &recognized.groups, index)) == turn.answer {
+        if is_echo(key, &group_blocks(request, &recognized.groups, index), &turn) {
             recognized.turns.insert(index, turn);
             recognized.last_known = Some(index);
+        } else {
+            tracing::warn!(session = %turn.session, "a message with calls was edited; what the gateway ran in it is left out");
         }
     }
+    restore_echoes(key, store, client, request, &mut recognized).await?;
     if recognized.state.is_none()
         && let Some(session) = &recognized.session
     {
@@ -207,12 +227,48 @@ pub(crate) async fn recognize(
     Ok(recognized)
 }
 
+/// Whether these are the blocks of a turn, perhaps with other space around texts, or other arguments where they were no JSON.
+fn is_echo<'b>(key: &ChainKey, blocks: &(impl Iterator<Item = &'b Block> + Clone), turn: &Turn) -> bool {
+    answer_digest(key, blocks.clone()) == turn.answer
+        || [true, false]
+            .into_iter()
+            .any(|has_input| outline(key, blocks.clone(), has_input) == turn.outline)
+}
+
+/// Finds, by the ids of their calls, turns in front of the last known one that the client does not send as it got them. The last known
+/// one proves that this is their conversation.
+async fn restore_echoes(
+    key: &ChainKey,
+    store: &dyn SessionStore,
+    client: &Client,
+    request: &MessagesRequest<'_>,
+    recognized: &mut Recognized,
+) -> Result<(), StoreError> {
+    let Some(last) = recognized.last_known_turn().cloned() else {
+        return Ok(());
+    };
+    let last_known = recognized.last_known.unwrap_or_default();
+    for (index, id) in latest_calls(request, &recognized.groups) {
+        if index >= last_known || recognized.turns.contains_key(&index) {
+            continue;
+        }
+        let call = call_digest(key, &client.principal, &id);
+        if let Some(turn) = store.turn_of_call(call).await?
+            && turn.session == last.session
+            && is_echo(key, &group_blocks(request, &recognized.groups, index), &turn)
+        {
+            recognized.turns.insert(index, turn);
+        }
+    }
+    Ok(())
+}
+
 /// The blocks of a group of the client's messages.
 fn group_blocks<'r>(
     request: &'r MessagesRequest<'_>,
     groups: &'r [Group],
     index: usize,
-) -> impl Iterator<Item = &'r Block> {
+) -> impl Iterator<Item = &'r Block> + Clone {
     let messages = groups
         .get(index)
         .map(|group| group.messages.as_slice())

@@ -33,6 +33,7 @@ fn turn(id: &str, session: &str, point: &str) -> Turn {
         point: digest(point),
         context: digest("context"),
         answer: digest("answer"),
+        outline: digest("outline"),
         truth: vec![TrueMessage {
             role: Role::Assistant,
             blocks: vec![Block::text(&"x".repeat(1000))],

@@ -185,6 +185,17 @@ impl TurnMachine {
         }
     }
 
+    /// How much memory it takes, about.
+    pub(crate) fn size(&self) -> usize {
+        let blocks = self.truth.iter().flat_map(|message| &message.blocks);
+        let results = match &self.phase {
+            Phase::Running { calls, .. } => calls.as_slice(),
+            Phase::Asking | Phase::Over => &[],
+        };
+        let results = results.iter().filter_map(|call| call.result.as_ref());
+        blocks.chain(results).map(|block| block.as_str().len() + 64).sum()
+    }
+
     /// Whether the turn is over.
     pub(crate) fn is_over(&self) -> bool {
         self.phase == Phase::Over
@@ -434,11 +445,17 @@ impl TurnMachine {
             self.truth.push(message);
         }
         let is_mixed = calls.iter().any(|call| call.owner == Owner::Client);
+        let is_deferred = |call: &Call| self.rules.deferred.contains(&call.name);
+        // One that is deferred waits until it is known that the client gets none of the others.
+        let waits = is_mixed
+            || calls
+                .iter()
+                .any(|call| call.owner == Owner::Gateway && !is_deferred(call));
         let run: Vec<(usize, Call)> = calls
             .iter()
             .enumerate()
             .filter(|(_, call)| call.owner == Owner::Gateway)
-            .filter(|(_, call)| !is_mixed || !self.rules.deferred.contains(&call.name))
+            .filter(|(_, call)| !waits || !is_deferred(call))
             .map(|(index, call)| (index, call.clone()))
             .collect();
         if run.is_empty() {
@@ -456,6 +473,15 @@ impl TurnMachine {
         };
         if !open.is_empty() {
             return;
+        }
+        if calls.iter().all(|call| call.owner == Owner::Gateway) {
+            let deferred = calls.iter().enumerate().filter(|(_, call)| call.result.is_none());
+            let deferred: Vec<_> = deferred.map(|(index, call)| (index, call.clone())).collect();
+            if !deferred.is_empty() {
+                open.extend(deferred.iter().map(|(index, _)| *index));
+                actions.push(Action::Run(deferred));
+                return;
+            }
         }
         let mut calls = std::mem::take(calls);
         self.rounds += 1;
@@ -515,7 +541,8 @@ impl TurnMachine {
                 continue;
             };
             call.visible_id = self.rules.ids.mint();
-            let block = block.with_string("id", &call.visible_id);
+            // What was decided about is what the model meant; the truth has what the API takes back.
+            let block = block.repaired().with_string("id", &call.visible_id);
             let index = self.next_index();
             actions.push(Action::Send(Sent::Block {
                 index,

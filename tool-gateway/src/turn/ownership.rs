@@ -68,7 +68,8 @@ impl Ownership {
         self
     }
 
-    /// Makes what clients declare as `declared` the gateway's tool `own`. The model sees the client's name, and the gateway's schema.
+    /// Makes what clients declare as `declared` the gateway's tool `own`. The model sees the client's name, and the gateway's schema. A
+    /// tool of the gateway's that has that name itself is not offered.
     #[must_use]
     pub fn with_alias(mut self, declared: impl Into<String>, own: impl Into<String>) -> Self {
         self.aliases.insert(declared.into(), own.into());
@@ -136,7 +137,10 @@ pub(crate) fn classify(
     let by_client = internal.clone();
     if offer == Offer::Always {
         let is_free = |name: &str| {
-            !names.contains(name) && !served.contains(name) && !ownership.external.contains(name)
+            !names.contains(name)
+                && !served.contains(name)
+                && !ownership.external.contains(name)
+                && !ownership.aliases.contains_key(name)
         };
         for own in offered.iter().filter(|own| is_free(own.name.as_str())) {
             items.push(serde_json::to_string(own).unwrap_or_default());

@@ -1,18 +1,18 @@
 //! The true transcript: the messages of a request as the upstream has seen them before, and what is new behind them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::session::canonical;
-use crate::session::chain::{ChainKey, Digest};
+use crate::session::chain::{ChainKey, Digest, Group};
 use crate::session::recognize::Recognized;
 use crate::session::record::{Call, Origin, Owner, Role, SystemMessage, TrueMessage, Turn};
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 use crate::wire::message::{Message, push_message, push_text};
-use crate::wire::object::{Object, with_field};
+use crate::wire::object::{Object, push_string, with_field};
 use crate::wire::request::MessagesRequest;
 
 /// The calls of the gateway that wait for the client's results, which the request has: those with side effects. The request is
@@ -69,10 +69,15 @@ pub(crate) fn restore(
     run: &HashMap<String, Block>,
 ) -> Result<Restored, ApiError> {
     let (systems, added) = locate_systems(key, recognized, request);
+    let mut by_group: BTreeMap<usize, Systems> = BTreeMap::new();
+    for (at, system) in systems {
+        by_group.entry(system.sent_after).or_default().push((at, system));
+    }
     let mut transcript = Transcript {
         recognized,
         request,
-        systems,
+        systems: by_group,
+        added: Vec::new(),
         text: String::new(),
         prior: Vec::new(),
         prior_visible: Vec::new(),
@@ -117,12 +122,13 @@ pub(crate) fn restore(
     if added_at.is_some_and(|at| at >= end) {
         transcript.push_added(&added, end);
     }
+    let systems = transcript.systems.into_values().flatten().chain(transcript.added);
     Ok(Restored {
         messages: transcript.text,
         continues_internal: end
             .checked_sub(1)
             .is_some_and(|last| continues_internal(recognized, last)),
-        systems: transcript.systems.into_iter().map(|(_, system)| system).collect(),
+        systems: systems.map(|(_, system)| system).collect(),
         prior: transcript.prior,
         prior_visible: transcript.prior_visible,
     })
@@ -140,7 +146,8 @@ enum Form<'t> {
 impl<'t> Form<'t> {
     fn of(recognized: &'t Recognized, index: usize) -> Self {
         let turn = |index: usize| recognized.turns.get(&index).map(|turn| &**turn);
-        if let Some(turn) = turn(index).filter(|turn| !turn.truth.is_empty()) {
+        // Of one that passed unchanged, nothing else is known; one that hides all of its truth has nothing to go up.
+        if let Some(turn) = turn(index).filter(|turn| !turn.truth.is_empty() || !turn.is_plain) {
             return Self::Known(turn);
         }
         let suspended = index
@@ -155,7 +162,10 @@ impl<'t> Form<'t> {
 struct Transcript<'r> {
     recognized: &'r Recognized,
     request: &'r MessagesRequest<'r>,
-    systems: Systems,
+    /// The system messages by how many groups they have in front of them upstream.
+    systems: BTreeMap<usize, Systems>,
+    /// Those that are new within the known history, as they went up.
+    added: Systems,
     text: String,
     prior: Vec<TrueMessage>,
     prior_visible: Vec<Origin>,
@@ -209,15 +219,21 @@ impl Transcript<'_> {
             .map(|group| group.messages.clone())
             .unwrap_or_default();
         let first = self.first_message(index);
-        let mut written = first;
+        let here = self.systems.get(&index).into_iter().flatten();
+        let inside: Vec<usize> = here
+            .filter(|(at, system)| is_inside(first, *at, system))
+            .map(|(at, _)| *at)
+            .collect();
+        let mut inside = inside.into_iter().peekable();
         for at in messages {
+            while let Some(system_at) = inside.next_if(|system_at| *system_at < at) {
+                if let Some(system) = self.request.messages.get(system_at) {
+                    push_text(&mut self.text, system.text);
+                }
+            }
             let Some(message) = self.request.messages.get(at) else {
                 continue;
             };
-            self.push_systems(index, |system_at, system| {
-                is_inside(first, system_at, system) && (written..at).contains(&system_at)
-            });
-            written = at;
             push_text(&mut self.text, message.text);
             if self.is_last(index) && message.is_assistant() {
                 let message_at = self.prior.len();
@@ -241,10 +257,7 @@ impl Transcript<'_> {
 
     /// Writes the system messages behind that many groups that are due.
     fn push_systems(&mut self, index: usize, is_due: impl Fn(usize, &SystemMessage) -> bool) {
-        let here = self
-            .systems
-            .iter()
-            .filter(|(_, system)| system.sent_after == index);
+        let here = self.systems.get(&index).into_iter().flatten();
         for (at, _) in here.filter(|(at, system)| is_due(*at, system)) {
             if let Some(message) = self.request.messages.get(*at) {
                 push_text(&mut self.text, message.text);
@@ -258,7 +271,7 @@ impl Transcript<'_> {
             if let Some(message) = self.request.messages.get(*at) {
                 push_text(&mut self.text, message.text);
             }
-            self.systems.push((
+            self.added.push((
                 *at,
                 SystemMessage {
                     sent_after: index,
@@ -294,6 +307,7 @@ fn ran_internal(recognized: &Recognized, index: usize) -> bool {
         })
 }
 
+/// System messages, each with its index in the request.
 type Systems = Vec<(usize, SystemMessage)>;
 
 /// The system messages with their places: those that go where they are or were, and those that are new within the known history.
@@ -306,7 +320,13 @@ fn locate_systems(
         .last_known_turn()
         .map(|turn| turn.systems.as_slice())
         .unwrap_or_default();
-    let mut used = vec![false; known.len()];
+    // The known ones by where they are and what they say; equal ones are in order.
+    let mut unused: HashMap<(usize, Digest), VecDeque<usize>> = HashMap::new();
+    for (seen_at, system) in known.iter().enumerate() {
+        let key = (system.groups_before, system.digest);
+        unused.entry(key).or_default().push_back(seen_at);
+    }
+    let mut index = 0;
     let mut before = Vec::new();
     let mut added = Vec::new();
     for (at, message) in request
@@ -315,9 +335,10 @@ fn locate_systems(
         .enumerate()
         .filter(|(_, message)| message.is_system())
     {
-        let in_front =
-            |group: &&crate::session::chain::Group| group.messages.last().is_some_and(|last| *last < at);
-        let index = recognized.groups.iter().take_while(in_front).count();
+        let is_in_front = |group: &Group| group.messages.last().is_some_and(|last| *last < at);
+        while recognized.groups.get(index).is_some_and(is_in_front) {
+            index += 1;
+        }
         let digest: Digest = {
             let content = Value::Array(canonical::content(message.blocks.iter()));
             key.digest(&[b"system", &canonical::bytes(&content)])
@@ -327,14 +348,9 @@ fn locate_systems(
             sent_after: index,
             digest,
         };
-        let seen = known.iter().enumerate().find(|(seen_at, known)| {
-            known.groups_before == index && known.digest == digest && used.get(*seen_at) == Some(&false)
-        });
-        match seen {
+        let seen_at = unused.get_mut(&(index, digest)).and_then(VecDeque::pop_front);
+        match seen_at.and_then(|seen_at| Some((seen_at, known.get(seen_at)?))) {
             Some((seen_at, known)) => {
-                if let Some(used) = used.get_mut(seen_at) {
-                    *used = true;
-                }
                 system.sent_after = known.sent_after;
                 before.push((seen_at, (at, system)));
             }
@@ -453,7 +469,11 @@ fn results_message(
 ) -> Result<Vec<Block>, ApiError> {
     let (mut results, rest) = results(turn, blocks, index)?;
     let calls = turn.calls.iter().filter_map(|call| match call.owner {
-        Owner::Gateway => call.result.clone().or_else(|| run.get(&call.id).cloned()),
+        Owner::Gateway => {
+            let result = call.result.as_ref().or_else(|| run.get(&call.id));
+            // Without one, no API takes the messages any more.
+            Some(result.cloned().unwrap_or_else(|| lost_result(call)))
+        }
         Owner::Client => Some(
             results
                 .remove(&call.visible_id)?
@@ -463,6 +483,16 @@ fn results_message(
     let mut message: Vec<Block> = calls.collect();
     message.extend(rest);
     Ok(message)
+}
+
+/// The result of a call whose own could not be stored.
+fn lost_result(call: &Call) -> Block {
+    let mut text = r#"{"type":"tool_result","tool_use_id":"#.to_owned();
+    push_string(&mut text, &call.id);
+    text.push_str(
+        r#","content":"the result of this call was lost; find out whether it took effect","is_error":true}"#,
+    );
+    Block::new(text)
 }
 
 /// The messages without thinking; `None` if they have none. Messages that would be empty are kept.

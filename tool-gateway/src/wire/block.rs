@@ -41,6 +41,28 @@ impl Block {
         Object::parse(&self.text).unwrap_or_default()
     }
 
+    /// Whether it is no call, or one whose arguments arrived as a JSON object.
+    pub(crate) fn has_json_input(&self) -> bool {
+        self.raw_input.is_none()
+    }
+
+    /// A call with its arguments as JSON, if they arrived as something that is almost JSON, such as a Python dict.
+    pub(crate) fn repaired(&self) -> Self {
+        let Some(raw) = &self.raw_input else {
+            return self.clone();
+        };
+        let repaired = tool_runtime::repair::repair(raw);
+        let input = Some(&*repaired.text).filter(|text| Object::parse(text).is_ok());
+        let mut text = String::with_capacity(self.text.len() + raw.len());
+        self.object().write(&mut text, |name, _| {
+            Some(match input {
+                Some(input) if name == "input" => Change::To(input),
+                _ => Change::Keep,
+            })
+        });
+        Self::new(text)
+    }
+
     /// Whether the block is thinking, which belongs to the exact messages before it.
     pub(crate) fn is_thinking(&self) -> bool {
         let kind = self.object().string("type");
@@ -89,7 +111,10 @@ impl Block {
                 Change::Keep
             })
         });
-        Self::new(text)
+        Self {
+            text: text.into(),
+            raw_input: self.raw_input.clone(),
+        }
     }
 }
 

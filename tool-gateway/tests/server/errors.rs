@@ -456,3 +456,93 @@ async fn keys_are_in_no_debug_text() {
         .unwrap();
     assert!(!format!("{:?}", script.requests()).contains("secret"));
 }
+
+#[tokio::test]
+async fn an_event_that_is_too_large_to_be_read_is_not_left_out() {
+    let delta = |text: &str| {
+        format!(
+            "data: {}\n\n",
+            json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": text } })
+        )
+    };
+    let start = json!({ "type": "message_start", "message": { "id": "m", "role": "assistant", "content": [], "usage": { "input_tokens": 1 } } });
+    let block =
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } });
+    let body = format!(
+        "data: {start}\n\ndata: {block}\n\n{}{}data: {{\"type\":\"message_stop\"}}\n\n",
+        delta("a"),
+        delta(&"x".repeat(17 << 20))
+    );
+    let body: &'static str = body.leak();
+    let app = Gateway::new(registry(&Runs::default()), Odd("text/event-stream", body)).router();
+    let body = json!({ "messages": [user("a")], "tools": [{ "name": "lookup" }] });
+    let reply = Reply::read(app.oneshot(post("/v1/messages", body, &[])).await.unwrap()).await;
+    assert_eq!(reply.status.as_u16(), 502);
+    assert!(reply.error().1.contains("too large"), "{}", reply.message);
+}
+
+/// An error response whose body never ends.
+struct Endless;
+
+impl Upstream for Endless {
+    fn send(&self, _: Request<axum::body::Bytes>) -> UpstreamFuture<'_> {
+        let body = Body::from_stream(futures_util::stream::pending::<
+            Result<axum::body::Bytes, std::io::Error>,
+        >());
+        let response = Response::builder().status(500).body(body).unwrap();
+        Box::pin(async { Ok(response) })
+    }
+
+    fn name(&self) -> String {
+        "endless".to_owned()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_without_end_ends_with_its_client() {
+    let gateway = Gateway::new(registry(&Runs::default()), Endless);
+    let turns = gateway.turns();
+    let app = gateway.router();
+    let body = json!({ "messages": [user("a")], "tools": [{ "name": "lookup" }] });
+    let answer = app.oneshot(post("/v1/messages", body, &[]));
+    let second = std::time::Duration::from_secs(1);
+    assert!(tokio::time::timeout(second, answer).await.is_err());
+    tokio::time::timeout(second, turns.ended()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_key_is_found_in_either_header_and_never_empty() {
+    let lab = |key: &'static str| {
+        Lab::with(json!({ "turns": [says(&[text("Done.")])] }), |gateway| {
+            gateway.with_client_key("ada", key)
+        })
+    };
+    for headers in [
+        vec![("authorization", "bearer k1")],
+        vec![("authorization", "k1")],
+        vec![("x-api-key", "of the upstream"), ("authorization", "Bearer k1")],
+    ] {
+        for path in ["/v1/tools", "/metrics"] {
+            let request = headers.iter().fold(Request::get(path), |request, (name, value)| {
+                request.header(*name, *value)
+            });
+            let response = lab("k1").send(request.body(Body::empty()).unwrap()).await;
+            assert_eq!(response.status(), 200, "{path} {headers:?}");
+        }
+    }
+    for headers in [
+        vec![],
+        vec![("x-api-key", "")],
+        vec![("authorization", "Bearer ")],
+    ] {
+        for key in ["", "k1"] {
+            let reply = get(&lab(key), "/v1/tools", &headers).await;
+            assert_eq!(reply.status.as_u16(), 401, "{key} {headers:?}");
+            assert!(
+                reply.error().1.starts_with("no key was sent"),
+                "{}",
+                reply.message
+            );
+        }
+    }
+}

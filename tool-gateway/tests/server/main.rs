@@ -18,5 +18,6 @@ mod retries;
 mod sessions;
 mod pass_through;
 mod errors;
+mod stores;
 mod interruptions;
 mod crashes;

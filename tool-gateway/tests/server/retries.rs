@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use axum::body::HttpBody as _;
 use serde_json::{Value, json};
+use tool_gateway::Gateway;
+use tool_gateway::upstream::ScriptUpstream;
+use tool_runtime::permission::{Decision, Permission};
 
-use crate::lab::{Chat, Lab, assistant, call, post, result, says, slow_call, text, user};
+use crate::lab::{Chat, Lab, Runs, assistant, call, post, registry, result, says, slow_call, text, user};
 use crate::reply::Reply;
 
 const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
@@ -407,4 +410,49 @@ async fn results_for_a_turn_that_has_not_ended_are_a_conflict() {
     let late = lab.ask(&chat.body).await;
     assert_eq!(late.text(), "Done.", "{}", late.message);
     assert_eq!(lab.runs.begun(), ["write b"]);
+}
+
+#[tokio::test]
+async fn requests_of_other_accounts_queries_and_places_of_system_messages_are_no_retries() {
+    let turns: Vec<_> = (0..4).map(|n| says(&[text(&format!("{n}"))])).collect();
+    let script = json!({ "order": "requests", "turns": turns });
+    let lab = Lab::with(script, |gateway| gateway.with_client_key("team", "k"));
+    let ask = async |path: &str, account: &str, messages: Value| {
+        let mut chat = Chat::new(false);
+        chat.body["messages"] = messages;
+        let headers = [("x-api-key", "k"), ("authorization", account), RETRY];
+        Reply::read(lab.send(post(path, &chat.body, &headers)).await)
+            .await
+            .text()
+    };
+    let system = json!({ "role": "system", "content": "s" });
+    let (one, two) = (user("a"), user("c"));
+    let messages = json!([one, system, assistant("b"), two]);
+    assert_eq!(ask("/v1/messages", "Bearer A", messages.clone()).await, "0");
+    assert_eq!(
+        ask("/v1/messages", "Bearer A", messages.clone()).await,
+        "0",
+        "a retry"
+    );
+    assert_eq!(ask("/v1/messages", "Bearer B", messages.clone()).await, "1");
+    assert_eq!(ask("/v1/messages?beta=true", "Bearer A", messages).await, "2");
+    let messages = json!([one, assistant("b"), system, two]);
+    assert_eq!(ask("/v1/messages", "Bearer A", messages).await, "3");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_a_decision_ends_with_its_client() {
+    let runs = Runs::default();
+    let permission = Permission::new(async |_| std::future::pending::<Decision>().await);
+    let registry = registry(&runs).layer(permission);
+    let script = json!({ "turns": [says(&[call("write", "a")])] }).to_string();
+    let gateway = Gateway::new(registry, ScriptUpstream::from_json(&script).unwrap());
+    let turns = gateway.turns();
+    let mut chat = Chat::new(false);
+    chat.messages().push(user("go"));
+    let answer = tower::ServiceExt::oneshot(gateway.router(), post("/v1/messages", &chat.body, &[]));
+    let minute = Duration::from_secs(60);
+    assert!(tokio::time::timeout(minute, answer).await.is_err());
+    tokio::time::timeout(minute, turns.ended()).await.unwrap();
+    assert!(runs.begun().is_empty());
 }

@@ -684,3 +684,31 @@ async fn a_suspended_turn_in_a_file_is_resumed_by_the_next_process() {
     drop(lab);
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+#[tokio::test]
+async fn an_answer_with_other_space_or_unreadable_arguments_is_restored_by_its_ids() {
+    let mut malformed = call("weather", "b");
+    malformed["partial_json"] = "{'city': 'Paris'}".into();
+    malformed.as_object_mut().unwrap().remove("input");
+    let lab = Lab::in_order(json!([
+        says(&[text("I look. "), call("write", "a"), malformed]),
+        says(&[text("Two.")]),
+        says(&[text("Three.")]),
+    ]));
+    let mut chat = Chat::new(true);
+    let reply = chat.say(&lab, "go").await;
+    // As clients do: one trims texts, and wraps arguments that are no JSON.
+    chat.messages()[1]["content"][0]["text"] = "I look.".into();
+    chat.messages()[1]["content"][1]["input"] = json!({ "INVALID_JSON": "{'city': 'Paris'}" });
+    let reply = chat.answer(&lab, &reply).await;
+    assert_eq!(
+        (reply.text().as_str(), reply.session().1.as_str()),
+        ("Two.", "minted")
+    );
+    assert!(lab.last_seen()["messages"].to_string().contains("write of a"));
+    // And from then on, too.
+    assert_eq!(chat.say(&lab, "next").await.text(), "Three.");
+    assert!(lab.last_seen()["messages"].to_string().contains("write of a"));
+    lab.assert_well_formed();
+    lab.assert_one_prefix();
+}

@@ -449,3 +449,44 @@ async fn another_refusal_is_not_repeated() {
     assert_eq!((reply.status.as_u16(), reply.error().1), (400, "no"));
     assert_eq!(lab.seen().len(), 2);
 }
+
+#[tokio::test]
+async fn the_model_never_sees_the_text_of_a_message_without_content() {
+    for empty in [
+        json!({ "content": [call("lookup", "a")], "stop_reason": "max_tokens" }),
+        json!({ "content": [], "stop_reason": "end_turn" }),
+    ] {
+        let lab = Lab::in_order(json!([
+            says(&[call("lookup", "x"), call("weather", "y")]),
+            empty,
+            says(&[text("Done.")])
+        ]));
+        let mut chat = Chat::new(true);
+        let reply = chat.say(&lab, "go").await;
+        let reply = chat.answer(&lab, &reply).await;
+        assert_eq!(reply.text(), "[The model gave no answer.]");
+        assert_eq!(chat.say(&lab, "go on").await.text(), "Done.");
+        let sent = lab.last_seen()["messages"].to_string();
+        assert!(!sent.contains("gave no answer"), "{sent}");
+        lab.assert_well_formed();
+    }
+}
+
+#[tokio::test]
+async fn many_system_messages_take_linear_time() {
+    let lab = Lab::new(json!([says(&[text("Done.")])]));
+    let mut took = Vec::new();
+    for count in [2_000, 8_000] {
+        let mut chat = Chat::new(false);
+        for _ in 0..count {
+            let system = json!({ "role": "system", "content": "s" });
+            chat.messages().extend([user("a"), system, assistant("b")]);
+        }
+        chat.messages().push(user("a"));
+        let began = std::time::Instant::now();
+        assert_eq!(chat.ask(&lab).await.status, 200);
+        took.push(began.elapsed());
+    }
+    // Four times as many; quadratic would be sixteen times as long.
+    assert!(took[1] < took[0] * 9, "{took:?}");
+}

@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tool_gateway::session::memory::MemoryStore;
 use tool_gateway::upstream::ScriptUpstream;
 use tool_gateway::{Gateway, Offer, Ownership};
+use tool_runtime::permission::{Decision, Permission, PermissionRequest};
 use tool_runtime::{Context, ToolDefinition};
 
 use crate::lab::{Chat, Lab, Runs, call, registry, result, says, slow_call, text, thinking, user};
@@ -800,4 +802,87 @@ async fn why_a_later_round_was_refused_is_shown() {
         (reply.stop_reason(), &reply.message["stop_details"]),
         ("refusal", &details)
     );
+}
+
+/// R-TURN-6
+#[tokio::test]
+async fn a_deferred_call_waits_beside_one_that_is_handed_to_the_client() {
+    let runs = Runs::default();
+    let permission =
+        Permission::new(
+            async |request: PermissionRequest| match request.definition().name.as_str() {
+                "write" => Decision::Interrupt,
+                _ => Decision::Allow,
+            },
+        );
+    let registry = registry(&runs).layer(permission);
+    let turns = json!([
+        says(&[call("write", "a"), call("later", "b")]),
+        says(&[text("Done.")])
+    ]);
+    let script = ScriptUpstream::from_json(&json!({ "turns": turns }).to_string()).unwrap();
+    let gateway = Gateway::new(registry, script.clone());
+    let app = gateway.with_deferred(["later"]).unwrap().router();
+    let lab = Lab { app, script, runs };
+    let mut chat = Chat::new(false);
+    let reply = chat.say(&lab, "go").await;
+    assert_eq!(reply.shape(), ["write"]);
+    assert!(lab.runs.begun().is_empty(), "the client has not answered yet");
+    assert_eq!(chat.answer(&lab, &reply).await.text(), "Done.");
+    assert_eq!(lab.runs.begun(), ["later b"]);
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
+async fn a_call_that_is_handed_to_the_client_has_the_arguments_that_were_decided_about() {
+    let runs = Runs::default();
+    let registry = registry(&runs).layer(Permission::new(async |_| Decision::Interrupt));
+    let mut malformed = call("write", "a");
+    malformed["partial_json"] = "{'key': 'production'}".into();
+    malformed.as_object_mut().unwrap().remove("input");
+    let turns = json!([says(&[malformed]), says(&[text("Done.")])]);
+    let script = ScriptUpstream::from_json(&json!({ "turns": turns }).to_string()).unwrap();
+    let app = Gateway::new(registry, script.clone()).router();
+    let lab = Lab { app, script, runs };
+    let mut chat = Chat::new(true);
+    let reply = chat.say(&lab, "go").await;
+    assert_eq!(reply.content()[0]["input"], json!({ "key": "production" }));
+    assert_eq!(chat.answer(&lab, &reply).await.text(), "Done.");
+    lab.assert_well_formed();
+}
+
+#[tokio::test]
+async fn a_tool_of_the_gateways_is_not_offered_under_a_name_that_is_an_alias() {
+    let script = json!({ "turns": [says(&[text("Done.")])] });
+    let ownership = Ownership::by_schema().with_alias("write", "lookup");
+    let lab = Lab::with(script, |gateway| {
+        gateway
+            .with_ownership(ownership)
+            .unwrap()
+            .with_offer(Offer::Always)
+    });
+    let mut chat = Chat::new(false);
+    chat.body["tools"] = json!([]);
+    chat.say(&lab, "go").await;
+    let names: Vec<_> = lab.last_seen()["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].clone())
+        .collect();
+    assert_eq!(names, ["lookup", "later", "TodoWrite", "TodoRead"]);
+}
+
+#[tokio::test]
+async fn caps_beyond_the_range_of_the_clock_are_none() {
+    let turns =
+        json!({ "turns": [says(&[call("lookup", "a"), call("weather", "b")]), says(&[text("Done.")])] });
+    let lab = Lab::with(turns, |gateway| {
+        gateway
+            .with_max_time(Duration::MAX)
+            .with_store(MemoryStore::new().with_ttl(Duration::MAX))
+    });
+    let mut chat = Chat::new(false);
+    let reply = chat.say(&lab, "go").await;
+    assert_eq!(chat.answer(&lab, &reply).await.text(), "Done.");
 }
