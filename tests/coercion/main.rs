@@ -13,6 +13,7 @@ mod error_messages;
 mod policies;
 mod typed;
 mod unenforced;
+mod untagged;
 mod variants;
 
 use std::collections::BTreeSet;

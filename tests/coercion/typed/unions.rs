@@ -76,6 +76,21 @@ pub struct B {
     b: i64,
 }
 
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RangeOrStart {
+    Range {
+        /// The first.
+        from: i64,
+        /// The last.
+        to: i64,
+    },
+    Start {
+        /// The first.
+        from: i64,
+    },
+}
+
 echo! {
     internal_tag(Internal);
     adjacent_tag(Adjacent);
@@ -90,6 +105,8 @@ echo! {
     string_or_object(StringOrObject);
     string_or_list(StringOrList);
     two_objects(TwoObjects);
+    range_or_start(RangeOrStart);
+    ranges_or_starts(Vec<RangeOrStart>);
     union_list(Vec<IntegerOrBoolean>);
     tag_list(Vec<Internal>);
 }

@@ -208,25 +208,40 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         at: &Path<'_>,
         context: Context,
     ) -> Option<Choice> {
-        let exact = context.with(Mode::Exact);
-        // What serde reads: it does not mind keys that an alternative does not know.
-        let reads_in_order = self.compiled.picks_first_match(exclusive);
-        let is_silent = |this: &mut Self, trial| {
-            let counts = this.outcome(node, trial, at, exact).counts;
-            counts.is_silent() || (reads_in_order && counts.is_unchanged())
-        };
         let of_schema = context.of_schema();
         let conforms = |this: &mut Self, trial| this.outcome(node, trial, at, of_schema).counts.errors == 0;
+        let mut conforming = trials.iter().copied();
         if exclusive {
-            let mut conforming = trials.iter().filter(|trial| conforms(self, **trial));
-            let first = conforming.next()?;
-            return Some(match conforming.next() {
-                None => Choice::Match(*first),
+            let first = conforming.find(|trial| conforms(self, *trial))?;
+            return Some(match conforming.find(|trial| conforms(self, *trial)) {
+                None => Choice::Match(first),
                 Some(_) => Choice::Several,
             });
         }
-        let silent = trials.iter().find(|trial| is_silent(self, **trial)).copied();
-        let found = silent.or_else(|| trials.iter().find(|trial| conforms(self, **trial)).copied());
+        let exact = context.with(Mode::Exact);
+        // serde does not mind keys that an alternative does not know.
+        let reads_in_order = self.compiled.picks_first_match(exclusive);
+        let mut as_sent = trials.iter().filter_map(|trial| {
+            let counts = self.outcome(node, *trial, at, exact).counts;
+            let is_match = counts.is_silent() || (reads_in_order && counts.is_unchanged());
+            is_match.then_some((*trial, counts))
+        });
+        let as_sent = as_sent.next();
+        if let Some((trial, counts)) = as_sent
+            && (counts.is_silent() || context.mode == Mode::Exact)
+        {
+            return Some(Choice::Match(trial));
+        }
+        let first = conforming.find(|trial| conforms(self, *trial));
+        // To serde, `3.0` is no integer: what it takes as sent may come after the first match, and know fewer keys.
+        let found = match (as_sent, first) {
+            (Some((trial, counts)), Some(first))
+                if self.outcome(node, first, at, of_schema).counts.overlooked > counts.overlooked =>
+            {
+                Some(trial)
+            }
+            (as_sent, first) => first.or(as_sent.map(|(trial, _)| trial)),
+        };
         found.map(Choice::Match)
     }
 
