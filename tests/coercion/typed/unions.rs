@@ -56,6 +56,9 @@ untagged! {
     StringOrObject(String(String), Object(File));
     StringOrList(String(String), List(Vec<String>));
     TwoObjects(A(A), B(B));
+    SmallOrString(Small(i32), String(String));
+    ByteOrString(Byte(u8), String(String));
+    SmallOrList(Small(i32), List(Vec<i64>));
 }
 
 #[derive(Deserialize, Serialize, JsonSchema)]
@@ -107,6 +110,9 @@ echo! {
     two_objects(TwoObjects);
     range_or_start(RangeOrStart);
     ranges_or_starts(Vec<RangeOrStart>);
+    small_or_string(SmallOrString);
+    byte_or_string(ByteOrString);
+    small_or_list(SmallOrList);
     union_list(Vec<IntegerOrBoolean>);
     tag_list(Vec<Internal>);
 }

@@ -39,7 +39,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             Coercion::Changed(taken, code) => (Some(taken), Some(code)),
             Coercion::Refused(code) => {
                 let wanted = Expected(self.compiled, id);
-                if code == Code::IntegerOutOfRange && exceeded(node, plain).is_some() {
+                // The range of a Rust type is a limit as `maximum` is.
+                if code == Code::IntegerOutOfRange && (width.is_some() || exceeded(node, plain).is_some()) {
                     self.report.limit();
                 }
                 self.report.refuse(at, || match (&plain.values, code) {
