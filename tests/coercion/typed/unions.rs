@@ -59,6 +59,8 @@ untagged! {
     SmallOrString(Small(i32), String(String));
     ByteOrString(Byte(u8), String(String));
     SmallOrList(Small(i32), List(Vec<i64>));
+    ObjectOrObjects(Object(A), List(Vec<Both>));
+    FullOrShort(Full(Full), Short(A));
 }
 
 #[derive(Deserialize, Serialize, JsonSchema)]
@@ -77,6 +79,30 @@ pub struct A {
 pub struct B {
     /// A number.
     b: i64,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub struct Both {
+    /// A number.
+    a: i64,
+    /// A number.
+    b: i64,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub struct Full {
+    /// A number.
+    a: i64,
+    /// Two numbers.
+    b: Pair,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub struct Pair {
+    /// A number.
+    x: i64,
+    /// A number.
+    y: i64,
 }
 
 #[derive(Deserialize, Serialize, JsonSchema)]
@@ -113,6 +139,8 @@ echo! {
     small_or_string(SmallOrString);
     byte_or_string(ByteOrString);
     small_or_list(SmallOrList);
+    object_or_objects(ObjectOrObjects);
+    full_or_short(FullOrShort);
     union_list(Vec<IntegerOrBoolean>);
     tag_list(Vec<Internal>);
 }

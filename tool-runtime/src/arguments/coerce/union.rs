@@ -1,17 +1,17 @@
 //! Unions: which alternative a value is coerced to.
 //!
 //! Of `anyOf`, the first alternative that the value conforms to without an issue, else the first that it conforms to (rule 2); of
-//! `oneOf`, the only one. Otherwise the alternative that the tag selects, else the one with the fewest warnings (rule 6). The
+//! `oneOf`, the only one. Otherwise the alternative that the tag selects, else the one with the best [`Score`] (rule 6). The
 //! outcome of each trial is cached, so that nested unions take linear time.
 
 use super::cache::{Among, Choice, Outcome, Trial, address};
 use super::context::Context;
 use super::{Coercer, NO_LIMITS, opens};
 use crate::arguments::limits;
-use crate::arguments::report::IssueCounts;
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::report::schema_hint::SchemaHint;
+use crate::arguments::report::{CountsByDepth, IssueCounts};
 use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::Node;
 use crate::arguments::tree::parse::TooDeep;
@@ -236,7 +236,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         // To serde, `3.0` is no integer: what it takes as sent may come after the first match, and know fewer keys.
         let found = match (as_sent, first) {
             (Some((trial, counts)), Some(first))
-                if self.outcome(node, first, at, of_schema).counts.overlooked > counts.overlooked =>
+                if self.outcome(node, first, at, of_schema).counts.overlooked_at > counts.overlooked_at =>
             {
                 Some(trial)
             }
@@ -260,7 +260,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             for trial in among.trials {
                 if wraps == (is_composite(node) && !self.takes(*trial, node)) {
                     let counts = self.outcome(node, *trial, at, context).counts;
-                    scores.push(((counts.errors, counts.losses, wraps, counts), *trial));
+                    scores.push((score(counts, wraps), *trial));
                 }
             }
         }
@@ -321,8 +321,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         context: Context,
     ) -> bool {
         is_composite(node)
-            && scores.iter().any(|((errors, losses, ..), trial)| {
-                *errors == 0 && *losses == 0 && !self.is_read_otherwise(node, (*trial, among), at, context)
+            && scores.iter().any(|((errors, loses, ..), trial)| {
+                *errors == 0 && !loses && !self.is_read_otherwise(node, (*trial, among), at, context)
             })
     }
 
@@ -409,8 +409,21 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 }
 
-/// How well an alternative takes a value, the less the better: what it refuses, loses, wraps, and all that it says.
-type Score = (usize, usize, bool, IssueCounts);
+/// How well an alternative takes a value, the less the better: its errors, whether `Lossless` refuses it, whether it wraps, the keys
+/// that it leaves out, its warnings, and all that it says.
+type Score = (usize, bool, bool, CountsByDepth, usize, IssueCounts);
+
+fn score(counts: IssueCounts, wraps: bool) -> Score {
+    let loses = counts.losses > 0;
+    (
+        counts.errors,
+        loses,
+        wraps,
+        counts.overlooked_at,
+        counts.warnings,
+        counts,
+    )
+}
 
 fn is_composite(node: &Node<'_>) -> bool {
     matches!(node, Node::List(_) | Node::Object(_))

@@ -65,6 +65,8 @@ pub(crate) struct IssueCounts {
     pub(crate) warnings: usize,
     /// The warnings about unknown keys.
     pub(crate) overlooked: usize,
+    /// The same, by how deep these keys are.
+    pub(crate) overlooked_at: CountsByDepth,
     /// The warnings about duplicate keys.
     pub(crate) repeated: usize,
     /// Unknown keys that are reported and kept.
@@ -79,6 +81,7 @@ impl IssueCounts {
         losses: 0,
         warnings: 0,
         overlooked: 0,
+        overlooked_at: CountsByDepth::NONE,
         repeated: 0,
         left: 0,
         limits: 0,
@@ -101,9 +104,38 @@ impl AddAssign for IssueCounts {
         self.losses += more.losses;
         self.warnings += more.warnings;
         self.overlooked += more.overlooked;
+        self.overlooked_at += more.overlooked_at;
         self.repeated += more.repeated;
         self.left += more.left;
         self.limits += more.limits;
+    }
+}
+
+/// How many keys there are in no object, in one, in two …: in comparisons, the first difference counts. Who loses an
+/// object with all that is in it loses more than who loses some of that.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CountsByDepth([u16; DEPTHS]);
+
+/// Deeper keys are counted with the deepest.
+const DEPTHS: usize = 16;
+
+impl CountsByDepth {
+    const NONE: Self = Self([0; DEPTHS]);
+
+    /// Adds the key that a path ends with.
+    fn add(&mut self, at: &Path<'_>) {
+        let depth = at.keys().saturating_sub(1).min(DEPTHS - 1);
+        if let Some(count) = self.0.get_mut(depth) {
+            *count = count.saturating_add(1);
+        }
+    }
+}
+
+impl AddAssign for CountsByDepth {
+    fn add_assign(&mut self, more: Self) {
+        for (count, more) in self.0.iter_mut().zip(more.0) {
+            *count = count.saturating_add(more);
+        }
     }
 }
 
@@ -155,6 +187,7 @@ impl Report {
         self.counts = IssueCounts {
             warnings: self.counts.warnings - overlooked,
             overlooked: mark.counts.overlooked,
+            overlooked_at: mark.counts.overlooked_at,
             left: mark.counts.left,
             ..self.counts
         };
@@ -167,6 +200,7 @@ impl Report {
         self.counts = IssueCounts {
             warnings: mark.counts.warnings + overlooked,
             overlooked: self.counts.overlooked,
+            overlooked_at: self.counts.overlooked_at,
             left: self.counts.left,
             ..mark.counts
         };
@@ -223,6 +257,7 @@ impl Report {
     #[inline(never)]
     pub(crate) fn warn_unknown(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
         self.counts.overlooked += 1;
+        self.counts.overlooked_at.add(at);
         self.warn(at, make);
     }
 

@@ -20,6 +20,15 @@ impl Path<'_> {
         }
     }
 
+    /// How many keys it has. Unlike its steps, they are the same in a list that was made for a single value.
+    pub(crate) fn keys(&self) -> usize {
+        match self {
+            Self::Root => 0,
+            Self::Key(parent, _) => parent.keys() + 1,
+            Self::Index(parent, _) => parent.keys(),
+        }
+    }
+
     /// A finding here.
     pub(crate) fn issue(&self, mut issue: Issue) -> Issue {
         issue.path = self.pointer();
