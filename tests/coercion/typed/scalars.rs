@@ -77,6 +77,8 @@ echo! {
     optional_mode(Option<Mode>);
     case_sensitive_mode(#[arg(values = ["read", "write"], case_sensitive)] String);
     twin_enum(#[arg(values = ["read", "Read", "write"])] String);
+    twin_separators(#[arg(values = ["a_b", "a-b"])] String);
+    many_twins(#[arg(values = ["Red", "red", "n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9", "n10", "n11"])] String);
     digit_enum(#[arg(values = ["1", "2"])] String);
     level(#[arg(values = [1, 2, 3])] i64);
     optional_level(#[arg(values = [1, 2, 3])] Option<i64>);

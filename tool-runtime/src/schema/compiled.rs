@@ -4,7 +4,7 @@
 //! no cyclic pointers.
 
 use super::name::{KeyPrefix, is_same};
-use super::spelling::{SpellingIndex, resemble};
+use super::spelling::{SpellingIndex, find_resembling};
 use std::collections::{HashMap, HashSet};
 
 use regex_lite::Regex;
@@ -207,19 +207,17 @@ impl Values {
         }
     }
 
-    /// The only one that a string resembles.
+    /// The one that a string is but for outer space, else the only one that it resembles.
     pub(crate) fn resembling(&self, text: &str) -> Option<&str> {
-        if let Some(index) = &self.index {
-            return self.texts.get(index.spellings.find(text)?).map(|text| &**text);
-        }
-        only_resembling(self.texts.iter().map(|known| &**known), text)
+        let position = match &self.index {
+            Some(index) => match index.texts.get(text.trim()) {
+                Some(known) => return Some(known),
+                None => index.spellings.find(text),
+            },
+            None => find_resembling(self.texts.iter().map(|known| &**known), text),
+        };
+        self.texts.get(position?).map(|known| &**known)
     }
-}
-
-/// The only one of a few texts that another one resembles.
-fn only_resembling<'t>(texts: impl Iterator<Item = &'t str>, text: &str) -> Option<&'t str> {
-    let mut candidates = texts.filter(|known| resemble(known, text));
-    candidates.next().filter(|_| candidates.next().is_none())
 }
 
 /// Limits of a string. Lengths are in characters.
@@ -368,13 +366,13 @@ impl Object {
         self.by_name.get(name).copied()
     }
 
-    /// The only declared key that another one resembles.
+    /// The declared key that another one is but for outer space, else the only one that it resembles.
     pub(crate) fn resembling(&self, key: &str) -> Option<&str> {
-        if let Some(spellings) = &self.spellings {
-            let property = self.properties.get(spellings.find(key)?)?;
-            return Some(&property.name);
-        }
-        only_resembling(self.properties.iter().map(|property| &*property.name), key)
+        let position = match &self.spellings {
+            Some(spellings) => self.position(key.trim()).or_else(|| spellings.find(key)),
+            None => find_resembling(self.properties.iter().map(|property| &*property.name), key),
+        };
+        Some(&self.properties.get(position?)?.name)
     }
 
     /// Computes `required`, `by_name` and `spellings`.

@@ -9,6 +9,16 @@ pub(crate) fn resemble(left: &str, right: &str) -> bool {
     letters(left).eq(letters(right)) || words(left).eq(words(right))
 }
 
+/// The position of the text that another one is but for outer space, else of the only one that it resembles.
+pub(crate) fn find_resembling<'t>(texts: impl Iterator<Item = &'t str> + Clone, text: &str) -> Option<usize> {
+    let trimmed = text.trim();
+    texts.clone().position(|known| known == trimmed).or_else(|| {
+        let mut candidates = texts.enumerate().filter(|(_, known)| resemble(known, trimmed));
+        let (position, _) = candidates.next()?;
+        candidates.next().is_none().then_some(position)
+    })
+}
+
 /// Finds the text that another one resembles (see [`resemble`]), without a comparison with each.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SpellingIndex {

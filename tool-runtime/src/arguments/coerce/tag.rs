@@ -12,7 +12,7 @@ use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::{Members, Node};
 use crate::schema::compiled::{Additional, SchemaId, Tag, Values};
 use crate::schema::name::fold;
-use crate::schema::spelling::resemble;
+use crate::schema::spelling::find_resembling;
 use crate::wire::issue::Code;
 
 impl<'a> Coercer<'_, 'a, '_> {
@@ -60,10 +60,8 @@ impl<'a> Coercer<'_, 'a, '_> {
                 let exact = values.iter().find(|(value, _)| text == Some(value));
                 let coerces = context.mode.coerces() && !case_sensitive;
                 let found = exact.or_else(|| {
-                    let mut candidates = values
-                        .iter()
-                        .filter(|(value, _)| coerces && text.is_some_and(|text| resemble(value, text)));
-                    candidates.next().filter(|_| candidates.next().is_none())
+                    let names = values.iter().map(|(value, _)| &**value);
+                    values.get(find_resembling(names, text.filter(|_| coerces)?)?)
                 });
                 if found.is_none() {
                     self.report.refuse(&at, || messages::not_among(&allowed(), sent));
