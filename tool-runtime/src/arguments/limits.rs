@@ -19,8 +19,8 @@ pub(crate) enum Membership<'s> {
     IsNot,
 }
 
-/// Looks a value up among the allowed ones; `coerces` lets the spelling differ.
-pub(crate) fn membership<'s>(values: &'s Values, node: &Node<'_>, coerces: bool) -> Membership<'s> {
+/// Looks a value up among the allowed ones; `respells` lets the spelling differ.
+pub(crate) fn membership<'s>(values: &'s Values, node: &Node<'_>, respells: bool) -> Membership<'s> {
     let is = match node {
         Node::Text(text) => values.has_text(text),
         Node::Number(number) => values.has_number(&number.text),
@@ -28,7 +28,7 @@ pub(crate) fn membership<'s>(values: &'s Values, node: &Node<'_>, coerces: bool)
     };
     match node {
         _ if is => Membership::Is,
-        Node::Text(text) if coerces && !values.case_sensitive => values
+        Node::Text(text) if respells => values
             .resembling(text)
             .map_or(Membership::IsNot, Membership::Resembles),
         _ => Membership::IsNot,

@@ -130,7 +130,7 @@ impl<T: Parameter> Param<T> {
         self.with(marks::STRICT, true)
     }
 
-    /// `case_sensitive`: an enum value in another case is rejected.
+    /// `case_sensitive`: enum values, enum keys of maps and tags in another spelling are rejected, at any depth.
     #[must_use]
     pub fn case_sensitive(self) -> Self {
         self.with(marks::CASE_SENSITIVE, true)

@@ -68,6 +68,7 @@ impl Compiler<'_> {
             Value::Bool(true) => Ok(Schema::ANY),
             Value::Object(keywords) => {
                 let strict = limits::flag(keywords, marks::STRICT);
+                let case_sensitive = limits::flag(keywords, marks::CASE_SENSITIVE);
                 let Flattened { keywords, unmerged } = self.flatten(keywords, 0)?;
                 let mut compiled = if unmerged.is_empty() {
                     self.compile_flattened(keywords)?
@@ -76,6 +77,7 @@ impl Compiler<'_> {
                     self.compile_all_of(all_of)?
                 };
                 compiled.strict |= strict;
+                compiled.case_sensitive |= case_sensitive;
                 Ok(compiled)
             }
             _ => Ok(Schema::NEVER),
@@ -85,6 +87,7 @@ impl Compiler<'_> {
     /// Compiles a schema without `$ref` and `allOf`.
     fn compile_flattened(&mut self, mut keywords: Map<String, Value>) -> Result<Schema, SchemaError> {
         let strict = keywords.shift_remove(marks::STRICT) == Some(Value::Bool(true));
+        let case_sensitive = keywords.shift_remove(marks::CASE_SENSITIVE) == Some(Value::Bool(true));
         let mut compiled = match (keywords.contains_key("anyOf"), keywords.shift_remove("oneOf")) {
             (true, Some(one)) => {
                 let one = Value::Object([("oneOf".to_owned(), one)].into_iter().collect());
@@ -97,6 +100,7 @@ impl Compiler<'_> {
             },
         };
         compiled.strict |= strict;
+        compiled.case_sensitive |= case_sensitive;
         Ok(compiled)
     }
 

@@ -94,6 +94,8 @@ pub(crate) struct Schema {
     pub(crate) types: Types,
     /// Applies [`Policy::Strict`](crate::Policy::Strict) to this value and everything in it.
     pub(crate) strict: bool,
+    /// Whether enum values, enum keys of maps and tags have one spelling only, in this value and everything in it.
+    pub(crate) case_sensitive: bool,
     /// Whether a list of strings may be valid. Then a string is more likely an item than JSON text.
     pub(crate) lists_of_strings: bool,
     /// A description of its `format`, for messages; not enforced.
@@ -144,8 +146,6 @@ pub(crate) struct Values {
     pub(crate) texts: Vec<Box<str>>,
     /// All other values.
     pub(crate) others: Vec<Value>,
-    /// Whether strings in another case are rejected.
-    pub(crate) case_sensitive: bool,
     /// Only of many values.
     index: Option<Box<ValueIndex>>,
 }
@@ -167,7 +167,7 @@ impl Values {
         }
     }
 
-    pub(super) fn new(texts: Vec<Box<str>>, others: Vec<Value>, case_sensitive: bool) -> Self {
+    pub(super) fn new(texts: Vec<Box<str>>, others: Vec<Value>) -> Self {
         let numbers = || others.iter().filter(|value| value.is_number());
         let index = (texts.len() + others.len() > MAX_LINEAR_SEARCH).then(|| ValueIndex {
             texts: texts.iter().cloned().collect(),
@@ -179,7 +179,6 @@ impl Values {
         Self {
             texts,
             others,
-            case_sensitive,
             index: index.map(Box::new),
         }
     }
@@ -303,6 +302,8 @@ pub(crate) struct Object {
     pub(crate) names: Option<SchemaId>,
     /// Whether this is a Rust map whose keys are an enum; the properties are its keys.
     pub(crate) is_enum_map: bool,
+    /// Whether this is an alternative of a `oneOf` whose only key is its tag (an externally tagged enum).
+    pub(crate) is_variant: bool,
     /// Whether `properties`, `patternProperties` and `additionalProperties` are all missing. Then no key is unknown.
     pub(crate) is_unconstrained: bool,
     pub(crate) min: Option<u64>,
@@ -460,6 +461,7 @@ impl Schema {
     pub(crate) const ANY: Self = Self {
         types: Types::ALL,
         strict: false,
+        case_sensitive: false,
         lists_of_strings: false,
         format: None,
         kind: Kind::Any,

@@ -3,7 +3,9 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::check::SchemaError;
-use super::compiled::{Additional, CompiledSchema, Kind, KnownKeys, Plain, Schema, SchemaId, Tag, Union};
+use super::compiled::{
+    Additional, CompiledSchema, Kind, KnownKeys, Plain, Property, Schema, SchemaId, Tag, Union,
+};
 use super::pointer;
 use super::types::Types;
 
@@ -70,6 +72,7 @@ impl CompiledSchema {
             Kind::Union(union) => {
                 self.finalize_union(union);
                 self.move_null_to_schemas(union);
+                self.mark_variants(union);
                 let types = union.schemas.iter().map(|schema| self.schema(*schema).types);
                 let null = if union.null { Types::NULL } else { Types::NONE };
                 schema.types = types.fold(null, |all, types| all | types);
@@ -124,6 +127,7 @@ impl CompiledSchema {
         if let [sole] = union.schemas.as_slice()
             && let Schema {
                 strict: false,
+                case_sensitive: false,
                 kind: Kind::Union(inner),
                 types,
                 ..
@@ -150,6 +154,28 @@ impl CompiledSchema {
             });
             union.schemas.push(SchemaId(id));
             union.null = false;
+        }
+    }
+
+    /// Marks the alternatives of a `oneOf` whose only key is their tag; there may be just one.
+    fn mark_variants(&mut self, union: &Union) {
+        for id in union.schemas.iter().filter(|_| union.exclusive) {
+            let Some(object) = self.object(*id) else { continue };
+            let is_constant = |property: &Property| {
+                let plain = self.schema(property.schema).plain();
+                plain.is_some_and(|plain| plain.values.is_some())
+            };
+            let is_variant =
+                matches!(object.properties.as_slice(), [tag] if tag.required && !is_constant(tag));
+            if is_variant
+                && let Some(Schema {
+                    kind: Kind::Plain(plain),
+                    ..
+                }) = self.schemas.get_mut(id.0 as usize)
+                && let Some(object) = &mut plain.object
+            {
+                object.is_variant = true;
+            }
         }
     }
 
@@ -202,7 +228,7 @@ impl CompiledSchema {
                 if !property.required || schema.types != Types::STRING {
                     return None;
                 }
-                case_sensitive |= own.case_sensitive;
+                case_sensitive |= schema.case_sensitive;
                 for value in &own.texts {
                     if values.iter().any(|(known, _)| known == value) {
                         return None;

@@ -104,8 +104,7 @@ pub(super) fn values(keywords: &Map<String, Value>) -> Option<(Values, Types)> {
             other => others.push(other.clone()),
         }
     }
-    let case_sensitive = flag(keywords, marks::CASE_SENSITIVE);
-    Some((Values::new(texts, others, case_sensitive), types))
+    Some((Values::new(texts, others), types))
 }
 
 /// Whether two values are equal in JSON Schema: numbers by value, so `1.0` is `1`.

@@ -13,7 +13,7 @@ pub(crate) const NOT_BLANK: &str = "x-not-blank";
 /// [`Policy::Strict`](crate::Policy::Strict) for this value and everything in it.
 pub(crate) const STRICT: &str = "x-strict";
 
-/// Enum values in another case are rejected.
+/// In this value and everything in it, enum values, enum keys of maps and tags in another spelling are rejected.
 pub(crate) const CASE_SENSITIVE: &str = "x-case-sensitive";
 
 /// The Rust type of an integer, `i8` … `u128`: its range is enforced even if the schema does not contain it.

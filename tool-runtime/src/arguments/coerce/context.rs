@@ -7,6 +7,8 @@ use crate::schema::compiled::{Schema, SchemaId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
     pub(in crate::arguments) mode: Mode,
+    /// Whether enum values, enum keys of maps and tags have one spelling only.
+    pub(in crate::arguments) case_sensitive: bool,
     /// Whether a key that the schema denies is an error: the call is strict, not only a parameter of it.
     pub(in crate::arguments) denies: bool,
     /// Whether one value may stand for a list: it is the value of a property or of an entry.
@@ -33,6 +35,7 @@ impl Context {
     pub(crate) fn all(mode: Mode) -> Self {
         Self {
             mode,
+            case_sensitive: false,
             denies: mode == Mode::Strict,
             wraps: false,
             within: None,
@@ -103,6 +106,16 @@ impl Context {
             _ if schema.strict => Mode::Strict,
             other => other,
         };
-        Self { mode, ..self }
+        let case_sensitive = self.case_sensitive || schema.case_sensitive;
+        Self {
+            mode,
+            case_sensitive,
+            ..self
+        }
+    }
+
+    /// Whether an allowed value may come in another spelling.
+    pub(in crate::arguments) fn respells(self) -> bool {
+        self.mode.coerces() && !self.case_sensitive
     }
 }

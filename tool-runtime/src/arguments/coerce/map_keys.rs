@@ -140,6 +140,9 @@ impl<'a> Coercer<'_, 'a, '_> {
     /// The candidates that a key can be coerced to: the key without outer space, the integer that it spells (unless only the length
     /// of keys is constrained), the only declared key or allowed name that it resembles.
     fn key_candidates(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> Vec<String> {
+        if context.case_sensitive && self.has_enum_keys(object) {
+            return Vec::new();
+        }
         let declared = object.resembling(key);
         let named = object
             .names
@@ -153,6 +156,12 @@ impl<'a> Coercer<'_, 'a, '_> {
         .into_iter()
         .flatten()
         .collect()
+    }
+
+    /// Whether the keys are listed.
+    fn has_enum_keys(&self, object: &Object) -> bool {
+        let names = object.names.and_then(|names| self.compiled.schema(names).plain());
+        object.is_enum_map || names.is_some_and(|names| names.values.is_some())
     }
 
     /// Whether keys may be integers. Keys that only have limits of length are texts.

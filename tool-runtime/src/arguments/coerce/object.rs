@@ -56,7 +56,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let mut keys = Vec::new();
         if object.is_map() {
             keys = self.map_keys((members, object), places, &mut extras, (at, context));
-        } else if !extras.is_empty() && context.mode.coerces() {
+        } else if !extras.is_empty() && (context.respells() || context.mode.coerces() && !object.is_variant) {
             self.respell(members, object, places, &mut extras, &mut edits, context);
         }
         let whole = at;

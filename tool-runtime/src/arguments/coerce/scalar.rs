@@ -8,7 +8,7 @@ use crate::arguments::limits::{self, Membership};
 use crate::arguments::report::expected::{self, Expected};
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
-use crate::arguments::rules::{self, Coercion, Mode};
+use crate::arguments::rules::{self, Coercion};
 use crate::arguments::tree::node::{Node, Number};
 use crate::schema::bounds::NumberLimits;
 use crate::schema::compiled::{Plain, SchemaId};
@@ -57,7 +57,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         if code.is_some_and(|code| rules::loses(node, code)) {
             self.report.lose();
         }
-        let changed = match Self::canonical_spelling(changed.as_ref().unwrap_or(node), plain, context.mode) {
+        let changed = match Self::canonical_spelling(changed.as_ref().unwrap_or(node), plain, context) {
             Ok(None) => changed,
             Ok(Some(declared)) => {
                 if let Some(code) = code {
@@ -99,12 +99,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     fn canonical_spelling(
         node: &Node<'a>,
         plain: &'s Plain,
-        mode: Mode,
+        context: Context,
     ) -> Result<Option<Node<'a>>, impl FnOnce(&Node<'_>) -> Issue + use<'s, 'a>> {
         let Some(values) = &plain.values else {
             return Ok(None);
         };
-        match limits::membership(values, node, mode.coerces()) {
+        match limits::membership(values, node, context.respells()) {
             Membership::Is => Ok(None),
             Membership::Resembles(declared) => Ok(Some(Node::Text(Cow::Owned(declared.to_owned())))),
             Membership::IsNot => Err(|sent: &Node<'_>| messages::not_among(values, sent)),

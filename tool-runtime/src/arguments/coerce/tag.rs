@@ -58,10 +58,10 @@ impl<'a> Coercer<'_, 'a, '_> {
                     _ => None,
                 };
                 let exact = values.iter().find(|(value, _)| text == Some(value));
-                let coerces = context.mode.coerces() && !case_sensitive;
+                let respells = context.respells() && !case_sensitive;
                 let found = exact.or_else(|| {
                     let names = values.iter().map(|(value, _)| &**value);
-                    values.get(find_resembling(names, text.filter(|_| coerces)?)?)
+                    values.get(find_resembling(names, text.filter(|_| respells)?)?)
                 });
                 if found.is_none() {
                     self.report.refuse(&at, || messages::not_among(&allowed(), sent));
@@ -111,7 +111,7 @@ impl<'a> Coercer<'_, 'a, '_> {
             .iter()
             .filter(|(key, _)| members.get(key).is_some())
             .collect();
-        let present = if exact.is_empty() && context.mode.coerces() {
+        let present = if exact.is_empty() && context.respells() {
             keys.iter()
                 .filter(|(key, _)| member(members, key, &fold(key), context.mode).is_some())
                 .collect()
