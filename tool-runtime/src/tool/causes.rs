@@ -81,7 +81,7 @@ fn sources(error: &dyn Error, text: &str) -> String {
     let chain = iter::successors(error.source(), |&error| error.source());
     let mut chain_text = text.to_owned();
     for cause in chain.take(MAX_CAUSES).map(ToString::to_string) {
-        if !chain_text.contains(&cause) {
+        if !mentions(&chain_text, &cause) {
             chain_text.push_str(": ");
             chain_text.push_str(&cause);
         }
@@ -92,9 +92,21 @@ fn sources(error: &dyn Error, text: &str) -> String {
 /// The causes in `{:#}`, if it continues `{}` as a chain: `text: cause: cause`.
 fn alternate(alternate: &str, text: &str) -> String {
     match strip_text(text, alternate) {
-        Some(causes) if !text.contains(causes) => without_repetitions(causes, text),
+        Some(causes) if !mentions(text, causes) => without_repetitions(causes, text),
         _ => String::new(),
     }
+}
+
+/// Whether a text contains a cause as whole words: `row 10` does not mention `1`.
+fn mentions(text: &str, cause: &str) -> bool {
+    let is_word = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
+    let mut places = text.match_indices(cause);
+    cause.is_empty()
+        || places.any(|(start, _)| {
+            let (before, rest) = text.split_at(start);
+            let after = rest.strip_prefix(cause).unwrap_or_default();
+            !is_word(before.chars().next_back()) && !is_word(after.chars().next())
+        })
 }
 
 /// The part of `chain` after `text: `.
@@ -157,7 +169,7 @@ mod tests {
         }
     }
 
-    const CHAINS: [(&[&str], &str); 9] = [
+    const CHAINS: [(&[&str], &str); 14] = [
         (&["a"], ""),
         (&["a", "b", "c"], "b: c"),
         // `#[error("a: {0}")]`, once and twice.
@@ -169,6 +181,12 @@ mod tests {
         (&["a", "a", "b"], "b"),
         (&["a: a", "b"], "b"),
         (&["a", "left: 1, right: 1", "b"], "left: 1, right: 1: b"),
+        // Words that a text contains by chance.
+        (&["row 10 is bad", "1", "disk full"], "1: disk full"),
+        (&["invalid input", "in"], "in"),
+        (&["cannot open list 12", "2", "list 1"], "2: list 1"),
+        (&["größer", "größe"], "größe"),
+        (&["row 10: 1 is bad", "1 is bad", "disk full"], "disk full"),
     ];
 
     #[test]
@@ -201,6 +219,8 @@ mod tests {
         assert_eq!(WithSources(&error).causes("a (b)"), "");
         let error = Any(&["a (b)", "b"]);
         assert_eq!(error.causes("a (b)"), "");
+        let error = Chain::of(&["a", "", "b"]);
+        assert_eq!(WithSources(&error).causes("a"), "b");
     }
 
     #[test]
