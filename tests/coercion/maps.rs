@@ -100,6 +100,8 @@ fn rejects_invalid_keys() {
         ("small", "07"),
         ("small", "99999999999"),
         ("small", "1.5"),
+        ("small", "99999999999.0"),
+        ("small", " 99999999999"),
         ("signed", "x"),
         ("signed", "99999999999999999999"),
         ("colours", "blue"),
@@ -123,6 +125,25 @@ fn rejects_invalid_keys() {
             "{parameter}: {key}"
         );
     }
+}
+
+/// The model never sent the key that its own was read as.
+#[test]
+fn key_that_the_type_rejects_is_named_as_sent() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<maps>().unwrap();
+    let arguments = r#"{"small":{"7.0":true,"4294967296.0":true," 8":true}}"#;
+    let outcome = block_on(registry.call(ToolCall::new("id", "maps", arguments)));
+    let errors: Vec<_> = outcome.errors.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        errors,
+        [
+            "invalid_map_key:4294967296.0 at /small/4294967296.0: invalid map key `4294967296.0`; \
+          expected an integer from 0 to 4294967295"
+        ]
+    );
+    let warnings = outcome.warnings.iter().map(|issue| issue.path.as_str());
+    assert_eq!(warnings.collect::<Vec<_>>(), ["/small/7", "/small/8"]);
 }
 
 /// The strict forms make each key of such a map required, and nullable.

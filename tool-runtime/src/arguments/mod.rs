@@ -27,7 +27,7 @@ use coerce::{Budget, Coercer};
 use deserialize::argument::Arguments;
 use deserialize::error::DeserializeError;
 use report::path::Path;
-use report::{Report, messages};
+use report::{CoercedKeys, Report, messages};
 use tree::node::{self, Node};
 
 /// How the arguments of one call are read.
@@ -81,6 +81,7 @@ fn read_coerced<P: Params>(
     let CoercedObject {
         object,
         issues: mut found,
+        coerced_keys,
         is_stopped,
     } = coerce_object(compiled, input, policy, false);
     let Some(object) = object.filter(|_| !is_stopped) else {
@@ -91,10 +92,10 @@ fn read_coerced<P: Params>(
     let mut refused = Vec::new();
     let arguments = Arguments::of_tree(compiled, &object);
     let values = params.read_values(&&arguments, host, &mut |name, error| {
-        refused.push(invalid(compiled, &object, name, &error));
+        refused.push(invalid(compiled, (&object, &coerced_keys), name, &error));
     });
     if !refused.is_empty() {
-        add(&mut found, refused, compiled);
+        add(&mut found, refused, (compiled, &coerced_keys));
     }
     // Not before the types are done: one that panics leaves nothing that could be taken for warnings.
     *issues = found;
@@ -102,7 +103,11 @@ fn read_coerced<P: Params>(
 }
 
 /// Adds the errors of types to those of the schema, unless they are about the same values.
-fn add(issues: &mut Vec<Issue>, refused: Vec<Issue>, compiled: &CompiledSchema) {
+fn add(
+    issues: &mut Vec<Issue>,
+    refused: Vec<Issue>,
+    (compiled, coerced_keys): (&CompiledSchema, &CoercedKeys),
+) {
     for mut issue in refused {
         // In a set, the items after a removed one have other indices than those that were sent.
         let mut removed = issues
@@ -114,6 +119,14 @@ fn add(issues: &mut Vec<Issue>, refused: Vec<Issue>, compiled: &CompiledSchema) 
         let mut errors = issues.iter().filter(|known| known.is_error());
         if errors.any(|known| pointer::overlap(&known.path, &issue.path)) {
             continue;
+        }
+        // A key that the type rejects is the one that was sent, whatever it was read as.
+        if issue.code == Code::InvalidMapKey
+            && let Some(sent) = coerced_keys.sent(&issue.path)
+            && let Some((map, _)) = issue.path.rsplit_once('/')
+        {
+            issues.retain(|known| known.code != Code::MapKeyCoerced || known.path != issue.path);
+            issue.path = pointer::join(map, sent);
         }
         let later = |known: &Issue| pointer::is_earlier_item(&issue.path, &known.path);
         let place = issues.iter().position(later).unwrap_or(issues.len());
@@ -167,6 +180,7 @@ struct CoercedObject<'a> {
     /// The arguments, if they are an object.
     object: Option<node::Members<'a>>,
     issues: Vec<Issue>,
+    coerced_keys: CoercedKeys,
     /// Whether they were not read to their end.
     is_stopped: bool,
 }
@@ -183,6 +197,7 @@ fn coerce_object<'a>(
             return CoercedObject {
                 object: None,
                 issues: vec![refused],
+                coerced_keys: CoercedKeys::default(),
                 is_stopped: true,
             };
         }
@@ -213,6 +228,7 @@ fn coerce_object<'a>(
             _ => None,
         },
         issues,
+        coerced_keys: report.coerced_keys,
         is_stopped,
     }
 }
@@ -241,7 +257,7 @@ fn count(value: &Value) -> usize {
 /// What the schema allows and the parameter's type refuses.
 fn invalid(
     compiled: &CompiledSchema,
-    object: &node::Members<'_>,
+    (object, coerced_keys): (&node::Members<'_>, &CoercedKeys),
     name: &str,
     error: &DeserializeError,
 ) -> Issue {
@@ -250,9 +266,11 @@ fn invalid(
     let wanted = compiled.format_at(steps.iter().copied());
     // A type may well repeat what it was sent.
     let said = escape_and_truncate(error.message(), MAX_TYPE_ERROR);
+    let path = error.path(&pointer::join("", name));
     let mut issue = match sent {
         _ if error.is_of_key() => {
-            messages::invalid_key_of_type(error.steps().last().unwrap_or_default(), &said)
+            let key = || error.steps().last().unwrap_or_default();
+            messages::invalid_key_of_type(coerced_keys.sent(&path).unwrap_or_else(key), &said)
         }
         Some(sent) => messages::invalid_value(sent, &said, wanted),
         None => Issue::error(Code::InvalidValue, "", said.into_owned()),
@@ -264,7 +282,7 @@ fn invalid(
             .to_mut()
             .push_str("; leave the key out if there is none");
     }
-    issue.path = error.path(&pointer::join("", name));
+    issue.path = path;
     issue
 }
 

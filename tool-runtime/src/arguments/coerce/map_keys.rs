@@ -83,8 +83,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         match key {
             None | Some(Key::AsSent) => Some(sent),
             Some(Key::Coerced(name)) => {
-                self.report
-                    .warn(&Path::Key(at, name), || messages::coerced_key(sent, name));
+                self.report.warn_coerced_key(&Path::Key(at, name), sent, name);
                 Some(name)
             }
             Some(Key::Shared(name)) => {

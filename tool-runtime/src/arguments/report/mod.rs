@@ -18,7 +18,20 @@ pub(crate) struct Report {
     pub(crate) counts: IssueCounts,
     /// Whether findings are only counted.
     pub(crate) is_trial: bool,
+    pub(crate) coerced_keys: CoercedKeys,
     allowance: Allowance,
+}
+
+/// The keys of maps that were coerced, as they were sent, by the path of what they became.
+#[derive(Debug, Default)]
+pub(crate) struct CoercedKeys(Vec<(String, Box<str>)>);
+
+impl CoercedKeys {
+    /// The key that was sent for the one that a path ends with; `None` if that was.
+    pub(crate) fn sent(&self, path: &str) -> Option<&str> {
+        let mut coerced = self.0.iter().rev();
+        coerced.find(|(known, _)| known == path).map(|(_, sent)| &**sent)
+    }
 }
 
 /// How many bytes of findings are still kept, of either severity.
@@ -40,6 +53,7 @@ impl Default for Report {
             issues: Vec::new(),
             counts: IssueCounts::default(),
             is_trial: false,
+            coerced_keys: CoercedKeys::default(),
             allowance: Allowance {
                 errors: MAX_BYTES,
                 warnings: MAX_BYTES,
@@ -240,6 +254,16 @@ impl Report {
         if !self.is_trial && self.allowance.warnings > 0 {
             let size = self.keep(at, make);
             self.allowance.warnings = self.allowance.warnings.saturating_sub(size);
+        }
+    }
+
+    /// Adds a warning about a key of a map that was read as the one that the path ends with.
+    #[inline(never)]
+    pub(crate) fn warn_coerced_key(&mut self, at: &Path<'_>, sent: &str, name: &str) {
+        let is_kept = !self.is_trial && self.allowance.warnings > 0;
+        self.warn(at, || messages::coerced_key(sent, name));
+        if is_kept {
+            self.coerced_keys.0.push((at.pointer(), sent.into()));
         }
     }
 
