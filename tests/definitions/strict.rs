@@ -370,6 +370,23 @@ fn rejects_references_that_depend_on_an_inner_id() {
     ]);
 }
 
+/// Nothing is lost with `nullable: false`.
+#[test]
+fn nullable_false_is_left_out_without_a_note() {
+    let schema = json!({ "type": "object", "required": ["a", "b"], "properties": {
+        "a": { "type": "integer", "nullable": false },
+        "b": { "type": "array", "items": { "type": "string", "nullable": false } },
+    } });
+    let definition = ToolDefinition::new("f", "Does it.", schema);
+    let strict = chat::strict_tool(&definition).unwrap();
+    assert_eq!(strict.notes, []);
+    assert_eq!(
+        strict.tool["function"]["parameters"]["properties"],
+        json!({ "a": { "type": "integer" }, "b": { "type": "array", "items": { "type": "string" } } })
+    );
+    assert_eq!(anthropic::strict_tool(&definition).unwrap().notes, []);
+}
+
 #[test]
 fn nullable_becomes_a_union_with_null() {
     let schema = json!({ "type": "object", "properties": {

@@ -45,6 +45,8 @@ pub(super) fn treatment(
         | "$schema"
         | "$id"
         | "$comment" => Treatment::Ignore,
+        // What it says holds without it.
+        "nullable" if *value == Value::Bool(false) => Treatment::Ignore,
         "enum" | "const" if matches!(type_name, "" | "object" | "array") => {
             Treatment::MoveToDescription(format!("One of {value}."))
         }
