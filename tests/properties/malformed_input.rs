@@ -213,6 +213,29 @@ fn rejects_deep_text() {
     });
 }
 
+/// As Python writes it, the text is repaired before its depth is known.
+#[test]
+fn rejects_deep_python_text() {
+    on_a_small_stack(|| {
+        for depth in [130, 1_022, 1_023, 1_024, 1_025, 10_000, 1_000_000] {
+            for (open, close) in [("[", "]"), ("{'next': ", "}"), ("(", ",)")] {
+                let value = format!("{}None{}", open.repeat(depth), close.repeat(depth));
+                let whole = format!("{{'any': {value}}}");
+                for outcome in call_both(&whole) {
+                    let codes: Vec<_> = outcome.errors.iter().map(|it| it.code.as_str()).collect();
+                    assert_eq!(codes, ["too_deep"], "{open} {depth}");
+                }
+                if open.starts_with('{') {
+                    for outcome in call_both(&json!({ "chain": value }).to_string()) {
+                        let codes: Vec<_> = outcome.errors.iter().map(|it| it.code.as_str()).collect();
+                        assert_eq!(codes, ["too_deep"], "{open} {depth}, in a string");
+                    }
+                }
+            }
+        }
+    });
+}
+
 /// Too deep, and said so; where the text is cut off as well, either is the truth.
 fn too_deep<'a>(input: &(impl Into<RawArguments<'a>> + Clone)) {
     for outcome in call_both(input) {

@@ -5,6 +5,8 @@ use std::{error, fmt, slice};
 
 use serde::Serialize;
 
+use crate::limits::TOO_DEEP;
+
 /// One change: what kind, where, and in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -131,6 +133,18 @@ pub struct Reason {
 }
 
 impl Reason {
+    /// Whether the text nests deeper than [`Limits::depth`](crate::Limits::depth).
+    ///
+    /// ```
+    /// use tool_repair::repair;
+    ///
+    /// let deep = format!("{}None{}", "[".repeat(2_000), "]".repeat(2_000));
+    /// assert!(repair(&deep).reason.unwrap().is_too_deep());
+    /// ```
+    pub fn is_too_deep(&self) -> bool {
+        self.message == TOO_DEEP
+    }
+
     pub(super) fn new(offset: usize, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             offset,

@@ -30,6 +30,9 @@ pub struct Limits {
     pub number: usize,
 }
 
+/// Why a text with more levels than [`Limits::depth`] comes back as it was.
+pub(crate) const TOO_DEEP: &str = "nested deeper than is followed";
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

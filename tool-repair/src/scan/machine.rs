@@ -1,7 +1,7 @@
 //! The grammar of JSON (RFC 8259), one byte a step, and what must be held back until it is sure to stay.
 
 use super::deviation::Place;
-use crate::limits::Limits;
+use crate::limits::{Limits, TOO_DEEP};
 use crate::stack::{Container, Stack};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -289,7 +289,7 @@ impl Machine {
 
     fn open(&mut self, container: Container, place: Place) -> Step {
         if self.stack.depth() >= self.limits.depth {
-            self.over_limit = Some("nested deeper than is followed");
+            self.over_limit = Some(TOO_DEEP);
             return Err(place);
         }
         self.stack.push(container);

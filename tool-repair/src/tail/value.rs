@@ -1,6 +1,7 @@
 //! Reads values: strings, numbers, literals, and the beginning of containers.
 
 use super::super::fixes::FixCode;
+use super::super::limits::TOO_DEEP;
 use super::draft::Draft;
 use super::frame::{Frame, Kind, Last, State};
 use super::literal;
@@ -63,7 +64,7 @@ pub(super) fn behind(draft: &mut Draft<'_>, last: Last) -> State {
 fn open(draft: &mut Draft<'_>, kind: Kind) -> Result<State, Unmended> {
     let opened = draft.at;
     if draft.frames.len() >= draft.limits.depth {
-        return Err(draft.refuse(opened, "nested deeper than is followed"));
+        return Err(draft.refuse(opened, TOO_DEEP));
     }
     if kind == Kind::Parentheses {
         draft.replace(1, "[");

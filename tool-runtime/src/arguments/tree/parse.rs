@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tool_repair::{FixCode, Fixes, Repaired, Status, repair};
+use tool_repair::{FixCode, Fixes, Reason, Repaired, Status, repair};
 
 use super::json::{Fault, ParseError, parse};
 use super::node::Node;
@@ -41,7 +41,7 @@ pub(crate) struct ParseFailure {
 
 /// Reads one whole text of at most `levels` levels.
 pub(crate) fn read(text: &str, levels: usize, policy: Policy) -> Result<Read<'_>, Unread> {
-    let error = match parse(text, levels) {
+    let mut error = match parse(text, levels) {
         Ok(node) => return Ok(Read { node, repaired: None }),
         Err(error) => error,
     };
@@ -68,6 +68,10 @@ pub(crate) fn read(text: &str, levels: usize, policy: Policy) -> Result<Read<'_>
             }),
         };
     }
+    if is_too_deep(&repaired) {
+        error.fault = Fault::TooDeep;
+        return Err(Unread::Unreadable(error));
+    }
     let Repaired { status, reason, .. } = repaired;
     Err(
         match reason.map(|reason| ParseFailure {
@@ -83,6 +87,11 @@ pub(crate) fn read(text: &str, levels: usize, policy: Policy) -> Result<Read<'_>
             None => Unread::Unreadable(error),
         },
     )
+}
+
+/// Whether the repair stopped at its own limit of levels, which is above that of arguments.
+fn is_too_deep(repaired: &Repaired<'_>) -> bool {
+    repaired.reason.as_ref().is_some_and(Reason::is_too_deep)
 }
 
 /// Whether words around the object may mean that it is not to be taken as it stands. Whatever they say is lost,
@@ -148,6 +157,9 @@ pub(crate) fn read_inner<'a>(text: &Cow<'a, str>, levels: usize) -> Result<Optio
             ..
         }) => {
             let repaired = repair(text);
+            if is_too_deep(&repaired) {
+                return Err(TooDeep);
+            }
             if repaired.status != Status::Repaired || repaired.fixes.counts().any(|(code, _)| is_beside(code))
             {
                 return Ok(None);
