@@ -1,6 +1,6 @@
 //! Maps by boolean or by character, in every place where a type may hold one: schemars tells of none what its keys are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -205,6 +205,10 @@ enum Tagged {
         /// By number.
         map: BTreeMap<u8, u8>,
     },
+    Flags {
+        /// By flag.
+        map: BTreeMap<bool, u8>,
+    },
     Dated {
         day: chrono::NaiveDate,
         time: chrono::DateTime<chrono::Utc>,
@@ -218,6 +222,7 @@ enum Tagged {
 enum Adjacent {
     Colours(ByColour),
     Numbers(BTreeMap<u8, u8>),
+    Flags(BTreeMap<bool, u8>),
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -228,6 +233,10 @@ enum Untagged {
     Numbers {
         /// By number.
         map: BTreeMap<u8, u8>,
+    },
+    Flags {
+        /// By flag.
+        flags: BTreeMap<bool, u8>,
     },
 }
 
@@ -247,6 +256,8 @@ struct Inner {
     map: Option<ByColour>,
     /// By number.
     numbers: Option<BTreeMap<u8, u8>>,
+    /// By flag.
+    flags: Option<BTreeMap<bool, u8>>,
 }
 
 /// Maps that serde buffers.
@@ -351,18 +362,24 @@ fn enum_keys_inside_buffered_types_are_keys_of_maps() {
 
 /// serde reads such keys from strings only where it does not buffer them.
 #[test]
-fn integer_keys_inside_buffered_types_are_invalid_as_in_serde_json() {
+fn integer_and_boolean_keys_inside_buffered_types_are_invalid_as_in_serde_json() {
     let map = json!({ "1": 2 });
+    let flags = json!({ "true": 2 });
     for (sent, is_valid) in [
         (json!({ "tagged": { "t": "Numbers", "map": map } }), false),
         (json!({ "untagged": { "map": map } }), false),
         (json!({ "flat": { "numbers": map } }), false),
+        (json!({ "tagged": { "t": "Flags", "map": flags } }), false),
+        (json!({ "untagged": { "flags": flags } }), false),
+        (json!({ "flat": { "flags": flags } }), false),
     ]
     .into_iter()
     .map(|(sent, is_valid)| (sent.to_string(), is_valid))
     .chain([
         (r#"{"adjacent":{"t":"Numbers","c":{"1":2}}}"#.to_owned(), true),
         (r#"{"adjacent":{"c":{"1":2},"t":"Numbers"}}"#.to_owned(), false),
+        (r#"{"adjacent":{"t":"Flags","c":{"true":2}}}"#.to_owned(), true),
+        (r#"{"adjacent":{"c":{"true":2},"t":"Flags"}}"#.to_owned(), false),
     ]) {
         assert_eq!(
             serde_json::from_str::<Buffered>(&sent).is_ok(),
@@ -415,6 +432,31 @@ fn schema_of_a_flattened_map_depends_on_its_keys() {
     assert_eq!(keywords("texts"), (true, false, false));
     assert_eq!(keywords("colours"), (false, true, false));
     assert_eq!(keywords("numbers"), (false, false, true));
+}
+
+/// Dates, as keys and as items.
+#[tool]
+async fn dates(
+    /// By day.
+    by_day: BTreeMap<chrono::NaiveDate, u8>,
+    /// Days.
+    days: BTreeSet<chrono::NaiveDate>,
+) -> String {
+    format!("{by_day:?} {days:?}")
+}
+
+/// The document says so.
+#[test]
+fn serde_alone_knows_the_spellings_of_dates() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<dates>().unwrap();
+    let arguments = r#"{"by_day":{"2025-01-01":1,"2025-1-1":2},"days":["2025-01-01","2025-1-1"]}"#;
+    let outcome = block_on(registry.call(ToolCall::new("id", "dates", arguments)));
+    assert_eq!(
+        outcome.result.text().as_deref(),
+        Some("{2025-01-01: 2} {2025-01-01}")
+    );
+    assert!(outcome.warnings.is_empty());
 }
 
 /// Opening hours.
