@@ -144,6 +144,11 @@ fn key_that_the_type_rejects_is_named_as_sent() {
     );
     let warnings = outcome.warnings.iter().map(|issue| issue.path.as_str());
     assert_eq!(warnings.collect::<Vec<_>>(), ["/small/7", "/small/8"]);
+    let request = registry.prepare(ToolCall::new("id", "maps", arguments));
+    assert_eq!(
+        (request.errors, request.warnings),
+        (outcome.errors, outcome.warnings)
+    );
 }
 
 /// The strict forms make each key of such a map required, and nullable.

@@ -90,10 +90,9 @@ pub(crate) fn prepare(
         (unknown, "{}".to_owned())
     };
     if let Some(tool) = tools.tool(&name).filter(|tool| tool.compiled.is_typed())
-        && let Some(errors) = errors_of_call(tools, tool, &input, policy)
+        && let Some(found) = issues_of_call(tools, tool, &input, policy)
     {
-        issues.retain(|issue| !issue.is_error());
-        issues.extend(errors);
+        issues = found;
     }
     defaults.retain(|parameter, _| !arguments.contains_key(parameter));
     let (errors, warnings) = issues.into_iter().partition(Issue::is_error);
@@ -109,9 +108,9 @@ pub(crate) fn prepare(
     }
 }
 
-/// The errors that the call would have, those of the types of its parameters included: these may refuse what the schema allows.
+/// The issues that the call would have, those of the types of its parameters included: these may refuse what the schema allows.
 /// `None` if a type panics.
-fn errors_of_call(
+fn issues_of_call(
     tools: &Tools,
     tool: &RegisteredTool,
     input: &RawArguments<'_>,
@@ -129,7 +128,6 @@ fn errors_of_call(
     };
     catch::catch_panic(|| (tool.handler)(&mut invocation)).ok()?;
     drop(invocation);
-    issues.retain(Issue::is_error);
     Some(issues)
 }
 
