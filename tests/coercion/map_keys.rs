@@ -452,10 +452,7 @@ fn serde_alone_knows_the_spellings_of_dates() {
     registry.register::<dates>().unwrap();
     let arguments = r#"{"by_day":{"2025-01-01":1,"2025-1-1":2},"days":["2025-01-01","2025-1-1"]}"#;
     let outcome = block_on(registry.call(ToolCall::new("id", "dates", arguments)));
-    assert_eq!(
-        outcome.result.text().as_deref(),
-        Some("{2025-01-01: 2} {2025-01-01}")
-    );
+    assert_eq!(outcome.result.text(), Some("{2025-01-01: 2} {2025-01-01}"));
     assert!(outcome.warnings.is_empty());
 }
 

@@ -87,7 +87,7 @@ fn call(policy: Policy, sent: &str) -> (Value, Vec<String>) {
         "{policy:?} {sent}: {:?}",
         outcome.errors
     );
-    let mut read: Value = serde_json::from_str(&outcome.result.text().unwrap()).unwrap();
+    let mut read: Value = serde_json::from_str(outcome.result.text().unwrap()).unwrap();
     read.as_object_mut().unwrap().retain(|_, value| !value.is_null());
     let warnings = outcome.warnings.iter();
     (
