@@ -7,7 +7,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use crate::sources::{CRATES, Module, shown};
 
 /// The files with synchronisation of their own, and what it is. Each is one step under one lock, or one atomic step.
-const KNOWN: [(&str, &[&str]); 14] = [
+const KNOWN: [(&str, &[&str]); 13] = [
     ("tool-builtins/src/offload/local.rs", &["AtomicU64"]),
     ("tool-builtins/src/offload/memory.rs", &["Mutex", "MutexGuard"]),
     ("tool-builtins/src/todo.rs", &["Mutex", "MutexGuard"]),
@@ -15,7 +15,6 @@ const KNOWN: [(&str, &[&str]); 14] = [
     // Channels and slots of tokio's.
     ("tool-gateway/src/server/calls.rs", &["Semaphore", "mpsc"]),
     ("tool-gateway/src/server/drive.rs", &["mpsc"]),
-    ("tool-gateway/src/server/messages.rs", &["watch"]), // a method of that name
     // Counters that know nothing of each other.
     ("tool-gateway/src/server/metrics.rs", &["AtomicU64"]),
     (
