@@ -7,11 +7,16 @@ use proc_macro2::{TokenStream, TokenTree};
 use crate::sources::{CRATES, Module, shown};
 
 /// The files with synchronisation of their own, and what it is. Each is one step under one lock, or one atomic step.
-const KNOWN: [(&str, &[&str]); 13] = [
+const KNOWN: [(&str, &[&str]); 14] = [
     ("tool-builtins/src/offload/local.rs", &["AtomicU64"]),
     ("tool-builtins/src/offload/memory.rs", &["Mutex", "MutexGuard"]),
     ("tool-builtins/src/todo.rs", &["Mutex", "MutexGuard"]),
     ("tool-gateway/src/cli/log_warnings.rs", &["Mutex"]),
+    // One map, changed in one step.
+    (
+        "tool-gateway/src/server/client_limits.rs",
+        &["Mutex", "MutexGuard"],
+    ),
     // Channels and slots of tokio's.
     ("tool-gateway/src/server/calls.rs", &["Semaphore", "mpsc"]),
     ("tool-gateway/src/server/drive.rs", &["mpsc"]),

@@ -69,6 +69,8 @@ pub(crate) struct LimitsConfig {
     pub(crate) seconds: Option<u64>,
     pub(crate) tokens: Option<u64>,
     pub(crate) body_mb: Option<usize>,
+    pub(crate) client_concurrency: Option<usize>,
+    pub(crate) client_requests_per_minute: Option<u32>,
 }
 
 /// A client that is served.

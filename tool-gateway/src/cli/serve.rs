@@ -173,6 +173,12 @@ fn configured(gateway: Gateway, config: &Config) -> Result<Gateway, Failure> {
     if let Some(tokens) = limits.tokens {
         gateway = gateway.with_max_tokens(tokens);
     }
+    if let Some(requests) = limits.client_concurrency {
+        gateway = gateway.with_client_concurrency(requests);
+    }
+    if let Some(requests) = limits.client_requests_per_minute {
+        gateway = gateway.with_client_rate(requests);
+    }
     if let Some(megabytes) = limits.body_mb {
         gateway = gateway.with_max_body(megabytes.saturating_mul(1 << 20));
     }

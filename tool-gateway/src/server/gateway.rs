@@ -8,6 +8,7 @@ use axum::routing::{get, post};
 use secrecy::SecretString;
 use tool_runtime::ToolRegistry;
 
+use super::client_limits::ClientLimits;
 use super::metrics::Metrics;
 use super::principal::ClientKey;
 use super::running::{Resuming, RunningTurns};
@@ -68,6 +69,7 @@ impl Gateway {
                 max_tokens: None,
                 max_time: Duration::from_secs(600),
                 max_body: Self::MAX_BODY,
+                client_limits: ClientLimits::default(),
                 is_public: false,
                 running: Arc::default(),
                 resuming: Resuming::default(),
@@ -162,6 +164,20 @@ impl Gateway {
     #[must_use]
     pub fn with_max_body(mut self, bytes: usize) -> Self {
         self.shared.max_body = bytes;
+        self
+    }
+
+    /// Sets how many requests each client may have at once; no limit by default. Over it, the answer is 429 with `retry-after`.
+    #[must_use]
+    pub fn with_client_concurrency(mut self, requests: usize) -> Self {
+        self.shared.client_limits.concurrency = Some(requests);
+        self
+    }
+
+    /// Sets how many requests each client may send in a minute; no limit by default. Over it, the answer is 429 with `retry-after`.
+    #[must_use]
+    pub fn with_client_rate(mut self, per_minute: u32) -> Self {
+        self.shared.client_limits.per_minute = Some(per_minute);
         self
     }
 

@@ -33,11 +33,22 @@ use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 use crate::wire::request::MessagesRequest;
 
-/// `POST /v1/messages`.
+/// `POST /v1/messages`, within the limits of the client.
 pub(super) async fn messages(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response, ApiError> {
+    let principal = principal(&shared.secret, &shared.keys, request.headers())?;
+    match shared.client_limits.admit(&principal) {
+        Ok(permit) => Ok(permit.hold(message(shared, request).await?)),
+        Err(refused) => {
+            count(&shared.metrics.requests_limited);
+            Ok(refused.into_response())
+        }
+    }
+}
+
+async fn message(shared: Arc<Shared>, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = read(&shared, request).await?;
     let request = MessagesRequest::parse(&body)?;
     let (client, tools, recognized) = look_up(&shared, &parts, &request).await?;

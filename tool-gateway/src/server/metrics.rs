@@ -21,6 +21,7 @@ pub(super) struct Metrics {
     pub(super) calls: AtomicU64,
     pub(super) thinking_refused: AtomicU64,
     pub(super) store_errors: AtomicU64,
+    pub(super) requests_limited: AtomicU64,
 }
 
 /// Adds one.
@@ -96,6 +97,11 @@ impl Metrics {
                 "store_errors",
                 "Failures of the session store.",
                 &self.store_errors,
+            ),
+            (
+                "requests_limited",
+                "Requests over a limit of their client.",
+                &self.requests_limited,
             ),
         ] {
             let name = format!("tool_gateway_{name}_total");

@@ -3,6 +3,7 @@
 mod metrics;
 mod log;
 mod principal;
+mod client_limits;
 mod session_tools;
 mod checkpoint;
 mod running;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tool_runtime::{ToolDefinition, ToolRegistry};
 
+use super::client_limits::ClientLimits;
 use super::metrics::Metrics;
 use super::principal::ClientKey;
 use super::running::{Resuming, RunningTurns};
@@ -29,6 +30,7 @@ pub(super) struct Shared {
     pub(super) max_tokens: Option<u64>,
     pub(super) max_time: Duration,
     pub(super) max_body: usize,
+    pub(super) client_limits: ClientLimits,
     pub(super) is_public: bool,
     pub(super) running: Arc<RunningTurns>,
     pub(super) resuming: Resuming,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::http::{Method, Request, Response};
 use serde_json::json;
 use tool_gateway::Gateway;
@@ -545,4 +545,40 @@ async fn a_client_key_is_found_in_either_header_and_never_empty() {
             );
         }
     }
+}
+
+#[tokio::test]
+async fn a_client_over_its_limits_is_told_when_to_come_back() {
+    let script = json!({ "turns": [says(&[text("Done.")])] });
+    let lab = Lab::with(script, |gateway| {
+        gateway.with_client_concurrency(1).with_client_rate(2)
+    });
+    let mut chat = Chat::new(true);
+    chat.messages().push(user("go"));
+    let first = lab.send(post("/v1/messages", &chat.body, &[])).await;
+    let refused = chat.ask(&lab).await;
+    assert_eq!(
+        (refused.status.as_u16(), refused.error().0),
+        (429, "rate_limit_error")
+    );
+    assert_eq!(refused.headers["retry-after"], "1");
+    // Once the first answer is read, another may be asked for; then the minute's are used.
+    Reply::read(first).await;
+    chat.body["stream"] = false.into();
+    let whole = lab.send(post("/v1/messages", &chat.body, &[])).await;
+    assert!(whole.body().size_hint().exact().is_some(), "its length is known");
+    assert_eq!(Reply::read(whole).await.text(), "Done.");
+    let refused = chat.ask(&lab).await;
+    assert_eq!(refused.status.as_u16(), 429);
+    assert!(
+        refused.headers["retry-after"]
+            .to_str()
+            .unwrap()
+            .parse::<u32>()
+            .unwrap()
+            > 20
+    );
+    let mut other = chat.clone();
+    other.headers = vec![("x-api-key", "other".to_owned())];
+    assert_eq!(other.ask(&lab).await.text(), "Done.");
 }
