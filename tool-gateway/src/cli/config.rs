@@ -69,6 +69,7 @@ pub(crate) struct LimitsConfig {
     pub(crate) seconds: Option<u64>,
     pub(crate) tokens: Option<u64>,
     pub(crate) body_mb: Option<usize>,
+    pub(crate) shutdown_seconds: Option<u64>,
     pub(crate) client_concurrency: Option<usize>,
     pub(crate) client_requests_per_minute: Option<u32>,
 }

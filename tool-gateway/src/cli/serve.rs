@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 use tokio::net::TcpListener;
-use tool_runtime::ToolRegistry;
 use tool_runtime::permission::{Decision, Permission, PermissionRequest};
+use tool_runtime::{CancellationToken, ToolRegistry};
 
 use crate::cli::config::{Config, DecisionName, OwnershipRule, PermissionConfig};
 use crate::cli::ending::{Ending, Failure};
@@ -91,8 +91,17 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
         gateway.store_name(),
         gateway.upstream_name(),
     ));
-    let turns = gateway.turns();
-    let served = axum::serve(listener, gateway.router()).with_graceful_shutdown(stopped());
+    let turns = Arc::new(gateway.turns());
+    let closed = CancellationToken::new();
+    let close = {
+        let (turns, closed) = (Arc::clone(&turns), closed.clone());
+        async move {
+            stopped().await;
+            turns.close();
+            closed.cancel();
+        }
+    };
+    let served = axum::serve(listener, gateway.router()).with_graceful_shutdown(close);
     let served = async {
         served
             .await
@@ -101,8 +110,11 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
         turns.ended().await;
         Ok(Ending::Fine)
     };
+    let grace = Duration::from_secs(config.limits.shutdown_seconds.unwrap_or(60));
     tokio::select! {
         ended = served => ended,
+        // What is left is interrupted; a file of sessions says so to whoever comes back.
+        () = async { closed.cancelled().await; tokio::time::sleep(grace).await } => Ok(Ending::Fine),
         () = async { stopped().await; stopped().await } => Ok(Ending::Fine),
     }
 }

@@ -127,8 +127,8 @@ Environment: ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY (then clients need none for t
 TOOL_GATEWAY_CLIENT_KEYS (name=key, with commas between them: only clients with one of these keys are served, which is needed
 beyond loopback), RUST_LOG=debug (more in the log).
 
-SIGTERM and Ctrl-C end it when the answers that are on their way have been sent, and calls that must not be cut have ended;
-a second one ends it at once.
+SIGTERM and Ctrl-C end it when the answers that are on their way have been sent and calls that must not be cut have ended, or after
+a minute; a second one ends it at once. Meanwhile `/readyz` and new requests get 503.
 
 Exit status: 0 ended; 2 wrong usage, or it could not start; standard error says what to do.";
 

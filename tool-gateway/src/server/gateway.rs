@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::routing::{get, post};
 use secrecy::SecretString;
-use tool_runtime::ToolRegistry;
+use tool_runtime::{CancellationToken, ToolRegistry};
 
 use super::client_limits::ClientLimits;
 use super::metrics::Metrics;
@@ -72,6 +72,7 @@ impl Gateway {
                 client_limits: ClientLimits::default(),
                 is_public: false,
                 running: Arc::default(),
+                closing: CancellationToken::new(),
                 resuming: Resuming::default(),
                 metrics: Metrics::default(),
             },
@@ -201,7 +202,10 @@ impl Gateway {
 
     /// The turns in progress, for an orderly end of the process. Take it before [`router`](Self::router).
     pub fn turns(&self) -> Turns {
-        Turns(Arc::clone(&self.shared.running))
+        Turns {
+            running: Arc::clone(&self.shared.running),
+            closing: self.shared.closing.clone(),
+        }
     }
 
     /// The routes of the API. Nest it, layer it, or serve it with `axum::serve`.
@@ -214,7 +218,7 @@ impl Gateway {
             .route("/v1/models/{id}", get(messages::forwarded))
             .route("/v1/tools", get(messages::tools))
             .route("/healthz", get(messages::health))
-            .route("/readyz", get(messages::health))
+            .route("/readyz", get(messages::ready))
             .route("/metrics", get(messages::metrics))
             .route("/", get(messages::root))
             .fallback(messages::not_found)
@@ -230,11 +234,19 @@ impl Gateway {
 /// The turns of a [`Gateway`] in progress. A call that must not be cut goes on when its client is gone, so when the server has stopped,
 /// there may still be some.
 #[derive(Debug)]
-pub struct Turns(Arc<RunningTurns>);
+pub struct Turns {
+    running: Arc<RunningTurns>,
+    closing: CancellationToken,
+}
 
 impl Turns {
+    /// Admits no more: `/readyz` and requests for messages are answered with 503.
+    pub fn close(&self) {
+        self.closing.cancel();
+    }
+
     /// Waits until they have ended.
     pub async fn ended(&self) {
-        self.0.until_all_ended().await;
+        self.running.until_all_ended().await;
     }
 }

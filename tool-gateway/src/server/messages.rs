@@ -38,6 +38,7 @@ pub(super) async fn messages(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response, ApiError> {
+    admitted(&shared)?;
     let principal = principal(&shared.secret, &shared.keys, request.headers())?;
     match shared.client_limits.admit(&principal) {
         Ok(permit) => Ok(permit.hold(message(shared, request).await?)),
@@ -197,6 +198,19 @@ pub(super) async fn tools(
 
 pub(super) async fn health() -> &'static str {
     "ok\n"
+}
+
+/// Whether new requests are admitted.
+pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, ApiError> {
+    admitted(&shared).map(|()| "ok\n")
+}
+
+fn admitted(shared: &Shared) -> Result<(), ApiError> {
+    if shared.closing.is_cancelled() {
+        let message = "the gateway is being stopped; send the request to another, or later";
+        return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message));
+    }
+    Ok(())
 }
 
 pub(super) async fn metrics(

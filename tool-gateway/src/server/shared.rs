@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tool_runtime::{ToolDefinition, ToolRegistry};
+use tool_runtime::{CancellationToken, ToolDefinition, ToolRegistry};
 
 use super::client_limits::ClientLimits;
 use super::metrics::Metrics;
@@ -34,6 +34,8 @@ pub(super) struct Shared {
     pub(super) is_public: bool,
     pub(super) running: Arc<RunningTurns>,
     pub(super) resuming: Resuming,
+    /// Cancelled when no more turns are admitted.
+    pub(super) closing: CancellationToken,
     pub(super) metrics: Metrics,
 }
 

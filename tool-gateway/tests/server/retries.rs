@@ -72,7 +72,10 @@ async fn the_end_of_the_process_waits_for_calls_that_must_not_be_cut() {
     while lab.runs.begun().is_empty() {
         wait(5).await;
     }
-    in_progress.unwrap().ended().await;
+    let in_progress = in_progress.unwrap();
+    in_progress.close();
+    assert_eq!(chat.ask(&lab).await.status.as_u16(), 503, "no more are admitted");
+    in_progress.ended().await;
     assert_eq!(lab.runs.ended(), ["write a"]);
 }
 
