@@ -348,7 +348,7 @@ impl<'a> Drive<'a> {
             message: origin.message.saturating_add(offset),
             block: origin.block,
         }));
-        // What the upstream accepted is what is stored (gateway.md, details 3).
+        // What the upstream accepted is what is stored (docs/gateway.md, "A turn").
         let accepted = self.without_thinking.map_or(0, |asked| offset + asked);
         drop_thinking(&mut truth, &mut visible, accepted);
         let turn = Turn {
@@ -358,7 +358,9 @@ impl<'a> Drive<'a> {
             context: recognized.context,
             answer: answer_digest(key, before.iter().chain(visible_blocks())),
             outline: outline_digest(key, before.iter().chain(visible_blocks())),
-            is_plain: answer.is_plain && self.restored.prior.is_empty() && self.without_thinking.is_none(),
+            is_unchanged: answer.is_unchanged
+                && self.restored.prior.is_empty()
+                && self.without_thinking.is_none(),
             drops_thinking: self.without_thinking.is_some(),
             truth,
             visible,

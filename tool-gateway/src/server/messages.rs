@@ -143,7 +143,7 @@ fn unknown_calls(recognized: &Recognized, request: &MessagesRequest<'_>) -> Vec<
 
 /// Whether neither request nor response is changed.
 fn is_passed_through(tools: &Tools, recognized: &Recognized) -> bool {
-    tools.internal.is_empty() && recognized.turns.values().all(|turn| turn.is_plain)
+    tools.internal.is_empty() && recognized.turns.values().all(|turn| turn.is_unchanged)
 }
 
 /// `POST /v1/messages/count_tokens`: counts what would be sent.
@@ -393,7 +393,7 @@ impl Passing {
             answer: answer_digest(&shared.secret, blocks.iter()),
             outline: outline_digest(&shared.secret, blocks.iter()),
             truth: Vec::new(),
-            is_plain: true,
+            is_unchanged: true,
             drops_thinking: false,
             visible: Vec::new(),
             calls: Vec::new(),

@@ -432,7 +432,7 @@ impl RunningTurns {
         running.any(|running| calls.iter().any(|id| running.shows_call(id)))
     }
 
-    /// Joins an equal request, or begins a turn (gateway.md, details 1).
+    /// Joins an equal request, or begins a turn (docs/gateway.md, "Which session it is").
     ///
     /// A new turn belongs to `session`; one that goes on after an error, to that of the first.
     ///

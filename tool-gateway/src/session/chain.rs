@@ -1,4 +1,4 @@
-//! The chain of digests over a conversation: one for each point at which the model had answered (seed 004, `compute_session_hash`).
+//! The chain of digests over a conversation: one for each point at which the model had answered (`compute_session_hash` in requirements 004).
 //!
 //! `h_i = MAC_k(h_(i-1), canonical(message_i))`, from a beginning that holds the principal. The key is a secret of the server: who
 //! knows a history cannot find its session. Neighbouring messages of one role count as one, system messages not at all.

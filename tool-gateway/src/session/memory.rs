@@ -206,7 +206,7 @@ impl Tables {
         }
         self.points.entry(turn.point).or_default().push(turn.id.clone());
         let is_open = turn.is_suspended();
-        self.close_others(&turn);
+        self.count_others_as_answered(&turn);
         self.order.insert((is_open, self.uses), turn.id.clone());
         self.bytes += turn.size();
         let entry = Entry {
@@ -222,7 +222,7 @@ impl Tables {
 
 impl Tables {
     /// The session has gone on with a turn: those that waited for results before it are kept as others are.
-    fn close_others(&mut self, turn: &Turn) {
+    fn count_others_as_answered(&mut self, turn: &Turn) {
         let Some(session) = self.sessions.get_mut(&turn.session) else {
             return;
         };

@@ -47,7 +47,7 @@ pub(crate) struct Client {
     pub(crate) keys: Vec<String>,
 }
 
-/// What is known of a request's conversation (seed 004, `extract_new_messages`).
+/// What is known of a request's conversation (`extract_new_messages` in requirements 004).
 #[derive(Debug, Clone)]
 pub(crate) struct Recognized {
     pub(crate) session: Option<SessionId>,

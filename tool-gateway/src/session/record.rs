@@ -18,7 +18,7 @@ impl std::fmt::Display for SessionId {
     }
 }
 
-/// A session (seed 004, `Session`). Its messages are its turns, in the store; its pending tool uses are the turns' open calls.
+/// A session (`Session` in requirements 004). Its messages are its turns, in the store; its pending tool uses are the turns' open calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     /// The id.
@@ -49,7 +49,7 @@ pub struct Turn {
     /// The messages that the upstream saw in place of the visible one. Empty if what passed was not changed.
     pub(crate) truth: Vec<TrueMessage>,
     /// Whether the client saw all of the truth.
-    pub(crate) is_plain: bool,
+    pub(crate) is_unchanged: bool,
     /// Whether the upstream refused the thinking in front of it, and was asked without.
     pub(crate) drops_thinking: bool,
     /// Where the visible blocks are in the truth.

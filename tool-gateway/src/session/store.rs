@@ -12,7 +12,7 @@ use super::record::{Session, SessionId, Turn};
 ///
 /// A turn and its session expire together, after a time without use.
 pub trait SessionStore: Send + Sync + 'static {
-    /// The turns behind each of these points of a conversation, the oldest first (seed 004, `find_session_by_hash`). Two branches
+    /// The turns behind each of these points of a conversation, the oldest first (`find_session_by_hash` in requirements 004). Two branches
     /// with the same visible history are two turns behind one point.
     fn turns<'a>(&'a self, points: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>>;
 
@@ -25,7 +25,7 @@ pub trait SessionStore: Send + Sync + 'static {
     /// A session.
     fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>>;
 
-    /// Stores a turn under its point, its calls and its session's keys (seed 004, `store_hash_mapping`); replaces one of the same id.
+    /// Stores a turn under its point, its calls and its session's keys (`store_hash_mapping` in requirements 004); replaces one of the same id.
     /// With it, how far its request has come.
     fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()>;
 

@@ -38,7 +38,7 @@ fn turn(id: &str, session: &str, point: &str) -> Turn {
             role: Role::Assistant,
             blocks: vec![Block::text(&"x".repeat(1000))],
         }],
-        is_plain: false,
+        is_unchanged: false,
         drops_thinking: false,
         visible: Vec::new(),
         calls: id.starts_with("suspended").then_some(call).into_iter().collect(),

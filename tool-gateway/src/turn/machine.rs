@@ -72,7 +72,7 @@ pub(crate) struct Answer {
     /// The calls of a suspended turn.
     pub(crate) calls: Vec<Call>,
     /// Whether the client saw all of the truth.
-    pub(crate) is_plain: bool,
+    pub(crate) is_unchanged: bool,
 }
 
 /// What a turn may do.
@@ -578,12 +578,12 @@ impl TurnMachine {
             self.visible.push((block, nowhere));
         }
         let is_suspended = calls.iter().any(|call| call.owner == Owner::Client);
-        let is_plain = !is_suspended && self.truth.len() == 1 && self.next_index == self.truth_len();
+        let is_unchanged = !is_suspended && self.truth.len() == 1 && self.next_index == self.truth_len();
         actions.push(Action::Record(Answer {
             truth: self.truth.clone(),
             visible: self.visible.clone(),
             calls: if is_suspended { calls } else { Vec::new() },
-            is_plain,
+            is_unchanged,
         }));
         let mut end = std::mem::take(&mut self.message.end);
         end.insert("usage".to_owned(), Value::Object(self.usage.clone()));

@@ -1,4 +1,4 @@
-//! Who runs which tool: the gateway those that it offers, the client all others (seed 004, `classify_tools`).
+//! Who runs which tool: the gateway those that it offers, the client all others (`classify_tools` in requirements 004).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,7 @@ impl Ownership {
         Self::default()
     }
 
-    /// A tool is the gateway's if it has the name of one (the rule of seed 004).
+    /// A tool is the gateway's if it has the name of one (R-GW-5).
     pub fn by_name() -> Self {
         Self {
             is_by_name: true,
@@ -211,7 +211,7 @@ fn with_our_schema(tool: &Object<'_>, own: &ToolDefinition) -> String {
     text
 }
 
-/// A tool of the client's, with what the API wants and seed 004, section 4, fills in.
+/// A tool of the client's, with what the API wants filled in (R-GW-6).
 fn filled_in(tool: &Object<'_>, text: &str) -> String {
     let mut text = text.to_owned();
     if tool.get("description").is_none() {

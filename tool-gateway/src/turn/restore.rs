@@ -103,7 +103,7 @@ pub(crate) fn restore(
         match form {
             // Nothing stands between calls and their results.
             Form::Results(_) => {}
-            Form::Known(_) => transcript.push_systems(index, |_, _| true),
+            Form::Replaced(_) => transcript.push_systems(index, |_, _| true),
             Form::AsSent => {
                 let first = transcript.first_message(index);
                 transcript.push_systems(index, |at, system| !is_inside(first, at, system));
@@ -113,7 +113,7 @@ pub(crate) fn restore(
             transcript.push_added(&added, index);
         }
         match form {
-            Form::Known(turn) => transcript.push_known(index, turn),
+            Form::Replaced(turn) => transcript.push_known(index, turn),
             Form::Results(turn) => transcript.push_results(index, turn, run)?,
             Form::AsSent => transcript.push_as_sent(index),
         }
@@ -137,7 +137,7 @@ pub(crate) fn restore(
 /// In which form a group of the client's messages goes up.
 enum Form<'t> {
     /// As the messages that the upstream has seen instead.
-    Known(&'t Turn),
+    Replaced(&'t Turn),
     /// As one message with the results of all calls of a suspended turn.
     Results(&'t Turn),
     AsSent,
@@ -147,8 +147,8 @@ impl<'t> Form<'t> {
     fn of(recognized: &'t Recognized, index: usize) -> Self {
         let turn = |index: usize| recognized.turns.get(&index).map(|turn| &**turn);
         // Of one that passed unchanged, nothing else is known; one that hides all of its truth has nothing to go up.
-        if let Some(turn) = turn(index).filter(|turn| !turn.truth.is_empty() || !turn.is_plain) {
-            return Self::Known(turn);
+        if let Some(turn) = turn(index).filter(|turn| !turn.truth.is_empty() || !turn.is_unchanged) {
+            return Self::Replaced(turn);
         }
         let suspended = index
             .checked_sub(1)
@@ -290,7 +290,7 @@ fn is_inside(first: usize, at: usize, system: &SystemMessage) -> bool {
 /// Whether the last group goes on with a turn in which the gateway ran calls.
 fn continues_internal(recognized: &Recognized, last: usize) -> bool {
     match Form::of(recognized, last) {
-        Form::Known(turn) => turn.truth.iter().any(|message| message.role == Role::User),
+        Form::Replaced(turn) => turn.truth.iter().any(|message| message.role == Role::User),
         Form::Results(_) => ran_internal(recognized, last - 1),
         Form::AsSent => false,
     }

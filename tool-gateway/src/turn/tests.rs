@@ -718,7 +718,7 @@ impl Explorer {
             answer: answer_digest(&self.key, blocks()),
             outline: outline_digest(&self.key, blocks()),
             truth: answer.truth.clone(),
-            is_plain: answer.is_plain,
+            is_unchanged: answer.is_unchanged,
             drops_thinking: false,
             visible: answer.visible.iter().map(|(_, origin)| *origin).collect(),
             calls: answer.calls.clone(),
@@ -822,7 +822,7 @@ impl Explorer {
                 blocks: truth.clone(),
             }],
             calls: Vec::new(),
-            is_plain: true,
+            is_unchanged: true,
         };
         let turn = self.turn(&request, &branch, &answer);
         self.save(&mut branch, turn);

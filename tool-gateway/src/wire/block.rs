@@ -133,7 +133,7 @@ impl<'de> Deserialize<'de> for Block {
     }
 }
 
-/// A call in a message of the model (seed 004, `ToolUseInfo`).
+/// A call in a message of the model (`ToolUseInfo` in requirements 004).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolUse {
     pub(crate) id: String,
