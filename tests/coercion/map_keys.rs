@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tests::runtime::block_on;
-use tool_runtime::{ToolCall, ToolRegistry, tool};
+use tool_runtime::{Policy, ToolCall, ToolRegistry, tool};
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 enum Colour {
@@ -478,5 +478,64 @@ fn error_for_an_invalid_key_states_the_expected_type() {
         let outcome = block_on(registry.call(ToolCall::new("id", "hours", arguments)));
         let message = format!("invalid map key `{key}`: {wrong}; expected a formatted date string");
         assert_eq!(outcome.errors[0].message, message);
+    }
+}
+
+/// Shapes by name.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(dead_code, reason = "shown by `Debug`")]
+enum Shape {
+    Circle(f32),
+    Square(f32),
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[expect(dead_code, reason = "shown by `Debug`")]
+enum Kind {
+    Line { length: u8 },
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "shown by `Debug`")]
+struct Beside<E, V> {
+    #[serde(flatten)]
+    of_enum: E,
+    #[serde(flatten)]
+    rest: BTreeMap<String, V>,
+}
+
+/// Flattened maps beside flattened enums.
+#[tool]
+async fn flattened_beside_enums(
+    /// By name.
+    external: Option<Beside<Shape, Value>>,
+    /// By tag.
+    tagged: Option<Beside<Kind, Value>>,
+) -> String {
+    format!("{external:?} {tagged:?}")
+}
+
+#[test]
+fn flattened_map_beside_a_flattened_enum_has_the_other_keys() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<flattened_beside_enums>().unwrap();
+    // serde leaves the keys of an enum with a tag in the map.
+    let external = json!({ "circle": 2.5, "zz": 1 });
+    let tagged = json!({ "kind": "line", "length": 3, "zz": 1 });
+    let read: Beside<Shape, Value> = serde_json::from_value(external.clone()).unwrap();
+    let both: Beside<Kind, Value> = serde_json::from_value(tagged.clone()).unwrap();
+    for (arguments, wanted) in [
+        (json!({ "external": external }), format!("Some({read:?}) None")),
+        (json!({ "tagged": tagged }), format!("None Some({both:?})")),
+    ] {
+        for policy in [Policy::Lenient, Policy::Lossless, Policy::Strict] {
+            let registry = registry.clone().with_policy(policy);
+            let call = ToolCall::new("id", "flattened_beside_enums", arguments.clone());
+            let outcome = block_on(registry.call(call));
+            assert_eq!(outcome.result.content, wanted.clone().into(), "{policy:?}");
+            assert!(outcome.warnings.is_empty(), "{policy:?}: {:?}", outcome.warnings);
+        }
     }
 }

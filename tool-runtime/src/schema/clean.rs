@@ -64,6 +64,14 @@ fn clean_schema(schema: &mut Value, enums: &Enums) {
         keywords.insert("description".to_owned(), title);
     }
     keywords.retain(|keyword, value| !is_redundant(keyword, value));
+    // schemars writes this for a flattened map beside a flattened enum; serde alone knows which keys the enum leaves.
+    if keywords
+        .get("unevaluatedProperties")
+        .is_some_and(|schema| *schema != false)
+        && !keywords.contains_key("additionalProperties")
+    {
+        keywords.insert("additionalProperties".to_owned(), true.into());
+    }
     mark_integer(keywords);
     rust_enums::merge_unit_variants(keywords, &enums.values);
     rust_enums::open_externally_tagged(keywords);
