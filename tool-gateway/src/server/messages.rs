@@ -58,6 +58,9 @@ async fn message(shared: Arc<Shared>, request: Request) -> Result<Response, ApiE
         .clone()
         .unwrap_or_else(|| SessionId(format!("ses_{}", crate::random::id())));
     shared.metrics.recognized(recognized.found);
+    if recognized.last_known.is_none() && recognized.groups.iter().any(|group| group.role == "assistant") {
+        count(&shared.metrics.histories_replayed);
+    }
     if is_passed_through(&tools, &recognized) {
         let shown = session_header(&session, recognized.found);
         let digests = Passing {

@@ -20,6 +20,7 @@ pub(super) struct Metrics {
     pub(super) rounds: AtomicU64,
     pub(super) calls: AtomicU64,
     pub(super) thinking_refused: AtomicU64,
+    pub(super) histories_replayed: AtomicU64,
     pub(super) store_errors: AtomicU64,
     pub(super) requests_limited: AtomicU64,
 }
@@ -92,6 +93,11 @@ impl Metrics {
                 "thinking_refused",
                 "Requests that were repeated without thinking.",
                 &self.thinking_refused,
+            ),
+            (
+                "histories_replayed",
+                "Requests with a history of which nothing is known, or no longer: it goes up as it was sent.",
+                &self.histories_replayed,
             ),
             (
                 "store_errors",

@@ -6,7 +6,7 @@ use super::checkpoint::Checkpoint;
 use super::metrics::count;
 use super::shared::Shared;
 use crate::session::chain::Digest;
-use crate::session::recognize::{Client, call_digest, key_digest};
+use crate::session::recognize::{Client, call_digest, client_digest, key_digest};
 use crate::session::record::Turn;
 use crate::session::store::{Progress, SavedTurn, StoreError};
 use crate::wire::error::ApiError;
@@ -22,6 +22,7 @@ pub(super) async fn save(
 ) -> Result<(), ApiError> {
     let key = &shared.secret;
     let saved = SavedTurn {
+        client: client_digest(key, &client.principal),
         calls: turn
             .visible_ids()
             .map(|id| call_digest(key, &client.principal, id))

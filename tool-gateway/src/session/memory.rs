@@ -1,6 +1,6 @@
 //! [`MemoryStore`]: sessions in memory, gone with the process.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -20,6 +20,7 @@ use super::store::{SavedTurn, SessionStore, StoreFuture};
 #[derive(Debug)]
 pub struct MemoryStore {
     max_turns: usize,
+    max_turns_per_client: usize,
     max_bytes: usize,
     ttl: Duration,
     tables: Mutex<Tables>,
@@ -37,6 +38,8 @@ struct Tables {
     sessions: HashMap<SessionId, SessionEntry>,
     /// The turns in the order in which they go.
     order: BTreeMap<(bool, u64), String>,
+    /// The same for each client.
+    order_of_client: HashMap<Digest, BTreeSet<(bool, u64)>>,
     bytes: usize,
     uses: u64,
 }
@@ -44,6 +47,7 @@ struct Tables {
 #[derive(Debug)]
 struct Entry {
     turn: Arc<Turn>,
+    client: Digest,
     calls: Vec<Digest>,
     /// Whether it is suspended, and its session has not gone on from it.
     is_open: bool,
@@ -61,10 +65,11 @@ struct SessionEntry {
 }
 
 impl MemoryStore {
-    /// A store for 100,000 turns, 512 MiB and a day without use.
+    /// A store for 100,000 turns, 10,000 of each client, 512 MiB and a day without use.
     pub fn new() -> Self {
         Self {
             max_turns: 100_000,
+            max_turns_per_client: 10_000,
             max_bytes: 512 << 20,
             ttl: Duration::from_secs(24 * 3600),
             tables: Mutex::default(),
@@ -75,6 +80,13 @@ impl MemoryStore {
     #[must_use]
     pub fn with_max_turns(mut self, turns: usize) -> Self {
         self.max_turns = turns;
+        self
+    }
+
+    /// Sets how many turns of each client are kept, so that none displaces those of others.
+    #[must_use]
+    pub fn with_max_turns_per_client(mut self, turns: usize) -> Self {
+        self.max_turns_per_client = turns;
         self
     }
 
@@ -133,8 +145,14 @@ impl Tables {
         self.uses += 1;
         let uses = self.uses;
         let entry = self.turns.get_mut(id)?;
-        self.order.remove(&(entry.is_open, entry.used));
-        self.order.insert((entry.is_open, uses), id.to_owned());
+        let (before, after) = ((entry.is_open, entry.used), (entry.is_open, uses));
+        move_in(
+            &mut self.order,
+            &mut self.order_of_client,
+            entry.client,
+            before,
+            after,
+        );
         entry.used = uses;
         entry.used_at = Instant::now();
         if let Some(session) = self.sessions.get_mut(&entry.turn.session) {
@@ -147,7 +165,14 @@ impl Tables {
         let Some(entry) = self.turns.remove(id) else {
             return;
         };
-        self.order.remove(&(entry.is_open, entry.used));
+        let place = (entry.is_open, entry.used);
+        self.order.remove(&place);
+        if let Some(order) = self.order_of_client.get_mut(&entry.client) {
+            order.remove(&place);
+            if order.is_empty() {
+                self.order_of_client.remove(&entry.client);
+            }
+        }
         self.bytes = self.bytes.saturating_sub(entry.turn.size());
         for call in entry.calls {
             self.calls.remove(&call);
@@ -173,7 +198,14 @@ impl Tables {
         }
     }
 
-    fn insert(&mut self, turn: Turn, calls: Vec<Digest>, keys: Vec<Digest>) {
+    fn insert(&mut self, saved: SavedTurn) {
+        let SavedTurn {
+            turn,
+            client,
+            calls,
+            keys,
+            progress: _,
+        } = saved;
         self.uses += 1;
         let now = SystemTime::now();
         let session = self
@@ -208,11 +240,16 @@ impl Tables {
         let is_open = turn.is_suspended();
         self.count_others_as_answered(&turn);
         self.order.insert((is_open, self.uses), turn.id.clone());
+        self.order_of_client
+            .entry(client)
+            .or_default()
+            .insert((is_open, self.uses));
         self.bytes += turn.size();
         let entry = Entry {
             used: self.uses,
             used_at: Instant::now(),
             calls,
+            client,
             is_open,
             turn: Arc::new(turn),
         };
@@ -232,9 +269,31 @@ impl Tables {
                 continue;
             };
             entry.is_open = false;
-            self.order.remove(&(true, entry.used));
-            self.order.insert((false, entry.used), id);
+            let (before, after) = ((true, entry.used), (false, entry.used));
+            move_in(
+                &mut self.order,
+                &mut self.order_of_client,
+                entry.client,
+                before,
+                after,
+            );
         }
+    }
+}
+
+/// Moves a turn to another place in the order, and in that of its client.
+fn move_in(
+    order: &mut BTreeMap<(bool, u64), String>,
+    order_of_client: &mut HashMap<Digest, BTreeSet<(bool, u64)>>,
+    client: Digest,
+    before: (bool, u64),
+    after: (bool, u64),
+) {
+    if let Some(id) = order.remove(&before) {
+        order.insert(after, id);
+        let order = order_of_client.entry(client).or_default();
+        order.remove(&before);
+        order.insert(after);
     }
 }
 
@@ -268,7 +327,16 @@ impl SessionStore for MemoryStore {
 
     fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
         let mut tables = self.lock();
-        tables.insert(saved.turn, saved.calls, saved.keys);
+        let client = saved.client;
+        tables.insert(saved);
+        while let Some(order) = tables.order_of_client.get(&client)
+            && order.len() > self.max_turns_per_client
+        {
+            let Some(id) = order.first().and_then(|first| tables.order.get(first)).cloned() else {
+                break;
+            };
+            tables.remove(&id);
+        }
         while tables.turns.len() > self.max_turns || tables.bytes > self.max_bytes {
             let Some(id) = tables.order.first_key_value().map(|(_, id)| id.clone()) else {
                 break;

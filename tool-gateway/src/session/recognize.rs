@@ -90,6 +90,11 @@ pub(crate) fn call_digest(key: &ChainKey, principal: &str, id: &str) -> Digest {
     key.digest(&[b"call", principal.as_bytes(), id.as_bytes()])
 }
 
+/// The digest under which a store counts what a client has.
+pub(crate) fn client_digest(key: &ChainKey, principal: &str) -> Digest {
+    key.digest(&[b"client", principal.as_bytes()])
+}
+
 /// The digest under which a store has a session by a client's key.
 pub(crate) fn key_digest(key: &ChainKey, principal: &str, name: &str) -> Digest {
     key.digest(&[b"key", principal.as_bytes(), name.as_bytes()])

@@ -55,6 +55,8 @@ pub trait SessionStore: Send + Sync + 'static {
 pub struct SavedTurn {
     /// The turn.
     pub turn: Turn,
+    /// Whose it is.
+    pub client: Digest,
     /// The ids of its calls.
     pub calls: Vec<Digest>,
     /// The keys that the client has for its session.

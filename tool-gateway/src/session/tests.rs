@@ -54,8 +54,17 @@ async fn save(store: &dyn SessionStore, turn: Turn) {
 /// Saves a turn with these calls and keys.
 async fn save_with(store: &dyn SessionStore, turn: Turn, calls: &[&str], keys: &[&str]) {
     let digests = |names: &[&str]| names.iter().map(|name| digest(name)).collect();
+    let client = digest(
+        &turn
+            .session
+            .0
+            .chars()
+            .take_while(|letter| *letter != '/')
+            .collect::<String>(),
+    );
     let saved = SavedTurn {
         turn,
+        client,
         calls: digests(calls),
         keys: digests(keys),
         progress: None,
@@ -285,6 +294,26 @@ async fn over_the_cap_the_least_recently_used_goes_first_and_suspended_turns_las
     );
     assert!(store.turn_of_call(digest("call")).await.unwrap().is_some());
     assert_eq!(store.len(), 3);
+}
+
+#[tokio::test]
+async fn a_client_over_its_cap_displaces_its_own_turns_only() {
+    let store = MemoryStore::new().with_max_turns_per_client(3);
+    save(&store, turn("a0", "ada/1", "a0")).await;
+    for id in ["suspended-1", "b1", "b2"] {
+        save(&store, turn(id, &format!("bo/{id}"), id)).await;
+    }
+    assert_eq!(ids(&store, "b1").await, ["b1"]); // used
+    save(&store, turn("b3", "bo/b3", "b3")).await;
+    let kept = async || {
+        let mut kept = Vec::new();
+        for id in ["a0", "suspended-1", "b1", "b2", "b3"] {
+            kept.extend(ids(&store, id).await);
+        }
+        kept
+    };
+    assert_eq!(kept().await, ["a0", "suspended-1", "b1", "b3"]);
+    assert_eq!(store.len(), 4);
 }
 
 #[tokio::test]

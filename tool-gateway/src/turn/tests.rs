@@ -493,6 +493,7 @@ impl Explorer {
                 .collect();
             store
                 .save(SavedTurn {
+                    client: call_digest(&self.key, &self.client.principal, "client"),
                     turn: turn.clone(),
                     calls,
                     keys: Vec::new(),
