@@ -43,7 +43,6 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
              set TOOL_GATEWAY_CLIENT_KEYS to name=key, or listen on 127.0.0.1"
         )));
     }
-    let store = store(&config)?;
     let registry = registry(&config)?;
     let script = match upstream_kind(&config)? {
         UpstreamKind::Script => Some(script(&config)?),
@@ -55,11 +54,12 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
         .map(|tool| tool.name.clone())
         .collect();
     if options.check_config {
-        // The address may be in use: by the server whose next configuration this is.
+        // Address and file may be in use: by the server whose next configuration this is.
         configured(Gateway::new(registry, ScriptUpstream::embedded()), &config)?;
         print("the configuration is right");
         return Ok(Ending::Fine);
     }
+    let store = store(&config)?;
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         Failure::Message(format!(
             "{listen} cannot be listened on: {error}; choose another with --listen"
@@ -113,7 +113,7 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
     let grace = Duration::from_secs(config.limits.shutdown_seconds.unwrap_or(60));
     tokio::select! {
         ended = served => ended,
-        // What is left is interrupted; a file of sessions says so to whoever comes back.
+        // What is left is interrupted; from a file of sessions, retries learn that.
         () = async { closed.cancelled().await; tokio::time::sleep(grace).await } => Ok(Ending::Fine),
         () = async { stopped().await; stopped().await } => Ok(Ending::Fine),
     }

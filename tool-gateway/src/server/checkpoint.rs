@@ -25,7 +25,7 @@ pub(super) struct Checkpoint {
     pub(super) registry_state: Option<Value>,
 }
 
-/// A checkpoint as it is stored: what the client has seen as whole blocks, since whoever comes back reads from the beginning.
+/// A checkpoint as it is stored: what the client has seen as whole blocks, since a retry reads from the beginning.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     session: SessionId,

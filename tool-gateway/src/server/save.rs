@@ -58,7 +58,7 @@ pub(super) async fn save_checkpoint(
     saved.map_err(|error| failed(shared, &error))
 }
 
-/// What a client is told when the store fails before anything is done.
+/// The error for a store that fails before anything is done.
 pub(super) fn failed(shared: &Shared, error: &StoreError) -> ApiError {
     count(&shared.metrics.store_errors);
     tracing::error!(%error, "the session was not stored");

@@ -95,6 +95,11 @@ fn a_configuration_is_checked_with_file_and_line() {
     };
     let right = check(include_str!("../../gateway.toml"));
     assert_eq!((right.status, right.text()), (0, ""), "{}", right.stderr);
+    // The file belongs to the server that runs.
+    let sessions = folder.join("sessions.redb");
+    let _running = tool_gateway::session::file::FileStore::open(&sessions).unwrap();
+    let right = check(&format!("store = \"file:{}\"", sessions.display()));
+    assert_eq!(right.status, 0, "{}", right.stderr);
     for (text, wanted) in [
         (
             "[tools]\nofer = \"always\"",
