@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use axum::body::HttpBody as _;
+use axum::body::{Body, Bytes, HttpBody as _};
+use axum::http::{Request, Response};
 use serde_json::{Value, json};
 use tool_gateway::Gateway;
-use tool_gateway::upstream::ScriptUpstream;
+use tool_gateway::upstream::{ScriptUpstream, Upstream, UpstreamFuture};
 use tool_runtime::permission::{Decision, Permission};
 
 use crate::lab::{Chat, Lab, Runs, assistant, call, post, registry, result, says, slow_call, text, user};
@@ -458,4 +459,52 @@ async fn a_call_that_waits_for_a_decision_ends_with_its_client() {
     assert!(tokio::time::timeout(minute, answer).await.is_err());
     tokio::time::timeout(minute, turns.ended()).await.unwrap();
     assert!(runs.begun().is_empty());
+}
+
+/// Calls `write` in the first round of a conversation that begins with `go`, and is busy in the second; answers all others.
+struct Busy;
+
+impl Upstream for Busy {
+    fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
+        let body: Value = serde_json::from_slice(request.body()).unwrap();
+        let messages = body["messages"].as_array().unwrap();
+        let says = |content: Value, reason: &str| json!({ "id": "m", "role": "assistant", "content": content, "stop_reason": reason, "usage": {} });
+        let (status, answer) = match (messages[0]["content"] == "go", messages.len()) {
+            (false, _) => (200, says(json!([text("Done.")]), "end_turn")),
+            (true, 1) => (200, says(json!([call("write", "a")]), "tool_use")),
+            (true, _) => (
+                529,
+                json!({ "type": "error", "error": { "type": "overloaded_error", "message": "busy" } }),
+            ),
+        };
+        let response = Response::builder()
+            .status(status)
+            .header("content-type", "application/json")
+            .body(Body::from(answer.to_string()))
+            .unwrap();
+        Box::pin(async { Ok(response) })
+    }
+
+    fn name(&self) -> String {
+        "busy".to_owned()
+    }
+}
+
+#[tokio::test]
+async fn answers_that_clients_have_are_forgotten_before_what_a_retry_needs() {
+    let runs = Runs::default();
+    let app = Gateway::new(registry(&runs), Busy).router();
+    let ask = async |text: &str| {
+        let mut chat = Chat::new(false);
+        chat.messages().push(user(text));
+        let request = post("/v1/messages", &chat.body, &[RETRY]);
+        let response = tower::ServiceExt::oneshot(app.clone(), request).await.unwrap();
+        Reply::read(response).await.status.as_u16()
+    };
+    assert_eq!(ask("go").await, 529);
+    for other in 0..1_001 {
+        assert_eq!(ask(&format!("other {other}")).await, 200);
+    }
+    assert_eq!(ask("go").await, 529);
+    assert_eq!(runs.begun(), ["write a"]);
 }
