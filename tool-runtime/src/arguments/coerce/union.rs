@@ -202,21 +202,25 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     fn conforming(
         &mut self,
         node: &Node<'a>,
-        Among {
-            trials, exclusive, ..
-        }: Among<'_>,
+        among: Among<'_>,
         at: &Path<'_>,
         context: Context,
     ) -> Option<Choice> {
+        let Among {
+            trials, exclusive, ..
+        } = among;
         let of_schema = context.of_schema();
         let conforms = |this: &mut Self, trial| this.outcome(node, trial, at, of_schema).counts.errors == 0;
         let mut conforming = trials.iter().copied();
         if exclusive {
             let first = conforming.find(|trial| conforms(self, *trial))?;
-            return Some(match conforming.find(|trial| conforms(self, *trial)) {
-                None => Choice::Match(first),
-                Some(_) => Choice::Several,
-            });
+            return match conforming.find(|trial| conforms(self, *trial)) {
+                None if self.keeps_conforming(node, (first, among), at, context) => {
+                    Some(Choice::Match(first))
+                }
+                None => None,
+                Some(_) => Some(Choice::Several),
+            };
         }
         let exact = context.with(Mode::Exact);
         // serde does not mind keys that an alternative does not know.
@@ -232,7 +236,9 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         {
             return Some(Choice::Match(trial));
         }
-        let first = conforming.find(|trial| conforms(self, *trial));
+        let first = conforming.find(|trial| {
+            conforms(self, *trial) && self.keeps_conforming(node, (*trial, among), at, context)
+        });
         // To serde, `3.0` is no integer: what it takes as sent may come after the first match, and know fewer keys.
         let found = match (as_sent, first) {
             (Some((trial, counts)), Some(first))
@@ -243,6 +249,30 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             (as_sent, first) => first.or(as_sent.map(|(trial, _)| trial)),
         };
         found.map(Choice::Match)
+    }
+
+    /// Whether an alternative that a value conforms to, but for keys that it does not know, still takes it without loss when
+    /// rule 7 has given these keys their names. serde takes it as it is.
+    fn keeps_conforming(
+        &mut self,
+        node: &Node<'a>,
+        (trial, among): (Trial, Among<'_>),
+        at: &Path<'_>,
+        context: Context,
+    ) -> bool {
+        if !context.mode.coerces() || self.compiled.picks_first_match(among.exclusive) {
+            return true;
+        }
+        if self
+            .outcome(node, trial, at, context.of_schema())
+            .counts
+            .overlooked
+            == 0
+        {
+            return true;
+        }
+        let counts = self.outcome(node, trial, at, context).counts;
+        counts.errors == 0 && counts.losses == 0
     }
 
     /// Rule 6: the alternative that takes the value with the least ado.
