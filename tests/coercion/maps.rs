@@ -175,6 +175,83 @@ fn warns_of_null_entries_of_enum_maps() {
     );
 }
 
+/// Something to flatten.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "only printed")]
+struct Page {
+    /// Which.
+    number: u32,
+    /// How long.
+    size: Option<u32>,
+}
+
+/// With what is optional as a whole, and a map.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "only printed")]
+struct Flat {
+    #[serde(flatten)]
+    page: Option<Page>,
+    #[serde(flatten)]
+    colours: BTreeMap<Colour, u8>,
+}
+
+/// Flattened types.
+#[tool]
+async fn flattened(
+    /// All of it.
+    flat: Flat,
+) -> String {
+    format!("{flat:?}")
+}
+
+/// Neither is required, and neither's type has a `null`: as a field with `#[serde(default)]` (rule 3).
+#[test]
+fn warns_of_null_for_fields_that_flattened_types_may_lack() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<flattened>().unwrap();
+    let call = |policy, arguments: &Value| {
+        let call = ToolCall::new("id", "flattened", arguments.clone()).with_policy(policy);
+        let outcome = block_on(registry.call(call));
+        let listed = |issues: &[tool_runtime::Issue]| {
+            let listed = issues
+                .iter()
+                .map(|issue| format!("{} {}", issue.code, issue.path));
+            listed.collect::<Vec<_>>()
+        };
+        let (errors, warnings) = (listed(&outcome.errors), listed(&outcome.warnings));
+        (
+            outcome.result.text().unwrap_or_default().to_owned(),
+            errors,
+            warnings,
+        )
+    };
+    let arguments = json!({ "flat": { "number": null, "size": 7, "red": null, "dark_green": 1 } });
+    for policy in [Policy::Lenient, Policy::Lossless] {
+        let (answer, errors, warnings) = call(policy, &arguments);
+        assert_eq!(
+            answer, "Flat { page: None, colours: {DarkGreen: 1} }",
+            "{errors:?}"
+        );
+        let expected = [
+            "null_treated_as_missing /flat/number",
+            "null_treated_as_missing /flat/red",
+        ];
+        assert_eq!(warnings, expected);
+    }
+    let (_, errors, _) = call(Policy::Strict, &arguments);
+    assert_eq!(
+        errors,
+        ["null_not_allowed /flat/number", "null_not_allowed /flat/red"]
+    );
+    // An `Option` has a `null`.
+    let optional = json!({ "flat": { "number": 1, "size": null } });
+    for policy in dynamic_tool::POLICIES {
+        let (answer, errors, warnings) = call(policy, &optional);
+        assert!(answer.contains("size: None"), "{answer} {errors:?}");
+        assert!(warnings.is_empty(), "{warnings:?}");
+    }
+}
+
 #[test]
 fn coerces_keys() {
     for (parameter, key, read) in [
