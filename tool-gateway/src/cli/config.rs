@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -65,13 +67,22 @@ pub(crate) enum OwnershipRule {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LimitsConfig {
-    pub(crate) rounds: Option<usize>,
-    pub(crate) seconds: Option<u64>,
-    pub(crate) tokens: Option<u64>,
-    pub(crate) body_mb: Option<usize>,
+    pub(crate) rounds: Option<NonZeroUsize>,
+    pub(crate) seconds: Option<NonZeroU64>,
+    pub(crate) tokens: Option<NonZeroU64>,
+    pub(crate) body_mb: Option<NonZeroUsize>,
     pub(crate) shutdown_seconds: Option<u64>,
-    pub(crate) client_concurrency: Option<usize>,
-    pub(crate) client_requests_per_minute: Option<u32>,
+    pub(crate) client_idle_seconds: Option<NonZeroU64>,
+    pub(crate) upstream_idle_seconds: Option<NonZeroU64>,
+    pub(crate) client_concurrency: Option<NonZeroUsize>,
+    pub(crate) client_requests_per_minute: Option<NonZeroU32>,
+}
+
+impl LimitsConfig {
+    /// How long a client may send nothing where a request is expected, or in the middle of one.
+    pub(crate) fn client_idle(&self) -> Duration {
+        Duration::from_secs(self.client_idle_seconds.map_or(30, NonZeroU64::get))
+    }
 }
 
 /// A client that is served.
@@ -79,7 +90,35 @@ pub(crate) struct LimitsConfig {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClientConfig {
     pub(crate) name: String,
-    pub(crate) key_env: String,
+    pub(crate) key_sha256: Option<Sha256>,
+    pub(crate) key_env: Option<String>,
+}
+
+/// A SHA-256, written as 64 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Sha256(pub(crate) [u8; 32]);
+
+impl TryFrom<String> for Sha256 {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let digits: Option<Vec<u8>> = text
+            .chars()
+            .map(|digit| Some(u8::try_from(digit.to_digit(16)?).unwrap_or_default()))
+            .collect();
+        let bytes = digits.unwrap_or_default();
+        let bytes: Vec<u8> = bytes
+            .chunks_exact(2)
+            .map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit))
+            .collect();
+        // The text may be a key that was pasted here: it is not shown.
+        let wanted = "expected the 64 hexadecimal digits that `printf %s \"$KEY\" | sha256sum` prints";
+        match <[u8; 32]>::try_from(bytes) {
+            Ok(bytes) if text.len() == 64 => Ok(Self(bytes)),
+            _ => Err(wanted.to_owned()),
+        }
+    }
 }
 
 /// A rule about calls; the first whose pattern matches the tool's name counts.
@@ -170,7 +209,11 @@ mod tests {
             ("[limits]\nround = 3", "did you mean `rounds`?"),
             (
                 "limits.rounds = \"many\"",
-                "1: invalid type: string \"many\", expected usize",
+                "1: invalid type: string \"many\", expected a nonzero usize",
+            ),
+            (
+                "[limits]\nclient_idle_seconds = 0",
+                "2: invalid value: integer `0`, expected a nonzero u64",
             ),
             ("listen = \"here\"", "1: invalid socket address syntax"),
             ("store = \"disk\"", "1: expected `memory` or `file:PATH`"),
@@ -178,7 +221,11 @@ mod tests {
                 "[tools]\noffer = \"alway\"",
                 "2: unknown variant `alway`, expected `declared` or `always`; did you mean `always`?",
             ),
-            ("[[clients]]\nname = \"ada\"", "1: missing field `key_env`"),
+            ("[[clients]]\nkey_env = \"ADA\"", "1: missing field `name`"),
+            (
+                "[[clients]]\nname = \"ada\"\nkey_sha256 = \"secret\"",
+                "3: expected the 64 hexadecimal digits that",
+            ),
             ("listen = ", "1: "),
         ] {
             let error = Config::parse(text).unwrap_err();
@@ -210,11 +257,13 @@ mod tests {
             .map(|line| line.strip_prefix("#: ").unwrap_or(line).to_owned() + "\n")
             .collect();
         Config::parse(sample).unwrap();
-        let config = Config::parse(&uncommented).unwrap();
+        let mut config = Config::parse(&uncommented).unwrap();
+        // A client has one of two.
+        let clients = std::mem::take(&mut config.clients);
+        assert!(clients.iter().any(|client| client.key_sha256.is_some()));
+        assert!(clients.iter().any(|client| client.key_env.is_some()));
         let shown = format!("{config:?}");
         assert!(!shown.contains("None"), "every key has a value: {shown}");
-        assert!(
-            !config.clients.is_empty() && !config.permissions.is_empty() && !config.tools.alias.is_empty()
-        );
+        assert!(!config.permissions.is_empty() && !config.tools.alias.is_empty());
     }
 }

@@ -22,6 +22,10 @@ mod check_lines;
 #[cfg(feature = "server")]
 mod config;
 #[cfg(feature = "server")]
+mod client_keys;
+#[cfg(feature = "server")]
+mod connections;
+#[cfg(feature = "server")]
 mod tools;
 #[cfg(feature = "server")]
 mod serve;

@@ -11,11 +11,12 @@ use tokio::net::TcpListener;
 use tool_runtime::permission::{Decision, Permission, PermissionRequest};
 use tool_runtime::{CancellationToken, ToolRegistry};
 
+use crate::cli::client_keys::ClientKey;
 use crate::cli::config::{Config, DecisionName, OwnershipRule, PermissionConfig};
 use crate::cli::ending::{Ending, Failure};
 use crate::cli::server_options::{OfferName, ServeOptions, StoreName, UpstreamKind};
 use crate::cli::terminal::Terminal;
-use crate::cli::tools;
+use crate::cli::{connections, tools};
 use crate::server::gateway::Gateway;
 use crate::server::unknown_tool::UnknownTool;
 use crate::session::file::FileStore;
@@ -36,11 +37,11 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
     let listen = config
         .listen
         .unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 8484)));
-    let keys = client_keys(&config)?;
+    let keys = ClientKey::all(&config.clients)?;
     if !listen.ip().is_loopback() && keys.is_empty() {
         return Err(Failure::Message(format!(
             "{listen} can be reached from other machines, and there are no client keys: anyone could use the upstream and run tools; \
-             set TOOL_GATEWAY_CLIENT_KEYS to name=key, or listen on 127.0.0.1"
+             set TOOL_GATEWAY_CLIENT_KEYS to name=key or configure [[clients]], or listen on 127.0.0.1"
         )));
     }
     let registry = registry(&config)?;
@@ -75,8 +76,8 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
         gateway = gateway.with_store(store).with_secret(secret);
     }
     let is_public = !keys.is_empty();
-    for (name, key) in keys {
-        gateway = gateway.with_client_key(name, key);
+    for key in keys {
+        gateway = key.add_to(gateway);
     }
     if is_public {
         gateway = gateway.with_any_host();
@@ -101,11 +102,9 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
             closed.cancel();
         }
     };
-    let served = axum::serve(listener, gateway.router()).with_graceful_shutdown(close);
+    let idle = config.limits.client_idle();
     let served = async {
-        served
-            .await
-            .map_err(|error| Failure::Message(format!("the server stopped: {error}")))?;
+        connections::serve(listener, gateway.router(), idle, close).await;
         // Calls that must not be cut go on without their clients.
         turns.ended().await;
         Ok(Ending::Fine)
@@ -177,22 +176,26 @@ fn configured(gateway: Gateway, config: &Config) -> Result<Gateway, Failure> {
             Some(OfferName::Always) => Offer::Always,
         });
     if let Some(rounds) = limits.rounds {
-        gateway = gateway.with_max_rounds(rounds);
+        gateway = gateway.with_max_rounds(rounds.get());
     }
     if let Some(seconds) = limits.seconds {
-        gateway = gateway.with_max_time(Duration::from_secs(seconds));
+        gateway = gateway.with_max_time(Duration::from_secs(seconds.get()));
     }
     if let Some(tokens) = limits.tokens {
-        gateway = gateway.with_max_tokens(tokens);
+        gateway = gateway.with_max_tokens(tokens.get());
+    }
+    gateway = gateway.with_client_idle(limits.client_idle());
+    if let Some(seconds) = limits.upstream_idle_seconds {
+        gateway = gateway.with_upstream_idle(Duration::from_secs(seconds.get()));
     }
     if let Some(requests) = limits.client_concurrency {
-        gateway = gateway.with_client_concurrency(requests);
+        gateway = gateway.with_client_concurrency(requests.get());
     }
     if let Some(requests) = limits.client_requests_per_minute {
-        gateway = gateway.with_client_rate(requests);
+        gateway = gateway.with_client_rate(requests.get());
     }
     if let Some(megabytes) = limits.body_mb {
-        gateway = gateway.with_max_body(megabytes.saturating_mul(1 << 20));
+        gateway = gateway.with_max_body(megabytes.get().saturating_mul(1 << 20));
     }
     Ok(gateway)
 }
@@ -282,49 +285,6 @@ async fn anthropic(config: &Config, listen: SocketAddr) -> Result<AnthropicUpstr
         )));
     }
     Ok(upstream)
-}
-
-/// The keys of the configured clients, and those of `TOOL_GATEWAY_CLIENT_KEYS`.
-fn client_keys(config: &Config) -> Result<Vec<(String, String)>, Failure> {
-    let configured = config
-        .clients
-        .iter()
-        .map(|client| match env::var(&client.key_env) {
-            Ok(key) if !key.is_empty() => Ok((client.name.clone(), key)),
-            _ => Err(Failure::Message(format!(
-                "the key of the client `{}` is not set: put it into the environment as {}",
-                client.name, client.key_env
-            ))),
-        });
-    let mut keys = configured.collect::<Result<Vec<_>, _>>()?;
-    keys.extend(keys_of_environment()?);
-    Ok(keys)
-}
-
-/// The keys of `TOOL_GATEWAY_CLIENT_KEYS`.
-fn keys_of_environment() -> Result<Vec<(String, String)>, Failure> {
-    let text = match env::var("TOOL_GATEWAY_CLIENT_KEYS") {
-        Ok(text) => text,
-        Err(env::VarError::NotPresent) => return Ok(Vec::new()),
-        // Not "no keys": that would serve everyone.
-        Err(env::VarError::NotUnicode(_)) => {
-            return Err(Failure::Message(
-                "TOOL_GATEWAY_CLIENT_KEYS is not UTF-8; write name=key".to_owned(),
-            ));
-        }
-    };
-    let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
-    let keys = entries
-        .enumerate()
-        .map(|(place, entry)| match entry.split_once('=') {
-            Some((name, key)) if !name.is_empty() && !key.is_empty() => Ok((name.to_owned(), key.to_owned())),
-            // The entry itself may be a key.
-            _ => Err(Failure::Message(format!(
-                "TOOL_GATEWAY_CLIENT_KEYS: entry {} is not name=key, with commas between entries",
-                place + 1
-            ))),
-        });
-    keys.collect()
 }
 
 /// Logs on standard error: for people on a terminal, else as JSON.

@@ -1,6 +1,7 @@
 //! Passes requests and responses on, byte for byte. What the model said is read on the way, so that the session is known later.
 
 use std::collections::VecDeque;
+use std::fmt::Display;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,6 +15,7 @@ use serde_json::{Map, Value};
 use tool_runtime::sse::{Frame, SseDecoder};
 
 use super::guard;
+use super::idle_body::IdleBody;
 use super::principal;
 use super::shared::Shared;
 use crate::turn::machine::Event;
@@ -39,11 +41,23 @@ pub(super) async fn send(
         // It is for the gateway, and none of the upstream's business.
         principal::remove_key(&shared.secret, &shared.keys, request.headers_mut());
     }
-    let response = shared.upstream.send(request).await;
-    response.map_err(|error| {
+    let warn = |error: &dyn Display| {
         tracing::warn!(upstream = shared.upstream.name(), %error, "no response of the upstream");
-        ApiError::new(StatusCode::BAD_GATEWAY, error.to_string())
-    })
+    };
+    let idle = shared.upstream_idle;
+    match tokio::time::timeout(idle, shared.upstream.send(request)).await {
+        Ok(Ok(response)) => Ok(response.map(|body| IdleBody::wrap(body, idle))),
+        Ok(Err(error)) => {
+            warn(&error);
+            Err(ApiError::new(StatusCode::BAD_GATEWAY, error.to_string()))
+        }
+        Err(elapsed) => {
+            warn(&elapsed);
+            let seconds = idle.as_secs_f64();
+            let message = format!("the upstream did not answer within {seconds} s");
+            Err(ApiError::new(StatusCode::GATEWAY_TIMEOUT, message))
+        }
+    }
 }
 
 /// Whether a response is a stream of events.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::{get, post};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use tool_runtime::{CancellationToken, ToolRegistry};
 
 use super::client_limits::ClientLimits;
@@ -68,6 +68,8 @@ impl Gateway {
                 max_rounds: 25,
                 max_tokens: None,
                 max_time: Duration::from_secs(600),
+                upstream_idle: Duration::from_secs(600),
+                client_idle: Duration::from_secs(30),
                 max_body: Self::MAX_BODY,
                 client_limits: ClientLimits::default(),
                 is_public: false,
@@ -98,9 +100,19 @@ impl Gateway {
     /// changed without losing sessions. Without any, every client is served, and its credential identifies it.
     #[must_use]
     pub fn with_client_key(mut self, name: impl Into<String>, key: impl Into<SecretString>) -> Self {
+        let key = key.into();
+        self.shared
+            .keys
+            .push(ClientKey::new(name.into(), key.expose_secret()));
+        self
+    }
+
+    /// The same for a key of which only the SHA-256 is known.
+    #[must_use]
+    pub fn with_client_key_sha256(mut self, name: impl Into<String>, sha256: [u8; 32]) -> Self {
         self.shared.keys.push(ClientKey {
             name: name.into(),
-            key: key.into(),
+            sha256: sha256.to_vec(),
         });
         self
     }
@@ -158,6 +170,22 @@ impl Gateway {
     #[must_use]
     pub fn with_max_time(mut self, time: Duration) -> Self {
         self.shared.max_time = time;
+        self
+    }
+
+    /// Sets how long the upstream may send nothing, 10 minutes by default: before its response (the answer is then 504) and in it (it
+    /// ends there with an error).
+    #[must_use]
+    pub fn with_upstream_idle(mut self, time: Duration) -> Self {
+        self.shared.upstream_idle = time;
+        self
+    }
+
+    /// Sets how long a client may send nothing in the middle of a request's body, 30 seconds by default: then the answer is 408. The
+    /// time for a request's headers is the server's business.
+    #[must_use]
+    pub fn with_client_idle(mut self, time: Duration) -> Self {
+        self.shared.client_idle = time;
         self
     }
 

@@ -9,12 +9,14 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use http_body_util::LengthLimitError;
 use serde_json::{Map, Value, json};
 
 use super::answer::{answer, with_session};
 use super::checkpoint::Checkpoint;
 use super::drive;
 use super::forward::{self, PassedMessage, PassingMessage, Watched};
+use super::idle_body::{Idle, IdleBody};
 use super::job::Job;
 use super::log::TurnLine;
 use super::metrics::count;
@@ -251,16 +253,31 @@ pub(super) async fn not_allowed(request: Request) -> ApiError {
 async fn read(shared: &Shared, request: Request) -> Result<(Parts, String), ApiError> {
     let (parts, body) = request.into_parts();
     principal(&shared.secret, &shared.keys, &parts.headers)?;
-    let body = axum::body::to_bytes(body, shared.max_body).await.map_err(|_| {
-        let limit = shared.max_body >> 20;
-        ApiError::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            format!("the request is larger than {limit} MB, or broke off"),
-        )
-    })?;
+    let body = IdleBody::wrap(body, shared.client_idle);
+    let body = axum::body::to_bytes(body, shared.max_body)
+        .await
+        .map_err(|error| incomplete(shared, &error))?;
     let body = String::from_utf8(body.into())
         .map_err(|error| ApiError::invalid(format!("the body is not UTF-8: {}", error.utf8_error())))?;
     Ok((parts, body))
+}
+
+/// Why a request's body was not read to its end.
+fn incomplete(shared: &Shared, error: &axum::Error) -> ApiError {
+    let mut causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+    let found = causes.find_map(|cause| {
+        if cause.is::<LengthLimitError>() {
+            let limit = shared.max_body >> 20;
+            let message = format!("the request is larger than {limit} MB; send less");
+            return Some((StatusCode::PAYLOAD_TOO_LARGE, message));
+        }
+        let idle = cause.downcast_ref::<Idle>()?;
+        let message = format!("{idle} of the request; send it again");
+        Some((StatusCode::REQUEST_TIMEOUT, message))
+    });
+    let (status, message) =
+        found.unwrap_or_else(|| (StatusCode::BAD_REQUEST, format!("the request broke off: {error}")));
+    ApiError::new(status, message)
 }
 
 /// Whose the request is, whose its tools are, and which conversation it goes on with.

@@ -13,6 +13,7 @@ pub(crate) mod unknown_tool;
 mod shared;
 mod save;
 mod guard;
+mod idle_body;
 mod forward;
 mod job;
 mod deferred;

@@ -1,7 +1,7 @@
 //! The principal of a request: the name of the client's key, or a digest of the credential that it sent.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use secrecy::{ExposeSecret, SecretString};
+use ring::digest::{SHA256, digest};
 
 use crate::session::chain::ChainKey;
 use crate::wire::error::ApiError;
@@ -10,7 +10,21 @@ use crate::wire::error::ApiError;
 #[derive(Debug)]
 pub(super) struct ClientKey {
     pub(super) name: String,
-    pub(super) key: SecretString,
+    /// The key itself is not kept.
+    pub(super) sha256: Vec<u8>,
+}
+
+impl ClientKey {
+    pub(super) fn new(name: String, key: &str) -> Self {
+        Self {
+            name,
+            sha256: sha256(key),
+        }
+    }
+}
+
+fn sha256(key: &str) -> Vec<u8> {
+    digest(&SHA256, key.as_bytes()).as_ref().to_vec()
 }
 
 /// Finds the principal. Where keys are configured, a request needs one of them.
@@ -38,10 +52,10 @@ pub(super) fn principal(
 
 /// The client with this key.
 fn known<'k>(secret: &ChainKey, keys: &'k [ClientKey], sent: &str) -> Option<&'k ClientKey> {
-    // Digests are compared, so that time tells nothing of a key.
-    let digest = |key: &str| secret.digest(&[b"key", key.as_bytes()]);
-    let sent = digest(sent);
-    keys.iter().find(|key| digest(key.key.expose_secret()) == sent)
+    // Keyed digests are compared, so that time tells nothing of a key.
+    let keyed = |sha256: &[u8]| secret.digest(&[b"key", sha256]);
+    let sent = keyed(&sha256(sent));
+    keys.iter().find(|key| keyed(&key.sha256) == sent)
 }
 
 /// Removes the client's key from whichever headers it is in. Another credential beside it stays.

@@ -29,6 +29,10 @@ pub(super) struct Shared {
     pub(super) max_rounds: usize,
     pub(super) max_tokens: Option<u64>,
     pub(super) max_time: Duration,
+    /// How long the upstream may send nothing.
+    pub(super) upstream_idle: Duration,
+    /// How long a client may send nothing in the middle of a request.
+    pub(super) client_idle: Duration,
     pub(super) max_body: usize,
     pub(super) client_limits: ClientLimits,
     pub(super) is_public: bool,

@@ -22,8 +22,8 @@ const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// A server of the Messages API, asked over HTTP/1.1 with pooled connections.
 ///
 /// Requests go there with the client's headers, except those that are for one connection only. Status, headers and body
-/// of the response are the server's; the body is passed on as it arrives. There is a timeout for connecting (10 s) and
-/// none for the response: a model may think for long.
+/// of the response are the server's; the body is passed on as it arrives. There is a timeout for connecting (10 s);
+/// the one for the response is the gateway's.
 ///
 /// ```
 /// use tool_gateway::upstream::{AnthropicUpstream, Upstream as _};

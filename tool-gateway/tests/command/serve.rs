@@ -124,6 +124,10 @@ fn a_configuration_is_checked_with_file_and_line() {
             "the key of the client `ada` is not set: put it into the environment as TOOL_GATEWAY_NO_SUCH_KEY",
         ),
         (
+            "[[clients]]\nname = \"ada\"",
+            "the client `ada` needs one key: write either key_sha256 or key_env",
+        ),
+        (
             "[upstream]\nkind = \"anthropic\"\nscript = \"a.json\"",
             "upstream.script is for upstream.kind = \"script\"",
         ),
@@ -239,4 +243,51 @@ fn a_turn_is_one_line_of_the_log_without_what_was_said() {
     log.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "", "one line");
     assert!(!line.contains("secret"), "{line}");
+}
+
+/// A client that sends half of a request's headers, or none, does not keep its connection.
+#[test]
+fn a_connection_without_a_request_is_closed() {
+    let file = std::env::temp_dir().join(format!("tool-gateway-idle-{}.toml", std::process::id()));
+    std::fs::write(
+        &file,
+        "listen = \"127.0.0.1:0\"\nupstream.kind = \"script\"\nlimits.client_idle_seconds = 1\n",
+    )
+    .unwrap();
+    let mut server = command(&["serve", "--config", file.to_str().unwrap()])
+        .stderr(std::process::Stdio::piped())
+        .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(server.stderr.take().unwrap());
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    let address = line.trim_end().strip_prefix("listening on http://").unwrap();
+    for (sent, answer) in [
+        ("", ""),
+        ("GET /healthz HTTP/1.1\r\nho", ""),
+        // It is kept open for another request, and not for ever.
+        (
+            "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n",
+            "HTTP/1.1 200 OK",
+        ),
+    ] {
+        let mut connection = TcpStream::connect(address).unwrap();
+        connection
+            .set_read_timeout(Some(std::time::Duration::from_secs(20)))
+            .unwrap();
+        connection.write_all(sent.as_bytes()).unwrap();
+        let begun = std::time::Instant::now();
+        let mut text = String::new();
+        connection.read_to_string(&mut text).unwrap();
+        assert!(text.starts_with(answer), "{sent:?}: {text}");
+        assert!(
+            begun.elapsed().as_millis() > 900,
+            "{sent:?}: {:?}",
+            begun.elapsed()
+        );
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
+    std::fs::remove_file(file).unwrap();
 }

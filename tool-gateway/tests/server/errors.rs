@@ -1,15 +1,19 @@
 //! Errors of the gateway's own, and who is served.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
 use axum::http::{Method, Request, Response};
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use http_body_util::BodyExt as _;
 use serde_json::json;
-use tool_gateway::Gateway;
 use tool_gateway::session::Digest;
 use tool_gateway::session::record::{Session, SessionId, Turn};
 use tool_gateway::session::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture};
 use tool_gateway::upstream::{AnthropicUpstream, ScriptUpstream, Upstream, UpstreamFuture};
+use tool_gateway::{Gateway, Offer};
 use tower::ServiceExt as _;
 
 use crate::lab::{Chat, Lab, Runs, call, post, registry, says, text, user};
@@ -103,7 +107,7 @@ async fn an_upstream_that_cannot_be_reached_is_an_error_that_clients_retry() {
 struct Odd(&'static str, &'static str);
 
 impl Upstream for Odd {
-    fn send(&self, _: Request<axum::body::Bytes>) -> UpstreamFuture<'_> {
+    fn send(&self, _: Request<Bytes>) -> UpstreamFuture<'_> {
         let response = Response::builder()
             .header("content-type", self.0)
             .body(Body::from(self.1))
@@ -320,6 +324,118 @@ async fn with_client_keys_only_they_are_served_and_they_go_no_further() {
 }
 
 #[tokio::test]
+async fn of_a_client_key_the_digest_is_enough() {
+    let script = json!({ "turns": [says(&[text("Done.")])] });
+    // printf %s secret | sha256sum
+    let sha256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+    let bytes: Vec<u8> = (0..32)
+        .map(|at| u8::from_str_radix(&sha256[2 * at..2 * at + 2], 16).unwrap())
+        .collect();
+    let lab = Lab::with(script, |gateway| {
+        gateway.with_client_key_sha256("ada", bytes.try_into().unwrap())
+    });
+    let mut chat = Chat::new(false);
+    chat.messages().push(user("go"));
+    for (key, status) in [("secret", 200), ("secret2", 401), (sha256, 401)] {
+        let reply = lab.ask_with(&chat.body, &[("x-api-key", key)]).await;
+        assert_eq!(reply.status.as_u16(), status, "{key}");
+    }
+    assert!(
+        lab.script
+            .requests()
+            .pop()
+            .unwrap()
+            .headers
+            .get("x-api-key")
+            .is_none()
+    );
+}
+
+/// A body of which no more than its first piece comes.
+fn stalled(piece: &'static str) -> Body {
+    let first = stream::once(async move { Ok::<_, std::io::Error>(Bytes::from_static(piece.as_bytes())) });
+    Body::from_stream(first.chain(stream::pending()))
+}
+
+/// Without a limit, such a request keeps its connection and its memory for ever.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_does_not_go_on_is_ended() {
+    let lab = lab();
+    let request = post("/v1/messages", "", &[]).map(|_| stalled("{\"model\": "));
+    let reply = Reply::read(lab.send(request).await).await;
+    assert_eq!(reply.status.as_u16(), 408);
+    assert_eq!(
+        reply.error(),
+        (
+            "invalid_request_error",
+            "nothing came for 30 s of the request; send it again"
+        )
+    );
+    assert!(lab.script.requests().is_empty());
+}
+
+/// An upstream that is silent before its answer, or in it.
+struct Silent {
+    answers: bool,
+}
+
+impl Upstream for Silent {
+    fn send(&self, _: Request<Bytes>) -> UpstreamFuture<'_> {
+        Box::pin(async move {
+            if !self.answers {
+                std::future::pending::<()>().await;
+            }
+            let start = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[]}}\n\n";
+            let response = Response::builder().header("content-type", "text/event-stream");
+            Ok(response.body(stalled(start)).unwrap())
+        })
+    }
+
+    fn name(&self) -> String {
+        "silent".to_owned()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_upstream_is_an_error_in_the_end() {
+    for (offer, ways) in [(Offer::Declared, "passed on"), (Offer::Always, "driven")] {
+        let app = |answers| {
+            let gateway = Gateway::new(registry(&Runs::default()), Silent { answers });
+            gateway
+                .with_offer(offer)
+                .with_upstream_idle(Duration::from_secs(20))
+                .router()
+        };
+        let mut chat = Chat::new(true);
+        chat.messages().push(user("go"));
+        if matches!(offer, Offer::Declared) {
+            chat.body.as_object_mut().unwrap().remove("tools");
+        }
+        let request = || post("/v1/messages", &chat.body, &[]);
+        let begun = tokio::time::Instant::now();
+        let reply = Reply::read(app(false).oneshot(request()).await.unwrap()).await;
+        assert_eq!(reply.status.as_u16(), 504, "{ways}");
+        assert_eq!(
+            reply.error(),
+            ("timeout_error", "the upstream did not answer within 20 s")
+        );
+        let response = app(true).oneshot(request()).await.unwrap();
+        assert_eq!(response.status(), 200, "{ways}");
+        let body = response.into_body().collect().await;
+        match (offer, body) {
+            // What passes through ends as the upstream's response does.
+            (Offer::Declared, body) => assert!(body.is_err(), "{ways}"),
+            (Offer::Always, body) => {
+                let text = String::from_utf8(body.unwrap().to_bytes().into()).unwrap();
+                assert!(text.contains("event: error"), "{text}");
+                assert!(text.contains("the upstream's response broke off"), "{text}");
+            }
+        }
+        assert_eq!(begun.elapsed().as_secs(), 40, "{ways}");
+    }
+}
+
+#[tokio::test]
 async fn only_the_credential_of_the_gateway_is_removed() {
     let script = json!({ "turns": [says(&[text("Done.")])] });
     let lab = Lab::with(script, |gateway| gateway.with_client_key("ada", "secret-1"));
@@ -485,10 +601,8 @@ async fn an_event_that_is_too_large_to_be_read_is_not_left_out() {
 struct Endless;
 
 impl Upstream for Endless {
-    fn send(&self, _: Request<axum::body::Bytes>) -> UpstreamFuture<'_> {
-        let body = Body::from_stream(futures_util::stream::pending::<
-            Result<axum::body::Bytes, std::io::Error>,
-        >());
+    fn send(&self, _: Request<Bytes>) -> UpstreamFuture<'_> {
+        let body = Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>());
         let response = Response::builder().status(500).body(body).unwrap();
         Box::pin(async { Ok(response) })
     }
@@ -505,7 +619,7 @@ async fn an_error_without_end_ends_with_its_client() {
     let app = gateway.router();
     let body = json!({ "messages": [user("a")], "tools": [{ "name": "lookup" }] });
     let answer = app.oneshot(post("/v1/messages", body, &[]));
-    let second = std::time::Duration::from_secs(1);
+    let second = Duration::from_secs(1);
     assert!(tokio::time::timeout(second, answer).await.is_err());
     tokio::time::timeout(second, turns.ended()).await.unwrap();
 }

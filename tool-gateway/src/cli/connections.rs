@@ -1,0 +1,66 @@
+//! Accepts connections, and serves each until its client leaves or the program is told to stop.
+
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+
+/// Serves until `stop` is ready; then it accepts no more, and returns when the requests in progress have been answered. A client has
+/// `idle` for the headers of a request, also on a connection that it keeps open.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    idle: Duration,
+    stop: impl Future<Output = ()>,
+) {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(idle);
+    let connections = GracefulShutdown::new();
+    let mut stop = pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut stop => break,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                wait_after(&error).await;
+                continue;
+            }
+        };
+        // Events are small, and a client waits for each.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection delays small writes");
+        }
+        let service = TowerToHyperService::new(router.clone());
+        let connection = http.serve_connection(TokioIo::new(stream), service);
+        let connection = connections.watch(connection);
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection broke off");
+            }
+        });
+    }
+    drop(listener);
+    connections.shutdown().await;
+}
+
+/// Out of file descriptors or memory, accepting fails until connections end; the loop must not take the processor meanwhile.
+async fn wait_after(error: &io::Error) {
+    let is_of_connection = matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
+    );
+    if !is_of_connection {
+        tracing::error!(%error, "no connection can be accepted; trying again in a second");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
