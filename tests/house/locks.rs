@@ -22,8 +22,6 @@ const KNOWN: &[(&str, &[&str])] = &[
     // Channels and slots of tokio's.
     ("tool-gateway/src/server/calls.rs", &["Semaphore", "mpsc"]),
     ("tool-gateway/src/server/drive.rs", &["mpsc"]),
-    // Counters that know nothing of each other.
-    ("tool-gateway/src/server/metrics.rs", &["AtomicU64"]),
     (
         "tool-gateway/src/server/running.rs",
         &["AtomicUsize", "Mutex", "MutexGuard", "watch"],

@@ -8,7 +8,6 @@ use tool_runtime::ToolRegistry;
 
 use super::calls;
 use super::job::Job;
-use super::metrics::count;
 use super::running::{Running, abandoned};
 use super::save::save;
 use super::session_tools;
@@ -68,9 +67,6 @@ pub(super) async fn run(
         save(shared, &job.client, turn.clone(), None).await?;
     }
     let open: Vec<_> = open.into_iter().enumerate().collect();
-    for _ in &open {
-        count(&shared.metrics.calls);
-    }
     if !open.is_empty() {
         let mut done = calls::start(
             registry,

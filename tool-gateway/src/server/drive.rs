@@ -16,7 +16,7 @@ use super::deferred;
 use super::forward::{self, UpstreamEvents};
 use super::job::Job;
 use super::log::TurnLine;
-use super::metrics::count;
+use super::metrics::TurnEnd;
 use super::running::{RunEnd, Running, abandoned};
 use super::save::{save, save_checkpoint};
 use super::session_tools;
@@ -52,7 +52,7 @@ pub(super) async fn drive(
         Err(error) => failed(&error),
     };
     if matches!(end, RunEnd::Failed { .. }) {
-        count(&shared.metrics.turns_failed);
+        shared.metrics.turn(TurnEnd::Failed);
     }
     running.end(end);
 }
@@ -184,9 +184,6 @@ impl<'a> Drive<'a> {
             Action::Run(calls) => {
                 // What is not known to have begun may be run again after a crash.
                 self.checkpoint().await?;
-                for _ in &calls {
-                    count(&self.shared.metrics.calls);
-                }
                 let started = calls::start(
                     &self.registry,
                     &self.shared.ownership,
@@ -259,7 +256,7 @@ impl<'a> Drive<'a> {
             if self.running.abandoned.is_cancelled() {
                 return Err(abandoned());
             }
-            count(&self.shared.metrics.rounds);
+            self.shared.metrics.rounds.inc();
             self.rounds += 1;
             let messages = self.messages();
             let is_after_internal = self.restored.continues_internal || self.machine.has_internal_round();
@@ -296,7 +293,7 @@ impl<'a> Drive<'a> {
                     body,
                 }));
             }
-            count(&self.shared.metrics.thinking_refused);
+            self.shared.metrics.thinking_refused.inc();
             tracing::warn!(session = %self.job.session, "the upstream refused thinking; asking once more without it");
             self.without_thinking = Some(self.asked.len());
         }
@@ -369,10 +366,10 @@ impl<'a> Drive<'a> {
             state: session_tools::state(&self.registry),
         };
         let suspended = turn.is_suspended();
-        count(if suspended {
-            &self.shared.metrics.turns_suspended
+        self.shared.metrics.turn(if suspended {
+            TurnEnd::Suspended
         } else {
-            &self.shared.metrics.turns_finished
+            TurnEnd::Finished
         });
         // A store that fails costs the session, not the answer.
         let _ = save(self.shared, client, turn, self.progress()).await;
@@ -409,7 +406,7 @@ impl<'a> Drive<'a> {
             usage: self.machine.usage(),
             took: began.elapsed(),
         };
-        line.write();
+        line.write(&self.shared.metrics);
     }
 }
 

@@ -9,10 +9,12 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tool_runtime::{CancellationToken, ToolRegistry};
 
 use super::client_limits::ClientLimits;
+use super::counted_calls::CountedCalls;
 use super::metrics::Metrics;
 use super::principal::ClientKey;
 use super::running::{Resuming, RunningTurns};
 use super::shared::Shared;
+use super::timed_store::TimedStore;
 use super::unknown_tool::UnknownTool;
 use super::{guard, messages};
 use crate::session::chain::ChainKey;
@@ -55,9 +57,10 @@ impl Gateway {
         let definitions = registry.tool_definitions().into_iter();
         let deferred = definitions.filter(|tool| tool.hints.deferred == Some(true));
         let deferred = deferred.map(|tool| tool.name.as_str().to_owned()).collect();
+        let metrics = Metrics::new();
         Self {
             shared: Shared {
-                registry,
+                registry: registry.layer(CountedCalls::new(metrics.clone())),
                 upstream: Arc::new(upstream),
                 store: Arc::new(MemoryStore::new()),
                 secret: ChainKey::new(crate::random::bytes()),
@@ -76,7 +79,7 @@ impl Gateway {
                 running: Arc::default(),
                 closing: CancellationToken::new(),
                 resuming: Resuming::default(),
-                metrics: Metrics::default(),
+                metrics,
             },
         }
     }
@@ -238,7 +241,9 @@ impl Gateway {
 
     /// The routes of the API. Nest it, layer it, or serve it with `axum::serve`.
     pub fn router(self) -> Router {
-        let shared = Arc::new(self.shared);
+        let Self { mut shared } = self;
+        shared.store = Arc::new(TimedStore::new(shared.store, shared.metrics.clone()));
+        let shared = Arc::new(shared);
         Router::new()
             .route("/v1/messages", post(messages::messages))
             .route("/v1/messages/count_tokens", post(messages::count_tokens))

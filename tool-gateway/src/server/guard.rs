@@ -1,8 +1,9 @@
-//! Refuses what no client of the API sends: web pages of other origins, other hosts, and the gateway's own requests.
+//! Refuses what no client of the API sends: web pages of other origins, other hosts, and the gateway's own requests. Counts all.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -17,10 +18,17 @@ pub(super) const HOP: &str = "x-tool-gateway-hop";
 const MAX_HOPS: u32 = 4;
 
 pub(super) async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    match check(&shared, request.headers()) {
+    let began = Instant::now();
+    // What is not known is one route, whatever it is called.
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let response = match check(&shared, request.headers()) {
         Ok(()) => next.run(request).await,
         Err(error) => error.into_response(),
-    }
+    };
+    let route = route.as_ref().map_or("unknown", MatchedPath::as_str);
+    let status = response.status().as_u16();
+    shared.metrics.answered(route, status, began.elapsed());
+    response
 }
 
 fn check(shared: &Shared, headers: &HeaderMap) -> Result<(), ApiError> {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::metrics::Metrics;
 use crate::session::recognize::Found;
 use crate::session::record::SessionId;
 
@@ -22,7 +23,8 @@ pub(super) struct TurnLine<'t> {
 }
 
 impl TurnLine<'_> {
-    pub(super) fn write(&self) {
+    pub(super) fn write(&self, metrics: &Metrics) {
+        metrics.tokens(self.usage);
         let tokens = |field: &str| self.usage.get(field).and_then(Value::as_u64).unwrap_or_default();
         tracing::info!(
             session = %self.session,

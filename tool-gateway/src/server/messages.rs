@@ -19,7 +19,7 @@ use super::forward::{self, PassedMessage, PassingMessage, Watched};
 use super::idle_body::{Idle, IdleBody};
 use super::job::Job;
 use super::log::TurnLine;
-use super::metrics::count;
+use super::metrics::TurnEnd;
 use super::principal::principal;
 use super::running::Joined;
 use super::save::{self, save};
@@ -45,7 +45,7 @@ pub(super) async fn messages(
     match shared.client_limits.admit(&principal) {
         Ok(permit) => Ok(permit.hold(message(shared, request).await?)),
         Err(refused) => {
-            count(&shared.metrics.requests_limited);
+            shared.metrics.requests_limited.inc();
             Ok(refused.into_response())
         }
     }
@@ -61,7 +61,7 @@ async fn message(shared: Arc<Shared>, request: Request) -> Result<Response, ApiE
         .unwrap_or_else(|| SessionId(format!("ses_{}", crate::random::id())));
     shared.metrics.recognized(recognized.found);
     if recognized.last_known.is_none() && recognized.groups.iter().any(|group| group.role == "assistant") {
-        count(&shared.metrics.histories_replayed);
+        shared.metrics.histories_replayed.inc();
     }
     if is_passed_through(&tools, &recognized) {
         let shown = session_header(&session, recognized.found);
@@ -91,7 +91,7 @@ async fn message(shared: Arc<Shared>, request: Request) -> Result<Response, ApiE
             // A retry goes on from where it will have come to.
             Joined::Abandoned(running) => running.until_ended().await,
             Joined::Same(watcher) => {
-                count(&shared.metrics.turns_joined);
+                shared.metrics.turn(TurnEnd::Joined);
                 let session = watcher.session();
                 break (watcher, session);
             }
@@ -125,7 +125,7 @@ async fn stored_checkpoint(shared: &Shared, request: Digest) -> Result<Option<Ch
         Ok(None) => Ok(None),
         Err(error) => Err(error),
     };
-    progress.map_err(|error| save::failed(shared, &error))
+    progress.map_err(|error| save::failed(&error))
 }
 
 /// The ids of the calls in the last message of the model, if that message is not known.
@@ -223,8 +223,12 @@ pub(super) async fn metrics(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     principal(&shared.secret, &shared.keys, &headers)?;
-    let headers = [("content-type", "text/plain; version=0.0.4")];
-    Ok((headers, shared.metrics.render()).into_response())
+    let size = shared.store.size().await.ok().flatten();
+    let headers = [(
+        "content-type",
+        "application/openmetrics-text; version=1.0.0; charset=utf-8",
+    )];
+    Ok((headers, shared.metrics.render(size)).into_response())
 }
 
 /// Clients look whether anyone is there.
@@ -309,7 +313,6 @@ async fn recognized(shared: &Shared, client: &Client, request: &MessagesRequest<
     match recognize(&shared.secret, &*shared.store, client, request).await {
         Ok(recognized) => recognized,
         Err(error) => {
-            count(&shared.metrics.store_errors);
             tracing::error!(%error, "the session was not looked up");
             Recognized::unknown(&shared.secret, client, request)
         }
@@ -382,7 +385,7 @@ struct Passing {
 impl Passing {
     fn log(&self, shared: &Shared, status: StatusCode, usage: &Map<String, Value>, began: Instant) {
         if !status.is_success() {
-            count(&shared.metrics.turns_failed);
+            shared.metrics.turn(TurnEnd::Failed);
         }
         let line = TurnLine {
             session: &self.session,
@@ -393,7 +396,7 @@ impl Passing {
             usage,
             took: began.elapsed(),
         };
-        line.write();
+        line.write(&shared.metrics);
     }
 
     /// The turn that a message is, for the requests that go on from it.
@@ -439,7 +442,7 @@ async fn pass_through(
             return Err(error);
         }
     };
-    count(&shared.metrics.turns_passed_through);
+    shared.metrics.turn(TurnEnd::PassedThrough);
     let status = response.status();
     if !status.is_success() {
         passing.log(&shared, status, &Map::new(), began);

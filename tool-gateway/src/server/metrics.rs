@@ -1,122 +1,257 @@
-//! Counters in Prometheus' text format.
+//! What the gateway counts, for Prometheus. Nothing of what was said is in it. Names and labels are in `tool-gateway/README.md`.
 
-use std::fmt::Write as _;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use serde_json::{Map, Value};
+use tool_runtime::result::Failure;
 
 use crate::session::recognize::Found;
+use crate::session::store::StoreSize;
 
-/// What the gateway counts. Nothing of what was said is in it.
-#[derive(Debug, Default)]
+/// The counters; a clone counts into the same.
+#[derive(Debug, Clone)]
 pub(super) struct Metrics {
-    minted: AtomicU64,
-    key: AtomicU64,
-    chain: AtomicU64,
-    new: AtomicU64,
-    pub(super) turns_passed_through: AtomicU64,
-    pub(super) turns_finished: AtomicU64,
-    pub(super) turns_suspended: AtomicU64,
-    pub(super) turns_failed: AtomicU64,
-    pub(super) turns_joined: AtomicU64,
-    pub(super) rounds: AtomicU64,
-    pub(super) calls: AtomicU64,
-    pub(super) thinking_refused: AtomicU64,
-    pub(super) histories_replayed: AtomicU64,
-    pub(super) store_errors: AtomicU64,
-    pub(super) requests_limited: AtomicU64,
+    requests: Family<RequestLabels, Counter>,
+    first_byte_seconds: Family<RouteLabels, Histogram, fn() -> Histogram>,
+    sessions: Family<FoundLabels, Counter>,
+    turns: Family<EndLabels, Counter>,
+    tool_calls: Family<CallLabels, Counter>,
+    tokens: Family<TokenLabels, Counter>,
+    store_seconds: Family<OperationLabels, Histogram, fn() -> Histogram>,
+    store_turns: Gauge,
+    store_bytes: Gauge,
+    pub(super) rounds: Counter,
+    pub(super) thinking_refused: Counter,
+    pub(super) histories_replayed: Counter,
+    pub(super) store_errors: Counter,
+    pub(super) requests_limited: Counter,
 }
 
-/// Adds one.
-pub(super) fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    route: String,
+    status: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RouteLabels {
+    route: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct FoundLabels {
+    found: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct EndLabels {
+    end: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    tool: String,
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct TokenLabels {
+    kind: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OperationLabels {
+    operation: &'static str,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TurnEnd {
+    PassedThrough,
+    Finished,
+    Suspended,
+    Failed,
+    /// It was answered from the turn of an equal request.
+    Joined,
+}
+
+impl TurnEnd {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::PassedThrough => "passed_through",
+            Self::Finished => "finished",
+            Self::Suspended => "suspended",
+            Self::Failed => "failed",
+            Self::Joined => "joined",
+        }
+    }
+}
+
+/// From a millisecond, the gateway's own work, to the minutes that a model may take.
+fn first_byte_buckets() -> Histogram {
+    Histogram::new([
+        0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0, 600.0,
+    ])
+}
+
+fn store_buckets() -> Histogram {
+    Histogram::new([0.000_01, 0.000_1, 0.001, 0.01, 0.1, 1.0])
 }
 
 impl Metrics {
-    pub(super) fn recognized(&self, found: Found) {
-        count(match found {
-            Found::Minted => &self.minted,
-            Found::Key => &self.key,
-            Found::Chain => &self.chain,
-            Found::New => &self.new,
-        });
+    pub(super) fn new() -> Self {
+        Self {
+            requests: Family::default(),
+            first_byte_seconds: Family::new_with_constructor(first_byte_buckets),
+            sessions: Family::default(),
+            turns: Family::default(),
+            tool_calls: Family::default(),
+            tokens: Family::default(),
+            store_seconds: Family::new_with_constructor(store_buckets),
+            store_turns: Gauge::default(),
+            store_bytes: Gauge::default(),
+            rounds: Counter::default(),
+            thinking_refused: Counter::default(),
+            histories_replayed: Counter::default(),
+            store_errors: Counter::default(),
+            requests_limited: Counter::default(),
+        }
     }
 
-    /// The text for `/metrics`.
-    pub(super) fn render(&self) -> String {
-        let mut text = String::new();
-        let sessions = "tool_gateway_sessions_total";
-        let _ = writeln!(
-            text,
-            "# HELP {sessions} Requests by how their session was found.\n# TYPE {sessions} counter"
-        );
-        for (found, counter) in [
-            (Found::Minted, &self.minted),
-            (Found::Key, &self.key),
-            (Found::Chain, &self.chain),
-            (Found::New, &self.new),
+    /// A request that is answered now, with all of its answer or the beginning of it.
+    pub(super) fn answered(&self, route: &str, status: u16, after: Duration) {
+        let route = route.to_owned();
+        let labels = RequestLabels {
+            route: route.clone(),
+            status,
+        };
+        self.requests.get_or_create(&labels).inc();
+        let seconds = self.first_byte_seconds.get_or_create(&RouteLabels { route });
+        seconds.observe(after.as_secs_f64());
+    }
+
+    pub(super) fn recognized(&self, found: Found) {
+        let found = found.as_str();
+        self.sessions.get_or_create(&FoundLabels { found }).inc();
+    }
+
+    pub(super) fn turn(&self, end: TurnEnd) {
+        let end = end.as_str();
+        self.turns.get_or_create(&EndLabels { end }).inc();
+    }
+
+    /// A call of the gateway's; `failure` is `None` if the tool answered.
+    pub(super) fn tool_call(&self, tool: &str, failure: Option<Failure>) {
+        let labels = CallLabels {
+            tool: tool.to_owned(),
+            outcome: failure.map_or("ok", Failure::as_str),
+        };
+        self.tool_calls.get_or_create(&labels).inc();
+    }
+
+    /// The tokens of a turn, by the names of the API's `usage`.
+    pub(super) fn tokens(&self, usage: &Map<String, Value>) {
+        for (field, kind) in [
+            ("input_tokens", "input"),
+            ("output_tokens", "output"),
+            ("cache_read_input_tokens", "cache_read"),
+            ("cache_creation_input_tokens", "cache_creation"),
         ] {
-            let count = counter.load(Ordering::Relaxed);
-            let _ = writeln!(text, "{sessions}{{found=\"{}\"}} {count}", found.as_str());
+            if let Some(tokens) = usage.get(field).and_then(Value::as_u64) {
+                self.tokens.get_or_create(&TokenLabels { kind }).inc_by(tokens);
+            }
         }
-        for (name, help, counter) in [
-            (
-                "turns_passed_through",
-                "Turns whose bytes were not changed.",
-                &self.turns_passed_through,
-            ),
-            (
-                "turns_finished",
-                "Turns that ended with an answer.",
-                &self.turns_finished,
-            ),
-            (
-                "turns_suspended",
-                "Turns that wait for the client's results.",
-                &self.turns_suspended,
-            ),
-            (
-                "turns_failed",
-                "Turns that ended with an error.",
-                &self.turns_failed,
-            ),
-            (
-                "turns_joined",
-                "Requests that were answered from a turn of another.",
-                &self.turns_joined,
-            ),
-            (
-                "rounds",
-                "Requests to the upstream for turns with tools of the gateway.",
-                &self.rounds,
-            ),
-            ("calls", "Calls of the gateway's tools.", &self.calls),
-            (
-                "thinking_refused",
-                "Requests that were repeated without thinking.",
-                &self.thinking_refused,
-            ),
-            (
-                "histories_replayed",
-                "Requests with a history of which nothing is known, or no longer: it goes up as it was sent.",
-                &self.histories_replayed,
-            ),
-            (
-                "store_errors",
-                "Failures of the session store.",
-                &self.store_errors,
-            ),
-            (
-                "requests_limited",
-                "Requests over a limit of their client.",
-                &self.requests_limited,
-            ),
-        ] {
-            let name = format!("tool_gateway_{name}_total");
-            let count = counter.load(Ordering::Relaxed);
-            let _ = writeln!(
-                text,
-                "# HELP {name} {help}\n# TYPE {name} counter\n{name} {count}"
+    }
+
+    pub(super) fn store(&self, operation: &'static str, took: Duration) {
+        let seconds = self.store_seconds.get_or_create(&OperationLabels { operation });
+        seconds.observe(took.as_secs_f64());
+    }
+
+    /// The text for `/metrics`, in the `OpenMetrics` format.
+    pub(super) fn render(&self, size: Option<StoreSize>) -> String {
+        if let Some(StoreSize { turns, bytes }) = size {
+            self.store_turns.set(i64::try_from(turns).unwrap_or(i64::MAX));
+            self.store_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+        }
+        let mut text = String::new();
+        // A `String` takes all that is written to it.
+        let _ = text::encode(&mut text, &self.registry(size.is_some()));
+        text
+    }
+
+    fn registry(&self, has_size: bool) -> Registry {
+        let mut all = Registry::with_prefix("tool_gateway");
+        all.register("requests", "Requests by route and status", self.requests.clone());
+        all.register(
+            "first_byte_seconds",
+            "Time from a request to the beginning of its answer",
+            self.first_byte_seconds.clone(),
+        );
+        all.register(
+            "sessions",
+            "Requests by how their session was found",
+            self.sessions.clone(),
+        );
+        all.register("turns", "Turns by how they ended", self.turns.clone());
+        all.register(
+            "rounds",
+            "Requests to the upstream for turns with tools of the gateway",
+            self.rounds.clone(),
+        );
+        all.register(
+            "tool_calls",
+            "Calls of the gateway's tools by their outcome",
+            self.tool_calls.clone(),
+        );
+        all.register(
+            "tokens",
+            "Tokens that the upstream has counted",
+            self.tokens.clone(),
+        );
+        all.register(
+            "thinking_refused",
+            "Requests that were repeated without thinking",
+            self.thinking_refused.clone(),
+        );
+        all.register(
+            "histories_replayed",
+            "Requests with a history of which nothing is known, or no longer: it goes up as it was sent",
+            self.histories_replayed.clone(),
+        );
+        all.register(
+            "requests_limited",
+            "Requests over a limit of their client",
+            self.requests_limited.clone(),
+        );
+        all.register(
+            "store_errors",
+            "Failures of the session store",
+            self.store_errors.clone(),
+        );
+        all.register(
+            "store_seconds",
+            "Time of the session store by operation",
+            self.store_seconds.clone(),
+        );
+        if has_size {
+            all.register(
+                "store_turns",
+                "Turns in the session store",
+                self.store_turns.clone(),
+            );
+            all.register(
+                "store_bytes",
+                "Size of the session store",
+                self.store_bytes.clone(),
             );
         }
-        text
+        all
     }
 }

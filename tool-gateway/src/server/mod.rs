@@ -1,6 +1,8 @@
 //! The server: moves bytes between client, upstream and tools. What is to be done, `turn` and `session` say.
 
 mod metrics;
+mod counted_calls;
+mod timed_store;
 mod log;
 mod principal;
 mod client_limits;

@@ -3,7 +3,6 @@
 use axum::http::StatusCode;
 
 use super::checkpoint::Checkpoint;
-use super::metrics::count;
 use super::shared::Shared;
 use crate::session::chain::Digest;
 use crate::session::recognize::{Client, call_digest, client_digest, key_digest};
@@ -35,11 +34,7 @@ pub(super) async fn save(
         turn,
         progress,
     };
-    shared
-        .store
-        .save(saved)
-        .await
-        .map_err(|error| failed(shared, &error))
+    shared.store.save(saved).await.map_err(|error| failed(&error))
 }
 
 /// Stores how far the turn of a request has come, if the store outlives the process.
@@ -55,12 +50,11 @@ pub(super) async fn save_checkpoint(
         Ok(progress) => shared.store.save_progress(progress).await,
         Err(error) => Err(error),
     };
-    saved.map_err(|error| failed(shared, &error))
+    saved.map_err(|error| failed(&error))
 }
 
 /// The error for a store that fails before anything is done.
-pub(super) fn failed(shared: &Shared, error: &StoreError) -> ApiError {
-    count(&shared.metrics.store_errors);
+pub(super) fn failed(error: &StoreError) -> ApiError {
     tracing::error!(%error, "the session was not stored");
     ApiError::new(
         StatusCode::SERVICE_UNAVAILABLE,

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::chain::Digest;
 use super::encoding::{decode, encode};
 use super::record::{Session, SessionId, Turn};
-use super::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture};
+use super::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize};
 
 /// Turns by their id.
 const TURNS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("turns");
@@ -534,6 +534,19 @@ impl SessionStore for FileStore {
                 let record = (expires_at > seconds(SystemTime::now())).then(|| record.to_vec());
                 Ok(record.map(|record| Progress { request, record }))
             })
+        })
+    }
+
+    fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {
+        let store = self.clone();
+        on_disk(move || {
+            let turns = store.read_now(|transaction| Ok(transaction.open_table(TURNS)?.len()?))?;
+            let file = fs::metadata(&store.path);
+            let bytes = file.map_err(|error| StoreError(format!("{}: {error}", store.path.display())))?;
+            Ok(Some(StoreSize {
+                turns: usize::try_from(turns).unwrap_or(usize::MAX),
+                bytes: bytes.len(),
+            }))
         })
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::chain::Digest;
 use super::record::{Session, SessionId, Turn};
-use super::store::{SavedTurn, SessionStore, StoreFuture};
+use super::store::{SavedTurn, SessionStore, StoreFuture, StoreSize};
 
 /// Keeps turns in memory, up to a number and a size. What was not used for the longest time goes first, suspended turns last.
 ///
@@ -356,6 +356,15 @@ impl SessionStore for MemoryStore {
             }
         }
         Box::pin(async { Ok(()) })
+    }
+
+    fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {
+        let tables = self.lock();
+        let size = StoreSize {
+            turns: tables.turns.len(),
+            bytes: tables.bytes as u64,
+        };
+        Box::pin(async move { Ok(Some(size)) })
     }
 
     fn name(&self) -> String {

@@ -46,6 +46,11 @@ pub trait SessionStore: Send + Sync + 'static {
         Box::pin(async { Ok(None) })
     }
 
+    /// How large it is, if it knows.
+    fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {
+        Box::pin(async { Ok(None) })
+    }
+
     /// What it is, for the operator: `memory`.
     fn name(&self) -> String;
 }
@@ -72,6 +77,15 @@ pub struct Progress {
     pub request: Digest,
     /// What the gateway knows of it, as JSON.
     pub record: Vec<u8>,
+}
+
+/// How large a store is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreSize {
+    /// How many turns it keeps.
+    pub turns: usize,
+    /// How many bytes they take: about, in memory; of the file.
+    pub bytes: u64,
 }
 
 /// What a store answers; a message for the log if it cannot.

@@ -113,6 +113,10 @@ async fn conforms(store: &dyn SessionStore) {
         .unwrap();
     assert_eq!(several.iter().map(Vec::len).collect::<Vec<_>>(), [1, 0, 2]);
 
+    // Three turns, and what they take.
+    let size = store.size().await.unwrap().unwrap();
+    assert!(size.turns == 3 && size.bytes > 3000, "{size:?}");
+
     // The session has the state of its latest turn, and keeps its beginning.
     let later = store.session(&first.session).await.unwrap().unwrap();
     assert_eq!(later.state, Some(json!({ "turn": "3" })));

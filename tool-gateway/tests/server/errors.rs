@@ -234,14 +234,32 @@ async fn counts_what_it_does() {
     for line in [
         "tool_gateway_sessions_total{found=\"new\"} 1",
         "tool_gateway_sessions_total{found=\"minted\"} 1",
-        "tool_gateway_calls_total 1",
+        "tool_gateway_tool_calls_total{tool=\"lookup\",outcome=\"ok\"} 1",
         "tool_gateway_rounds_total 2",
-        "tool_gateway_turns_suspended_total 1",
-        "tool_gateway_turns_finished_total 1",
+        "tool_gateway_turns_total{end=\"suspended\"} 1",
+        "tool_gateway_turns_total{end=\"finished\"} 1",
+        "tool_gateway_requests_total{route=\"/v1/messages\",status=\"200\"} 2",
+        "tool_gateway_first_byte_seconds_count{route=\"/v1/messages\"} 2",
+        "tool_gateway_tokens_total{kind=\"input\"} 20",
+        "tool_gateway_tokens_total{kind=\"output\"} 10",
+        "tool_gateway_store_seconds_count{operation=\"save\"} 2",
+        "tool_gateway_store_turns 2",
+        "# EOF",
     ] {
         assert!(metrics.lines().any(|found| found == line), "{line}\n{metrics}");
     }
     assert!(!metrics.contains("secret"));
+    // Each name and label is documented.
+    let readme = include_str!("../../README.md");
+    let names = metrics
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE tool_gateway_"));
+    for name in names.filter_map(|line| line.split(' ').next()) {
+        assert!(
+            readme.contains(&format!("`{name}")),
+            "{name} is not in the README"
+        );
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,79 @@
+//! [`TimedStore`]: a session store whose operations are timed.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::metrics::Metrics;
+use crate::session::Digest;
+use crate::session::record::{Session, SessionId, Turn};
+use crate::session::store::{Progress, SavedTurn, SessionStore, StoreFuture, StoreSize};
+
+/// A store, and where its times go.
+pub(super) struct TimedStore {
+    store: Arc<dyn SessionStore>,
+    metrics: Metrics,
+}
+
+impl TimedStore {
+    pub(super) fn new(store: Arc<dyn SessionStore>, metrics: Metrics) -> Self {
+        Self { store, metrics }
+    }
+
+    fn timed<'a, T: Send + 'a>(
+        &'a self,
+        operation: &'static str,
+        done: StoreFuture<'a, T>,
+    ) -> StoreFuture<'a, T> {
+        Box::pin(async move {
+            let began = Instant::now();
+            let answer = done.await;
+            self.metrics.store(operation, began.elapsed());
+            if answer.is_err() {
+                self.metrics.store_errors.inc();
+            }
+            answer
+        })
+    }
+}
+
+impl SessionStore for TimedStore {
+    fn turns<'a>(&'a self, points: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
+        self.timed("turns", self.store.turns(points))
+    }
+
+    fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
+        self.timed("turn_of_call", self.store.turn_of_call(call))
+    }
+
+    fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>> {
+        self.timed("session_of_key", self.store.session_of_key(key))
+    }
+
+    fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
+        self.timed("session", self.store.session(id))
+    }
+
+    fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
+        self.timed("save", self.store.save(saved))
+    }
+
+    fn is_durable(&self) -> bool {
+        self.store.is_durable()
+    }
+
+    fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
+        self.timed("save_progress", self.store.save_progress(progress))
+    }
+
+    fn progress(&self, request: Digest) -> StoreFuture<'_, Option<Progress>> {
+        self.timed("progress", self.store.progress(request))
+    }
+
+    fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {
+        self.store.size()
+    }
+
+    fn name(&self) -> String {
+        self.store.name()
+    }
+}
