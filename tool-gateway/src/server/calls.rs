@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tool_runtime::permission::WhileUndecided;
 use tool_runtime::result::Failure;
 use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolRegistry};
+use tracing::Instrument as _;
 
 use super::running::Running;
 use super::session_tools;
@@ -71,7 +72,7 @@ pub(super) fn start(
         let context = context.clone();
         let done = done.clone();
         let abandoned = abandoned.clone();
-        tokio::spawn(async move {
+        let calls = async move {
             let _slot = slots.acquire_owned().await;
             for (index, call, is_by_client) in batch {
                 if abandoned.is_cancelled() && is_repeatable(&registry, &call.name) {
@@ -82,7 +83,8 @@ pub(super) fn start(
                 // The turn may be over: then the result is of no use to anyone.
                 let _ = done.send(event(index, outcome, is_by_client));
             }
-        });
+        };
+        tokio::spawn(calls.in_current_span());
     }
     results
 }

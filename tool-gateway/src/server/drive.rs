@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tool_runtime::ToolRegistry;
+use tracing::{Instrument as _, Span};
 
 use super::calls;
 use super::checkpoint::Checkpoint;
@@ -21,6 +22,7 @@ use super::running::{RunEnd, Running, abandoned};
 use super::save::{save, save_checkpoint};
 use super::session_tools;
 use super::shared::Shared;
+use super::spans;
 use crate::session::chain::after_answer;
 use crate::session::recognize::{answer_digest, outline_digest};
 use crate::session::record::{Call, Origin, TrueMessage, Turn};
@@ -40,10 +42,15 @@ pub(super) async fn drive(
     running: Arc<Running>,
     checkpoint: Option<Box<Checkpoint>>,
 ) {
+    let span = spans::turn(&job.session);
+    take(&shared, &job, &running, checkpoint).instrument(span).await;
+}
+
+async fn take(shared: &Shared, job: &Job, running: &Running, checkpoint: Option<Box<Checkpoint>>) {
     let began = Instant::now();
     // Ends the turn for its watchers, also if this task is dropped or panics.
-    let _ended = Ended(&running);
-    let end = match Drive::begin(&shared, &job, &running, checkpoint).await {
+    let _ended = Ended(running);
+    let end = match Drive::begin(shared, job, running, checkpoint).await {
         Ok(mut drive) => {
             let end = drive.run().await;
             drive.log(began, &end);
@@ -103,6 +110,8 @@ struct Drive<'a> {
     deadline: Option<Instant>,
     /// How often the upstream was asked.
     rounds: usize,
+    /// The span of the request that is being answered.
+    chat: Span,
 }
 
 /// Where the next event comes from.
@@ -160,6 +169,7 @@ impl<'a> Drive<'a> {
             source: Source::Nothing,
             deadline,
             rounds: 0,
+            chat: Span::none(),
         })
     }
 
@@ -179,6 +189,10 @@ impl<'a> Drive<'a> {
 
     /// Does what the machine says.
     async fn act(&mut self, action: Action) -> Result<Option<RunEnd>, ApiError> {
+        if !matches!(action, Action::Send(_)) {
+            // The upstream's message is complete.
+            self.chat = Span::none();
+        }
         match action {
             Action::Send(sent) => self.running.send(sent),
             Action::Run(calls) => {
@@ -261,6 +275,7 @@ impl<'a> Drive<'a> {
             let messages = self.messages();
             let is_after_internal = self.restored.continues_internal || self.machine.has_internal_round();
             let body = upstream_request::body(&self.request, &messages, &self.job.tools, is_after_internal);
+            self.chat = spans::chat(&spans::model(&self.request));
             let sent = forward::send(self.shared, &self.job.parts, body.into());
             let response = tokio::select! {
                 response = sent => response?,
@@ -272,6 +287,7 @@ impl<'a> Drive<'a> {
                 return Ok(None);
             }
             let (parts, body) = response.into_parts();
+            spans::fail(&self.chat, parts.status);
             let body = tokio::select! {
                 body = axum::body::to_bytes(body, self.shared.max_body) => body,
                 () = self.running.abandoned.cancelled() => return Err(abandoned()),
@@ -406,6 +422,7 @@ impl<'a> Drive<'a> {
             usage: self.machine.usage(),
             took: began.elapsed(),
         };
+        spans::record(&Span::current(), status, self.machine.usage());
         line.write(&self.shared.metrics);
     }
 }

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use http_body_util::LengthLimitError;
 use serde_json::{Map, Value, json};
+use tracing::Span;
 
 use super::answer::{answer, with_session};
 use super::checkpoint::Checkpoint;
@@ -24,6 +25,7 @@ use super::principal::principal;
 use super::running::Joined;
 use super::save::{self, save};
 use super::shared::Shared;
+use super::spans;
 use crate::session::chain::{Digest, after_answer};
 use crate::session::recognize::{
     Client, Found, Recognized, answer_digest, outline_digest, recognize, session_keys,
@@ -70,8 +72,9 @@ async fn message(shared: Arc<Shared>, request: Request) -> Result<Response, ApiE
             recognized,
             session,
         };
+        let span = spans::chat(&spans::model(&request));
         drop(request);
-        return pass_through(shared, parts, body, digests, shown).await;
+        return pass_through(shared, parts, body, digests, shown, span).await;
     }
     if shared.running.show_one_of(&unknown_calls(&recognized, &request)) {
         let message =
@@ -433,11 +436,13 @@ async fn pass_through(
     body: String,
     passing: Passing,
     session: HeaderValue,
+    span: Span,
 ) -> Result<Response, ApiError> {
     let began = Instant::now();
     let response = match forward::send(&shared, &parts, Bytes::from(body)).await {
         Ok(response) => response,
         Err(error) => {
+            spans::fail(&span, error.status);
             passing.log(&shared, error.status, &Map::new(), began);
             return Err(error);
         }
@@ -445,6 +450,7 @@ async fn pass_through(
     shared.metrics.turn(TurnEnd::PassedThrough);
     let status = response.status();
     if !status.is_success() {
+        spans::fail(&span, status);
         passing.log(&shared, status, &Map::new(), began);
         return Ok(with_session(response, session));
     }
@@ -452,8 +458,10 @@ async fn pass_through(
     let response = response.map(|body: Body| {
         Watched::wrap(body, message, move |message: Option<PassedMessage>| async move {
             let Some(message) = message else {
+                spans::fail(&span, StatusCode::BAD_GATEWAY);
                 return passing.log(&shared, StatusCode::BAD_GATEWAY, &Map::new(), began);
             };
+            spans::record(&span, status, &message.usage);
             passing.log(&shared, status, &message.usage, began);
             let turn = passing.turn(&shared, &message.blocks);
             // A store that fails costs the session, not the answer.

@@ -4,6 +4,7 @@ mod metrics;
 mod counted_calls;
 mod timed_store;
 mod log;
+mod spans;
 mod principal;
 mod client_limits;
 mod session_tools;

@@ -1,0 +1,66 @@
+//! Spans with the names of OpenTelemetry's `GenAI` conventions. A turn is an `invoke_agent` with a `chat` for each request to the
+//! upstream and an `execute_tool` for each call, which the registry makes. Nothing of what was said is in them.
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value};
+use tracing::Span;
+use tracing::field::Empty;
+
+use crate::session::record::SessionId;
+use crate::wire::request::MessagesRequest;
+
+/// The span of a turn.
+pub(super) fn turn(session: &SessionId) -> Span {
+    tracing::info_span!(
+        "invoke_agent",
+        gen_ai.operation.name = "invoke_agent",
+        gen_ai.provider.name = "anthropic",
+        gen_ai.conversation.id = %session,
+        gen_ai.usage.input_tokens = Empty,
+        gen_ai.usage.output_tokens = Empty,
+        error.r#type = Empty,
+    )
+}
+
+/// The span of a request to the upstream.
+pub(super) fn chat(model: &str) -> Span {
+    tracing::info_span!(
+        "chat",
+        otel.name = %format_args!("chat {model}"),
+        otel.kind = "client",
+        gen_ai.operation.name = "chat",
+        gen_ai.provider.name = "anthropic",
+        gen_ai.request.model = %model,
+        gen_ai.usage.input_tokens = Empty,
+        gen_ai.usage.output_tokens = Empty,
+        error.r#type = Empty,
+    )
+}
+
+/// The model that a request names.
+pub(super) fn model(request: &MessagesRequest<'_>) -> String {
+    let model = request.get("model");
+    model
+        .and_then(|model| serde_json::from_str(model).ok())
+        .unwrap_or_default()
+}
+
+/// Records how a turn or a request ended.
+pub(super) fn record(span: &Span, status: StatusCode, usage: &Map<String, Value>) {
+    for (name, field) in [
+        ("gen_ai.usage.input_tokens", "input_tokens"),
+        ("gen_ai.usage.output_tokens", "output_tokens"),
+    ] {
+        if let Some(tokens) = usage.get(field).and_then(Value::as_u64) {
+            span.record(name, tokens);
+        }
+    }
+    fail(span, status);
+}
+
+/// Records the status of a response that is an error.
+pub(super) fn fail(span: &Span, status: StatusCode) {
+    if !status.is_success() {
+        span.record("error.type", status.as_str());
+    }
+}
