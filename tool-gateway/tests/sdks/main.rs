@@ -14,9 +14,10 @@
 )]
 
 use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -47,16 +48,23 @@ const SCRIPT: &str = r#"{ "turns": [
 /// R-GW-1
 #[test]
 fn python_sdk_sees_a_conversation_without_the_gateways_calls() {
-    let program = PathBuf::from(std::env::var_os("SDK_PYTHON").unwrap_or_else(|| "python3".into()));
-    let has = Command::new(&program).args(["-c", "import anthropic"]).output();
-    if !has.is_ok_and(|output| output.status.success()) {
-        return ignored("an interpreter with tests/sdks/requirements.txt installed, named by SDK_PYTHON");
-    }
+    let Some(program) = python() else { return };
     for way in ["create", "stream"] {
         for echo in ["objects", "dumps"] {
             converse(Command::new(&program).arg(script("converse.py")), way, echo);
         }
     }
+}
+
+/// The interpreter, if it has the SDK.
+fn python() -> Option<PathBuf> {
+    let program = PathBuf::from(std::env::var_os("SDK_PYTHON").unwrap_or_else(|| "python3".into()));
+    let has = Command::new(&program).args(["-c", "import anthropic"]).output();
+    if !has.is_ok_and(|output| output.status.success()) {
+        ignored("an interpreter with tests/sdks/requirements.txt installed, named by SDK_PYTHON");
+        return None;
+    }
+    Some(program)
 }
 
 #[test]
@@ -74,6 +82,121 @@ fn javascript_sdk_sees_a_conversation_without_the_gateways_calls() {
             way,
             "objects",
         );
+    }
+}
+
+/// `SIGKILL` at moments all over a conversation, in which the SDK retries: it comes to the same end as an unbroken one.
+#[cfg(unix)]
+#[test]
+fn python_sdk_goes_on_after_the_gateway_was_killed() {
+    let Some(program) = python() else { return };
+    let milliseconds: &[u64] = if std::env::var_os("GATEWAY_LONG").is_some() {
+        &[0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 35, 40, 50]
+    } else {
+        &[1, 12, 28]
+    };
+    for way in ["create", "stream"] {
+        killed(&program, way, milliseconds);
+    }
+}
+
+/// One conversation for each of these times after each of the upstream's five requests; the gateway is killed then.
+#[cfg(unix)]
+fn killed(program: &Path, way: &str, milliseconds: &[u64]) {
+    let mut script: Value = serde_json::from_str(SCRIPT).unwrap();
+    for turn in script["turns"].as_array_mut().unwrap() {
+        turn["delay_ms"] = 10.into();
+        turn["event_delay_ms"] = 1.into();
+    }
+    let upstream = Arc::new(ScriptUpstream::from_json(&script.to_string()).unwrap());
+    let address = serve(Arc::clone(&upstream));
+    let folder = std::env::temp_dir().join(format!("tool-gateway-killed-{way}-{}", std::process::id()));
+    let store = format!("file:{}", folder.join("sessions.redb").display());
+    let mut gateway = Gateway::start_with(&address, "127.0.0.1:0", &["--store", &store]);
+    let listen = gateway.url.strip_prefix("http://").unwrap().to_owned();
+    let moments: Vec<(usize, u64)> = (1..=5)
+        .flat_map(|request| milliseconds.iter().map(move |after| (request, *after)))
+        .collect();
+    let mut client = Command::new(program)
+        .arg(self::script("survive.py"))
+        .args([&gateway.url, way, &moments.len().to_string()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut answers = BufReader::new(client.stdout.take().unwrap()).lines();
+    for (number, (request, after)) in moments.into_iter().enumerate() {
+        let place = format!("{way}, conversation {number}: {after} ms after request {request}");
+        let mine = || {
+            let first = format!("Conversation {number}:");
+            let requests = upstream.requests().into_iter();
+            let mine = requests.filter(|request| String::from_utf8_lossy(&request.body).contains(&first));
+            mine.collect::<Vec<_>>()
+        };
+        let began = Instant::now();
+        while mine().len() < request {
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "{place}: no such request"
+            );
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(after));
+        drop(gateway);
+        gateway = Gateway::start_with(&address, &listen, &["--store", &store]);
+        let seen: Value = serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap();
+        assert_eq!(
+            seen,
+            serde_json::json!([
+                ["tool_use", "thinking", "text", "get_weather"],
+                ["end_turn", "text"],
+                ["tool_use", "get_weather", "text"],
+                ["end_turn", "thinking", "text"],
+            ]),
+            "{place}"
+        );
+        let requests = mine();
+        assert!(
+            (5..=6).contains(&requests.len()),
+            "{place}: one round at most is asked for again: {}",
+            requests.len()
+        );
+        let body: Value = serde_json::from_slice(&requests.last().unwrap().body).unwrap();
+        complete(body["messages"].as_array().unwrap(), &place);
+    }
+    assert!(client.wait().unwrap().success());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Each call has one result, in order, and the list of tasks is the one that was written.
+#[cfg(unix)]
+fn complete(messages: &[Value], place: &str) {
+    let blocks = |kind: &'static str| {
+        let blocks = messages
+            .iter()
+            .filter_map(|message| message["content"].as_array())
+            .flatten();
+        blocks.filter(move |block| block["type"] == kind)
+    };
+    let calls: Vec<&Value> = blocks("tool_use").collect();
+    let results: Vec<&Value> = blocks("tool_result").collect();
+    let names: Vec<_> = calls.iter().map(|call| call["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        ["TodoWrite", "get_weather", "TodoRead", "get_weather", "TodoRead"],
+        "{place}"
+    );
+    let ids =
+        |blocks: &[&Value], key: &str| blocks.iter().map(|block| block[key].clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&calls, "id"), ids(&results, "tool_use_id"), "{place}");
+    for (name, result) in names.into_iter().zip(results) {
+        let wanted = match name {
+            "TodoWrite" => r#""success":true"#,
+            "TodoRead" => r#""content":"Weather","status":"pending""#,
+            _ => "21 degrees",
+        };
+        let text = result["content"].to_string().replace('\\', "");
+        assert!(text.contains(wanted), "{place}: {name} {text}");
     }
 }
 
@@ -222,16 +345,21 @@ struct Gateway {
 
 impl Gateway {
     fn start(upstream: &str) -> Self {
+        Self::start_with(upstream, "127.0.0.1:0", &[])
+    }
+
+    fn start_with(upstream: &str, listen: &str, options: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tool-gateway"))
             .args([
                 "serve",
                 "--listen",
-                "127.0.0.1:0",
+                listen,
                 "--offer",
                 "always",
                 "--upstream",
                 upstream,
             ])
+            .args(options)
             .env_remove("ANTHROPIC_API_KEY")
             .env_remove("ANTHROPIC_BASE_URL")
             .stderr(Stdio::piped())
