@@ -29,6 +29,11 @@ const KEYS: TableDefinition<'_, &[u8; 32], &str> = TableDefinition::new("keys");
 const SESSIONS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("sessions");
 /// The sessions by when they expire, in seconds since 1970.
 const EXPIRY: TableDefinition<'_, (u64, &str), ()> = TableDefinition::new("expiry");
+/// The sessions of a client by when they expire.
+const SESSIONS_OF_CLIENT: TableDefinition<'_, (&[u8; 32], u64, &str), ()> =
+    TableDefinition::new("sessions of a client");
+/// How many turns a client has.
+const TURNS_OF_CLIENT: TableDefinition<'_, &[u8; 32], u64> = TableDefinition::new("turns of a client");
 /// The number of turns that were ever stored, and how many bytes there are.
 const COUNTERS: TableDefinition<'_, &str, u64> = TableDefinition::new("counters");
 /// How far requests have come, with when that expires in seconds since 1970.
@@ -62,6 +67,7 @@ pub struct FileStore {
     path: PathBuf,
     ttl: Duration,
     max_bytes: u64,
+    max_turns_per_client: u64,
 }
 
 /// How much longer a session with a suspended turn is kept than another.
@@ -81,6 +87,7 @@ struct StoredTurn {
 #[derive(Serialize, Deserialize)]
 struct StoredSession {
     session: Session,
+    client: Digest,
     keys: Vec<Digest>,
     turns: Vec<String>,
     expires_at: u64,
@@ -123,6 +130,7 @@ impl FileStore {
             path: path.to_owned(),
             ttl: Duration::from_secs(24 * 3600),
             max_bytes: 4 << 30,
+            max_turns_per_client: 10_000,
         };
         store.write_now(|transaction| {
             transaction.open_table(TURNS)?;
@@ -131,6 +139,8 @@ impl FileStore {
             transaction.open_table(KEYS)?;
             transaction.open_table(SESSIONS)?;
             transaction.open_table(EXPIRY)?;
+            transaction.open_table(SESSIONS_OF_CLIENT)?;
+            transaction.open_table(TURNS_OF_CLIENT)?;
             transaction.open_table(COUNTERS)?;
             transaction.open_table(PROGRESS)?;
             transaction.open_table(PROGRESS_EXPIRY)?;
@@ -154,6 +164,13 @@ impl FileStore {
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = bytes;
+        self
+    }
+
+    /// Sets how many turns of each client are kept, 10,000 by default, so that none displaces those of others. Sessions go as a whole.
+    #[must_use]
+    pub fn with_max_turns_per_client(mut self, turns: u64) -> Self {
+        self.max_turns_per_client = turns;
         self
     }
 
@@ -202,6 +219,7 @@ impl FileStore {
         &self,
         transaction: &WriteTransaction,
         turn: Turn,
+        client: Digest,
         calls: Vec<Digest>,
         keys: Vec<Digest>,
     ) -> Result<(), Failed> {
@@ -213,14 +231,21 @@ impl FileStore {
                 last_active: now,
                 state: None,
             },
+            client,
             keys: Vec::new(),
             turns: Vec::new(),
             expires_at: 0,
         });
         let name = turn.session.0.as_str();
+        let of_client = session.client;
         transaction
             .open_table(EXPIRY)?
             .remove((session.expires_at, name))?;
+        transaction.open_table(SESSIONS_OF_CLIENT)?.remove((
+            of_client.as_bytes(),
+            session.expires_at,
+            name,
+        ))?;
         let factor = if turn.is_suspended() { SUSPENDED_FACTOR } else { 1 };
         session.expires_at = seconds(now).saturating_add(self.ttl.saturating_mul(factor).as_secs().max(1));
         session.session.last_active = now;
@@ -228,6 +253,9 @@ impl FileStore {
         transaction
             .open_table(EXPIRY)?
             .insert((session.expires_at, name), ())?;
+        transaction
+            .open_table(SESSIONS_OF_CLIENT)?
+            .insert((of_client.as_bytes(), session.expires_at, name), ())?;
         {
             let mut all = transaction.open_table(KEYS)?;
             for key in keys {
@@ -238,8 +266,12 @@ impl FileStore {
             }
         }
         remove_turn(transaction, &turn.id)?;
+        let before = session.turns.len();
         session.turns.retain(|id| *id != turn.id);
         session.turns.push(turn.id.clone());
+        if session.turns.len() > before {
+            self.count_turn(transaction, of_client, name)?;
+        }
         transaction
             .open_table(SESSIONS)?
             .insert(name, encode(&session)?.as_slice())?;
@@ -263,6 +295,33 @@ impl FileStore {
         transaction
             .open_table(TURNS)?
             .insert(id.as_str(), bytes.as_slice())?;
+        Ok(())
+    }
+
+    /// Counts a turn of a client. Over the cap, its sessions go that would expire first.
+    fn count_turn(
+        &self,
+        transaction: &WriteTransaction,
+        client: Digest,
+        session: &str,
+    ) -> Result<(), Failed> {
+        let mut turns = count_turns(transaction, client, 1)?;
+        for _ in 0..MAX_REMOVED {
+            if turns <= self.max_turns_per_client {
+                break;
+            }
+            let of_client = (client.as_bytes(), 0, "")..=(client.as_bytes(), u64::MAX, "");
+            let first = transaction
+                .open_table(SESSIONS_OF_CLIENT)?
+                .range(of_client)?
+                .map(|entry| entry.map(|(key, _)| (key.value().1, key.value().2.to_owned())))
+                .find(|entry| !matches!(entry, Ok((_, name)) if name == session));
+            let Some((expires_at, name)) = first.transpose()? else {
+                break;
+            };
+            remove_session(transaction, expires_at, &SessionId(name))?;
+            turns = count_turns(transaction, client, 0)?;
+        }
         Ok(())
     }
 
@@ -336,6 +395,19 @@ fn add(transaction: &WriteTransaction, counter: &str, more: i64) -> Result<u64, 
     Ok(after)
 }
 
+/// Adds to the turns of a client, and returns how many it has then.
+fn count_turns(transaction: &WriteTransaction, client: Digest, more: i64) -> Result<u64, Failed> {
+    let mut counts = transaction.open_table(TURNS_OF_CLIENT)?;
+    let before = counts.get(client.as_bytes())?.map_or(0, |count| count.value());
+    let after = before.saturating_add_signed(more);
+    if after == 0 {
+        counts.remove(client.as_bytes())?;
+    } else {
+        counts.insert(client.as_bytes(), after)?;
+    }
+    Ok(after)
+}
+
 fn load_session(transaction: &WriteTransaction, id: &SessionId) -> Result<Option<StoredSession>, Failed> {
     let sessions = transaction.open_table(SESSIONS)?;
     let session = sessions.get(id.0.as_str())?;
@@ -371,6 +443,16 @@ fn remove_session(transaction: &WriteTransaction, expires_at: u64, id: &SessionI
         for turn in &stored.turns {
             remove_turn(transaction, turn)?;
         }
+        count_turns(
+            transaction,
+            stored.client,
+            -i64::try_from(stored.turns.len()).unwrap_or(i64::MAX),
+        )?;
+        transaction.open_table(SESSIONS_OF_CLIENT)?.remove((
+            stored.client.as_bytes(),
+            stored.expires_at,
+            name,
+        ))?;
         let mut keys = transaction.open_table(KEYS)?;
         for key in &stored.keys {
             // The client may have given it to another session since.
@@ -504,7 +586,7 @@ impl SessionStore for FileStore {
         let store = self.clone();
         on_disk(move || {
             store.write_now(|transaction| {
-                store.insert(transaction, saved.turn, saved.calls, saved.keys)?;
+                store.insert(transaction, saved.turn, saved.client, saved.calls, saved.keys)?;
                 if let Some(progress) = &saved.progress {
                     store.insert_progress(transaction, progress)?;
                 }

@@ -278,6 +278,34 @@ async fn sessions_in_a_file_expire_whole_and_make_room() {
 }
 
 #[tokio::test]
+async fn in_a_file_a_client_over_its_cap_displaces_its_own_sessions_only() {
+    let folder = Folder::new("client-cap");
+    let store = FileStore::open(folder.file())
+        .unwrap()
+        .with_max_turns_per_client(3);
+    save(&store, turn("a0", "ada/1", "a0")).await;
+    for id in ["suspended-1", "b1", "b2", "b3"] {
+        save(&store, turn(id, &format!("bo/{id}"), id)).await;
+        // Sessions expire by the second.
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+    }
+    let kept = async || {
+        let mut kept = Vec::new();
+        for id in ["a0", "suspended-1", "b1", "b2", "b3"] {
+            kept.extend(ids(&store, id).await);
+        }
+        kept
+    };
+    assert_eq!(kept().await, ["a0", "suspended-1", "b2", "b3"]);
+    // A session that is as long as the cap displaces the others, and not itself.
+    for id in 0..5 {
+        save(&store, turn(&format!("c{id}"), "bo/long", "c")).await;
+    }
+    assert_eq!(kept().await, ["a0"]);
+    assert_eq!(ids(&store, "c").await, ["c0", "c1", "c2", "c3", "c4"]);
+}
+
+#[tokio::test]
 async fn over_the_cap_the_least_recently_used_goes_first_and_suspended_turns_last() {
     let store = MemoryStore::new().with_max_turns(3);
     save_with(&store, turn("suspended-1", "a", "1"), &["call"], &[]).await;
