@@ -252,6 +252,58 @@ fn warns_of_null_for_fields_that_flattened_types_may_lack() {
     }
 }
 
+/// Optional as a whole.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "only printed")]
+struct Span {
+    /// From.
+    from: u8,
+    /// To.
+    to: u8,
+}
+
+/// With what serde takes as a whole or not at all.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "only printed")]
+struct Window {
+    /// Its name.
+    name: String,
+    #[serde(flatten)]
+    span: Option<Span>,
+}
+
+/// A window.
+#[tool]
+async fn window(
+    /// All of it.
+    window: Window,
+) -> String {
+    format!("{:?}", window.span)
+}
+
+/// The document says so.
+#[test]
+fn flattened_option_is_none_if_it_is_sent_in_part() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<window>().unwrap();
+    for policy in dynamic_tool::POLICIES {
+        for (sent, span) in [
+            (json!({ "from": 1, "to": 2 }), "Some(Span { from: 1, to: 2 })"),
+            (json!({ "from": 1 }), "None"),
+            (json!({}), "None"),
+        ] {
+            let mut arguments = json!({ "window": sent });
+            arguments["window"]["name"] = "w".into();
+            let serde: Window = serde_json::from_value(arguments["window"].clone()).unwrap();
+            assert_eq!(format!("{:?}", serde.span), span);
+            let call = ToolCall::new("id", "window", arguments).with_policy(policy);
+            let outcome = block_on(registry.call(call));
+            assert_eq!(outcome.result.text(), Some(span), "{policy:?}");
+            assert!(outcome.warnings.is_empty());
+        }
+    }
+}
+
 #[test]
 fn coerces_keys() {
     for (parameter, key, read) in [

@@ -189,7 +189,8 @@ fn rest(tool: &Value) -> Map<String, Value> {
 ///
 /// If `params` has no `name`.
 pub fn call(id: impl Into<String>, params: &Value) -> Result<ToolCall, FormatError> {
-    let arguments = params.get("arguments").cloned().unwrap_or_default();
+    // They are optional in MCP.
+    let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
     Ok(ToolCall::new(
         id,
         text(params, "the `params` of `tools/call`", "name")?,
@@ -326,6 +327,8 @@ mod tests {
         let call = call("7", &json!({ "name": "forget", "arguments": { "all": true } })).unwrap();
         assert_eq!((call.id.as_str(), call.name.as_str()), ("7", "forget"));
         assert_eq!(call.input, json!({ "all": true }).into());
+        let without = super::call("7", &json!({ "name": "forget" })).unwrap();
+        assert_eq!(without.input, json!({}).into());
 
         let failed = ToolResult::new("7", ToolOutput::error("no"));
         assert_eq!(

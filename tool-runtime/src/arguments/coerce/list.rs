@@ -117,7 +117,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         };
         if self.report.counts.errors > mark.counts.errors {
             // No item either: then it is the list that is missing.
+            let is_beyond_limit = self.report.counts.limits > mark.counts.limits;
             self.report.roll_back(mark);
+            if is_beyond_limit {
+                self.report.limit();
+            }
             let wanted = self.wanted(id);
             self.report.refuse(at, || {
                 messages::invalid_type(Code::UnsupportedArrayLiteral, node, wanted)

@@ -327,8 +327,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// The alternative for a number of this type that is beyond its limit. As text or as an item of a list it would evade
-    /// the limit.
+    /// The alternative that a value would match but for numbers that are beyond their limits. As texts or as items of a list they
+    /// would evade these.
     fn limited(
         &mut self,
         node: &Node<'a>,
@@ -336,10 +336,23 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         at: &Path<'_>,
         context: Context,
     ) -> Option<Trial> {
-        let mut trials = among.trials.iter().filter(|_| matches!(node, Node::Number(_)));
         let of_schema = context.of_schema();
-        let is_beyond = |trial: &&Trial| self.outcome(node, **trial, at, of_schema).counts.limits > 0;
-        trials.find(is_beyond).copied()
+        let mut trials = among.trials.iter().copied();
+        match node {
+            Node::Number(_) => trials.find(|trial| {
+                let counts = self.outcome(node, *trial, at, of_schema).counts;
+                counts.limits > 0 || {
+                    // As the only item of a list.
+                    let counts = self.outcome(node, *trial, at, context).counts;
+                    !self.takes(*trial, node) && counts.limits > 0 && counts.errors == counts.limits
+                }
+            }),
+            Node::Object(_) | Node::List(_) => trials.find(|trial| {
+                let counts = self.outcome(node, *trial, at, of_schema).counts;
+                counts.limits > 0 && counts.errors == counts.limits && counts.warnings == 0
+            }),
+            _ => None,
+        }
     }
 
     /// Whether an alternative takes a value with nothing lost, and serde reads the result as that alternative.
