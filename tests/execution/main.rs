@@ -10,5 +10,7 @@ mod layers;
 mod notes;
 mod polls;
 mod registration;
+mod session_state;
+mod extension;
 mod tools;
 mod unknown_names;

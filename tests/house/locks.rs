@@ -38,6 +38,15 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
     ("tool-runtime/src/call/deadline.rs", &["Mutex", "MutexGuard"]),
     ("tool-runtime/src/call/tool_call.rs", &["AtomicBool"]),
+    // Functions lock one value, in as many steps as they like; the guard cannot be held across an `.await`.
+    ("tool-runtime/src/host/session_state.rs", &["Mutex", "MutexGuard"]),
+    // One map, in which an entry is read or made in one step. No value is locked meanwhile.
+    (
+        "tool-runtime/src/host/session_values.rs",
+        &["Mutex", "MutexGuard"],
+    ),
+    // One map, in which an entry is read, made or removed in one step.
+    ("tool-runtime/src/host/session_store.rs", &["Mutex", "MutexGuard"]),
 ];
 
 #[test]

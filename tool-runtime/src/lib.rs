@@ -53,7 +53,7 @@ pub use arguments::policy;
 #[doc(inline)]
 pub use call::layer;
 #[doc(inline)]
-pub use host::{context, state};
+pub use host::{context, session_values, state};
 #[doc(inline)]
 pub use wire::{definition, issue, message, result};
 
@@ -64,6 +64,14 @@ pub use arguments::policy::Policy;
 pub use call::{RawArguments, ToolCall, ToolCallRequest};
 #[doc(inline)]
 pub use host::context::{CancellationToken, Context};
+#[doc(inline)]
+pub use host::extension::Extension;
+#[doc(inline)]
+pub use host::session_state::{SessionState, SessionStateGuard};
+#[doc(inline)]
+pub use host::session_store::SessionStateStore;
+#[doc(inline)]
+pub use host::session_values::SessionValues;
 #[doc(inline)]
 pub use host::state::State;
 pub use registry::ToolRegistry;

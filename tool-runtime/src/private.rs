@@ -13,13 +13,14 @@ pub use crate::tool::declared::{DeclaredTool, OneToolsBlockPerType, Tool};
 pub use crate::tool::output::{Output, Respond};
 
 // Not used by the output, but part of the signatures of those that are.
-pub use crate::host::Host;
 pub use crate::host::state::States;
+pub use crate::host::{Host, HostError};
 pub use crate::param::constraints::{AsJson, HasLength, Limits, Numeric, StringType, ToJson};
 pub use crate::param::parameter::Parameter;
 pub use crate::param::params::{ArgumentSource, Field, ParamSpec, Params};
 pub use crate::param::source::{
-    ByHost, ByModel, FromHost, Inner, Never, ParamSource, StateType, Unwrapped, Wrapped,
+    ByHost, ByModel, ExtensionType, FromHost, Inner, Never, ParamSource, SessionStateType, StateType,
+    Unwrapped, Wrapped,
 };
 pub use crate::tool::causes::{ErrorText, Fallible, HandlerError, WithSources};
 pub use crate::tool::declared::{Invocation, Shared, Started};

@@ -21,6 +21,8 @@ use crate::call::prepare::ToolCallRequest;
 use crate::call::tool_call::ToolCall;
 use crate::call::trace;
 use crate::host::context::Context;
+use crate::host::session_store::{SessionStateStore, SharedSessionStore};
+use crate::host::session_values::SessionValues;
 use crate::host::state::State;
 use crate::tool::declared::{IntoTools, Invocation, Shared, Tool};
 use crate::tool::entry::RegisteredTool;
@@ -65,6 +67,13 @@ impl ToolRegistry {
     #[must_use]
     pub fn with_state<T: Shared>(mut self, value: T) -> Self {
         self.tools_mut().states.insert(value);
+        self
+    }
+
+    /// Sets the store of the values that tools take as [`SessionState<T>`](crate::SessionState), instead of the one in memory.
+    #[must_use]
+    pub fn with_session_store(mut self, store: impl SessionStateStore) -> Self {
+        self.tools_mut().states.sessions = SharedSessionStore::new(store);
         self
     }
 
@@ -293,6 +302,38 @@ impl ToolRegistry {
     /// ```
     pub fn state<T: Send + Sync + 'static>(&self) -> Option<State<T>> {
         self.tools.states.get()
+    }
+
+    /// The values that tools take as [`SessionState<T>`](crate::SessionState) in calls of a session; without one, in calls without a
+    /// session. Clones and subsets of a registry share them.
+    ///
+    /// ```
+    /// use tool_runtime::{Context, SessionState, ToolCall, ToolRegistry, tool};
+    ///
+    /// /// Count.
+    /// #[tool]
+    /// async fn count(count: SessionState<u32>) {
+    ///     *count.lock() += 1;
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut registry = ToolRegistry::new();
+    /// registry.register::<count>()?;
+    /// let call = ToolCall::new("toolu_01", "count", "{}").with_context(Context::new().with_session("s-1"));
+    /// registry.call(call).await;
+    /// assert_eq!(*registry.session_values(Some("s-1")).get::<u32>()?.lock(), 1);
+    /// assert_eq!(*registry.session_values(None).get::<u32>()?.lock(), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn session_values(&self, session: Option<&str>) -> SessionValues {
+        self.tools.states.sessions.values(session)
+    }
+
+    /// Removes the values of a session that has ended, and returns them. Those in memory are never removed otherwise.
+    pub fn remove_session(&self, session: Option<&str>) -> Option<SessionValues> {
+        self.tools.states.sessions.remove(session)
     }
 
     /// The definitions for the model, in the order of registration.

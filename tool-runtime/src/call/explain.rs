@@ -33,6 +33,9 @@ pub(crate) fn failure(tool: &str, failure: Failure) -> String {
         Failure::Panicked => {
             format!("the tool `{tool}` failed with an internal error; other calls are not affected")
         }
+        Failure::HostValue => {
+            format!("`{tool}` was not called because of an internal error; other calls are not affected")
+        }
         Failure::TimedOut => {
             format!("the tool `{tool}` timed out and was stopped; ask for less, or try again later")
         }

@@ -117,7 +117,16 @@ fn start(
         issues: &mut call.outcome.warnings,
         is_dry_run: false,
     };
-    catch::catch_panic(|| (tool.handler)(&mut invocation))
+    let started = catch::catch_panic(|| (tool.handler)(&mut invocation))?;
+    if started.is_none()
+        && let Some(error) = invocation.host.take_error()
+    {
+        let (parameter, error) = *error;
+        tracing::error!(tool = tool.name.as_str(), parameter, %error, "the host did not supply a parameter");
+        invocation.issues.retain(|issue| !issue.is_error());
+        return Err(Failure::HostValue);
+    }
+    Ok(started)
 }
 
 /// The earlier of the context's deadline and the tool's own timeout, and the context's token.

@@ -8,6 +8,7 @@ use crate::arguments::{self, Coerced};
 use crate::call::{catch, explain};
 use crate::host::Host;
 use crate::host::context::Context;
+use crate::host::session_values::SessionValues;
 use crate::tool::declared::Invocation;
 use crate::tool::entry::RegisteredTool;
 use crate::tool::table::Tools;
@@ -116,7 +117,8 @@ fn issues_of_call(
     input: &RawArguments<'_>,
     policy: Option<Policy>,
 ) -> Option<Vec<Issue>> {
-    let context = Context::new();
+    // Values of its own, so that a call that is only looked at begins no session.
+    let context = Context::new().with_session_values(SessionValues::new());
     let mut issues = Vec::new();
     let mut invocation = Invocation {
         tool: tool.name.as_str(),

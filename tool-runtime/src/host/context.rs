@@ -5,6 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::host::session_values::SessionValues;
+
 /// The context of a call, without the `tool_use_id`, which functions do not see.
 ///
 /// A parameter of this type is supplied by the host and is not in the definition. The host sets it with
@@ -22,6 +24,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Default)]
 pub struct Context {
     session: Option<Arc<str>>,
+    session_values: Option<SessionValues>,
     deadline: Option<Instant>,
     cancellation: Option<CancellationToken>,
     extensions: Option<Arc<Extensions>>,
@@ -39,6 +42,14 @@ impl Context {
     #[must_use]
     pub fn with_session(mut self, session: impl Into<Arc<str>>) -> Self {
         self.session = Some(session.into());
+        self
+    }
+
+    /// Sets the values that tools take as [`SessionState`](crate::SessionState), instead of those that the registry keeps for the
+    /// session. For hosts that store sessions.
+    #[must_use]
+    pub fn with_session_values(mut self, values: SessionValues) -> Self {
+        self.session_values = Some(values);
         self
     }
 
@@ -69,7 +80,8 @@ impl Context {
         self
     }
 
-    /// Adds a value, which is looked up by its type; a second one of the same type replaces it.
+    /// Adds a value, which is looked up by its type; a second one of the same type replaces it. Functions take it as
+    /// [`Extension<T>`](crate::Extension), or ask their [`Context`] for it.
     #[must_use]
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let extensions = Arc::make_mut(self.extensions.get_or_insert_default());
@@ -103,6 +115,11 @@ impl Context {
         value.downcast_ref()
     }
 
+    /// The values of the session that the host set.
+    pub(crate) fn session_values(&self) -> Option<&SessionValues> {
+        self.session_values.as_ref()
+    }
+
     /// Moves the deadline, if there is one, to a later time.
     pub(crate) fn put_off_deadline(&mut self, by: Duration) {
         self.deadline = self.deadline.and_then(|deadline| deadline.checked_add(by));
@@ -118,6 +135,7 @@ impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
             .field("session", &self.session)
+            .field("session_values", &self.session_values)
             .field("deadline", &self.deadline)
             .field(
                 "cancelled",

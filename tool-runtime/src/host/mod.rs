@@ -1,23 +1,37 @@
 //! Values that the host supplies to a call.
 
+pub(crate) mod session_state;
+pub mod session_values;
+pub(crate) mod session_store;
 pub mod state;
 pub mod context;
+pub(crate) mod extension;
 
+use std::any::type_name;
 use std::cell::OnceCell;
+use std::fmt;
 use std::time::Instant;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::host::context::{CancellationToken, Context};
-use crate::host::state::States;
+use crate::host::extension::Extension;
+use crate::host::session_state::SessionState;
+use crate::host::session_values::SessionValueError;
+use crate::host::state::{State, States};
 
 /// The supplier of host parameters for one call.
 #[derive(Debug)]
 pub struct Host<'a> {
-    pub(crate) states: &'a States,
+    states: &'a States,
     context: &'a Context,
     /// The deadline of this call: the earlier one of the context's and the tool's.
     deadline: Option<Instant>,
     /// The call's own token, created on demand.
     token: OnceCell<CancellationToken>,
+    /// Why a parameter has no value.
+    error: OnceCell<Box<(&'static str, HostError)>>,
 }
 
 impl<'a> Host<'a> {
@@ -27,7 +41,45 @@ impl<'a> Host<'a> {
             context,
             deadline,
             token: OnceCell::new(),
+            error: OnceCell::new(),
         }
+    }
+
+    /// The state of a type.
+    pub(crate) fn state<T: Send + Sync + 'static>(&self) -> Result<State<T>, HostError> {
+        // Checked at registration.
+        self.states.get().ok_or(HostError::MissingState(type_name::<T>()))
+    }
+
+    /// The value of the session: from the context, or else from the registry's store.
+    pub(crate) fn session_state<T>(&self) -> Result<SessionState<T>, HostError>
+    where
+        T: Default + Serialize + DeserializeOwned + Send + 'static,
+    {
+        let value = match self.context.session_values() {
+            Some(values) => values.get(),
+            None => self.states.sessions.values(self.context.session()).get(),
+        };
+        value.map_err(HostError::SessionState)
+    }
+
+    /// The extension of a type, from the context.
+    pub(crate) fn extension<T: Clone + Send + Sync + 'static>(&self) -> Result<Extension<T>, HostError> {
+        let value = self.context.extension::<T>().cloned();
+        value
+            .map(Extension)
+            .ok_or(HostError::MissingExtension(type_name::<T>()))
+    }
+
+    /// Records that a parameter has no value.
+    #[cold]
+    pub(crate) fn fail(&self, parameter: &'static str, error: HostError) {
+        let _ = self.error.set(Box::new((parameter, error)));
+    }
+
+    /// The first parameter without a value, and why.
+    pub(crate) fn take_error(&mut self) -> Option<Box<(&'static str, HostError)>> {
+        self.error.take()
     }
 
     /// The call's own token. It is cancelled with the context's, and when the call ends.
@@ -52,5 +104,29 @@ impl<'a> Host<'a> {
     /// The token, if a parameter uses it.
     pub(crate) fn take_token(&mut self) -> Option<CancellationToken> {
         self.token.take()
+    }
+}
+
+/// Why the host does not supply a value.
+#[derive(Debug)]
+pub enum HostError {
+    /// The registry has no state of this type.
+    MissingState(&'static str),
+    /// The value of the session cannot be read.
+    SessionState(SessionValueError),
+    /// The context has no extension of this type.
+    MissingExtension(&'static str),
+}
+
+impl fmt::Display for HostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MissingState(type_name) => write!(f, "the registry has no `State<{type_name}>`"),
+            Self::SessionState(error) => error.fmt(f),
+            Self::MissingExtension(type_name) => write!(
+                f,
+                "the call's context has no `{type_name}`; add it with `Context::with_extension`"
+            ),
+        }
     }
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use crate::host::session_store::SharedSessionStore;
+
 /// A value that the host shares with tools: a parameter `store: State<Store>` gets the value of
 /// [`ToolRegistry::with_state`](crate::ToolRegistry::with_state). It is not in the definition.
 ///
@@ -61,20 +63,23 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for State<T> {
     }
 }
 
-/// The values of a registry, by their types.
+/// The values of a registry, by their types, and those of its sessions.
 #[doc(hidden)] // has no public constructor
 #[derive(Clone, Default)]
-pub struct States(Vec<(TypeId, &'static str, Arc<dyn Any + Send + Sync>)>);
+pub struct States {
+    values: Vec<(TypeId, &'static str, Arc<dyn Any + Send + Sync>)>,
+    pub(crate) sessions: SharedSessionStore,
+}
 
 impl States {
     pub(crate) fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
-        self.0.retain(|(id, ..)| *id != TypeId::of::<T>());
-        self.0
+        self.values.retain(|(id, ..)| *id != TypeId::of::<T>());
+        self.values
             .push((TypeId::of::<T>(), type_name::<T>(), Arc::new(State::new(value))));
     }
 
     pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<State<T>> {
-        let (.., value) = self.0.iter().find(|(id, ..)| *id == TypeId::of::<T>())?;
+        let (.., value) = self.values.iter().find(|(id, ..)| *id == TypeId::of::<T>())?;
         value.downcast_ref::<State<T>>().cloned()
     }
 }
@@ -82,7 +87,7 @@ impl States {
 impl fmt::Debug for States {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set()
-            .entries(self.0.iter().map(|(_, name, _)| name))
+            .entries(self.values.iter().map(|(_, name, _)| name))
             .finish()
     }
 }

@@ -3,23 +3,28 @@
 //! Traits distinguish the types, so that an alias of `Option` is optional and a `State` needs no marker.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Deserializer;
 use serde::de::DeserializeOwned;
+use serde::{Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::host::Host;
 use crate::host::context::{CancellationToken, Context};
+use crate::host::extension::Extension;
+use crate::host::session_state::SessionState;
 use crate::host::state::{State, States};
+use crate::host::{Host, HostError};
 use crate::schema::enum_maps;
 use crate::schema::variants::{self, Enums};
 
 /// A valid type of a tool's parameter.
 ///
 /// Implemented for what the model supplies (everything that is [`DeserializeOwned`] and [`JsonSchema`]) and for
-/// what the host supplies: [`State`], [`Context`], [`CancellationToken`].
+/// what the host supplies: [`State`], [`SessionState`], [`Extension`], [`Context`], [`CancellationToken`].
 pub trait Parameter: Sized + Send + 'static {
     /// Whether the model supplies it. Then it is in the definition.
     const FROM_MODEL: bool;
+
+    /// Whether it is a [`SessionState`], so that the calls of a session depend on each other.
+    const IS_SESSION_STATE: bool = false;
 
     /// Its schema, if the model supplies it.
     fn schema(generator: &mut SchemaGenerator) -> Schema;
@@ -35,10 +40,12 @@ pub trait Parameter: Sized + Send + 'static {
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 
     /// Gets it from the host, if the host supplies it.
-    fn host_value(host: &Host<'_>) -> Option<Self>;
+    fn host_value(host: &Host<'_>) -> Option<Result<Self, HostError>>;
 
     /// The type of state that it needs, if the registry does not have it.
-    fn missing_state(states: &States) -> Option<&'static str>;
+    fn missing_state(_: &States) -> Option<&'static str> {
+        None
+    }
 }
 
 #[diagnostic::do_not_recommend]
@@ -63,18 +70,14 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameter for T {
         T::deserialize(deserializer)
     }
 
-    fn host_value(_: &Host<'_>) -> Option<Self> {
-        None
-    }
-
-    fn missing_state(_: &States) -> Option<&'static str> {
+    fn host_value(_: &Host<'_>) -> Option<Result<Self, HostError>> {
         None
     }
 }
 
 /// Implements [`Parameter`] for a type that the host supplies.
 macro_rules! from_host {
-    ([$($generics:tt)*] $type:ty, |$host:ident| $host_value:expr, |$states:ident| $missing:expr) => {
+    ([$($generics:tt)*] $type:ty, |$host:ident| $host_value:expr $(, $item:item)*) => {
         #[diagnostic::do_not_recommend]
         impl<$($generics)*> Parameter for $type {
             const FROM_MODEL: bool = false;
@@ -95,21 +98,27 @@ macro_rules! from_host {
                 Err(serde::de::Error::custom("the host supplies this, not the model"))
             }
 
-            fn host_value($host: &Host<'_>) -> Option<Self> {
-                $host_value
+            fn host_value($host: &Host<'_>) -> Option<Result<Self, HostError>> {
+                Some($host_value)
             }
 
-            fn missing_state($states: &States) -> Option<&'static str> {
-                $missing
-            }
+            $($item)*
         }
     };
 }
 
 from_host!(
     [T: Send + Sync + 'static] State<T>,
-    |host| host.states.get::<T>(),
-    |states| states.get::<T>().is_none().then(std::any::type_name::<T>)
+    |host| host.state(),
+    fn missing_state(states: &States) -> Option<&'static str> {
+        states.get::<T>().is_none().then(std::any::type_name::<T>)
+    }
 );
-from_host!([] Context, |host| Some(host.context()), |_states| None);
-from_host!([] CancellationToken, |host| Some(host.token()), |_states| None);
+from_host!(
+    [T: Default + Serialize + DeserializeOwned + Send + 'static] SessionState<T>,
+    |host| host.session_state(),
+    const IS_SESSION_STATE: bool = true;
+);
+from_host!([T: Clone + Send + Sync + 'static] Extension<T>, |host| host.extension());
+from_host!([] Context, |host| Ok(host.context()));
+from_host!([] CancellationToken, |host| Ok(host.token()));

@@ -21,7 +21,8 @@ pub trait Params: Send + Sync + 'static {
     fn specs(&self) -> Vec<ParamSpec>;
 
     /// Deserializes the arguments, except strings that [`move_strings`](Self::move_strings) moves; missing ones get their default.
-    /// Calls `on_error` for each invalid one with the name of its parameter, and then returns `None`.
+    /// Calls `on_error` for each invalid one with the name of its parameter, and then returns `None`; also if the host does not
+    /// supply a value, which it is told instead.
     fn read_values<'de, Source: ArgumentSource<'de>>(
         &self,
         source: &Source,
@@ -87,6 +88,7 @@ pub struct ParamSpec {
     pub(crate) default: Option<Result<Value, String>>,
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
     pub(crate) variants: fn(&Value, &str) -> Enums,
+    pub(crate) is_session_state: bool,
     pub(crate) missing_state: fn(&States) -> Option<&'static str>,
 }
 
@@ -105,6 +107,7 @@ impl<T: Parameter> Param<T> {
                 .map(|value| (value.show)(&(value.make)()).map_err(|e| e.to_string())),
             schema: T::schema,
             variants: T::variants,
+            is_session_state: T::IS_SESSION_STATE,
             missing_state: T::missing_state,
         }
     }
@@ -131,9 +134,10 @@ impl<T: Parameter> Param<T> {
         host: &Host<'_>,
         on_error: &mut dyn FnMut(&'static str, <Source::Value as Deserializer<'de>>::Error),
     ) -> Option<T> {
-        let value = if !T::FROM_MODEL {
-            T::host_value(host)
-        } else if let Some(value) = source.value(index) {
+        if let Some(value) = T::host_value(host) {
+            return value.map_err(|error| host.fail(self.name, error)).ok();
+        }
+        let value = if let Some(value) = source.value(index) {
             if source.is_owned_string(&value)
                 && let Some(empty) = string::empty_string()
             {

@@ -9,9 +9,12 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::host::context::{CancellationToken, Context};
+use crate::host::extension::Extension;
+use crate::host::session_state::SessionState;
 use crate::host::state::State;
 use crate::param::declared::Param;
 
@@ -22,7 +25,7 @@ use crate::param::declared::Param;
     note = "for a value that the model supplies, a type of your own needs these lines above it, each once:\n#[derive(tool_runtime::serde::Deserialize, tool_runtime::schemars::JsonSchema)]\n#[serde(crate = \"tool_runtime::serde\")]\n#[schemars(crate = \"tool_runtime::schemars\")]",
     note = "if your crate depends on serde 1 and schemars 1 (not 0.8), `#[derive(serde::Deserialize, schemars::JsonSchema)]` is enough",
     note = "a type of chrono, url or uuid needs that crate's feature `serde` and the feature of `tool-runtime` with that crate's name; an `Arc` needs serde's feature `rc`",
-    note = "for a value that the host supplies, write `State<{Self}>` and give the registry one: `.with_state(..)`"
+    note = "for a value that the host supplies, write `State<{Self}>` and give the registry one: `.with_state(..)`; or `SessionState<{Self}>`, of which each session has its own"
 )]
 pub trait ParamSource<By>: Sized {
     /// [`Param<Self>`].
@@ -63,7 +66,7 @@ impl<T: FromHost<P>, P> ParamSource<ByHost<P>> for T {
     message = "this parameter has no description",
     label = "missing description: the model relies on it",
     note = "for a value that the model supplies, write a doc comment (`/// ..`) above the parameter, or `#[arg(description = \"..\")]`",
-    note = "for a value that the host supplies, write `State<{Self}>` and give the registry one: `.with_state(..)`"
+    note = "for a value that the host supplies, write `State<{Self}>` and give the registry one: `.with_state(..)`; or `SessionState<{Self}>`, of which each session has its own"
 )]
 pub trait FromHost<P>: Sized {
     /// The identity: `P` is [`Param<Self>`].
@@ -71,6 +74,18 @@ pub trait FromHost<P>: Sized {
 }
 
 impl<T: StateType<P>, P> FromHost<P> for State<T> {
+    fn param(param: Param<Self>) -> P {
+        T::param(param)
+    }
+}
+
+impl<T: SessionStateType<P>, P> FromHost<P> for SessionState<T> {
+    fn param(param: Param<Self>) -> P {
+        T::param(param)
+    }
+}
+
+impl<T: ExtensionType<P>, P> FromHost<P> for Extension<T> {
     fn param(param: Param<Self>) -> P {
         T::param(param)
     }
@@ -132,7 +147,7 @@ impl<P: Inner> Inner for Wrapped<P> {
 #[diagnostic::on_unimplemented(
     message = "`{T}` cannot be wrapped",
     label = "expected `{T}`",
-    note = "the host supplies exactly one `{T}` for each call; an optional or repeated value goes inside the state: `State<Option<T>>`, `State<Vec<T>>`"
+    note = "the host supplies exactly one `{T}` for each call; an optional or repeated value goes inside: `State<Option<T>>`, `SessionState<Vec<T>>`; an extension that may be missing is `context.extension::<T>()` of a parameter `context: Context`"
 )]
 pub trait Unwrapped<T> {
     /// [`Param<T>`].
@@ -173,6 +188,60 @@ impl<T: Send + Sync + 'static> StateType<Param<State<T>>> for T {
 #[diagnostic::do_not_recommend]
 impl<T: Never> StateType<Infallible> for T {
     fn param(_: Param<State<T>>) -> Infallible {
+        T::never()
+    }
+}
+
+/// Types that a [`SessionState`] may contain.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a session state: it is kept for the session, as JSON",
+    label = "not `Default`, `Serialize`, `Deserialize`, `Send` and `'static`",
+    note = "a type of your own needs these lines above it, each once:\n#[derive(Default, tool_runtime::serde::Serialize, tool_runtime::serde::Deserialize)]\n#[serde(crate = \"tool_runtime::serde\")]",
+    note = "what all sessions share is a `State<..>`, what belongs to one call an `Extension<..>`"
+)]
+pub trait SessionStateType<P>: Sized {
+    /// The identity: `P` is the [`Param`] of a [`SessionState<Self>`].
+    fn param(param: Param<SessionState<Self>>) -> P;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> SessionStateType<Param<SessionState<T>>> for T
+where
+    T: Default + Serialize + DeserializeOwned + Send + 'static,
+{
+    fn param(param: Param<SessionState<T>>) -> Param<SessionState<T>> {
+        param
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Never> SessionStateType<Infallible> for T {
+    fn param(_: Param<SessionState<T>>) -> Infallible {
+        T::never()
+    }
+}
+
+/// Types that an [`Extension`] may contain.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an extension: each call gets a clone of it",
+    label = "not `Clone`, `Send`, `Sync` and `'static`",
+    note = "put `#[derive(Clone)]` on a type of your own, or the value into an `Arc`: `Extension<Arc<..>>`"
+)]
+pub trait ExtensionType<P>: Sized {
+    /// The identity: `P` is the [`Param`] of an [`Extension<Self>`].
+    fn param(param: Param<Extension<Self>>) -> P;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Clone + Send + Sync + 'static> ExtensionType<Param<Extension<T>>> for T {
+    fn param(param: Param<Extension<T>>) -> Param<Extension<T>> {
+        param
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Never> ExtensionType<Infallible> for T {
+    fn param(_: Param<Extension<T>>) -> Infallible {
         T::never()
     }
 }

@@ -46,6 +46,8 @@ pub struct RegisteredTool {
     pub(crate) format_errors: Option<ErrorFormatter>,
     /// The defaults of parameters. Empty for dynamic tools, whose handlers apply the defaults of the schema.
     pub(crate) defaults: Map<String, Value>,
+    /// Whether a parameter is a `SessionState`.
+    pub(crate) uses_session_state: bool,
     pub(crate) handler: Handler,
 }
 
@@ -63,6 +65,11 @@ impl RegisteredTool {
     /// The timeout of the tool's attribute, or of [`set_timeout`](crate::ToolRegistry::set_timeout).
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout
+    }
+
+    /// Whether it takes a [`SessionState`](crate::SessionState). A host that stores sessions runs the calls of such tools in order.
+    pub fn uses_session_state(&self) -> bool {
+        self.uses_session_state
     }
 
     /// Checks a declared tool and its states.
@@ -86,6 +93,7 @@ impl RegisteredTool {
         for path in schema::undescribed_properties(&definition.input_schema) {
             tracing::warn!(tool = %name, path, "this property has no description, the model has to guess");
         }
+        let uses_session_state = declaration.params.iter().any(|param| param.is_session_state);
         let (timeout, format_errors) = (declaration.timeout, declaration.format_errors);
         let defaults = declaration.params.into_iter().filter_map(|param| {
             let default = param.default?.ok()?;
@@ -99,6 +107,7 @@ impl RegisteredTool {
             timeout,
             format_errors,
             defaults: defaults.collect(),
+            uses_session_state,
             handler,
         })
     }
@@ -120,6 +129,7 @@ impl RegisteredTool {
             timeout: None,
             format_errors: None,
             defaults: Map::new(),
+            uses_session_state: false,
             handler,
         })
     }

@@ -400,6 +400,8 @@ pub enum Failure {
     NotFound,
     /// The arguments were rejected; see [`ToolOutcome::errors`].
     InvalidArguments,
+    /// The host did not supply a value of a parameter; the function did not run.
+    HostValue,
     /// The function returned an error.
     Failed,
     /// The function panicked.
@@ -422,6 +424,7 @@ impl Failure {
         match self {
             Self::NotFound => "tool_not_found",
             Self::InvalidArguments => "invalid_arguments",
+            Self::HostValue => "host_value_unavailable",
             Self::Failed => "tool_error",
             Self::Panicked => "panic",
             Self::TimedOut => "timeout",

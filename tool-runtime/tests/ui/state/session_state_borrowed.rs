@@ -1,0 +1,9 @@
+#![allow(unused)]
+
+use tool_runtime::{SessionState, tool};
+
+/// Acts.
+#[tool]
+async fn act(count: &SessionState<u32>) {}
+
+fn main() {}
