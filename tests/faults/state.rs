@@ -1,13 +1,17 @@
 //! What tools share, and what they leave behind.
 
+use std::any::type_name;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::timeout;
-use tool_builtins::todo::{TodoStore, todo_read};
-use tool_runtime::{CancellationToken, State, ToolCall, ToolRegistry, tool};
+use tool_runtime::serde::{Deserialize, Serialize};
+use tool_runtime::serde_json::{Map, json};
+use tool_runtime::{
+    CancellationToken, Context, Extension, SessionState, SessionValues, State, ToolCall, ToolRegistry, tool,
+};
 
 use crate::calls::call_of;
 use crate::rows::row;
@@ -86,12 +90,101 @@ async fn poisoned_lock_reported() {
 fn missing_state() {
     let row = row("state::missing_state");
     let mut registry = ToolRegistry::new();
-    let error = registry.register::<todo_read>().unwrap_err();
+    let error = registry.register::<count_recovering>().unwrap_err();
     assert!(registry.tool_definitions().is_empty());
     row.model_reads::<&str>([]);
     row.host_learns([error.to_string()]);
-    let mut registry = ToolRegistry::new().with_state(TodoStore::default());
-    registry.register::<todo_read>().unwrap();
+    let mut registry = ToolRegistry::new().with_state(Brewed::default());
+    registry.register::<count_recovering>().unwrap();
+}
+
+/// Who makes the coffee.
+#[derive(Clone)]
+struct Barista;
+
+/// Make coffee for the barista.
+#[tool(name = "brew")]
+async fn brew_for(barista: Extension<Barista>) {
+    let Extension(Barista) = barista;
+}
+
+#[tokio::test]
+async fn missing_extension() {
+    let row = row("state::missing_extension");
+    let mut registry = ToolRegistry::new();
+    registry.register::<brew_for>().unwrap();
+    row.check(&registry.call(call_of(&row)).await);
+    let with_it = call_of(&row).with_context(Context::new().with_extension(Barista));
+    assert_eq!(registry.call(with_it).await.failure, None);
+}
+
+/// What was ordered.
+#[derive(Default, Serialize, Deserialize)]
+struct Orders {
+    open: u32,
+}
+
+/// Take an order.
+#[tool(name = "brew")]
+async fn take_order(orders: SessionState<Orders>) -> u32 {
+    let mut orders = orders.lock();
+    orders.open += 1;
+    orders.open
+}
+
+#[tokio::test]
+async fn stored_session_state_of_another_form() {
+    let row = row("state::stored_session_state_of_another_form");
+    let mut registry = ToolRegistry::new();
+    registry.register::<take_order>().unwrap();
+    let stored = Map::from_iter([(type_name::<Orders>().to_owned(), json!({ "closed": 1 }))]);
+    let values = SessionValues::from_json(stored.clone());
+    let call = call_of(&row).with_context(Context::new().with_session_values(values.clone()));
+    row.check(&registry.call(call).await);
+    assert_eq!(values.to_json().unwrap(), stored);
+}
+
+/// Orders that cannot be had.
+#[derive(Serialize, Deserialize)]
+struct NoOrders;
+
+impl Default for NoOrders {
+    fn default() -> Self {
+        panic!("no orders")
+    }
+}
+
+/// Take an order.
+#[tool(name = "brew")]
+async fn take_no_order(orders: SessionState<NoOrders>) {
+    drop(orders);
+}
+
+#[tokio::test]
+async fn session_state_panics_when_made() {
+    let row = row("state::session_state_panics_when_made");
+    let mut registry = ToolRegistry::new();
+    registry.register::<take_no_order>().unwrap();
+    row.check(&registry.call(call_of(&row)).await);
+    // The values of the other types are there.
+    registry.session_values(None).get::<Orders>().unwrap();
+}
+
+/// Make coffee, and drop it.
+#[tool]
+async fn drop_order(orders: SessionState<Orders>) {
+    let _orders = orders.lock();
+    panic!("with the lock held");
+}
+
+#[tokio::test]
+async fn panic_with_a_locked_session_state() {
+    let row = row("state::panic_with_a_locked_session_state");
+    let mut registry = ToolRegistry::new();
+    registry.register::<drop_order>().unwrap();
+    registry.execute_tool("drop_order", "drop_order", "{}").await;
+    registry.register::<take_order>().unwrap();
+    row.check(&registry.call(call_of(&row)).await);
 }
 
 /// No time, where tokio's clock stands still and everybody waits.
