@@ -1,7 +1,7 @@
 //! A teaching example: one task list, two tools, and the six things to know about tools.
 
 use examples::voice::{chapter, say, show, show_all};
-use tool_builtins::todo::{TodoStore, todo_read, todo_write};
+use tool_builtins::todo::{todo_read, todo_write};
 use tool_runtime::serde_json::{Value, json};
 use tool_runtime::{ToolRegistry, ToolResult, tool_set};
 
@@ -21,7 +21,7 @@ async fn main() {
 
 fn registration(checklist: &mut Checklist) -> ToolRegistry {
     chapter("1. Registration: a registry holds the tools and what they share");
-    let mut registry = ToolRegistry::new().with_state(TodoStore::default());
+    let mut registry = ToolRegistry::new();
     registry
         .register_all(tool_set![todo_write, todo_read])
         .expect("two names, one store");

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tool_builtins::offload::{OffloadLayer, OffloadOptions};
-use tool_builtins::todo::{Status, Todo, TodoStore, todo_read, todo_write};
+use tool_builtins::todo::{Status, Todo, TodoList, todo_read, todo_write};
 use tool_runtime::{ToolCall, ToolOutcome, ToolRegistry};
 
 use crate::calls::{brewing, meanwhile};
@@ -39,15 +39,19 @@ fn which(todos: &[Todo]) -> Option<usize> {
 }
 
 fn todos() -> ToolRegistry {
-    let mut registry = ToolRegistry::new()
-        .with_state(TodoStore::default())
-        .with_max_concurrency(LISTS);
+    let mut registry = ToolRegistry::new().with_max_concurrency(LISTS);
     registry
         .register::<todo_write>()
         .unwrap()
         .register::<todo_read>()
         .unwrap();
     registry
+}
+
+fn list_in(registry: &ToolRegistry) -> Vec<Todo> {
+    let list = registry.session_values(None).get::<TodoList>().unwrap();
+    let todos = list.lock().todos.clone();
+    todos
 }
 
 fn write(row: &Row, n: usize) -> ToolCall {
@@ -69,23 +73,21 @@ async fn a_thousand_todo_writes() {
         assert_eq!(outcome.result.text(), Some(said.as_str()));
         row.host_learns(learnt_from(outcome));
     }
-    let left = registry.state::<TodoStore>().unwrap().todos();
-    assert!(which(&left).is_some());
+    assert!(which(&list_in(&registry)).is_some());
     row.model_reads::<&str>([]);
 }
 
-/// R-TODO-9: half of the calls write, half of them read, and a thread reads the store itself all the time.
+/// R-TODO-9: half of the calls write, half of them read, and a thread reads the list itself all the time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn todo_reads_among_writes() {
     let row = row("parallel::todo_reads_among_writes");
     let registry = todos();
-    let store = registry.state::<TodoStore>().unwrap();
     let calls = (0..LISTS).flat_map(|n| {
         let read = ToolCall::new(format!("{}_read_{n}", row.id()), "TodoRead", "{}");
         [write(&row, n), read]
     });
     let watch = || {
-        which(&store.todos());
+        which(&list_in(&registry));
     };
     let outcomes = meanwhile(watch, registry.execute_all(calls));
     let mut seen = BTreeSet::new();
@@ -118,7 +120,7 @@ async fn rejected_todo_writes() {
     for (n, outcome) in outcomes.iter().enumerate() {
         assert_eq!(outcome.result.is_error, n % 2 == 1);
     }
-    let left = which(&registry.state::<TodoStore>().unwrap().todos()).unwrap();
+    let left = which(&list_in(&registry)).unwrap();
     assert_eq!(left % 2, 0, "list {left} was refused");
     let refused = &outcomes[1];
     row.model_reads(["is_error", refused.result.text().unwrap()]);

@@ -10,7 +10,6 @@ use crate::sources::{CRATES, Module, shown};
 const KNOWN: &[(&str, &[&str])] = &[
     ("tool-builtins/src/offload/local.rs", &["AtomicU64"]),
     ("tool-builtins/src/offload/memory.rs", &["Mutex", "MutexGuard"]),
-    ("tool-builtins/src/todo.rs", &["Mutex", "MutexGuard"]),
     // What hyper-util calls watching a connection.
     ("tool-gateway/src/cli/connections.rs", &["watch"]),
     ("tool-gateway/src/cli/log_warnings.rs", &["Mutex"]),
@@ -19,9 +18,8 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-gateway/src/server/client_limits.rs",
         &["Mutex", "MutexGuard"],
     ),
-    // Channels and slots of tokio's.
+    // A channel and slots of tokio's.
     ("tool-gateway/src/server/calls.rs", &["Semaphore", "mpsc"]),
-    ("tool-gateway/src/server/drive.rs", &["mpsc"]),
     (
         "tool-gateway/src/server/running.rs",
         &["AtomicUsize", "Mutex", "MutexGuard", "watch"],

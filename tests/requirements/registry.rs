@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tool_builtins::todo::{TodoStore, todo_read, todo_write};
-use tool_runtime::{State, ToolDefinition, ToolOutput, ToolRegistry};
+use tool_builtins::todo::{TodoList, todo_read, todo_write};
+use tool_runtime::{SessionState, ToolDefinition, ToolOutput, ToolRegistry};
 
 use crate::todo::{definitions, registry, todo};
 
@@ -13,9 +13,9 @@ use crate::todo::{definitions, registry, todo};
 #[tokio::test]
 async fn handlers_do_not_see_the_tool_use_id() {
     // The functions have no parameter for the id: called by hand they do not need one.
-    let store = State::new(TodoStore::default());
-    assert_eq!(todo_write(Vec::new(), store.clone()).await.count, 0);
-    assert!(todo_read(store).await.todos.is_empty());
+    let list = SessionState::<TodoList>::default();
+    assert_eq!(todo_write(Vec::new(), list.clone()).await.count, 0);
+    assert!(todo_read(list).await.todos.is_empty());
     for definition in definitions() {
         assert!(!definition.to_string().contains("tool_use_id"));
     }

@@ -5,12 +5,11 @@
 //!
 //! ```
 //! use tool_builtins::offload::{OffloadLayer, OffloadOptions};
-//! use tool_builtins::todo::{TodoStore, todo_read, todo_write};
+//! use tool_builtins::todo::{todo_read, todo_write};
 //! use tool_runtime::{RegistryError, ToolRegistry, tool_set};
 //!
 //! fn registry() -> Result<ToolRegistry, RegistryError> {
 //!     let mut registry = ToolRegistry::new()
-//!         .with_state(TodoStore::default())
 //!         .layer(OffloadLayer::new(OffloadOptions::new("session-1", ".offload")));
 //!     registry.register_all(tool_set![todo_write, todo_read])?;
 //!     Ok(registry)

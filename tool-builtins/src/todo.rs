@@ -5,12 +5,12 @@
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use tool_builtins::todo::{TodoStore, todo_read, todo_write};
+//! use tool_builtins::todo::{todo_read, todo_write};
 //! use tool_runtime::{ToolRegistry, serde_json::json};
 //!
-//! // 1. Registration. A registry has the names, the definitions and what the functions share: here the store.
+//! // 1. Registration. A registry has the names, the definitions and what the functions share: here the list.
 //! //    `tool_definitions()` is what goes to the model; a name that is taken is an error here, not in a call.
-//! let mut registry = ToolRegistry::new().with_state(TodoStore::default());
+//! let mut registry = ToolRegistry::new();
 //! registry.register::<todo_write>()?.register::<todo_read>()?;
 //!
 //! // 2. tool_use_id. The model names each of its calls; the answer has to carry the same name, also when the call
@@ -27,12 +27,10 @@
 //! # }
 //! ```
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_runtime::issue::Code;
-use tool_runtime::{Issue, State, tool};
+use tool_runtime::{Issue, SessionState, tool};
 
 // 4. Schema definition. The model chooses a tool by its description and fills it in by its schema. Both are made from
 //    what stands here: the comments with three slashes are the descriptions, the types are the schema.
@@ -43,19 +41,20 @@ pub async fn todo_write(
     /// All tasks, in their order.
     #[arg(strict)]
     todos: Vec<Todo>,
-    store: State<TodoStore>,
+    list: SessionState<TodoList>,
 ) -> Written {
     let count = todos.len();
-    store.replace(todos);
+    // In one assignment: whoever reads sees the one list or the other.
+    *list.lock() = TodoList { todos };
     Written { success: true, count }
 }
 
 /// Read the task list.
 #[tool(name = "TodoRead", read_only)]
-pub async fn todo_read(store: State<TodoStore>) -> Listed {
+pub async fn todo_read(list: SessionState<TodoList>) -> TodoList {
     // 5. Async execution. A tool is asynchronous, since most of them wait: for a disk, a database, a service. This
-    //    one waits for nothing; were the store a database, an `.await` would stand here and nothing else would change.
-    Listed { todos: store.todos() }
+    //    one waits for nothing; were the list in a database, an `.await` would stand here and nothing else would change.
+    list.lock().clone()
 }
 
 /// One task.
@@ -95,50 +94,35 @@ pub struct Written {
     pub count: usize,
 }
 
-/// What `TodoRead` answers: `{"todos":[..]}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Listed {
+/// The task list, and what `TodoRead` answers: `{"todos":[..]}`.
+///
+/// A session has one, in memory unless the host stores sessions; calls without a session share one.
+///
+/// ```
+/// use tool_builtins::todo::{Status, TodoList, todo_write};
+/// use tool_runtime::{Context, ToolCall, ToolRegistry, serde_json::json};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut registry = ToolRegistry::new();
+/// registry.register::<todo_write>()?;
+/// let input = json!({ "todos": [{ "content": "Write", "status": "pending", "activeForm": "Writing" }] });
+/// let call = ToolCall::new("toolu_01", "TodoWrite", input).with_context(Context::new().with_session("s-1"));
+/// registry.call(call).await;
+/// // What the model wrote, for the host.
+/// let list = registry.session_values(Some("s-1")).get::<TodoList>()?;
+/// assert_eq!(list.lock().todos[0].status, Status::Pending);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TodoList {
     /// All tasks, in their order.
     pub todos: Vec<Todo>,
 }
 
-/// The task list, in memory: gone with the process. One for each session, or one for all.
-///
-/// ```
-/// use tool_builtins::todo::{Status, Todo, TodoStore};
-///
-/// let store = TodoStore::default();
-/// store.replace(vec![Todo {
-///     content: "Write".to_owned(),
-///     status: Status::Pending,
-///     active_form: "Writing".to_owned(),
-/// }]);
-/// assert_eq!(store.todos().len(), 1);
-/// ```
-#[derive(Debug, Default)]
-pub struct TodoStore {
-    todos: Mutex<Vec<Todo>>,
-}
-
-impl TodoStore {
-    /// Puts a list in the place of the present one, in one step: whoever reads sees the one or the other.
-    pub fn replace(&self, todos: Vec<Todo>) {
-        *self.lock() = todos;
-    }
-
-    /// All tasks, in their order.
-    pub fn todos(&self) -> Vec<Todo> {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Todo>> {
-        // A thread that panicked with the lock left a whole list: it is only ever replaced.
-        self.todos.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 // 6. Parameter validation. The schema is enforced before the function runs: it gets a list that is right, or it is not
-//    called and the store stays as it is. What is wrong arrives here as a list of issues, in the order of the
+//    called and the list stays as it is. What is wrong arrives here as a list of issues, in the order of the
 //    parameters. Most tools leave the wording to the registry; this one has its own, and tells the first only.
 
 // The words are fixed by R-TODO-10 to R-TODO-14.
@@ -168,31 +152,4 @@ fn the_first_in_its_own_words(errors: &[Issue]) -> String {
 
 fn blank(index: &str, field: &str) -> String {
     format!("Todo at index {index}: {field} is required and cannot be empty")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_with_the_lock_loses_nothing() {
-        let todo = Todo {
-            content: "Write".to_owned(),
-            status: Status::Pending,
-            active_form: "Writing".to_owned(),
-        };
-        let store = TodoStore::default();
-        store.replace(vec![todo.clone()]);
-        std::thread::scope(|scope| {
-            let poisoned = scope.spawn(|| {
-                let _held = store.lock();
-                panic!("with the lock held");
-            });
-            assert!(poisoned.join().is_err());
-        });
-        assert!(store.todos.is_poisoned());
-        assert_eq!(store.todos(), [todo]);
-        store.replace(Vec::new());
-        assert!(store.todos().is_empty());
-    }
 }

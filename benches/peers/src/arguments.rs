@@ -8,8 +8,8 @@ use peers::shapes::{self, Configuration, Edits, Todos};
 use peers::{ours, task};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tool_builtins::todo::{TodoStore, todo_write};
-use tool_runtime::{State, ToolRegistry};
+use tool_builtins::todo::todo_write;
+use tool_runtime::{SessionState, ToolRegistry};
 
 const ROUNDS: usize = 205;
 
@@ -19,7 +19,7 @@ pub fn run() {
 }
 
 fn registry() -> ToolRegistry {
-    let mut registry = ours::registry(9).with_state(TodoStore::default());
+    let mut registry = ours::registry(9);
     registry
         .register::<todo_write>()
         .and_then(|it| it.register::<shapes::plan>())
@@ -95,8 +95,8 @@ fn correct() {
 }
 
 fn bare_todos(text: &str) -> [Contender<'static>; 2] {
-    let store = State::new(TodoStore::default());
-    bare::<Todos, _>(text, move |args| todo_write(args.todos, store.clone()))
+    let list = SessionState::default();
+    bare::<Todos, _>(text, move |args| todo_write(args.todos, list.clone()))
 }
 
 fn bare_configuration(text: &str) -> [Contender<'static>; 2] {

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use serde_json::Value;
-use tool_builtins::todo::{TodoStore, todo_write};
+use tool_builtins::todo::todo_write;
 use tool_runtime::{RawArguments, ToolRegistry, tool};
 
 /// How far a count may be from what is expected, in either direction.
@@ -79,7 +79,7 @@ fn work(name: &str, times: usize) {
         _ => twenty_todos(),
     };
     let value: Value = serde_json::from_str(&text).expect("JSON");
-    let mut registry = ToolRegistry::new().with_state(TodoStore::default());
+    let mut registry = ToolRegistry::new();
     registry.register::<search_files>().expect("a tool");
     registry.register::<todo_write>().expect("a tool");
     // As many as are ever used, so that making them is in no difference.

@@ -1,7 +1,7 @@
 //! A call with Python-style arguments, repaired and executed.
 
 use serde_json::json;
-use tool_builtins::todo::{TodoStore, todo_write};
+use tool_builtins::todo::todo_write;
 use tool_runtime::repair::{FixCode, Status, repair};
 use tool_runtime::testing::run_in;
 use tool_runtime::{ToolRegistry, issue::Code};
@@ -19,7 +19,7 @@ fn python_style_arguments_become_json() {
 /// R-REP-18
 #[tokio::test]
 async fn repaired_call_is_executed_with_a_warning() {
-    let mut registry = ToolRegistry::new().with_state(TodoStore::default());
+    let mut registry = ToolRegistry::new();
     registry.register::<todo_write>().unwrap();
     let sent =
         "{'todos': [{'content': 'Set up the project', 'status': 'in_progress', 'activeForm': 'Setting up'}]}";

@@ -7,13 +7,13 @@ mod reading;
 mod source;
 
 use serde_json::{Value, json};
-use tool_builtins::todo::{TodoStore, todo_read, todo_write};
+use tool_builtins::todo::{todo_read, todo_write};
 use tool_runtime::ToolRegistry;
 use tool_runtime::testing::{CallAssert, run_in};
 
 /// A registry with both tools and an empty list.
 pub fn registry() -> ToolRegistry {
-    let mut registry = ToolRegistry::new().with_state(TodoStore::default());
+    let mut registry = ToolRegistry::new();
     registry
         .register::<todo_write>()
         .unwrap()

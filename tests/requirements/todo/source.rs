@@ -45,6 +45,6 @@ async fn todos_are_kept_in_memory_only() {
     assert_eq!(
         read(&registry()).await,
         r#"{"todos":[]}"#,
-        "each store has its own list"
+        "each registry has its own list"
     );
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use serde_json::Value;
-use tool_builtins::todo::{TodoStore, todo_read, todo_write};
+use tool_builtins::todo::{todo_read, todo_write};
 use tool_runtime::format::{anthropic, mcp, openai};
 use tool_runtime::{RegistryError, ToolCall, ToolRegistry};
 
@@ -14,7 +14,7 @@ use crate::server::unknown_tool::UnknownTool;
 
 /// The tools that the program has.
 pub(crate) fn registry() -> Result<ToolRegistry, RegistryError> {
-    let mut registry = ToolRegistry::new().with_state(TodoStore::default());
+    let mut registry = ToolRegistry::new();
     registry.register::<todo_write>()?.register::<todo_read>()?;
     Ok(registry)
 }

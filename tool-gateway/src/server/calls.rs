@@ -8,15 +8,16 @@ use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
 use tool_runtime::permission::WhileUndecided;
 use tool_runtime::result::Failure;
-use tool_runtime::{CancellationToken, Context, ToolCall, ToolOutcome, ToolRegistry};
+use tool_runtime::{CancellationToken, Context, SessionValues, ToolCall, ToolOutcome, ToolRegistry};
 use tracing::Instrument as _;
 
 use super::running::Running;
-use super::session_tools;
+use super::session_state::{self, State};
+use super::shared::Shared;
 use crate::session::record::{Call, SessionId};
 use crate::turn::machine::{Event, Sent};
-use crate::turn::ownership::Ownership;
 use crate::wire::block::Block;
+use crate::wire::error::ApiError;
 use crate::wire::event::StreamEvent;
 
 /// How many calls of a round run at once.
@@ -25,11 +26,22 @@ const MAX_CONCURRENCY: usize = 8;
 /// How often a client hears that a turn is alive while tools run.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Waits for the next event of calls, and shows the client meanwhile that the turn is alive. `None` if no more will come.
-pub(super) async fn next(events: &mut mpsc::UnboundedReceiver<Event>, running: &Running) -> Option<Event> {
+/// A call that is done.
+#[derive(Debug)]
+pub(super) struct Done {
+    pub(super) event: Event,
+    /// The state of the session behind it, if its tool uses that.
+    pub(super) state: Option<State>,
+}
+
+/// The calls of a round; an error ends the turn.
+pub(super) type DoneCalls = mpsc::UnboundedReceiver<Result<Done, ApiError>>;
+
+/// Waits for the next of the calls, and shows the client meanwhile that the turn is alive. `None` if no more will come.
+pub(super) async fn next(calls: &mut DoneCalls, running: &Running) -> Option<Result<Done, ApiError>> {
     loop {
         tokio::select! {
-            event = events.recv() => return event,
+            done = calls.recv() => return done,
             () = tokio::time::sleep(PING_INTERVAL) => running.send(Sent::Event(StreamEvent::Ping)),
         }
     }
@@ -37,39 +49,49 @@ pub(super) async fn next(events: &mut mpsc::UnboundedReceiver<Event>, running: &
 
 /// Starts the calls side by side; those that share the session's state one after the other. Each sends one event when it is done.
 ///
+/// `state` is that of the session before these calls. A call that is stopped, or not stored, has not changed it.
+///
 /// A call that needs an approval is the client's if it is in `by_client`; else it is denied.
 ///
 /// `abandoned` cancels the calls that may be repeated: those that only read, or change nothing the second time. Others run to
 /// their end, so that what they did is known.
 pub(super) fn start(
-    registry: &Arc<ToolRegistry>,
-    ownership: &Ownership,
+    shared: &Shared,
     session: &SessionId,
+    state: &State,
     calls: Vec<(usize, Call)>,
     by_client: &BTreeSet<String>,
     deadline: Option<Instant>,
     abandoned: &CancellationToken,
-) -> mpsc::UnboundedReceiver<Event> {
+) -> DoneCalls {
+    let Shared {
+        registry, ownership, ..
+    } = shared;
     let (done, results) = mpsc::unbounded_channel();
     let (in_order, parallel): (Vec<_>, Vec<_>) = calls
         .into_iter()
-        .partition(|(_, call)| session_tools::runs_in_order(ownership.own_name(&call.name)));
+        .partition(|(_, call)| session_state::runs_in_order(registry, ownership.own_name(&call.name)));
     let slots = Arc::new(Semaphore::new(MAX_CONCURRENCY));
     let mut context = Context::new().with_session(session.to_string());
     if let Some(deadline) = deadline {
         context = context.with_deadline(deadline);
     }
-    let batches = parallel.into_iter().map(|call| vec![call]).chain([in_order]);
-    for batch in batches.filter(|batch| !batch.is_empty()) {
+    let values = (!in_order.is_empty()).then(|| SessionValues::from_json(state.clone()));
+    let parallel = parallel.into_iter().map(|call| (vec![call], None));
+    let batches = parallel.chain(values.map(|values| (in_order, Some(values))));
+    for (batch, values) in batches {
         let batch = batch.into_iter().map(|(index, mut call)| {
             let is_by_client = by_client.contains(&call.name);
             call.name = ownership.own_name(&call.name).to_owned();
             (index, call, is_by_client)
         });
         let batch: Vec<_> = batch.collect();
-        let registry = Arc::clone(registry);
+        let registry = registry.clone();
         let slots = Arc::clone(&slots);
-        let context = context.clone();
+        let mut context = context.clone();
+        if let Some(values) = &values {
+            context = context.with_session_values(values.clone());
+        }
         let done = done.clone();
         let abandoned = abandoned.clone();
         let calls = async move {
@@ -78,10 +100,20 @@ pub(super) fn start(
                 if abandoned.is_cancelled() && is_repeatable(&registry, &call.name) {
                     return;
                 }
+                let name = call.name.clone();
                 let outcome = run(&registry, &context, call, &abandoned).await;
                 let Some(outcome) = outcome else { return };
+                // Before the next call changes it.
+                let state = match values.as_ref().map(SessionValues::to_json).transpose() {
+                    Ok(state) => state,
+                    Err(error) => {
+                        let _ = done.send(Err(session_state::not_serializable(&name, &error)));
+                        return;
+                    }
+                };
+                let event = event(index, outcome, is_by_client);
                 // The turn may be over: then the result is of no use to anyone.
-                let _ = done.send(event(index, outcome, is_by_client));
+                let _ = done.send(Ok(Done { event, state }));
             }
         };
         tokio::spawn(calls.in_current_span());

@@ -4,6 +4,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::session_state::State;
 use crate::session::chain::Digest;
 use crate::session::encoding::{decode, encode};
 use crate::session::record::SessionId;
@@ -21,8 +22,8 @@ pub(super) struct Checkpoint {
     /// Of the upstream's first response.
     pub(super) headers: Option<HeaderMap>,
     pub(super) sent: Vec<Sent>,
-    /// The state of the session's tools.
-    pub(super) registry_state: Option<Value>,
+    /// The state of the session behind the last call that is done.
+    pub(super) state: State,
 }
 
 /// A checkpoint as it is stored: what the client has seen as whole blocks, since a retry reads from the beginning.
@@ -34,7 +35,7 @@ struct Stored {
     message: Option<Map<String, Value>>,
     blocks: Vec<Block>,
     end: Option<Map<String, Value>>,
-    registry_state: Option<Value>,
+    state: State,
 }
 
 impl Checkpoint {
@@ -70,7 +71,7 @@ impl Checkpoint {
             message,
             blocks: assembly.into_blocks(),
             end,
-            registry_state: self.registry_state.clone(),
+            state: self.state.clone(),
         })?;
         Ok(Progress { request, record })
     }
@@ -105,7 +106,7 @@ impl Checkpoint {
             machine: stored.machine,
             headers,
             sent,
-            registry_state: stored.registry_state,
+            state: stored.state,
         })
     }
 }

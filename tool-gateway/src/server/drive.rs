@@ -7,11 +7,9 @@ use std::time::Instant;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::Value;
-use tokio::sync::mpsc::UnboundedReceiver;
-use tool_runtime::ToolRegistry;
 use tracing::{Instrument as _, Span};
 
-use super::calls;
+use super::calls::{self, Done, DoneCalls};
 use super::checkpoint::Checkpoint;
 use super::deferred;
 use super::forward::{self, UpstreamEvents};
@@ -20,7 +18,7 @@ use super::log::TurnLine;
 use super::metrics::TurnEnd;
 use super::running::{RunEnd, Running, abandoned};
 use super::save::{save, save_checkpoint};
-use super::session_tools;
+use super::session_state::State;
 use super::shared::Shared;
 use super::spans;
 use crate::session::chain::after_answer;
@@ -97,7 +95,10 @@ struct Drive<'a> {
     job: &'a Job,
     running: &'a Running,
     request: MessagesRequest<'a>,
-    registry: Arc<ToolRegistry>,
+    /// The state of the session behind the last call that is done.
+    state: State,
+    /// Why the turn fails when no more calls run.
+    failure: Option<ApiError>,
     restored: Restored,
     /// The messages of this turn that the upstream has been asked with.
     asked: Vec<TrueMessage>,
@@ -118,7 +119,7 @@ struct Drive<'a> {
 enum Source {
     Nothing,
     Upstream(UpstreamEvents),
-    Calls(UnboundedReceiver<Event>),
+    Calls(DoneCalls),
 }
 
 impl<'a> Drive<'a> {
@@ -130,12 +131,11 @@ impl<'a> Drive<'a> {
     ) -> Result<Self, ApiError> {
         let request = MessagesRequest::parse(&job.body)?;
         let deadline = Instant::now().checked_add(shared.max_time);
-        let state = checkpoint
-            .as_ref()
-            .map_or(&job.recognized.state, |checkpoint| &checkpoint.registry_state);
-        let registry = Arc::new(session_tools::with_state(&shared.registry, state.as_ref()));
         let open = restore::deferred(&job.recognized);
-        let results = deferred::run(shared, job, &registry, &open, deadline, running).await?;
+        let (results, mut state) = deferred::run(shared, job, &open, deadline, running).await?;
+        if let Some(checkpoint) = &checkpoint {
+            state.clone_from(&checkpoint.state);
+        }
         let restored = restore::restore(&shared.secret, &job.recognized, &request, &results)?;
         let is_deferred = |name: &&String| shared.deferred.contains(shared.ownership.own_name(name));
         let rules = Rules {
@@ -150,7 +150,7 @@ impl<'a> Drive<'a> {
             None => TurnMachine::new(rules),
         };
         let mut actions = answer_interrupted(&mut machine, |call| {
-            calls::is_repeatable(&registry, shared.ownership.own_name(&call.name))
+            calls::is_repeatable(&shared.registry, shared.ownership.own_name(&call.name))
         });
         if actions.is_empty() {
             actions = machine.start();
@@ -160,7 +160,8 @@ impl<'a> Drive<'a> {
             job,
             running,
             request,
-            registry,
+            state,
+            failure: None,
             restored,
             asked: Vec::new(),
             without_thinking: None,
@@ -199,9 +200,9 @@ impl<'a> Drive<'a> {
                 // What is not known to have begun may be run again after a crash.
                 self.checkpoint().await?;
                 let started = calls::start(
-                    &self.registry,
-                    &self.shared.ownership,
+                    self.shared,
                     &self.job.session,
+                    &self.state,
                     calls,
                     &self.job.tools.by_client,
                     self.deadline,
@@ -234,13 +235,24 @@ impl<'a> Drive<'a> {
                 event = events.next() => event.map_err(|error| ApiError::new(StatusCode::BAD_GATEWAY, error))?,
                 () = self.running.abandoned.cancelled() => return Err(abandoned()),
             },
-            Source::Calls(results) => {
-                let Some(result) = calls::next(results, self.running).await else {
-                    // Those that are missing were stopped, since nobody waits for them.
+            Source::Calls(calls) => {
+                let Some(done) = calls::next(calls, self.running).await else {
+                    // Those that are missing were stopped: nobody waits for them, or one of them cannot be stored.
                     self.checkpoint().await?;
-                    return Err(abandoned());
+                    return Err(self.failure.take().unwrap_or_else(abandoned));
                 };
-                result
+                let Done { event, state } = match done {
+                    Ok(done) => done,
+                    // The results of the others are kept first.
+                    Err(error) => {
+                        self.failure = Some(error);
+                        return Ok(None);
+                    }
+                };
+                if let Some(state) = state {
+                    self.state = state;
+                }
+                event
             }
         };
         if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
@@ -256,9 +268,7 @@ impl<'a> Drive<'a> {
 
     /// Stores where the turn is, so that it can go on from there.
     async fn checkpoint(&mut self) -> Result<(), ApiError> {
-        let checkpoint = self
-            .running
-            .now(&self.machine, session_tools::state(&self.registry));
+        let checkpoint = self.running.now(&self.machine, self.state.clone());
         save_checkpoint(self.shared, self.job.identity, &checkpoint).await?;
         self.running.set_checkpoint(checkpoint);
         Ok(())
@@ -379,7 +389,7 @@ impl<'a> Drive<'a> {
             visible,
             calls: answer.calls,
             systems: self.restored.systems.clone(),
-            state: session_tools::state(&self.registry),
+            state: self.state.clone(),
         };
         let suspended = turn.is_suspended();
         self.shared.metrics.turn(if suspended {
@@ -396,9 +406,7 @@ impl<'a> Drive<'a> {
         if !self.shared.store.is_durable() {
             return None;
         }
-        let mut checkpoint = self
-            .running
-            .now(&self.machine, session_tools::state(&self.registry));
+        let mut checkpoint = self.running.now(&self.machine, self.state.clone());
         let sends = self.actions.iter().filter_map(|action| match action {
             Action::Send(sent) => Some(sent.clone()),
             _ => None,

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tool_runtime::CancellationToken;
 
 use super::checkpoint::Checkpoint;
+use super::session_state::State;
 use crate::session::chain::Digest;
 use crate::session::record::SessionId;
 use crate::turn::machine::{Sent, TurnMachine};
@@ -144,7 +145,7 @@ impl Running {
     }
 
     /// Where the turn is now.
-    pub(super) fn now(&self, machine: &TurnMachine, registry_state: Option<Value>) -> Checkpoint {
+    pub(super) fn now(&self, machine: &TurnMachine, session_state: State) -> Checkpoint {
         let state = self.lock();
         Checkpoint {
             session: self.session.clone(),
@@ -152,7 +153,7 @@ impl Running {
             headers: state.headers.clone(),
             // Who comes back has not waited for tools.
             sent: state.sent.iter().filter(|sent| **sent != PING).cloned().collect(),
-            registry_state,
+            state: session_state,
         }
     }
 
@@ -317,12 +318,16 @@ impl Drop for Watcher {
 }
 
 /// The suspended turns that are being resumed, by their id: one request at a time runs their deferred calls. Each with the results
-/// that could not be stored, so that no call runs again.
+/// and the state that could not be stored, so that no call runs again.
 #[derive(Debug, Default)]
 pub(super) struct Resuming(Mutex<HashMap<String, Arc<tokio::sync::Mutex<Unstored>>>>);
 
-/// Results by the id of their call.
-pub(super) type Unstored = HashMap<String, Block>;
+/// The results of calls by their ids, and the state of the session behind them.
+#[derive(Debug, Default)]
+pub(super) struct Unstored {
+    pub(super) results: HashMap<String, Block>,
+    pub(super) state: State,
+}
 
 impl Resuming {
     /// Waits until no other request runs the calls of this turn.
@@ -330,7 +335,8 @@ impl Resuming {
         let lock = {
             let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             turns.retain(|_, lock| {
-                Arc::strong_count(lock) > 1 || lock.try_lock().is_ok_and(|unstored| !unstored.is_empty())
+                Arc::strong_count(lock) > 1
+                    || lock.try_lock().is_ok_and(|unstored| !unstored.results.is_empty())
             });
             Arc::clone(turns.entry(turn.to_owned()).or_default())
         };

@@ -11,6 +11,7 @@ use redb::{
     ReadableTableMetadata as _, StorageError, TableDefinition, WriteTransaction,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Map;
 
 use super::chain::Digest;
 use super::encoding::{decode, encode};
@@ -229,7 +230,7 @@ impl FileStore {
                 id: turn.session.clone(),
                 created_at: now,
                 last_active: now,
-                state: None,
+                state: Map::new(),
             },
             client,
             keys: Vec::new(),

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use serde_json::Map;
+
 use super::chain::Digest;
 use super::record::{Session, SessionId, Turn};
 use super::store::{SavedTurn, SessionStore, StoreFuture, StoreSize};
@@ -216,7 +218,7 @@ impl Tables {
                     id: turn.session.clone(),
                     created_at: now,
                     last_active: now,
-                    state: None,
+                    state: Map::new(),
                 },
                 keys: Vec::new(),
                 turns: 0,

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::canonical;
 use super::chain::{ChainKey, Digest, Group, groups};
@@ -58,7 +58,7 @@ pub(crate) struct Recognized {
     /// The index of the last known group; what follows is new.
     pub(crate) last_known: Option<usize>,
     /// The state to go on with.
-    pub(crate) state: Option<Value>,
+    pub(crate) state: Map<String, Value>,
     pub(crate) context: Digest,
     pub(crate) beginning: Digest,
 }
@@ -73,7 +73,7 @@ impl Recognized {
             groups: groups(key, beginning, &request.messages),
             turns: HashMap::new(),
             last_known: None,
-            state: None,
+            state: Map::new(),
             context: key.context(request),
             beginning,
         }
@@ -182,6 +182,8 @@ pub(crate) async fn recognize(
         .or_else(|| by_key().map(|last| (Found::Key, last)))
         .or_else(|| by_chain().map(|last| (Found::Chain, last)));
 
+    // Whether the session is known and the turn before this one is not.
+    let mut is_detached = false;
     if let Some((found, (index, turn))) = last {
         // Two sessions with one visible history: which of them goes on is not known, so a new one does.
         let is_ambiguous = found == Found::Chain
@@ -207,6 +209,7 @@ pub(crate) async fn recognize(
     } else if let Some(named) = named {
         recognized.found = Found::Key;
         recognized.session = Some(named);
+        is_detached = true;
     }
     // A turn with an id that was minted here, behind a history that is not what it was: what is not known goes up as sent, and
     // this turn is restored, if it is whole. The session goes on with its latest state.
@@ -215,7 +218,7 @@ pub(crate) async fn recognize(
     {
         recognized.found = Found::Minted;
         recognized.session = Some(turn.session.clone());
-        recognized.state = None;
+        is_detached = true;
         if is_echo(key, &group_blocks(request, &recognized.groups, index), &turn) {
             recognized.turns.insert(index, turn);
             recognized.last_known = Some(index);
@@ -224,10 +227,9 @@ pub(crate) async fn recognize(
         }
     }
     restore_echoes(key, store, client, request, &mut recognized).await?;
-    if recognized.state.is_none()
-        && let Some(session) = &recognized.session
-    {
-        recognized.state = store.session(session).await?.and_then(|session| session.state);
+    if is_detached && let Some(session) = &recognized.session {
+        let session = store.session(session).await?;
+        recognized.state = session.map(|session| session.state).unwrap_or_default();
     }
     Ok(recognized)
 }

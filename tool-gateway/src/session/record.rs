@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::chain::Digest;
 use crate::wire::block::Block;
@@ -27,8 +27,8 @@ pub struct Session {
     pub created_at: SystemTime,
     /// When it was last read or written.
     pub last_active: SystemTime,
-    /// The state of its tools after its latest turn.
-    pub state: Option<Value>,
+    /// The values that its tools take as `SessionState`, after its latest turn.
+    pub state: Map<String, Value>,
 }
 
 /// A message of the model, or several with hidden rounds between them: what the client saw, and what is true. Never changed, except
@@ -58,8 +58,8 @@ pub struct Turn {
     pub(crate) calls: Vec<Call>,
     /// The system messages between the others, as they went up.
     pub(crate) systems: Vec<SystemMessage>,
-    /// The state of the session's tools behind this turn.
-    pub(crate) state: Option<Value>,
+    /// The values that the session's tools take as `SessionState`, behind this turn.
+    pub(crate) state: Map<String, Value>,
 }
 
 impl Turn {
@@ -82,7 +82,7 @@ impl Turn {
         let results = self.calls.iter().filter_map(|call| call.result.as_ref());
         let messages: usize = blocks.chain(results).map(|block| block.as_str().len() + 64).sum();
         let inputs: usize = self.calls.iter().map(|call| call.input.len() + 128).sum();
-        let state = self.state.as_ref().map_or(0, |state| state.to_string().len());
+        let state = serde_json::to_vec(&self.state).map_or(0, |state| state.len());
         messages + inputs + state + 512
     }
 }

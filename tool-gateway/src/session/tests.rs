@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Map, Value};
 
 use super::chain::{ChainKey, Digest};
 use super::file::FileStore;
@@ -43,8 +43,12 @@ fn turn(id: &str, session: &str, point: &str) -> Turn {
         visible: Vec::new(),
         calls: id.starts_with("suspended").then_some(call).into_iter().collect(),
         systems: Vec::new(),
-        state: Some(json!({ "turn": id })),
+        state: state(id),
     }
+}
+
+fn state(turn: &str) -> Map<String, Value> {
+    Map::from_iter([("turn".to_owned(), turn.into())])
 }
 
 async fn save(store: &dyn SessionStore, turn: Turn) {
@@ -119,7 +123,7 @@ async fn conforms(store: &dyn SessionStore) {
 
     // The session has the state of its latest turn, and keeps its beginning.
     let later = store.session(&first.session).await.unwrap().unwrap();
-    assert_eq!(later.state, Some(json!({ "turn": "3" })));
+    assert_eq!(later.state, state("3"));
     assert_eq!(later.created_at, session.created_at);
     assert!(later.last_active >= session.last_active);
 

@@ -724,7 +724,7 @@ impl Explorer {
             visible: answer.visible.iter().map(|(_, origin)| *origin).collect(),
             calls: answer.calls.clone(),
             systems: restored.systems.clone(),
-            state: None,
+            state: Map::new(),
         }
     }
 

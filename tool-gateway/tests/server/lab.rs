@@ -8,7 +8,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{Request, Response};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tool_builtins::todo::{TodoStore, todo_read, todo_write};
+use tool_builtins::todo::{todo_read, todo_write};
 use tool_gateway::Gateway;
 use tool_gateway::upstream::{ScriptUpstream, Upstream, UpstreamFuture};
 use tool_runtime::{Context, ToolDefinition, ToolRegistry, tool_set};
@@ -42,7 +42,7 @@ impl Runs {
 
 /// `lookup` reads, `write` and `later` have side effects; `later` is deferred. All take a `key`, and `ms` to wait.
 pub(crate) fn registry(runs: &Runs) -> ToolRegistry {
-    let mut registry = ToolRegistry::new().with_state(TodoStore::default());
+    let mut registry = ToolRegistry::new();
     for name in ["lookup", "write", "later"] {
         let mut definition = ToolDefinition::new(name, format!("The tool {name}."), schema());
         definition.hints.read_only = (name == "lookup").then_some(true);

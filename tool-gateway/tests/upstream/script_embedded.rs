@@ -1,7 +1,7 @@
 //! The embedded script: a conversation with a mixed turn, that the tools of the gateway can play.
 
 use serde_json::{Value, json};
-use tool_builtins::todo::{TodoStore, todo_read, todo_write};
+use tool_builtins::todo::{todo_read, todo_write};
 use tool_gateway::upstream::ScriptUpstream;
 use tool_runtime::ToolRegistry;
 
@@ -27,7 +27,7 @@ fn types(message: &Value) -> Vec<(String, Option<String>)> {
 
 #[tokio::test(start_paused = true)]
 async fn plays_a_mixed_turn_and_comes_to_an_end() {
-    let mut registry = ToolRegistry::new().with_state(TodoStore::default());
+    let mut registry = ToolRegistry::new();
     registry
         .register::<todo_write>()
         .unwrap()
