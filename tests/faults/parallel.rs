@@ -50,8 +50,7 @@ fn todos() -> ToolRegistry {
 
 fn list_in(registry: &ToolRegistry) -> Vec<Todo> {
     let list = registry.session_values(None).get::<TodoList>().unwrap();
-    let todos = list.lock().todos.clone();
-    todos
+    list.lock().todos.clone()
 }
 
 fn write(row: &Row, n: usize) -> ToolCall {
