@@ -35,6 +35,14 @@ impl Runs {
         self.begun.lock().unwrap().clone()
     }
 
+    pub(crate) fn begin(&self, call: String) {
+        self.begun.lock().unwrap().push(call);
+    }
+
+    pub(crate) fn end(&self, call: String) {
+        self.ended.lock().unwrap().push(call);
+    }
+
     pub(crate) fn ended(&self) -> Vec<String> {
         self.ended.lock().unwrap().clone()
     }
@@ -52,9 +60,9 @@ pub(crate) fn registry(runs: &Runs) -> ToolRegistry {
                 let runs = runs.clone();
                 async move {
                     let key = arguments["key"].as_str().unwrap_or("none").to_owned();
-                    runs.begun.lock().unwrap().push(format!("{name} {key}"));
+                    runs.begin(format!("{name} {key}"));
                     tokio::time::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0))).await;
-                    runs.ended.lock().unwrap().push(format!("{name} {key}"));
+                    runs.end(format!("{name} {key}"));
                     Ok::<_, String>(format!("{name} of {key}"))
                 }
             })

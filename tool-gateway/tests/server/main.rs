@@ -16,6 +16,7 @@ mod turns;
 mod transcript;
 mod retries;
 mod sessions;
+mod session_state;
 mod pass_through;
 mod errors;
 mod stores;

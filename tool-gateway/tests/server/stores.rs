@@ -98,3 +98,36 @@ async fn a_turn_that_was_not_stored_is_resumed_with_what_ran() {
         lab.assert_well_formed();
     }
 }
+
+#[tokio::test]
+async fn state_of_deferred_calls_that_is_not_stored_is_that_of_the_next_branch() {
+    let todos = json!([{ "content": "first", "status": "pending", "activeForm": "first" }]);
+    let write = json!({ "type": "tool_use", "id": "up_w", "name": "TodoWrite", "input": { "todos": todos } });
+    let read = |id: &str| json!({ "type": "tool_use", "id": id, "name": "TodoRead", "input": {} });
+    let turns = json!([
+        says(&[write, call("weather", "a")]),
+        says(&[read("up_1")]),
+        says(&[text("One.")]),
+        says(&[read("up_2")]),
+        says(&[text("Two.")]),
+    ]);
+    let store = Failing::default();
+    let script = json!({ "order": "requests", "turns": turns });
+    let lab = Lab::with(script, |gateway| {
+        gateway
+            .with_store(store.clone())
+            .with_deferred(["TodoWrite"])
+            .unwrap()
+    });
+    let mut chat = Chat::new(true);
+    let reply = chat.say(&lab, "go").await;
+    // The results of the deferred call, and the turn.
+    store.failures.store(2, Ordering::SeqCst);
+    for answer in ["one", "two"] {
+        let mut branch = chat.clone();
+        branch.say(&lab, json!([result(&reply.ids()[0], answer)])).await;
+        let sent = lab.last_seen();
+        let list = sent["messages"].as_array().unwrap().last().unwrap().to_string();
+        assert!(list.contains("first"), "{answer}: {list}");
+    }
+}

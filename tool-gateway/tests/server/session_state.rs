@@ -1,0 +1,291 @@
+//! The state of sessions: tools of any host share it, and it is stored with each turn.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+use tool_gateway::Gateway;
+use tool_gateway::session::file::FileStore;
+use tool_gateway::upstream::ScriptUpstream;
+use tool_runtime::{SessionState, State, tool, tool_set};
+
+use crate::lab::{Chat, Lab, Runs, assistant, call, registry, result, says, slow_call, text, user};
+use crate::reply::Reply;
+
+/// The keys that were noted in a session.
+#[derive(Default, Serialize, Deserialize)]
+struct Notes(Vec<String>);
+
+/// Note a key, and return all that were noted.
+#[tool]
+async fn note(
+    /// The key.
+    key: String,
+    /// How long it takes once the key is noted, in milliseconds.
+    #[arg(default = 0)]
+    ms: u64,
+    notes: SessionState<Notes>,
+    runs: State<Runs>,
+) -> String {
+    runs.begin(format!("note {key}"));
+    notes.lock().0.push(key.clone());
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    runs.end(format!("note {key}"));
+    notes.lock().0.join(",")
+}
+
+/// JSON has no such keys.
+#[derive(Default, Serialize, Deserialize)]
+struct Grid(HashMap<(u8, u8), u8>);
+
+/// Put something into the session that cannot be stored, and note a key.
+#[tool]
+async fn spoil(
+    /// The key.
+    key: String,
+    notes: SessionState<Notes>,
+    grid: SessionState<Grid>,
+) -> &'static str {
+    notes.lock().0.push(key);
+    grid.lock().0.insert((1, 2), 3);
+    "spoilt"
+}
+
+/// A gateway that has both tools, too; its upstream answers in the order of the requests.
+fn lab(turns: Value, configure: impl FnOnce(Gateway) -> Gateway) -> Lab {
+    let script = json!({ "turns": turns, "order": "requests" });
+    let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
+    let runs = Runs::default();
+    let mut registry = registry(&runs).with_state(runs.clone());
+    registry.register_all(tool_set![note, spoil]).unwrap();
+    let gateway = Gateway::new(registry, script.clone());
+    Lab {
+        app: configure(gateway).router(),
+        script,
+        runs,
+    }
+}
+
+fn chat() -> Chat {
+    let mut chat = Chat::new(true);
+    let tools = chat.body["tools"].as_array_mut().unwrap();
+    tools.extend([json!({ "name": "note" }), json!({ "name": "spoil" })]);
+    chat
+}
+
+/// What the model read of the last calls.
+fn results(lab: &Lab) -> Vec<String> {
+    let sent = lab.last_seen();
+    let blocks = sent["messages"].as_array().unwrap().last().unwrap()["content"].clone();
+    let results = blocks.as_array().unwrap().iter();
+    results
+        .filter(|block| block["type"] == "tool_result")
+        .map(|block| block["content"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Rounds that note a key each, and then end.
+fn noting<const N: usize>(keys: [&str; N]) -> Value {
+    let turns = keys.map(|key| [says(&[call("note", key)]), says(&[text("Noted.")])]);
+    turns.as_flattened().into()
+}
+
+#[tokio::test]
+async fn a_branch_starts_from_the_state_of_its_parent() {
+    let lab = lab(noting(["a", "b", "c", "d"]), |gateway| gateway);
+    let mut chat = chat();
+    chat.say(&lab, "one").await;
+    assert_eq!(results(&lab), ["a"]);
+    let mut branch = chat.clone();
+    chat.say(&lab, "two").await;
+    assert_eq!(results(&lab), ["a,b"]);
+    branch.say(&lab, "another two").await;
+    assert_eq!(results(&lab), ["a,c"]);
+    chat.say(&lab, "three").await;
+    assert_eq!(results(&lab), ["a,b,d"]);
+}
+
+/// No tool was called in the parent: its state is empty, not the latest of the session.
+#[tokio::test]
+async fn a_branch_from_a_turn_without_state_starts_empty() {
+    let mut turns = vec![says(&[text("Hello.")])];
+    turns.extend(noting(["a", "b"]).as_array().unwrap().clone());
+    let lab = lab(turns.into(), |gateway| gateway);
+    let mut chat = chat();
+    chat.say(&lab, "hi").await;
+    let mut branch = chat.clone();
+    chat.say(&lab, "one").await;
+    branch.say(&lab, "another one").await;
+    assert_eq!(results(&lab), ["b"]);
+}
+
+#[tokio::test]
+async fn two_sessions_never_share_state() {
+    let lab = lab(noting(["a", "b", "c", "d"]), |gateway| gateway);
+    let (mut one, mut other) = (chat(), chat());
+    one.say(&lab, "go").await;
+    other.say(&lab, "go!").await;
+    assert_eq!(results(&lab), ["b"]);
+    one.say(&lab, "on").await;
+    assert_eq!(results(&lab), ["a,c"]);
+    other.say(&lab, "on").await;
+    assert_eq!(results(&lab), ["b,d"]);
+}
+
+#[tokio::test]
+async fn calls_that_share_state_run_in_order_and_others_beside_them() {
+    let round = says(&[
+        slow_call("note", "a", 60),
+        slow_call("lookup", "x", 5),
+        slow_call("note", "b", 0),
+    ]);
+    let lab = lab(json!([round, says(&[text("Noted.")])]), |gateway| gateway);
+    chat().say(&lab, "go").await;
+    assert_eq!(results(&lab), ["a", "lookup of x", "a,b"]);
+    assert_eq!(lab.runs.ended(), ["lookup x", "note a", "note b"]);
+}
+
+/// Nothing of what the call did is stored, and the state before it stays.
+#[tokio::test]
+async fn a_state_that_cannot_be_stored_is_an_error() {
+    let turns = json!([
+        says(&[call("note", "a")]),
+        says(&[text("Noted.")]),
+        says(&[call("spoil", "b"), call("note", "c"), call("write", "x")]),
+        says(&[call("note", "d")]),
+        says(&[text("Noted.")]),
+    ]);
+    let lab = lab(turns, |gateway| gateway);
+    let mut chat = chat();
+    chat.say(&lab, "one").await;
+    let mut spoilt = chat.clone();
+    let reply = spoilt.say(&lab, "two").await;
+    let (kind, message) = reply.error();
+    assert_eq!(
+        (kind, message),
+        (
+            "api_error",
+            "the tool `spoil` left the session in a state that cannot be stored, so the turn was not stored"
+        )
+    );
+    // The call behind it did not begin; the one beside it did.
+    assert_eq!(lab.runs.begun(), ["note a", "write x"]);
+    chat.say(&lab, "instead").await;
+    assert_eq!(results(&lab), ["a,d"]);
+}
+
+/// A file that processes have one after the other.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("tool-gateway-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        Self(folder)
+    }
+
+    fn open(&self, turns: Value) -> Lab {
+        let store = FileStore::open(self.path()).unwrap();
+        let secret = store.secret().unwrap();
+        lab(turns, |gateway| gateway.with_store(store).with_secret(secret))
+    }
+
+    fn path(&self) -> impl AsRef<Path> {
+        self.0.join("sessions.redb")
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs a conversation in a process of its own, which ends as a crash does.
+fn process<T: Send + 'static>(
+    lab: Lab,
+    work: impl Future<Output = T> + Send + 'static,
+    wait: Option<Duration>,
+) -> (Option<T>, Lab) {
+    let runtime = Runtime::new().unwrap();
+    let work = runtime.spawn(work);
+    if let Some(wait) = wait {
+        std::thread::sleep(wait);
+    }
+    let answer = (wait.is_none() || work.is_finished()).then(|| runtime.block_on(work).unwrap());
+    runtime.shutdown_timeout(Duration::from_secs(5));
+    let mut lab = lab;
+    lab.app = axum::Router::new();
+    (answer, lab)
+}
+
+fn ask(lab: &Lab, chat: &Chat, headers: &'static [(&str, &str)]) -> impl Future<Output = Reply> + use<> {
+    let (app, body) = (lab.app.clone(), chat.body.clone());
+    async move {
+        let request = crate::lab::post("/v1/messages", body, headers);
+        Reply::read(tower::ServiceExt::oneshot(app, request).await.unwrap()).await
+    }
+}
+
+#[test]
+fn state_survives_a_restart_and_a_move_to_another_process() {
+    let file = File::new("state-restart");
+    let mut chat = chat();
+    // It ends while the client has a call of its own.
+    let todos = json!([{ "content": "Ask", "status": "pending", "activeForm": "Asking" }]);
+    let write = json!({ "type": "tool_use", "id": "up_t", "name": "TodoWrite", "input": { "todos": todos } });
+    let lab = file.open(json!([says(&[call("note", "a"), write, call("weather", "w")])]));
+    chat.messages().push(user("go"));
+    let request = ask(&lab, &chat, &[]);
+    let (answer, _) = process(lab, request, None);
+    let answer = answer.unwrap();
+    chat.messages().push(assistant(answer.message["content"].clone()));
+
+    let lab = file.open(json!([says(&[call("note", "b")]), says(&[text("Noted.")])]));
+    chat.messages()
+        .push(user(json!([result(&answer.ids()[0], "rain")])));
+    let request = ask(&lab, &chat, &[]);
+    let (answer, lab) = process(lab, request, None);
+    assert_eq!(results(&lab), ["a,b"]);
+    chat.messages()
+        .push(assistant(answer.unwrap().message["content"].clone()));
+
+    let read = json!({ "type": "tool_use", "id": "up_r", "name": "TodoRead", "input": {} });
+    let lab = file.open(json!([says(&[call("note", "c"), read]), says(&[text("Noted.")])]));
+    chat.messages().push(user("on"));
+    let request = ask(&lab, &chat, &[]);
+    let (_, lab) = process(lab, request, None);
+    let list = json!({ "todos": todos }).to_string();
+    assert_eq!(results(&lab), ["a,b,c".to_owned(), list]);
+}
+
+/// The call in which the process ends has noted its key, and has no result.
+#[test]
+fn an_interrupted_turn_leaves_the_state_of_its_last_stored_call() {
+    let file = File::new("state-crash");
+    let mut chat = chat();
+    let lab = file.open(json!([
+        says(&[call("note", "a")]),
+        says(&[call("note", "b"), slow_call("note", "c", 60_000)]),
+    ]));
+    chat.messages().push(user("go"));
+    let request = ask(&lab, &chat, &[]);
+    let (answer, lab) = process(lab, request, Some(Duration::from_secs(1)));
+    assert!(answer.is_none(), "the last call runs");
+    assert_eq!(lab.runs.begun(), ["note a", "note b", "note c"]);
+
+    let lab = file.open(json!([says(&[call("note", "d")]), says(&[text("Noted.")])]));
+    let request = ask(&lab, &chat, &[("x-stainless-retry-count", "1")]);
+    let (answer, lab) = process(lab, request, None);
+    assert_eq!(answer.unwrap().text(), "Noted.");
+    let first = &lab.seen()[0];
+    let interrupted = first["messages"].as_array().unwrap().last().unwrap().to_string();
+    assert!(
+        interrupted.contains("a,b") && interrupted.contains("was interrupted"),
+        "{interrupted}"
+    );
+    assert_eq!(results(&lab), ["a,b,d"]);
+}
