@@ -77,4 +77,4 @@
 //! echo "{'todos': [{'done': False}]}" | tool-gateway repair
 //! ```
 //!
-//! This was the last chapter. [Back to the list](super).
+//! Next: [state that belongs to a conversation](super::_14_sessions).

@@ -1,10 +1,12 @@
 //! The host: state, sessions, deadlines and cancellation reach a tool without the model hearing of them.
 //!
-//! By its type a parameter is the model's or the host's. The host's are three, and none of them is in the definition:
+//! By its type a parameter is the model's or the host's. The host's are five, and none of them is in the definition:
 //!
 //! | type | is | from |
 //! |---|---|---|
 //! | [`State<T>`](crate::State) | what tools share: a store, a client, a pool | [`with_state`](crate::ToolRegistry::with_state) |
+//! | [`SessionState<T>`](crate::SessionState) | what belongs to a conversation: [sessions](super::_14_sessions) | the session |
+//! | [`Extension<T>`](crate::Extension) | a value for this call: a user, a request's id | [`with_extension`](crate::Context::with_extension) |
 //! | [`Context`](crate::Context) | what belongs to this call: session, deadline, whatever you put in | [`with_context`](crate::ToolCall::with_context) |
 //! | [`CancellationToken`](crate::CancellationToken) | whether anybody still waits for the answer | the call |
 //!
@@ -78,6 +80,37 @@
 //! let error = ToolRegistry::new().register::<lend>().unwrap_err().to_string();
 //! assert!(error.starts_with("`lend` takes `loans: State<"));
 //! assert!(error.ends_with("and the registry has none; call `.with_state(..)` before you register it"));
+//! ```
+//!
+//! # A value for a call
+//!
+//! Who asks, in which request, with which rights: the host, or a layer, puts it into the context, and functions take it by its type.
+//!
+//! ```
+//! use tool_runtime::result::Failure;
+//! use tool_runtime::{Context, Extension, ToolCall, ToolRegistry, tool};
+//!
+//! #[derive(Clone)]
+//! struct Reader(&'static str);
+//!
+//! /// Renew all loans.
+//! #[tool]
+//! async fn renew(reader: Extension<Reader>) -> String {
+//!     format!("renewed for {}", reader.0.0)
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let mut registry = ToolRegistry::new();
+//! registry.register::<renew>()?;
+//! let call = ToolCall::new("toolu_01", "renew", "{}").with_context(Context::new().with_extension(Reader("Ada")));
+//! assert_eq!(registry.call(call).await.result.text(), Some("renewed for Ada"));
+//!
+//! // Without it the function does not run. The log names the tool, the parameter and the type; the model hears nothing of them.
+//! let outcome = registry.call(ToolCall::new("toolu_02", "renew", "{}")).await;
+//! assert_eq!(outcome.failure, Some(Failure::HostValue));
+//! # Ok(())
+//! # }
 //! ```
 //!
 //! # Time

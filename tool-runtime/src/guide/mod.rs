@@ -18,6 +18,7 @@
 //! | [11. Testing](_11_testing) | call a tool as a model would |
 //! | [12. The expansion](_12_expansion) | what the macro writes, line by line |
 //! | [13. Repair](_13_repair) | text that is not JSON, without a registry |
+//! | [14. Sessions](_14_sessions) | state that belongs to a conversation |
 //!
 //! The chapters share a story, the lending desk of a library, and none needs another one's code. For reference there
 //! are [`#[tool]`](macro@crate::tool) with every key, [`ToolRegistry`](crate::ToolRegistry) with every method, and the
@@ -36,3 +37,4 @@ pub mod _10_dynamic;
 pub mod _11_testing;
 pub mod _12_expansion;
 pub mod _13_repair;
+pub mod _14_sessions;
