@@ -117,11 +117,11 @@ fn core_of_offload_depends_on_no_writer_and_no_file_system() {
         let floor = offload.floor(name);
         floor.unwrap_or_else(|| panic!("tool-builtins/src/offload/mod.rs has no `mod {name};`"))
     };
-    for core in ["place", "writer", "function"] {
-        for writer in ["local", "memory"] {
+    for core in ["place", "writer", "reader", "function", "chunks", "read_back"] {
+        for store in ["local", "local_reader", "memory"] {
             assert!(
-                floor(core) < floor(writer),
-                "`mod {core};` stands above `mod {writer};` in offload/mod.rs, so that it cannot use it"
+                floor(core) < floor(store),
+                "`mod {core};` stands above `mod {store};` in offload/mod.rs, so that it cannot use it"
             );
         }
         let code = offload.children[floor(core)].tokens.to_string().replace(' ', "");

@@ -4,6 +4,7 @@ mod function;
 mod files;
 mod message;
 mod layer;
+mod read_back;
 mod measures;
 
 use std::fs;

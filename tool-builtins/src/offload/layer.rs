@@ -1,7 +1,9 @@
 //! Offloading around every call: results too long for the model never reach it.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tool_runtime::result::Content;
@@ -12,6 +14,7 @@ use tower_service::Service;
 use super::function::{OffloadError, OffloadOptions, put, put_beside};
 use super::local::LocalWriter;
 use super::patience::Patience;
+use super::read_back;
 use super::writer::{FileWriter, Writer};
 
 /// A layer that offloads each result whose content has at least [`threshold`](Self::with_threshold) characters:
@@ -32,6 +35,10 @@ use super::writer::{FileWriter, Writer};
 /// session gets a number (`call_0.md`, `call_0-2.md`), since earlier messages still point to the first. Some servers
 /// repeat ids in every turn. [`overwriting`](Self::overwriting) is the other way.
 ///
+/// The model reads a file with [`read_offloaded`](super::read_offloaded()), if the registry has that tool, or with a tool of its own.
+/// Results of `ReadOffloaded` are never offloaded, nor those of the tools in [`excluding`](Self::excluding), nor those of calls with
+/// [`WithoutOffload`].
+///
 /// ```
 /// use tool_builtins::offload::{OffloadLayer, OffloadOptions};
 /// use tool_runtime::ToolRegistry;
@@ -46,6 +53,7 @@ pub struct OffloadLayer {
     writer: Writer,
     threshold: usize,
     overwrites: bool,
+    excluded: Arc<BTreeSet<String>>,
 }
 
 impl OffloadLayer {
@@ -56,6 +64,7 @@ impl OffloadLayer {
             writer: Writer::new(LocalWriter),
             threshold: THRESHOLD,
             overwrites: false,
+            excluded: Arc::new(BTreeSet::from([read_back::NAME.to_owned()])),
         }
     }
 
@@ -78,6 +87,24 @@ impl OffloadLayer {
     pub fn overwriting(mut self) -> Self {
         self.overwrites = true;
         self
+    }
+
+    /// Never offloads the results of these tools: of one that reads files, for example, whose answer would only become another file.
+    ///
+    /// ```
+    /// use tool_builtins::offload::{OffloadLayer, OffloadOptions};
+    ///
+    /// let layer = OffloadLayer::new(OffloadOptions::new("no-session", ".offload")).excluding(["Read", "Grep"]);
+    /// # let _ = layer;
+    /// ```
+    #[must_use]
+    pub fn excluding<N: Into<String>>(mut self, tools: impl IntoIterator<Item = N>) -> Self {
+        Arc::make_mut(&mut self.excluded).extend(tools.into_iter().map(Into::into));
+        self
+    }
+
+    fn applies_to(&self, call: &ToolCall) -> bool {
+        !self.excluded.contains(&call.name) && call.context.extension::<WithoutOffload>().is_none()
     }
 
     /// Replaces the content of a result that is too long.
@@ -120,6 +147,19 @@ impl<S> Layer<S> for OffloadLayer {
     }
 }
 
+/// Among the extensions of a call's [`Context`](tool_runtime::Context): its result is not offloaded, for example since the model has no
+/// tool to read it back.
+///
+/// ```
+/// use tool_builtins::offload::WithoutOffload;
+/// use tool_runtime::{Context, ToolCall};
+///
+/// let call = ToolCall::new("toolu_1", "catalogue", "{}").with_context(Context::new().with_extension(WithoutOffload));
+/// # let _ = call;
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct WithoutOffload;
+
 /// A service with [`OffloadLayer`] around it.
 #[derive(Debug, Clone)]
 pub struct Offloading<S> {
@@ -143,9 +183,13 @@ where
     fn call(&mut self, call: ToolCall) -> Self::Future {
         let layer = self.layer.clone();
         let around = call.context.clone();
+        let applies = layer.applies_to(&call);
         let answer = self.inner.call(call);
         Box::pin(async move {
             let mut outcome = answer.await?;
+            if !applies {
+                return Ok(outcome);
+            }
             if let Err(error) = layer.shorten(&mut outcome.result, around).await {
                 tracing::warn!(
                     gen_ai.tool.call.id = %outcome.result.tool_use_id,

@@ -1,13 +1,14 @@
-//! A store for tests: nothing touches the disk.
+//! A store for tests, written and read: nothing touches the disk.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::reader::{FilePart, FileReader, Reading};
 use super::writer::{FileWriter, Writing};
 
-/// Keeps contents in memory; clones share them.
+/// Keeps contents in memory, to be read with it, too; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryWriter {
     files: Arc<Mutex<BTreeMap<PathBuf, String>>>,
@@ -52,6 +53,26 @@ impl FileWriter for MemoryWriter {
                     Ok(true)
                 }
             }
+        })
+    }
+}
+
+impl FileReader for MemoryWriter {
+    fn read<'a>(&'a self, file: &'a Path, offset: u64, limit: usize) -> Reading<'a, Option<FilePart>> {
+        Box::pin(async move {
+            let files = self.lock();
+            Ok(files
+                .get(file)
+                .map(|content| FilePart::of(content.as_bytes(), offset, limit)))
+        })
+    }
+
+    fn names<'a>(&'a self, directory: &'a Path) -> Reading<'a, Vec<String>> {
+        Box::pin(async move {
+            let files = self.lock();
+            let files = files.keys().filter(|file| file.parent() == Some(directory));
+            let names = files.filter_map(|file| Some(file.file_name()?.to_str()?.to_owned()));
+            Ok(names.collect())
         })
     }
 }

@@ -1,10 +1,11 @@
 //! Long tool results go to files; the model gets a pointer instead, and the tokens are free again.
 //!
-//! Three ways to use it:
+//! Three ways to use it, and one to read back:
 //!
 //! - [`offload_to_files`]: a function; a message in, a message with a pointer out, the content in a local file.
 //! - [`offload()`]: the same as a tool, with whatever [`FileWriter`] the host put into the registry's state.
 //! - [`OffloadLayer`]: around a registry; every result of 1000 characters or more is offloaded by itself.
+//! - [`read_offloaded()`]: the tool `ReadOffloaded`, with which the model reads and searches what was offloaded in its session.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -28,20 +29,28 @@
 //! # }
 //! ```
 
-// Floors, bottom up. The core, `function`, knows the trait of the writers and none of the writers.
+// Floors, bottom up. The core, `function` and `read_back`, knows the traits of the stores and none of the stores.
 mod place;
 mod writer;
+mod reader;
 mod function;
+mod chunks;
+mod search;
+mod read_back;
 mod memory;
 mod local;
+mod local_reader;
 mod convenience;
 mod patience;
 mod layer;
 
 pub use convenience::offload_to_files;
 pub use function::{OffloadError, OffloadOptions, OffloadResult, offload};
-pub use layer::{OffloadLayer, Offloading};
+pub use layer::{OffloadLayer, Offloading, WithoutOffload};
 pub use local::LocalWriter;
+pub use local_reader::LocalReader;
 pub use memory::MemoryWriter;
 pub use place::InvalidComponent;
+pub use read_back::{ReadOffloadedError, read_offloaded};
+pub use reader::{FilePart, FileReader, ReadError, Reader, Reading};
 pub use writer::{FileWriter, WriteError, Writer, Writing};

@@ -1,4 +1,4 @@
-//! Where a content goes: `<outputDir>/<sessionId>/<tool_use_id>.md`, and nowhere else.
+//! Where a content goes, and is read: `<outputDir>/<sessionId>/<tool_use_id>.md`, and nowhere else.
 //!
 //! R-OFF-21: the caller is trusted with the directory. The ids come from a model's API, though, and become names of files: one
 //! that is not a plain name would let whoever writes it choose the place.
@@ -17,11 +17,26 @@ pub(super) fn file(
         0 | 1 => EXTENSION.to_owned(),
         _ => format!("-{number}{EXTENSION}"),
     };
-    check("session id", session_id, LONGEST_NAME)?;
+    let directory = directory(output_dir, session_id)?;
     check("tool_use_id", tool_use_id, LONGEST_NAME - suffix.len())?;
-    let mut file = output_dir.join(session_id);
-    file.push(format!("{tool_use_id}{suffix}"));
-    Ok(file)
+    Ok(directory.join(format!("{tool_use_id}{suffix}")))
+}
+
+/// The directory of a session.
+pub(super) fn directory(output_dir: &Path, session_id: &str) -> Result<PathBuf, InvalidComponent> {
+    check("session id", session_id, LONGEST_NAME)?;
+    Ok(output_dir.join(session_id))
+}
+
+/// The file with this name, whose number, if it has one, is a part of the name: `call_0` or `call_0-2`.
+pub(super) fn file_named(directory: &Path, name: &str) -> Result<PathBuf, InvalidComponent> {
+    check("name", name, LONGEST_NAME - EXTENSION.len())?;
+    Ok(directory.join(format!("{name}{EXTENSION}")))
+}
+
+/// The name without the extension; `None` if that is not the one of offloaded contents.
+pub(super) fn name_of(file_name: &str) -> Option<&str> {
+    file_name.strip_suffix(EXTENSION)
 }
 
 /// An id that is not one plain component of a path. Nothing was written.
@@ -31,6 +46,18 @@ pub struct InvalidComponent {
     what: &'static str,
     shown: String,
     reason: String,
+}
+
+impl InvalidComponent {
+    /// What is wrong with it.
+    pub(super) fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// The beginning of it.
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
+    }
 }
 
 /// The rules of all systems on each of them, so that a session can move; but for `:`, which is in every id of some

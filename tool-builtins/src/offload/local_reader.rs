@@ -1,0 +1,99 @@
+//! Reads local files, and no others that links lead to.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use tokio::runtime::Handle;
+
+use super::reader::{FilePart, FileReader, Reading};
+
+/// Reads the files of a [`LocalWriter`](super::LocalWriter). Needs a tokio runtime.
+///
+/// Symbolic links are not followed: neither one in the place of a file nor one in the place of a session's directory.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LocalReader;
+
+impl FileReader for LocalReader {
+    fn read<'a>(&'a self, file: &'a Path, offset: u64, limit: usize) -> Reading<'a, Option<FilePart>> {
+        let file = file.to_owned();
+        on_another_thread(move || none_if_missing(part(&file, offset, limit)))
+    }
+
+    fn names<'a>(&'a self, directory: &'a Path) -> Reading<'a, Vec<String>> {
+        let directory = directory.to_owned();
+        on_another_thread(move || Ok(none_if_missing(names(&directory))?.unwrap_or_default()))
+    }
+}
+
+fn on_another_thread<'a, T: Send + 'static>(
+    read: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Reading<'a, T> {
+    Box::pin(async move {
+        let runtime = Handle::try_current().map_err(|_| "there is no tokio runtime to read on")?;
+        Ok(runtime.spawn_blocking(read).await??)
+    })
+}
+
+fn none_if_missing<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn part(path: &Path, offset: u64, limit: usize) -> io::Result<FilePart> {
+    check_directory(path.parent().unwrap_or(path))?;
+    // Before it is opened, since opening a pipe waits for somebody who writes.
+    let expected = fs::symlink_metadata(path)?;
+    if !expected.is_file() {
+        return Err(io::Error::other("it is a link or no file"));
+    }
+    let mut file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if !is_same(&expected, &metadata) {
+        return Err(io::Error::other("it was replaced while it was opened"));
+    }
+    let mut bytes = Vec::new();
+    // Beyond the end, not every system lets one seek.
+    if offset < metadata.len() {
+        file.seek(SeekFrom::Start(offset))?;
+        file.take(limit as u64).read_to_end(&mut bytes)?;
+    }
+    Ok(FilePart::new(bytes, metadata.len()))
+}
+
+fn names(directory: &Path) -> io::Result<Vec<String>> {
+    check_directory(directory)?;
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            // What is no text was not written here.
+            names.extend(entry.file_name().into_string());
+        }
+    }
+    Ok(names)
+}
+
+fn check_directory(directory: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(directory)?.is_dir() {
+        return Ok(());
+    }
+    Err(io::Error::other(
+        "the session's directory is a link or no directory",
+    ))
+}
+
+/// Whether what was opened is what was looked at: nobody has put a link in its place between.
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &Metadata, other: &Metadata) -> bool {
+    other.is_file()
+}

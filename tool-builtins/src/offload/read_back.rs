@@ -1,0 +1,257 @@
+//! `ReadOffloaded`: the model reads and searches what was offloaded in its session.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use tool_runtime::{Context, State, tool};
+
+use super::chunks::{ChunkError, Chunks};
+use super::function::OffloadOptions;
+use super::place::{self, InvalidComponent};
+use super::reader::{FileReader, ReadError, Reader};
+use super::search::{self, Matches, SearchError};
+
+/// The name of the tool.
+pub(super) const NAME: &str = "ReadOffloaded";
+
+/// Read or search a tool result that was moved to a file. In its place stands a pointer such as
+/// `[Tool result offloaded to file: /dir/session/toolu_01.md]`. The first line of the answer states which characters follow and which
+/// offset comes next.
+#[tool(name = "ReadOffloaded", read_only)]
+pub async fn read_offloaded(
+    /// The name of the file in the pointer, without directory and `.md`: `toolu_01`.
+    id: String,
+    /// How many characters of the file to skip.
+    #[arg(default = 0u64)]
+    offset: u64,
+    /// How many characters to return at most: 800 if not sent.
+    #[arg(default = LIMIT, range = 1..=20_000)]
+    limit: u32,
+    /// Search instead: a regular expression. Returns the matches from the offset on with a little text around them, each with its
+    /// offset. Empty: no search.
+    #[arg(length = ..=500)]
+    pattern: Option<String>,
+    context: Context,
+    options: State<OffloadOptions>,
+    reader: State<Reader>,
+) -> Result<String, ReadOffloadedError> {
+    let directory = std::path::absolute(&options.output_dir).map_err(|_| ReadOffloadedError::NoDirectory)?;
+    let session = context.session().unwrap_or(&options.session_id);
+    let directory = place::directory(&directory, session).map_err(|_| ReadOffloadedError::NoDirectory)?;
+    let file = place::file_named(&directory, &id)?;
+    let source = Source {
+        id: &id,
+        directory: &directory,
+        reader: &reader,
+    };
+    let chunks = Chunks::new(source.reader, &file);
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    match pattern.filter(|pattern| !pattern.is_empty()) {
+        None => source.read(chunks, offset, limit).await,
+        Some(pattern) => source.search(chunks, &pattern, offset, limit).await,
+    }
+}
+
+/// Less than the threshold of a layer, which counts the first line, too (R-OFF-26).
+const LIMIT: u32 = 800;
+
+/// Why nothing was read; the model can act on it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadOffloadedError {
+    /// The id is no plain name.
+    #[error(
+        "invalid id {:?}: {}; expected the name of the file in the pointer, without directory and `.md`",
+        .0.shown(), .0.reason()
+    )]
+    InvalidId(#[from] InvalidComponent),
+    /// The host has a session or a directory that cannot be a path.
+    #[error("this session has no offloaded results")]
+    NoDirectory,
+    /// There is no such file.
+    #[error("there is no offloaded result {id:?}; {}", known_ids(.known, *.more))]
+    Missing {
+        /// The id, shortened.
+        id: String,
+        /// Some of those that there are.
+        known: Vec<String>,
+        /// How many others there are.
+        more: usize,
+    },
+    /// The file is shorter.
+    #[error("the offset {offset} is beyond the end of {id:?}; expected 0 to {characters}")]
+    BeyondEnd {
+        /// The id.
+        id: String,
+        /// What was sent.
+        offset: u64,
+        /// The characters of the file.
+        characters: u64,
+    },
+    /// The pattern is no regular expression, or too large.
+    #[error(
+        "invalid pattern: {0}; expected a regular expression of limited size, with a backslash before characters that are meant as themselves"
+    )]
+    Pattern(String),
+    /// The file is not UTF-8.
+    #[error("the offloaded result {id:?} is not text")]
+    NotText {
+        /// The id.
+        id: String,
+    },
+    /// The file was overwritten amid the call.
+    #[error("the offloaded result {id:?} was overwritten while it was read; call again")]
+    Changed {
+        /// The id.
+        id: String,
+    },
+    /// The reader failed; [`source`](std::error::Error::source) is its error.
+    #[error("the offloaded result {id:?} cannot be read; go on without it")]
+    Read {
+        /// The id.
+        id: String,
+        /// The reader's error.
+        source: ReadError,
+    },
+}
+
+fn known_ids(known: &[String], more: usize) -> String {
+    if known.is_empty() {
+        return "expected the name of the file in the pointer, without directory and `.md`".to_owned();
+    }
+    let mut text = "the ids are ".to_owned();
+    for (place, id) in known.iter().enumerate() {
+        let comma = if place == 0 { "" } else { ", " };
+        let _ = write!(text, "{comma}{id:?}");
+    }
+    if more > 0 {
+        let _ = write!(text, " and {more} more");
+    }
+    text
+}
+
+/// The file that is read, and its neighbours.
+struct Source<'c> {
+    id: &'c str,
+    directory: &'c Path,
+    reader: &'c Reader,
+}
+
+impl Source<'_> {
+    async fn read(
+        &self,
+        mut chunks: Chunks<'_, Reader>,
+        offset: u64,
+        limit: usize,
+    ) -> Result<String, ReadOffloadedError> {
+        let (mut part, mut wanted, mut characters) = (String::new(), limit, 0u64);
+        loop {
+            let chunk = match chunks.next().await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break,
+                Err(error) => return Err(self.explain(error).await),
+            };
+            let skipped = usize::try_from(offset.saturating_sub(characters)).unwrap_or(usize::MAX);
+            let before = part.len();
+            part.extend(chunk.chars().skip(skipped).take(wanted));
+            wanted -= part.get(before..).unwrap_or_default().chars().count();
+            // To its end, so that the answer can say how much there is.
+            characters += chunk.chars().count() as u64;
+        }
+        if offset > characters {
+            return Err(self.beyond_end(offset, characters));
+        }
+        let end = offset + (limit - wanted) as u64;
+        let next = next_step(end, end == characters);
+        Ok(format!(
+            "[characters {offset} to {end} of {characters}{next}]\n{part}"
+        ))
+    }
+
+    async fn search(
+        &self,
+        chunks: Chunks<'_, Reader>,
+        pattern: &str,
+        offset: u64,
+        limit: usize,
+    ) -> Result<String, ReadOffloadedError> {
+        let regex =
+            search::compile(pattern).map_err(|error| ReadOffloadedError::Pattern(error.to_string()))?;
+        let matches = match search::search(chunks, regex, offset, limit).await {
+            Ok(matches) => matches,
+            Err(SearchError::BeyondEnd(characters)) => return Err(self.beyond_end(offset, characters)),
+            Err(SearchError::Chunk(error)) => return Err(self.explain(error).await),
+        };
+        let Matches {
+            found,
+            end,
+            is_complete,
+        } = matches;
+        let count = match found.len() {
+            1 => "1 match".to_owned(),
+            count => format!("{count} matches"),
+        };
+        let next = next_step(end, is_complete);
+        let mut answer = format!("[{count} from offset {offset} to {end}{next}]");
+        for found in found {
+            // As JSON, so that a match is a line.
+            let excerpt = serde_json::to_string(&found.excerpt).unwrap_or_default();
+            let _ = write!(answer, "\noffset {}: {excerpt}", found.offset);
+        }
+        Ok(answer)
+    }
+
+    fn beyond_end(&self, offset: u64, characters: u64) -> ReadOffloadedError {
+        ReadOffloadedError::BeyondEnd {
+            id: self.shown(),
+            offset,
+            characters,
+        }
+    }
+
+    async fn explain(&self, error: ChunkError) -> ReadOffloadedError {
+        let id = self.shown();
+        match error {
+            ChunkError::Missing => self.missing().await,
+            ChunkError::NotText => ReadOffloadedError::NotText { id },
+            ChunkError::Changed => ReadOffloadedError::Changed { id },
+            ChunkError::Reader(source) => ReadOffloadedError::Read { id, source },
+        }
+    }
+
+    /// The error that names what there is instead; if that cannot be known, it is the same without.
+    async fn missing(&self) -> ReadOffloadedError {
+        let names = self.reader.names(self.directory).await.unwrap_or_default();
+        let mut known: Vec<_> = names.iter().filter_map(|name| place::name_of(name)).collect();
+        known.sort_unstable();
+        let more = known.len().saturating_sub(MOST_KNOWN);
+        known.truncate(MOST_KNOWN);
+        ReadOffloadedError::Missing {
+            id: self.shown(),
+            known: known.into_iter().map(str::to_owned).collect(),
+            more,
+        }
+    }
+
+    fn shown(&self) -> String {
+        let mut shown: String = self.id.chars().take(LONGEST_SHOWN).collect();
+        if shown.len() < self.id.len() {
+            shown.push('…');
+        }
+        shown
+    }
+}
+
+fn next_step(end: u64, is_end: bool) -> String {
+    if is_end {
+        ", the end".to_owned()
+    } else {
+        format!("; go on with offset {end}")
+    }
+}
+
+/// How many ids an error names.
+const MOST_KNOWN: usize = 8;
+
+/// How many characters of an id are echoed.
+const LONGEST_SHOWN: usize = 64;

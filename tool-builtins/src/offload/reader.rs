@@ -1,0 +1,98 @@
+//! What reading back needs of a store: a part of a file, and the names of a session's files.
+
+use std::error::Error;
+use std::fmt;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// Reads what a [`FileWriter`](super::FileWriter) has written: local files ([`LocalReader`](super::LocalReader)), those in memory
+/// ([`MemoryWriter`](super::MemoryWriter)), those of whatever other store.
+///
+/// ```
+/// use std::path::Path;
+/// use tool_builtins::offload::{FilePart, FileReader, Reading};
+///
+/// /// Has one text under every name.
+/// struct Same(&'static str);
+///
+/// impl FileReader for Same {
+///     fn read<'a>(&'a self, _file: &'a Path, offset: u64, limit: usize) -> Reading<'a, Option<FilePart>> {
+///         Box::pin(async move { Ok(Some(FilePart::of(self.0.as_bytes(), offset, limit))) })
+///     }
+/// }
+/// ```
+pub trait FileReader: Send + Sync + 'static {
+    /// Reads up to `limit` bytes of `file`, an absolute path, from the byte `offset` on; less only at the end of the file. `None` if there
+    /// is no such file.
+    ///
+    /// A file is `<directory>/<session>/<name>`. What is in its place and leads elsewhere, such as a symbolic link, is an error.
+    fn read<'a>(&'a self, file: &'a Path, offset: u64, limit: usize) -> Reading<'a, Option<FilePart>>;
+
+    /// The names of the files in the directory of a session, in any order; for the error about a file that does not exist. As provided,
+    /// none are known.
+    fn names<'a>(&'a self, directory: &'a Path) -> Reading<'a, Vec<String>> {
+        let _ = directory;
+        Box::pin(async { Ok(Vec::new()) })
+    }
+}
+
+/// A part of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FilePart {
+    /// The bytes of the part.
+    pub bytes: Vec<u8>,
+    /// How many bytes the whole file has.
+    pub size: u64,
+}
+
+impl FilePart {
+    /// These bytes of a file of this size.
+    pub fn new(bytes: Vec<u8>, size: u64) -> Self {
+        Self { bytes, size }
+    }
+
+    /// The part of a whole content that [`FileReader::read`] returns for `offset` and `limit`.
+    pub fn of(content: &[u8], offset: u64, limit: usize) -> Self {
+        let start = usize::try_from(offset).map_or(content.len(), |offset| offset.min(content.len()));
+        let end = start.saturating_add(limit).min(content.len());
+        Self {
+            bytes: content.get(start..end).unwrap_or_default().to_owned(),
+            size: content.len() as u64,
+        }
+    }
+}
+
+/// The answer of a [`FileReader`].
+pub type Reading<'a, T> = Pin<Box<dyn Future<Output = Result<T, ReadError>> + Send + 'a>>;
+
+/// Why a reader failed.
+pub type ReadError = Box<dyn Error + Send + Sync>;
+
+/// Any [`FileReader`]; what the host puts into a registry's state: `.with_state(Reader::new(LocalReader))`.
+#[derive(Clone)]
+pub struct Reader(Arc<dyn FileReader>);
+
+impl Reader {
+    /// Wraps a reader.
+    pub fn new(reader: impl FileReader) -> Self {
+        Self(Arc::new(reader))
+    }
+}
+
+impl FileReader for Reader {
+    fn read<'a>(&'a self, file: &'a Path, offset: u64, limit: usize) -> Reading<'a, Option<FilePart>> {
+        self.0.read(file, offset, limit)
+    }
+
+    fn names<'a>(&'a self, directory: &'a Path) -> Reading<'a, Vec<String>> {
+        self.0.names(directory)
+    }
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,266 @@
+//! The search in a file: window by window, so that neither its size nor the pattern decides how long it takes.
+//!
+//! The time of a single search is linear in the text and in the pattern, and both are limited; that of all searches together is not, so it
+//! ends after a time, and the answer says where to go on.
+
+use std::time::{Duration, Instant};
+
+use regex_lite::{Regex, RegexBuilder};
+
+use super::chunks::{ChunkError, Chunks};
+use super::reader::FileReader;
+
+/// How many bytes a single search looks at.
+const WINDOW: usize = 32 << 10;
+
+/// How many bytes at the end of a window are searched with the next one: so long may a match be.
+const OVERLAP: usize = 16 << 10;
+
+/// How many bytes stay before the place where the search goes on: for `^`, `\b` and excerpts.
+const LOOKBACK: usize = 4 * CONTEXT;
+
+/// How many characters an excerpt has before a match, and after it.
+const CONTEXT: usize = 40;
+
+/// How many characters of a match an excerpt has.
+const LONGEST_SHOWN: usize = 120;
+
+/// How many bytes a compiled pattern may have: a few hundred states.
+const LARGEST_PATTERN: usize = 32 << 10;
+
+/// How long all searches of one call may take.
+const TIME: Duration = Duration::from_secs(2);
+
+/// Compiles a pattern; `^` and `$` are those of a line.
+pub(super) fn compile(pattern: &str) -> Result<Regex, regex_lite::Error> {
+    RegexBuilder::new(pattern)
+        .multi_line(true)
+        .size_limit(LARGEST_PATTERN)
+        .build()
+}
+
+/// A match.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The characters of the file before it.
+    pub(super) offset: u64,
+    /// The match, with what is around it.
+    pub(super) excerpt: String,
+}
+
+/// What a search has found.
+#[derive(Debug)]
+pub(super) struct Matches {
+    pub(super) found: Vec<Found>,
+    /// How many characters of the file were searched, or skipped before that.
+    pub(super) end: u64,
+    /// Whether that is the end of the file.
+    pub(super) is_complete: bool,
+}
+
+/// Why there are no [`Matches`].
+#[derive(Debug)]
+pub(super) enum SearchError {
+    Chunk(ChunkError),
+    /// The offset is beyond the end; the characters of the file.
+    BeyondEnd(u64),
+}
+
+impl From<ChunkError> for SearchError {
+    fn from(error: ChunkError) -> Self {
+        Self::Chunk(error)
+    }
+}
+
+/// Searches from the character `offset` on, until the excerpts have `room` characters.
+pub(super) async fn search<R: FileReader>(
+    mut chunks: Chunks<'_, R>,
+    regex: Regex,
+    offset: u64,
+    room: usize,
+) -> Result<Matches, SearchError> {
+    let mut search = Search::new(regex, room);
+    let mut skipped = 0;
+    loop {
+        let chunk = chunks.next().await?;
+        let is_last = chunk.is_none();
+        search.text.push_str(&chunk.unwrap_or_default());
+        skipped += search.skip(offset - skipped);
+        if skipped == offset {
+            let searching = tokio::task::spawn_blocking(move || {
+                search.run(is_last);
+                search
+            });
+            search = searching
+                .await
+                .map_err(|error| ChunkError::Reader(error.into()))?;
+        } else if is_last {
+            return Err(SearchError::BeyondEnd(skipped));
+        }
+        if is_last || search.is_stopped {
+            return Ok(search.matches(is_last));
+        }
+        search.forget();
+    }
+}
+
+struct Search {
+    regex: Regex,
+    /// A part of the file: what is to be searched, and a little before it.
+    text: String,
+    /// The byte in the text where the search goes on.
+    from: usize,
+    /// The characters of the file before that.
+    from_offset: u64,
+    found: Vec<Found>,
+    room: usize,
+    time: Duration,
+    is_stopped: bool,
+}
+
+impl Search {
+    fn new(regex: Regex, room: usize) -> Self {
+        Self {
+            regex,
+            text: String::new(),
+            from: 0,
+            from_offset: 0,
+            found: Vec::new(),
+            room,
+            time: TIME,
+            is_stopped: false,
+        }
+    }
+
+    /// Goes on by up to `characters`; how many there were.
+    fn skip(&mut self, characters: u64) -> u64 {
+        let rest = self.text.get(self.from..).unwrap_or_default();
+        let wanted = usize::try_from(characters).unwrap_or(usize::MAX);
+        let end = rest.char_indices().nth(wanted).map_or(rest.len(), |(at, _)| at);
+        let before = self.from_offset;
+        self.go_on_at(self.from + end);
+        self.from_offset - before
+    }
+
+    fn go_on_at(&mut self, place: usize) {
+        let passed = self.text.get(self.from..place).unwrap_or_default();
+        self.from_offset += passed.chars().count() as u64;
+        self.from = place;
+    }
+
+    /// Searches the text as far as what follows cannot change the matches.
+    fn run(&mut self, is_last: bool) {
+        let began = Instant::now();
+        let mut is_first = true;
+        loop {
+            let window = floor(&self.text, self.from.saturating_add(WINDOW));
+            let is_end = is_last && window == self.text.len();
+            // Matches from here on belong to the next window, which has more of what follows them.
+            let next = if is_end {
+                window + 1
+            } else {
+                floor(&self.text, window.saturating_sub(OVERLAP))
+            };
+            if next <= self.from {
+                break;
+            }
+            // The first always, so that each call comes further.
+            if !std::mem::take(&mut is_first) && began.elapsed() >= self.time {
+                self.is_stopped = true;
+                break;
+            }
+            let haystack = self.text.get(..window).unwrap_or_default();
+            let found = self.regex.find_at(haystack, self.from);
+            let Some(found) = found.filter(|found| found.start() < next) else {
+                self.go_on_at(next.min(self.text.len()));
+                if is_end {
+                    break;
+                }
+                continue;
+            };
+            let (start, end) = (found.start(), found.end());
+            let excerpt = excerpt(haystack, start, end);
+            let characters = excerpt.chars().count();
+            if characters > self.room && !self.found.is_empty() {
+                self.go_on_at(start);
+                self.is_stopped = true;
+                break;
+            }
+            self.go_on_at(start);
+            self.found.push(Found {
+                offset: self.from_offset,
+                excerpt,
+            });
+            self.room = self.room.saturating_sub(characters);
+            let after = if start == end {
+                ceil(&self.text, end + 1)
+            } else {
+                end
+            };
+            if after > self.text.len() {
+                break;
+            }
+            self.go_on_at(after);
+        }
+        self.time = self.time.saturating_sub(began.elapsed());
+    }
+
+    /// Removes what is not needed any more.
+    fn forget(&mut self) {
+        let start = floor(&self.text, self.from.saturating_sub(LOOKBACK));
+        self.text.drain(..start);
+        self.from -= start;
+    }
+
+    fn matches(mut self, is_last: bool) -> Matches {
+        let is_complete = is_last && !self.is_stopped;
+        if is_complete {
+            self.go_on_at(self.text.len());
+        }
+        Matches {
+            found: self.found,
+            end: self.from_offset,
+            is_complete,
+        }
+    }
+}
+
+fn excerpt(text: &str, start: usize, end: usize) -> String {
+    let parts = (text.get(..start), text.get(start..end), text.get(end..));
+    let (before, found, after) = (
+        parts.0.unwrap_or_default(),
+        parts.1.unwrap_or_default(),
+        parts.2.unwrap_or_default(),
+    );
+    let before_start = before
+        .char_indices()
+        .rev()
+        .take(CONTEXT)
+        .last()
+        .map_or(start, |(at, _)| at);
+    let mut excerpt = text.get(before_start..start).unwrap_or_default().to_owned();
+    excerpt.extend(found.chars().take(LONGEST_SHOWN));
+    if found.chars().nth(LONGEST_SHOWN).is_some() {
+        excerpt.push('…');
+    } else {
+        excerpt.extend(after.chars().take(CONTEXT));
+    }
+    excerpt
+}
+
+/// The boundary of a character at this byte, or the last one before it.
+fn floor(text: &str, mut place: usize) -> usize {
+    place = place.min(text.len());
+    while !text.is_char_boundary(place) {
+        place -= 1;
+    }
+    place
+}
+
+/// The boundary of a character at this byte, or the first one after it; as it is, beyond the end.
+fn ceil(text: &str, mut place: usize) -> usize {
+    while place < text.len() && !text.is_char_boundary(place) {
+        place += 1;
+    }
+    place
+}
