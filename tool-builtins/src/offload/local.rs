@@ -1,6 +1,6 @@
-//! Local files, each of them whole or not there.
+//! Local files, each of them whole or not there: with the permissions of the process, or for its owner alone.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,14 +22,52 @@ pub struct LocalWriter;
 
 impl FileWriter for LocalWriter {
     fn write<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a> {
-        let (file, content) = (file.to_owned(), content.to_owned());
-        on_another_thread(move || replace(&file, content.as_bytes()))
+        write(file, content, Access::Process)
     }
 
     fn create_new<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a, bool> {
-        let (file, content) = (file.to_owned(), content.to_owned());
-        on_another_thread(move || create_new(&file, content.as_bytes()))
+        write_new(file, content, Access::Process)
     }
+}
+
+/// Writes local files as [`LocalWriter`] does, for the owner of the process alone: on Unix, files have the mode 0600, and the directories
+/// that it makes 0700. Those that are there already stay as they are.
+///
+/// ```
+/// use tool_builtins::offload::{OffloadLayer, OffloadOptions, PrivateWriter};
+///
+/// let layer = OffloadLayer::new(OffloadOptions::new("no-session", ".offload")).with_writer(PrivateWriter);
+/// # let _ = layer;
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PrivateWriter;
+
+impl FileWriter for PrivateWriter {
+    fn write<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a> {
+        write(file, content, Access::Owner)
+    }
+
+    fn create_new<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a, bool> {
+        write_new(file, content, Access::Owner)
+    }
+}
+
+/// Who may read what is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// Whoever the process lets by its `umask`.
+    Process,
+    Owner,
+}
+
+fn write<'a>(file: &Path, content: &str, access: Access) -> Writing<'a> {
+    let (file, content) = (file.to_owned(), content.to_owned());
+    on_another_thread(move || replace(&file, content.as_bytes(), access))
+}
+
+fn write_new<'a>(file: &Path, content: &str, access: Access) -> Writing<'a, bool> {
+    let (file, content) = (file.to_owned(), content.to_owned());
+    on_another_thread(move || create_new(&file, content.as_bytes(), access))
 }
 
 /// In one piece on another thread: a caller who stops waiting does not leave a half-written file.
@@ -48,17 +86,44 @@ fn on_another_thread<'a, T: Send + 'static>(
     })
 }
 
-fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
-    Temporary::beside(file, content)?.persist(file)
+fn replace(file: &Path, content: &[u8], access: Access) -> io::Result<()> {
+    Temporary::beside(file, content, access)?.persist(file)
 }
 
-fn create_new(file: &Path, content: &[u8]) -> io::Result<bool> {
+fn create_new(file: &Path, content: &[u8], access: Access) -> io::Result<bool> {
     // Spares writing the content once for each name that is taken; what decides is `persist_new`.
     if fs::symlink_metadata(file).is_ok() {
         return Ok(false);
     }
-    let temporary = Temporary::beside(file, content)?;
+    let temporary = Temporary::beside(file, content, access)?;
     temporary.persist_new(file, |temporary, file| fs::hard_link(temporary, file))
+}
+
+fn create_directories(directory: &Path, access: Access) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    if access == Access::Owner {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    #[cfg(not(unix))]
+    let _ = access;
+    builder.create(directory)
+}
+
+/// Options for a file that is not there yet.
+fn new_file(access: Access) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if access == Access::Owner {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = access;
+    options
 }
 
 /// A file that is removed unless it got its name.
@@ -69,22 +134,22 @@ struct Temporary {
 
 impl Temporary {
     /// Has the content, in the directory of `file`.
-    fn beside(file: &Path, content: &[u8]) -> io::Result<Self> {
+    fn beside(file: &Path, content: &[u8], access: Access) -> io::Result<Self> {
         let directory = file.parent().unwrap_or(file);
-        fs::create_dir_all(directory)?;
-        let (temporary, mut handle) = Self::create(directory)?;
+        create_directories(directory, access)?;
+        let (temporary, mut handle) = Self::create(directory, access)?;
         handle.write_all(content)?;
         // Windows does not rename what is open.
         drop(handle);
         Ok(temporary)
     }
 
-    fn create(directory: &Path) -> io::Result<(Self, File)> {
+    fn create(directory: &Path, access: Access) -> io::Result<(Self, File)> {
         loop {
             let number = CREATED.fetch_add(1, Ordering::Relaxed);
             // Short, whatever the id's length; no result has this name, theirs end in `.md`.
             let path = directory.join(format!(".offload-{}-{number}.tmp", std::process::id()));
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
+            match new_file(access).open(&path) {
                 Ok(handle) => {
                     return Ok((
                         Self {
@@ -116,7 +181,8 @@ impl Temporary {
             // Not every disk has links: which error says so is another on each.
             Err(_) => {}
         }
-        match OpenOptions::new().write(true).create_new(true).open(file) {
+        // Empty, and soon replaced.
+        match new_file(Access::Owner).open(file) {
             Ok(_) => {}
             Err(error) if is_taken(&error) => return Ok(false),
             Err(error) => return Err(error),
@@ -161,7 +227,7 @@ mod tests {
     #[test]
     fn a_write_that_ends_midway_leaves_nothing() {
         let directory = directory("midway");
-        let (temporary, mut handle) = Temporary::create(&directory).unwrap();
+        let (temporary, mut handle) = Temporary::create(&directory, Access::Process).unwrap();
         handle.write_all(b"the first half").unwrap();
         assert_eq!(names_in(&directory).len(), 1);
         drop(handle);
@@ -179,7 +245,7 @@ mod tests {
             let name = format!(".offload-{}-{number}.tmp", std::process::id());
             fs::write(directory.join(name), "theirs").unwrap();
         }
-        replace(&directory.join("toolu_1.md"), b"ours").unwrap();
+        replace(&directory.join("toolu_1.md"), b"ours", Access::Process).unwrap();
         assert_eq!(fs::read(directory.join("toolu_1.md")).unwrap(), b"ours");
         assert_eq!(names_in(&directory).len(), 51);
         for name in names_in(&directory).iter().filter(|name| name.starts_with('.')) {
@@ -200,9 +266,9 @@ mod tests {
             let create = |writer: usize| {
                 let content = writer.to_string();
                 if has_links {
-                    create_new(&file, content.as_bytes()).unwrap()
+                    create_new(&file, content.as_bytes(), Access::Process).unwrap()
                 } else {
-                    let temporary = Temporary::beside(&file, content.as_bytes()).unwrap();
+                    let temporary = Temporary::beside(&file, content.as_bytes(), Access::Process).unwrap();
                     temporary.persist_new(&file, no_links).unwrap()
                 }
             };
@@ -225,8 +291,8 @@ mod tests {
     fn what_is_there_stays_until_the_new_content_is_whole() {
         let directory = directory("old");
         let file = directory.join("toolu_1.md");
-        replace(&file, b"old").unwrap();
-        let (temporary, mut handle) = Temporary::create(&directory).unwrap();
+        replace(&file, b"old", Access::Process).unwrap();
+        let (temporary, mut handle) = Temporary::create(&directory, Access::Process).unwrap();
         handle.write_all(b"ne").unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"old");
         handle.write_all(b"w").unwrap();
@@ -234,6 +300,28 @@ mod tests {
         temporary.persist(&file).unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"new");
         assert_eq!(names_in(&directory), ["toolu_1.md"]);
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn private_files_are_their_owners() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = directory("private");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let file = directory.join("out/s/toolu_1.md");
+        for _ in 0..2 {
+            create_new(&file, b"content", Access::Owner).unwrap();
+            assert_eq!((mode(&file), mode(&directory.join("out/s"))), (0o600, 0o700));
+            assert_eq!(mode(&directory.join("out")), 0o700);
+            replace(&file, b"content", Access::Owner).unwrap();
+        }
+        let temporary = Temporary::beside(&directory.join("out/s/x.md"), b"content", Access::Owner).unwrap();
+        assert_eq!(mode(&temporary.path), 0o600);
+        temporary
+            .persist_new(&directory.join("out/s/x.md"), no_links)
+            .unwrap();
+        assert_eq!(mode(&directory.join("out/s/x.md")), 0o600);
         fs::remove_dir_all(directory).unwrap();
     }
 }

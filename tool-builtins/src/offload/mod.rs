@@ -47,7 +47,7 @@ mod layer;
 pub use convenience::offload_to_files;
 pub use function::{OffloadError, OffloadOptions, OffloadResult, offload};
 pub use layer::{OffloadLayer, Offloading, WithoutOffload};
-pub use local::LocalWriter;
+pub use local::{LocalWriter, PrivateWriter};
 pub use local_reader::LocalReader;
 pub use memory::MemoryWriter;
 pub use place::InvalidComponent;
