@@ -14,6 +14,7 @@ mod state;
 mod batches;
 mod shutdown;
 mod stores;
+mod read_back;
 #[cfg(unix)] // what the kernel refuses, and in which words
 mod disk;
 #[cfg(unix)]

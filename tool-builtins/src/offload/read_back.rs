@@ -38,7 +38,7 @@ pub async fn read_offloaded(
     let directory = std::path::absolute(&options.output_dir).map_err(|_| ReadOffloadedError::NoDirectory)?;
     let session = context.session().unwrap_or(&options.session_id);
     let directory = place::directory(&directory, session).map_err(|_| ReadOffloadedError::NoDirectory)?;
-    let file = place::file_named(&directory, &id)?;
+    let file = place::file_named(&directory, &id).map_err(ReadOffloadedError::InvalidId)?;
     let source = Source {
         id: &id,
         directory: &directory,
@@ -64,7 +64,7 @@ pub enum ReadOffloadedError {
         "invalid id {:?}: {}; expected the name of the file in the pointer, without directory and `.md`",
         .0.shown(), .0.reason()
     )]
-    InvalidId(#[from] InvalidComponent),
+    InvalidId(InvalidComponent),
     /// The host has a session or a directory that cannot be a path.
     #[error("this session has no offloaded results")]
     NoDirectory,

@@ -231,12 +231,12 @@
 //! # Long results
 //!
 //! What a tool returns stays in the conversation, and is paid for with every further turn. `OffloadLayer` of
-//! `tool-builtins` moves what is long into a file and leaves a pointer; a model that has a tool to read files reads it
-//! when it wants to. A file keeps what it has: when a server repeats an id, the next file's name gets a number.
+//! `tool-builtins` moves what is long into a file and leaves a pointer; with the tool `ReadOffloaded`, the model reads and searches
+//! it when it wants to. A file keeps what it has: when a server repeats an id, the next file's name gets a number.
 //!
 //! ```
-//! use tool_builtins::offload::{MemoryWriter, OffloadLayer, OffloadOptions};
-//! use tool_runtime::{ToolRegistry, tool};
+//! use tool_builtins::offload::{MemoryWriter, OffloadLayer, OffloadOptions, Reader, read_offloaded};
+//! use tool_runtime::{ToolRegistry, serde_json::json, tool};
 //!
 //! /// Print the whole catalogue.
 //! #[tool(read_only)]
@@ -246,15 +246,22 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), tool_runtime::RegistryError> {
-//! let files = MemoryWriter::new(); // in a test; real files without it
+//! let files = MemoryWriter::new(); // in a test; for real files, no writer and a `LocalReader`
 //! let options = OffloadOptions::new("session-1", "/offloaded");
-//! let mut registry = ToolRegistry::new().layer(OffloadLayer::new(options).with_writer(files.clone()));
-//! registry.register::<catalogue>()?;
+//! let mut registry = ToolRegistry::new()
+//!     .layer(OffloadLayer::new(options.clone()).with_writer(files.clone()))
+//!     .with_state(options)
+//!     .with_state(Reader::new(files.clone()));
+//! registry.register::<catalogue>()?.register::<read_offloaded>()?;
 //!
 //! let result = registry.execute_tool("toolu_01", "catalogue", "{}").await;
 //! let pointer = result.text().unwrap();
 //! assert!(pointer.len() < 500 && pointer.contains("/offloaded/session-1/toolu_01.md"), "{pointer}");
 //! assert_eq!(files.read("/offloaded/session-1/toolu_01.md").unwrap().lines().count(), 5000);
+//!
+//! let arguments = json!({ "id": "toolu_01", "offset": 10, "limit": 9 });
+//! let result = registry.execute_tool("toolu_02", "ReadOffloaded", arguments).await;
+//! assert_eq!(result.text(), Some("[characters 10 to 19 of 50000; go on with offset 19]\nMoby-Dick"));
 //! # Ok(())
 //! # }
 //! ```
