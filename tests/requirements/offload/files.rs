@@ -5,7 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tool_builtins::offload::{LocalWriter, MemoryWriter, OffloadError, OffloadOptions, offload_to_files};
+use tool_builtins::offload::{
+    FileWriter as _, LocalWriter, MemoryWriter, OffloadError, OffloadOptions, offload_to_files,
+    remove_session,
+};
 
 use super::{directory, message, offload_to, root, somewhere};
 
@@ -189,4 +192,47 @@ async fn concurrent_writes_of_one_id_are_not_mixed() {
     assert!(contents.contains(&fs::read_to_string(&file).unwrap()));
     let left: Vec<_> = fs::read_dir(directory.join("s")).unwrap().collect();
     assert_eq!(left.len(), 1, "no temporary file is left: {left:?}");
+}
+
+/// R-OFF-36
+#[tokio::test]
+async fn files_of_a_session_are_removed_and_no_others() {
+    let directory = directory("removes_session");
+    for file in [
+        "s/call_0.md",
+        "s/call_0-2.md",
+        "t/call_0.md",
+        "full/call_0.md",
+        "full/more/call_0.md",
+    ] {
+        LocalWriter.write(&directory.join(file), "x").await.unwrap();
+    }
+    fs::write(directory.join("s/.offload-1-2.tmp"), "x").unwrap();
+    fs::write(directory.join("full/notes.txt"), "x").unwrap();
+    let before = everything_in(&directory);
+    for session in ["..", "", "s/../t", ".", "nowhere"] {
+        assert!(remove_session(&directory, session).is_err(), "{session:?}");
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(directory.join("t"), directory.join("link")).unwrap();
+        assert!(remove_session(&directory, "link").is_err());
+        fs::remove_file(directory.join("link")).unwrap();
+    }
+    assert_eq!(everything_in(&directory), before);
+    remove_session(&directory, "s").unwrap();
+    let error = remove_session(&directory, "full").unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::DirectoryNotEmpty);
+    let left = [
+        "full",
+        "full/more",
+        "full/more/call_0.md",
+        "full/notes.txt",
+        "t",
+        "t/call_0.md",
+    ];
+    assert_eq!(
+        everything_in(&directory),
+        left.map(|path| directory.join(path)).into()
+    );
 }

@@ -126,6 +126,14 @@ fn new_file(access: Access) -> OpenOptions {
     options
 }
 
+const TEMPORARY_START: &str = ".offload-";
+const TEMPORARY_END: &str = ".tmp";
+
+/// Whether a file with this name was being written when its process ended, or is now.
+pub(super) fn is_temporary(name: &str) -> bool {
+    name.starts_with(TEMPORARY_START) && name.ends_with(TEMPORARY_END)
+}
+
 /// A file that is removed unless it got its name.
 struct Temporary {
     path: PathBuf,
@@ -148,7 +156,10 @@ impl Temporary {
         loop {
             let number = CREATED.fetch_add(1, Ordering::Relaxed);
             // Short, whatever the id's length; no result has this name, theirs end in `.md`.
-            let path = directory.join(format!(".offload-{}-{number}.tmp", std::process::id()));
+            let path = directory.join(format!(
+                "{TEMPORARY_START}{}-{number}{TEMPORARY_END}",
+                std::process::id()
+            ));
             match new_file(access).open(&path) {
                 Ok(handle) => {
                     return Ok((
