@@ -18,6 +18,8 @@ pub use cli::run;
 #[cfg(feature = "server")]
 pub use server::gateway::{Gateway, Turns};
 #[cfg(feature = "server")]
+pub use server::offload::{InvalidOffload, Offload};
+#[cfg(feature = "server")]
 pub use server::unknown_tool::UnknownTool;
 #[cfg(feature = "server")]
 pub use turn::ownership::{Offer, Ownership};

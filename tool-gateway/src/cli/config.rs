@@ -22,6 +22,7 @@ pub(crate) struct Config {
     pub(crate) upstream: UpstreamConfig,
     #[serde(default)]
     pub(crate) tools: ToolsConfig,
+    pub(crate) offload: Option<OffloadConfig>,
     #[serde(default)]
     pub(crate) limits: LimitsConfig,
     #[serde(default)]
@@ -62,6 +63,16 @@ pub(crate) enum OwnershipRule {
     #[default]
     BySchema,
     ByName,
+}
+
+/// Results are offloaded if it is there.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OffloadConfig {
+    pub(crate) directory: PathBuf,
+    pub(crate) threshold: Option<usize>,
+    #[serde(default)]
+    pub(crate) exclude: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -226,6 +237,7 @@ mod tests {
                 "[[clients]]\nname = \"ada\"\nkey_sha256 = \"secret\"",
                 "3: expected the 64 hexadecimal digits that",
             ),
+            ("[offload]\nthreshold = 9", "1: missing field `directory`"),
             ("listen = ", "1: "),
         ] {
             let error = Config::parse(text).unwrap_err();

@@ -12,12 +12,13 @@ use tool_runtime::permission::{Decision, Permission, PermissionRequest};
 use tool_runtime::{CancellationToken, ToolRegistry};
 
 use crate::cli::client_keys::ClientKey;
-use crate::cli::config::{Config, DecisionName, OwnershipRule, PermissionConfig};
+use crate::cli::config::{Config, DecisionName, OffloadConfig, OwnershipRule, PermissionConfig};
 use crate::cli::ending::{Ending, Failure};
 use crate::cli::server_options::{OfferName, ServeOptions, StoreName, UpstreamKind};
 use crate::cli::terminal::Terminal;
 use crate::cli::{connections, tools};
 use crate::server::gateway::Gateway;
+use crate::server::offload::{InvalidOffload, Offload};
 use crate::server::unknown_tool::UnknownTool;
 use crate::session::file::FileStore;
 use crate::session::store::StoreError;
@@ -49,11 +50,6 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
         UpstreamKind::Script => Some(script(&config)?),
         UpstreamKind::Anthropic => None,
     };
-    let names: Vec<_> = registry
-        .tool_definitions()
-        .into_iter()
-        .map(|tool| tool.name.clone())
-        .collect();
     if options.check_config {
         // Address and file may be in use: by the server whose next configuration this is.
         configured(Gateway::new(registry, ScriptUpstream::embedded()), &config)?;
@@ -72,6 +68,11 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
         None => Gateway::new(registry, anthropic(&config, address).await?),
     };
     let mut gateway = configured(gateway, &config)?;
+    gateway.create_offload_directory().map_err(|error| {
+        Failure::Message(format!(
+            "offload.directory: {error}; name another, or change its permissions"
+        ))
+    })?;
     if let Some((store, secret)) = store {
         gateway = gateway.with_store(store).with_secret(secret);
     }
@@ -82,8 +83,12 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
     if is_public {
         gateway = gateway.with_any_host();
     }
+    let names = gateway.tool_names();
+    let offload = gateway.offload_directory().map_or_else(String::new, |directory| {
+        format!("\noffload: {}", directory.display())
+    });
     print(&format!(
-        "listening on http://{address}\ntools: {}\nstore: {}\nupstream: {}",
+        "listening on http://{address}\ntools: {}\nstore: {}\nupstream: {}{offload}",
         if names.is_empty() {
             "none".to_owned()
         } else {
@@ -154,7 +159,25 @@ fn settings(options: &ServeOptions) -> Result<Config, Failure> {
 }
 
 /// A gateway with what the configuration says of turns.
-fn configured(gateway: Gateway, config: &Config) -> Result<Gateway, Failure> {
+fn configured(mut gateway: Gateway, config: &Config) -> Result<Gateway, Failure> {
+    if let Some(OffloadConfig {
+        directory,
+        threshold,
+        exclude,
+    }) = &config.offload
+    {
+        let mut offload = Offload::new(directory).excluding(exclude);
+        if let Some(characters) = threshold {
+            offload = offload.with_threshold(*characters);
+        }
+        gateway = gateway.with_offload(offload).map_err(|error| {
+            let key = match error {
+                InvalidOffload::UnknownTool(_) => "offload.exclude",
+                InvalidOffload::Directory(_) | InvalidOffload::Registry(_) => "offload",
+            };
+            Failure::Message(format!("{key}: {error}"))
+        })?;
+    }
     let (tools, limits) = (&config.tools, &config.limits);
     let ownership = match tools.ownership {
         OwnershipRule::BySchema => Ownership::by_schema(),

@@ -14,7 +14,7 @@ use tracing::Instrument as _;
 use super::running::Running;
 use super::session_state::{self, State};
 use super::shared::Shared;
-use crate::session::record::{Call, SessionId};
+use crate::session::record::Call;
 use crate::turn::machine::{Event, Sent};
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
@@ -57,7 +57,7 @@ pub(super) async fn next(calls: &mut DoneCalls, running: &Running) -> Option<Res
 /// their end, so that what they did is known.
 pub(super) fn start(
     shared: &Shared,
-    session: &SessionId,
+    mut context: Context,
     state: &State,
     calls: Vec<(usize, Call)>,
     by_client: &BTreeSet<String>,
@@ -72,7 +72,6 @@ pub(super) fn start(
         .into_iter()
         .partition(|(_, call)| session_state::runs_in_order(registry, ownership.own_name(&call.name)));
     let slots = Arc::new(Semaphore::new(MAX_CONCURRENCY));
-    let mut context = Context::new().with_session(session.to_string());
     if let Some(deadline) = deadline {
         context = context.with_deadline(deadline);
     }

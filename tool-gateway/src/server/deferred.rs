@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::calls;
 use super::job::Job;
+use super::offload;
 use super::running::{Running, Unstored, abandoned};
 use super::save::save;
 use super::session_state::State;
@@ -108,7 +109,7 @@ async fn run_open(
     let open: Vec<_> = open.into_iter().enumerate().collect();
     let mut calls = calls::start(
         shared,
-        &job.session,
+        offload::context(shared, job),
         state,
         open.clone(),
         // The client has answered this message: it cannot take over a call of it.

@@ -16,6 +16,7 @@ use super::forward::{self, UpstreamEvents};
 use super::job::Job;
 use super::log::TurnLine;
 use super::metrics::TurnEnd;
+use super::offload;
 use super::running::{RunEnd, Running, abandoned};
 use super::save::{save, save_checkpoint};
 use super::session_state::State;
@@ -201,7 +202,7 @@ impl<'a> Drive<'a> {
                 self.checkpoint().await?;
                 let started = calls::start(
                     self.shared,
-                    &self.job.session,
+                    offload::context(self.shared, self.job),
                     &self.state,
                     calls,
                     &self.job.tools.by_client,

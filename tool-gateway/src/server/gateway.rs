@@ -1,5 +1,7 @@
 //! [`Gateway`]: from a registry and an upstream to an `axum::Router`.
 
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +13,7 @@ use tool_runtime::{CancellationToken, ToolRegistry};
 use super::client_limits::ClientLimits;
 use super::counted_calls::CountedCalls;
 use super::metrics::Metrics;
+use super::offload::{InvalidOffload, Offload};
 use super::principal::ClientKey;
 use super::running::{Resuming, RunningTurns};
 use super::shared::Shared;
@@ -18,6 +21,7 @@ use super::timed_store::TimedStore;
 use super::unknown_tool::UnknownTool;
 use super::{guard, messages};
 use crate::session::chain::ChainKey;
+use crate::session::file::create_folder;
 use crate::session::memory::MemoryStore;
 use crate::session::store::SessionStore;
 use crate::turn::ownership::{Offer, Ownership};
@@ -68,6 +72,7 @@ impl Gateway {
                 offer: Offer::default(),
                 ownership: Ownership::default(),
                 deferred,
+                offload_directory: None,
                 max_rounds: 25,
                 max_tokens: None,
                 max_time: Duration::from_secs(600),
@@ -154,6 +159,19 @@ impl Gateway {
         Ok(self)
     }
 
+    /// Offloads long results of the gateway's tools to files: the model gets a pointer, and the tool `ReadOffloaded` in each request,
+    /// whatever the [`Offer`]. It has the name of a tool of the gateway's from then on, also in [`with_ownership`](Self::with_ownership).
+    ///
+    /// # Errors
+    ///
+    /// If the registry has no tool of an excluded name, or one that is called `ReadOffloaded`; if the directory has no absolute path.
+    pub fn with_offload(mut self, offload: Offload) -> Result<Self, InvalidOffload> {
+        let (registry, directory) = offload.install(self.shared.registry.clone())?;
+        self.shared.registry = registry;
+        self.shared.offload_directory = Some(directory);
+        Ok(self)
+    }
+
     /// Sets how many rounds of its own calls a turn may have, 25 by default. Then the client gets `pause_turn` and can go on.
     #[must_use]
     pub fn with_max_rounds(mut self, rounds: usize) -> Self {
@@ -219,6 +237,26 @@ impl Gateway {
     pub fn with_any_host(mut self) -> Self {
         self.shared.is_public = true;
         self
+    }
+
+    /// The names of the gateway's tools, for the operator.
+    pub(crate) fn tool_names(&self) -> Vec<String> {
+        let tools = self.shared.registry.tool_definitions().into_iter();
+        tools.map(|tool| tool.name.as_str().to_owned()).collect()
+    }
+
+    /// Where results are offloaded, for the operator.
+    pub(crate) fn offload_directory(&self) -> Option<&Path> {
+        self.shared.offload_directory.as_deref()
+    }
+
+    /// Makes the directory for offloaded results, for the owner alone, so that a wrong one is known before the first result.
+    pub(crate) fn create_offload_directory(&self) -> io::Result<()> {
+        match &self.shared.offload_directory {
+            Some(directory) => create_folder(directory)
+                .map_err(|error| io::Error::other(format!("{}: {error}", directory.display()))),
+            None => Ok(()),
+        }
     }
 
     /// Where sessions are kept, for the operator.

@@ -21,6 +21,7 @@ use super::idle_body::{Idle, IdleBody};
 use super::job::Job;
 use super::log::TurnLine;
 use super::metrics::TurnEnd;
+use super::offload::READ_OFFLOADED;
 use super::principal::principal;
 use super::running::Joined;
 use super::save::{self, save};
@@ -301,6 +302,7 @@ async fn look_up(
         &request.tools,
         &shared.definitions(),
         shared.offer,
+        shared.offload_directory.is_some().then_some(READ_OFFLOADED),
         &shared.ownership,
     )?;
     let recognized = recognized(shared, &client, request).await;

@@ -19,6 +19,7 @@ mod guard;
 mod idle_body;
 mod forward;
 mod job;
+pub(crate) mod offload;
 mod deferred;
 mod drive;
 mod messages;

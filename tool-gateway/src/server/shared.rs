@@ -1,6 +1,7 @@
 //! [`Shared`]: what all requests share.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ pub(super) struct Shared {
     pub(super) ownership: Ownership,
     /// The tools of the gateway whose calls wait for the client's results.
     pub(super) deferred: BTreeSet<String>,
+    /// Where results are offloaded, if they are.
+    pub(super) offload_directory: Option<PathBuf>,
     pub(super) max_rounds: usize,
     pub(super) max_tokens: Option<u64>,
     pub(super) max_time: Duration,

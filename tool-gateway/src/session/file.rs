@@ -376,7 +376,8 @@ fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-fn create_folder(folder: &Path) -> std::io::Result<()> {
+/// Creates a folder and its parents, for the owner alone. One that is there stays as it is.
+pub(crate) fn create_folder(folder: &Path) -> std::io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

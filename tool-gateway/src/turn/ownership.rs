@@ -101,11 +101,12 @@ pub(crate) struct Tools {
     pub(crate) declared: Option<String>,
 }
 
-/// Classifies the tools of a request.
+/// Classifies the tools of a request. `always` is offered whatever `offer` says.
 pub(crate) fn classify(
     declared: &[&str],
     offered: &[&ToolDefinition],
     offer: Offer,
+    always: Option<&str>,
     ownership: &Ownership,
 ) -> Result<Tools, ApiError> {
     let mut internal = BTreeSet::new();
@@ -135,17 +136,16 @@ pub(crate) fn classify(
         }
     }
     let by_client = internal.clone();
-    if offer == Offer::Always {
-        let is_free = |name: &str| {
-            !names.contains(name)
-                && !served.contains(name)
-                && !ownership.external.contains(name)
-                && !ownership.aliases.contains_key(name)
-        };
-        for own in offered.iter().filter(|own| is_free(own.name.as_str())) {
-            items.push(serde_json::to_string(own).unwrap_or_default());
-            internal.insert(own.name.as_str().to_owned());
-        }
+    let is_added = |name: &str| {
+        (offer == Offer::Always || always == Some(name))
+            && !names.contains(name)
+            && !served.contains(name)
+            && !ownership.external.contains(name)
+            && !ownership.aliases.contains_key(name)
+    };
+    for own in offered.iter().filter(|own| is_added(own.name.as_str())) {
+        items.push(serde_json::to_string(own).unwrap_or_default());
+        internal.insert(own.name.as_str().to_owned());
     }
     let declared = (!internal.is_empty()).then(|| format!("[{}]", items.join(",")));
     Ok(Tools {
@@ -242,7 +242,7 @@ mod tests {
             .map(Value::to_string)
             .collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let tools = classify(&texts, &[&own()], offer, ownership).unwrap();
+        let tools = classify(&texts, &[&own()], offer, None, ownership).unwrap();
         let sent = tools
             .declared
             .map_or(declared.clone(), |text| serde_json::from_str(&text).unwrap());

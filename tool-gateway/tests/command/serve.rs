@@ -118,6 +118,14 @@ fn a_configuration_is_checked_with_file_and_line() {
             "[tools]\ndeferred = [\"Todo\"]",
             "tools.deferred: there is no tool `Todo`",
         ),
+        (
+            "[offload]\ndirectory = \"offload\"\nexclude = [\"Read\"]",
+            "offload.exclude: there is no tool `Read`; the tools are TodoWrite, TodoRead",
+        ),
+        (
+            "[offload]\ndirectory = \"\"",
+            "offload: the directory \"\" has no absolute path",
+        ),
         ("listen = \"0.0.0.0:80\"", "there are no client keys"),
         (
             "[[clients]]\nname = \"ada\"\nkey_env = \"TOOL_GATEWAY_NO_SUCH_KEY\"",
@@ -136,6 +144,34 @@ fn a_configuration_is_checked_with_file_and_line() {
         assert_eq!(wrong.status, 2, "{text}");
         assert!(wrong.stderr.contains(wanted), "{}\n{wanted}", wrong.stderr);
     }
+    // Not made, since it is only checked; and where it cannot be made, nothing starts.
+    let offload = format!(
+        "[offload]\ndirectory = \"{}/offload/here\"\n[upstream]\nkind = \"script\"",
+        folder.display()
+    );
+    let right = check(&offload);
+    assert!(
+        right.status == 0 && !folder.join("offload").exists(),
+        "{}",
+        right.stderr
+    );
+    std::fs::write(folder.join("offload"), "a file").unwrap();
+    let wrong = run(
+        &[
+            "serve",
+            "--config",
+            file.to_str().unwrap(),
+            "--listen",
+            "127.0.0.1:0",
+        ],
+        "",
+    );
+    let wanted = format!("offload.directory: {}/offload/here: ", folder.display());
+    assert!(
+        wrong.status == 2 && wrong.stderr.contains(&wanted),
+        "{}",
+        wrong.stderr
+    );
     std::fs::remove_dir_all(folder).unwrap();
 }
 

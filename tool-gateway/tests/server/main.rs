@@ -20,5 +20,6 @@ mod session_state;
 mod pass_through;
 mod errors;
 mod stores;
+mod offload;
 mod interruptions;
 mod crashes;

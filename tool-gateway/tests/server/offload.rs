@@ -1,0 +1,344 @@
+//! Offloading: long results go to files of the session, and the model reads them back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tool_gateway::upstream::ScriptUpstream;
+use tool_gateway::{Gateway, Offer, Offload, Ownership};
+use tool_runtime::{Context, ToolDefinition, ToolRegistry};
+
+use crate::lab::{Chat, Lab, Runs, call, registry, says, text};
+
+/// A directory that is removed in the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("tool-gateway-offload-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        Self(folder)
+    }
+
+    /// The files of a session.
+    fn files(&self, session: &str) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.0.join(session)) else {
+            return Vec::new();
+        };
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What the tool `long` returns: more than the threshold, on one line.
+fn long_text() -> String {
+    let items: Vec<_> = (0..2_000).map(|n| format!("item {n};")).collect();
+    items.concat()
+}
+
+/// The tools of the lab, and one that answers at length.
+fn tools(runs: &Runs) -> ToolRegistry {
+    let mut registry = registry(runs);
+    let schema = json!({ "type": "object", "properties": { "key": { "type": "string" } } });
+    let mut definition = ToolDefinition::new("long", "Answers at length.", schema);
+    definition.hints.read_only = Some(true);
+    registry
+        .register_dynamic(definition, async |_: Value, _: Context| long_text())
+        .unwrap();
+    registry
+}
+
+fn lab(folder: &Folder, turns: Value, configure: impl FnOnce(Gateway) -> Gateway) -> Lab {
+    let script = json!({ "turns": turns, "order": "requests" });
+    let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
+    let runs = Runs::default();
+    let gateway = Gateway::new(tools(&runs), script.clone());
+    let gateway = gateway.with_offload(Offload::new(&folder.0)).unwrap();
+    Lab {
+        app: configure(gateway).router(),
+        script,
+        runs,
+    }
+}
+
+/// A client that declares these tools of the gateway's.
+fn chat(names: &[&str]) -> Chat {
+    let mut chat = Chat::new(false);
+    chat.body["tools"] = names.iter().map(|name| json!({ "name": name })).collect();
+    chat
+}
+
+/// A call of `ReadOffloaded` with the id `up_KEY`.
+fn read(key: &str, input: Value) -> Value {
+    json!({ "type": "tool_use", "id": format!("up_{key}"), "name": "ReadOffloaded", "input": input })
+}
+
+/// The contents of the results in the last message that the upstream received.
+fn results(lab: &Lab) -> Vec<String> {
+    let body = lab.last_seen();
+    let blocks = body["messages"].as_array().unwrap().last().unwrap()["content"].clone();
+    let blocks = blocks.as_array().unwrap().iter();
+    blocks
+        .map(|block| block["content"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn names(body: &Value) -> Vec<&str> {
+    let tools = body["tools"].as_array().unwrap().iter();
+    tools.map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+/// R-GW-20, R-GW-21
+#[tokio::test]
+async fn a_long_result_goes_to_a_file_that_the_model_reads_back() {
+    let folder = Folder::new("reads-back");
+    let turns = json!([
+        says(&[call("long", "a"), call("lookup", "b")]),
+        says(&[
+            read("c", json!({ "id": "up_a", "offset": 10, "limit": 20 })),
+            read("d", json!({ "id": "up_a", "pattern": "item 1999" })),
+            read("e", json!({ "id": "up_a", "limit": 20_000 })),
+        ]),
+        says(&[text("Done.")]),
+        says(&[text("Again.")]),
+    ]);
+    let lab = lab(&folder, turns, |gateway| gateway);
+    let mut chat = chat(&["long", "lookup"]);
+    let reply = chat.say(&lab, "go").await;
+    assert_eq!(reply.text(), "Done.");
+    let (session, _) = reply.session();
+    let file = folder.0.join(&session).join("up_a.md");
+    assert_eq!(fs::read_to_string(&file).unwrap(), long_text());
+    let seen = lab.seen();
+    assert_eq!(
+        seen[1]["messages"][2]["content"][0]["content"],
+        format!("[Tool result offloaded to file: {}]", file.display())
+    );
+    assert_eq!(seen[1]["messages"][2]["content"][1]["content"], "lookup of b");
+    let long = long_text();
+    assert_eq!(
+        results(&lab),
+        [
+            format!(
+                "[characters 10 to 30 of {}; go on with offset 30]\n{}",
+                long.len(),
+                &long[10..30]
+            ),
+            format!(
+                "[1 match from offset 0 to {0}, the end]\noffset {1}: \"{2}\"",
+                long.len(),
+                long.len() - 10,
+                &long[long.len() - 50..]
+            ),
+            format!("[characters 0 to {0} of {0}, the end]\n{long}", long.len()),
+        ],
+        "answers of ReadOffloaded are not offloaded, however long"
+    );
+    assert_eq!(folder.files(&session), ["up_a.md"]);
+    // The true transcript has the pointer, in the next request, too.
+    chat.say(&lab, "and now").await;
+    assert!(
+        lab.last_seen()["messages"]
+            .to_string()
+            .contains("offloaded to file")
+    );
+    lab.assert_well_formed();
+    lab.assert_one_prefix();
+}
+
+/// R-GW-21
+#[tokio::test]
+async fn the_tool_is_offered_in_every_request_and_is_the_same_in_each() {
+    for offer in [Offer::Declared, Offer::Always] {
+        let folder = Folder::new("offered");
+        let turns = json!([
+            says(&[text("One.")]),
+            says(&[call("long", "a")]),
+            says(&[text("Two.")]),
+            says(&[text("Three.")])
+        ]);
+        let lab = lab(&folder, turns, |gateway| gateway.with_offer(offer));
+        let mut chat = chat(&["long", "weather"]);
+        chat.body["tools"][1]["input_schema"] = json!({ "type": "object" });
+        for message in ["one", "two", "three"] {
+            chat.say(&lab, message).await;
+        }
+        let tools: Vec<_> = lab.seen().iter().map(|body| body["tools"].to_string()).collect();
+        assert_eq!(tools.len(), 4);
+        assert!(tools.iter().all(|other| *other == tools[0]));
+        assert_eq!(
+            names(&lab.seen()[0])
+                .iter()
+                .filter(|name| **name == "ReadOffloaded")
+                .count(),
+            1
+        );
+        lab.assert_one_prefix();
+    }
+    // Also where the client has no tools.
+    let folder = Folder::new("offered-alone");
+    let lab = lab(&folder, json!([says(&[text("One.")])]), |gateway| gateway);
+    let mut chat = chat(&[]);
+    chat.body.as_object_mut().unwrap().shift_remove("tools");
+    chat.say(&lab, "one").await;
+    assert_eq!(names(&lab.last_seen()), ["ReadOffloaded"]);
+}
+
+/// Nothing is offloaded that the model cannot read back.
+///
+/// R-GW-22
+#[tokio::test]
+async fn results_stay_whole_where_the_tool_is_the_clients() {
+    let own = json!({ "name": "ReadOffloaded", "description": "Mine.", "input_schema": { "type": "object", "required": ["path"] } });
+    let turns = || json!([says(&[call("long", "a")]), says(&[text("Done.")])]);
+    let (declares, external) = (Folder::new("declares"), Folder::new("external"));
+    let is_external = |gateway: Gateway| {
+        gateway
+            .with_ownership(Ownership::by_schema().with_external(["ReadOffloaded"]))
+            .unwrap()
+    };
+    for (folder, lab, tool) in [
+        (&declares, lab(&declares, turns(), |gateway| gateway), Some(own)),
+        (&external, lab(&external, turns(), is_external), None),
+    ] {
+        let mut chat = chat(&["long"]);
+        chat.body["tools"].as_array_mut().unwrap().extend(tool.clone());
+        let (session, _) = chat.say(&lab, "go").await.session();
+        assert_eq!(results(&lab), [long_text()]);
+        assert_eq!(folder.files(&session), [""; 0]);
+        let sent = lab.seen()[0]["tools"].as_array().unwrap().get(1).cloned();
+        assert_eq!(sent, tool, "the client's own, as it was sent");
+    }
+    // By another name, it can be read.
+    let folder = Folder::new("alias");
+    let aliased = |gateway: Gateway| {
+        let ownership = Ownership::by_schema().with_alias("read_file", "ReadOffloaded");
+        gateway.with_ownership(ownership).unwrap()
+    };
+    let lab = lab(&folder, turns(), aliased);
+    let (session, _) = chat(&["long", "read_file"]).say(&lab, "go").await.session();
+    assert_eq!(folder.files(&session), ["up_a.md"]);
+    assert_eq!(names(&lab.seen()[0]), ["long", "read_file"]);
+}
+
+/// R-GW-20
+#[tokio::test]
+async fn threshold_and_excluded_tools_are_set() {
+    let folder = Folder::new("settings");
+    let turns = json!([
+        says(&[call("long", "a"), call("lookup", "b")]),
+        says(&[text("Done.")])
+    ]);
+    let script = json!({ "turns": turns, "order": "requests" });
+    let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
+    let offload = Offload::new(&folder.0).with_threshold(5).excluding(["long"]);
+    let gateway = Gateway::new(tools(&Runs::default()), script.clone());
+    let lab = Lab {
+        app: gateway.with_offload(offload).unwrap().router(),
+        script,
+        runs: Runs::default(),
+    };
+    let (session, _) = chat(&["long", "lookup"]).say(&lab, "go").await.session();
+    assert_eq!(folder.files(&session), ["up_b.md"]);
+    assert_eq!(results(&lab)[0], long_text());
+}
+
+#[tokio::test]
+async fn what_cannot_be_offloaded_is_refused_at_the_start() {
+    let gateway = || Gateway::new(tools(&Runs::default()), ScriptUpstream::embedded());
+    let refused = |offload: Offload| gateway().with_offload(offload).unwrap_err().to_string();
+    let unknown = refused(Offload::new("/offloaded").excluding(["Read"]));
+    assert!(
+        unknown.starts_with("there is no tool `Read`; the tools are lookup, "),
+        "{unknown}"
+    );
+    assert_eq!(
+        refused(Offload::new("")),
+        "the directory \"\" has no absolute path that is text; name another"
+    );
+    let again = gateway().with_offload(Offload::new("/offloaded")).unwrap();
+    let again = again
+        .with_offload(Offload::new("/offloaded"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        again.starts_with("`ReadOffloaded` cannot be registered: "),
+        "{again}"
+    );
+}
+
+/// R-GW-20
+#[tokio::test]
+async fn a_result_that_cannot_be_written_goes_up_whole() {
+    let folder = Folder::new("cannot-write");
+    fs::write(&folder.0, "a file").unwrap();
+    let turns = json!([says(&[call("long", "a")]), says(&[text("Done.")])]);
+    let lab = lab(&folder, turns, |gateway| gateway);
+    assert_eq!(chat(&["long"]).say(&lab, "go").await.text(), "Done.");
+    assert_eq!(results(&lab), [long_text()]);
+    fs::remove_file(&folder.0).unwrap();
+}
+
+/// R-GW-20
+#[cfg(unix)]
+#[tokio::test]
+async fn files_are_their_owners() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new("modes");
+    let lab = lab(
+        &folder,
+        json!([says(&[call("long", "a")]), says(&[text("Done.")])]),
+        |gateway| gateway,
+    );
+    let (session, _) = chat(&["long"]).say(&lab, "go").await.session();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let session = folder.0.join(session);
+    assert_eq!(
+        (mode(&folder.0), mode(&session), mode(&session.join("up_a.md"))),
+        (0o700, 0o700, 0o600)
+    );
+}
+
+/// One session never reads another's, and its own branches share its files.
+///
+/// R-GW-20
+#[tokio::test]
+async fn sessions_are_apart_and_branches_are_not() {
+    let folder = Folder::new("apart");
+    let reads = |key: &str| says(&[read(key, json!({ "id": "up_a", "limit": 4 }))]);
+    let turns = json!([
+        says(&[call("long", "a")]),
+        says(&[text("One.")]),
+        reads("b"),
+        says(&[text("Two.")]),
+        reads("c"),
+        says(&[text("Three.")]),
+        reads("d"),
+        says(&[text("Four.")]),
+    ]);
+    let lab = lab(&folder, turns, |gateway| gateway);
+    let mut first = chat(&["long"]);
+    first.say(&lab, "go").await;
+    for message in ["one branch", "another"] {
+        first.clone().say(&lab, message).await;
+        assert!(
+            results(&lab)[0].ends_with("\nitem"),
+            "{message}: {:?}",
+            results(&lab)
+        );
+    }
+    chat(&["long"]).say(&lab, "another session").await;
+    assert!(
+        results(&lab)[0].starts_with("there is no offloaded result \"up_a\"; expected"),
+        "{:?}",
+        results(&lab)
+    );
+}
