@@ -1,14 +1,22 @@
 //! Random ids and secrets.
 
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+
+const ID_LENGTH: usize = 22;
+
 /// 132 random bits as 22 characters of `[A-Za-z0-9_-]`.
 pub(crate) fn id() -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
-    let bytes: [u8; 22] = bytes();
+    let bytes: [u8; ID_LENGTH] = bytes();
     bytes
         .iter()
         .filter_map(|byte| LETTERS.get(usize::from(byte & 63)))
         .map(|letter| char::from(*letter))
         .collect()
+}
+
+/// Whether a text has the form of an [`id`].
+pub(crate) fn is_id(text: &str) -> bool {
+    text.len() == ID_LENGTH && text.bytes().all(|byte| LETTERS.contains(&byte))
 }
 
 /// Random bytes from the operating system.

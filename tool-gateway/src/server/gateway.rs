@@ -19,7 +19,7 @@ use super::running::{Resuming, RunningTurns};
 use super::shared::Shared;
 use super::timed_store::TimedStore;
 use super::unknown_tool::UnknownTool;
-use super::{guard, messages};
+use super::{guard, messages, offload_sweep};
 use crate::session::chain::ChainKey;
 use crate::session::file::create_folder;
 use crate::session::memory::MemoryStore;
@@ -162,6 +162,8 @@ impl Gateway {
     /// Offloads long results of the gateway's tools to files: the model gets a pointer, and the tool `ReadOffloaded` in each request,
     /// whatever the [`Offer`]. It has the name of a tool of the gateway's from then on, also in [`with_ownership`](Self::with_ownership).
     ///
+    /// Files are removed when the store has forgotten their session, by a task that [`router`](Self::router) starts.
+    ///
     /// # Errors
     ///
     /// If the registry has no tool of an excluded name, or one that is called `ReadOffloaded`; if the directory has no absolute path.
@@ -282,6 +284,7 @@ impl Gateway {
         let Self { mut shared } = self;
         shared.store = Arc::new(TimedStore::new(shared.store, shared.metrics.clone()));
         let shared = Arc::new(shared);
+        offload_sweep::start(&shared);
         Router::new()
             .route("/v1/messages", post(messages::messages))
             .route("/v1/messages/count_tokens", post(messages::count_tokens))

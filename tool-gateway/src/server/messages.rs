@@ -58,10 +58,7 @@ async fn message(shared: Arc<Shared>, request: Request) -> Result<Response, ApiE
     let (parts, body) = read(&shared, request).await?;
     let request = MessagesRequest::parse(&body)?;
     let (client, tools, recognized) = look_up(&shared, &parts, &request).await?;
-    let session = recognized
-        .session
-        .clone()
-        .unwrap_or_else(|| SessionId(format!("ses_{}", crate::random::id())));
+    let session = recognized.session.clone().unwrap_or_else(SessionId::random);
     shared.metrics.recognized(recognized.found);
     if recognized.last_known.is_none() && recognized.groups.iter().any(|group| group.role == "assistant") {
         shared.metrics.histories_replayed.inc();

@@ -20,6 +20,7 @@ mod idle_body;
 mod forward;
 mod job;
 pub(crate) mod offload;
+mod offload_sweep;
 mod deferred;
 mod drive;
 mod messages;

@@ -1,7 +1,7 @@
 //! [`TimedStore`]: a session store whose operations are timed.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::metrics::Metrics;
 use crate::session::Digest;
@@ -71,6 +71,10 @@ impl SessionStore for TimedStore {
 
     fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {
         self.store.size()
+    }
+
+    fn ttl(&self) -> Duration {
+        self.store.ttl()
     }
 
     fn name(&self) -> String {

@@ -634,6 +634,10 @@ impl SessionStore for FileStore {
         })
     }
 
+    fn ttl(&self) -> Duration {
+        self.ttl
+    }
+
     fn name(&self) -> String {
         format!("file {}", self.path.display())
     }

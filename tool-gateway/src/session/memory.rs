@@ -62,6 +62,8 @@ struct SessionEntry {
     session: Session,
     keys: Vec<Digest>,
     turns: usize,
+    /// When any of its turns was used.
+    used_at: Instant,
     /// The turns that are open.
     open: Vec<String>,
 }
@@ -159,6 +161,7 @@ impl Tables {
         entry.used_at = Instant::now();
         if let Some(session) = self.sessions.get_mut(&entry.turn.session) {
             session.session.last_active = SystemTime::now();
+            session.used_at = Instant::now();
         }
         Some(Arc::clone(&entry.turn))
     }
@@ -222,10 +225,12 @@ impl Tables {
                 },
                 keys: Vec::new(),
                 turns: 0,
+                used_at: Instant::now(),
                 open: Vec::new(),
             });
         session.turns += 1;
         session.session.last_active = now;
+        session.used_at = Instant::now();
         session.session.state.clone_from(&turn.state);
         for key in keys {
             self.keys.insert(key, turn.session.clone());
@@ -323,7 +328,16 @@ impl SessionStore for MemoryStore {
     }
 
     fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
-        let session = self.lock().sessions.get(id).map(|entry| entry.session.clone());
+        let tables = self.lock();
+        let session = tables.sessions.get(id).filter(|entry| {
+            let factor = if entry.open.is_empty() {
+                1
+            } else {
+                SUSPENDED_FACTOR
+            };
+            entry.used_at.elapsed() <= self.ttl.saturating_mul(factor)
+        });
+        let session = session.map(|entry| entry.session.clone());
         Box::pin(async move { Ok(session) })
     }
 
@@ -367,6 +381,10 @@ impl SessionStore for MemoryStore {
             bytes: tables.bytes as u64,
         };
         Box::pin(async move { Ok(Some(size)) })
+    }
+
+    fn ttl(&self) -> Duration {
+        self.ttl
     }
 
     fn name(&self) -> String {

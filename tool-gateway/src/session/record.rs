@@ -12,6 +12,21 @@ use crate::wire::block::Block;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SessionId(pub(crate) String);
 
+impl SessionId {
+    const PREFIX: &str = "ses_";
+
+    /// A new one.
+    pub(crate) fn random() -> Self {
+        Self(format!("{}{}", Self::PREFIX, crate::random::id()))
+    }
+
+    /// An id of the form that [`random`](Self::random) gives them.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let id = text.strip_prefix(Self::PREFIX)?;
+        crate::random::is_id(id).then(|| Self(text.to_owned()))
+    }
+}
+
 impl std::fmt::Display for SessionId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
@@ -153,4 +168,26 @@ pub(crate) struct SystemMessage {
     /// How many groups it has in front of it upstream.
     pub(crate) sent_after: usize,
     pub(crate) digest: Digest,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_have_one_form() {
+        let id = SessionId::random();
+        assert_eq!(SessionId::parse(&id.to_string()), Some(id.clone()));
+        let text = id.0;
+        for other in [
+            &text[4..],
+            &text[..25],
+            &format!("{text}x"),
+            "ses_",
+            "ses_../../../../etc/passwd",
+            "SES_aaaaaaaaaaaaaaaaaaaaaa",
+        ] {
+            assert_eq!(SessionId::parse(other), None, "{other}");
+        }
+    }
 }

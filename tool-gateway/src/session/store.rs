@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::chain::Digest;
 use super::record::{Session, SessionId, Turn};
@@ -22,7 +23,8 @@ pub trait SessionStore: Send + Sync + 'static {
     /// The session that a client names by a key of its own.
     fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>>;
 
-    /// A session.
+    /// A session; `None` if it is unknown or has expired. Does not count as a use. What belongs to an unknown session, such as offloaded
+    /// files, is removed after a time.
     fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>>;
 
     /// Stores a turn under its point, its calls and its session's keys (`store_hash_mapping` in requirements 004); replaces one of the same id.
@@ -49,6 +51,11 @@ pub trait SessionStore: Send + Sync + 'static {
     /// How large it is, if it knows.
     fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {
         Box::pin(async { Ok(None) })
+    }
+
+    /// How long a session is kept without use: a day, as provided. Files of sessions that the store does not know are kept as long.
+    fn ttl(&self) -> Duration {
+        Duration::from_secs(24 * 3600)
     }
 
     /// What it is, for the operator: `memory`.

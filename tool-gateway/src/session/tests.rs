@@ -82,12 +82,24 @@ async fn ids(store: &dyn SessionStore, point: &str) -> Vec<String> {
     turns.concat().iter().map(|turn| turn.id.clone()).collect()
 }
 
+/// Which of the sessions `a` and `b` the store knows; to ask is not to use them.
+async fn known(store: &dyn SessionStore) -> Vec<String> {
+    let mut known = Vec::new();
+    for id in ["a", "b"] {
+        let session = store.session(&SessionId(id.to_owned())).await.unwrap();
+        known.extend(session.map(|session| session.id.to_string()));
+    }
+    known
+}
+
 /// The suite for any store.
 async fn conforms(store: &dyn SessionStore) {
     assert_eq!(ids(store, "nowhere").await, [""; 0]);
     assert_eq!(store.turn_of_call(digest("nothing")).await.unwrap(), None);
     assert_eq!(store.session_of_key(digest("nothing")).await.unwrap(), None);
     assert_eq!(store.session(&SessionId("none".to_owned())).await.unwrap(), None);
+    assert_eq!(known(store).await, [""; 0]);
+    assert!(!store.ttl().is_zero());
 
     // A turn comes back whole, by its point, its call and its session's key.
     let first = turn("suspended-1", "a", "one");
@@ -126,6 +138,8 @@ async fn conforms(store: &dyn SessionStore) {
     assert_eq!(later.state, state("3"));
     assert_eq!(later.created_at, session.created_at);
     assert!(later.last_active >= session.last_active);
+
+    assert_eq!(known(store).await, ["a", "b"]);
 
     // How far a request has come, if it matters.
     if store.is_durable() {
@@ -249,6 +263,7 @@ async fn sessions_in_a_file_expire_whole_and_make_room() {
     save_with(&store, turn("2", "b", "2"), &["call 2"], &["key b"]).await;
     save(&store, turn("3", "b", "3")).await;
     tokio::time::sleep(Duration::from_millis(2100)).await;
+    assert_eq!(known(&store).await, ["a"]);
     assert_eq!(
         (ids(&store, "2").await, ids(&store, "3").await),
         (Vec::new(), Vec::new())
@@ -392,11 +407,14 @@ async fn turns_expire_with_their_session_and_suspended_ones_later() {
     let store = MemoryStore::new().with_ttl(Duration::from_millis(200));
     save(&store, turn("suspended-1", "a", "1")).await;
     save_with(&store, turn("2", "b", "2"), &[], &["key b"]).await;
+    assert_eq!(known(&store).await, ["a", "b"]);
     tokio::time::sleep(Duration::from_millis(300)).await;
+    // Also before anything removes it.
+    assert_eq!(known(&store).await, ["a"]);
     assert_eq!(
         (ids(&store, "1").await, ids(&store, "2").await),
         (vec!["suspended-1".to_owned()], Vec::new())
     );
-    assert_eq!(store.session(&SessionId("b".to_owned())).await.unwrap(), None);
+    assert_eq!(known(&store).await, ["a"]);
     assert_eq!(store.session_of_key(digest("key b")).await.unwrap(), None);
 }

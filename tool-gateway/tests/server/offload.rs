@@ -1,9 +1,16 @@
-//! Offloading: long results go to files of the session, and the model reads them back.
+//! Offloading: long results go to files of the session, the model reads them back, and they go with the session.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tool_gateway::session::Digest;
+use tool_gateway::session::file::FileStore;
+use tool_gateway::session::memory::MemoryStore;
+use tool_gateway::session::record::{Session, SessionId, Turn};
+use tool_gateway::session::store::{SavedTurn, SessionStore, StoreError, StoreFuture};
 use tool_gateway::upstream::ScriptUpstream;
 use tool_gateway::{Gateway, Offer, Offload, Ownership};
 use tool_runtime::{Context, ToolDefinition, ToolRegistry};
@@ -341,4 +348,193 @@ async fn sessions_are_apart_and_branches_are_not() {
         "{:?}",
         results(&lab)
     );
+}
+
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(10), "{what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// As a gateway before this one has left it: with files of this age.
+fn leave(folder: &Folder, session: &str, files: &[&str], age: Duration) {
+    let directory = folder.0.join(session);
+    fs::create_dir_all(&directory).unwrap();
+    let time = std::time::SystemTime::now() - age;
+    for name in files {
+        fs::write(directory.join(name), "content").unwrap();
+        let file = fs::File::options()
+            .write(true)
+            .open(directory.join(name))
+            .unwrap();
+        file.set_modified(time).unwrap();
+    }
+    #[cfg(unix)]
+    fs::File::open(&directory).unwrap().set_modified(time).unwrap();
+}
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// R-GW-23
+#[tokio::test]
+async fn files_go_with_their_session() {
+    let folder = Folder::new("go");
+    let store = MemoryStore::new().with_ttl(Duration::from_millis(500));
+    let turns = json!([
+        says(&[call("long", "a"), call("weather", "w")]),
+        says(&[call("long", "b")]),
+        says(&[text("Done.")]),
+    ]);
+    let lab = lab(&folder, turns, |gateway| {
+        gateway
+            .with_store(store)
+            .with_max_time(Duration::from_millis(300))
+    });
+    // It waits for its client, so it is kept four times as long.
+    let mut waiting = chat(&["long"]);
+    waiting.body["tools"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({ "name": "weather", "input_schema": { "type": "object" } }));
+    let (waiting, _) = waiting.say(&lab, "wait").await.session();
+    let (session, _) = chat(&["long"]).say(&lab, "go").await.session();
+    assert_eq!(
+        (folder.files(&session), folder.files(&waiting)),
+        (vec!["up_b.md".to_owned()], vec!["up_a.md".to_owned()])
+    );
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    assert_eq!(folder.files(&session), ["up_b.md"], "the session is known yet");
+    until("its files go", || !folder.0.join(&session).exists()).await;
+    assert_eq!(folder.files(&waiting), ["up_a.md"]);
+    until("these, too", || !folder.0.join(&waiting).exists()).await;
+}
+
+/// R-GW-23
+#[tokio::test]
+async fn a_sweep_at_the_start_removes_what_a_process_before_has_left() {
+    let folder = Folder::new("start");
+    let (old, new) = (DAY * 2, DAY / 2);
+    let id = |letter: &str| format!("ses_{}", letter.repeat(22));
+    leave(
+        &folder,
+        &id("a"),
+        &["call_0.md", "call_0-2.md", ".offload-7-1.tmp"],
+        old,
+    );
+    // One that is not old enough: its session may be on its way into the store.
+    leave(&folder, &id("b"), &["call_0.md"], new);
+    // Removed in part, when its process ended: the directory is new, its files are not.
+    leave(&folder, &id("c"), &["call_0.md"], old);
+    #[cfg(unix)]
+    fs::File::open(folder.0.join(id("c")))
+        .unwrap()
+        .set_modified(std::time::SystemTime::now())
+        .unwrap();
+    // What the gateway did not write.
+    for foreign in [
+        "sessions",
+        "ses_short",
+        "ses_",
+        &format!("{}x", id("d")),
+        &id("é"),
+        "ses_../aaaaaaaaaaaaaaaaaaa",
+    ] {
+        leave(&folder, foreign, &["call_0.md"], old);
+    }
+    leave(&folder, &id("e"), &["call_0.md", "notes.txt"], old);
+    fs::write(folder.0.join(id("f")), "a file").unwrap();
+    #[cfg(unix)]
+    {
+        leave(&folder, "elsewhere", &["call_0.md"], old);
+        std::os::unix::fs::symlink(folder.0.join("elsewhere"), folder.0.join(id("g"))).unwrap();
+    }
+    let _lab = lab(&folder, json!([says(&[text("Done.")])]), |gateway| gateway);
+    until("the old ones go", || {
+        !folder.0.join(id("a")).exists() && !folder.0.join(id("c")).exists()
+    })
+    .await;
+    until("what the gateway wrote goes", || {
+        folder.files(&id("e")) == ["notes.txt"]
+    })
+    .await;
+    for kept in [
+        &id("b"),
+        "sessions",
+        "ses_short",
+        "ses_",
+        &format!("{}x", id("d")),
+        &id("é"),
+        "ses_../aaaaaaaaaaaaaaaaaaa",
+    ] {
+        assert_eq!(folder.files(kept), ["call_0.md"], "{kept}");
+    }
+    assert!(folder.0.join(id("f")).is_file());
+    #[cfg(unix)]
+    assert!(folder.0.join(id("g")).is_symlink() && folder.files("elsewhere") == ["call_0.md"]);
+}
+
+/// A store that knows its sessions keeps their files, whatever their age; so does one that cannot be asked.
+///
+/// R-GW-23
+#[tokio::test]
+async fn files_of_known_sessions_outlive_the_process() {
+    let (folder, sessions) = (Folder::new("known"), Folder::new("known-sessions"));
+    let file = sessions.0.join("sessions.redb");
+    let turns = || json!([says(&[call("long", "a")]), says(&[text("Done.")])]);
+    let open = |ttl: Duration| FileStore::open(&file).unwrap().with_ttl(ttl);
+    let first = lab(&folder, turns(), |gateway| gateway.with_store(open(DAY * 9)));
+    let (session, _) = chat(&["long"]).say(&first, "go").await.session();
+    drop(first);
+    let unknown = format!("ses_{}", "a".repeat(22));
+    let age = || {
+        leave(&folder, &session, &["up_a.md"], DAY * 10);
+        leave(&folder, &unknown, &["up_a.md"], DAY * 10);
+    };
+    age();
+    let failing = lab(&folder, turns(), |gateway| gateway.with_store(Unavailable));
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(
+        (folder.files(&session).len(), folder.files(&unknown).len()),
+        (1, 1)
+    );
+    drop(failing);
+    until("the first gateway is gone", || FileStore::open(&file).is_ok()).await;
+    let _second = lab(&folder, turns(), |gateway| gateway.with_store(open(DAY * 9)));
+    until("the unknown one goes", || !folder.0.join(&unknown).exists()).await;
+    assert_eq!(folder.files(&session), ["up_a.md"]);
+}
+
+/// A store that answers nothing.
+struct Unavailable;
+
+fn unavailable<'a, T>() -> StoreFuture<'a, T> {
+    Box::pin(async { Err(StoreError("it is away".to_owned())) })
+}
+
+impl SessionStore for Unavailable {
+    fn turns<'a>(&'a self, _: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
+        unavailable()
+    }
+
+    fn turn_of_call(&self, _: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
+        unavailable()
+    }
+
+    fn session_of_key(&self, _: Digest) -> StoreFuture<'_, Option<SessionId>> {
+        unavailable()
+    }
+
+    fn session<'a>(&'a self, _: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
+        unavailable()
+    }
+
+    fn save(&self, _: SavedTurn) -> StoreFuture<'_, ()> {
+        unavailable()
+    }
+
+    fn name(&self) -> String {
+        "unavailable".to_owned()
+    }
 }
