@@ -376,8 +376,18 @@ async fn links_are_not_followed() {
     symlink(directory.join("elsewhere/secret.md"), directory.join("s/link.md")).unwrap();
     symlink(directory.join("elsewhere"), directory.join("linked")).unwrap();
     fs::create_dir(directory.join("s/folder.md")).unwrap();
+    // Nobody writes to it: opening it would wait for ever.
+    let pipe = std::process::Command::new("mkfifo")
+        .arg(directory.join("s/pipe.md"))
+        .status();
+    assert!(pipe.unwrap().success());
     let registry = reading(LocalReader).with_state(OffloadOptions::new("s", &directory));
-    for (session, id) in [("s", "link"), ("linked", "secret"), ("s", "folder")] {
+    for (session, id) in [
+        ("s", "link"),
+        ("linked", "secret"),
+        ("s", "folder"),
+        ("s", "pipe"),
+    ] {
         let outcome = call_in(&registry, session, json!({ "id": id })).await;
         assert_eq!(
             outcome.result.text(),
