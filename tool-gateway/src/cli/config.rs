@@ -24,6 +24,8 @@ pub(crate) struct Config {
     pub(crate) tools: ToolsConfig,
     pub(crate) offload: Option<OffloadConfig>,
     #[serde(default)]
+    pub(crate) sessions: SessionsConfig,
+    #[serde(default)]
     pub(crate) limits: LimitsConfig,
     #[serde(default)]
     pub(crate) clients: Vec<ClientConfig>,
@@ -73,6 +75,15 @@ pub(crate) struct OffloadConfig {
     pub(crate) threshold: Option<usize>,
     #[serde(default)]
     pub(crate) exclude: Vec<String>,
+}
+
+/// How much is kept of sessions, and how long.
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SessionsConfig {
+    pub(crate) hours: Option<NonZeroU64>,
+    pub(crate) mb: Option<NonZeroU64>,
+    pub(crate) client_turns: Option<NonZeroU64>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -12,7 +12,9 @@ use tool_runtime::permission::{Decision, Permission, PermissionRequest};
 use tool_runtime::{CancellationToken, ToolRegistry};
 
 use crate::cli::client_keys::ClientKey;
-use crate::cli::config::{Config, DecisionName, OffloadConfig, OwnershipRule, PermissionConfig};
+use crate::cli::config::{
+    Config, DecisionName, OffloadConfig, OwnershipRule, PermissionConfig, SessionsConfig,
+};
 use crate::cli::ending::{Ending, Failure};
 use crate::cli::server_options::{OfferName, ServeOptions, StoreName, UpstreamKind};
 use crate::cli::terminal::Terminal;
@@ -21,6 +23,7 @@ use crate::server::gateway::Gateway;
 use crate::server::offload::{InvalidOffload, Offload};
 use crate::server::unknown_tool::UnknownTool;
 use crate::session::file::FileStore;
+use crate::session::memory::MemoryStore;
 use crate::session::store::StoreError;
 use crate::turn::ownership::{Offer, Ownership};
 use crate::upstream::anthropic::AnthropicUpstream;
@@ -56,7 +59,6 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
         print("the configuration is right");
         return Ok(Ending::Fine);
     }
-    let store = store(&config)?;
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         Failure::Message(format!(
             "{listen} cannot be listened on: {error}; choose another with --listen"
@@ -73,9 +75,7 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
             "offload.directory: {error}; name another, or change its permissions"
         ))
     })?;
-    if let Some((store, secret)) = store {
-        gateway = gateway.with_store(store).with_secret(secret);
-    }
+    gateway = with_store(gateway, &config)?;
     let is_public = !keys.is_empty();
     for key in keys {
         gateway = key.add_to(gateway);
@@ -223,18 +223,38 @@ fn configured(mut gateway: Gateway, config: &Config) -> Result<Gateway, Failure>
     Ok(gateway)
 }
 
-/// The file with the sessions, and its secret; `None` if they are kept in memory.
-fn store(config: &Config) -> Result<Option<(FileStore, [u8; 32])>, Failure> {
+/// Gives a gateway the store of the configuration.
+fn with_store(gateway: Gateway, config: &Config) -> Result<Gateway, Failure> {
+    let SessionsConfig {
+        hours,
+        mb,
+        client_turns,
+    } = config.sessions;
+    let ttl = hours.map(|hours| Duration::from_secs(hours.get().saturating_mul(3600)));
+    let bytes = mb.map(|mb| mb.get().saturating_mul(1 << 20));
     let Some(StoreName::File(path)) = &config.store else {
-        return Ok(None);
+        let mut store = MemoryStore::new();
+        store = ttl.into_iter().fold(store, MemoryStore::with_ttl);
+        if let Some(bytes) = bytes {
+            store = store.with_max_bytes(usize::try_from(bytes).unwrap_or(usize::MAX));
+        }
+        if let Some(turns) = client_turns {
+            store = store.with_max_turns_per_client(usize::try_from(turns.get()).unwrap_or(usize::MAX));
+        }
+        return Ok(gateway.with_store(store));
     };
     let opened = FileStore::open(path).and_then(|store| {
         let secret = store.secret()?;
         Ok((store, secret))
     });
-    opened
-        .map(Some)
-        .map_err(|StoreError(error)| Failure::Message(format!("--store: {error}")))
+    let (mut store, secret) =
+        opened.map_err(|StoreError(error)| Failure::Message(format!("--store: {error}")))?;
+    store = ttl.into_iter().fold(store, FileStore::with_ttl);
+    store = bytes.into_iter().fold(store, FileStore::with_max_bytes);
+    if let Some(turns) = client_turns {
+        store = store.with_max_turns_per_client(turns.get());
+    }
+    Ok(gateway.with_store(store).with_secret(secret))
 }
 
 /// The tools of the program, or those that were named, behind the rules about calls.
