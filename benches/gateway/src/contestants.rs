@@ -1,0 +1,174 @@
+//! The contestants: each a process between the load generator and the upstream.
+
+use std::env;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::LazyLock;
+
+use crate::process::{Process, free_address};
+
+pub struct Contestant {
+    pub name: String,
+    pub address: SocketAddr,
+    pub process: Process,
+}
+
+impl Contestant {
+    fn start(name: &str, command: impl FnOnce(SocketAddr) -> Command) -> Result<Self, String> {
+        let address = free_address();
+        let process =
+            Process::start(&mut command(address), address).map_err(|error| format!("{name}: {error}"))?;
+        Ok(Self {
+            name: name.to_owned(),
+            address,
+            process,
+        })
+    }
+}
+
+pub const DIRECT: usize = 0;
+pub const FLOOR: usize = 1;
+pub const PASSES: usize = 2;
+pub const OFFERS: usize = 3;
+
+/// All of them; the indexes of those that are always there are above.
+pub fn all() -> Vec<Contestant> {
+    let upstream = upstream();
+    let address = upstream.address;
+    let mut all = vec![
+        upstream,
+        floor(address),
+        gateway("tool-gateway", address, &[]),
+        gateway("tool-gateway, tools offered", address, &["--offer", "always"]),
+    ];
+    all.extend(peers(address));
+    all
+}
+
+pub fn upstream() -> Contestant {
+    let start = |listen: SocketAddr| own(&["upstream", &listen.to_string()]);
+    Contestant::start("no proxy", start).expect("the upstream starts")
+}
+
+pub fn floor(upstream: SocketAddr) -> Contestant {
+    let start = |listen: SocketAddr| own(&["floor", &listen.to_string(), &upstream.to_string()]);
+    Contestant::start("floor: hyper-util and axum", start).expect("the floor starts")
+}
+
+/// This program, as another process.
+fn own(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env::current_exe().expect("this program's path"));
+    command.args(arguments);
+    command
+}
+
+/// The gateway with all of its tools.
+pub fn gateway(name: &str, upstream: SocketAddr, options: &[&str]) -> Contestant {
+    let start = |listen: SocketAddr| {
+        let mut command = Command::new(&*GATEWAY);
+        command.args(["serve", "--listen", &listen.to_string()]);
+        command
+            .args(["--upstream", &format!("http://{upstream}")])
+            .args(options);
+        for variable in ["ANTHROPIC_API_KEY", "TOOL_GATEWAY_CLIENT_KEYS", "RUST_LOG"] {
+            command.env_remove(variable);
+        }
+        command
+    };
+    Contestant::start(name, start).expect("the gateway starts")
+}
+
+/// The program, built from the sources beside this.
+static GATEWAY: LazyLock<PathBuf> = LazyLock::new(|| {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let target =
+        env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from(root).join("target"), PathBuf::from);
+    let target = std::path::absolute(target).expect("a path");
+    let built = Command::new("cargo")
+        .args([
+            "build",
+            "--locked",
+            "--release",
+            "--package",
+            "tool-gateway",
+            "--target-dir",
+        ])
+        .arg(&target)
+        .current_dir(root)
+        // It would inline less.
+        .env("CARGO_INCREMENTAL", "0")
+        .status();
+    assert!(built.expect("cargo").success(), "the gateway cannot be built");
+    target.join("release/tool-gateway")
+});
+
+/// The command of a peer: where its programs are, where it listens, and its upstream.
+type PeerCommand = fn(PathBuf, SocketAddr, SocketAddr) -> Command;
+
+/// The peers that are installed beside the Python that `PEERS_PYTHON` names.
+fn peers(upstream: SocketAddr) -> Vec<Contestant> {
+    let known: [(&str, PeerCommand); 2] = [("agentic-api", agentic_api), ("smg", smg)];
+    let mut peers = Vec::new();
+    for (package, command) in known {
+        let started = installed(package).and_then(|(programs, version)| {
+            let name = format!("{package} {version}");
+            Contestant::start(&name, |listen| command(programs, listen, upstream))
+        });
+        match started {
+            Ok(contestant) => peers.push(contestant),
+            Err(why) => eprintln!("NOT MEASURED: {why}"),
+        }
+    }
+    peers
+}
+
+/// Where the programs of that Python's packages are, and the package's version.
+fn installed(package: &str) -> Result<(PathBuf, String), String> {
+    let python = env::var_os("PEERS_PYTHON").map(PathBuf::from).ok_or_else(|| {
+        format!(
+            "{package}: set PEERS_PYTHON to the python of an environment into which peers.txt is installed"
+        )
+    })?;
+    let script = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))";
+    let output = Command::new(&python).args(["-c", script, package]).output();
+    let output = output.map_err(|error| format!("{package}: {} cannot be run: {error}", python.display()))?;
+    if !output.status.success() {
+        return Err(format!(
+            "{package}: {} does not have it installed",
+            python.display()
+        ));
+    }
+    let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let programs = python.parent().ok_or("PEERS_PYTHON is not a path")?;
+    Ok((programs.to_owned(), version))
+}
+
+fn agentic_api(programs: PathBuf, listen: SocketAddr, upstream: SocketAddr) -> Command {
+    let mut command = Command::new(programs.join("agentic-server"));
+    command
+        .args([
+            "--gateway-host",
+            "127.0.0.1",
+            "--gateway-port",
+            &listen.port().to_string(),
+        ])
+        .args([
+            "--llm-api-base",
+            &format!("http://{upstream}"),
+            "--skip-llm-ready-check",
+        ])
+        .args(["--db-url", "sqlite::memory:"])
+        .env("RUST_LOG", "warn");
+    command
+}
+
+fn smg(programs: PathBuf, listen: SocketAddr, upstream: SocketAddr) -> Command {
+    let mut command = Command::new(programs.join("smg"));
+    command
+        .args(["launch", "--backend", "anthropic", "--log-level", "warn"])
+        .args(["--host", "127.0.0.1", "--port", &listen.port().to_string()])
+        .args(["--prometheus-port", &free_address().port().to_string()])
+        .args(["--worker-urls", &format!("http://{upstream}")]);
+    command
+}

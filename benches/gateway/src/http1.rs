@@ -1,0 +1,121 @@
+//! A connection of HTTP/1.1, read message by message. The load generator and the upstream use it, since what they take of the two
+//! cores is missing from the proxy between them.
+
+use std::io;
+use std::net::SocketAddr;
+
+use memchr::memmem;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+pub struct Connection {
+    socket: TcpStream,
+    unread: Vec<u8>,
+    /// The body of the message that was read last.
+    pub body: Vec<u8>,
+}
+
+impl Connection {
+    pub async fn open(address: SocketAddr) -> io::Result<Self> {
+        Self::new(TcpStream::connect(address).await?)
+    }
+
+    pub fn new(socket: TcpStream) -> io::Result<Self> {
+        socket.set_nodelay(true)?;
+        Ok(Self {
+            socket,
+            unread: Vec::with_capacity(64 << 10),
+            body: Vec::new(),
+        })
+    }
+
+    pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.socket.write_all(bytes).await
+    }
+
+    /// Reads a request or a response; `None` at the end of the connection.
+    pub async fn read(&mut self) -> io::Result<Option<Head>> {
+        let end = loop {
+            if let Some(end) = memmem::find(&self.unread, b"\r\n\r\n") {
+                break end;
+            }
+            if self.more().await? == 0 {
+                return Ok(None);
+            }
+        };
+        let head = Head(String::from_utf8_lossy(&self.unread[..end]).into_owned());
+        self.unread.drain(..end + 4);
+        self.body.clear();
+        if head
+            .field("transfer-encoding")
+            .is_some_and(|coding| coding == "chunked")
+        {
+            self.read_chunks().await?;
+        } else if let Some(length) = head.field("content-length") {
+            let length = length.parse().map_err(io::Error::other)?;
+            self.take(length).await?;
+        }
+        Ok(Some(head))
+    }
+
+    async fn read_chunks(&mut self) -> io::Result<()> {
+        loop {
+            let line = loop {
+                if let Some(line) = memmem::find(&self.unread, b"\r\n") {
+                    break line;
+                }
+                self.more_of_message().await?;
+            };
+            let size = str::from_utf8(&self.unread[..line]).map_err(io::Error::other)?;
+            let size = usize::from_str_radix(size, 16).map_err(io::Error::other)?;
+            self.unread.drain(..line + 2);
+            let before = self.body.len();
+            self.take(size + 2).await?;
+            self.body.truncate(before + size);
+            if size == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Moves so many bytes to the body.
+    async fn take(&mut self, length: usize) -> io::Result<()> {
+        while self.unread.len() < length {
+            self.more_of_message().await?;
+        }
+        self.body.extend(self.unread.drain(..length));
+        Ok(())
+    }
+
+    async fn more_of_message(&mut self) -> io::Result<()> {
+        if self.more().await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(())
+    }
+
+    async fn more(&mut self) -> io::Result<usize> {
+        self.unread.reserve(16 << 10);
+        self.socket.read_buf(&mut self.unread).await
+    }
+}
+
+/// The first line and the header fields.
+pub struct Head(String);
+
+impl Head {
+    /// The second word of the first line: a request's path, a response's status.
+    pub fn target(&self) -> &str {
+        self.0.split(' ').nth(1).unwrap_or_default()
+    }
+
+    pub fn field(&self, name: &str) -> Option<&str> {
+        let mut fields = self
+            .0
+            .split("\r\n")
+            .skip(1)
+            .filter_map(|field| field.split_once(':'));
+        let (_, value) = fields.find(|(field, _)| field.eq_ignore_ascii_case(name))?;
+        Some(value.trim())
+    }
+}

@@ -1,0 +1,77 @@
+//! A process that is measured: its processor time and its memory, as the system counts them.
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
+
+/// Ends with this value.
+pub struct Process(Child);
+
+impl Process {
+    /// Starts a server, and waits until it listens.
+    pub fn start(command: &mut Command, address: SocketAddr) -> Result<Self, String> {
+        let shown = format!("{command:?}");
+        let failed = |what: &str| format!("{what}; to see why, run {shown}");
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut process = Self(child.map_err(|error| failed(&error.to_string()))?);
+        let begin = Instant::now();
+        while TcpStream::connect(address).is_err() {
+            if let Ok(Some(status)) = process.0.try_wait() {
+                return Err(failed(&format!("it ended with {status}")));
+            }
+            if begin.elapsed() > Duration::from_secs(30) {
+                return Err(failed("it did not listen within 30 s"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(process)
+    }
+
+    /// The processor time that it has taken, all threads together.
+    pub fn processor_time(&self) -> Duration {
+        let id = i32::try_from(self.0.id()).expect("an id of a process");
+        let clock = clock_getcpuclockid(Pid::from_raw(id)).expect("a clock");
+        clock_gettime(clock).expect("a time").into()
+    }
+
+    /// What it has in memory, in MB.
+    pub fn memory(&self) -> f64 {
+        self.status("VmRSS:")
+    }
+
+    /// The most that it has had in memory, in MB.
+    pub fn peak(&self) -> f64 {
+        self.status("VmHWM:")
+    }
+
+    fn status(&self, field: &str) -> f64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.0.id())).expect("a running process");
+        let value = status
+            .lines()
+            .find_map(|line| line.strip_prefix(field))
+            .expect("a figure");
+        let kilobytes: f64 = value.trim().trim_end_matches(" kB").parse().expect("a number");
+        kilobytes * 1024.0 / 1e6
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A port that is free now.
+pub fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    listener.local_addr().expect("an address")
+}

@@ -1,0 +1,163 @@
+//! Requests a second, latency, and the processor time of each contestant.
+
+use std::env;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+
+use crate::answer::{Answer, Request};
+use crate::contestants::{self, Contestant, DIRECT, FLOOR, OFFERS, PASSES};
+use crate::http1::Connection;
+use crate::load::{Clients, Until, exchange};
+use crate::samples::{Samples, goal, short};
+
+/// How long one contestant works in one round.
+const ROUND: Duration = Duration::from_millis(500);
+
+/// How many rounds each figure is the median of; `ROUNDS` changes it.
+pub fn rounds() -> usize {
+    env::var("ROUNDS").map_or(21, |rounds| rounds.parse().expect("ROUNDS is a number"))
+}
+
+/// The load generator's: one thread.
+pub fn runtime() -> Runtime {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
+pub fn plain() {
+    println!("#### Plain\n");
+    measure(Answer::Plain, "JSON, 1 KB");
+}
+
+pub fn streamed() {
+    println!("#### Streamed\n");
+    measure(Answer::Events, "56 events, each by itself");
+    measure(Answer::Burst, "56 events at once");
+}
+
+/// The figures of one contestant, one a round.
+#[derive(Default)]
+struct Timed {
+    rate: Samples,
+    median: Samples,
+    late: Samples,
+    processor: Samples,
+}
+
+fn measure(answer: Answer, label: &str) {
+    let contestants = contestants::all();
+    let runtime = runtime();
+    runtime.block_on(verify(&contestants, answer));
+    let all: Vec<Vec<Timed>> = [1, 64]
+        .into_iter()
+        .map(|connections| runtime.block_on(side_by_side(&contestants, answer, connections)))
+        .collect();
+    println!(
+        "\n| {label}: at once | through | requests/s | × the floor's | median, µs | more than without a proxy, µs | 99 %, µs | µs of processor time | × the floor's |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for (connections, timed) in [1, 64].into_iter().zip(&all) {
+        let (direct, floor) = (&timed[DIRECT], &timed[FLOOR]);
+        for (contestant, timed) in contestants.iter().zip(timed) {
+            let is_proxy = !std::ptr::eq(timed, direct);
+            let of_proxy = |figure: String| if is_proxy { figure } else { String::new() };
+            println!(
+                "| {connections} | {} | {} | {:.2} | {} | {} | {} | {} | {} |",
+                contestant.name,
+                timed.rate.spread(),
+                timed.rate.over(&floor.rate).median(),
+                timed.median.spread(),
+                of_proxy(short(timed.median.minus(&direct.median).median())),
+                short(timed.late.median()),
+                of_proxy(timed.processor.spread()),
+                of_proxy(format!("{:.2}", timed.processor.over(&floor.processor).median())),
+            );
+        }
+    }
+    println!();
+    for (connections, timed) in [1, 64].into_iter().zip(&all) {
+        for own in [PASSES, OFFERS] {
+            compare(&contestants, timed, own, connections);
+        }
+    }
+    println!();
+}
+
+/// Whether the figures are those that were asked for.
+fn compare(contestants: &[Contestant], timed: &[Timed], own: usize, connections: usize) {
+    let name = &contestants[own].name;
+    let share = timed[own].rate.over(&timed[FLOOR].rate).median();
+    goal(
+        share >= 0.8,
+        &format!("{name}, {connections} at once: {share:.2} of the floor's requests/s; ≥ 0.8"),
+    );
+    for (peer, of_peer) in contestants.iter().zip(timed).skip(OFFERS + 1) {
+        let times = timed[own].rate.over(&of_peer.rate).median();
+        goal(
+            times > 1.0,
+            &format!(
+                "{name}, {connections} at once: {times:.2} times {}'s; > 1",
+                peer.name
+            ),
+        );
+    }
+    if connections == 1 {
+        let more = timed[own].median.minus(&timed[DIRECT].median).median();
+        goal(
+            more <= 120.0,
+            &format!(
+                "{name}, one at once: {} µs more than without a proxy; ≤ 120",
+                short(more)
+            ),
+        );
+    }
+}
+
+/// What arrives must be what the upstream sent; where it was written anew, that is said.
+async fn verify(contestants: &[Contestant], answer: Answer) {
+    let mut expected = Vec::new();
+    for (index, contestant) in contestants.iter().enumerate() {
+        let mut connection = Connection::open(contestant.address)
+            .await
+            .expect("a contestant that listens");
+        exchange(&mut connection, &mut Request::new(answer)).await;
+        if index == DIRECT {
+            expected.clone_from(&connection.body);
+        } else if connection.body != expected {
+            assert!(index > PASSES, "{} changed the response", contestant.name);
+            let (own, sent) = (connection.body.len(), expected.len());
+            println!(
+                "{} writes the response anew: {own} bytes for {sent}.\n",
+                contestant.name
+            );
+        }
+    }
+}
+
+async fn side_by_side(contestants: &[Contestant], answer: Answer, connections: usize) -> Vec<Timed> {
+    let request = [Request::new(answer)];
+    let mut clients = Vec::new();
+    for contestant in contestants {
+        let mut opened = Clients::open(contestant.address, connections).await;
+        opened.run(&request, Until::Elapsed(ROUND)).await;
+        clients.push(opened);
+    }
+    let mut timed: Vec<Timed> = contestants.iter().map(|_| Timed::default()).collect();
+    for _ in 0..rounds() {
+        for ((contestant, clients), timed) in contestants.iter().zip(&mut clients).zip(&mut timed) {
+            let before = contestant.process.processor_time();
+            let loaded = clients.run(&request, Until::Elapsed(ROUND)).await;
+            let processor = contestant.process.processor_time() - before;
+            timed.rate.push(loaded.rate());
+            timed.median.push(loaded.latencies.median());
+            timed.late.push(loaded.latencies.quantile(0.99));
+            timed
+                .processor
+                .push(processor.as_secs_f64() * 1e6 / loaded.requests as f64);
+        }
+    }
+    timed
+}

@@ -1,0 +1,49 @@
+//! The upstream: a process with one thread that writes answers which are ready.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::MissedTickBehavior;
+
+use crate::answer::{self, Answer};
+use crate::http1::Connection;
+
+/// How far apart the events of [`Answer::Paced`] are.
+pub const PACE: Duration = Duration::from_millis(10);
+
+pub fn run(listen: SocketAddr) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(async {
+        let listener = TcpListener::bind(listen).await.expect("a free port");
+        loop {
+            let (socket, _) = listener.accept().await.expect("a connection");
+            // A client closes its connections as it likes.
+            tokio::spawn(async { serve(socket).await.ok() });
+        }
+    });
+}
+
+async fn serve(socket: TcpStream) -> std::io::Result<()> {
+    let mut connection = Connection::new(socket)?;
+    let models = answer::json(
+        r#"{"object":"list","data":[{"id":"claude","object":"model","type":"model","display_name":"Claude","created_at":"2025-01-01T00:00:00Z"}],"has_more":false}"#,
+    );
+    while connection.read().await?.is_some() {
+        match Answer::of(&connection.body) {
+            Some(answer) => {
+                let mut pace = tokio::time::interval(PACE);
+                pace.set_missed_tick_behavior(MissedTickBehavior::Burst);
+                for piece in answer.pieces() {
+                    if answer == Answer::Paced {
+                        pace.tick().await;
+                    }
+                    connection.write(piece).await?;
+                }
+            }
+            // What a proxy asks besides: which models there are, whether all is well.
+            None => connection.write(&models).await?,
+        }
+    }
+    Ok(())
+}
