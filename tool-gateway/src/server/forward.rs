@@ -22,7 +22,7 @@ use crate::turn::machine::Event;
 use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
-use crate::wire::event::StreamEvent;
+use crate::wire::event::{StreamEvent, TextDelta};
 use crate::wire::object::Object;
 
 /// Sends a client's request to the upstream with this body; that it cannot be reached is an error that clients retry.
@@ -101,7 +101,12 @@ impl PassingMessage {
             // What is too large to be read makes the message another.
             self.is_lost |= matches!(frame, Frame::Oversized { .. });
             let Frame::Event(event) = frame else { continue };
-            let event = event.data().and_then(|data| StreamEvent::parse(&data));
+            let Some(data) = event.data() else { continue };
+            if let Some(delta) = TextDelta::parse(&data) {
+                self.assembly.push_text(&delta);
+                continue;
+            }
+            let event = StreamEvent::parse(&data);
             let mut counted = match event.and_then(|event| self.assembly.push(event)) {
                 Some(StreamEvent::MessageStart(fields) | StreamEvent::MessageDelta(fields)) => fields,
                 Some(StreamEvent::MessageStop) => {

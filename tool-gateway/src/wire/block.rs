@@ -164,7 +164,6 @@ impl BlockBuilder {
         for (field, value) in delta {
             match (field.as_str(), value) {
                 ("type", _) => {}
-                ("partial_json", Value::String(piece)) => self.input.push_str(piece),
                 ("citation", citation) => {
                     if let Some(Value::Array(citations)) = self.fields.get_mut("citations") {
                         citations.push(citation.clone());
@@ -173,16 +172,22 @@ impl BlockBuilder {
                         self.fields.insert("citations".to_owned(), citations);
                     }
                 }
-                (field, Value::String(piece)) => match self.fields.get_mut(field) {
-                    Some(Value::String(text)) => text.push_str(piece),
-                    _ => {
-                        self.fields.insert(field.to_owned(), value.clone());
-                    }
-                },
+                (field, Value::String(piece)) => self.push_text(field, piece),
                 (field, value) => {
                     self.fields.insert(field.to_owned(), value.clone());
                 }
             }
+        }
+    }
+
+    /// Appends to one text.
+    pub(crate) fn push_text(&mut self, field: &str, piece: &str) {
+        if field == "partial_json" {
+            self.input.push_str(piece);
+        } else if let Some(Value::String(text)) = self.fields.get_mut(field) {
+            text.push_str(piece);
+        } else {
+            self.fields.insert(field.to_owned(), piece.into());
         }
     }
 

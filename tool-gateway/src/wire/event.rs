@@ -1,5 +1,8 @@
 //! [`StreamEvent`]: the events of a streamed message.
 
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 /// An event of the upstream's stream, or of the gateway's.
@@ -103,6 +106,77 @@ impl StreamEvent {
     }
 }
 
+/// A delta that appends to one text: nearly every event of a stream. It is read without a map of its fields.
+#[derive(Debug, PartialEq)]
+pub(crate) struct TextDelta {
+    /// The index of its block.
+    pub(crate) index: usize,
+    /// The field of the delta.
+    pub(crate) field: &'static str,
+    pub(crate) text: String,
+}
+
+impl TextDelta {
+    /// Reads the data of an event; `None` if it has anything beside one text.
+    pub(crate) fn parse(data: &[u8]) -> Option<Self> {
+        let event: DeltaEvent<'_> = serde_json::from_slice(data).ok()?;
+        let (field, text) = match event.delta {
+            DeltaFields {
+                text: Some(text),
+                thinking: None,
+                partial_json: None,
+                ..
+            } => ("text", text),
+            DeltaFields {
+                text: None,
+                thinking: Some(text),
+                partial_json: None,
+                ..
+            } => ("thinking", text),
+            DeltaFields {
+                text: None,
+                thinking: None,
+                partial_json: Some(text),
+                ..
+            } => ("partial_json", text),
+            _ => return None,
+        };
+        (event.kind == "content_block_delta").then_some(Self {
+            index: event.index,
+            field,
+            text,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeltaEvent<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    index: usize,
+    #[serde(borrow)]
+    delta: DeltaFields<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeltaFields<'a> {
+    #[serde(borrow, rename = "type")]
+    _kind: Cow<'a, str>,
+    #[serde(default, deserialize_with = "text")]
+    text: Option<String>,
+    #[serde(default, deserialize_with = "text")]
+    thinking: Option<String>,
+    #[serde(default, deserialize_with = "text")]
+    partial_json: Option<String>,
+}
+
+/// A text; a null is none.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,6 +200,48 @@ mod tests {
                 "{}",
                 event.to_sse()
             );
+        }
+    }
+
+    #[test]
+    fn text_deltas_are_those_with_one_text_and_nothing_else() {
+        for (data, field, text) in [
+            (
+                r#"{"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"a\n\u00e9"}}"#,
+                "text",
+                "a\né",
+            ),
+            (
+                r#"{"index":3,"delta":{"thinking":"","type":"thinking_delta"},"type":"content_block_delta"}"#,
+                "thinking",
+                "",
+            ),
+            (
+                r#"{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\"a"}}"#,
+                "partial_json",
+                "{\"a",
+            ),
+        ] {
+            let delta = TextDelta::parse(data.as_bytes()).unwrap();
+            assert_eq!((delta.index, delta.field, delta.text.as_str()), (3, field, text));
+            // The same as the event says that has all of it.
+            let Some(StreamEvent::BlockDelta { index: 3, delta }) = StreamEvent::parse(data.as_bytes())
+            else {
+                panic!("{data}")
+            };
+            assert_eq!(delta[field], text);
+        }
+        for other in [
+            r#"{"type":"content_block_start","index":0,"delta":{"type":"text_delta","text":"a"}}"#,
+            r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":null}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a","thinking":null}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a","new":1}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{}}}"#,
+            r#"{"type":"ping"}"#,
+        ] {
+            assert_eq!(TextDelta::parse(other.as_bytes()), None, "{other}");
         }
     }
 }
