@@ -27,10 +27,8 @@ use super::running::Joined;
 use super::save::{self, save};
 use super::shared::Shared;
 use super::spans;
-use crate::session::chain::{Digest, after_answer};
-use crate::session::recognize::{
-    Client, Found, Recognized, answer_digest, outline_digest, recognize, session_keys,
-};
+use crate::session::chain::{Answer, Digest};
+use crate::session::recognize::{Client, Found, Recognized, recognize, session_keys};
 use crate::session::record::{Call, SessionId, Turn};
 use crate::turn::ownership::{Tools, classify};
 use crate::turn::{restore, upstream_request};
@@ -46,7 +44,7 @@ pub(super) async fn messages(
     admitted(&shared)?;
     let principal = principal(&shared.secret, &shared.keys, request.headers())?;
     match shared.client_limits.admit(&principal) {
-        Ok(permit) => Ok(permit.hold(message(shared, request).await?)),
+        Ok(permit) => Ok(permit.hold(message(shared, principal, request).await?)),
         Err(refused) => {
             shared.metrics.requests_limited.inc();
             Ok(refused.into_response())
@@ -54,10 +52,10 @@ pub(super) async fn messages(
     }
 }
 
-async fn message(shared: Arc<Shared>, request: Request) -> Result<Response, ApiError> {
+async fn message(shared: Arc<Shared>, principal: String, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = read(&shared, request).await?;
     let request = MessagesRequest::parse(&body)?;
-    let (client, tools, recognized) = look_up(&shared, &parts, &request).await?;
+    let (client, tools, recognized) = look_up(&shared, principal, &parts, &request).await?;
     let session = recognized.session.clone().unwrap_or_else(SessionId::random);
     shared.metrics.recognized(recognized.found);
     if recognized.last_known.is_none() && recognized.groups.iter().any(|group| group.role == "assistant") {
@@ -157,10 +155,11 @@ pub(super) async fn count_tokens(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response, ApiError> {
+    let principal = principal(&shared.secret, &shared.keys, request.headers())?;
     let (parts, body) = read(&shared, request).await?;
     let sent = {
         let request = MessagesRequest::parse(&body)?;
-        let (_, tools, recognized) = look_up(&shared, &parts, &request).await?;
+        let (_, tools, recognized) = look_up(&shared, principal, &parts, &request).await?;
         if is_passed_through(&tools, &recognized) {
             None
         } else {
@@ -189,6 +188,7 @@ pub(super) async fn forwarded(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response, ApiError> {
+    principal(&shared.secret, &shared.keys, request.headers())?;
     let (parts, body) = read(&shared, request).await?;
     forward::send(&shared, &parts, body.into()).await
 }
@@ -257,7 +257,6 @@ pub(super) async fn not_allowed(request: Request) -> ApiError {
 /// Reads the whole body.
 async fn read(shared: &Shared, request: Request) -> Result<(Parts, String), ApiError> {
     let (parts, body) = request.into_parts();
-    principal(&shared.secret, &shared.keys, &parts.headers)?;
     let body = IdleBody::wrap(body, shared.client_idle);
     let body = axum::body::to_bytes(body, shared.max_body)
         .await
@@ -285,14 +284,15 @@ fn incomplete(shared: &Shared, error: &axum::Error) -> ApiError {
     ApiError::new(status, message)
 }
 
-/// Whose the request is, whose its tools are, and which conversation it goes on with.
+/// Whose its tools are, and which conversation it goes on with.
 async fn look_up(
     shared: &Shared,
+    principal: String,
     parts: &Parts,
     request: &MessagesRequest<'_>,
 ) -> Result<(Client, Tools, Recognized), ApiError> {
     let client = Client {
-        principal: principal(&shared.secret, &shared.keys, &parts.headers)?,
+        principal,
         keys: session_keys(header(&parts.headers, "x-claude-code-session-id"), request),
     };
     let tools = classify(
@@ -410,13 +410,14 @@ impl Passing {
             state,
             ..
         } = &self.recognized;
+        let (key, answer) = (&shared.secret, Answer::new(blocks.iter()));
         Turn {
             id: crate::random::id(),
             session: self.session.clone(),
-            point: after_answer(&shared.secret, *beginning, groups, blocks.iter()),
+            point: answer.point(key, *beginning, groups),
             context: *context,
-            answer: answer_digest(&shared.secret, blocks.iter()),
-            outline: outline_digest(&shared.secret, blocks.iter()),
+            answer: answer.digest(key),
+            outline: answer.outline(key, blocks.iter().all(Block::has_json_input)),
             truth: Vec::new(),
             is_unchanged: true,
             drops_thinking: false,

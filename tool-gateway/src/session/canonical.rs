@@ -3,7 +3,9 @@
 //! A projection, then RFC 8785. Left out are `cache_control`, nulls, `is_error: false`, empty text blocks and thinking; a string is
 //! one text block. The arguments of calls stay whole: a null there is a value.
 
-use serde_json::{Map, Value};
+use std::cmp::Ordering;
+
+use serde_json::{Map, Number, Value};
 
 use crate::wire::block::Block;
 
@@ -11,63 +13,56 @@ use crate::wire::block::Block;
 pub(crate) fn content<'b>(blocks: impl Iterator<Item = &'b Block>) -> Vec<Value> {
     blocks
         .filter_map(|block| match serde_json::from_str(block.as_str()) {
-            Ok(value) => projected(value),
+            Ok(mut value) => project(&mut value).then_some(value),
             // A number that no double holds, half a surrogate pair, too many levels: the text counts as it is.
             Err(_) => Some(Value::String(block.as_str().to_owned())),
         })
         .collect()
 }
 
-/// A block, or `None` if it does not count.
-fn projected(block: Value) -> Option<Value> {
+/// Removes from a block what does not count; whether it counts itself.
+fn project(block: &mut Value) -> bool {
     let Value::Object(fields) = block else {
-        return Some(block);
+        return true;
     };
     match fields.get("type").and_then(Value::as_str) {
-        Some("thinking" | "redacted_thinking") => return None,
-        Some("text") if fields.get("text").is_none_or(|text| text == "") => return None,
+        Some("thinking" | "redacted_thinking") => return false,
+        Some("text") if fields.get("text").is_none_or(|text| text == "") => return false,
         _ => {}
     }
-    Some(Value::Object(
-        fields.into_iter().filter_map(projected_field).collect(),
-    ))
+    fields.retain(|name, value| project_field(name, value));
+    true
 }
 
-fn projected_field((name, value): (String, Value)) -> Option<(String, Value)> {
-    let value = match (name.as_str(), value) {
-        ("cache_control", _) | (_, Value::Null) | ("is_error", Value::Bool(false)) => return None,
-        ("input", value) => value,
+fn project_field(name: &str, value: &mut Value) -> bool {
+    match (name, value) {
+        ("cache_control", _) | (_, Value::Null) | ("is_error", Value::Bool(false)) => return false,
+        ("input", _) => {}
         // Of tool results, documents and so on.
-        ("content", Value::String(text)) if text.is_empty() => return None,
-        ("content", Value::String(text)) => {
+        ("content", Value::String(text)) if text.is_empty() => return false,
+        ("content", value @ Value::String(_)) => {
             let mut block = Map::new();
             block.insert("type".to_owned(), "text".into());
-            block.insert("text".to_owned(), text.into());
-            Value::Array(vec![Value::Object(block)])
+            block.insert("text".to_owned(), value.take());
+            *value = Value::Array(vec![Value::Object(block)]);
         }
         ("content", Value::Array(blocks)) => {
-            let blocks: Vec<_> = blocks.into_iter().filter_map(projected).collect();
-            if blocks.is_empty() {
-                return None;
-            }
-            Value::Array(blocks)
+            blocks.retain_mut(project);
+            return !blocks.is_empty();
         }
-        (_, value) => without_nulls(value),
-    };
-    Some((name, value))
+        (_, value) => remove_nulls(value),
+    }
+    true
 }
 
-fn without_nulls(value: Value) -> Value {
+fn remove_nulls(value: &mut Value) {
     match value {
-        Value::Object(fields) => Value::Object(
-            fields
-                .into_iter()
-                .filter(|(name, value)| !value.is_null() && name != "cache_control")
-                .map(|(name, value)| (name, without_nulls(value)))
-                .collect(),
-        ),
-        Value::Array(items) => Value::Array(items.into_iter().map(without_nulls).collect()),
-        value => value,
+        Value::Object(fields) => fields.retain(|name, value| {
+            remove_nulls(value);
+            !value.is_null() && name != "cache_control"
+        }),
+        Value::Array(items) => items.iter_mut().for_each(remove_nulls),
+        _ => {}
     }
 }
 
@@ -75,7 +70,10 @@ fn without_nulls(value: Value) -> Value {
 pub(super) fn system(text: Option<&str>) -> Vec<Value> {
     match text.and_then(|text| serde_json::from_str(text).ok()) {
         Some(Value::String(text)) => content([Block::text(&text)].iter()),
-        Some(Value::Array(blocks)) => blocks.into_iter().filter_map(projected).collect(),
+        Some(Value::Array(mut blocks)) => {
+            blocks.retain_mut(project);
+            blocks
+        }
         _ => Vec::new(),
     }
 }
@@ -83,6 +81,10 @@ pub(super) fn system(text: Option<&str>) -> Vec<Value> {
 /// The canonical form of the declared tools.
 pub(super) fn tools(tools: &[&str]) -> Vec<Value> {
     let tools = tools.iter().filter_map(|tool| serde_json::from_str(tool).ok());
+    let without_nulls = |mut tool| {
+        remove_nulls(&mut tool);
+        tool
+    };
     tools.map(without_nulls).collect()
 }
 
@@ -99,8 +101,82 @@ pub(super) fn outline(mut block: Value, has_input: bool) -> Value {
 
 /// The bytes of RFC 8785: sorted keys, numbers as JavaScript writes them.
 pub(crate) fn bytes(value: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    write(value, &mut out);
+    out
+}
+
+/// The same of a list with these items.
+pub(super) fn list_bytes(items: &[Value]) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_list(items, &mut out);
+    out
+}
+
+// Every request is written so, several times: `serde_json_canonicalizer` keeps each field in buffers of its own, and takes several
+// times as long.
+fn write(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Bool(true) => out.extend_from_slice(b"true"),
+        Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Number(number) => write_number(number, out),
+        Value::String(text) => write_string(text, out),
+        Value::Array(items) => write_list(items, out),
+        Value::Object(fields) => {
+            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+            fields.sort_unstable_by(|(left, _), (right, _)| utf16_order(left, right));
+            out.push(b'{');
+            for (index, (name, value)) in fields.into_iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write_string(name, out);
+                out.push(b':');
+                write(value, out);
+            }
+            out.push(b'}');
+        }
+    }
+}
+
+fn write_list(items: &[Value], out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write(item, out);
+    }
+    out.push(b']');
+}
+
+fn write_number(number: &Number, out: &mut Vec<u8>) {
+    // A double holds every integer up to here, and JavaScript writes it with all its digits.
+    const EXACT: u64 = 1 << 53;
+    if number
+        .as_i64()
+        .is_some_and(|integer| integer.unsigned_abs() <= EXACT)
+    {
+        out.extend_from_slice(number.to_string().as_bytes());
+        return;
+    }
     // It fails for numbers that no double holds only, and `serde_json` reads none.
-    serde_json_canonicalizer::to_vec(value).unwrap_or_else(|_| value.to_string().into_bytes())
+    let text = serde_json_canonicalizer::to_vec(number);
+    out.extend(text.unwrap_or_else(|_| number.to_string().into_bytes()));
+}
+
+fn write_string(text: &str, out: &mut Vec<u8>) {
+    // The same escapes as those of RFC 8785. Writing to memory does not fail.
+    let _ = serde_json::to_writer(out, text);
+}
+
+/// The order of the UTF-16 code units.
+fn utf16_order(left: &str, right: &str) -> Ordering {
+    if left.is_ascii() && right.is_ascii() {
+        return left.cmp(right);
+    }
+    left.encode_utf16().cmp(right.encode_utf16())
 }
 
 #[cfg(test)]
@@ -127,6 +203,23 @@ mod tests {
             r#"{"tool_use_id":"t","type":"tool_result","content":[{"type":"text","text":"x","cache_control":null}]}"#,
         ]);
         assert_eq!(sent, echoed);
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_reference_implementation() {
+        let texts = [
+            r#"{"b":[true,false,null,{}],"a":{"z":[],"y":{"x":1}},"":"","a.b":"/","aa":1}"#,
+            r#"[0,-0,-0.0,1.0,1.5,-2,9007199254740991,9007199254740992,9007199254740993,-9007199254740993,
+                18446744073709551615,-9223372036854775808,1e21,1e20,1e-7,0.000001,123456789012345680000,1.7976931348623157e308]"#,
+            r#""\u0000\u001f\b\t\n\f\r\"\\/\u007f\u0080\u2028\ud83d\ude00é""#,
+            // UTF-16 sorts the second key, a surrogate pair, before the first; UTF-8 does not.
+            r#"{"\ufb33":1,"\ud83d\ude00":2,"\u20ac":3,"\r":4,"1":5,"\u0080":6,"ö":7}"#,
+        ];
+        for text in texts {
+            let value: Value = serde_json::from_str(text).unwrap();
+            let reference = serde_json_canonicalizer::to_string(&value).unwrap();
+            assert_eq!(String::from_utf8(bytes(&value)).unwrap(), reference);
+        }
     }
 
     #[test]

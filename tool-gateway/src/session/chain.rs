@@ -3,11 +3,15 @@
 //! `h_i = MAC_k(h_(i-1), canonical(message_i))`, from a beginning that holds the principal. The key is a secret of the server: who
 //! knows a history cannot find its session. Neighbouring messages of one role count as one, system messages not at all.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::canonical;
+use crate::wire::block::Block;
 use crate::wire::message::Message;
 use crate::wire::request::MessagesRequest;
 
@@ -43,7 +47,14 @@ impl<'de> Deserialize<'de> for Digest {
 
 /// The key of the digests.
 #[derive(Clone)]
-pub(crate) struct ChainKey([u8; 32]);
+pub(crate) struct ChainKey {
+    key: [u8; 32],
+    /// The contexts of the latest requests, by how they were written: a client sends the same with each request, and it is long.
+    contexts: Arc<Mutex<HashMap<Digest, Digest>>>,
+}
+
+/// How many contexts are kept.
+const MAX_CONTEXTS: usize = 1_024;
 
 impl std::fmt::Debug for ChainKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -53,11 +64,14 @@ impl std::fmt::Debug for ChainKey {
 
 impl ChainKey {
     pub(crate) fn new(key: [u8; 32]) -> Self {
-        Self(key)
+        Self {
+            key,
+            contexts: Arc::default(),
+        }
     }
 
     pub(crate) fn digest(&self, parts: &[&[u8]]) -> Digest {
-        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
         for part in parts {
             // Lengths, so that no two lists of parts are the same bytes.
             hasher.update(&(part.len() as u64).to_le_bytes());
@@ -71,21 +85,37 @@ impl ChainKey {
         self.digest(&[b"principal", principal.as_bytes()])
     }
 
-    fn next(&self, previous: Digest, role: &str, content: Vec<Value>) -> Digest {
-        self.digest(&[
-            &previous.0,
-            role.as_bytes(),
-            &canonical::bytes(&Value::Array(content)),
-        ])
+    /// The next digest of a chain, after canonical content.
+    fn next(&self, previous: Digest, role: &str, content: &[u8]) -> Digest {
+        self.digest(&[&previous.0, role.as_bytes(), content])
     }
 
     /// The digest of what is not a message: system prompt and tools.
     pub(crate) fn context(&self, request: &MessagesRequest<'_>) -> Digest {
-        let context = json!([
-            canonical::system(request.get("system")),
-            canonical::tools(&request.tools)
+        let system = request.get("system");
+        let mut written = vec!["written context", system.unwrap_or_default()];
+        written.extend(&request.tools);
+        let written: Vec<&[u8]> = written.iter().map(|text| text.as_bytes()).collect();
+        let written = self.digest(&written);
+        if let Some(context) = self.lock().get(&written) {
+            return *context;
+        }
+        let context = Value::Array(vec![
+            Value::Array(canonical::system(system)),
+            Value::Array(canonical::tools(&request.tools)),
         ]);
-        self.digest(&[b"context", &canonical::bytes(&context)])
+        let context = self.digest(&[b"context", &canonical::bytes(&context)]);
+        let mut contexts = self.lock();
+        if contexts.len() >= MAX_CONTEXTS {
+            contexts.clear();
+        }
+        contexts.insert(written, context);
+        context
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Digest, Digest>> {
+        // No change can panic half-way.
+        self.contexts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -126,14 +156,12 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, messages: &[Message<'_>]
     let mut digest = beginning;
     let last = groups.len().saturating_sub(1);
     for (index, group) in groups.iter_mut().enumerate() {
-        // Only the last is needed again, if the answer goes on with it.
-        let content = if index == last {
-            group.content.clone()
-        } else {
-            std::mem::take(&mut group.content)
-        };
-        digest = key.next(digest, &group.role, content);
+        digest = key.next(digest, &group.role, &canonical::list_bytes(&group.content));
         group.digest = digest;
+        // Only the last is needed again, if the answer goes on with it.
+        if index != last {
+            group.content = Vec::new();
+        }
     }
     groups
 }
@@ -143,27 +171,65 @@ pub(crate) fn after_answer<'b>(
     key: &ChainKey,
     beginning: Digest,
     groups: &[Group],
-    blocks: impl Iterator<Item = &'b crate::wire::block::Block>,
+    blocks: impl Iterator<Item = &'b Block>,
 ) -> Digest {
-    let answer = canonical::content(blocks);
-    match groups {
-        // The answer goes on with a message of the model: together they are one.
-        [before @ .., last] if last.role == "assistant" => {
-            let previous = before.last().map_or(beginning, |group| group.digest);
-            let content = last.content.iter().cloned().chain(answer).collect();
-            key.next(previous, "assistant", content)
+    Answer::new(blocks).point(key, beginning, groups)
+}
+
+/// What the client sees of an answer, in its canonical form.
+pub(crate) struct Answer {
+    blocks: Vec<Value>,
+    bytes: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) fn new<'b>(blocks: impl Iterator<Item = &'b Block>) -> Self {
+        let blocks = canonical::content(blocks);
+        Self {
+            bytes: canonical::list_bytes(&blocks),
+            blocks,
         }
-        _ => {
-            let previous = groups.last().map_or(beginning, |group| group.digest);
-            key.next(previous, "assistant", answer)
+    }
+
+    /// The chain behind the answer to a request with these groups.
+    pub(crate) fn point(&self, key: &ChainKey, beginning: Digest, groups: &[Group]) -> Digest {
+        match groups {
+            // The answer goes on with a message of the model: together they are one.
+            [before @ .., last] if last.role == "assistant" => {
+                let previous = before.last().map_or(beginning, |group| group.digest);
+                let content = [last.content.as_slice(), &self.blocks].concat();
+                key.next(previous, "assistant", &canonical::list_bytes(&content))
+            }
+            _ => {
+                let previous = groups.last().map_or(beginning, |group| group.digest);
+                key.next(previous, "assistant", &self.bytes)
+            }
         }
+    }
+
+    /// The digest of the content alone.
+    pub(crate) fn digest(&self, key: &ChainKey) -> Digest {
+        key.digest(&[b"answer", &self.bytes])
+    }
+
+    /// The digest of the content with trimmed texts, and with the arguments of calls only if all of them are JSON.
+    pub(crate) fn outline(self, key: &ChainKey, has_input: bool) -> Digest {
+        let is_trimmed = |block: &Value| {
+            let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
+            text.trim().len() == text.len()
+        };
+        if has_input && self.blocks.iter().all(is_trimmed) {
+            return key.digest(&[b"outline", &self.bytes]);
+        }
+        let blocks = self.blocks.into_iter();
+        let outline: Vec<_> = blocks.map(|block| canonical::outline(block, has_input)).collect();
+        key.digest(&[b"outline", &canonical::list_bytes(&outline)])
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::block::Block;
 
     fn chain(body: &str) -> Vec<(String, Digest)> {
         let key = ChainKey::new([7; 32]);
@@ -204,6 +270,37 @@ mod tests {
             let answered = after_answer(&key, beginning, &before, [Block::text("b")].iter());
             assert_eq!(Some(answered), chain(after).last().map(|(_, digest)| *digest));
         }
+    }
+
+    #[test]
+    fn contexts_are_those_of_what_was_written() {
+        let key = ChainKey::new([7; 32]);
+        let context = |key: &ChainKey, fields: &str| {
+            let body = format!(r#"{{"messages":[]{fields}}}"#);
+            key.context(&MessagesRequest::parse(&body).unwrap())
+        };
+        let equal = [
+            r#","system":"s","tools":[{"name":"a","x":1.0}]"#,
+            r#","system":[{"type":"text","text":"s"}],"tools":[{"x":1,"name":"a","y":null}]"#,
+        ];
+        let others = [
+            "",
+            r#","system":"s""#,
+            r#","tools":[{"name":"a","x":1}]"#,
+            r#","system":"s","tools":[{"name":"a","x":2}]"#,
+        ];
+        // More than are kept; each is asked for when it is known, and when it is not.
+        for number in 0..=MAX_CONTEXTS {
+            context(&key, &format!(r#","system":"{number}""#));
+            if number % (MAX_CONTEXTS / 2) == 0 {
+                assert_eq!(context(&key, equal[0]), context(&key, equal[1]));
+                for other in others {
+                    assert_ne!(context(&key, equal[0]), context(&key, other));
+                    assert_eq!(context(&key, other), context(&ChainKey::new([7; 32]), other));
+                }
+            }
+        }
+        assert!(key.lock().len() <= MAX_CONTEXTS);
     }
 
     #[test]

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::canonical;
-use super::chain::{ChainKey, Digest, Group, groups};
+use super::chain::{Answer, ChainKey, Digest, Group, groups};
 use super::record::{SessionId, Turn};
 use super::store::{SessionStore, StoreError};
 use crate::wire::block::Block;
@@ -102,25 +101,14 @@ pub(crate) fn key_digest(key: &ChainKey, principal: &str, name: &str) -> Digest 
 
 /// The digest of visible content alone.
 pub(crate) fn answer_digest<'b>(key: &ChainKey, blocks: impl Iterator<Item = &'b Block>) -> Digest {
-    let content = Value::Array(canonical::content(blocks));
-    key.digest(&[b"answer", &canonical::bytes(&content)])
+    Answer::new(blocks).digest(key)
 }
 
 /// The digest of visible content with trimmed texts; without arguments, if some of them arrived as something that is not JSON, which
 /// each client echoes in its own way.
 pub(crate) fn outline_digest<'b>(key: &ChainKey, blocks: impl Iterator<Item = &'b Block> + Clone) -> Digest {
     let has_input = blocks.clone().all(Block::has_json_input);
-    outline(key, blocks, has_input)
-}
-
-fn outline<'b>(key: &ChainKey, blocks: impl Iterator<Item = &'b Block>, has_input: bool) -> Digest {
-    let content = canonical::content(blocks).into_iter();
-    let content = Value::Array(
-        content
-            .map(|block| canonical::outline(block, has_input))
-            .collect(),
-    );
-    key.digest(&[b"outline", &canonical::bytes(&content)])
+    Answer::new(blocks).outline(key, has_input)
 }
 
 /// Recognises a request: one pass over its messages, and one look into the store.
@@ -239,7 +227,7 @@ fn is_echo<'b>(key: &ChainKey, blocks: &(impl Iterator<Item = &'b Block> + Clone
     answer_digest(key, blocks.clone()) == turn.answer
         || [true, false]
             .into_iter()
-            .any(|has_input| outline(key, blocks.clone(), has_input) == turn.outline)
+            .any(|has_input| Answer::new(blocks.clone()).outline(key, has_input) == turn.outline)
 }
 
 /// Finds, by the ids of their calls, turns in front of the last known one that the client does not send as it got them. The last known
