@@ -121,7 +121,12 @@ fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
     // A value beyond what this program can hold, as `1e999`, is in the arguments alone, which go out as text.
     let fields = Object::parse(block.as_str()).unwrap_or_default().0.into_iter();
     let mut start: Map<String, Value> = fields
-        .map(|(name, value)| (name, serde_json::from_str(value.get()).unwrap_or_default()))
+        .map(|(name, value)| {
+            (
+                name.into_owned(),
+                serde_json::from_str(value.get()).unwrap_or_default(),
+            )
+        })
         .collect();
     let kind = start
         .get("type")

@@ -22,8 +22,7 @@ use super::save::{save, save_checkpoint};
 use super::session_state::State;
 use super::shared::Shared;
 use super::spans;
-use crate::session::chain::after_answer;
-use crate::session::recognize::{answer_digest, outline_digest};
+use crate::session::chain::AnswerContent;
 use crate::session::record::{Call, Origin, TrueMessage, Turn};
 use crate::session::store::Progress;
 use crate::turn::machine::{Action, Answer, Event, IdSource, Rules, TurnMachine};
@@ -352,7 +351,8 @@ impl<'a> Drive<'a> {
         let key = &self.shared.secret;
         let offset = self.restored.prior.len();
         let visible_blocks = || answer.visible.iter().map(|(block, _)| block);
-        let point = after_answer(key, recognized.beginning, &recognized.groups, visible_blocks());
+        let mut content = AnswerContent::new(visible_blocks());
+        let point = content.point(key, recognized.beginning, &recognized.groups);
         let before: Vec<Block> = match recognized.groups.last().filter(|group| group.role == "assistant") {
             Some(group) => {
                 let messages = group
@@ -365,6 +365,10 @@ impl<'a> Drive<'a> {
             }
             None => Vec::new(),
         };
+        if !before.is_empty() {
+            content = AnswerContent::new(before.iter().chain(visible_blocks()));
+        }
+        let has_input = before.iter().chain(visible_blocks()).all(Block::has_json_input);
         let mut truth = self.restored.prior.clone();
         truth.extend(answer.truth);
         let mut visible = self.restored.prior_visible.clone();
@@ -380,8 +384,8 @@ impl<'a> Drive<'a> {
             session: self.job.session.clone(),
             point,
             context: recognized.context,
-            answer: answer_digest(key, before.iter().chain(visible_blocks())),
-            outline: outline_digest(key, before.iter().chain(visible_blocks())),
+            answer: content.digest(key),
+            outline: content.outline(key, has_input),
             is_unchanged: answer.is_unchanged
                 && self.restored.prior.is_empty()
                 && self.without_thinking.is_none(),

@@ -27,7 +27,7 @@ use super::running::Joined;
 use super::save::{self, save};
 use super::shared::Shared;
 use super::spans;
-use crate::session::chain::{Answer, Digest};
+use crate::session::chain::{AnswerContent, Digest};
 use crate::session::recognize::{Client, Found, Recognized, recognize, session_keys};
 use crate::session::record::{Call, SessionId, Turn};
 use crate::turn::ownership::{Tools, classify};
@@ -410,7 +410,7 @@ impl Passing {
             state,
             ..
         } = &self.recognized;
-        let (key, answer) = (&shared.secret, Answer::new(blocks.iter()));
+        let (key, answer) = (&shared.secret, AnswerContent::new(blocks.iter()));
         Turn {
             id: crate::random::id(),
             session: self.session.clone(),

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use serde_json::{Map, Number, Value};
 
 use crate::wire::block::Block;
+use crate::wire::object::has_escapes;
 
 /// The canonical content of messages: one list of blocks.
 pub(crate) fn content<'b>(blocks: impl Iterator<Item = &'b Block>) -> Vec<Value> {
@@ -167,6 +168,12 @@ fn write_number(number: &Number, out: &mut Vec<u8>) {
 }
 
 fn write_string(text: &str, out: &mut Vec<u8>) {
+    if !has_escapes(text) {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+        return;
+    }
     // The same escapes as those of RFC 8785. Writing to memory does not fail.
     let _ = serde_json::to_writer(out, text);
 }
@@ -209,8 +216,8 @@ mod tests {
     fn bytes_are_those_of_the_reference_implementation() {
         let texts = [
             r#"{"b":[true,false,null,{}],"a":{"z":[],"y":{"x":1}},"":"","a.b":"/","aa":1}"#,
-            r#"[0,-0,-0.0,1.0,1.5,-2,9007199254740991,9007199254740992,9007199254740993,-9007199254740993,
-                18446744073709551615,-9223372036854775808,1e21,1e20,1e-7,0.000001,123456789012345680000,1.7976931348623157e308]"#,
+            r"[0,-0,-0.0,1.0,1.5,-2,9007199254740991,9007199254740992,9007199254740993,-9007199254740993,
+                18446744073709551615,-9223372036854775808,1e21,1e20,1e-7,0.000001,123456789012345680000,1.7976931348623157e308]",
             r#""\u0000\u001f\b\t\n\f\r\"\\/\u007f\u0080\u2028\ud83d\ude00é""#,
             // UTF-16 sorts the second key, a surrogate pair, before the first; UTF-8 does not.
             r#"{"\ufb33":1,"\ud83d\ude00":2,"\u20ac":3,"\r":4,"1":5,"\u0080":6,"ö":7}"#,

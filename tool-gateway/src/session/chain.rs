@@ -166,23 +166,13 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, messages: &[Message<'_>]
     groups
 }
 
-/// The chain behind an answer with these blocks, to a request with these groups.
-pub(crate) fn after_answer<'b>(
-    key: &ChainKey,
-    beginning: Digest,
-    groups: &[Group],
-    blocks: impl Iterator<Item = &'b Block>,
-) -> Digest {
-    Answer::new(blocks).point(key, beginning, groups)
-}
-
 /// What the client sees of an answer, in its canonical form.
-pub(crate) struct Answer {
+pub(crate) struct AnswerContent {
     blocks: Vec<Value>,
     bytes: Vec<u8>,
 }
 
-impl Answer {
+impl AnswerContent {
     pub(crate) fn new<'b>(blocks: impl Iterator<Item = &'b Block>) -> Self {
         let blocks = canonical::content(blocks);
         Self {
@@ -213,7 +203,7 @@ impl Answer {
     }
 
     /// The digest of the content with trimmed texts, and with the arguments of calls only if all of them are JSON.
-    pub(crate) fn outline(self, key: &ChainKey, has_input: bool) -> Digest {
+    pub(crate) fn outline(&self, key: &ChainKey, has_input: bool) -> Digest {
         let is_trimmed = |block: &Value| {
             let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
             text.trim().len() == text.len()
@@ -221,7 +211,7 @@ impl Answer {
         if has_input && self.blocks.iter().all(is_trimmed) {
             return key.digest(&[b"outline", &self.bytes]);
         }
-        let blocks = self.blocks.into_iter();
+        let blocks = self.blocks.iter().cloned();
         let outline: Vec<_> = blocks.map(|block| canonical::outline(block, has_input)).collect();
         key.digest(&[b"outline", &canonical::list_bytes(&outline)])
     }
@@ -267,7 +257,7 @@ mod tests {
         ] {
             let before = MessagesRequest::parse(before).unwrap();
             let before = groups(&key, beginning, &before.messages);
-            let answered = after_answer(&key, beginning, &before, [Block::text("b")].iter());
+            let answered = AnswerContent::new([Block::text("b")].iter()).point(&key, beginning, &before);
             assert_eq!(Some(answered), chain(after).last().map(|(_, digest)| *digest));
         }
     }

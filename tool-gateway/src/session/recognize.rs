@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::chain::{Answer, ChainKey, Digest, Group, groups};
+use super::chain::{AnswerContent, ChainKey, Digest, Group, groups};
 use super::record::{SessionId, Turn};
 use super::store::{SessionStore, StoreError};
 use crate::wire::block::Block;
@@ -97,18 +97,6 @@ pub(crate) fn client_digest(key: &ChainKey, principal: &str) -> Digest {
 /// The digest under which a store has a session by a client's key.
 pub(crate) fn key_digest(key: &ChainKey, principal: &str, name: &str) -> Digest {
     key.digest(&[b"key", principal.as_bytes(), name.as_bytes()])
-}
-
-/// The digest of visible content alone.
-pub(crate) fn answer_digest<'b>(key: &ChainKey, blocks: impl Iterator<Item = &'b Block>) -> Digest {
-    Answer::new(blocks).digest(key)
-}
-
-/// The digest of visible content with trimmed texts; without arguments, if some of them arrived as something that is not JSON, which
-/// each client echoes in its own way.
-pub(crate) fn outline_digest<'b>(key: &ChainKey, blocks: impl Iterator<Item = &'b Block> + Clone) -> Digest {
-    let has_input = blocks.clone().all(Block::has_json_input);
-    Answer::new(blocks).outline(key, has_input)
 }
 
 /// Recognises a request: one pass over its messages, and one look into the store.
@@ -224,10 +212,11 @@ pub(crate) async fn recognize(
 
 /// Whether these are the blocks of a turn, perhaps with other space around texts, or other arguments where they were no JSON.
 fn is_echo<'b>(key: &ChainKey, blocks: &(impl Iterator<Item = &'b Block> + Clone), turn: &Turn) -> bool {
-    answer_digest(key, blocks.clone()) == turn.answer
+    let content = AnswerContent::new(blocks.clone());
+    content.digest(key) == turn.answer
         || [true, false]
             .into_iter()
-            .any(|has_input| Answer::new(blocks.clone()).outline(key, has_input) == turn.outline)
+            .any(|has_input| content.outline(key, has_input) == turn.outline)
 }
 
 /// Finds, by the ids of their calls, turns in front of the last known one that the client does not send as it got them. The last known

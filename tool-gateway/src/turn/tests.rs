@@ -48,9 +48,9 @@ use serde_json::{Map, Value, json};
 
 use super::machine::{Action, Answer, Event, IdSource, Rules, Sent, TurnMachine};
 use super::restore::{self, Restored};
-use crate::session::chain::{ChainKey, after_answer};
+use crate::session::chain::{AnswerContent, ChainKey};
 use crate::session::memory::MemoryStore;
-use crate::session::recognize::{Client, Recognized, answer_digest, call_digest, outline_digest, recognize};
+use crate::session::recognize::{Client, Recognized, call_digest, recognize};
 use crate::session::record::{Origin, Owner, Role, SessionId, TrueMessage, Turn};
 use crate::session::store::{SavedTurn, SessionStore};
 use crate::wire::block::Block;
@@ -709,15 +709,16 @@ impl Explorer {
     fn turn(&self, request: &(Recognized, Restored), conversation: &Conversation, answer: &Answer) -> Turn {
         let (recognized, restored) = request;
         let blocks = || answer.visible.iter().map(|(block, _)| block);
+        let content = AnswerContent::new(blocks());
         let turns = conversation.turns.len();
         let session = recognized.session.clone();
         Turn {
             id: format!("turn {turns}"),
             session: session.unwrap_or_else(|| SessionId(format!("session {turns}"))),
-            point: after_answer(&self.key, recognized.beginning, &recognized.groups, blocks()),
+            point: content.point(&self.key, recognized.beginning, &recognized.groups),
             context: recognized.context,
-            answer: answer_digest(&self.key, blocks()),
-            outline: outline_digest(&self.key, blocks()),
+            answer: content.digest(&self.key),
+            outline: content.outline(&self.key, blocks().all(Block::has_json_input)),
             truth: answer.truth.clone(),
             is_unchanged: answer.is_unchanged,
             drops_thinking: false,

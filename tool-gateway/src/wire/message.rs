@@ -22,7 +22,10 @@ impl<'a> Message<'a> {
         let object = Object::parse(text).map_err(|_| "expected an object".to_owned())?;
         let role = object.string("role").ok_or("missing `role`, a string")?;
         let content = object.get("content").ok_or("missing `content`")?;
-        let blocks = if let Ok(text) = serde_json::from_str::<String>(content) {
+        let blocks = if let Some(Ok(text)) = content
+            .starts_with('"')
+            .then(|| serde_json::from_str::<String>(content))
+        {
             vec![Block::text(&text)]
         } else {
             let blocks: Vec<&RawValue> = serde_json::from_str(content)

@@ -1,13 +1,15 @@
 //! [`Object`]: a JSON object whose values stay as they were written.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The fields of a JSON object, in their order, with the text of their values. Borrows from the text it was read from.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Object<'a>(pub(crate) Vec<(String, &'a RawValue)>);
+pub(crate) struct Object<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Object<'a> {
     pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
@@ -27,7 +29,14 @@ impl<'a> Object<'a> {
 
     /// Whether a field is the string `value`.
     pub(crate) fn is(&self, name: &str, value: &str) -> bool {
-        self.string(name).is_some_and(|found| found == value)
+        let plain = |text: &str| {
+            text.strip_prefix('"')?
+                .strip_suffix('"')
+                .map(|text| text == value)
+        };
+        let text = self.get(name);
+        (!has_escapes(value) && text.and_then(plain) == Some(true))
+            || self.string(name).is_some_and(|found| found == value)
     }
 
     /// Writes the object; `change` gives the text of a field, or `None` to leave it out.
@@ -63,10 +72,25 @@ pub(crate) enum Change<'t> {
 
 /// Appends a string in JSON's form.
 pub(crate) fn push_string(out: &mut String, text: &str) {
+    if !has_escapes(text) {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     match serde_json::to_string(text) {
         Ok(json) => out.push_str(&json),
         Err(_) => out.push_str("\"\""), // a `str` has a form in JSON
     }
+}
+
+/// Whether a string has characters that JSON writes as escapes.
+pub(crate) fn has_escapes(text: &str) -> bool {
+    // All bytes, without an early end: so many of them are looked at in one step.
+    let is_escape = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
+    text.bytes()
+        .fold(0, |found, byte| found | u8::from(is_escape(byte)))
+        != 0
 }
 
 /// Appends a field with a value in JSON's form to an object's text: before its closing brace.
@@ -98,8 +122,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
                 let mut fields = Vec::new();
-                while let Some(field) = map.next_entry::<String, &'de RawValue>()? {
-                    fields.push(field);
+                while let Some((Name(name), value)) = map.next_entry::<Name<'de>, &'de RawValue>()? {
+                    fields.push((name, value));
                 }
                 Ok(Object(fields))
             }
@@ -107,6 +131,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
         deserializer.deserialize_map(Fields)
     }
 }
+
+/// A field's name, borrowed unless it has escapes.
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {
@@ -126,6 +154,21 @@ mod tests {
             _ => Some(Change::Keep),
         });
         assert_eq!(out, r#"{"b":1.50,"a":null,"b":2}"#);
+    }
+
+    #[test]
+    fn strings_are_as_json_writes_them() {
+        for text in ["", "plain é", "a\"b", "a\\", "\n", "\u{1f}", "\u{7f}"] {
+            let mut out = String::new();
+            push_string(&mut out, text);
+            assert_eq!(out, serde_json::to_string(text).unwrap());
+            let json = format!(r#"{{"\u006eame":{out}}}"#);
+            let object = Object::parse(&json).unwrap();
+            assert!(object.is("name", text) && !object.is("name", "other"), "{json}");
+            assert_eq!(object.string("name").as_deref(), Some(text));
+        }
+        // What stands between the quotes is not the text.
+        assert!(!Object::parse(r#"{"a":"\n"}"#).unwrap().is("a", "\\n"));
     }
 
     #[test]
