@@ -9,7 +9,7 @@ use crate::session::chain::Digest;
 use crate::session::encoding::{decode, encode};
 use crate::session::record::SessionId;
 use crate::session::store::{Progress, StoreError};
-use crate::turn::machine::{Sent, TurnMachine};
+use crate::turn::machine::{Action, Sent, TurnMachine};
 use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
@@ -24,6 +24,8 @@ pub(super) struct Checkpoint {
     pub(super) sent: Vec<Sent>,
     /// The state of the session behind the last call that is done.
     pub(super) state: State,
+    /// What could not be stored before it was done, and what follows it. In memory alone.
+    pub(super) rest: Vec<Action>,
 }
 
 /// A checkpoint as it is stored: what the client has seen as whole blocks, since a retry reads from the beginning.
@@ -41,7 +43,7 @@ struct Stored {
 impl Checkpoint {
     /// Whether the turn is complete, and only its answer is left to give.
     pub(super) fn is_complete(&self) -> bool {
-        self.machine.is_over()
+        self.machine.is_over() && self.rest.is_empty()
     }
 
     /// Writes it for a store.
@@ -107,6 +109,7 @@ impl Checkpoint {
             headers,
             sent,
             state: stored.state,
+            rest: Vec::new(),
         })
     }
 }

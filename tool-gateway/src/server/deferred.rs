@@ -6,8 +6,8 @@ use std::time::Instant;
 use super::calls;
 use super::job::Job;
 use super::offload;
-use super::running::{Running, Unstored, abandoned};
-use super::save::save;
+use super::running::{Running, abandoned};
+use super::save::{self, save};
 use super::session_state::State;
 use super::shared::Shared;
 use crate::session::record::{Call, Turn};
@@ -30,22 +30,17 @@ pub(super) async fn run(
         return Ok((results, state));
     };
     let mut unstored = shared.resuming.lock(&known.id).await;
-    let stored = shared.store.turns(&[known.point]).await.unwrap_or_default();
-    let stored = stored.iter().flatten().find(|turn| turn.id == known.id);
+    let found = shared.store.turns(&[known.point]).await;
+    let found = match found {
+        Err(error) if shared.store.is_durable() => return Err(save::unread(&error)),
+        found => found.unwrap_or_default(),
+    };
+    let stored = found.iter().flatten().find(|turn| turn.id == known.id);
+    let stored = unstored.as_ref().or(stored.map(AsRef::as_ref));
     let mut turn = Turn::clone(stored.unwrap_or(known));
     if turn.state != known.state {
         // Another branch ran some of them; the session goes on from there.
         state.clone_from(&turn.state);
-    }
-    // Those that ran, and whose results could not be stored.
-    if !unstored.results.is_empty() {
-        state.clone_from(&unstored.state);
-        turn.state.clone_from(&state);
-    }
-    for call in &mut turn.calls {
-        if call.result.is_none() {
-            call.result = unstored.results.get(&call.id).cloned();
-        }
     }
     let is_open = |call: &&Call| {
         !turn
@@ -73,12 +68,13 @@ pub(super) async fn run(
             }
         }
         turn.state.clone_from(&state);
-        let results = results.iter().map(|(id, result)| (id.clone(), result.clone()));
-        unstored.results.extend(results);
-        unstored.state.clone_from(&state);
     }
-    if !unstored.results.is_empty() && save(shared, &job.client, turn.clone(), None).await.is_ok() {
-        *unstored = Unstored::default();
+    if unstored.is_some() || !results.is_empty() {
+        let saved = save(shared, &job.client, turn.clone(), None).await;
+        *unstored = saved.is_err().then(|| turn.clone());
+        if shared.store.is_durable() {
+            saved?;
+        }
     }
     failure?;
     for call in deferred {

@@ -145,13 +145,16 @@ impl<'a> Drive<'a> {
             max_tokens: shared.max_tokens,
             ids: IdSource::default(),
         };
-        let mut machine = match checkpoint {
-            Some(checkpoint) => checkpoint.machine.with_rules(rules),
-            None => TurnMachine::new(rules),
+        let (mut machine, rest) = match checkpoint {
+            Some(checkpoint) => (checkpoint.machine.with_rules(rules), checkpoint.rest),
+            None => (TurnMachine::new(rules), Vec::new()),
         };
-        let mut actions = answer_interrupted(&mut machine, |call| {
-            calls::is_repeatable(&shared.registry, shared.ownership.own_name(&call.name))
-        });
+        let mut actions = rest;
+        if actions.is_empty() {
+            actions = answer_interrupted(&mut machine, |call| {
+                calls::is_repeatable(&shared.registry, shared.ownership.own_name(&call.name))
+            });
+        }
         if actions.is_empty() {
             actions = machine.start();
         }
@@ -177,7 +180,13 @@ impl<'a> Drive<'a> {
     async fn run(&mut self) -> RunEnd {
         loop {
             let end = match self.actions.pop_front() {
-                Some(action) => self.act(action).await,
+                Some(action) => match self.store_before(&action).await {
+                    Ok(()) => self.act(action).await,
+                    Err(error) => {
+                        self.leave_to_retry(action);
+                        Err(error)
+                    }
+                },
                 None => self.wait().await,
             };
             match end {
@@ -186,6 +195,23 @@ impl<'a> Drive<'a> {
                 Err(error) => return failed(&error),
             }
         }
+    }
+
+    /// Stores what must be known before an action is done.
+    async fn store_before(&mut self, action: &Action) -> Result<(), ApiError> {
+        match action {
+            // What is not known to have begun may be run again after a crash.
+            Action::Run(_) | Action::Ask(_) => self.checkpoint().await,
+            Action::Record(answer) => self.record(answer).await,
+            Action::Send(_) | Action::Fail(_) | Action::End => Ok(()),
+        }
+    }
+
+    /// Keeps in memory what could not be stored: a retry goes on with this action, and nothing before it is done again.
+    fn leave_to_retry(&mut self, action: Action) {
+        let mut checkpoint = self.now();
+        checkpoint.rest = std::iter::once(action).chain(self.actions.drain(..)).collect();
+        self.running.set_checkpoint(checkpoint);
     }
 
     /// Does what the machine says.
@@ -197,8 +223,6 @@ impl<'a> Drive<'a> {
         match action {
             Action::Send(sent) => self.running.send(sent),
             Action::Run(calls) => {
-                // What is not known to have begun may be run again after a crash.
-                self.checkpoint().await?;
                 let started = calls::start(
                     self.shared,
                     offload::context(self.shared, self.job),
@@ -212,10 +236,9 @@ impl<'a> Drive<'a> {
             }
             Action::Ask(messages) => {
                 self.asked = messages;
-                self.checkpoint().await?;
                 return self.ask().await;
             }
-            Action::Record(answer) => self.record(answer).await,
+            Action::Record(_) => {}
             Action::Fail(error) => return Ok(Some(failed_with(status_of(&error), &error))),
             Action::End => return Ok(Some(RunEnd::Done)),
         }
@@ -259,19 +282,24 @@ impl<'a> Drive<'a> {
             self.actions.extend(self.machine.on(Event::OutOfTime));
         }
         self.actions.extend(self.machine.on(event));
-        if !self.machine.open_calls().is_empty() {
-            // One has its result, and others run.
-            self.checkpoint().await?;
+        if self.actions.is_empty() && !self.machine.open_calls().is_empty() {
+            // One has its result, and others run: they are not left alone where it cannot be stored.
+            let _ = self.checkpoint().await;
         }
         Ok(None)
     }
 
+    /// Where the turn is.
+    fn now(&self) -> Checkpoint {
+        self.running.now(&self.machine, self.state.clone())
+    }
+
     /// Stores where the turn is, so that it can go on from there.
     async fn checkpoint(&mut self) -> Result<(), ApiError> {
-        let checkpoint = self.running.now(&self.machine, self.state.clone());
-        save_checkpoint(self.shared, self.job.identity, &checkpoint).await?;
+        let checkpoint = self.now();
+        let saved = save_checkpoint(self.shared, self.job.identity, &checkpoint).await;
         self.running.set_checkpoint(checkpoint);
-        Ok(())
+        saved
     }
 
     /// Asks the upstream with all messages so far; once more without thinking, if that is what it refuses.
@@ -344,7 +372,7 @@ impl<'a> Drive<'a> {
     }
 
     /// Stores the turn.
-    async fn record(&mut self, answer: Answer) {
+    async fn record(&mut self, answer: &Answer) -> Result<(), ApiError> {
         let Job {
             client, recognized, ..
         } = self.job;
@@ -370,7 +398,7 @@ impl<'a> Drive<'a> {
         }
         let has_input = before.iter().chain(visible_blocks()).all(Block::has_json_input);
         let mut truth = self.restored.prior.clone();
-        truth.extend(answer.truth);
+        truth.extend(answer.truth.iter().cloned());
         let mut visible = self.restored.prior_visible.clone();
         visible.extend(answer.visible.iter().map(|(_, origin)| Origin {
             message: origin.message.saturating_add(offset),
@@ -392,18 +420,22 @@ impl<'a> Drive<'a> {
             drops_thinking: self.without_thinking.is_some(),
             truth,
             visible,
-            calls: answer.calls,
+            calls: answer.calls.clone(),
             systems: self.restored.systems.clone(),
             state: self.state.clone(),
         };
-        let suspended = turn.is_suspended();
-        self.shared.metrics.turn(if suspended {
+        let end = if turn.is_suspended() {
             TurnEnd::Suspended
         } else {
             TurnEnd::Finished
-        });
-        // A store that fails costs the session, not the answer.
-        let _ = save(self.shared, client, turn, self.progress()).await;
+        };
+        let saved = save(self.shared, client, turn, self.progress()).await;
+        // In memory, a store that fails costs the session and not the answer.
+        if self.shared.store.is_durable() {
+            saved?;
+        }
+        self.shared.metrics.turn(end);
+        Ok(())
     }
 
     /// The complete turn with all that the client is going to be sent, for retries in another process.
@@ -411,7 +443,7 @@ impl<'a> Drive<'a> {
         if !self.shared.store.is_durable() {
             return None;
         }
-        let mut checkpoint = self.running.now(&self.machine, self.state.clone());
+        let mut checkpoint = self.now();
         let sends = self.actions.iter().filter_map(|action| match action {
             Action::Send(sent) => Some(sent.clone()),
             _ => None,

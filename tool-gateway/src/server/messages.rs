@@ -124,7 +124,7 @@ async fn stored_checkpoint(shared: &Shared, request: Digest) -> Result<Option<Ch
         Ok(None) => Ok(None),
         Err(error) => Err(error),
     };
-    progress.map_err(|error| save::failed(&error))
+    progress.map_err(|error| save::unread(&error))
 }
 
 /// The ids of the calls in the last message of the model, if that message is not known.
@@ -302,7 +302,7 @@ async fn look_up(
         shared.offload_directory.is_some().then_some(READ_OFFLOADED),
         &shared.ownership,
     )?;
-    let recognized = recognized(shared, &client, request).await;
+    let recognized = recognized(shared, &client, request).await?;
     Ok((client, tools, recognized))
 }
 
@@ -310,13 +310,21 @@ fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Recognises the session. A store that fails makes the session new: what the client sent goes up as it is.
-async fn recognized(shared: &Shared, client: &Client, request: &MessagesRequest<'_>) -> Recognized {
+/// Recognises the session. Where it cannot be looked up, a store in memory makes it new: what the client sent goes up as it is. One that
+/// outlives the process still has what ran in it, so that nothing goes up without that.
+async fn recognized(
+    shared: &Shared,
+    client: &Client,
+    request: &MessagesRequest<'_>,
+) -> Result<Recognized, ApiError> {
     match recognize(&shared.secret, &*shared.store, client, request).await {
-        Ok(recognized) => recognized,
+        Ok(recognized) => Ok(recognized),
         Err(error) => {
-            tracing::error!(%error, "the session was not looked up");
-            Recognized::unknown(&shared.secret, client, request)
+            let unread = save::unread(&error);
+            if shared.store.is_durable() {
+                return Err(unread);
+            }
+            Ok(Recognized::unknown(&shared.secret, client, request))
         }
     }
 }

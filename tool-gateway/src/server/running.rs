@@ -14,9 +14,8 @@ use tool_runtime::CancellationToken;
 use super::checkpoint::Checkpoint;
 use super::session_state::State;
 use crate::session::chain::Digest;
-use crate::session::record::SessionId;
+use crate::session::record::{SessionId, Turn};
 use crate::turn::machine::{Sent, TurnMachine};
-use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 use crate::wire::event::StreamEvent;
 
@@ -154,6 +153,7 @@ impl Running {
             // Who comes back has not waited for tools.
             sent: state.sent.iter().filter(|sent| **sent != PING).cloned().collect(),
             state: session_state,
+            rest: Vec::new(),
         }
     }
 
@@ -317,17 +317,12 @@ impl Drop for Watcher {
     }
 }
 
-/// The suspended turns that are being resumed, by their id: one request at a time runs their deferred calls. Each with the results
-/// and the state that could not be stored, so that no call runs again.
+/// The suspended turns that are being resumed, by their id: one request at a time runs their deferred calls.
 #[derive(Debug, Default)]
 pub(super) struct Resuming(Mutex<HashMap<String, Arc<tokio::sync::Mutex<Unstored>>>>);
 
-/// The results of calls by their ids, and the state of the session behind them.
-#[derive(Debug, Default)]
-pub(super) struct Unstored {
-    pub(super) results: HashMap<String, Block>,
-    pub(super) state: State,
-}
+/// The turn with results that could not be stored, so that no call runs again.
+pub(super) type Unstored = Option<Turn>;
 
 impl Resuming {
     /// Waits until no other request runs the calls of this turn.
@@ -335,8 +330,7 @@ impl Resuming {
         let lock = {
             let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             turns.retain(|_, lock| {
-                Arc::strong_count(lock) > 1
-                    || lock.try_lock().is_ok_and(|unstored| !unstored.results.is_empty())
+                Arc::strong_count(lock) > 1 || lock.try_lock().is_ok_and(|unstored| unstored.is_some())
             });
             Arc::clone(turns.entry(turn.to_owned()).or_default())
         };

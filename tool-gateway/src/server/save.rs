@@ -53,11 +53,19 @@ pub(super) async fn save_checkpoint(
     saved.map_err(|error| failed(&error))
 }
 
-/// The error for a store that fails before anything is done.
-pub(super) fn failed(error: &StoreError) -> ApiError {
+fn failed(error: &StoreError) -> ApiError {
     tracing::error!(%error, "the session was not stored");
     ApiError::new(
         StatusCode::SERVICE_UNAVAILABLE,
-        "the session cannot be stored, so nothing was run; send the request again later",
+        "the session cannot be stored, so nothing more is run; send the request again later, and it goes on from here",
+    )
+}
+
+/// The error for a store that cannot be read.
+pub(super) fn unread(error: &StoreError) -> ApiError {
+    tracing::error!(%error, "the session was not looked up");
+    ApiError::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "the session cannot be looked up, so nothing is run; send the request again later",
     )
 }

@@ -1,6 +1,5 @@
 //! Errors of the gateway's own, and who is served.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
@@ -9,13 +8,11 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http_body_util::BodyExt as _;
 use serde_json::json;
-use tool_gateway::session::Digest;
-use tool_gateway::session::record::{Session, SessionId, Turn};
-use tool_gateway::session::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture};
 use tool_gateway::upstream::{AnthropicUpstream, ScriptUpstream, Upstream, UpstreamFuture};
 use tool_gateway::{Gateway, Offer};
 use tower::ServiceExt as _;
 
+use crate::failing_store::FailingStore;
 use crate::lab::{Chat, Lab, Runs, call, post, registry, says, text, user};
 use crate::reply::{self, Reply};
 
@@ -477,51 +474,12 @@ async fn only_the_credential_of_the_gateway_is_removed() {
     }
 }
 
-/// A store that does not answer; whether it outlives the process.
-struct Broken(bool);
-
-fn broken<T: Send>() -> StoreFuture<'static, T> {
-    Box::pin(async { Err(StoreError("the disk is gone".to_owned())) })
-}
-
-impl SessionStore for Broken {
-    fn turns<'a>(&'a self, _: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
-        broken()
-    }
-
-    fn turn_of_call(&self, _: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
-        broken()
-    }
-
-    fn session_of_key(&self, _: Digest) -> StoreFuture<'_, Option<SessionId>> {
-        broken()
-    }
-
-    fn session<'a>(&'a self, _: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
-        broken()
-    }
-
-    fn save(&self, _: SavedTurn) -> StoreFuture<'_, ()> {
-        broken()
-    }
-
-    fn is_durable(&self) -> bool {
-        self.0
-    }
-
-    fn save_progress(&self, _: Progress) -> StoreFuture<'_, ()> {
-        broken()
-    }
-
-    fn name(&self) -> String {
-        "broken".to_owned()
-    }
-}
-
 #[tokio::test]
 async fn a_store_that_fails_costs_the_session_but_no_answer() {
     let turns = json!({ "turns": [says(&[text("One."), call("lookup", "a")]), says(&[text("Two.")]), says(&[text("Three.")])], "order": "requests" });
-    let lab = Lab::with(turns, |gateway| gateway.with_store(Broken(false)));
+    let store = FailingStore::in_memory();
+    store.fail(|_| true);
+    let lab = Lab::with(turns, |gateway| gateway.with_store(store));
     let mut chat = Chat::new(true);
     let reply = chat.say(&lab, "go").await;
     assert_eq!(
@@ -542,16 +500,6 @@ async fn a_store_that_fails_costs_the_session_but_no_answer() {
     let metrics = reply::bytes(lab.send(metrics).await.into_body()).await;
     let metrics = std::str::from_utf8(&metrics).unwrap();
     assert!(metrics.contains("tool_gateway_store_errors_total 4"), "{metrics}");
-}
-
-#[tokio::test]
-async fn where_a_turn_cannot_be_stored_nothing_runs() {
-    let turns = json!({ "turns": [says(&[call("write", "a")]), says(&[text("Done.")])] });
-    let lab = Lab::with(turns, |gateway| gateway.with_store(Broken(true)));
-    let reply = Chat::new(true).say(&lab, "go").await;
-    assert_eq!((reply.status.as_u16(), reply.error().0), (503, "api_error"));
-    assert!(reply.error().1.contains("nothing was run"), "{}", reply.message);
-    assert!(lab.runs.begun().is_empty() && lab.seen().is_empty());
 }
 
 #[tokio::test]

@@ -4,65 +4,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use tool_gateway::session::Digest;
-use tool_gateway::session::memory::MemoryStore;
-use tool_gateway::session::record::{Session, SessionId, Turn};
-use tool_gateway::session::store::{SavedTurn, SessionStore, StoreError, StoreFuture};
 
-use crate::lab::{Chat, Lab, call, result, says, text, user};
+use crate::failing_store::FailingStore;
+use crate::lab::{Chat, Lab, assistant, call, result, says, text, user};
+use crate::reply::Reply;
 
-/// A store in memory that fails to save as often as it is told.
-#[derive(Clone, Default)]
-struct Failing {
-    inner: Arc<MemoryStore>,
-    failures: Arc<AtomicUsize>,
-}
-
-impl SessionStore for Failing {
-    fn turns<'a>(&'a self, points: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
-        self.inner.turns(points)
-    }
-
-    fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
-        self.inner.turn_of_call(call)
-    }
-
-    fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>> {
-        self.inner.session_of_key(key)
-    }
-
-    fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
-        self.inner.session(id)
-    }
-
-    fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
-        let left = self
-            .failures
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-        if left.is_ok() {
-            return Box::pin(async { Err(StoreError("the disk is full".to_owned())) });
-        }
-        self.inner.save(saved)
-    }
-
-    fn name(&self) -> String {
-        "failing".to_owned()
-    }
-}
-
-fn lab(turns: &Value) -> (Lab, Failing) {
-    let store = Failing::default();
+/// A gateway whose store fails to save as often as it is told.
+fn lab(turns: &Value) -> (Lab, Arc<AtomicUsize>) {
+    let (store, failures) = (FailingStore::in_memory(), Arc::new(AtomicUsize::new(0)));
+    let left = Arc::clone(&failures);
+    store.fail(move |operations| {
+        let fail = |left: usize| left.checked_sub(1);
+        operations.ends_with(&["save"])
+            && left
+                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, fail)
+                .is_ok()
+    });
     let script = json!({ "order": "requests", "turns": turns });
-    (
-        Lab::with(script, |gateway| gateway.with_store(store.clone())),
-        store,
-    )
+    (Lab::with(script, |gateway| gateway.with_store(store)), failures)
 }
 
 #[tokio::test]
 async fn a_deferred_call_whose_result_was_not_stored_does_not_run_again() {
     let busy = json!({ "error": { "status": 529, "body": { "type": "error", "error": { "type": "overloaded_error", "message": "busy" } } } });
-    let (lab, store) = lab(&json!([
+    let (lab, failures) = lab(&json!([
         says(&[call("later", "a"), call("weather", "b")]),
         busy,
         says(&[text("One.")]),
@@ -70,7 +35,7 @@ async fn a_deferred_call_whose_result_was_not_stored_does_not_run_again() {
     ]));
     let mut chat = Chat::new(false);
     let reply = chat.say(&lab, "go").await;
-    store.failures.store(1, Ordering::SeqCst);
+    failures.store(1, Ordering::SeqCst);
     chat.messages()
         .push(user(json!([result(&reply.ids()[0], "rain")])));
     assert_eq!(chat.ask(&lab).await.status.as_u16(), 529);
@@ -83,18 +48,18 @@ async fn a_deferred_call_whose_result_was_not_stored_does_not_run_again() {
 
 #[tokio::test]
 async fn a_turn_that_was_not_stored_is_resumed_with_what_ran() {
-    for failures in 1..=2 {
-        let (lab, store) = lab(&json!([
+    for count in 1..=2 {
+        let (lab, failures) = lab(&json!([
             says(&[call("later", "a"), call("weather", "b")]),
             says(&[text("One.")]),
             says(&[text("Two.")]),
         ]));
         let mut chat = Chat::new(true);
         let reply = chat.say(&lab, "go").await;
-        store.failures.store(failures, Ordering::SeqCst);
+        failures.store(count, Ordering::SeqCst);
         assert_eq!(chat.answer(&lab, &reply).await.text(), "One.");
         assert_eq!(chat.say(&lab, "and?").await.text(), "Two.");
-        assert_eq!(lab.runs.begun(), ["later a"], "{failures}");
+        assert_eq!(lab.runs.begun(), ["later a"], "{count}");
         lab.assert_well_formed();
     }
 }
@@ -111,7 +76,7 @@ async fn state_of_deferred_calls_that_is_not_stored_is_that_of_the_next_branch()
         says(&[read("up_2")]),
         says(&[text("Two.")]),
     ]);
-    let store = Failing::default();
+    let store = FailingStore::in_memory();
     let script = json!({ "order": "requests", "turns": turns });
     let lab = Lab::with(script, |gateway| {
         gateway
@@ -122,12 +87,94 @@ async fn state_of_deferred_calls_that_is_not_stored_is_that_of_the_next_branch()
     let mut chat = Chat::new(true);
     let reply = chat.say(&lab, "go").await;
     // The results of the deferred call, and the turn.
-    store.failures.store(2, Ordering::SeqCst);
+    let before = store.operations();
+    store.fail(move |operations| {
+        let saves = operations[before..]
+            .iter()
+            .filter(|operation| **operation == "save");
+        operations.last() == Some(&"save") && saves.count() <= 2
+    });
     for answer in ["one", "two"] {
         let mut branch = chat.clone();
         branch.say(&lab, json!([result(&reply.ids()[0], answer)])).await;
         let sent = lab.last_seen();
         let list = sent["messages"].as_array().unwrap().last().unwrap().to_string();
         assert!(list.contains("first"), "{answer}: {list}");
+    }
+}
+
+/// Repeats a request as the SDKs do, until it is answered.
+async fn insist(lab: &Lab, chat: &mut Chat) -> Reply {
+    let mut reply = chat.ask(lab).await;
+    for _ in 0..4 {
+        if !reply.is_error() {
+            break;
+        }
+        assert_eq!(reply.error().0, "api_error");
+        assert!(
+            reply.error().1.contains("send the request again"),
+            "{}",
+            reply.message
+        );
+        reply = lab
+            .ask_with(&chat.body, &[("x-stainless-retry-count", "1")])
+            .await;
+    }
+    chat.messages().push(assistant(reply.message["content"].clone()));
+    reply
+}
+
+#[tokio::test(start_paused = true)]
+async fn whichever_operation_fails_no_call_runs_twice_and_no_result_is_lost() {
+    for is_stream in [false, true] {
+        // As many operations in a row, each from another one on.
+        for count in 1..=3 {
+            for first in 0.. {
+                let store = FailingStore::durable();
+                store.fail(move |operations| (first + 1..=first + count).contains(&operations.len()));
+                let turns = json!([
+                    says(&[text("One."), call("write", "a"), call("later", "b")]),
+                    says(&[
+                        text("Two."),
+                        call("write", "c"),
+                        call("later", "d"),
+                        call("weather", "e"),
+                        call("write", "f")
+                    ]),
+                    says(&[text("Three."), call("write", "g")]),
+                    says(&[text("Four.")]),
+                    says(&[text("Five.")]),
+                ]);
+                let lab = Lab::with(json!({ "turns": turns }), |gateway| {
+                    gateway.with_store(store.clone())
+                });
+                let mut chat = Chat::new(is_stream);
+                chat.messages().push(user("go"));
+                let reply = insist(&lab, &mut chat).await;
+                assert_eq!(reply.text(), "One.\nTwo.", "{first}");
+                chat.messages()
+                    .push(user(json!([result(&reply.ids()[0], "rain")])));
+                assert_eq!(insist(&lab, &mut chat).await.text(), "Three.\nFour.", "{first}");
+                chat.messages().push(user("next"));
+                assert_eq!(insist(&lab, &mut chat).await.text(), "Five.", "{first}");
+
+                let mut begun = lab.runs.begun();
+                begun.sort();
+                assert_eq!(
+                    begun,
+                    ["later b", "later d", "write a", "write c", "write f", "write g"],
+                    "{first}"
+                );
+                let last = lab.last_seen()["messages"].to_string();
+                for call in begun {
+                    assert!(last.contains(&call.replace(' ', " of ")), "{first}: {last}");
+                }
+                lab.assert_well_formed();
+                lab.assert_one_prefix();
+                if store.operations() <= first {
+                    break;
+                }
+            }
+        }
     }
 }

@@ -1,0 +1,117 @@
+//! A store in memory whose operations fail.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use tool_gateway::session::Digest;
+use tool_gateway::session::memory::MemoryStore;
+use tool_gateway::session::record::{Session, SessionId, Turn};
+use tool_gateway::session::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture};
+
+/// The store; a clone is the same.
+#[derive(Clone)]
+pub(crate) struct FailingStore {
+    inner: Arc<MemoryStore>,
+    progress: Arc<Mutex<HashMap<Digest, Progress>>>,
+    is_durable: bool,
+    /// The operations so far.
+    operations: Arc<Mutex<Vec<&'static str>>>,
+    fails: Arc<Mutex<Fails>>,
+}
+
+/// Whether the last of these operations fails.
+type Fails = Box<dyn Fn(&[&'static str]) -> bool + Send>;
+
+impl FailingStore {
+    /// A store that outlives the process, as the gateway sees it.
+    pub(crate) fn durable() -> Self {
+        Self {
+            inner: Arc::default(),
+            progress: Arc::default(),
+            is_durable: true,
+            operations: Arc::default(),
+            fails: Arc::new(Mutex::new(Box::new(|_| false))),
+        }
+    }
+
+    /// One that the gateway does not tell how far requests have come.
+    pub(crate) fn in_memory() -> Self {
+        Self {
+            is_durable: false,
+            ..Self::durable()
+        }
+    }
+
+    /// Sets which operations fail; each is the last of those that it is given.
+    pub(crate) fn fail(&self, fails: impl Fn(&[&'static str]) -> bool + Send + 'static) {
+        *self.fails.lock().unwrap() = Box::new(fails);
+    }
+
+    pub(crate) fn operations(&self) -> usize {
+        self.operations.lock().unwrap().len()
+    }
+
+    fn run<'a, T: Send + 'a>(&self, operation: &'static str, done: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
+        let mut operations = self.operations.lock().unwrap();
+        operations.push(operation);
+        if self.fails.lock().unwrap()(&operations) {
+            return Box::pin(async { Err(StoreError("the disk is gone".to_owned())) });
+        }
+        done
+    }
+}
+
+impl SessionStore for FailingStore {
+    fn turns<'a>(&'a self, points: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
+        self.run("turns", Box::pin(async { self.inner.turns(points).await }))
+    }
+
+    fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
+        self.run(
+            "turn_of_call",
+            Box::pin(async move { self.inner.turn_of_call(call).await }),
+        )
+    }
+
+    fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>> {
+        self.run(
+            "session_of_key",
+            Box::pin(async move { self.inner.session_of_key(key).await }),
+        )
+    }
+
+    fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
+        self.run("session", Box::pin(async { self.inner.session(id).await }))
+    }
+
+    fn save(&self, mut saved: SavedTurn) -> StoreFuture<'_, ()> {
+        let save = async move {
+            if let Some(progress) = saved.progress.take() {
+                self.progress.lock().unwrap().insert(progress.request, progress);
+            }
+            self.inner.save(saved).await
+        };
+        self.run("save", Box::pin(save))
+    }
+
+    fn is_durable(&self) -> bool {
+        self.is_durable
+    }
+
+    fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
+        let save = async move {
+            self.progress.lock().unwrap().insert(progress.request, progress);
+            Ok(())
+        };
+        self.run("save_progress", Box::pin(save))
+    }
+
+    fn progress(&self, request: Digest) -> StoreFuture<'_, Option<Progress>> {
+        let progress = async move { Ok(self.progress.lock().unwrap().get(&request).cloned()) };
+        self.run("progress", Box::pin(progress))
+    }
+
+    fn name(&self) -> String {
+        "failing".to_owned()
+    }
+}
