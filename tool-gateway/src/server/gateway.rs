@@ -21,7 +21,7 @@ use super::timed_store::TimedStore;
 use super::unknown_tool::UnknownTool;
 use super::{guard, messages, offload_sweep};
 use crate::session::chain::ChainKey;
-use crate::session::file::create_folder;
+use crate::session::database::create_folder;
 use crate::session::memory::MemoryStore;
 use crate::session::store::SessionStore;
 use crate::turn::ownership::{Offer, Ownership};

@@ -1,19 +1,18 @@
 //! [`FileStore`]: sessions in a file, which outlive the process.
 
-use std::fs::{self, OpenOptions};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use redb::backends::FileBackend;
 use redb::{
-    Database, DatabaseError, MultimapTableDefinition, ReadableDatabase as _, ReadableTable as _,
-    ReadableTableMetadata as _, StorageError, TableDefinition, WriteTransaction,
+    MultimapTableDefinition, ReadableDatabase as _, ReadableTable as _, ReadableTableMetadata as _,
+    TableDefinition, WriteTransaction,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
 use super::chain::Digest;
+use super::database::{Failed, FileDatabase};
 use super::encoding::{decode, encode};
 use super::record::{Session, SessionId, Turn};
 use super::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize};
@@ -64,8 +63,7 @@ const SECRET: TableDefinition<'_, (), &[u8; 32]> = TableDefinition::new("secret"
 /// ```
 #[derive(Debug, Clone)]
 pub struct FileStore {
-    database: Arc<Database>,
-    path: PathBuf,
+    database: Arc<FileDatabase>,
     ttl: Duration,
     max_bytes: u64,
     max_turns_per_client: u64,
@@ -101,34 +99,8 @@ impl FileStore {
     ///
     /// If it cannot be opened or created, is no such file, or another process has it open.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let path = path.as_ref();
-        let failed = |error: &dyn std::fmt::Display| StoreError(format!("{}: {error}", path.display()));
-        if let Some(folder) = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
-        {
-            create_folder(folder).map_err(|error| failed(&error))?;
-        }
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            options.mode(0o600);
-        }
-        let file = options.open(path).map_err(|error| failed(&error))?;
-        let database = FileBackend::new(file).and_then(|file| Database::builder().create_with_backend(file));
-        let database = database.map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen => {
-                failed(&"another process has it open; stop that one, or name another file")
-            }
-            error => failed(&format_args!(
-                "{error}; name another file, or restore it from a backup"
-            )),
-        })?;
         let store = Self {
-            database: Arc::new(database),
-            path: path.to_owned(),
+            database: Arc::new(FileDatabase::open(path.as_ref())?),
             ttl: Duration::from_secs(24 * 3600),
             max_bytes: 4 << 30,
             max_turns_per_client: 10_000,
@@ -188,32 +160,19 @@ impl FileStore {
         &self,
         read: impl FnOnce(&redb::ReadTransaction) -> Result<T, Failed>,
     ) -> Result<T, StoreError> {
-        let transaction = self
-            .database
-            .begin_read()
-            .map_err(|error| self.named(error.into()))?;
-        read(&transaction).map_err(|error| self.named(error))
+        self.database.with(|database| read(&database.begin_read()?))
     }
 
     fn write_now<T>(
         &self,
         write: impl FnOnce(&WriteTransaction) -> Result<T, Failed>,
     ) -> Result<T, StoreError> {
-        let transaction = self
-            .database
-            .begin_write()
-            .map_err(|error| self.named(error.into()))?;
-        let written = write(&transaction).map_err(|error| self.named(error))?;
-        transaction.commit().map_err(|error| self.named(error.into()))?;
-        Ok(written)
-    }
-
-    /// An error with the name of the file.
-    fn named(&self, error: Failed) -> StoreError {
-        match error {
-            Failed::Store(StoreError(error)) => StoreError(format!("{}: {error}", self.path.display())),
-            Failed::File(error) => StoreError(format!("{}: {error}", self.path.display())),
-        }
+        self.database.with(|database| {
+            let transaction = database.begin_write()?;
+            let written = write(&transaction)?;
+            transaction.commit()?;
+            Ok(written)
+        })
     }
 
     fn insert(
@@ -376,18 +335,6 @@ fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// Creates a folder and its parents, for the owner alone. One that is there stays as it is.
-pub(crate) fn create_folder(folder: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt as _;
-        builder.mode(0o700);
-    }
-    builder.create(folder)
-}
-
 /// Adds to a counter, and returns what it has then.
 fn add(transaction: &WriteTransaction, counter: &str, more: i64) -> Result<u64, Failed> {
     let mut counters = transaction.open_table(COUNTERS)?;
@@ -490,35 +437,6 @@ fn turn(transaction: &redb::ReadTransaction, id: &str) -> Result<Option<Arc<Turn
     let stored: StoredTurn = decode(bytes.value())?;
     Ok(session(transaction, &stored.turn.session.0)?.map(|_| Arc::new(stored.turn)))
 }
-
-/// Why the file could not be read or written.
-enum Failed {
-    Store(StoreError),
-    File(redb::Error),
-}
-
-impl From<StoreError> for Failed {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-macro_rules! from_file_errors {
-    ($($error:ty),*) => {
-        $(impl From<$error> for Failed {
-            fn from(error: $error) -> Self {
-                Self::File(error.into())
-            }
-        })*
-    };
-}
-
-from_file_errors!(
-    StorageError,
-    redb::TableError,
-    redb::TransactionError,
-    redb::CommitError
-);
 
 /// Runs what may wait for the disk on a thread for that.
 fn on_disk<'a, T: Send + 'static>(
@@ -625,11 +543,9 @@ impl SessionStore for FileStore {
         let store = self.clone();
         on_disk(move || {
             let turns = store.read_now(|transaction| Ok(transaction.open_table(TURNS)?.len()?))?;
-            let file = fs::metadata(&store.path);
-            let bytes = file.map_err(|error| StoreError(format!("{}: {error}", store.path.display())))?;
             Ok(Some(StoreSize {
                 turns: usize::try_from(turns).unwrap_or(usize::MAX),
-                bytes: bytes.len(),
+                bytes: store.database.bytes()?,
             }))
         })
     }
@@ -639,6 +555,6 @@ impl SessionStore for FileStore {
     }
 
     fn name(&self) -> String {
-        format!("file {}", self.path.display())
+        format!("file {}", self.database.path().display())
     }
 }

@@ -20,6 +20,7 @@ pub mod record;
 pub mod store;
 pub mod memory;
 pub(crate) mod encoding;
+pub(crate) mod database;
 pub mod file;
 pub(crate) mod recognize;
 #[cfg(test)]

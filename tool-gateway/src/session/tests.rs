@@ -1,5 +1,6 @@
 //! What every session store must do, and what the one in memory does beside that.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use serde_json::{Map, Value};
 use super::chain::{ChainKey, Digest};
 use super::file::FileStore;
 use super::memory::MemoryStore;
-use super::record::{Call, Owner, Role, SessionId, TrueMessage, Turn};
-use super::store::{Progress, SavedTurn, SessionStore};
+use super::record::{Call, Owner, Role, Session, SessionId, TrueMessage, Turn};
+use super::store::{Progress, SavedTurn, SessionStore, StoreError};
 use crate::wire::block::Block;
 
 fn digest(name: &str) -> Digest {
@@ -211,6 +212,286 @@ async fn the_store_in_a_file_conforms_and_outlives_the_process() {
     assert_eq!(again.calls[0].result, Some(Block::text("done")));
     let named = store.session_of_key(digest("key a")).await.unwrap();
     assert_eq!(named, Some(SessionId("a".to_owned())));
+}
+
+/// Numbers that look random, and are the same in every run: `SplitMix64`.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % limit as u64).unwrap()
+    }
+}
+
+/// Whether to take the time for many more.
+fn is_long() -> bool {
+    std::env::var_os("GATEWAY_LONG").is_some()
+}
+
+/// What a store should have.
+#[derive(Clone, Default)]
+struct Model {
+    /// In the order in which they were saved.
+    turns: Vec<Turn>,
+    calls: HashMap<String, String>,
+    keys: HashMap<String, SessionId>,
+}
+
+/// What of it is looked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Expect {
+    All,
+    /// Some may be missing; what is there is right.
+    Gone,
+}
+
+impl Model {
+    /// Saves a turn in both: a new one that goes on from any point of any session, or one of before with a result.
+    async fn save_one(&mut self, store: &dyn SessionStore, random: &mut Random, prefix: &str) {
+        let before = self.turns.len();
+        let again = before > 0 && random.below(4) == 0;
+        let mut saved = if again {
+            let mut turn = self.turns.remove(random.below(before));
+            turn.state = state(&format!("again {}", random.below(1000)));
+            for call in &mut turn.calls {
+                call.result = Some(Block::text(&format!("result {}", random.below(1000))));
+            }
+            turn
+        } else {
+            let kind = ["suspended", "plain"][random.below(2)];
+            let id = format!("{kind}-{prefix}{before}-{}", random.below(1 << 30));
+            let session = format!("{prefix}s{}", random.below(5));
+            // Few points: branches, and sessions with one visible history.
+            turn(&id, &session, &format!("{prefix}p{}", random.below(8)))
+        };
+        saved.truth[0].blocks = vec![Block::text(&"x".repeat(random.below(9000)))];
+        let call = format!("call {}", saved.id);
+        let key = format!("{prefix}key {}", random.below(4));
+        let keys = if random.below(2) == 0 {
+            vec![key.as_str()]
+        } else {
+            Vec::new()
+        };
+        save_with(store, saved.clone(), &[&call], &keys).await;
+        for key in keys {
+            self.keys.insert(key.to_owned(), saved.session.clone());
+        }
+        self.calls.insert(call, saved.id.clone());
+        self.turns.push(saved);
+    }
+
+    /// Looks for all that there is; says what is wrong.
+    async fn differs(&self, store: &dyn SessionStore, expect: Expect) -> Result<Option<String>, StoreError> {
+        let is_missing = |is_there: bool| !is_there && expect == Expect::All;
+        let mut points: Vec<Digest> = self.turns.iter().map(|turn| turn.point).collect();
+        points.dedup();
+        for (point, found) in points.iter().zip(store.turns(&points).await?) {
+            let found: Vec<_> = found.iter().map(AsRef::as_ref).collect();
+            let expected = self.turns.iter().filter(|turn| turn.point == *point);
+            let expected = expected.filter(|turn| expect == Expect::All || found.contains(turn));
+            if found != expected.collect::<Vec<_>>() {
+                return Ok(Some(format!("the turns of {point:?}: {found:?}")));
+            }
+        }
+        for (call, id) in &self.calls {
+            let found = store.turn_of_call(digest(call)).await?;
+            let expected = self.turns.iter().find(|turn| turn.id == *id);
+            if is_missing(found.is_some()) || found.is_some() && found.as_deref() != expected {
+                return Ok(Some(format!("the turn of {call}: {found:?}")));
+            }
+        }
+        for (key, session) in &self.keys {
+            let found = store.session_of_key(digest(key)).await?;
+            if is_missing(found.is_some()) || found.as_ref().is_some_and(|found| found != session) {
+                return Ok(Some(format!("the session of {key}: {found:?}")));
+            }
+        }
+        for turn in &self.turns {
+            let found = store.session(&turn.session).await?;
+            let mut of_session = self.turns.iter().rev();
+            let latest = of_session.find(|other| other.session == turn.session).unwrap();
+            let is_right = |found: &Session| found.state == latest.state && found.id == turn.session;
+            if is_missing(found.is_some()) || found.as_ref().is_some_and(|found| !is_right(found)) {
+                return Ok(Some(format!("{found:?}")));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn check(&self, store: &dyn SessionStore, expect: Expect) {
+        assert_eq!(self.differs(store, expect).await, Ok(None));
+    }
+}
+
+/// Random histories with branches, turns that are saved again, and keys that move.
+async fn follows_a_model(store: &dyn SessionStore, seed: u64, turns: usize) -> Model {
+    let (mut random, mut model) = (Random(seed), Model::default());
+    for saved in 1..=turns {
+        model.save_one(store, &mut random, "").await;
+        if saved % 10 == 0 {
+            model.check(store, Expect::All).await;
+        }
+    }
+    model
+}
+
+#[tokio::test]
+async fn stores_follow_a_model() {
+    let seeds = if is_long() { 100 } else { 3 };
+    for seed in 0..seeds {
+        follows_a_model(&MemoryStore::new(), seed, 100).await;
+        let folder = Folder::new(&format!("model-{seed}"));
+        let store = FileStore::open(folder.file()).unwrap();
+        let model = follows_a_model(&store, seed, 60).await;
+        drop(store);
+        let store = FileStore::open(folder.file()).unwrap();
+        model.check(&store, Expect::All).await;
+    }
+}
+
+/// What expires is gone, what was saved since is not.
+#[tokio::test]
+async fn stores_that_expire_follow_a_model() {
+    let folder = Folder::new("model-expiry");
+    let file = FileStore::open(folder.file())
+        .unwrap()
+        .with_ttl(Duration::from_secs(1));
+    let memory = MemoryStore::new().with_ttl(Duration::from_millis(400));
+    let later = file.clone().with_ttl(Duration::from_secs(3600));
+    let stores: [(&dyn SessionStore, &dyn SessionStore, u64); 2] =
+        [(&file, &later, 5000), (&memory, &memory, 1700)];
+    for (store, later, milliseconds) in stores {
+        let mut random = Random(milliseconds);
+        let mut old = Model::default();
+        for _ in 0..20 {
+            old.save_one(store, &mut random, "old ").await;
+        }
+        // Four times as long, for those that wait for the client.
+        tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+        let mut new = Model::default();
+        for _ in 0..30 {
+            new.save_one(later, &mut random, "new ").await;
+            new.check(later, Expect::All).await;
+            old.check(later, Expect::Gone).await;
+        }
+        for point in old.turns.iter().map(|turn| turn.point) {
+            assert_eq!(store.turns(&[point]).await.unwrap(), [[]; 1]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn ten_thousand_suspended_turns_are_in_a_file() {
+    let turns = if is_long() { 10_000 } else { 300 };
+    let folder = Folder::new("suspended");
+    let store = FileStore::open(folder.file()).unwrap();
+    for id in 0..turns {
+        let id = format!("suspended-{id}");
+        save_with(&store, turn(&id, &id, &id), &[&id], &[]).await;
+    }
+    drop(store);
+    let store = FileStore::open(folder.file()).unwrap();
+    for id in 0..turns {
+        let id = format!("suspended-{id}");
+        let found = store.turn_of_call(digest(&id)).await.unwrap();
+        assert_eq!(found.as_deref(), Some(&turn(&id, &id, &id)));
+    }
+    assert_eq!(store.size().await.unwrap().unwrap().turns, turns);
+}
+
+/// With `GATEWAY_LONG`, since it takes minutes.
+#[tokio::test]
+async fn a_look_up_among_a_hundred_thousand_sessions_takes_as_long_as_among_a_thousand() {
+    if !is_long() {
+        return;
+    }
+    let folder = Folder::new("many");
+    let file = FileStore::open(folder.file()).unwrap();
+    let memory = MemoryStore::new().with_max_turns_per_client(100_000);
+    let stores: [(&dyn SessionStore, &str); 2] = [(&memory, "memory"), (&file, "file")];
+    for (store, name) in stores {
+        let mut medians = Vec::new();
+        let mut saved = 0;
+        for sessions in [1_000, 100_000] {
+            for id in saved..sessions {
+                let id = id.to_string();
+                save_with(store, turn(&id, &id, &id), &[&id], &[&id]).await;
+            }
+            saved = sessions;
+            let mut random = Random(7);
+            let mut times = Vec::new();
+            for _ in 0..2_000 {
+                let id = random.below(sessions).to_string();
+                let began = std::time::Instant::now();
+                assert_eq!(store.turns(&[digest(&id)]).await.unwrap()[0].len(), 1);
+                assert!(store.session_of_key(digest(&id)).await.unwrap().is_some());
+                times.push(began.elapsed());
+            }
+            times.sort();
+            medians.push(times[times.len() / 2]);
+        }
+        assert!(medians[1] < medians[0] * 3, "{name}: {medians:?}");
+    }
+    drop(file);
+    let began = std::time::Instant::now();
+    let file = FileStore::open(folder.file()).unwrap();
+    assert_eq!(file.size().await.unwrap().unwrap().turns, 100_000);
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+}
+
+/// A file with changed bytes, or a part of one, gives an error or what was stored.
+#[tokio::test]
+async fn a_corrupted_file_gives_an_error_and_never_wrong_data() {
+    let folder = Folder::new("bytes");
+    let store = FileStore::open(folder.file()).unwrap();
+    let before = follows_a_model(&store, 11, 40).await;
+    let mut model = before.clone();
+    model.save_one(&store, &mut Random(12), "").await;
+    // As a crash leaves it.
+    let killed = std::fs::read(folder.file()).unwrap();
+    drop(store);
+    let closed = std::fs::read(folder.file()).unwrap();
+    let mut random = Random(5);
+    let mut errors = 0;
+    let samples = if is_long() { 1_000 } else { 80 };
+    for sample in 0..samples {
+        let is_killed = sample % 2 == 0;
+        let mut bytes = if is_killed { killed.clone() } else { closed.clone() };
+        match sample / 2 % 4 {
+            // The header has much in few bytes.
+            0 => bytes[random.below(512)] ^= 1 << random.below(8),
+            1 => {
+                let at = random.below(bytes.len());
+                bytes[at] ^= 1 << random.below(8);
+            }
+            2 => {
+                let at = random.below(bytes.len());
+                let end = bytes.len().min(at + 1 + random.below(4096));
+                bytes[at..end].fill(u8::try_from(random.below(256)).unwrap());
+            }
+            _ => bytes.truncate(random.below(bytes.len())),
+        }
+        std::fs::write(folder.file(), &bytes).unwrap();
+        let error = match FileStore::open(folder.file()) {
+            Ok(store) => match model.differs(&store, Expect::All).await {
+                // After a crash, a last write that is not whole was interrupted.
+                Ok(Some(_)) if is_killed => before.differs(&store, Expect::All).await,
+                compared => compared,
+            }
+            .map(|difference| assert_eq!(difference, None, "{sample}"))
+            .err(),
+            Err(error) => Some(error),
+        };
+        if let Some(StoreError(error)) = error {
+            assert!(error.contains("sessions.redb: "), "{error}");
+            errors += 1;
+        }
+    }
+    assert!(errors > samples / 4, "{errors}");
 }
 
 #[cfg(unix)]
