@@ -7,8 +7,6 @@
 use std::error::Error as _;
 use std::fs;
 use std::io;
-#[cfg(target_os = "linux")]
-use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +16,10 @@ use tool_runtime::message::Message;
 use tool_runtime::{ToolCall, ToolOutcome, ToolRegistry};
 
 use crate::calls::{brewing, call_of, meanwhile};
-use crate::processes::{self, directory, everything_in};
+#[cfg(target_os = "linux")]
+use crate::own_process::on_a_small_disk;
+use crate::own_process::{STORY, tell, told_to};
+use crate::processes::{directory, everything_in};
 use crate::rows::{Row, row};
 use crate::telemetry;
 
@@ -66,7 +67,7 @@ async fn is_written(row: &Row, directory: &Path) {
 async fn file_size_limit() {
     const NAME: &str = "disk::file_size_limit";
     let row = row(NAME);
-    if let Some(directory) = processes::told_to() {
+    if let Some(directory) = told_to() {
         is_refused(&row, &directory).await;
         let block = json!({ "type": "tool_result", "tool_use_id": "toolu_1", "content": content() });
         let message: Message = serde_json::from_value(json!({ "role": "user", "content": [block] })).unwrap();
@@ -79,7 +80,7 @@ async fn file_size_limit() {
         assert_eq!(everything_in(&directory), [directory.join("s")]);
     } else {
         let limited = "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\"";
-        assert_eq!(processes::tell(NAME, &["sh", "-c", limited]), Ok(()));
+        assert_eq!(tell(NAME, &["sh", "-c", limited]), Ok(()));
     }
 }
 
@@ -89,13 +90,13 @@ async fn file_size_limit() {
 async fn full() {
     const NAME: &str = "disk::full";
     let row = row(NAME);
-    if let Some(directory) = processes::told_to() {
+    if let Some(directory) = told_to() {
         is_refused(&row, &directory).await;
         assert_eq!(everything_in(&directory), [directory.join("s")]);
         // The disk is as empty as before: what was written of the content is gone again.
         fs::write(directory.join("rest"), "x".repeat(16 << 10)).unwrap();
     } else {
-        on_a_small_disk(NAME, "");
+        on_a_small_disk(NAME, "size=32k");
     }
 }
 
@@ -111,48 +112,12 @@ async fn in_proc() {
 async fn read_only() {
     const NAME: &str = "disk::read_only";
     let row = row(NAME);
-    if let Some(directory) = processes::told_to() {
+    if let Some(directory) = told_to() {
         is_refused(&row, &directory).await;
         assert!(everything_in(&directory).is_empty());
     } else {
-        on_a_small_disk(NAME, ",ro");
+        on_a_small_disk(NAME, "size=32k,ro");
     }
-}
-
-/// Tells a story in a mount namespace with a disk of its own, which is gone with it.
-#[cfg(target_os = "linux")]
-fn on_a_small_disk(test: &str, options: &str) {
-    let mount = format!(
-        "mount -t tmpfs -o size=32k{options} tmpfs \"${}\"",
-        processes::STORY
-    );
-    let script = format!("{mount} && exec \"$0\" \"$@\"");
-    let tried = format!("{mount} || exit 77");
-    let ways: [&[&str]; 3] = [
-        &["unshare", "--mount"],
-        &["unshare", "--map-root-user", "--mount"],
-        &[
-            "sudo",
-            "--non-interactive",
-            "--preserve-env",
-            "unshare",
-            "--mount",
-        ],
-    ];
-    for way in ways {
-        let run = |shell: &str| processes::tell(test, &[way, &["sh", "-c", shell]].concat());
-        if run(&tried).is_ok() {
-            assert_eq!(run(&script), Ok(()));
-            return;
-        }
-    }
-    let ignored = format!("\nIGNORED: {test}, for want of the right to mount a small disk\n");
-    assert!(
-        std::env::var_os("FAULT_TESTS").is_none_or(|said| said != "required"),
-        "{ignored}"
-    );
-    // Straight to stderr: the harness hides what a passing test prints.
-    io::stderr().write_all(ignored.as_bytes()).unwrap();
 }
 
 #[tokio::test]
@@ -236,14 +201,11 @@ async fn directory_is_removed_during_writes() {
 async fn no_current_directory() {
     const NAME: &str = "disk::no_current_directory";
     let row = row(NAME);
-    if processes::told_to().is_some() {
+    if told_to().is_some() {
         let outcome = offloaded(&row, Path::new(".offload")).await;
         row.check_whole(Path::new("/DIR"), &outcome, &content());
     } else {
-        let gone = format!(
-            "cd \"${}\" && rmdir \"$PWD\" && exec \"$0\" \"$@\"",
-            processes::STORY
-        );
-        assert_eq!(processes::tell(NAME, &["sh", "-c", &gone]), Ok(()));
+        let gone = format!("cd \"${}\" && rmdir \"$PWD\" && exec \"$0\" \"$@\"", STORY);
+        assert_eq!(tell(NAME, &["sh", "-c", &gone]), Ok(()));
     }
 }

@@ -2,6 +2,8 @@
 //! `docs/faults.md` has it. `rows.rs` holds the document and the tests together.
 
 mod rows;
+#[cfg(unix)]
+mod own_process;
 mod telemetry;
 mod calls;
 mod panics;

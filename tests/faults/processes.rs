@@ -12,46 +12,12 @@ use tool_runtime::message::Message;
 
 use crate::calls::{brewing, call_of};
 use crate::disk::offloading_to;
+use crate::own_process::{STORY, directory_of, tell, told_to};
 use crate::rows::{Row, row};
-
-/// The directory of the story that a process tells; without it, it starts the processes.
-pub const STORY: &str = "FAULT_STORY";
-
-/// Where this process tells its story, if it was started to tell one.
-pub fn told_to() -> Option<PathBuf> {
-    std::env::var_os(STORY).map(PathBuf::from)
-}
-
-/// Runs a test of this suite again below `command`, in a directory of its own. What it said if it failed.
-pub fn tell(test: &str, command: &[&str]) -> Result<(), String> {
-    let directory = directory_of(test);
-    let mut below = Command::new(command[0]);
-    below
-        .args(&command[1..])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--quiet", "--nocapture"]);
-    let output = below.env(STORY, &directory).output();
-    let _ = fs::remove_dir_all(&directory);
-    match output {
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => Err([output.stdout, output.stderr]
-            .map(|said| String::from_utf8_lossy(&said).into_owned())
-            .join("\n")),
-        Err(error) => Err(error.to_string()),
-    }
-}
 
 /// An empty directory for a row.
 pub fn directory(row: &Row) -> PathBuf {
     directory_of(&row.id())
-}
-
-fn directory_of(name: &str) -> PathBuf {
-    let name = name.replace(':', "_");
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults").join(name);
-    let _ = fs::remove_dir_all(&directory);
-    fs::create_dir_all(&directory).unwrap();
-    directory
 }
 
 /// Every file and directory below, sorted.

@@ -1,0 +1,76 @@
+//! A test of this suite, run again in a process of its own: below limits, or with a small disk. Also for the gateway's suite.
+
+use std::fs;
+#[cfg(target_os = "linux")]
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The directory of the story that a process tells; without it, it starts the processes.
+pub(crate) const STORY: &str = "FAULT_STORY";
+
+/// Where this process tells its story, if it was started to tell one.
+pub(crate) fn told_to() -> Option<PathBuf> {
+    std::env::var_os(STORY).map(PathBuf::from)
+}
+
+/// Runs a test of this suite again below `command`, in a directory of its own. What it said if it failed.
+pub(crate) fn tell(test: &str, command: &[&str]) -> Result<(), String> {
+    let directory = directory_of(test);
+    let mut below = Command::new(command[0]);
+    below
+        .args(&command[1..])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--quiet", "--nocapture"]);
+    let output = below.env(STORY, &directory).output();
+    let _ = fs::remove_dir_all(&directory);
+    match output {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err([output.stdout, output.stderr]
+            .map(|said| String::from_utf8_lossy(&said).into_owned())
+            .join("\n")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// An empty directory of that name.
+pub(crate) fn directory_of(name: &str) -> PathBuf {
+    let name = name.replace(':', "_");
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults").join(name);
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+/// Tells a story in a mount namespace with a disk of its own, which is gone with it.
+#[cfg(target_os = "linux")]
+pub(crate) fn on_a_small_disk(test: &str, options: &str) {
+    let mount = format!("mount -t tmpfs -o {options} tmpfs \"${STORY}\"");
+    let script = format!("{mount} && exec \"$0\" \"$@\"");
+    let tried = format!("{mount} || exit 77");
+    let ways: [&[&str]; 3] = [
+        &["unshare", "--mount"],
+        &["unshare", "--map-root-user", "--mount"],
+        &[
+            "sudo",
+            "--non-interactive",
+            "--preserve-env",
+            "unshare",
+            "--mount",
+        ],
+    ];
+    for way in ways {
+        let run = |shell: &str| tell(test, &[way, &["sh", "-c", shell]].concat());
+        if run(&tried).is_ok() {
+            assert_eq!(run(&script), Ok(()));
+            return;
+        }
+    }
+    let ignored = format!("\nIGNORED: {test}, for want of the right to mount a small disk\n");
+    assert!(
+        std::env::var_os("FAULT_TESTS").is_none_or(|said| said != "required"),
+        "{ignored}"
+    );
+    // Straight to stderr: the harness hides what a passing test prints.
+    io::stderr().write_all(ignored.as_bytes()).unwrap();
+}
