@@ -5,14 +5,12 @@ use std::time::Duration;
 use axum::body::{Body, HttpBody as _};
 use axum::http::{Method, Request, Response};
 use bytes::Bytes;
-use futures_util::{StreamExt as _, stream};
-use http_body_util::BodyExt as _;
+use futures_util::stream;
 use serde_json::json;
+use tool_gateway::Gateway;
 use tool_gateway::upstream::{AnthropicUpstream, ScriptUpstream, Upstream, UpstreamFuture};
-use tool_gateway::{Gateway, Offer};
 use tower::ServiceExt as _;
 
-use crate::failing_store::FailingStore;
 use crate::lab::{Chat, Lab, Runs, call, post, registry, says, text, user};
 use crate::reply::{self, Reply};
 
@@ -80,26 +78,6 @@ async fn more_than_32_mb_are_refused() {
     );
 }
 
-#[tokio::test]
-async fn an_upstream_that_cannot_be_reached_is_an_error_that_clients_retry() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    for tools in [json!([]), json!([{ "name": "lookup" }])] {
-        for is_stream in [false, true] {
-            let upstream =
-                AnthropicUpstream::new(&format!("http://{free}"), Some("sk-secret".into())).unwrap();
-            let app = Gateway::new(registry(&Runs::default()), upstream).router();
-            let body = json!({ "messages": [user("a")], "tools": tools, "stream": is_stream });
-            let reply = Reply::read(app.oneshot(post("/v1/messages", body, &[])).await.unwrap()).await;
-            assert_eq!((reply.status.as_u16(), reply.error().0), (502, "api_error"));
-            assert!(reply.error().1.contains("cannot be reached"), "{}", reply.message);
-            assert!(!reply.message.to_string().contains("secret"));
-        }
-    }
-}
-
 /// An upstream that answers 200 with this.
 struct Odd(&'static str, &'static str);
 
@@ -140,16 +118,6 @@ async fn an_answer_that_is_no_message_is_an_error() {
             assert_eq!((reply.status.as_u16(), reply.error().0), (502, "api_error"));
         }
     }
-}
-
-#[tokio::test]
-async fn an_error_in_the_stream_comes_out_as_the_upstream_sent_it() {
-    let mut broken = says(&[text("One.")]);
-    broken["error"] = json!({ "status": 529 });
-    let lab = Lab::new(json!([says(&[text("Zero."), call("lookup", "a")]), broken]));
-    let reply = Chat::new(true).say(&lab, "go").await;
-    assert_eq!(reply.error().0, "overloaded_error");
-    assert_eq!(reply.message["request_id"], "req_script_0002");
 }
 
 #[tokio::test]
@@ -366,90 +334,6 @@ async fn of_a_client_key_the_digest_is_enough() {
     );
 }
 
-/// A body of which no more than its first piece comes.
-fn stalled(piece: &'static str) -> Body {
-    let first = stream::once(async move { Ok::<_, std::io::Error>(Bytes::from_static(piece.as_bytes())) });
-    Body::from_stream(first.chain(stream::pending()))
-}
-
-/// Without a limit, such a request keeps its connection and its memory for ever.
-#[tokio::test(start_paused = true)]
-async fn a_request_that_does_not_go_on_is_ended() {
-    let lab = lab();
-    let request = post("/v1/messages", "", &[]).map(|_| stalled("{\"model\": "));
-    let reply = Reply::read(lab.send(request).await).await;
-    assert_eq!(reply.status.as_u16(), 408);
-    assert_eq!(
-        reply.error(),
-        (
-            "invalid_request_error",
-            "nothing came for 30 s of the request; send it again"
-        )
-    );
-    assert!(lab.script.requests().is_empty());
-}
-
-/// An upstream that is silent before its answer, or in it.
-struct Silent {
-    answers: bool,
-}
-
-impl Upstream for Silent {
-    fn send(&self, _: Request<Bytes>) -> UpstreamFuture<'_> {
-        Box::pin(async move {
-            if !self.answers {
-                std::future::pending::<()>().await;
-            }
-            let start = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[]}}\n\n";
-            let response = Response::builder().header("content-type", "text/event-stream");
-            Ok(response.body(stalled(start)).unwrap())
-        })
-    }
-
-    fn name(&self) -> String {
-        "silent".to_owned()
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_silent_upstream_is_an_error_in_the_end() {
-    for (offer, ways) in [(Offer::Declared, "passed on"), (Offer::Always, "driven")] {
-        let app = |answers| {
-            let gateway = Gateway::new(registry(&Runs::default()), Silent { answers });
-            gateway
-                .with_offer(offer)
-                .with_upstream_idle(Duration::from_secs(20))
-                .router()
-        };
-        let mut chat = Chat::new(true);
-        chat.messages().push(user("go"));
-        if matches!(offer, Offer::Declared) {
-            chat.body.as_object_mut().unwrap().remove("tools");
-        }
-        let request = || post("/v1/messages", &chat.body, &[]);
-        let begun = tokio::time::Instant::now();
-        let reply = Reply::read(app(false).oneshot(request()).await.unwrap()).await;
-        assert_eq!(reply.status.as_u16(), 504, "{ways}");
-        assert_eq!(
-            reply.error(),
-            ("timeout_error", "the upstream did not answer within 20 s")
-        );
-        let response = app(true).oneshot(request()).await.unwrap();
-        assert_eq!(response.status(), 200, "{ways}");
-        let body = response.into_body().collect().await;
-        match (offer, body) {
-            // What passes through ends as the upstream's response does.
-            (Offer::Declared, body) => assert!(body.is_err(), "{ways}"),
-            (Offer::Always, body) => {
-                let text = String::from_utf8(body.unwrap().to_bytes().into()).unwrap();
-                assert!(text.contains("event: error"), "{text}");
-                assert!(text.contains("the upstream's response broke off"), "{text}");
-            }
-        }
-        assert_eq!(begun.elapsed().as_secs(), 40, "{ways}");
-    }
-}
-
 #[tokio::test]
 async fn only_the_credential_of_the_gateway_is_removed() {
     let script = json!({ "turns": [says(&[text("Done.")])] });
@@ -472,34 +356,6 @@ async fn only_the_credential_of_the_gateway_is_removed() {
         let authorization = received.get("authorization");
         assert_eq!(authorization.map(|value| value.to_str().unwrap()), kept);
     }
-}
-
-#[tokio::test]
-async fn a_store_that_fails_costs_the_session_but_no_answer() {
-    let turns = json!({ "turns": [says(&[text("One."), call("lookup", "a")]), says(&[text("Two.")]), says(&[text("Three.")])], "order": "requests" });
-    let store = FailingStore::in_memory();
-    store.fail(|_| true);
-    let lab = Lab::with(turns, |gateway| gateway.with_store(store));
-    let mut chat = Chat::new(true);
-    let reply = chat.say(&lab, "go").await;
-    assert_eq!(
-        (reply.text().as_str(), reply.session().1.as_str()),
-        ("One.\nTwo.", "new")
-    );
-    let reply = chat.say(&lab, "next").await;
-    assert_eq!(
-        (reply.text().as_str(), reply.session().1.as_str()),
-        ("Three.", "new")
-    );
-    assert_eq!(lab.last_seen()["messages"], {
-        let mut sent = chat.body["messages"].clone();
-        sent.as_array_mut().unwrap().pop();
-        sent
-    });
-    let metrics = Request::get("/metrics").body(Body::empty()).unwrap();
-    let metrics = reply::bytes(lab.send(metrics).await.into_body()).await;
-    let metrics = std::str::from_utf8(&metrics).unwrap();
-    assert!(metrics.contains("tool_gateway_store_errors_total 4"), "{metrics}");
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
-//! A store in memory whose operations fail.
+//! A store in memory whose operations fail, or take long.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tool_gateway::session::Digest;
 use tool_gateway::session::memory::MemoryStore;
@@ -14,6 +15,7 @@ pub(crate) struct FailingStore {
     inner: Arc<MemoryStore>,
     progress: Arc<Mutex<HashMap<Digest, Progress>>>,
     is_durable: bool,
+    latency: Duration,
     /// The operations so far.
     operations: Arc<Mutex<Vec<&'static str>>>,
     fails: Arc<Mutex<Fails>>,
@@ -29,6 +31,7 @@ impl FailingStore {
             inner: Arc::default(),
             progress: Arc::default(),
             is_durable: true,
+            latency: Duration::ZERO,
             operations: Arc::default(),
             fails: Arc::new(Mutex::new(Box::new(|_| false))),
         }
@@ -40,6 +43,11 @@ impl FailingStore {
             is_durable: false,
             ..Self::durable()
         }
+    }
+
+    /// Sets how long each operation takes.
+    pub(crate) fn with_latency(self, latency: Duration) -> Self {
+        Self { latency, ..self }
     }
 
     /// Sets which operations fail; each is the last of those that it is given.
@@ -57,7 +65,11 @@ impl FailingStore {
         if self.fails.lock().unwrap()(&operations) {
             return Box::pin(async { Err(StoreError("the disk is gone".to_owned())) });
         }
-        done
+        let latency = self.latency;
+        Box::pin(async move {
+            tokio::time::sleep(latency).await;
+            done.await
+        })
     }
 }
 

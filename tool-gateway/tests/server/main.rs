@@ -24,3 +24,8 @@ mod stores;
 mod offload;
 mod interruptions;
 mod crashes;
+#[cfg(target_os = "linux")]
+#[path = "../../../tests/faults/own_process.rs"]
+mod own_process;
+mod fault_rows;
+mod faults;

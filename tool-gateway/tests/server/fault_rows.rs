@@ -1,0 +1,219 @@
+//! The rows of `docs/faults.md` that are about the gateway: each has its test in `faults.rs`, each test has its row.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use axum::body::Body;
+use axum::http::Request;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber, subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+
+use crate::lab::Lab;
+use crate::reply::{self, Reply};
+
+const DOCUMENT: &str = include_str!("../../../docs/faults.md");
+
+/// A row: the code in its columns.
+#[derive(Debug)]
+pub(crate) struct Row {
+    client: Vec<String>,
+    host: Vec<String>,
+}
+
+/// The row of a test in `faults.rs`.
+pub(crate) fn row(test: &str) -> Row {
+    let test = format!("gateway::{test}");
+    let found = rows().find(|(name, _)| *name == test);
+    found
+        .unwrap_or_else(|| panic!("docs/faults.md has no row for `{test}`"))
+        .1
+}
+
+impl Row {
+    /// What a client got is what the row has. Where its stream has begun, an error has lost its status and headers.
+    #[track_caller]
+    pub(crate) fn client_sees(&self, reply: &Reply) {
+        let mut seen = Vec::new();
+        let mut expected = self.client.as_slice();
+        if reply.is_error() {
+            let (kind, message) = reply.error();
+            seen.extend([kind.to_owned(), without_port(message)]);
+            if reply.status == 200 {
+                expected = &expected[1..3];
+            } else {
+                seen.insert(0, reply.status.as_u16().to_string());
+                let after = reply.headers.get("retry-after");
+                seen.extend(after.map(|after| format!("retry-after: {}", after.to_str().unwrap())));
+            }
+        } else if reply.stop_reason() == "pause_turn" {
+            seen.push("pause_turn".to_owned());
+        }
+        assert_eq!(
+            seen, expected,
+            "what the client sees (left), and what docs/faults.md says"
+        );
+    }
+
+    /// Nothing came to the client, or the whole answer.
+    #[track_caller]
+    pub(crate) fn client_sees_no_error(&self) {
+        assert_eq!(self.client, [""; 0], "what docs/faults.md says the client sees");
+    }
+
+    /// The host learns why when it starts the program, and there is no client.
+    #[track_caller]
+    pub(crate) fn program_does_not_start(&self, error: &str) {
+        self.client_sees_no_error();
+        assert_eq!(self.host, [error], "what docs/faults.md says the host learns");
+    }
+
+    /// The metrics have the row's lines, and the log these warnings and errors alone.
+    pub(crate) async fn host_learns(&self, lab: &Lab, log: &Log) {
+        let is_logged = |line: &&String| line.starts_with("WARN ") || line.starts_with("ERROR ");
+        let logged: Vec<_> = self.host.iter().filter(is_logged).cloned().collect();
+        let lines = std::mem::take(&mut *log.lines.lock().unwrap());
+        assert_eq!(lines, logged, "the log (left), and what docs/faults.md says");
+        let request = Request::get("/metrics").body(Body::empty()).unwrap();
+        let metrics = reply::bytes(lab.send(request).await.into_body()).await;
+        let metrics = std::str::from_utf8(&metrics).unwrap();
+        for line in self.host.iter().filter(|line| !is_logged(line)) {
+            assert!(
+                metrics
+                    .lines()
+                    .any(|found| found.strip_prefix("tool_gateway_") == Some(line)),
+                "{line}\n{metrics}"
+            );
+        }
+    }
+}
+
+/// A text without the port of a listener that is another in each run.
+fn without_port(text: &str) -> String {
+    let Some((before, after)) = text.split_once("127.0.0.1:") else {
+        return text.to_owned();
+    };
+    let after = after.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    format!("{before}ADDRESS{}", without_port(after))
+}
+
+/// The warnings and errors that are logged on this thread, as long as it lives.
+pub(crate) struct Log {
+    lines: Arc<Mutex<Vec<String>>>,
+    _guard: subscriber::DefaultGuard,
+}
+
+impl Log {
+    pub(crate) fn start() -> Self {
+        Self::start_in(Path::new("DIR"))
+    }
+
+    /// With `DIR` for a directory.
+    pub(crate) fn start_in(directory: &Path) -> Self {
+        let lines = Arc::default();
+        let recorder = Recorder {
+            lines: Arc::clone(&lines),
+            directory: directory.to_str().unwrap().to_owned(),
+        };
+        let guard = subscriber::set_default(tracing_subscriber::registry().with(recorder));
+        Self { lines, _guard: guard }
+    }
+}
+
+struct Recorder {
+    lines: Arc<Mutex<Vec<String>>>,
+    directory: String,
+}
+
+impl<S: Subscriber> Layer<S> for Recorder {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if *event.metadata().level() > Level::WARN {
+            return;
+        }
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let line = format!("{} {}{}", event.metadata().level(), fields.message, fields.others);
+        let line = without_port(&line).replace(&self.directory, "DIR");
+        self.lines.lock().unwrap().push(line);
+    }
+}
+
+#[derive(Default)]
+struct Fields {
+    message: String,
+    others: String,
+}
+
+impl Visit for Fields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.record_debug(field, &format_args!("{value}"));
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        match field.name() {
+            "message" => self.message = format!("{value:?}"),
+            // Another one in each call.
+            "gen_ai.tool.call.id" => {}
+            name => {
+                let _ = write!(self.others, "; {name}={value:?}");
+            }
+        }
+    }
+}
+
+/// The rows of the gateway by their tests.
+fn rows() -> impl Iterator<Item = (String, Row)> {
+    let lines = DOCUMENT.lines().filter(|line| line.contains("`gateway::"));
+    lines.map(|line| {
+        let cells: Vec<&str> = line.trim_matches(['|', ' ']).split(" | ").collect();
+        let [_, client, host, test] = cells[..] else {
+            panic!("four columns are a row of docs/faults.md: {line}")
+        };
+        let row = Row {
+            client: code_in(client),
+            host: code_in(host),
+        };
+        (code_in(test).remove(0), row)
+    })
+}
+
+/// The code of a cell, between single backticks.
+fn code_in(cell: &str) -> Vec<String> {
+    cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn each_row_has_one_test_and_each_test_a_row() {
+    let source = include_str!("faults.rs");
+    let lines: Vec<_> = source.lines().collect();
+    let tests = lines
+        .windows(3)
+        .filter(|lines| lines[0].starts_with("#[tokio::test"));
+    let tests = tests.filter_map(|lines| {
+        let signature = lines.iter().find(|line| line.contains("fn "))?;
+        let (_, name) = signature.split_once("fn ")?;
+        let name = name.split('(').next()?;
+        assert!(
+            source.contains(&format!("\"{name}\"")),
+            "`{name}` does not look at its row"
+        );
+        Some(format!("gateway::{name}"))
+    });
+    let tests: BTreeSet<_> = tests.collect();
+    let names: Vec<_> = rows().map(|(name, _)| name).collect();
+    assert_eq!(
+        names.iter().cloned().collect::<BTreeSet<_>>(),
+        tests,
+        "rows (left), and tests"
+    );
+    assert_eq!(
+        names.len(),
+        ROWS,
+        "a row that goes takes its test along, and would not be missed"
+    );
+}
+
+/// How many rows there are.
+const ROWS: usize = 34;

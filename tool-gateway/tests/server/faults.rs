@@ -1,0 +1,672 @@
+//! What goes wrong with the gateway, row by row as `docs/faults.md` has it. `fault_rows.rs` holds the document and these tests together.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody as _};
+use axum::http::{Request, Response};
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tool_gateway::session::file::FileStore;
+use tool_gateway::upstream::{AnthropicUpstream, ScriptUpstream, Upstream, UpstreamFuture};
+use tool_gateway::{Gateway, Turns};
+use tool_runtime::{Context, ToolDefinition};
+
+use crate::failing_store::FailingStore;
+use crate::fault_rows::{Log, Row, row};
+use crate::lab::{Chat, Lab, Runs, call, post, registry, result, says, schema, slow_call, text, user};
+#[cfg(target_os = "linux")]
+use crate::own_process::{on_a_small_disk, told_to};
+use crate::reply::{Reply, until_broken};
+
+const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
+
+/// A script with another upstream in the place of one of its turns.
+struct WithFault {
+    script: ScriptUpstream,
+    fault: Box<dyn Upstream>,
+    /// Which request meets the fault; counts from 0.
+    at: usize,
+    asked: AtomicUsize,
+}
+
+impl Upstream for WithFault {
+    fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
+        if self.asked.fetch_add(1, Ordering::SeqCst) == self.at {
+            self.fault.send(request)
+        } else {
+            self.script.send(request)
+        }
+    }
+
+    fn name(&self) -> String {
+        self.fault.name()
+    }
+}
+
+/// A gateway whose upstream calls `write`, and ends; before, between or behind comes the fault.
+fn lab_with(fault: impl Upstream, at: usize, configure: impl FnOnce(Gateway) -> Gateway) -> (Lab, Turns) {
+    let turns = json!([says(&[call("write", "a")]), says(&[text("Done.")])]);
+    let script = json!({ "order": "requests", "turns": turns });
+    let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
+    let upstream = WithFault {
+        script: script.clone(),
+        fault: Box::new(fault),
+        at,
+        asked: AtomicUsize::new(0),
+    };
+    let runs = Runs::default();
+    let gateway = configure(Gateway::new(registry(&runs), upstream));
+    let turns = gateway.turns();
+    let app = gateway.router();
+    (Lab { app, script, runs }, turns)
+}
+
+/// A conversation that begins with this.
+fn chat(is_stream: bool, content: &str) -> Chat {
+    let mut chat = Chat::new(is_stream);
+    chat.messages().push(user(content));
+    chat
+}
+
+/// A request that is sent again is answered whole, `write` ran once, and the conversation goes on.
+async fn comes_to_its_end(lab: &Lab, chat: &Chat) {
+    let reply = lab.ask_with(&chat.body, &[RETRY]).await;
+    assert_eq!(
+        reply.content().last().unwrap()["text"],
+        "Done.",
+        "{}",
+        reply.message
+    );
+    assert_eq!(lab.runs.begun(), ["write a"]);
+    assert!(
+        lab.last_seen().to_string().contains("write of a"),
+        "{}",
+        lab.last_seen()
+    );
+    lab.assert_well_formed();
+    lab.assert_one_prefix();
+}
+
+/// The fault comes in the first round and in the second, streamed and not, and the conversation comes to its end.
+async fn upstream_fails<U: Upstream>(row: &Row, fault: impl Fn() -> U) {
+    for at in [0, 1] {
+        for is_stream in [false, true] {
+            let log = Log::start();
+            let idle = Duration::from_secs(20);
+            let (lab, _) = lab_with(fault(), at, |gateway| gateway.with_upstream_idle(idle));
+            let chat = chat(is_stream, "go");
+            row.client_sees(&chat.ask(&lab).await);
+            row.host_learns(&lab, &log).await;
+            comes_to_its_end(&lab, &chat).await;
+        }
+    }
+}
+
+/// The same of a fault before the answer, also where the gateway has no part.
+async fn upstream_gives_no_answer<U: Upstream>(row: &Row, fault: impl Fn() -> U) {
+    upstream_fails(row, &fault).await;
+    for is_stream in [false, true] {
+        let log = Log::start();
+        let idle = Duration::from_secs(20);
+        let (lab, _) = lab_with(fault(), 0, |gateway| gateway.with_upstream_idle(idle));
+        let mut chat = chat(is_stream, "go");
+        chat.body["tools"] = json!([]);
+        row.client_sees(&chat.ask(&lab).await);
+        row.host_learns(&lab, &log).await;
+        assert_eq!(lab.ask_with(&chat.body, &[RETRY]).await.shape(), ["write"]);
+        assert!(lab.runs.begun().is_empty());
+    }
+}
+
+/// An upstream with one turn of a script.
+fn scripted(turn: &Value) -> ScriptUpstream {
+    ScriptUpstream::from_json(&json!({ "turns": [turn] }).to_string()).unwrap()
+}
+
+/// The URL of a server that answers each request with these bytes.
+async fn listening(answer: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut connection, _)) = listener.accept().await {
+            let _ = connection.read(&mut [0; 4096]).await;
+            let _ = connection.write_all(answer).await;
+        }
+    });
+    format!("http://{address}")
+}
+
+/// Answers with 200, this type and this body.
+struct Answers(&'static str, fn() -> Body);
+
+impl Upstream for Answers {
+    fn send(&self, _: Request<Bytes>) -> UpstreamFuture<'_> {
+        let response = Response::builder().header("content-type", self.0);
+        let response = response.body(self.1()).unwrap();
+        Box::pin(async { Ok(response) })
+    }
+
+    fn name(&self) -> String {
+        "script".to_owned()
+    }
+}
+
+/// Never answers.
+struct Silent;
+
+impl Upstream for Silent {
+    fn send(&self, _: Request<Bytes>) -> UpstreamFuture<'_> {
+        Box::pin(std::future::pending())
+    }
+
+    fn name(&self) -> String {
+        "script".to_owned()
+    }
+}
+
+/// What comes first of a body; nothing more does.
+fn stalled(first: &'static str) -> Body {
+    let first = stream::once(async move { Ok::<_, std::io::Error>(Bytes::from_static(first.as_bytes())) });
+    Body::from_stream(first.chain(stream::pending()))
+}
+
+const START: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":1}}}\n\n";
+
+#[tokio::test]
+async fn upstream_is_unreachable() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let upstream = || AnthropicUpstream::new(&format!("http://{address}"), Some("sk-secret".into())).unwrap();
+    upstream_gives_no_answer(&row("upstream_is_unreachable"), upstream).await;
+}
+
+#[tokio::test]
+async fn upstream_is_not_http() {
+    let upstream = listening(b"SSH-2.0-OpenSSH_9.6\r\n").await;
+    upstream_gives_no_answer(&row("upstream_is_not_http"), || {
+        AnthropicUpstream::new(&upstream, None).unwrap()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn upstream_closes_the_connection() {
+    let upstream = listening(b"").await;
+    upstream_gives_no_answer(&row("upstream_closes_the_connection"), || {
+        AnthropicUpstream::new(&upstream, None).unwrap()
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn upstream_is_silent() {
+    upstream_gives_no_answer(&row("upstream_is_silent"), || Silent).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn upstream_is_silent_in_its_answer() {
+    let fault = || Answers("text/event-stream", || stalled(START));
+    upstream_fails(&row("upstream_is_silent_in_its_answer"), fault).await;
+    // What passes through ends as the upstream's response does.
+    let (lab, _) = lab_with(fault(), 0, |gateway| {
+        gateway.with_upstream_idle(Duration::from_secs(20))
+    });
+    let mut chat = chat(true, "go");
+    chat.body["tools"] = json!([]);
+    let answer = lab.send(post("/v1/messages", &chat.body, &[])).await;
+    let (passed, is_broken) = until_broken(answer.into_body()).await;
+    assert_eq!((&passed[..], is_broken), (START.as_bytes(), true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn upstream_is_slow() {
+    let row = row("upstream_is_slow");
+    for is_stream in [false, true] {
+        let log = Log::start();
+        let mut first = says(&[call("write", "a")]);
+        let mut last = says(&[text("It takes its time.")]);
+        for turn in [&mut first, &mut last] {
+            turn["delay_ms"] = 19_000.into();
+            turn["event_delay_ms"] = 19_000.into();
+        }
+        let script = json!({ "turns": [first, last] });
+        let idle = Duration::from_secs(20);
+        let lab = Lab::with(script, |gateway| gateway.with_upstream_idle(idle));
+        let reply = chat(is_stream, "go").ask(&lab).await;
+        row.client_sees(&reply);
+        assert_eq!(reply.text(), "It takes its time.");
+        row.host_learns(&lab, &log).await;
+        assert_eq!(lab.runs.begun(), ["write a"]);
+    }
+}
+
+#[tokio::test]
+async fn upstream_limits_the_rate() {
+    let body =
+        json!({ "type": "error", "error": { "type": "rate_limit_error", "message": "Number of requests" } });
+    let error = json!({ "error": { "status": 429, "body": body, "headers": { "retry-after": "7" } } });
+    upstream_gives_no_answer(&row("upstream_limits_the_rate"), || scripted(&error)).await;
+}
+
+#[tokio::test]
+async fn upstream_fails_inside() {
+    let body =
+        json!({ "type": "error", "error": { "type": "api_error", "message": "Internal server error" } });
+    let error = json!({ "error": { "status": 500, "body": body } });
+    upstream_gives_no_answer(&row("upstream_fails_inside"), || scripted(&error)).await;
+}
+
+#[tokio::test]
+async fn upstream_is_overloaded() {
+    let body = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
+    let error = json!({ "error": { "status": 529, "body": body } });
+    upstream_gives_no_answer(&row("upstream_is_overloaded"), || scripted(&error)).await;
+}
+
+#[tokio::test]
+async fn upstream_sends_an_error_in_its_stream() {
+    let mut turn = says(&[text("Half of it")]);
+    let body = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
+    turn["error"] = json!({ "status": 529, "body": body });
+    upstream_fails(&row("upstream_sends_an_error_in_its_stream"), || scripted(&turn)).await;
+}
+
+#[tokio::test]
+async fn upstream_sends_a_page() {
+    let fault = || Answers("text/html", || Body::from("<html>Welcome</html>"));
+    upstream_fails(&row("upstream_sends_a_page"), fault).await;
+}
+
+/// Breaks off after so many events of a text, and of a call that is not to be run.
+async fn upstream_is_cut(row: Row, content: Value, after: usize) {
+    let mut turn = says(&[content]);
+    turn["cut_after"] = after.into();
+    upstream_fails(&row, || scripted(&turn)).await;
+}
+
+#[tokio::test]
+async fn upstream_is_cut_before_its_first_event() {
+    upstream_is_cut(row("upstream_is_cut_before_its_first_event"), text("Half"), 0).await;
+}
+
+#[tokio::test]
+async fn upstream_is_cut_in_a_text() {
+    upstream_is_cut(row("upstream_is_cut_in_a_text"), text("Half of it"), 3).await;
+}
+
+#[tokio::test]
+async fn upstream_is_cut_in_a_call() {
+    upstream_is_cut(row("upstream_is_cut_in_a_call"), call("write", "half"), 3).await;
+}
+
+#[tokio::test]
+async fn upstream_is_cut_before_its_last_event() {
+    // One piece of arguments has 16 characters, so that there are: start, block, piece, stop, delta.
+    upstream_is_cut(
+        row("upstream_is_cut_before_its_last_event"),
+        call("write", "x"),
+        5,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn upstream_ends_too_early() {
+    let fault = || Answers("text/event-stream", || Body::from(START));
+    upstream_fails(&row("upstream_ends_too_early"), fault).await;
+}
+
+/// Reads a response until it has shown this.
+async fn read_until(response: Response<Body>, text: &str) -> Body {
+    let (mut body, mut seen) = (response.into_body(), String::new());
+    while !seen.contains(text) {
+        let frame = std::future::poll_fn(|context| std::pin::Pin::new(&mut body).poll_frame(context)).await;
+        seen.push_str(std::str::from_utf8(&frame.unwrap().unwrap().into_data().unwrap()).unwrap());
+    }
+    body
+}
+
+#[tokio::test(start_paused = true)]
+async fn client_is_gone_before_its_answer() {
+    let row = row("client_is_gone_before_its_answer");
+    for at in [0, 1] {
+        let log = Log::start();
+        let (lab, turns) = lab_with(Silent, at, |gateway| gateway);
+        let chat = chat(true, "go");
+        let answer = lab.send(post("/v1/messages", &chat.body, &[]));
+        let gone = async {
+            // Its first round is shown, with its beginning alone.
+            let _answer = read_until(answer.await, "message_start").await;
+            std::future::pending::<()>().await;
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(1), gone).await;
+        turns.ended().await;
+        row.client_sees_no_error();
+        row.host_learns(&lab, &log).await;
+        comes_to_its_end(&lab, &chat).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn client_is_gone_in_the_stream() {
+    let row = row("client_is_gone_in_the_stream");
+    for at in [0, 1] {
+        let log = Log::start();
+        let mut fault = says(&[text("Half of it is shown.")]);
+        fault["event_delay_ms"] = 1_000.into();
+        let (lab, turns) = lab_with(scripted(&fault), at, |gateway| gateway);
+        let chat = chat(true, "go");
+        let answer = lab.send(post("/v1/messages", &chat.body, &[])).await;
+        drop(read_until(answer, "Half").await);
+        turns.ended().await;
+        row.client_sees_no_error();
+        row.host_learns(&lab, &log).await;
+        comes_to_its_end(&lab, &chat).await;
+    }
+}
+
+/// The client goes away while the call runs, and comes back: at once, and when the turn is over.
+async fn client_is_gone_during(row: &Row, name: &str, begun: &[&str]) {
+    for comes_back_at_once in [false, true] {
+        let log = Log::start();
+        let script = json!({ "order": "requests", "turns": [
+            says(&[text("One."), slow_call(name, "a", 60_000)]),
+            says(&[text("Done.")]),
+        ] });
+        let mut turns = None;
+        let lab = Lab::with(script, |gateway| {
+            turns = Some(gateway.turns());
+            gateway
+        });
+        let chat = chat(true, "go");
+        let answer = lab.send(post("/v1/messages", &chat.body, &[])).await;
+        let answer = read_until(answer, "One.").await;
+        while lab.runs.begun().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        drop(answer);
+        row.client_sees_no_error();
+        if !comes_back_at_once {
+            turns.unwrap().ended().await;
+            row.host_learns(&lab, &log).await;
+        }
+        let reply = lab.ask_with(&chat.body, &[RETRY]).await;
+        assert_eq!(reply.text(), "One.\nDone.");
+        assert_eq!(lab.runs.begun(), begun);
+        assert_eq!(lab.runs.ended(), [format!("{name} a")]);
+        lab.assert_well_formed();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn client_is_gone_during_a_call() {
+    client_is_gone_during(&row("client_is_gone_during_a_call"), "write", &["write a"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn client_is_gone_during_a_call_that_reads() {
+    let row = row("client_is_gone_during_a_call_that_reads");
+    client_is_gone_during(&row, "lookup", &["lookup a", "lookup a"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn client_is_gone_before_it_answers_its_calls() {
+    let row = row("client_is_gone_before_it_answers_its_calls");
+    let log = Log::start();
+    let lab = Lab::new(json!([
+        says(&[call("write", "a"), call("later", "b"), call("weather", "c")]),
+        says(&[text("Done.")])
+    ]));
+    let mut chat = chat(true, "go");
+    let reply = chat.ask(&lab).await;
+    row.client_sees(&reply);
+    row.host_learns(&lab, &log).await;
+    // The deferred call has not run in the meantime.
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(lab.runs.begun(), ["write a"]);
+    chat.messages()
+        .push(crate::lab::assistant(reply.message["content"].clone()));
+    chat.messages()
+        .push(user(json!([result(&reply.ids()[0], "rain")])));
+    assert_eq!(chat.ask(&lab).await.text(), "Done.");
+    assert_eq!(lab.ask_with(&chat.body, &[RETRY]).await.text(), "Done.");
+    assert_eq!(lab.runs.begun(), ["write a", "later b"]);
+    let last = lab.last_seen().to_string();
+    assert!(
+        last.contains("write of a") && last.contains("later of b"),
+        "{last}"
+    );
+}
+
+/// Without a limit, such a request keeps its connection and its memory for ever.
+#[tokio::test(start_paused = true)]
+async fn request_stalls() {
+    let row = row("request_stalls");
+    let log = Log::start();
+    let (lab, _) = lab_with(Silent, usize::MAX, |gateway| gateway);
+    let request = post("/v1/messages", "", &[]).map(|_| stalled("{\"model\": "));
+    row.client_sees(&Reply::read(lab.send(request).await).await);
+    row.host_learns(&lab, &log).await;
+    assert!(lab.script.requests().is_empty());
+    comes_to_its_end(&lab, &chat(false, "go")).await;
+}
+
+/// A gateway with one tool more, `brew`, that is called between `write` and the end.
+async fn tool_fails<F>(
+    row: &Row,
+    brew: fn(Value, Context) -> F,
+    configure: fn(Gateway) -> Gateway,
+    model_reads: &str,
+) where
+    F: Future<Output = String> + Send + 'static,
+{
+    for is_stream in [false, true] {
+        let log = Log::start();
+        let script = json!({ "turns": [
+            says(&[call("write", "a"), call("brew", "b")]),
+            says(&[text("Done.")]),
+        ] });
+        let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
+        let runs = Runs::default();
+        let mut registry = registry(&runs);
+        let definition = ToolDefinition::new("brew", "Make coffee.", schema());
+        registry
+            .register_dynamic(definition, move |arguments, context| {
+                let made = brew(arguments, context);
+                async move { Ok::<_, String>(made.await) }
+            })
+            .unwrap();
+        let gateway = configure(Gateway::new(registry, script.clone()));
+        let app = gateway.router();
+        let lab = Lab { app, script, runs };
+        let mut chat = chat(is_stream, "go");
+        chat.body["tools"] = json!([{ "name": "write" }, { "name": "brew" }]);
+        let reply = chat.ask(&lab).await;
+        row.client_sees(&reply);
+        row.host_learns(&lab, &log).await;
+        assert_eq!(lab.ask_with(&chat.body, &[RETRY]).await.message, reply.message);
+        if reply.stop_reason() == "pause_turn" {
+            chat.messages()
+                .push(crate::lab::assistant(reply.message["content"].clone()));
+        }
+        comes_to_its_end(&lab, &chat).await;
+        assert!(lab.last_seen().to_string().contains(model_reads));
+    }
+}
+
+#[tokio::test]
+async fn tool_panics() {
+    let brew = |_: Value, _: Context| async { panic!("no water") };
+    let reads = "the tool `brew` failed with an internal error; other calls are not affected";
+    tool_fails(&row("tool_panics"), brew, |gateway| gateway, reads).await;
+}
+
+#[tokio::test]
+async fn tool_hangs() {
+    let brew = |_: Value, _: Context| std::future::pending::<String>();
+    let soon = |gateway: Gateway| gateway.with_max_time(Duration::from_millis(100));
+    tool_fails(
+        &row("tool_hangs"),
+        brew,
+        soon,
+        "the tool `brew` timed out and was stopped",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn tool_returns_10_mb() {
+    let brew = |_: Value, _: Context| async { "x".repeat(10 << 20) };
+    tool_fails(
+        &row("tool_returns_10_mb"),
+        brew,
+        |gateway| gateway,
+        &"x".repeat(10 << 20),
+    )
+    .await;
+}
+
+/// The store fails once, at the operation of that name and number; counts from 1.
+async fn store_fails(row: Row, operation: &'static str, number: usize, begun: &[&str]) {
+    for is_stream in [false, true] {
+        let log = Log::start();
+        let store = FailingStore::durable();
+        store.fail(move |operations| {
+            let of_this_name = operations.iter().filter(|other| **other == operation);
+            operations.ends_with(&[operation]) && of_this_name.count() == number
+        });
+        let (lab, _) = lab_with(Silent, usize::MAX, |gateway| gateway.with_store(store));
+        let chat = chat(is_stream, "go");
+        row.client_sees(&chat.ask(&lab).await);
+        row.host_learns(&lab, &log).await;
+        assert_eq!(lab.runs.begun(), begun);
+        comes_to_its_end(&lab, &chat).await;
+    }
+}
+
+#[tokio::test]
+async fn store_cannot_be_read() {
+    store_fails(row("store_cannot_be_read"), "turns", 1, &[]).await;
+}
+
+#[tokio::test]
+async fn store_fails_before_the_upstream_is_asked() {
+    store_fails(
+        row("store_fails_before_the_upstream_is_asked"),
+        "save_progress",
+        1,
+        &[],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn store_fails_before_a_call_runs() {
+    store_fails(row("store_fails_before_a_call_runs"), "save_progress", 2, &[]).await;
+}
+
+#[tokio::test]
+async fn store_fails_after_a_call_has_run() {
+    store_fails(
+        row("store_fails_after_a_call_has_run"),
+        "save_progress",
+        3,
+        &["write a"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn store_fails_when_the_turn_ends() {
+    store_fails(row("store_fails_when_the_turn_ends"), "save", 1, &["write a"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn store_is_slow() {
+    let row = row("store_is_slow");
+    for is_stream in [false, true] {
+        let log = Log::start();
+        let store = FailingStore::durable().with_latency(Duration::from_secs(5));
+        let (lab, _) = lab_with(Silent, usize::MAX, |gateway| gateway.with_store(store));
+        let chat = chat(is_stream, "go");
+        let reply = chat.ask(&lab).await;
+        row.client_sees(&reply);
+        assert_eq!(reply.text(), "Done.");
+        row.host_learns(&lab, &log).await;
+        comes_to_its_end(&lab, &chat).await;
+    }
+}
+
+#[tokio::test]
+async fn store_in_memory_fails() {
+    let row = row("store_in_memory_fails");
+    let log = Log::start();
+    let store = FailingStore::in_memory();
+    store.fail(|_| true);
+    let script = json!({ "order": "requests", "turns": [
+        says(&[text("One."), call("write", "a")]),
+        says(&[text("Two.")]),
+        says(&[text("Done.")]),
+    ] });
+    let lab = Lab::with(script, |gateway| gateway.with_store(store));
+    let mut chat = Chat::new(true);
+    let reply = chat.say(&lab, "go").await;
+    row.client_sees(&reply);
+    row.host_learns(&lab, &log).await;
+    assert_eq!(reply.text(), "One.\nTwo.");
+    assert_eq!(lab.ask_with(&json!(chat.body), &[]).await.text(), "Done.");
+    assert_eq!(lab.runs.begun(), ["write a"]);
+}
+
+/// A file on a disk of a few MiB that is filled, and emptied again.
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn disk_is_full() {
+    const TEST: &str = "faults::disk_is_full";
+    let row = row("disk_is_full");
+    let Some(directory) = told_to() else {
+        return on_a_small_disk(TEST, "size=8m");
+    };
+    for is_stream in [false, true] {
+        let folder = directory.join(is_stream.to_string());
+        let store = FileStore::open(folder.join("sessions.redb")).unwrap();
+        let secret = store.secret().unwrap();
+        let filler = directory.join("filler");
+        let log = Log::start_in(&folder);
+        let (lab, _) = lab_with(Silent, usize::MAX, |gateway| {
+            gateway.with_store(store).with_secret(secret)
+        });
+        // More than the file has room for, without a larger disk.
+        let chat = chat(is_stream, &"x".repeat(1 << 20));
+        let _ = std::fs::write(&filler, vec![0; 16 << 20]);
+        let failed = chat.ask(&lab).await;
+        row.client_sees(&failed);
+        row.host_learns(&lab, &log).await;
+        assert!(lab.runs.begun().is_empty() && lab.seen().is_empty());
+        // As long as it is full, nothing runs.
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        assert_eq!(chat.ask(&lab).await.status, 503);
+        assert!(lab.runs.begun().is_empty());
+        std::fs::remove_file(&filler).unwrap();
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        comes_to_its_end(&lab, &chat).await;
+        let _ = std::fs::remove_dir_all(folder);
+    }
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn disk_is_read_only() {
+    const TEST: &str = "faults::disk_is_read_only";
+    let row = row("disk_is_read_only");
+    let Some(directory) = told_to() else {
+        return on_a_small_disk(TEST, "size=8m,ro");
+    };
+    let error = FileStore::open(directory.join("sessions.redb")).unwrap_err();
+    let error = error.to_string().replace(directory.to_str().unwrap(), "DIR");
+    row.program_does_not_start(&error);
+}
