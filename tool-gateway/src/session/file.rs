@@ -93,11 +93,11 @@ struct StoredSession {
 }
 
 impl FileStore {
-    /// Opens a file, or creates it: for its owner alone, as its folder.
+    /// Opens a file, or creates it: for its owner alone, as its folder. Reads all of it, to find what something else has changed.
     ///
     /// # Errors
     ///
-    /// If it cannot be opened or created, is no such file, or another process has it open.
+    /// If it cannot be opened or created, is no such file or a corrupted one, or another process has it open.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let store = Self {
             database: Arc::new(FileDatabase::open(path.as_ref())?),

@@ -244,27 +244,31 @@ async fn upstream_is_slow() {
     }
 }
 
+/// The upstream answers with the row's error, with `retry-after` and without.
+async fn upstream_refuses(row: Row, status: u16, kind: &str, message: &str) {
+    let body = json!({ "type": "error", "error": { "type": kind, "message": message } });
+    let mut error = json!({ "error": { "status": status, "body": body } });
+    upstream_gives_no_answer(&row.without("retry-after: 7"), || scripted(&error)).await;
+    error["error"]["headers"] = json!({ "retry-after": "7" });
+    upstream_gives_no_answer(&row, || scripted(&error)).await;
+}
+
 #[tokio::test]
 async fn upstream_limits_the_rate() {
-    let body =
-        json!({ "type": "error", "error": { "type": "rate_limit_error", "message": "Number of requests" } });
-    let error = json!({ "error": { "status": 429, "body": body, "headers": { "retry-after": "7" } } });
-    upstream_gives_no_answer(&row("upstream_limits_the_rate"), || scripted(&error)).await;
+    let row = row("upstream_limits_the_rate");
+    upstream_refuses(row, 429, "rate_limit_error", "Number of requests").await;
 }
 
 #[tokio::test]
 async fn upstream_fails_inside() {
-    let body =
-        json!({ "type": "error", "error": { "type": "api_error", "message": "Internal server error" } });
-    let error = json!({ "error": { "status": 500, "body": body } });
-    upstream_gives_no_answer(&row("upstream_fails_inside"), || scripted(&error)).await;
+    let row = row("upstream_fails_inside");
+    upstream_refuses(row, 500, "api_error", "Internal server error").await;
 }
 
 #[tokio::test]
 async fn upstream_is_overloaded() {
-    let body = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
-    let error = json!({ "error": { "status": 529, "body": body } });
-    upstream_gives_no_answer(&row("upstream_is_overloaded"), || scripted(&error)).await;
+    let row = row("upstream_is_overloaded");
+    upstream_refuses(row, 529, "overloaded_error", "Overloaded").await;
 }
 
 #[tokio::test]
@@ -411,6 +415,38 @@ async fn client_is_gone_during_a_call() {
 async fn client_is_gone_during_a_call_that_reads() {
     let row = row("client_is_gone_during_a_call_that_reads");
     client_is_gone_during(&row, "lookup", &["lookup a", "lookup a"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn client_is_gone_during_a_deferred_call() {
+    let row = row("client_is_gone_during_a_deferred_call");
+    for comes_back_at_once in [false, true] {
+        let log = Log::start();
+        let script = json!({ "turns": [
+            says(&[slow_call("later", "a", 60_000), call("weather", "b")]),
+            says(&[text("Done.")]),
+        ] });
+        let mut turns = None;
+        let lab = Lab::with(script, |gateway| {
+            turns = Some(gateway.turns());
+            gateway
+        });
+        let mut chat = Chat::new(true);
+        let reply = chat.say(&lab, "go").await;
+        chat.messages()
+            .push(user(json!([result(&reply.ids()[0], "rain")])));
+        let gone = tokio::time::timeout(Duration::from_secs(5), chat.ask(&lab)).await;
+        assert!(gone.is_err());
+        row.client_sees_no_error();
+        if !comes_back_at_once {
+            turns.unwrap().ended().await;
+            row.host_learns(&lab, &log).await;
+        }
+        assert_eq!(lab.ask_with(&chat.body, &[RETRY]).await.text(), "Done.");
+        assert_eq!(lab.runs.begun(), ["later a"]);
+        assert!(lab.last_seen().to_string().contains("later of a"));
+        lab.assert_well_formed();
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -265,28 +265,6 @@ async fn a_turn_that_ended_while_nobody_listened_is_repeated_without_a_mark() {
 }
 
 #[tokio::test]
-async fn a_deferred_call_is_not_run_again_by_the_retry_of_a_resume() {
-    let mut cut = says(&[text("Two.")]);
-    cut["cut_after"] = 2.into();
-    let lab = Lab::in_order(json!([
-        says(&[text("One."), slow_call("later", "a", 60), call("weather", "b")]),
-        cut,
-        says(&[text("Three.")]),
-    ]));
-    let mut chat = Chat::new(true);
-    let reply = chat.say(&lab, "go").await;
-    chat.messages()
-        .push(user(json!([result(&reply.ids()[0], "rain")])));
-    // Gone while the call runs.
-    let _ = tokio::time::timeout(Duration::from_millis(20), chat.ask(&lab)).await;
-    let second: Reply = chat.ask(&lab).await;
-    assert!(second.is_error(), "{}", second.message);
-    assert_eq!(chat.ask(&lab).await.text(), "Three.");
-    assert_eq!(lab.runs.begun(), ["later a"]);
-    lab.assert_well_formed();
-}
-
-#[tokio::test]
 async fn todos_belong_to_the_turn_that_a_branch_starts_from() {
     let write = |id: &str, task: &str| {
         let todos = json!([{ "content": task, "status": "pending", "activeForm": task }]);
