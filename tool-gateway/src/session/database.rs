@@ -34,6 +34,9 @@ enum State {
 /// How long the file is left alone behind a failure: opening it reads all of it.
 const PAUSE: Duration = Duration::from_millis(500);
 
+/// How much of the file is kept in memory; the system keeps more.
+const CACHE_BYTES: usize = 64 << 20;
+
 impl FileDatabase {
     /// Opens a file, or creates it: for its owner alone, as its folder. A file that was changed otherwise than by a database is
     /// refused.
@@ -135,7 +138,9 @@ fn open(path: &Path, creates: bool) -> Result<Database, StoreError> {
     let file = options.open(path).map_err(|error| failed(&error))?;
     let open = || {
         let mut builder = Database::builder();
-        builder.set_check_integrity_on_open(true);
+        builder
+            .set_check_integrity_on_open(true)
+            .set_cache_size(CACHE_BYTES);
         FileBackend::new(file).and_then(|file| builder.create_with_backend(file))
     };
     let opened = catch_unwind(AssertUnwindSafe(open)).map_err(|_| failed(&CORRUPTED))?;
