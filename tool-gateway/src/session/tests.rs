@@ -353,35 +353,35 @@ async fn stores_follow_a_model() {
     }
 }
 
-/// What expires is gone, what was saved since is not.
+/// What expires within this time is gone, what is saved since with `later` is not.
+async fn expires(store: &dyn SessionStore, later: &dyn SessionStore, within: Duration) {
+    let (mut random, mut old, mut new) = (Random(3), Model::default(), Model::default());
+    for _ in 0..20 {
+        old.save_one(store, &mut random, "old ").await;
+    }
+    tokio::time::sleep(within).await;
+    for _ in 0..30 {
+        new.save_one(later, &mut random, "new ").await;
+        new.check(later, Expect::All).await;
+        old.check(later, Expect::Gone).await;
+    }
+    for point in old.turns.iter().map(|turn| turn.point) {
+        assert_eq!(later.turns(&[point]).await.unwrap(), [[]; 1]);
+    }
+}
+
 #[tokio::test]
 async fn stores_that_expire_follow_a_model() {
     let folder = Folder::new("model-expiry");
-    let file = FileStore::open(folder.file())
-        .unwrap()
-        .with_ttl(Duration::from_secs(1));
-    let memory = MemoryStore::new().with_ttl(Duration::from_millis(400));
-    let later = file.clone().with_ttl(Duration::from_secs(3600));
-    let stores: [(&dyn SessionStore, &dyn SessionStore, u64); 2] =
-        [(&file, &later, 5000), (&memory, &memory, 1700)];
-    for (store, later, milliseconds) in stores {
-        let mut random = Random(milliseconds);
-        let mut old = Model::default();
-        for _ in 0..20 {
-            old.save_one(store, &mut random, "old ").await;
-        }
-        // Four times as long, for those that wait for the client.
-        tokio::time::sleep(Duration::from_millis(milliseconds)).await;
-        let mut new = Model::default();
-        for _ in 0..30 {
-            new.save_one(later, &mut random, "new ").await;
-            new.check(later, Expect::All).await;
-            old.check(later, Expect::Gone).await;
-        }
-        for point in old.turns.iter().map(|turn| turn.point) {
-            assert_eq!(store.turns(&[point]).await.unwrap(), [[]; 1]);
-        }
-    }
+    let second = Duration::from_secs(1);
+    let file = FileStore::open(folder.file()).unwrap().with_ttl(second);
+    let later = file.clone().with_ttl(second * 3600);
+    let memory = MemoryStore::new().with_ttl(second);
+    // Suspended turns wait four times as long.
+    tokio::join!(
+        expires(&file, &later, second * 5),
+        expires(&memory, &memory, second * 5)
+    );
 }
 
 #[tokio::test]

@@ -544,7 +544,7 @@ async fn tool_panics() {
 #[tokio::test]
 async fn tool_hangs() {
     let brew = |_: Value, _: Context| std::future::pending::<String>();
-    let soon = |gateway: Gateway| gateway.with_max_time(Duration::from_millis(100));
+    let soon = |gateway: Gateway| gateway.with_max_time(Duration::from_millis(500));
     tool_fails(
         &row("tool_hangs"),
         brew,
