@@ -51,10 +51,10 @@ pub(super) async fn send(
             warn(&error);
             Err(ApiError::new(StatusCode::BAD_GATEWAY, error.to_string()))
         }
-        Err(elapsed) => {
-            warn(&elapsed);
+        Err(_) => {
             let seconds = idle.as_secs_f64();
             let message = format!("the upstream did not answer within {seconds} s");
+            warn(&message);
             Err(ApiError::new(StatusCode::GATEWAY_TIMEOUT, message))
         }
     }
