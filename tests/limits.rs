@@ -455,6 +455,27 @@ fn values_encoded_many_times_take_linear_time() {
     );
 }
 
+/// One value may be tried as an object and, wrapped, as a list of these, at each level: near the limit of depth, at each depth anew.
+#[test]
+fn recursive_unions_near_the_limit_of_depth_are_fast() {
+    let object = |value: Value| json!({ "type": "object", "properties": { "a": value }, "required": ["a"] });
+    let next = json!({ "$ref": "#/$defs/N" });
+    let list = json!({ "type": "array", "items": next });
+    let union = json!({ "anyOf": [{ "type": "boolean" }, object(next), object(list.clone()), list] });
+    let registry = registry(
+        &json!({ "type": "object", "properties": { "v": { "$ref": "#/$defs/N" } }, "$defs": { "N": union } }),
+    );
+    for levels in [30, 45, 60, 63, 70, 120] {
+        let nested = (0..levels).fold("\"q\"".to_owned(), |inner, _| format!("{{\"a\":{inner}}}"));
+        let clock = Clock::start();
+        let request = prepare(&registry, format!("{{\"v\":{nested}}}"), Policy::Lenient);
+        let worked = clock.worked();
+        assert!(!request.errors.is_empty(), "{levels}");
+        let most = Duration::from_millis(if cfg!(debug_assertions) { 1_000 } else { 100 });
+        assert!(worked < most, "{levels}: {worked:?}");
+    }
+}
+
 /// A conjunction of two unions: the first changes what the second reads, and alternatives of the second hold the same
 /// conjunction again.
 #[test]

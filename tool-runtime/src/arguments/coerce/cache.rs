@@ -50,12 +50,30 @@ pub(in crate::arguments) enum Choice {
     None(Trial),
 }
 
+/// A result that may be a failure. What fails at some depth fails at greater ones, too: there, fewer alternatives fit.
+pub(in crate::arguments) trait MayFail: Clone {
+    fn fails(&self) -> bool;
+}
+
+impl MayFail for Outcome<'_> {
+    fn fails(&self) -> bool {
+        self.counts.errors > 0
+    }
+}
+
+impl MayFail for Choice {
+    fn fails(&self) -> bool {
+        matches!(self, Self::None(_))
+    }
+}
+
 /// The results of a trial. One value may stand at several depths: by itself, and in lists that are made for it.
 #[derive(Debug)]
 pub(in crate::arguments) struct Cached<T> {
     /// The result where nothing is too deep, and the depth that it needs below its own.
     unlimited: Option<(Depth, T)>,
-    /// The results where something is too deep, for each depth: at a smaller one more fits, at a greater one less.
+    /// The results where something is too deep, for each depth: at a smaller one more fits, at a greater one less. So failures are
+    /// those of all greater depths.
     limited: Vec<(Depth, T)>,
 }
 
@@ -68,7 +86,7 @@ impl<T> Default for Cached<T> {
     }
 }
 
-impl<T: Clone> Cached<T> {
+impl<T: MayFail> Cached<T> {
     /// The result there, if it is known.
     pub(in crate::arguments) fn get(&self, at: &Path<'_>, budget: &mut Budget) -> Option<T> {
         let here = Depth::of(at, budget);
@@ -78,7 +96,11 @@ impl<T: Clone> Cached<T> {
             budget.reached = budget.reached.max(here + *below);
             return Some(result.clone());
         }
-        let (_, result) = self.limited.iter().find(|(depth, _)| *depth == here)?;
+        let mut known = self.limited.iter();
+        let failed = self.unlimited.as_ref().filter(|(_, result)| result.fails());
+        let (_, result) = failed.or_else(|| {
+            known.find(|(depth, result)| *depth == here || (result.fails() && depth.is_at_most(here)))
+        })?;
         budget.reached = Depth::TOO_DEEP;
         Some(result.clone())
     }
@@ -117,6 +139,10 @@ impl Depth {
 
     fn is_allowed(self) -> bool {
         self.levels <= depth::MAX_DEPTH && self.composites <= MOST_COMPOSITES
+    }
+
+    fn is_at_most(self, other: Self) -> bool {
+        self.levels <= other.levels && self.composites <= other.composites
     }
 
     /// The deeper one in each respect.
