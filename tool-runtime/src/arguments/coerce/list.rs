@@ -117,7 +117,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         };
         if self.report.counts.errors > mark.counts.errors {
             // No item either: then it is the list that is missing.
-            let is_beyond_limit = self.report.counts.limits > mark.counts.limits;
+            let counts = self.report.counts;
+            let is_beyond_limit = counts.limits > mark.counts.limits && counts.losses == mark.counts.losses;
             self.report.roll_back(mark);
             if is_beyond_limit {
                 self.report.limit();

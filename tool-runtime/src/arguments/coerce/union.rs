@@ -338,21 +338,30 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     ) -> Option<Trial> {
         let of_schema = context.of_schema();
         let mut trials = among.trials.iter().copied();
-        match node {
-            Node::Number(_) => trials.find(|trial| {
-                let counts = self.outcome(node, *trial, at, of_schema).counts;
-                counts.limits > 0 || {
-                    // As the only item of a list.
+        let limited = match node {
+            Node::Number(_) => {
+                let is_beyond = |trial: &Trial| self.outcome(node, *trial, at, of_schema).counts.limits > 0;
+                if let Some(limited) = trials.clone().find(is_beyond) {
+                    return Some(limited);
+                }
+                // As the only item of a list.
+                trials.find(|trial| {
                     let counts = self.outcome(node, *trial, at, context).counts;
                     !self.takes(*trial, node) && counts.limits > 0 && counts.errors == counts.limits
-                }
-            }),
+                })
+            }
             Node::Object(_) | Node::List(_) => trials.find(|trial| {
                 let counts = self.outcome(node, *trial, at, of_schema).counts;
                 counts.limits > 0 && counts.errors == counts.limits && counts.warnings == 0
             }),
             _ => None,
-        }
+        }?;
+        let keeps_numbers = |trial: &Trial| {
+            let Outcome { counts, value } = self.outcome(node, *trial, at, context);
+            counts.errors == 0 && value.is_none_or(|value| keeps_numbers(node, &value))
+        };
+        let is_within_another = among.trials.iter().any(keeps_numbers);
+        (!is_within_another).then_some(limited)
     }
 
     /// Whether an alternative takes a value with nothing lost, and serde reads the result as that alternative.
@@ -449,6 +458,26 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 self.typed(node, one, (id, schema, plain), at, context)
             }
         }
+    }
+}
+
+/// Whether the numbers of a value are still numbers in what was made of it, alone or as the only item of a list.
+fn keeps_numbers(sent: &Node<'_>, made: &Node<'_>) -> bool {
+    match (sent, made) {
+        (Node::Number(_), Node::Number(_)) => true,
+        (Node::Number(_), Node::List(items)) => {
+            matches!(items.as_slice(), [item] if keeps_numbers(sent, item))
+        }
+        (Node::Number(_), _) => false,
+        (Node::List(sent), Node::List(made)) => {
+            let mut pairs = sent.iter().zip(made.iter());
+            pairs.all(|(sent, made)| keeps_numbers(sent, made))
+        }
+        (Node::Object(sent), Node::Object(made)) => sent.entries.iter().all(|(key, sent)| {
+            let made = made.entries.iter().find(|(other, _)| other == key);
+            made.is_none_or(|(_, made)| keeps_numbers(sent, made))
+        }),
+        _ => true,
     }
 }
 
