@@ -14,7 +14,7 @@ use super::place;
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 /// use tool_builtins::offload::{FileWriter, LocalWriter, remove_session};
 ///
 /// # let directory = std::env::temp_dir().join(format!("offload-session-docs-{}", std::process::id()));

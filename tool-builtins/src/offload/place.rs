@@ -102,7 +102,7 @@ fn is_device(id: &str) -> bool {
         _ => ["COM", "LPT"]
             .iter()
             .filter_map(|port| stem.strip_prefix(port))
-            .any(|number| matches!(number.as_bytes(), [b'1'..=b'9'])),
+            .any(|number| matches!(number, "¹" | "²" | "³") || matches!(number.as_bytes(), [b'1'..=b'9'])),
     }
 }
 
@@ -160,6 +160,7 @@ mod tests {
             "NUL.txt",
             "Aux .x",
             "lpt9",
+            "COM²",
         ];
         for id in ids {
             assert!(refused("s", id).starts_with("the tool_use_id "), "{id:?}");
