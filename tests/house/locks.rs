@@ -24,7 +24,7 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-gateway/src/server/running.rs",
         &["AtomicUsize", "Mutex", "MutexGuard", "watch"],
     ),
-    // One map of digests that are what they are, whoever writes them.
+    // One map of digests, each of which depends on its key alone.
     ("tool-gateway/src/session/chain.rs", &["Mutex", "MutexGuard"]),
     // What is open is looked at while it is used, and replaced by one at a time.
     ("tool-gateway/src/session/database.rs", &["RwLock"]),

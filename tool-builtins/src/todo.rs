@@ -44,7 +44,7 @@ pub async fn todo_write(
     list: SessionState<TodoList>,
 ) -> Written {
     let count = todos.len();
-    // In one assignment: whoever reads sees the one list or the other.
+    // In one assignment: a reader sees one list or the other.
     *list.lock() = TodoList { todos };
     Written { success: true, count }
 }

@@ -1,4 +1,4 @@
-//! Accepts connections, and serves each until its client leaves or the program is told to stop.
+//! Accepts connections, and serves each until its client leaves or the program stops.
 
 use std::future::Future;
 use std::io;

@@ -1,6 +1,6 @@
 //! Removes offloaded files with their session.
 //!
-//! A store forgets sessions when it comes to it, and a process may end in between. So nobody is told: from time to time each directory is
+//! A store forgets sessions when it comes to it, and a process may end in between. So there is no notification: from time to time each directory is
 //! looked at, and goes if the store does not know its session any more.
 
 use std::fs;

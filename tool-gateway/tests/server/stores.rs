@@ -9,7 +9,7 @@ use crate::failing_store::FailingStore;
 use crate::lab::{Chat, Lab, assistant, call, result, says, text, user};
 use crate::reply::Reply;
 
-/// A gateway whose store fails to save as often as it is told.
+/// A gateway whose store fails to save a given number of times.
 fn lab(turns: &Value) -> (Lab, Arc<AtomicUsize>) {
     let (store, failures) = (FailingStore::in_memory(), Arc::new(AtomicUsize::new(0)));
     let left = Arc::clone(&failures);
