@@ -42,6 +42,9 @@ trait Source<'a>: Cursor<'a> {
     /// Takes a key with its colon, if it is written like this.
     fn take_key(&mut self, written: &KeyPrefix) -> bool;
 
+    /// What was read, if it is a scalar that costs something to read again.
+    fn scalar(read: &Json<'a, Self>) -> Option<Scalar<'a>>;
+
     /// The value between two places, which may be a scalar.
     fn until(self, end: Self, scalar: Option<Scalar<'a>>) -> Argument<'a>;
 
@@ -53,6 +56,11 @@ impl<'a> Source<'a> for Tokens<'a> {
     #[inline]
     fn take_key(&mut self, written: &KeyPrefix) -> bool {
         self.take_written(written)
+    }
+
+    #[inline]
+    fn scalar(read: &Json<'a, Self>) -> Option<Scalar<'a>> {
+        Scalar::of(read)
     }
 
     #[inline]
@@ -69,6 +77,11 @@ impl<'a> Source<'a> for &'a Value {
     #[inline]
     fn take_key(&mut self, _: &KeyPrefix) -> bool {
         false
+    }
+
+    #[inline]
+    fn scalar(_: &Json<'a, Self>) -> Option<Scalar<'a>> {
+        None
     }
 
     #[inline]
@@ -108,7 +121,7 @@ fn arguments<'a, C: Source<'a>>(
 struct Walk<'s, 'a, C> {
     compiled: &'s CompiledSchema,
     json: C,
-    /// The last value, if it is a scalar: a parameter's need not be read again.
+    /// The last value, if it is a scalar in text: a parameter's need not be read again.
     scalar: Option<Scalar<'a>>,
     /// How many more may be opened.
     levels: usize,
@@ -130,7 +143,7 @@ impl<'s, 'a, C: Source<'a>> Walk<'s, 'a, C> {
             self.work(1)?;
         }
         let read = self.json.read().ok()?;
-        self.scalar = Scalar::of(&read);
+        self.scalar = C::scalar(&read);
         let conforms = match read {
             Json::Null => conform::null(schema),
             Json::Bool(_) => conform::boolean(schema),
