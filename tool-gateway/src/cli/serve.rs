@@ -332,8 +332,9 @@ async fn anthropic(config: &Config, listen: SocketAddr) -> Result<AnthropicUpstr
 
 /// Logs on standard error: for people on a terminal, else as JSON.
 fn start_log() {
-    use tracing_subscriber::filter::LevelFilter;
+    use tracing_subscriber::filter::{LevelFilter, filter_fn};
     use tracing_subscriber::fmt;
+    use tracing_subscriber::layer::SubscriberExt as _;
     let level = match env::var("RUST_LOG").as_deref() {
         Ok("debug") => LevelFilter::DEBUG,
         Ok("trace") => LevelFilter::TRACE,
@@ -341,12 +342,16 @@ fn start_log() {
         Ok("error") => LevelFilter::ERROR,
         _ => LevelFilter::INFO,
     };
+    // What such a span says is in the line of its turn, and to format it takes longer than all else that a request takes.
+    let shows = filter_fn(move |metadata| {
+        level >= LevelFilter::DEBUG || !(metadata.is_span() && metadata.name() == "chat")
+    });
     let log = fmt().with_max_level(level).with_writer(io::stderr);
     // A second start in one process keeps the first log.
     let _ = if io::stderr().is_terminal() {
-        tracing::subscriber::set_global_default(log.with_target(false).finish())
+        tracing::subscriber::set_global_default(log.with_target(false).finish().with(shows))
     } else {
-        tracing::subscriber::set_global_default(log.json().flatten_event(true).finish())
+        tracing::subscriber::set_global_default(log.json().flatten_event(true).finish().with(shows))
     };
 }
 
