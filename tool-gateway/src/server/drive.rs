@@ -379,8 +379,8 @@ impl<'a> Drive<'a> {
         let key = &self.shared.secret;
         let offset = self.restored.prior.len();
         let visible_blocks = || answer.visible.iter().map(|(block, _)| block);
-        let mut content = AnswerContent::new(visible_blocks());
-        let point = content.point(key, recognized.beginning, &recognized.groups);
+        let mut content = AnswerContent::new(key, visible_blocks());
+        let point = content.point(recognized.beginning, &recognized.groups);
         let before: Vec<Block> = match recognized.groups.last().filter(|group| group.role == "assistant") {
             Some(group) => {
                 let messages = group
@@ -394,7 +394,7 @@ impl<'a> Drive<'a> {
             None => Vec::new(),
         };
         if !before.is_empty() {
-            content = AnswerContent::new(before.iter().chain(visible_blocks()));
+            content = AnswerContent::new(key, before.iter().chain(visible_blocks()));
         }
         let has_input = before.iter().chain(visible_blocks()).all(Block::has_json_input);
         let mut truth = self.restored.prior.clone();
@@ -412,8 +412,8 @@ impl<'a> Drive<'a> {
             session: self.job.session.clone(),
             point,
             context: recognized.context,
-            answer: content.digest(key),
-            outline: content.outline(key, has_input),
+            answer: content.digest(),
+            outline: content.outline(has_input),
             is_unchanged: answer.is_unchanged
                 && self.restored.prior.is_empty()
                 && self.without_thinking.is_none(),

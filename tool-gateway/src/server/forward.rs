@@ -23,6 +23,7 @@ use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 use crate::wire::event::{StreamEvent, TextDelta};
+use crate::wire::message;
 use crate::wire::object::Object;
 
 /// Sends a client's request to the upstream with this body; that it cannot be reached is an error that clients retry.
@@ -102,11 +103,15 @@ impl PassingMessage {
             self.is_lost |= matches!(frame, Frame::Oversized { .. });
             let Frame::Event(event) = frame else { continue };
             let Some(data) = event.data() else { continue };
-            if let Some(delta) = TextDelta::parse(&data) {
+            // Checked once, and not again for each string in it.
+            let Ok(data) = std::str::from_utf8(&data) else {
+                continue;
+            };
+            if let Some(delta) = TextDelta::parse(data) {
                 self.assembly.push_text(&delta);
                 continue;
             }
-            let event = StreamEvent::parse(&data);
+            let event = StreamEvent::parse(data);
             let mut counted = match event.and_then(|event| self.assembly.push(event)) {
                 Some(StreamEvent::MessageStart(fields) | StreamEvent::MessageDelta(fields)) => fields,
                 Some(StreamEvent::MessageStop) => {
@@ -131,9 +136,10 @@ impl PassingMessage {
             });
         }
         let text = std::str::from_utf8(&self.bytes).ok()?;
-        let usage = Object::parse(text).ok().and_then(|message| message.get("usage"));
+        let message = Object::parse(text).ok()?;
+        let usage = message.get("usage");
         Some(PassedMessage {
-            blocks: message_blocks(text)?,
+            blocks: message::blocks(message.get("content")?)?,
             usage: usage
                 .and_then(|usage| serde_json::from_str(usage).ok())
                 .unwrap_or_default(),
@@ -146,12 +152,6 @@ impl PassingMessage {
 pub(super) struct PassedMessage {
     pub(super) blocks: Vec<Block>,
     pub(super) usage: Map<String, Value>,
-}
-
-/// The blocks of a whole message.
-fn message_blocks(message: &str) -> Option<Vec<Block>> {
-    let message = crate::wire::message::Message::parse(message).ok()?;
-    Some(message.blocks)
 }
 
 /// A body that shows each piece to a reader on its way. What completes the message waits until the turn is stored: a client that
@@ -324,7 +324,9 @@ impl UpstreamEvents {
                     let Some(data) = event.data().filter(|data| !data.is_empty()) else {
                         continue;
                     };
-                    let event = StreamEvent::parse(&data)
+                    let event = std::str::from_utf8(&data)
+                        .ok()
+                        .and_then(StreamEvent::parse)
                         .map(Event::Stream)
                         .ok_or_else(|| "the upstream sent an event that is none of the API's".to_owned());
                     self.ready.push_back(event);
@@ -342,7 +344,8 @@ impl UpstreamEvents {
     fn whole(&mut self) -> Result<(), String> {
         let unreadable = || "the upstream's response is not a message of the API".to_owned();
         let text = std::str::from_utf8(&self.bytes).map_err(|_| unreadable())?;
-        let blocks = message_blocks(text).ok_or_else(unreadable)?;
+        let content = Object::parse(text).ok().and_then(|message| message.get("content"));
+        let blocks = content.and_then(message::blocks).ok_or_else(unreadable)?;
         let Ok(Value::Object(mut message)) = serde_json::from_str::<Value>(text) else {
             return Err(unreadable());
         };

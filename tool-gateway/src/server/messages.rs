@@ -418,14 +418,14 @@ impl Passing {
             state,
             ..
         } = &self.recognized;
-        let (key, answer) = (&shared.secret, AnswerContent::new(blocks.iter()));
+        let answer = AnswerContent::new(&shared.secret, blocks.iter());
         Turn {
             id: crate::random::id(),
             session: self.session.clone(),
-            point: answer.point(key, *beginning, groups),
+            point: answer.point(*beginning, groups),
             context: *context,
-            answer: answer.digest(key),
-            outline: answer.outline(key, blocks.iter().all(Block::has_json_input)),
+            answer: answer.digest(),
+            outline: answer.outline(blocks.iter().all(Block::has_json_input)),
             truth: Vec::new(),
             is_unchanged: true,
             drops_thinking: false,

@@ -1,6 +1,6 @@
 //! The chain of digests over a conversation: one for each point at which the model had answered (`compute_session_hash` in requirements 004).
 //!
-//! `h_i = MAC_k(h_(i-1), canonical(message_i))`, from a beginning that holds the principal. The key is a secret of the server: who
+//! `h_i = MAC_k(h_(i-1), role_i, MAC_k(canonical(content_i)))`, from a beginning that holds the principal. The key is a secret of the server: who
 //! knows a history cannot find its session. Neighbouring messages of one role count as one, system messages not at all.
 
 use std::collections::HashMap;
@@ -85,9 +85,14 @@ impl ChainKey {
         self.digest(&[b"principal", principal.as_bytes()])
     }
 
-    /// The next digest of a chain, after canonical content.
-    fn next(&self, previous: Digest, role: &str, content: &[u8]) -> Digest {
-        self.digest(&[&previous.0, role.as_bytes(), content])
+    /// The digest of a canonical list of blocks. The chain and the digests of an answer hold it, so that a long text is read once.
+    fn content(&self, content: &[Value]) -> Digest {
+        self.digest(&[b"content", &canonical::list_bytes(content)])
+    }
+
+    /// The next digest of a chain, after this content.
+    fn next(&self, previous: Digest, role: &str, content: Digest) -> Digest {
+        self.digest(&[&previous.0, role.as_bytes(), &content.0])
     }
 
     /// The digest of what is not a message: system prompt and tools.
@@ -156,7 +161,7 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, messages: &[Message<'_>]
     let mut digest = beginning;
     let last = groups.len().saturating_sub(1);
     for (index, group) in groups.iter_mut().enumerate() {
-        digest = key.next(digest, &group.role, &canonical::list_bytes(&group.content));
+        digest = key.next(digest, &group.role, key.content(&group.content));
         group.digest = digest;
         // Only the last is needed again, if the answer goes on with it.
         if index != last {
@@ -167,53 +172,55 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, messages: &[Message<'_>]
 }
 
 /// What the client sees of an answer, in its canonical form.
-pub(crate) struct AnswerContent {
+pub(crate) struct AnswerContent<'k> {
+    key: &'k ChainKey,
     blocks: Vec<Value>,
-    bytes: Vec<u8>,
+    content: Digest,
 }
 
-impl AnswerContent {
-    pub(crate) fn new<'b>(blocks: impl Iterator<Item = &'b Block>) -> Self {
+impl<'k> AnswerContent<'k> {
+    pub(crate) fn new<'b>(key: &'k ChainKey, blocks: impl Iterator<Item = &'b Block>) -> Self {
         let blocks = canonical::content(blocks);
         Self {
-            bytes: canonical::list_bytes(&blocks),
+            key,
+            content: key.content(&blocks),
             blocks,
         }
     }
 
     /// The chain behind the answer to a request with these groups.
-    pub(crate) fn point(&self, key: &ChainKey, beginning: Digest, groups: &[Group]) -> Digest {
+    pub(crate) fn point(&self, beginning: Digest, groups: &[Group]) -> Digest {
         match groups {
             // The answer goes on with a message of the model: together they are one.
             [before @ .., last] if last.role == "assistant" => {
                 let previous = before.last().map_or(beginning, |group| group.digest);
                 let content = [last.content.as_slice(), &self.blocks].concat();
-                key.next(previous, "assistant", &canonical::list_bytes(&content))
+                self.key.next(previous, "assistant", self.key.content(&content))
             }
             _ => {
                 let previous = groups.last().map_or(beginning, |group| group.digest);
-                key.next(previous, "assistant", &self.bytes)
+                self.key.next(previous, "assistant", self.content)
             }
         }
     }
 
     /// The digest of the content alone.
-    pub(crate) fn digest(&self, key: &ChainKey) -> Digest {
-        key.digest(&[b"answer", &self.bytes])
+    pub(crate) fn digest(&self) -> Digest {
+        self.content
     }
 
     /// The digest of the content with trimmed texts, and with the arguments of calls only if all of them are JSON.
-    pub(crate) fn outline(&self, key: &ChainKey, has_input: bool) -> Digest {
+    pub(crate) fn outline(&self, has_input: bool) -> Digest {
         let is_trimmed = |block: &Value| {
             let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
             text.trim().len() == text.len()
         };
         if has_input && self.blocks.iter().all(is_trimmed) {
-            return key.digest(&[b"outline", &self.bytes]);
+            return self.content;
         }
         let blocks = self.blocks.iter().cloned();
         let outline: Vec<_> = blocks.map(|block| canonical::outline(block, has_input)).collect();
-        key.digest(&[b"outline", &canonical::list_bytes(&outline)])
+        self.key.content(&outline)
     }
 }
 
@@ -257,7 +264,7 @@ mod tests {
         ] {
             let before = MessagesRequest::parse(before).unwrap();
             let before = groups(&key, beginning, &before.messages);
-            let answered = AnswerContent::new([Block::text("b")].iter()).point(&key, beginning, &before);
+            let answered = AnswerContent::new(&key, [Block::text("b")].iter()).point(beginning, &before);
             assert_eq!(Some(answered), chain(after).last().map(|(_, digest)| *digest));
         }
     }

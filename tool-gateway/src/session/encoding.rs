@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::store::StoreError;
 
 /// The version of what is written. A record of another one is not read.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The maximum size of a record: a turn holds what its requests and responses held.
 const MAX_BYTES: usize = 256 << 20;
@@ -71,13 +71,13 @@ mod tests {
         assert_eq!(decode::<serde_json::Value>(&bytes), Ok(record));
         let later = String::from_utf8(bytes)
             .unwrap()
-            .replace("\"version\":2", "\"version\":1");
+            .replace("\"version\":3", "\"version\":1");
         let StoreError(error) = decode::<serde_json::Value>(later.as_bytes()).unwrap_err();
         assert_eq!(
             error,
-            "a record has the version 1, and this program reads 2: use the program that wrote it, or begin a new file"
+            "a record has the version 1, and this program reads 3: use the program that wrote it, or begin a new file"
         );
-        let StoreError(error) = decode::<serde_json::Value>(b"{\"version\":2,").unwrap_err();
+        let StoreError(error) = decode::<serde_json::Value>(b"{\"version\":3,").unwrap_err();
         assert!(error.starts_with("a record is corrupted: EOF"), "{error}");
     }
 }

@@ -212,11 +212,11 @@ pub(crate) async fn recognize(
 
 /// Whether these are the blocks of a turn, perhaps with other space around texts, or other arguments where they were no JSON.
 fn is_echo<'b>(key: &ChainKey, blocks: &(impl Iterator<Item = &'b Block> + Clone), turn: &Turn) -> bool {
-    let content = AnswerContent::new(blocks.clone());
-    content.digest(key) == turn.answer
+    let content = AnswerContent::new(key, blocks.clone());
+    content.digest() == turn.answer
         || [true, false]
             .into_iter()
-            .any(|has_input| content.outline(key, has_input) == turn.outline)
+            .any(|has_input| content.outline(has_input) == turn.outline)
 }
 
 /// Finds, by the ids of their calls, turns in front of the last known one that the client does not send as it got them. The last known

@@ -709,16 +709,16 @@ impl Explorer {
     fn turn(&self, request: &(Recognized, Restored), conversation: &Conversation, answer: &Answer) -> Turn {
         let (recognized, restored) = request;
         let blocks = || answer.visible.iter().map(|(block, _)| block);
-        let content = AnswerContent::new(blocks());
+        let content = AnswerContent::new(&self.key, blocks());
         let turns = conversation.turns.len();
         let session = recognized.session.clone();
         Turn {
             id: format!("turn {turns}"),
             session: session.unwrap_or_else(|| SessionId(format!("session {turns}"))),
-            point: content.point(&self.key, recognized.beginning, &recognized.groups),
+            point: content.point(recognized.beginning, &recognized.groups),
             context: recognized.context,
-            answer: content.digest(&self.key),
-            outline: content.outline(&self.key, blocks().all(Block::has_json_input)),
+            answer: content.digest(),
+            outline: content.outline(blocks().all(Block::has_json_input)),
             truth: answer.truth.clone(),
             is_unchanged: answer.is_unchanged,
             drops_thinking: false,
@@ -933,7 +933,7 @@ fn a_message_that_was_cut_off_runs_nothing() {
     let mut actions = Vec::new();
     for event in &events {
         actions.extend(machine.on(Event::Stream(
-            StreamEvent::parse(event.to_string().as_bytes()).unwrap(),
+            StreamEvent::parse(&event.to_string()).unwrap(),
         )));
     }
     assert!(

@@ -33,8 +33,8 @@ pub(crate) enum StreamEvent {
 
 impl StreamEvent {
     /// Reads the data of an event; `None` if it is not an event of this API.
-    pub(crate) fn parse(data: &[u8]) -> Option<Self> {
-        let mut value: Value = serde_json::from_slice(data).ok()?;
+    pub(crate) fn parse(data: &str) -> Option<Self> {
+        let mut value: Value = serde_json::from_str(data).ok()?;
         let kind = value.get("type")?.as_str()?.to_owned();
         let index = value
             .get("index")
@@ -118,8 +118,8 @@ pub(crate) struct TextDelta {
 
 impl TextDelta {
     /// Reads the data of an event; `None` if it has anything beside one text.
-    pub(crate) fn parse(data: &[u8]) -> Option<Self> {
-        let event: DeltaEvent<'_> = serde_json::from_slice(data).ok()?;
+    pub(crate) fn parse(data: &str) -> Option<Self> {
+        let event: DeltaEvent<'_> = serde_json::from_str(data).ok()?;
         let (field, text) = match event.delta {
             DeltaFields {
                 text: Some(text),
@@ -194,7 +194,7 @@ mod tests {
             r#"{"type":"error","error":{"type":"overloaded_error","message":"m"}}"#,
             r#"{"type":"later","x":1}"#,
         ] {
-            let event = StreamEvent::parse(data.as_bytes()).unwrap();
+            let event = StreamEvent::parse(data).unwrap();
             assert!(
                 event.to_sse().ends_with(&format!("data: {data}\n\n")),
                 "{}",
@@ -222,10 +222,10 @@ mod tests {
                 "{\"a",
             ),
         ] {
-            let delta = TextDelta::parse(data.as_bytes()).unwrap();
+            let delta = TextDelta::parse(data).unwrap();
             assert_eq!((delta.index, delta.field, delta.text.as_str()), (3, field, text));
             // The same as the event says that has all of it.
-            let Some(StreamEvent::BlockDelta { index: 3, delta }) = StreamEvent::parse(data.as_bytes())
+            let Some(StreamEvent::BlockDelta { index: 3, delta }) = StreamEvent::parse(data)
             else {
                 panic!("{data}")
             };
@@ -241,7 +241,7 @@ mod tests {
             r#"{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{}}}"#,
             r#"{"type":"ping"}"#,
         ] {
-            assert_eq!(TextDelta::parse(other.as_bytes()), None, "{other}");
+            assert_eq!(TextDelta::parse(other), None, "{other}");
         }
     }
 }

@@ -22,16 +22,8 @@ impl<'a> Message<'a> {
         let object = Object::parse(text).map_err(|_| "expected an object".to_owned())?;
         let role = object.string("role").ok_or("missing `role`, a string")?;
         let content = object.get("content").ok_or("missing `content`")?;
-        let blocks = if let Some(Ok(text)) = content
-            .starts_with('"')
-            .then(|| serde_json::from_str::<String>(content))
-        {
-            vec![Block::text(&text)]
-        } else {
-            let blocks: Vec<&RawValue> = serde_json::from_str(content)
-                .map_err(|_| "`content`: expected a string or a list of content blocks".to_owned())?;
-            blocks.into_iter().map(|block| Block::new(block.get())).collect()
-        };
+        let blocks =
+            blocks(content).ok_or("`content`: expected a string or a list of content blocks".to_owned())?;
         Ok(Self { role, text, blocks })
     }
 
@@ -43,6 +35,17 @@ impl<'a> Message<'a> {
     pub(crate) fn is_system(&self) -> bool {
         self.role == "system"
     }
+}
+
+/// The blocks of a message's content; a string counts as one text block.
+pub(crate) fn blocks(content: &str) -> Option<Vec<Block>> {
+    if content.starts_with('"')
+        && let Ok(text) = serde_json::from_str::<String>(content)
+    {
+        return Some(vec![Block::text(&text)]);
+    }
+    let blocks: Vec<&RawValue> = serde_json::from_str(content).ok()?;
+    Some(blocks.into_iter().map(|block| Block::new(block.get())).collect())
 }
 
 /// Appends a message to the text of a list of messages.
