@@ -11,6 +11,7 @@ use super::running::{Next, RunEnd, Watcher};
 use crate::turn::machine::Sent;
 use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
+use crate::wire::delta::{Delta, TextField};
 use crate::wire::event::StreamEvent;
 use crate::wire::object::{Change, Object};
 
@@ -134,31 +135,25 @@ fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
         .unwrap_or_default()
         .to_owned();
     let mut deltas = Vec::new();
-    let mut empty = |field: &str, delta: &str| {
-        if let Some(Value::String(text)) = start.get_mut(field).map(Value::take) {
+    let mut empty = |field: TextField| {
+        if let Some(Value::String(text)) = start.get_mut(field.as_str()).map(Value::take) {
             if !text.is_empty() {
-                let mut fields = Map::new();
-                fields.insert("type".to_owned(), delta.into());
-                fields.insert(field.to_owned(), text.into());
-                deltas.push(fields);
+                deltas.push(Delta::Text(field, text));
             }
-            start.insert(field.to_owned(), "".into());
+            start.insert(field.as_str().to_owned(), "".into());
         }
     };
     match kind.as_str() {
-        "text" => empty("text", "text_delta"),
+        "text" => empty(TextField::Text),
         "thinking" => {
-            empty("thinking", "thinking_delta");
-            empty("signature", "signature_delta");
+            empty(TextField::Thinking);
+            empty(TextField::Signature);
         }
         "tool_use" | "server_tool_use" | "mcp_tool_use" => {
             let input = Object::parse(block.as_str()).ok();
             let input = input.and_then(|object| object.get("input")).unwrap_or("{}");
             start.insert("input".to_owned(), json!({}));
-            let mut fields = Map::new();
-            fields.insert("type".to_owned(), "input_json_delta".into());
-            fields.insert("partial_json".to_owned(), input.into());
-            deltas.push(fields);
+            deltas.push(Delta::Text(TextField::PartialJson, input.to_owned()));
         }
         _ => {}
     }

@@ -67,6 +67,9 @@ struct Ended<'r>(&'r Running);
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
+        if self.0.has_ended() {
+            return;
+        }
         let error = ApiError::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "the turn was given up; send it again",

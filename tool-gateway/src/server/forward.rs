@@ -22,7 +22,7 @@ use crate::turn::machine::Event;
 use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
-use crate::wire::event::{StreamEvent, TextDelta};
+use crate::wire::event::StreamEvent;
 use crate::wire::message;
 use crate::wire::object::Object;
 
@@ -107,10 +107,6 @@ impl PassingMessage {
             let Ok(data) = std::str::from_utf8(&data) else {
                 continue;
             };
-            if let Some(delta) = TextDelta::parse(data) {
-                self.assembly.push_text(&delta);
-                continue;
-            }
             let event = StreamEvent::parse(data);
             let mut counted = match event.and_then(|event| self.assembly.push(event)) {
                 Some(StreamEvent::MessageStart(fields) | StreamEvent::MessageDelta(fields)) => fields,
@@ -344,7 +340,9 @@ impl UpstreamEvents {
     fn whole(&mut self) -> Result<(), String> {
         let unreadable = || "the upstream's response is not a message of the API".to_owned();
         let text = std::str::from_utf8(&self.bytes).map_err(|_| unreadable())?;
-        let content = Object::parse(text).ok().and_then(|message| message.get("content"));
+        let content = Object::parse(text)
+            .ok()
+            .and_then(|message| message.get("content"));
         let blocks = content.and_then(message::blocks).ok_or_else(unreadable)?;
         let Ok(Value::Object(mut message)) = serde_json::from_str::<Value>(text) else {
             return Err(unreadable());

@@ -26,7 +26,9 @@ impl TurnLine<'_> {
     pub(super) fn write(&self, metrics: &Metrics) {
         metrics.tokens(self.usage);
         let tokens = |field: &str| self.usage.get(field).and_then(Value::as_u64).unwrap_or_default();
+        // It has all that its span says.
         tracing::info!(
+            parent: None,
             session = %self.session,
             found = self.found.as_str(),
             status = self.status,

@@ -16,6 +16,7 @@ use super::session_state::State;
 use crate::session::chain::Digest;
 use crate::session::record::{SessionId, Turn};
 use crate::turn::machine::{Sent, TurnMachine};
+use crate::wire::delta::Delta;
 use crate::wire::error::ApiError;
 use crate::wire::event::StreamEvent;
 
@@ -171,6 +172,11 @@ impl Running {
         self.lock().checkpoint.clone()
     }
 
+    /// Whether it has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.lock().end.is_some()
+    }
+
     /// How it ended; `None` while it runs.
     pub(super) fn ended(&self) -> Option<RunEnd> {
         self.lock().end.clone()
@@ -240,9 +246,11 @@ fn size(sent: &Sent) -> usize {
     };
     let size = match sent {
         Sent::Block { block, .. } => block.as_str().len(),
-        Sent::Event(
-            StreamEvent::BlockDelta { delta: fields, .. } | StreamEvent::BlockStart { block: fields, .. },
-        ) => texts(fields),
+        Sent::Event(StreamEvent::BlockDelta { delta, .. }) => match delta {
+            Delta::Text(_, text) => text.len(),
+            Delta::Other(fields) => texts(fields),
+        },
+        Sent::Event(StreamEvent::BlockStart { block, .. }) => texts(block),
         Sent::Event(_) => 0,
     };
     size + size_of::<Sent>()

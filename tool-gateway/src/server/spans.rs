@@ -47,14 +47,13 @@ pub(super) fn model(request: &MessagesRequest<'_>) -> String {
 
 /// Records how a turn or a request ended.
 pub(super) fn record(span: &Span, status: StatusCode, usage: &Map<String, Value>) {
-    for (name, field) in [
-        ("gen_ai.usage.input_tokens", "input_tokens"),
-        ("gen_ai.usage.output_tokens", "output_tokens"),
-    ] {
-        if let Some(tokens) = usage.get(field).and_then(Value::as_u64) {
-            span.record(name, tokens);
-        }
-    }
+    let tokens = |field: &str| usage.get(field).and_then(Value::as_u64);
+    // At once, since some subscribers write all fields anew.
+    tracing::record_all!(
+        span,
+        gen_ai.usage.input_tokens = tokens("input_tokens"),
+        gen_ai.usage.output_tokens = tokens("output_tokens"),
+    );
     fail(span, status);
 }
 

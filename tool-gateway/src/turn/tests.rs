@@ -240,6 +240,7 @@ impl ClientView {
             Sent::Event(StreamEvent::BlockDelta { index, delta }) => {
                 assert_eq!(*index + 1, self.content.len(), "{sent:?} after {self:#?}");
                 let block = self.content.last_mut().unwrap();
+                let delta = object(serde_json::to_value(delta).unwrap());
                 for (field, value) in delta.iter().filter(|(field, _)| *field != "type") {
                     match value.as_str().filter(|_| field == "partial_json") {
                         Some(input) => block["input"] = serde_json::from_str(input).unwrap(),
@@ -354,7 +355,10 @@ impl TurnInProgress {
         self.message.push(part);
         for event in [
             StreamEvent::BlockStart { index, block: start },
-            StreamEvent::BlockDelta { index, delta },
+            StreamEvent::BlockDelta {
+                index,
+                delta: delta.into(),
+            },
             StreamEvent::BlockStop { index },
         ] {
             self.streamed.on_part(Event::Stream(event));
@@ -932,9 +936,7 @@ fn a_message_that_was_cut_off_runs_nothing() {
     ];
     let mut actions = Vec::new();
     for event in &events {
-        actions.extend(machine.on(Event::Stream(
-            StreamEvent::parse(&event.to_string()).unwrap(),
-        )));
+        actions.extend(machine.on(Event::Stream(StreamEvent::parse(&event.to_string()).unwrap())));
     }
     assert!(
         !actions.iter().any(|action| matches!(action, Action::Run(_))),

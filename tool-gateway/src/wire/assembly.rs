@@ -1,7 +1,7 @@
 //! [`Assembly`]: puts the blocks of a streamed message together.
 
 use super::block::{Block, BlockBuilder};
-use super::event::{StreamEvent, TextDelta};
+use super::event::StreamEvent;
 
 /// The blocks of a message, from its events.
 #[derive(Debug, Default)]
@@ -29,13 +29,6 @@ impl Assembly {
             event => return Some(event),
         }
         None
-    }
-
-    /// Takes a delta that appends to one text.
-    pub(crate) fn push_text(&mut self, delta: &TextDelta) {
-        if let Some((_, builder)) = self.open.iter_mut().find(|(open, _)| *open == delta.index) {
-            builder.push_text(delta.field, &delta.text);
-        }
     }
 
     /// Adds a whole block.

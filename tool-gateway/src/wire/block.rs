@@ -7,6 +7,7 @@ use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::delta::Delta;
 use super::object::{Change, Object, push_string};
 
 /// A content block as JSON text. Cheap to clone.
@@ -160,8 +161,12 @@ impl BlockBuilder {
     }
 
     /// Adds a delta. One of an unknown type changes the fields that it names: text is appended, all else is set.
-    pub(crate) fn push(&mut self, delta: &Map<String, Value>) {
-        for (field, value) in delta {
+    pub(crate) fn push(&mut self, delta: &Delta) {
+        let fields = match delta {
+            Delta::Text(field, text) => return self.push_text(field.as_str(), text),
+            Delta::Other(fields) => fields,
+        };
+        for (field, value) in fields {
             match (field.as_str(), value) {
                 ("type", _) => {}
                 ("citation", citation) => {
@@ -180,8 +185,7 @@ impl BlockBuilder {
         }
     }
 
-    /// Appends to one text.
-    pub(crate) fn push_text(&mut self, field: &str, piece: &str) {
+    fn push_text(&mut self, field: &str, piece: &str) {
         if field == "partial_json" {
             self.input.push_str(piece);
         } else if let Some(Value::String(text)) = self.fields.get_mut(field) {
@@ -231,7 +235,7 @@ mod tests {
         };
         let mut builder = BlockBuilder::new(start);
         for delta in deltas {
-            builder.push(delta.as_object().unwrap());
+            builder.push(&delta.as_object().unwrap().clone().into());
         }
         builder.finish().as_str().to_owned()
     }
@@ -273,7 +277,7 @@ mod tests {
             let start = json!({ "type": "tool_use", "id": "t", "name": "n", "input": {} });
             let mut builder = BlockBuilder::new(start.as_object().cloned().unwrap());
             let delta = json!({ "type": "input_json_delta", "partial_json": piece });
-            builder.push(delta.as_object().unwrap());
+            builder.push(&delta.as_object().unwrap().clone().into());
             let block = builder.finish();
             assert_eq!(block.as_str(), start.to_string());
             assert_eq!(block.tool_use().unwrap().input, piece);
