@@ -24,14 +24,26 @@ pub(super) async fn answer(mut watcher: Watcher, is_stream: bool, session: Heade
     let mut response = if is_stream {
         let body = stream::unfold(Some(watcher), |watcher| async {
             let mut watcher = watcher?;
-            Some(match watcher.next().await {
-                Next::Sent(sent) => (
-                    Ok::<_, std::convert::Infallible>(Bytes::from(events(&sent))),
-                    Some(watcher),
-                ),
-                Next::End(RunEnd::Done) => return None,
-                Next::End(RunEnd::Failed { body, .. }) => (Ok(error_event(&body)), None),
-            })
+            let mut events = Vec::new();
+            let mut next = Some(watcher.next().await);
+            // What has come in the meantime goes out in one piece.
+            while let Some(Next::Sent(sent)) = &next {
+                write_events(&mut events, sent);
+                if events.len() > MAX_PIECE {
+                    break;
+                }
+                next = watcher.ready();
+            }
+            let rest = match next {
+                Some(Next::End(RunEnd::Done)) => None,
+                Some(Next::End(RunEnd::Failed { body, .. })) => {
+                    error_event(&body).write_sse(&mut events);
+                    None
+                }
+                _ => Some(watcher),
+            };
+            (rest.is_some() || !events.is_empty())
+                .then(|| (Ok::<_, std::convert::Infallible>(Bytes::from(events)), rest))
         });
         let mut response = Body::from_stream(body).into_response();
         response.headers_mut().insert(
@@ -95,7 +107,7 @@ fn ended(end: RunEnd) -> Response {
 }
 
 /// An error behind the beginning of a stream.
-fn error_event(body: &Bytes) -> Bytes {
+fn error_event(body: &Bytes) -> StreamEvent {
     let error = serde_json::from_slice::<Value>(body)
         .ok()
         .filter(|error| error.get("type").is_some_and(|kind| kind == "error"));
@@ -103,17 +115,21 @@ fn error_event(body: &Bytes) -> Bytes {
         let message = String::from_utf8_lossy(body);
         json!({ "type": "error", "error": { "type": "api_error", "message": message } })
     });
-    StreamEvent::Error(error).to_sse().into()
+    StreamEvent::Error(error)
 }
 
-/// The events of what is sent.
-fn events(sent: &Sent) -> String {
+/// A piece of a stream is not much longer than this, in bytes.
+const MAX_PIECE: usize = 16 << 10;
+
+/// Appends the events of what is sent.
+fn write_events(out: &mut Vec<u8>, sent: &Sent) {
     match sent {
-        Sent::Event(event) => event.to_sse(),
-        Sent::Block { index, block } => block_events(*index, block)
-            .iter()
-            .map(StreamEvent::to_sse)
-            .collect(),
+        Sent::Event(event) => event.write_sse(out),
+        Sent::Block { index, block } => {
+            for event in block_events(*index, block) {
+                event.write_sse(out);
+            }
+        }
     }
 }
 

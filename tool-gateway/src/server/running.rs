@@ -276,21 +276,24 @@ impl Watcher {
     pub(super) async fn next(&mut self) -> Next {
         loop {
             self.changed.mark_unchanged();
-            {
-                let mut state = self.running.lock();
-                if let Some(sent) = state.sent.get(self.at).cloned() {
-                    self.at += 1;
-                    state.is_delivered |= sent == Sent::Event(StreamEvent::MessageStop);
-                    return Next::Sent(sent);
-                }
-                if let Some(end) = &state.end {
-                    return Next::End(end.clone());
-                }
+            if let Some(next) = self.ready() {
+                return next;
             }
             if self.changed.changed().await.is_err() {
                 return Next::End(RunEnd::Done);
             }
         }
+    }
+
+    /// What comes next, if it has happened.
+    pub(super) fn ready(&mut self) -> Option<Next> {
+        let mut state = self.running.lock();
+        if let Some(sent) = state.sent.get(self.at).cloned() {
+            self.at += 1;
+            state.is_delivered |= sent == Sent::Event(StreamEvent::MessageStop);
+            return Some(Next::Sent(sent));
+        }
+        state.end.clone().map(Next::End)
     }
 
     /// Waits until the turn has something to show, and gives the headers of the upstream's response.

@@ -72,19 +72,17 @@ impl StreamEvent {
         })
     }
 
-    /// The event as server-sent event, with its `event:` line, without which the Python SDK skips it.
-    pub(crate) fn to_sse(&self) -> String {
+    /// Appends the event as server-sent event, with its `event:` line, without which the Python SDK skips it.
+    pub(crate) fn write_sse(&self, out: &mut Vec<u8>) {
         match self {
             Self::MessageStart(message) => {
                 let name = "message_start";
-                sse(name, &json!({ "type": name, "message": message }))
+                sse(out, name, &json!({ "type": name, "message": message }));
             }
             Self::BlockStart { index, block } => {
                 let name = "content_block_start";
-                sse(
-                    name,
-                    &json!({ "type": name, "index": index, "content_block": block }),
-                )
+                let event = json!({ "type": name, "index": index, "content_block": block });
+                sse(out, name, &event);
             }
             Self::BlockDelta { index, delta } => {
                 let name = "content_block_delta";
@@ -93,24 +91,24 @@ impl StreamEvent {
                     index: *index,
                     delta,
                 };
-                sse(name, &event)
+                sse(out, name, &event);
             }
             Self::BlockStop { index } => {
                 let name = "content_block_stop";
-                sse(name, &json!({ "type": name, "index": index }))
+                sse(out, name, &json!({ "type": name, "index": index }));
             }
             Self::MessageDelta(fields) => {
                 let mut event = Map::new();
                 event.insert("type".to_owned(), "message_delta".into());
                 event.extend(fields.clone());
-                sse("message_delta", &event)
+                sse(out, "message_delta", &event);
             }
-            Self::MessageStop => sse("message_stop", &json!({ "type": "message_stop" })),
-            Self::Ping => sse("ping", &json!({ "type": "ping" })),
-            Self::Error(error) => sse("error", error),
+            Self::MessageStop => sse(out, "message_stop", &json!({ "type": "message_stop" })),
+            Self::Ping => sse(out, "ping", &json!({ "type": "ping" })),
+            Self::Error(error) => sse(out, "error", error),
             Self::Other(event) => {
                 let name = event.get("type").and_then(Value::as_str);
-                sse(name.unwrap_or("message"), event)
+                sse(out, name.unwrap_or("message"), event);
             }
         }
     }
@@ -125,10 +123,13 @@ struct BlockDelta<'d> {
     delta: &'d Delta,
 }
 
-fn sse(name: &str, data: &impl Serialize) -> String {
-    // What has only strings as keys always has a form in JSON.
-    let data = serde_json::to_string(data).unwrap_or_default();
-    format!("event: {name}\ndata: {data}\n\n")
+fn sse(out: &mut Vec<u8>, name: &str, data: &impl Serialize) {
+    out.extend_from_slice(b"event: ");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\ndata: ");
+    // What has only strings as keys always has a form in JSON, and writing to memory does not fail.
+    let _ = serde_json::to_writer(&mut *out, data);
+    out.extend_from_slice(b"\n\n");
 }
 
 #[cfg(test)]
@@ -149,11 +150,10 @@ mod tests {
             r#"{"type":"later","x":1}"#,
         ] {
             let event = StreamEvent::parse(data).unwrap();
-            assert!(
-                event.to_sse().ends_with(&format!("data: {data}\n\n")),
-                "{}",
-                event.to_sse()
-            );
+            let mut out = Vec::new();
+            event.write_sse(&mut out);
+            let out = String::from_utf8(out).unwrap();
+            assert!(out.ends_with(&format!("data: {data}\n\n")), "{out}");
         }
     }
 }
