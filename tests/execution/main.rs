@@ -4,6 +4,7 @@ mod assertions;
 mod outputs;
 mod batches;
 mod cancellation;
+mod blocking;
 mod permission;
 mod owned_arguments;
 mod layers;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use tool_runtime::{CancellationToken, Context, ToolCall, ToolRegistry, tool};
+use tool_runtime::{CancellationToken, Context, State, ToolCall, ToolRegistry, tool};
 
 use crate::calls::{brewing, call_of};
 use crate::rows::row;
@@ -271,5 +271,71 @@ async fn waits_for_a_blocking_thread() {
     // Before anything is asserted: the runtime would wait for its thread for ever.
     release.send(()).unwrap();
     assert!(went_on);
+    row.check(&outcome);
+}
+
+/// What a blocking tool waits for, and whether it has returned.
+#[derive(Clone)]
+struct Thread {
+    begin: mpsc::Sender<()>,
+    released: Arc<Mutex<mpsc::Receiver<()>>>,
+}
+
+/// Make coffee, on a thread.
+#[tool(name = "brew", blocking)]
+fn holding(thread: State<Thread>) -> &'static str {
+    thread.begin.send(()).unwrap();
+    let _ = thread.released.lock().unwrap().recv();
+    "coffee"
+}
+
+/// The answer comes in time; the log says that the thread goes on, and when it has ended.
+#[tokio::test(start_paused = true)]
+async fn blocking_tool_goes_on() {
+    let row = row("time::blocking_tool_goes_on");
+    let (release, released) = mpsc::channel::<()>();
+    let (begin, begun) = mpsc::channel();
+    let released = Arc::new(Mutex::new(released));
+    let mut registry = ToolRegistry::new().with_state(Thread { begin, released });
+    registry.register::<holding>().unwrap();
+    let call = call_of(&row).with_context(Context::new().with_timeout(HOUR));
+    let (outcome, ()) = tokio::join!(registry.call(call), async {
+        begun.recv().unwrap();
+        for _ in 0..4 {
+            tokio::time::advance(HOUR).await;
+        }
+    });
+    let known = telemetry::of(&row.id()).events;
+    // Before anything is asserted: the runtime would wait for its thread for ever.
+    release.send(()).unwrap();
+    assert_eq!(
+        known,
+        ["WARN a blocking tool goes on after its call was stopped; threads=1"]
+    );
+    let began = Instant::now();
+    while telemetry::of(&row.id()).events.len() < 2 {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "the log does not say that it ended"
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    row.check(&outcome);
+}
+
+/// Calls of blocking tools need a runtime, which has the threads.
+#[test]
+fn blocking_tool_without_a_runtime() {
+    let row = row("time::blocking_tool_without_a_runtime");
+    let (begin, _begun) = mpsc::channel();
+    let (_release, released) = mpsc::channel();
+    let released = Arc::new(Mutex::new(released));
+    let mut registry = ToolRegistry::new().with_state(Thread { begin, released });
+    registry.register::<holding>().unwrap();
+    let mut call = std::pin::pin!(registry.call(call_of(&row)));
+    let mut waking = std::task::Context::from_waker(std::task::Waker::noop());
+    let std::task::Poll::Ready(outcome) = call.as_mut().poll(&mut waking) else {
+        panic!("it waits")
+    };
     row.check(&outcome);
 }

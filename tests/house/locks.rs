@@ -49,6 +49,8 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
     // One map, in which an entry is read, made or removed in one step.
     ("tool-runtime/src/host/session_store.rs", &["Mutex", "MutexGuard"]),
+    // One phase between a call and its thread, each change one step; the number beside it is for the log alone.
+    ("tool-runtime/src/tool/blocking.rs", &["AtomicUsize", "Mutex"]),
 ];
 
 #[test]

@@ -34,6 +34,7 @@ pub(crate) struct ToolAttr {
     pub(crate) description: Option<Description>,
     pub(crate) rename_all: Option<RenameRule>,
     pub(crate) causes: Option<Span>,
+    pub(crate) blocking: Option<Span>,
     pub(crate) krate: Option<Path>,
     pub(crate) options: ToolOptions,
 }
@@ -101,6 +102,7 @@ impl ToolAttr {
                 ToolKey::Timeout => self.options.timeout = Some(duration(&entry.literal("\"30s\"")?)?),
                 ToolKey::Errors => self.options.errors = Some(path(entry, "path::to::function")?),
                 ToolKey::Causes => self.causes = entry.flag()?.then(|| entry.span()),
+                ToolKey::Blocking => self.blocking = entry.flag()?.then(|| entry.span()),
                 ToolKey::InputExamples => self.options.input_examples = examples(entry)?,
                 ToolKey::Crate => self.krate = Some(path(entry, "path::to::tool_runtime")?),
             }

@@ -254,7 +254,7 @@ fn declaration(tool: &Tool, rt: &Runtime) -> TokenStream {
     declaration
 }
 
-/// Awaits the function and responds with its output.
+/// Calls the function and responds with its output.
 fn run(tool: &Tool, rt: &Runtime) -> TokenStream {
     let ident = &tool.function.sig.ident;
     let span = tool.output.ty.as_ref().map_or(ident.span(), types::name_span);
@@ -271,8 +271,15 @@ fn run(tool: &Tool, rt: &Runtime) -> TokenStream {
         .iter()
         .map(|param| binding(&param.ident).into_token_stream());
     let arguments = this.chain(arguments);
-    let response = respond(&tool.output, &quote!(#function(#(#arguments),*).await), span, rt);
-    quote_spanned!(ident.span()=> async move { #response })
+    let call = quote!(#function(#(#arguments),*));
+    if tool.is_blocking {
+        let response = respond(&tool.output, &call, span, rt);
+        let rt = rt.at(ident.span());
+        quote_spanned!(ident.span()=> #rt::blocking(move || #response))
+    } else {
+        let response = respond(&tool.output, &quote!(#call.await), span, rt);
+        quote_spanned!(ident.span()=> async move { #response })
+    }
 }
 
 /// Responds with a returned value; an unsuitable type is reported at `span`.

@@ -64,6 +64,7 @@ keys! {
         Timeout = "timeout",
         Errors = "errors",
         Causes = "causes",
+        Blocking = "blocking",
         InputExamples = "input_examples",
         Crate = "crate",
     }

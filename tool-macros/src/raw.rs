@@ -25,6 +25,7 @@ pub(crate) struct RawTool {
     pub(crate) name: LitStr,
     pub(crate) description: Option<Description>,
     pub(crate) causes: Option<Span>,
+    pub(crate) blocking: Option<Span>,
     /// The runtime's path.
     pub(crate) krate: Option<Path>,
     pub(crate) options: ToolOptions,
@@ -52,13 +53,16 @@ impl RawTool {
             description,
             rename_all,
             causes,
+            blocking,
             krate,
             options,
         } = attr;
         let ident = &function.sig.ident;
         let name = name.unwrap_or_else(|| LitStr::new(&ident.unraw().to_string(), ident.span()));
         let description = description.or_else(|| doc::text(&function.attrs).map(Description::Text));
-        function.attrs.push(allow_unused_async());
+        if function.sig.asyncness.is_some() {
+            function.attrs.push(allow_unused_async());
+        }
         let mut receiver = None;
         let mut params = Vec::new();
         for input in &mut function.sig.inputs {
@@ -95,6 +99,7 @@ impl RawTool {
             name,
             description,
             causes,
+            blocking,
             krate,
             options,
             receiver,

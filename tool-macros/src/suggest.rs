@@ -38,6 +38,8 @@ pub(crate) const SYNONYMS: &[(&str, &str)] = &[
     ("options", "values"),
     ("allowed", "values"),
     ("dangerous", "destructive"),
+    ("sync", "blocking"),
+    ("spawn_blocking", "blocking"),
 ];
 
 /// Unknown keys whose purpose is achieved without a key: the attribute, the keys, and what to do instead.
@@ -66,11 +68,6 @@ const ALTERNATIVES: &[(&str, &[&str], &str)] = &[
         "tool",
         &["schema", "input_schema", "parameters_schema"],
         "the schema is generated from the types of the parameters",
-    ),
-    (
-        "tool",
-        &["blocking", "sync"],
-        "a tool is `async`; move blocking code into `spawn_blocking`",
     ),
 ];
 

@@ -67,11 +67,15 @@ pub(crate) fn check_self_type(ty: &Type, errors: &Errors) {
 }
 
 /// A returned value must be owned, as it outlives the call. `is_method`: it could borrow from `self`.
-pub(crate) fn check_output(ty: &Type, is_method: bool, errors: &Errors) {
+pub(crate) fn check_output(ty: &Type, is_method: bool, is_blocking: bool, errors: &Errors) {
     match ty {
         Type::Never(never) => errors.at(
             never.bang_token.span,
             "a tool cannot return `!`; write the type of its result, or no type",
+        ),
+        Type::ImplTrait(open) if is_future(ty) && is_blocking => errors.at(
+            open.impl_token.span,
+            "a future does not block its thread; write an `async fn` without `blocking`, and return the output of the future",
         ),
         Type::ImplTrait(open) if is_future(ty) => errors.at(
             open.impl_token.span,
@@ -83,7 +87,7 @@ pub(crate) fn check_output(ty: &Type, is_method: bool, errors: &Errors) {
             }
             report_borrowed(reference.and_token.span, is_method, errors);
         }
-        _ => inner_types(ty, &mut |ty| check_output(ty, is_method, errors)),
+        _ => inner_types(ty, &mut |ty| check_output(ty, is_method, is_blocking, errors)),
     }
     for lifetime in lifetimes(ty) {
         report_borrowed(lifetime.span(), is_method, errors);

@@ -24,6 +24,8 @@ pub(crate) struct Tool {
     /// The runtime's path.
     pub(crate) krate: Option<Path>,
     pub(crate) options: ToolOptions,
+    /// Whether the function blocks its thread.
+    pub(crate) is_blocking: bool,
     pub(crate) receiver: Option<Receiver>,
     pub(crate) params: Vec<Param>,
     pub(crate) output: Output,
@@ -107,6 +109,7 @@ pub(crate) fn validate(tool: RawTool, errors: Errors) -> Result<Tool, Box<Reject
             description,
             krate: tool.krate,
             options: tool.options,
+            is_blocking: tool.blocking.is_some(),
             receiver: tool.receiver,
             params,
             output,
@@ -168,14 +171,16 @@ fn param(raw: RawParam, errors: &Errors) -> Option<Param> {
     })
 }
 
-/// `None` also if the function is not `async`.
+/// `None` also if the function is neither `async` nor blocking.
 fn output(tool: &RawTool, errors: &Errors) -> Option<Output> {
     let sig = &tool.function.sig;
-    sig.asyncness?;
+    if sig.asyncness.is_none() && tool.blocking.is_none() {
+        return None;
+    }
     let before = errors.count();
     let ty = match &sig.output {
         ReturnType::Type(_, ty) => {
-            types::check_output(ty, tool.place == Place::Method, errors);
+            types::check_output(ty, tool.place == Place::Method, sig.asyncness.is_none(), errors);
             Some((**ty).clone())
         }
         ReturnType::Default => None,
@@ -237,15 +242,23 @@ fn qualifiers(tool: &RawTool, errors: &Errors) {
     if let Some(variadic) = &sig.variadic {
         refuse(variadic.dots.spans[0], &"variadic; take a `Vec<T>`");
     }
-    if sig.asyncness.is_none() && sig.constness.is_none() {
-        let advice = match &sig.output {
-            ReturnType::Type(_, ty) if types::is_future(ty) => "return the output of the future",
-            _ => "if the body blocks, move it into `spawn_blocking`",
-        };
-        errors.at(
-            sig.fn_token.span,
-            format_args!("a tool must be an `async fn`; write `async` before `fn`, and {advice}"),
-        );
+    match (&sig.asyncness, tool.blocking) {
+        (Some(asyncness), Some(_)) => errors.at(
+            asyncness.span,
+            "a tool is either `async` or `blocking`; remove `async` if the body blocks its thread, else `blocking`",
+        ),
+        (None, None) if sig.constness.is_none() => {
+            let message = match &sig.output {
+                ReturnType::Type(_, ty) if types::is_future(ty) => {
+                    "a tool must be an `async fn`; write `async` before `fn`, and return the output of the future"
+                }
+                _ => {
+                    "a tool must be an `async fn`; write `async` before `fn`, or `#[tool(blocking)]` if the body blocks its thread"
+                }
+            };
+            errors.at(sig.fn_token.span, message);
+        }
+        _ => {}
     }
 }
 

@@ -8,6 +8,7 @@ pub use serde_json::json;
 
 pub use crate::param::declared::Param;
 pub use crate::param::into_param::IntoParam;
+pub use crate::tool::blocking::blocking;
 pub use crate::tool::declaration::Declaration;
 pub use crate::tool::declared::{DeclaredTool, OneToolsBlockPerType, Tool};
 pub use crate::tool::output::{Output, Respond};

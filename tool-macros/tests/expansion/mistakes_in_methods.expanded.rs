@@ -1,6 +1,5 @@
 impl Store {
     /// Forget.
-    #[allow(clippy::unused_async, reason = "a tool is `async`")]
     fn forget(&self) {}
 }
 const _: () = {
@@ -15,5 +14,5 @@ const _: () = {
     }
 };
 ::core::compile_error! {
-    "a tool must be an `async fn`; write `async` before `fn`, and if the body blocks, move it into `spawn_blocking`"
+    "a tool must be an `async fn`; write `async` before `fn`, or `#[tool(blocking)]` if the body blocks its thread"
 }

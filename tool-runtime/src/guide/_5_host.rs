@@ -118,7 +118,7 @@
 //! A call ends at the earlier of two moments: the tool's own `#[tool(timeout = "30s")]`, counted from its start, and
 //! the deadline of its context, which is the host's. A function that takes the `Context` reads that moment from
 //! [`deadline`](crate::Context::deadline), and can plan its retries by it. The function is left at the `.await` where it waits, and what it
-//! owns is dropped. One that never awaits cannot be stopped; work that blocks belongs in `spawn_blocking`.
+//! owns is dropped. One that never awaits cannot be stopped: see [below](#functions-that-block).
 //!
 //! ```
 //! use std::time::Duration;
@@ -223,5 +223,40 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Functions that block
+//!
+//! Reading a large file, compressing, asking a database whose client is not `async`: such a body holds its thread, and no other call can
+//! use it. Write a plain `fn` and `#[tool(blocking)]`: it runs on one of tokio's threads for such functions.
+//!
+//! ```
+//! use tool_runtime::{CancellationToken, ToolRegistry, tool};
+//!
+//! /// Count the pages that name a word.
+//! #[tool(blocking, read_only, timeout = "20s")]
+//! fn count_pages(
+//!     /// The word.
+//!     word: String,
+//!     cancel: CancellationToken,
+//! ) -> usize {
+//!     let pages = all_pages().into_iter().take_while(|_| !cancel.is_cancelled());
+//!     pages.filter(|page| page.contains(&word)).count()
+//! }
+//! # fn all_pages() -> [&'static str; 2] { ["call me", "to sea"] }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let mut registry = ToolRegistry::new();
+//! registry.register::<count_pages>()?;
+//! let result = registry.execute_tool("toolu_01", "count_pages", r#"{"word": "sea"}"#).await;
+//! assert_eq!(result.text(), Some("1"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Its panics, deadline and cancellation are those of any tool, and its call ends in time. The thread cannot be stopped: it goes on until
+//! the function returns, so ask the token in long loops, as above. The log says which call left a thread behind (`a blocking tool goes on
+//! after its call was stopped`, with their number in `threads`) and when it has ended. One for which no thread is free when its call ends
+//! never runs. At its own end a tokio runtime waits for all of them, unless it is ended with `shutdown_timeout`.
 //!
 //! Next: [tools that belong together](super::_6_family).

@@ -2,6 +2,7 @@
 
 pub(crate) mod causes;
 pub(crate) mod output;
+pub(crate) mod blocking;
 pub(crate) mod declaration;
 pub(crate) mod declared;
 pub(crate) mod registry_error;

@@ -1,6 +1,6 @@
 use tool_runtime::tool;
 
-/// Acts.
+/// Does a thing.
 #[tool(blocking)]
 async fn act() {}
 

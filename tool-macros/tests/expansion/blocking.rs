@@ -1,0 +1,18 @@
+/// Count the words of a file.
+#[tool(blocking)]
+fn count_words(
+    /// Its path.
+    path: String,
+) -> std::io::Result<usize> {
+    let text = std::fs::read_to_string(path)?;
+    Ok(text.split_whitespace().count())
+}
+
+#[tools]
+impl Archive {
+    /// How many files there are.
+    #[tool(blocking)]
+    fn files(&self) -> usize {
+        self.files.len()
+    }
+}

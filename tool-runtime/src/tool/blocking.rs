@@ -1,0 +1,118 @@
+//! [`blocking`]: runs a function that blocks its thread, on one of tokio's threads for such functions.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::runtime::Handle;
+use tracing::Span;
+
+use crate::wire::result::ToolOutput;
+
+/// Runs the function of a `#[tool(blocking)]` and waits for it.
+///
+/// A thread cannot be stopped. If the call is stopped first, the function goes on: the log says that it does, and when it has
+/// returned. One that has not begun does not begin. A panic is passed on. Without a tokio runtime the output is an error.
+pub async fn blocking<F>(function: F) -> ToolOutput
+where
+    F: FnOnce() -> ToolOutput + Send + 'static, // a blocking tool runs on another thread: all of its parameters are `Send`
+{
+    let Ok(runtime) = Handle::try_current() else {
+        tracing::error!(
+            "a blocking tool was called outside of a tokio runtime, which has the threads for it"
+        );
+        return not_run();
+    };
+    let run = Run::default();
+    let span = Span::current();
+    let thread = Thread(run.clone());
+    let returned = runtime.spawn_blocking(move || span.in_scope(|| thread.run(function)));
+    let _caller = Caller(run);
+    match returned.await {
+        Ok(Some(output)) => output,
+        Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
+        Ok(None) | Err(_) => {
+            tracing::error!("a blocking tool was called while its tokio runtime shut down");
+            not_run()
+        }
+    }
+}
+
+/// The output if there is no thread to run on.
+fn not_run() -> ToolOutput {
+    ToolOutput::error("the tool did not run because of an internal error; other calls are not affected")
+}
+
+/// How far the function is; its caller and its thread share it.
+#[derive(Debug, Clone, Default)]
+struct Run(Arc<Mutex<Phase>>);
+
+#[derive(Debug, Default)]
+enum Phase {
+    /// The thread has not begun.
+    #[default]
+    Waiting,
+    Running,
+    /// The function goes on, and nobody waits for it.
+    Abandoned,
+    /// It has returned, or never runs.
+    Over,
+}
+
+impl Run {
+    /// Changes the phase by the one before it.
+    fn change(&self, next: impl FnOnce(Phase) -> Phase) {
+        // No change can panic half-way.
+        let mut phase = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *phase = next(std::mem::take(&mut *phase));
+    }
+}
+
+/// How many functions go on although their calls are over.
+static ABANDONED: AtomicUsize = AtomicUsize::new(0);
+
+/// The side of the call, which is dropped when the call is over.
+struct Caller(Run);
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        self.0.change(|phase| match phase {
+            Phase::Running => {
+                let threads = ABANDONED.fetch_add(1, Ordering::Relaxed) + 1;
+                tracing::warn!(threads, "a blocking tool goes on after its call was stopped");
+                Phase::Abandoned
+            }
+            _ => Phase::Over,
+        });
+    }
+}
+
+/// The side of the thread, which is dropped when the function has returned or panicked.
+struct Thread(Run);
+
+impl Thread {
+    /// `None` if the call was over before.
+    fn run(self, function: impl FnOnce() -> ToolOutput) -> Option<ToolOutput> {
+        let mut is_wanted = false;
+        self.0.change(|phase| match phase {
+            Phase::Waiting => {
+                is_wanted = true;
+                Phase::Running
+            }
+            other => other,
+        });
+        is_wanted.then(function)
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.0.change(|phase| {
+            if let Phase::Abandoned = phase {
+                let threads = ABANDONED.fetch_sub(1, Ordering::Relaxed) - 1;
+                tracing::warn!(threads, "a blocking tool returned after its call was stopped");
+            }
+            Phase::Over
+        });
+    }
+}
