@@ -11,6 +11,7 @@ mod layers;
 mod notes;
 mod polls;
 mod registration;
+mod retries;
 mod session_state;
 mod extension;
 mod tools;

@@ -6,9 +6,10 @@ use std::fmt;
 use std::path::Path;
 
 use serde_json::Value;
+use tool_builtins::AttemptLimit;
 use tool_builtins::offload::{MemoryWriter, OffloadLayer, OffloadOptions};
 use tool_runtime::message::Block;
-use tool_runtime::{Blocks, ToolRegistry, tool};
+use tool_runtime::{Blocks, Context, ToolError, ToolRegistry, tool};
 
 use crate::calls::{brewing, call_of};
 use crate::rows::row;
@@ -18,6 +19,27 @@ async fn error() {
     let row = row("results::error");
     let registry = brewing(async |_, _| Err::<String, _>("no beans; call `buy` first"));
     row.check(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn error_that_passes() {
+    let row = row("results::error_that_passes");
+    let registry = brewing(async |_, _| Err::<String, _>(ToolError::retry("no beans yet")));
+    row.check(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn attempt_limit() {
+    let row = row("results::attempt_limit");
+    let registry = brewing(async |_, _| Err::<String, _>(ToolError::retry("no beans yet")));
+    let registry = registry.layer(AttemptLimit::new(3));
+    let call = || call_of(&row).with_context(Context::new().with_session("s"));
+    for id in ["toolu_first", "toolu_second"] {
+        let mut call = call();
+        call.id = id.to_owned();
+        assert_eq!(registry.call(call).await.notes, Vec::<String>::new());
+    }
+    row.check(&registry.call(call()).await);
 }
 
 /// An error, and the one that caused it.

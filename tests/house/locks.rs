@@ -8,6 +8,8 @@ use crate::sources::{CRATES, Module, shown};
 
 /// The files with synchronisation of their own, and what it is. Each is one step under one lock, or one atomic step.
 const KNOWN: &[(&str, &[&str])] = &[
+    // One table; an attempt is counted in one step.
+    ("tool-builtins/src/attempt_limit.rs", &["Mutex"]),
     ("tool-builtins/src/offload/local.rs", &["AtomicU64"]),
     ("tool-builtins/src/offload/memory.rs", &["Mutex", "MutexGuard"]),
     // What hyper-util calls watching a connection.

@@ -2,6 +2,7 @@
 //!
 //! - [`mod@todo`]: `TodoWrite` and `TodoRead`, a model's task list, and the place to learn from how a tool is made.
 //! - [`offload`]: long results go to files and leave a pointer; by hand, as a tool, or around every call. `ReadOffloaded` reads them back.
+//! - [`AttemptLimit`], a layer: when a tool is called in vain again and again, the model is told to stop.
 //!
 //! ```
 //! use tool_builtins::offload::{OffloadLayer, OffloadOptions};
@@ -17,5 +18,8 @@
 //! # assert_eq!(registry().unwrap().tool_definitions().len(), 2);
 //! ```
 
+mod attempt_limit;
 pub mod offload;
 pub mod todo;
+
+pub use attempt_limit::{AttemptLimit, AttemptLimited};

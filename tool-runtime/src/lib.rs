@@ -77,8 +77,9 @@ pub use host::state::State;
 pub use registry::ToolRegistry;
 pub use tool::declared::{IntoTools, Tool, ToolSet};
 pub use tool::entry::RegisteredTool;
-pub use tool::output::{HandlerOutput, IntoToolOutput, ToolError};
+pub use tool::output::{HandlerOutput, IntoToolOutput};
 pub use tool::registry_error::RegistryError;
+pub use tool::tool_error::ToolError;
 #[doc(inline)]
 pub use tool_repair as repair;
 #[cfg(feature = "stream")]

@@ -72,7 +72,9 @@ impl<'a> CallState<'a> {
 
     #[inline]
     fn set_output(&mut self, output: ToolOutput) {
-        let ToolOutput { content, is_error } = output;
+        let ToolOutput {
+            content, is_error, ..
+        } = output;
         self.outcome.result.content = content;
         self.outcome.result.is_error = is_error;
     }
@@ -162,7 +164,7 @@ fn respond(
 ) {
     match completion.output {
         Ok(output) => {
-            call.outcome.failure = output.is_error.then_some(Failure::Failed);
+            call.outcome.failure = output.failure();
             call.set_output(output);
         }
         Err(failure) => call.fail(failure, &explain::failure(tool.name.as_str(), failure)),

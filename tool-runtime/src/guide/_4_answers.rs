@@ -131,6 +131,53 @@
 //! # }
 //! ```
 //!
+//! # Errors that pass
+//!
+//! The catalogue is being rebuilt; the printer is out of reach. [`ToolError::retry`](crate::ToolError::retry) is such an error: the model
+//! reads that another attempt may succeed, and the host learns [`Failure::Retryable`](crate::result::Failure::Retryable). It counts also
+//! as the `source()` of your own error. So that a model does not try for ever, `tool_builtins::AttemptLimit` is a
+//! [layer](super::_7_around_calls) that counts the attempts in a row of each session and tool, refused calls included, and tells the model
+//! when to stop and say so.
+//!
+//! ```
+//! use tool_builtins::AttemptLimit;
+//! use tool_runtime::result::Failure;
+//! use tool_runtime::{Context, ToolCall, ToolError, ToolRegistry, tool};
+//!
+//! /// Look a title up in the catalogue.
+//! #[tool(read_only)]
+//! async fn look_up(
+//!     /// The title.
+//!     title: String,
+//! ) -> Result<String, ToolError> {
+//!     # let _ = title;
+//!     Err(ToolError::retry("the catalogue is being rebuilt"))
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let mut registry = ToolRegistry::new().layer(AttemptLimit::new(2));
+//! registry.register::<look_up>()?;
+//! let context = Context::new().with_session("s-1");
+//! let call = |id: &str, arguments: &'static str| ToolCall::new(id, "look_up", arguments).with_context(context.clone());
+//!
+//! let refused = registry.call(call("toolu_01", "{}")).await;
+//! assert_eq!(refused.failure, Some(Failure::InvalidArguments));
+//!
+//! let outcome = registry.call(call("toolu_02", r#"{ "title": "Emma" }"#)).await;
+//! assert_eq!(outcome.failure, Some(Failure::Retryable));
+//! assert_eq!(
+//!     outcome.result.text(),
+//!     Some(
+//!         "the catalogue is being rebuilt\n\n\
+//!          This may succeed when it is tried again.\n\n\
+//!          This was attempt 2 in a row that failed: do not call `look_up` again, and tell the user what went wrong."
+//!     ),
+//! );
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Everything else
 //!
 //! A model that gets no answer to a call is lost, and so is one whose turn ends because a function panicked. So every

@@ -5,6 +5,8 @@ use std::error::Error;
 use std::fmt;
 use std::iter;
 
+use crate::tool::tool_error::ToolError;
+
 /// An error with a text for the model.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
@@ -17,6 +19,9 @@ pub trait ErrorText {
 
     /// The causes that are not in `text`, the error's own.
     fn causes(&self, text: &str) -> String;
+
+    /// Whether it passes: it, or one of its sources, is a [`ToolError::retry`].
+    fn is_retryable(&self) -> bool;
 }
 
 /// Every `Display` type. The causes are the sources of a boxed error, or what `{:#}` adds (as for `anyhow::Error`).
@@ -27,28 +32,48 @@ impl<E: fmt::Display + 'static> ErrorText for E {
     }
 
     fn causes(&self, text: &str) -> String {
-        let this: &dyn Any = self;
-        if let Some(error) = this.downcast_ref::<Box<dyn Error + Send + Sync>>() {
-            return sources(&**error, text);
+        match boxed(self) {
+            Some(error) => sources(error, text),
+            None => alternate(&format!("{self:#}"), text),
         }
-        if let Some(error) = this.downcast_ref::<Box<dyn Error>>() {
-            return sources(&**error, text);
-        }
-        alternate(&format!("{self:#}"), text)
     }
+
+    fn is_retryable(&self) -> bool {
+        boxed(self).is_some_and(is_retryable)
+    }
+}
+
+/// The error, if it is a boxed one.
+fn boxed(error: &dyn Any) -> Option<&(dyn Error + 'static)> {
+    if let Some(error) = error.downcast_ref::<Box<dyn Error + Send + Sync>>() {
+        return Some(&**error);
+    }
+    error.downcast_ref::<Box<dyn Error>>().map(|error| &**error)
+}
+
+/// Whether an error or one of its sources is a [`ToolError::retry`].
+fn is_retryable(error: &(dyn Error + 'static)) -> bool {
+    iter::successors(Some(error), |&error| error.source())
+        .take(MAX_CAUSES)
+        .filter_map(|error| error.downcast_ref::<ToolError>())
+        .any(ToolError::is_retryable)
 }
 
 /// An [`Error`], whose causes are its `source()`s.
 #[derive(Debug)]
 pub struct WithSources<E>(pub(crate) E);
 
-impl<E: Error> ErrorText for WithSources<E> {
+impl<E: Error + 'static> ErrorText for WithSources<E> {
     fn text(&self) -> String {
         self.0.to_string()
     }
 
     fn causes(&self, text: &str) -> String {
         sources(&self.0, text)
+    }
+
+    fn is_retryable(&self) -> bool {
+        is_retryable(&self.0)
     }
 }
 
@@ -192,13 +217,9 @@ mod tests {
     #[test]
     fn lists_each_source_once() {
         for (chain, causes) in CHAINS {
-            let error = Chain::of(chain);
-            assert_eq!(
-                WithSources(&error).causes(&error.to_string()),
-                causes,
-                "{chain:?}"
-            );
-            let error: Box<dyn Error + Send + Sync> = Box::new(error);
+            let error = WithSources(Chain::of(chain));
+            assert_eq!(error.causes(&error.text()), causes, "{chain:?}");
+            let error: Box<dyn Error + Send + Sync> = Box::new(error.0);
             assert_eq!(error.causes(&error.to_string()), causes, "{chain:?}");
             let error: Box<dyn Error> = error;
             assert_eq!(error.causes(&error.to_string()), causes, "{chain:?}");
@@ -216,11 +237,11 @@ mod tests {
     #[test]
     fn omits_causes_contained_in_the_text() {
         let error = Chain::of(&["a (b)", "b"]);
-        assert_eq!(WithSources(&error).causes("a (b)"), "");
+        assert_eq!(WithSources(error).causes("a (b)"), "");
         let error = Any(&["a (b)", "b"]);
         assert_eq!(error.causes("a (b)"), "");
         let error = Chain::of(&["a", "", "b"]);
-        assert_eq!(WithSources(&error).causes("a"), "b");
+        assert_eq!(WithSources(error).causes("a"), "b");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Tools: the declaration that the macro generates, the output of functions, and the entries of a registry.
 
+pub(crate) mod tool_error;
 pub(crate) mod causes;
 pub(crate) mod output;
 pub(crate) mod blocking;

@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::borrow::Cow;
 use std::error::Error;
-use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,7 +12,6 @@ use serde_json::Value;
 
 use crate::tool::causes::{ErrorText, Fallible, HandlerError, WithSources};
 use crate::wire::depth;
-use crate::wire::message::Block;
 use crate::wire::result::{Blocks, Content, ToolOutput};
 
 /// Types that a `#[tool]` may return, or the `Ok` of its `Result`.
@@ -114,31 +112,30 @@ fn borrowed<T: Deref<Target = str> + 'static>(value: &dyn Any) -> Option<&str> {
 #[diagnostic::do_not_recommend]
 impl IntoToolOutput for ToolOutput {
     fn into_tool_output(self) -> ToolOutput {
-        match self.content {
-            Content::Blocks(blocks) => blocks_output(blocks, self.is_error),
-            Content::Text(_) => self,
-        }
+        within_depth(self)
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl IntoToolOutput for Blocks {
     fn into_tool_output(self) -> ToolOutput {
-        blocks_output(self.0, false)
+        within_depth(self.into())
     }
 }
 
-/// An output of blocks, unless they are nested so deep that writing or dropping them would overflow the stack.
-fn blocks_output(blocks: Vec<Block>, is_error: bool) -> ToolOutput {
+/// The output, unless its blocks are nested so deep that writing or dropping them would overflow the stack.
+fn within_depth(output: ToolOutput) -> ToolOutput {
+    let Content::Blocks(blocks) = &output.content else {
+        return output;
+    };
     let mut values = blocks.iter().flat_map(|block| block.0.values());
     if !values.any(|value| depth::is_deeper_than(MAX_DEPTH, value)) {
-        return ToolOutput {
-            content: Content::Blocks(blocks),
-            is_error,
-        };
+        return output;
     }
-    for block in blocks {
-        depth::drop_iteratively(Value::Object(block.0));
+    if let Content::Blocks(blocks) = output.content {
+        for block in blocks {
+            depth::drop_iteratively(Value::Object(block.0));
+        }
     }
     too_deep()
 }
@@ -146,51 +143,6 @@ fn blocks_output(blocks: Vec<Block>, is_error: bool) -> ToolOutput {
 fn too_deep() -> ToolOutput {
     ToolOutput::error("the tool's result is nested too deeply to be serialized as JSON")
 }
-
-/// An error with a code, for callers that distinguish errors; displayed as `code: message`.
-///
-/// ```
-/// use tool_runtime::ToolError;
-///
-/// let error = ToolError::new("maxResults_out_of_range", "maxResults must be between 1 and 10000");
-/// assert_eq!(error.to_string(), "maxResults_out_of_range: maxResults must be between 1 and 10000");
-///
-/// let wrong = "x".parse::<u8>().unwrap_err();
-/// assert_eq!(ToolError::new("no_number", wrong).message(), "invalid digit found in string");
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolError {
-    code: String,
-    message: String,
-}
-
-impl ToolError {
-    /// Creates an error; the message says what to do instead.
-    pub fn new(code: impl fmt::Display, message: impl fmt::Display) -> Self {
-        Self {
-            code: code.to_string(),
-            message: message.to_string(),
-        }
-    }
-
-    /// The code.
-    pub fn code(&self) -> &str {
-        &self.code
-    }
-
-    /// The message.
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-}
-
-impl fmt::Display for ToolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, self.message)
-    }
-}
-
-impl Error for ToolError {}
 
 /// The return value of a function.
 ///
@@ -201,7 +153,7 @@ impl Error for ToolError {}
 pub struct Output<T>(pub T);
 
 // The bound is on the `impl`: an `E` that is not an `Error` falls through to `Respond`.
-impl<T, E: Error> Output<Result<T, E>> {
+impl<T, E: Error + 'static> Output<Result<T, E>> {
     /// Uses the sources of the error as causes.
     pub fn with_sources(self) -> Output<Result<T, WithSources<E>>> {
         Output(self.0.map_err(WithSources))
@@ -225,9 +177,19 @@ impl<T, E> Output<Result<T, E>> {
             Ok(value) => value.into_tool_output(),
             Err(error) => {
                 let (text, _) = text_and_causes(&error);
-                ToolOutput::error(text)
+                error_output(text, &error)
             }
         }
+    }
+}
+
+/// The output for an error with this text.
+#[cold]
+fn error_output(text: String, error: &dyn ErrorText) -> ToolOutput {
+    if error.is_retryable() {
+        ToolOutput::retry(text)
+    } else {
+        ToolOutput::error(text)
     }
 }
 
@@ -245,8 +207,8 @@ impl<T, E> WithCauses<T, E> {
         match self.0 {
             Ok(value) => value.into_tool_output(),
             Err(error) => match text_and_causes(&error) {
-                (text, causes) if causes.is_empty() => ToolOutput::error(text),
-                (text, causes) => ToolOutput::error(format!("{text}: {causes}")),
+                (text, causes) if causes.is_empty() => error_output(text, &error),
+                (text, causes) => error_output(format!("{text}: {causes}"), &error),
             },
         }
     }

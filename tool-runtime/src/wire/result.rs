@@ -231,6 +231,8 @@ pub struct ToolOutput {
     pub content: Content,
     /// Whether the call failed.
     pub is_error: bool,
+    /// Whether it failed for a passing reason.
+    pub(crate) is_retryable: bool,
 }
 
 impl ToolOutput {
@@ -239,6 +241,7 @@ impl ToolOutput {
         Self {
             content: Content::Text(text.into()),
             is_error: false,
+            is_retryable: false,
         }
     }
 
@@ -247,7 +250,28 @@ impl ToolOutput {
         Self {
             content: Content::Text(text.into()),
             is_error: true,
+            is_retryable: false,
         }
+    }
+
+    /// A failure for a passing reason, as [`ToolError::retry`](crate::ToolError::retry): the model reads, below the text, that another
+    /// attempt may succeed.
+    pub fn retry(text: impl Into<String>) -> Self {
+        let mut output = Self::error(text);
+        output.content.add_note(RETRY_NOTE);
+        output.is_retryable = true;
+        output
+    }
+
+    /// The failure that it is, if it is one.
+    #[inline]
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        let failure = if self.is_retryable {
+            Failure::Retryable
+        } else {
+            Failure::Failed
+        };
+        self.is_error.then_some(failure)
     }
 
     /// A success with these content blocks.
@@ -255,6 +279,7 @@ impl ToolOutput {
         Self {
             content: blocks.into_iter().collect::<Blocks>().into(),
             is_error: false,
+            is_retryable: false,
         }
     }
 
@@ -267,12 +292,16 @@ impl ToolOutput {
     }
 }
 
+/// What the model reads below the text of an error that passes.
+const RETRY_NOTE: &str = "This may succeed when it is tried again.";
+
 /// A success with text or content blocks.
 impl<C: Into<Content>> From<C> for ToolOutput {
     fn from(content: C) -> Self {
         Self {
             content: content.into(),
             is_error: false,
+            is_retryable: false,
         }
     }
 }
@@ -404,6 +433,8 @@ pub enum Failure {
     HostValue,
     /// The function returned an error.
     Failed,
+    /// The function returned an error that passes: [`ToolError::retry`](crate::ToolError::retry).
+    Retryable,
     /// The function panicked.
     Panicked,
     /// The function exceeded its `timeout`, or the context's deadline.
@@ -426,6 +457,7 @@ impl Failure {
             Self::InvalidArguments => "invalid_arguments",
             Self::HostValue => "host_value_unavailable",
             Self::Failed => "tool_error",
+            Self::Retryable => "retryable_tool_error",
             Self::Panicked => "panic",
             Self::TimedOut => "timeout",
             Self::Cancelled => "cancelled",

@@ -1,0 +1,161 @@
+//! Errors that pass, and how often they are tried again.
+
+use std::error::Error;
+use std::fmt;
+
+use serde_json::Value;
+use tool_builtins::AttemptLimit;
+use tool_runtime::result::Failure;
+use tool_runtime::{Context, ToolCall, ToolError, ToolOutcome, ToolOutput, ToolRegistry, tool};
+
+use crate::tools::definition;
+
+const NOTE: &str = "This may succeed when it is tried again.";
+
+/// An error around another.
+#[derive(Debug)]
+struct Around(ToolError);
+
+impl fmt::Display for Around {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no seat was reserved")
+    }
+}
+
+impl Error for Around {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+fn busy() -> ToolError {
+    ToolError::retry("the booking system is busy")
+}
+
+/// Reserve a seat.
+#[tool]
+async fn itself() -> Result<(), ToolError> {
+    Err(busy())
+}
+
+/// Reserve a seat.
+#[tool]
+async fn around() -> Result<(), Around> {
+    Err(Around(busy()))
+}
+
+/// Reserve a seat.
+#[tool(causes)]
+async fn with_causes() -> Result<(), Around> {
+    Err(Around(busy()))
+}
+
+/// Reserve a seat.
+#[tool]
+async fn boxed() -> Result<(), Box<dyn Error + Send + Sync>> {
+    Err(Around(busy()).into())
+}
+
+/// Reserve a seat.
+#[tool(blocking)]
+fn output() -> ToolOutput {
+    ToolOutput::retry("the booking system is busy")
+}
+
+/// Reserve a seat.
+#[tool]
+async fn for_good() -> Result<(), Around> {
+    Err(Around(ToolError::new("sold_out", "every seat is taken")))
+}
+
+async fn outcome(registry: &ToolRegistry, tool: &str, context: Context) -> ToolOutcome {
+    let call = ToolCall::new("toolu_1", tool, "{}").with_context(context);
+    registry.call(call).await
+}
+
+#[tokio::test]
+async fn error_that_passes_is_told_to_model_and_host() {
+    let mut registry = ToolRegistry::new();
+    registry.register::<itself>().unwrap();
+    registry.register::<around>().unwrap();
+    registry.register::<with_causes>().unwrap();
+    registry.register::<boxed>().unwrap();
+    registry.register::<output>().unwrap();
+    registry.register::<for_good>().unwrap();
+    let handler = async |_: Value, _: Context| Err::<String, _>(busy());
+    registry.register_dynamic(definition("dynamic"), handler).unwrap();
+    for (tool, text) in [
+        ("itself", "the booking system is busy"),
+        ("around", "no seat was reserved"),
+        ("with_causes", "no seat was reserved: the booking system is busy"),
+        ("boxed", "no seat was reserved"),
+        ("output", "the booking system is busy"),
+        ("dynamic", "the booking system is busy"),
+    ] {
+        let outcome = outcome(&registry, tool, Context::new()).await;
+        assert_eq!(outcome.failure, Some(Failure::Retryable), "{tool}");
+        let whole = format!("{text}\n\n{NOTE}");
+        assert_eq!(outcome.result.text(), Some(whole.as_str()), "{tool}");
+        assert!(outcome.result.is_error);
+    }
+    let outcome = outcome(&registry, "for_good", Context::new()).await;
+    assert_eq!(
+        (outcome.failure, outcome.result.text()),
+        (Some(Failure::Failed), Some("no seat was reserved"))
+    );
+}
+
+/// Reserve a seat, if the day is even.
+#[tool]
+async fn reserve(
+    /// The day.
+    day: u8,
+) -> Result<&'static str, ToolError> {
+    match day {
+        0 => Err(ToolError::new("closed", "there is no day 0")),
+        day if day % 2 == 0 => Ok("reserved"),
+        _ => Err(busy()),
+    }
+}
+
+#[tokio::test]
+async fn model_is_told_to_stop_at_the_limit() {
+    let mut registry = ToolRegistry::new().layer(AttemptLimit::new(3));
+    registry.register::<reserve>().unwrap();
+    registry.register::<itself>().unwrap();
+    let told = async |session: &'static str, tool: &str, arguments: &'static str| {
+        let context = Context::new().with_session(session);
+        let call = ToolCall::new("toolu_1", tool, arguments).with_context(context);
+        let outcome = registry.call(call).await;
+        let text = outcome.result.text().unwrap().to_owned();
+        let note = text.split("in a row that failed: do not call").nth(1);
+        note.map(|note| {
+            (
+                note.starts_with(&format!(" `{tool}` again")),
+                text.contains("attempt 3"),
+            )
+        })
+    };
+    // Refused and retryable calls count alike.
+    assert_eq!(told("a", "reserve", r#"{"day": 1}"#).await, None);
+    assert_eq!(told("a", "reserve", "{}").await, None);
+    // Another session, and another tool.
+    assert_eq!(told("b", "reserve", "{}").await, None);
+    assert_eq!(told("a", "itself", "{}").await, None);
+    assert_eq!(
+        told("a", "reserve", r#"{"day": "one"}"#).await,
+        Some((true, true))
+    );
+    assert_eq!(told("a", "reserve", r#"{"day": 1}"#).await, Some((true, false)));
+    // What succeeds, or fails for good, ends the row.
+    for other in [r#"{"day": 2}"#, r#"{"day": 0}"#] {
+        assert_eq!(told("a", "reserve", other).await, None);
+        assert_eq!(told("a", "reserve", "{}").await, None);
+        assert_eq!(told("a", "reserve", "{}").await, None);
+        assert_eq!(told("a", "reserve", "{}").await, Some((true, true)));
+    }
+    // Unknown tools are not counted.
+    for _ in 0..5 {
+        assert_eq!(told("a", "reverse", "{}").await, None);
+    }
+}

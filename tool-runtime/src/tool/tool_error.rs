@@ -1,0 +1,89 @@
+//! [`ToolError`]: an error with a code, or one that passes.
+
+use std::error::Error;
+use std::fmt;
+
+/// An error with a code, for callers that distinguish errors, displayed as `code: message`; or one that passes ([`retry`](Self::retry)).
+///
+/// ```
+/// use tool_runtime::ToolError;
+///
+/// let error = ToolError::new("maxResults_out_of_range", "maxResults must be between 1 and 10000");
+/// assert_eq!(error.to_string(), "maxResults_out_of_range: maxResults must be between 1 and 10000");
+///
+/// let wrong = "x".parse::<u8>().unwrap_err();
+/// assert_eq!(ToolError::new("no_number", wrong).message(), "invalid digit found in string");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolError {
+    /// `None` of an error that passes.
+    code: Option<String>,
+    message: String,
+}
+
+impl ToolError {
+    /// Creates an error; the message says what to do instead.
+    pub fn new(code: impl fmt::Display, message: impl fmt::Display) -> Self {
+        Self {
+            code: Some(code.to_string()),
+            message: message.to_string(),
+        }
+    }
+
+    /// Creates an error that passes: the same call may succeed later. The model reads that, below the message, and the host learns
+    /// [`Failure::Retryable`](crate::result::Failure::Retryable), also if this is the `source()` of the error that a function returns.
+    ///
+    /// ```
+    /// use tool_runtime::result::Failure;
+    /// use tool_runtime::{ToolCall, ToolError, ToolRegistry, tool};
+    ///
+    /// /// Reserve a seat.
+    /// #[tool]
+    /// async fn reserve() -> Result<u8, ToolError> {
+    ///     Err(ToolError::retry("the booking system is busy"))
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let mut registry = ToolRegistry::new();
+    /// registry.register::<reserve>()?;
+    /// let outcome = registry.call(ToolCall::new("toolu_01", "reserve", "{}")).await;
+    /// assert_eq!(outcome.failure, Some(Failure::Retryable));
+    /// let text = "the booking system is busy\n\nThis may succeed when it is tried again.";
+    /// assert_eq!(outcome.result.text(), Some(text));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn retry(message: impl fmt::Display) -> Self {
+        Self {
+            code: None,
+            message: message.to_string(),
+        }
+    }
+
+    /// The code; `retry` of an error that passes.
+    pub fn code(&self) -> &str {
+        self.code.as_deref().unwrap_or("retry")
+    }
+
+    /// The message.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Whether it passes.
+    pub fn is_retryable(&self) -> bool {
+        self.code.is_none()
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.code {
+            Some(code) => write!(f, "{code}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl Error for ToolError {}
