@@ -271,7 +271,7 @@ impl<T> Respond for Output<T> {
 
 /// Types that the handler of a dynamic tool may return: a `Result` of any [`IntoToolOutput`], or one of the types listed here.
 /// The error of the `Result` converts into a `Box<dyn Error + Send + Sync>`, for instance an error, a string or a
-/// [`ToolError`]; its causes are logged.
+/// [`ToolError`](crate::ToolError); its causes are logged.
 ///
 /// The other types are a list, since an implementation for every [`Serialize`] would conflict with that for `Result`.
 /// [`register_dynamic`](crate::ToolRegistry::register_dynamic) has an example.
