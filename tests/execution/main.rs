@@ -10,6 +10,7 @@ mod owned_arguments;
 mod layers;
 mod notes;
 mod polls;
+mod progress;
 mod registration;
 mod retries;
 mod session_state;

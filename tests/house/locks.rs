@@ -21,7 +21,10 @@ const KNOWN: &[(&str, &[&str])] = &[
         &["Mutex", "MutexGuard"],
     ),
     // A channel and slots of tokio's.
-    ("tool-gateway/src/server/calls.rs", &["Semaphore", "mpsc"]),
+    (
+        "tool-gateway/src/server/calls.rs",
+        &["Semaphore", "mpsc", "watch"],
+    ),
     (
         "tool-gateway/src/server/running.rs",
         &["AtomicUsize", "Mutex", "MutexGuard", "watch"],
@@ -42,6 +45,9 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
     ("tool-runtime/src/call/deadline.rs", &["Mutex", "MutexGuard"]),
     ("tool-runtime/src/call/tool_call.rs", &["AtomicBool"]),
+    // A channel of tokio's that has the latest report.
+    ("tool-runtime/src/host/context.rs", &["watch"]),
+    ("tool-runtime/src/host/progress.rs", &["watch"]),
     // Functions lock one value, in as many steps as they like; the guard cannot be held across an `.await`.
     ("tool-runtime/src/host/session_state.rs", &["Mutex", "MutexGuard"]),
     // One map, in which an entry is read or made in one step. No value is locked meanwhile.

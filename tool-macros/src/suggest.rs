@@ -57,7 +57,7 @@ const ALTERNATIVES: &[(&str, &[&str], &str)] = &[
     (
         "arg",
         &["skip", "hidden", "hide", "state", "inject", "context"],
-        "values that the host supplies have the type `State<T>`, `SessionState<T>`, `Extension<T>` or `Context`",
+        "values that the host supplies have the type `State<T>`, `SessionState<T>`, `Extension<T>`, `Progress` or `Context`",
     ),
     (
         "tool",

@@ -67,6 +67,8 @@ pub use host::context::{CancellationToken, Context};
 #[doc(inline)]
 pub use host::extension::Extension;
 #[doc(inline)]
+pub use host::progress::{Progress, ProgressReport};
+#[doc(inline)]
 pub use host::session_state::{SessionState, SessionStateGuard};
 #[doc(inline)]
 pub use host::session_store::SessionStateStore;

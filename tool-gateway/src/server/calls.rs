@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tool_runtime::permission::WhileUndecided;
 use tool_runtime::result::Failure;
-use tool_runtime::{CancellationToken, Context, SessionValues, ToolCall, ToolOutcome, ToolRegistry};
+use tool_runtime::{
+    CancellationToken, Context, ProgressReport, SessionValues, ToolCall, ToolOutcome, ToolRegistry,
+};
 use tracing::Instrument as _;
 
 use super::running::Running;
@@ -26,6 +28,9 @@ const MAX_CONCURRENCY: usize = 8;
 /// How often a client hears that a turn is alive while tools run.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 
+/// The same while tools report progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
 /// A call that is done.
 #[derive(Debug)]
 pub(super) struct Done {
@@ -34,15 +39,35 @@ pub(super) struct Done {
     pub(super) state: Option<State>,
 }
 
-/// The calls of a round; an error ends the turn.
-pub(super) type DoneCalls = mpsc::UnboundedReceiver<Result<Done, ApiError>>;
+/// The calls of a round that run; an error ends the turn.
+#[derive(Debug)]
+pub(super) struct RunningCalls {
+    done: mpsc::UnboundedReceiver<Result<Done, ApiError>>,
+    /// The latest report of any of them.
+    progress: watch::Receiver<ProgressReport>,
+    has_progressed: bool,
+    pinged_at: Instant,
+}
 
-/// Waits for the next of the calls, and shows the client meanwhile that the turn is alive. `None` if no more will come.
-pub(super) async fn next(calls: &mut DoneCalls, running: &Running) -> Option<Result<Done, ApiError>> {
-    loop {
-        tokio::select! {
-            done = calls.recv() => return done,
-            () = tokio::time::sleep(PING_INTERVAL) => running.send(Sent::Event(StreamEvent::Ping)),
+impl RunningCalls {
+    /// Waits for the next that is done, and shows the client meanwhile that the turn is alive. `None` if no more will come.
+    pub(super) async fn next(&mut self, running: &Running) -> Option<Result<Done, ApiError>> {
+        loop {
+            let interval = if self.has_progressed {
+                PROGRESS_INTERVAL
+            } else {
+                PING_INTERVAL
+            };
+            tokio::select! {
+                done = self.done.recv() => return done,
+                () = tokio::time::sleep_until((self.pinged_at + interval).into()) => {
+                    running.send(Sent::Event(StreamEvent::Ping));
+                    self.progress.mark_unchanged();
+                    self.has_progressed = false;
+                    self.pinged_at = tokio::time::Instant::now().into_std();
+                }
+                Ok(()) = self.progress.changed(), if !self.has_progressed => self.has_progressed = true,
+            }
         }
     }
 }
@@ -63,11 +88,13 @@ pub(super) fn start(
     by_client: &BTreeSet<String>,
     deadline: Option<Instant>,
     abandoned: &CancellationToken,
-) -> DoneCalls {
+) -> RunningCalls {
     let Shared {
         registry, ownership, ..
     } = shared;
     let (done, results) = mpsc::unbounded_channel();
+    let (reports, progress) = watch::channel(ProgressReport::default());
+    context = context.with_progress(reports);
     let (in_order, parallel): (Vec<_>, Vec<_>) = calls
         .into_iter()
         .partition(|(_, call)| session_state::runs_in_order(registry, ownership.own_name(&call.name)));
@@ -117,7 +144,12 @@ pub(super) fn start(
         };
         tokio::spawn(calls.in_current_span());
     }
-    results
+    RunningCalls {
+        done: results,
+        progress,
+        has_progressed: false,
+        pinged_at: tokio::time::Instant::now().into_std(),
+    }
 }
 
 /// The result of a call that was begun in a process that has ended since.

@@ -114,7 +114,7 @@ async fn run_open(
         &running.abandoned,
     );
     let mut failure = Ok(());
-    while let Some(done) = calls::next(&mut calls, running).await {
+    while let Some(done) = calls.next(running).await {
         match done {
             Ok(done) => {
                 if let Some(changed) = done.state {

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::Value;
 use tracing::{Instrument as _, Span};
 
-use super::calls::{self, Done, DoneCalls};
+use super::calls::{self, Done, RunningCalls};
 use super::checkpoint::Checkpoint;
 use super::deferred;
 use super::forward::{self, UpstreamEvents};
@@ -122,7 +122,7 @@ struct Drive<'a> {
 enum Source {
     Nothing,
     Upstream(UpstreamEvents),
-    Calls(DoneCalls),
+    Calls(RunningCalls),
 }
 
 impl<'a> Drive<'a> {
@@ -262,7 +262,7 @@ impl<'a> Drive<'a> {
                 () = self.running.abandoned.cancelled() => return Err(abandoned()),
             },
             Source::Calls(calls) => {
-                let Some(done) = calls::next(calls, self.running).await else {
+                let Some(done) = calls.next(self.running).await else {
                     // Those that are missing were stopped: nobody waits for them, or one of them cannot be stored.
                     self.checkpoint().await?;
                     return Err(self.failure.take().unwrap_or_else(abandoned));

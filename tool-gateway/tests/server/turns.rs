@@ -518,6 +518,41 @@ async fn a_client_hears_that_the_turn_is_alive_while_tools_run() {
     );
 }
 
+/// R-GW: progress of tools is shown as pings, as often as anybody could want to see it, and no more.
+#[tokio::test(start_paused = true)]
+async fn a_client_hears_more_often_from_tools_that_report_progress() {
+    let mut registry = registry(&Runs::default());
+    let index = ToolDefinition::new("index", "Index.", json!({ "type": "object" }));
+    registry
+        .register_dynamic(index, |_: Value, context: Context| async move {
+            for page in 1..=300 {
+                tokio::time::sleep(Duration::from_millis(15)).await;
+                context.progress().report(page, 300, "");
+            }
+            // Nothing to tell any more.
+            tokio::time::sleep(Duration::from_secs(12)).await;
+        })
+        .unwrap();
+    let turns = json!([says(&[call("index", "a")]), says(&[text("Done.")])]);
+    let script = ScriptUpstream::from_json(&json!({ "turns": turns }).to_string()).unwrap();
+    let app = Gateway::new(registry, script.clone()).router();
+    let lab = Lab {
+        app,
+        script,
+        runs: Runs::default(),
+    };
+    let mut chat = Chat::new(true);
+    chat.body["tools"] = json!([{ "name": "index" }]);
+    let reply = chat.say(&lab, "go").await;
+    assert_eq!(reply.text(), "Done.");
+    let pings = crate::reply::events(&reply.body)
+        .into_iter()
+        .filter(|event| event["type"] == "ping")
+        .count();
+    // At 1, 2, 3 and 4 seconds; at 5 for what came last; at 15 since nothing came for ten.
+    assert_eq!(pings, 6, "{:?}", reply.body);
+}
+
 #[tokio::test]
 async fn a_tool_with_the_hint_is_deferred() {
     let runs = Runs::default();

@@ -1,6 +1,6 @@
 //! The host: state, sessions, deadlines and cancellation reach a tool without the model hearing of them.
 //!
-//! By its type a parameter is the model's or the host's. The host's are five, and none of them is in the definition:
+//! By its type a parameter is the model's or the host's. The host's are six, and none of them is in the definition:
 //!
 //! | type | is | from |
 //! |---|---|---|
@@ -8,6 +8,7 @@
 //! | [`SessionState<T>`](crate::SessionState) | what belongs to a conversation: [sessions](super::_14_sessions) | the session |
 //! | [`Extension<T>`](crate::Extension) | a value for this call: a user, a request's id | [`with_extension`](crate::Context::with_extension) |
 //! | [`Context`](crate::Context) | what belongs to this call: session, deadline, whatever you put in | [`with_context`](crate::ToolCall::with_context) |
+//! | [`Progress`](crate::Progress) | where the function says how far it is | [`with_progress`](crate::Context::with_progress) |
 //! | [`CancellationToken`](crate::CancellationToken) | whether anybody still waits for the answer | the call |
 //!
 //! # State
@@ -223,6 +224,55 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Progress
+//!
+//! A call that takes long says how far it is. Reporting never waits, and while nobody listens nothing is written. The host listens with a
+//! `watch` channel of tokio's for each call: it sees the latest report, whenever it looks.
+//!
+//! ```
+//! use tokio::sync::watch;
+//! use tool_runtime::{Context, Progress, ProgressReport, ToolCall, ToolRegistry, tool};
+//!
+//! /// Scan a book.
+//! #[tool]
+//! async fn scan_book(
+//!     /// How many pages it has.
+//!     pages: u64,
+//!     progress: Progress,
+//! ) -> String {
+//!     for page in 1..=pages {
+//!         progress.report(page, pages, format_args!("page {page}"));
+//!         scan(page).await;
+//!     }
+//!     format!("{pages} pages are scanned")
+//! }
+//! # async fn scan(_: u64) {}
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let mut registry = ToolRegistry::new();
+//! registry.register::<scan_book>()?;
+//!
+//! let (sender, mut reports) = watch::channel(ProgressReport::default());
+//! let call = ToolCall::new("toolu_01", "scan_book", r#"{ "pages": 3 }"#)
+//!     .with_context(Context::new().with_progress(sender));
+//! let (outcome, latest) = tokio::join!(registry.call(call), async {
+//!     let mut latest = ProgressReport::default();
+//!     // Ends when the call does.
+//!     while reports.changed().await.is_ok() {
+//!         latest = reports.borrow_and_update().clone();
+//!     }
+//!     latest
+//! });
+//! assert_eq!((latest.done, latest.total), (3, Some(3)));
+//! assert_eq!(latest.to_string(), "3 of 3: page 3");
+//! assert_eq!(outcome.result.text(), Some("3 pages are scanned"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The function of a dynamic tool has it from its context: [`Context::progress`](crate::Context::progress).
 //!
 //! # Functions that block
 //!

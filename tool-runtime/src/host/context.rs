@@ -5,6 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::watch;
+
+use crate::host::progress::{Progress, ProgressReport};
 use crate::host::session_values::SessionValues;
 
 /// The context of a call, without the `tool_use_id`, which functions do not see.
@@ -88,6 +91,17 @@ impl Context {
         extensions.retain(|(id, _)| *id != TypeId::of::<T>());
         extensions.push((TypeId::of::<T>(), Arc::new(value)));
         self
+    }
+
+    /// Sets the channel that has the latest [`Progress`] of the call's function.
+    #[must_use]
+    pub fn with_progress(self, sender: watch::Sender<ProgressReport>) -> Self {
+        self.with_extension(Progress::new(sender))
+    }
+
+    /// Where a function that takes the whole context, as those of dynamic tools do, says how far it is.
+    pub fn progress(&self) -> Progress {
+        self.extension::<Progress>().cloned().unwrap_or_default()
     }
 
     /// The session of the call.

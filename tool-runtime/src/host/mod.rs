@@ -4,6 +4,7 @@ pub(crate) mod session_state;
 pub mod session_values;
 pub(crate) mod session_store;
 pub mod state;
+pub(crate) mod progress;
 pub mod context;
 pub(crate) mod extension;
 
@@ -17,6 +18,7 @@ use serde::de::DeserializeOwned;
 
 use crate::host::context::{CancellationToken, Context};
 use crate::host::extension::Extension;
+use crate::host::progress::Progress;
 use crate::host::session_state::SessionState;
 use crate::host::session_values::SessionValueError;
 use crate::host::state::{State, States};
@@ -69,6 +71,11 @@ impl<'a> Host<'a> {
         value
             .map(Extension)
             .ok_or(HostError::MissingExtension(type_name::<T>()))
+    }
+
+    /// Where the function says how far it is.
+    pub(crate) fn progress(&self) -> Progress {
+        self.context.progress()
     }
 
     /// Records that a parameter has no value.

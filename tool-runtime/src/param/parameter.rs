@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::host::context::{CancellationToken, Context};
 use crate::host::extension::Extension;
+use crate::host::progress::Progress;
 use crate::host::session_state::SessionState;
 use crate::host::state::{State, States};
 use crate::host::{Host, HostError};
@@ -18,7 +19,7 @@ use crate::schema::variants::{self, Enums};
 /// A valid type of a tool's parameter.
 ///
 /// Implemented for what the model supplies (everything that is [`DeserializeOwned`] and [`JsonSchema`]) and for
-/// what the host supplies: [`State`], [`SessionState`], [`Extension`], [`Context`], [`CancellationToken`].
+/// what the host supplies: [`State`], [`SessionState`], [`Extension`], [`Progress`], [`Context`], [`CancellationToken`].
 pub trait Parameter: Sized + Send + 'static {
     /// Whether the model supplies it. Then it is in the definition.
     const FROM_MODEL: bool;
@@ -120,5 +121,6 @@ from_host!(
     const IS_SESSION_STATE: bool = true;
 );
 from_host!([T: Clone + Send + Sync + 'static] Extension<T>, |host| host.extension());
+from_host!([] Progress, |host| Ok(host.progress()));
 from_host!([] Context, |host| Ok(host.context()));
 from_host!([] CancellationToken, |host| Ok(host.token()));

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 
 use crate::host::context::{CancellationToken, Context};
 use crate::host::extension::Extension;
+use crate::host::progress::Progress;
 use crate::host::session_state::SessionState;
 use crate::host::state::State;
 use crate::param::declared::Param;
@@ -100,6 +101,13 @@ impl FromHost<Param<Self>> for Context {
 
 #[diagnostic::do_not_recommend]
 impl FromHost<Param<Self>> for CancellationToken {
+    fn param(param: Param<Self>) -> Param<Self> {
+        param
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl FromHost<Param<Self>> for Progress {
     fn param(param: Param<Self>) -> Param<Self> {
         param
     }

@@ -1,0 +1,127 @@
+//! How far a call is, for a host that listens.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, watch};
+use tool_runtime::{Context, Progress, ProgressReport, State, ToolCall, ToolDefinition, ToolRegistry, tool};
+
+/// A message that counts how often it is written.
+#[derive(Clone, Default)]
+struct Counted(Arc<AtomicUsize>);
+
+impl fmt::Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        f.write_str("page by page")
+    }
+}
+
+/// Copy pages.
+#[tool]
+async fn copy(
+    /// How many.
+    pages: u64,
+    message: State<Counted>,
+    progress: Progress,
+) -> u64 {
+    for page in 1..=pages {
+        progress.report(page, pages, &*message);
+    }
+    pages
+}
+
+fn call(context: Context) -> ToolCall {
+    ToolCall::new("toolu_01", "copy", r#"{ "pages": 3 }"#).with_context(context)
+}
+
+fn registry() -> (ToolRegistry, Counted) {
+    let message = Counted::default();
+    let mut registry = ToolRegistry::new().with_state(message.clone());
+    registry.register::<copy>().unwrap();
+    (registry, message)
+}
+
+#[tokio::test]
+async fn the_model_does_not_hear_of_it() {
+    let (registry, _) = registry();
+    let definition = &registry.tool_definitions()[0];
+    let names: Vec<_> = definition.input_schema["properties"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .collect();
+    assert_eq!(names, ["pages"]);
+    let result = registry.call(call(Context::new())).await.result;
+    assert_eq!(result.text(), Some("3"));
+}
+
+#[tokio::test]
+async fn the_latest_report_counts() {
+    let (registry, message) = registry();
+    let (sender, mut reports) = watch::channel(ProgressReport::default());
+    registry.call(call(Context::new().with_progress(sender))).await;
+    assert!(reports.has_changed().is_err(), "nobody can report any more");
+    let latest = reports.borrow_and_update().clone();
+    assert_eq!((latest.done, latest.total), (3, Some(3)));
+    assert_eq!(latest.to_string(), "3 of 3: page by page");
+    assert_eq!(message.0.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
+async fn what_nobody_reads_is_not_written() {
+    let (registry, message) = registry();
+    registry.call(call(Context::new())).await;
+    let (sender, reports) = watch::channel(ProgressReport::default());
+    drop(reports);
+    registry.call(call(Context::new().with_progress(sender))).await;
+    assert_eq!(message.0.load(Ordering::SeqCst), 0);
+}
+
+/// Dump a table of unknown length.
+#[tool]
+async fn dump(progress: Progress, go_on: State<Semaphore>) {
+    for row in 1..=2 {
+        progress.report(row, None, "");
+        go_on.acquire().await.unwrap().forget();
+    }
+}
+
+#[tokio::test]
+async fn it_is_seen_while_the_call_runs() {
+    let mut registry = ToolRegistry::new().with_state(Semaphore::new(0));
+    registry.register::<dump>().unwrap();
+    let registry = Arc::new(registry);
+    let (sender, mut reports) = watch::channel(ProgressReport::default());
+    let call = ToolCall::new("toolu_01", "dump", "{}").with_context(Context::new().with_progress(sender));
+    let running = tokio::spawn({
+        let registry = Arc::clone(&registry);
+        async move { registry.call(call).await.result }
+    });
+    let mut seen = Vec::new();
+    while reports.changed().await.is_ok() {
+        seen.push(reports.borrow_and_update().to_string());
+        registry.state::<Semaphore>().unwrap().add_permits(1);
+    }
+    assert_eq!(seen, ["1", "2"]);
+    assert!(!running.await.unwrap().is_error);
+}
+
+#[tokio::test]
+async fn a_dynamic_tool_has_it_from_its_context() {
+    let mut registry = ToolRegistry::new();
+    registry
+        .register_dynamic(
+            ToolDefinition::new("fetch", "Fetch.", json!({ "type": "object" })),
+            |_: Value, context: Context| async move { context.progress().report(1, 2, "half") },
+        )
+        .unwrap();
+    let (sender, reports) = watch::channel(ProgressReport::default());
+    let context = Context::new().with_progress(sender);
+    registry
+        .call(ToolCall::new("toolu_01", "fetch", "{}").with_context(context))
+        .await;
+    assert_eq!(reports.borrow().to_string(), "1 of 2: half");
+}

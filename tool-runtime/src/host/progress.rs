@@ -1,0 +1,90 @@
+//! [`Progress`]: how a function says how far it is.
+
+use std::fmt;
+
+use tokio::sync::watch;
+
+/// Says how far a call is, to a host that wants to know.
+///
+/// A parameter of this type is supplied by the host and is not in the definition. Reporting never waits, and costs next to nothing
+/// while nobody listens: then not even the message is written. The host listens with [`Context::with_progress`](crate::Context::with_progress),
+/// and sees the latest report; earlier ones that it has not read are gone.
+///
+/// ```
+/// use tokio::sync::watch;
+/// use tool_runtime::{Context, Progress, ProgressReport, ToolCall, ToolRegistry, tool};
+///
+/// /// Scan a book.
+/// #[tool]
+/// async fn scan(
+///     /// How many pages it has.
+///     pages: u64,
+///     progress: Progress,
+/// ) -> u64 {
+///     for page in 1..=pages {
+///         progress.report(page, pages, format_args!("page {page}"));
+///         // ..
+///     }
+///     pages
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// let mut registry = ToolRegistry::new();
+/// registry.register::<scan>()?;
+/// let (sender, latest) = watch::channel(ProgressReport::default());
+/// let context = Context::new().with_progress(sender);
+/// registry.call(ToolCall::new("toolu_01", "scan", r#"{ "pages": 3 }"#).with_context(context)).await;
+/// assert_eq!(latest.borrow().to_string(), "3 of 3: page 3");
+///
+/// // By hand, as in a test: nobody listens.
+/// assert_eq!(scan(2, Progress::default()).await, 2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Progress(Option<watch::Sender<ProgressReport>>);
+
+impl Progress {
+    pub(crate) fn new(sender: watch::Sender<ProgressReport>) -> Self {
+        Self(Some(sender))
+    }
+
+    /// Reports that `done` of `total` is done, in whatever unit, and what is done now. A total that is not known is `None`.
+    pub fn report(&self, done: u64, total: impl Into<Option<u64>>, message: impl fmt::Display) {
+        let Some(sender) = self.0.as_ref().filter(|sender| !sender.is_closed()) else {
+            return;
+        };
+        sender.send_replace(ProgressReport {
+            done,
+            total: total.into(),
+            message: message.to_string(),
+        });
+    }
+}
+
+/// What a function has reported last. Before its first report, nothing is done, of a total that is not known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProgressReport {
+    /// How much is done.
+    pub done: u64,
+    /// How much there is, if that is known.
+    pub total: Option<u64>,
+    /// What is done now.
+    pub message: String,
+}
+
+/// `3 of 10: message`, for people.
+impl fmt::Display for ProgressReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.done)?;
+        if let Some(total) = self.total {
+            write!(f, " of {total}")?;
+        }
+        if !self.message.is_empty() {
+            write!(f, ": {}", self.message)?;
+        }
+        Ok(())
+    }
+}
