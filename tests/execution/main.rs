@@ -8,6 +8,7 @@ mod blocking;
 mod permission;
 mod owned_arguments;
 mod layers;
+mod nested_registries;
 mod notes;
 mod polls;
 mod progress;

@@ -173,3 +173,26 @@ async fn hangs_and_is_cancelled() {
     let (outcome, ()) = tokio::join!(registry.call(call), async { token.cancel() });
     row.check(&outcome);
 }
+
+/// A registry in which one with a layer is nested as `shop`.
+fn shop(behavior: Behavior) -> ToolRegistry {
+    let mut registry = ToolRegistry::new();
+    registry.nest("shop", layered(behavior)).unwrap();
+    registry
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_nested_registry_hangs() {
+    let row = row("layers::of_a_nested_registry_hangs");
+    let context = Context::new().with_timeout(Duration::from_millis(20));
+    let call = ToolCall::new(row.id(), "shop__brew", "{}").with_context(context);
+    let registry = shop(|_, _| Box::pin(std::future::pending()));
+    row.check(&registry.call(call).await);
+}
+
+#[tokio::test]
+async fn of_a_nested_registry_panics() {
+    let row = row("layers::of_a_nested_registry_panics");
+    let registry = shop(|_, call| panic!("no {} today", call.name));
+    row.check(&registry.call(ToolCall::new(row.id(), "shop__brew", "{}")).await);
+}

@@ -109,7 +109,10 @@ impl Permission {
         };
         let rejected = |failure, text: &str| Some(handle::failed(call.id.clone(), failure, text));
         if let Some(failure) = limits.stop_reason() {
-            return rejected(failure, &explain::stopped_before_start(&call.name, failure));
+            return rejected(
+                failure,
+                &explain::stopped_before_start(call.qualified_name(), failure),
+            );
         }
         let request = PermissionRequest {
             call: call.prepare().filter(|request| request.errors.is_empty())?,
@@ -128,12 +131,17 @@ impl Permission {
                 call.context.put_off_deadline(paused);
                 None
             }
-            Ok(Decision::Deny(text)) => rejected(Failure::Denied, &explain::denied(&call.name, text)),
-            Ok(Decision::Interrupt) => rejected(Failure::Interrupted, &explain::interrupted(&call.name)),
-            Err(failure @ Failure::Cancelled) => {
-                rejected(failure, &explain::stopped_before_start(&call.name, failure))
+            Ok(Decision::Deny(text)) => {
+                rejected(Failure::Denied, &explain::denied(call.qualified_name(), text))
             }
-            Err(failure) => rejected(failure, &explain::undecided(&call.name)),
+            Ok(Decision::Interrupt) => {
+                rejected(Failure::Interrupted, &explain::interrupted(call.qualified_name()))
+            }
+            Err(failure @ Failure::Cancelled) => rejected(
+                failure,
+                &explain::stopped_before_start(call.qualified_name(), failure),
+            ),
+            Err(failure) => rejected(failure, &explain::undecided(call.qualified_name())),
         }
     }
 }

@@ -28,8 +28,8 @@ use crate::tool::declared::{IntoTools, Invocation, Shared, Tool};
 use crate::tool::entry::RegisteredTool;
 use crate::tool::output::HandlerOutput;
 use crate::tool::registry_error::RegistryError;
-use crate::tool::table::Tools;
-use crate::wire::definition::ToolDefinition;
+use crate::tool::table::{NestedRegistry, SEPARATOR, Tools};
+use crate::wire::definition::{ToolDefinition, ToolName};
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::{Failure, ToolOutcome, ToolResult};
 
@@ -220,10 +220,132 @@ impl ToolRegistry {
         Ok(self)
     }
 
+    /// Registers the tools of one source, for instance of an MCP server, with one handler, which is told the name that the source
+    /// has for the called tool: all of them, or none if one fails.
+    ///
+    /// The API takes fewer names than other protocols. A tool with another name is registered as
+    /// [`ToolName::replace_invalid`] has it, `files.read` as `files_read`.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolDefinition, ToolRegistry, serde_json::json};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
+    /// let listed = ["files.read", "files.remove"].map(|name| ToolDefinition::new(name, "", schema.clone()));
+    /// let mut registry = ToolRegistry::new();
+    /// registry.register_source(listed, async |name, arguments, _context| {
+    ///     // Here the source would be asked.
+    ///     Ok::<_, String>(format!("{name} {arguments}"))
+    /// })?;
+    /// let result = registry.execute_tool("toolu_01", "files_read", r#"{ "path": "/tmp" }"#).await;
+    /// assert_eq!(result.text(), Some(r#"files.read {"path":"/tmp"}"#));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`register_dynamic`](Self::register_dynamic); also if nothing is left of a name, or two become the same.
+    pub fn register_source<F, R>(
+        &mut self,
+        definitions: impl IntoIterator<Item = ToolDefinition>,
+        handler: F,
+    ) -> Result<&mut Self, RegistryError>
+    where
+        F: Fn(String, Value, Context) -> R + Send + Sync + 'static, // with the source's name: `|name, arguments, context| ..`
+        R: Future<Output: HandlerOutput> + Send + 'static,
+    {
+        let handler = Arc::new(handler);
+        let mut table = (*self.tools).clone();
+        for mut definition in definitions {
+            let name = ToolName::replace_invalid(&definition.name)?.to_string();
+            let source_name = std::mem::replace(&mut definition.name, name);
+            let is_renamed = definition.name != source_name;
+            let (handler, sent_name) = (Arc::clone(&handler), source_name.clone());
+            let tool = RegisteredTool::dynamic(
+                definition,
+                Arc::new(move |call: &mut Invocation<'_>| {
+                    call.run_dynamic(|arguments, context| handler(sent_name.clone(), arguments, context))
+                }),
+            )?;
+            table.add(tool).map_err(|error| match error {
+                RegistryError::Duplicate { tool } if is_renamed => {
+                    RegistryError::DuplicateRenamed { source_name, tool }
+                }
+                error => error,
+            })?;
+        }
+        self.tools = Arc::new(table);
+        Ok(self)
+    }
+
+    /// Adds the tools of another registry, each as `prefix__name`, as axum nests routers: `nest("files", ..)` makes `search` to
+    /// `files__search`.
+    ///
+    /// Their calls run in that registry, with its states, sessions, policies, settings and layers, as if it had been called: its
+    /// layers run inside of this one's, and know its tools by their names without the prefix. All texts for the model, the spans and
+    /// the log have the name with the prefix. [`set_policy`](Self::set_policy), [`set_timeout`](Self::set_timeout),
+    /// [`subset`](Self::subset) and [`unregister`](Self::unregister) take it, too.
+    ///
+    /// Values that a call's context [has with it](Context::with_session_values) are shared by all; otherwise each registry keeps
+    /// its own of a session, and [`remove_session`](Self::remove_session) removes all of them.
+    ///
+    /// ```
+    /// use tool_runtime::{State, ToolRegistry, tool};
+    ///
+    /// /// Find what contains a word.
+    /// #[tool]
+    /// async fn search(
+    ///     /// The word.
+    ///     word: String,
+    ///     place: State<String>,
+    /// ) -> String {
+    ///     format!("{word} is in {}", *place)
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let mut files = ToolRegistry::new().with_state("a file".to_owned());
+    /// files.register::<search>()?;
+    /// let mut mails = ToolRegistry::new().with_state("a mail".to_owned());
+    /// mails.register::<search>()?;
+    ///
+    /// let mut registry = ToolRegistry::new();
+    /// registry.nest("files", files)?.nest("mails", mails)?;
+    /// let names: Vec<&str> = registry.tool_definitions().iter().map(|tool| &*tool.name).collect();
+    /// assert_eq!(names, ["files__search", "mails__search"]);
+    /// let result = registry.execute_tool("toolu_01", "mails__search", r#"{ "word": "tea" }"#).await;
+    /// assert_eq!(result.text(), Some("tea is in a mail"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the prefix is not a name, a name with the prefix is longer than 64 characters, or one is taken. The registry then remains
+    /// unchanged.
+    pub fn nest(&mut self, prefix: &str, registry: Self) -> Result<&mut Self, RegistryError> {
+        if let Err(error) = ToolName::parse(prefix) {
+            return Err(RegistryError::InvalidPrefix {
+                prefix: prefix.to_owned(),
+                reason: format!("{}; expected a-z, A-Z, 0-9, `_` and `-`", error.reason()),
+            });
+        }
+        let mut table = (*self.tools).clone();
+        let nested = NestedRegistry {
+            tools: registry.tools,
+            layers: Arc::new(registry.layers),
+        };
+        table.nest(&format!("{prefix}{SEPARATOR}"), nested)?;
+        self.tools = Arc::new(table);
+        Ok(self)
+    }
+
     /// Removes a tool and returns its definition; `None` if there is none with this name.
     pub fn unregister(&mut self, name: &str) -> Option<ToolDefinition> {
         let definition = self.get_tool(name)?.definition().clone();
-        self.tools_mut().retain(|other| other != name);
+        self.tools_mut().retain(&|other| other != name);
         Some(definition)
     }
 
@@ -233,7 +355,8 @@ impl ToolRegistry {
     ///
     /// If there is no tool with this name.
     pub fn set_policy(&mut self, name: &str, policy: Policy) -> Result<&mut Self, RegistryError> {
-        self.tools_mut().change(name, |tool| tool.policy = Some(policy))?;
+        self.tools_mut()
+            .change(name, &|tool| tool.policy = Some(policy))?;
         Ok(self)
     }
 
@@ -261,7 +384,7 @@ impl ToolRegistry {
         timeout: impl Into<Option<Duration>>,
     ) -> Result<&mut Self, RegistryError> {
         let timeout = timeout.into();
-        self.tools_mut().change(name, |tool| tool.timeout = timeout)?;
+        self.tools_mut().change(name, &|tool| tool.timeout = timeout)?;
         Ok(self)
     }
 
@@ -274,7 +397,7 @@ impl ToolRegistry {
         let names: Vec<N> = names.into_iter().collect();
         let names: HashSet<&str> = names.iter().map(AsRef::as_ref).collect();
         let mut subset = self.clone();
-        subset.tools_mut().retain(|name| names.contains(name));
+        subset.tools_mut().retain(&|name| names.contains(name));
         subset
     }
 
@@ -331,9 +454,10 @@ impl ToolRegistry {
         self.tools.states.sessions.values(session)
     }
 
-    /// Removes the values of a session that has ended, and returns them. Those in memory are never removed otherwise.
+    /// Removes the values of a session that has ended, and returns them. Those in memory are never removed otherwise. The values of
+    /// [nested](Self::nest) registries are removed as well, and not returned.
     pub fn remove_session(&self, session: Option<&str>) -> Option<SessionValues> {
-        self.tools.states.sessions.remove(session)
+        self.tools.remove_session(session)
     }
 
     /// The definitions for the model, in the order of registration.
@@ -379,7 +503,7 @@ impl ToolRegistry {
     /// Runs a call within its span, through the layers.
     async fn run(&self, call: &mut CallState<'_>) {
         let span = trace::span(call.name, call.id());
-        if span.is_disabled() && self.layers.is_empty() {
+        if span.is_disabled() && self.layers.is_empty() && !self.tools.has_nested() {
             return handle(&self.tools, call).await;
         }
         // Boxed, since it would enlarge the future of every other call.

@@ -5,11 +5,18 @@ use std::time::{Duration, Instant};
 
 /// The deadline of a call in layers: one value for whoever stops the call and for the layers, which may pause it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct SharedDeadline(Arc<Mutex<Option<Instant>>>);
+pub(crate) struct SharedDeadline {
+    deadline: Arc<Mutex<Option<Instant>>>,
+    /// That of the layers around a nested registry, which is paused, too.
+    outer: Option<Arc<SharedDeadline>>,
+}
 
 impl SharedDeadline {
-    pub(crate) fn new(deadline: Option<Instant>) -> Self {
-        Self(Arc::new(Mutex::new(deadline)))
+    pub(crate) fn new(deadline: Option<Instant>, outer: Option<SharedDeadline>) -> Self {
+        Self {
+            deadline: Arc::new(Mutex::new(deadline)),
+            outer: outer.map(Arc::new),
+        }
     }
 
     /// The current deadline; `None` if there is none, or if it is paused.
@@ -23,12 +30,13 @@ impl SharedDeadline {
             deadline: self,
             paused: self.lock().take(),
             began: tokio::time::Instant::now(),
+            _outer: self.outer.as_ref().map(|outer| Box::new(outer.pause())),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
         // A change is one step.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -39,6 +47,7 @@ pub(crate) struct Pause<'a> {
     paused: Option<Instant>,
     /// By tokio's clock, which the deadline is watched by.
     began: tokio::time::Instant,
+    _outer: Option<Box<Pause<'a>>>,
 }
 
 impl Pause<'_> {

@@ -15,7 +15,7 @@ pub(crate) fn not_found(name: &str) -> String {
 
 /// The names of existing tools: all, if there are few, else those similar to the unknown one.
 pub(crate) fn known_names(unknown: &str, tools: &Tools) -> Option<String> {
-    let names = tools.tools().map(|tool| tool.name.as_str());
+    let names = tools.tools().map(|tool| tool.qualified_name.as_str());
     let (label, names) = if tools.tools().count() <= MAX_LISTED_TOOLS {
         ("available tools", names.collect())
     } else {

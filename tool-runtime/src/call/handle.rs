@@ -87,7 +87,10 @@ pub(crate) async fn handle(tools: &Tools, call: &mut CallState<'_>) {
     };
     let limits = limits(call.context, tool);
     if let Some(failure) = limits.stop_reason() {
-        return call.fail(failure, &explain::stopped_before_start(call.name, failure));
+        return call.fail(
+            failure,
+            &explain::stopped_before_start(tool.qualified_name.as_str(), failure),
+        );
     }
     let completion = match start(tools, tool, call, limits) {
         // The guard cancels the call's own token when the function has completed or is dropped.
@@ -112,7 +115,7 @@ fn start(
     limits: Limits<'_>,
 ) -> Result<Option<Started>, Failure> {
     let mut invocation = Invocation {
-        tool: tool.name.as_str(),
+        tool: tool.qualified_name.as_str(),
         reader: tools.reader(tool, call.policy),
         input: call.input.take(),
         host: Host::new(&tools.states, call.context, limits.deadline),
@@ -124,7 +127,7 @@ fn start(
         && let Some(error) = invocation.host.take_error()
     {
         let (parameter, error) = *error;
-        tracing::error!(tool = tool.name.as_str(), parameter, %error, "the host did not supply a parameter");
+        tracing::error!(tool = tool.qualified_name.as_str(), parameter, %error, "the host did not supply a parameter");
         invocation.issues.retain(|issue| !issue.is_error());
         return Err(Failure::HostValue);
     }
@@ -167,7 +170,7 @@ fn respond(
             call.outcome.failure = output.failure();
             call.set_output(output);
         }
-        Err(failure) => call.fail(failure, &explain::failure(tool.name.as_str(), failure)),
+        Err(failure) => call.fail(failure, &explain::failure(tool.qualified_name.as_str(), failure)),
     }
     let outcome = &mut call.outcome;
     if completion.stop_reason.is_some() {
@@ -185,13 +188,13 @@ fn not_found(tools: &Tools, call: &mut CallState<'_>) {
 
 fn reject(tool: &RegisteredTool, call: &mut CallState<'_>) {
     let issues = std::mem::take(&mut call.outcome.warnings);
-    issue::log(tool.name.as_str(), &issues);
+    issue::log(tool.qualified_name.as_str(), &issues);
     let (errors, warnings): (Vec<_>, Vec<_>) = issues.into_iter().partition(Issue::is_error);
     let message = match tool.format_errors {
         Some(format_errors) => catch::catch_panic(|| format_errors(&errors)),
-        None => Ok(explain::errors(tool.name.as_str(), &errors, &warnings)),
+        None => Ok(explain::errors(tool.qualified_name.as_str(), &errors, &warnings)),
     };
-    let text = message.unwrap_or_else(|failure| explain::failure(tool.name.as_str(), failure));
+    let text = message.unwrap_or_else(|failure| explain::failure(tool.qualified_name.as_str(), failure));
     call.fail(Failure::InvalidArguments, &text);
     call.outcome.errors = errors;
     call.outcome.warnings = warnings;

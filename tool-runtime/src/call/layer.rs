@@ -41,7 +41,7 @@ use crate::call::explain;
 use crate::call::handle::{CallState, handle};
 use crate::call::tool_call::{Route, ToolCall};
 use crate::host::context::CancellationToken;
-use crate::tool::table::Tools;
+use crate::tool::table::{NestedRegistry, Tools};
 use crate::wire::result::{Failure, ToolOutcome};
 
 /// The error of a layer, which becomes the call's result.
@@ -103,11 +103,21 @@ impl Layers {
 
 /// Runs a call through the layers. Their result or error becomes the outcome.
 pub(crate) async fn handle_in_layers(layers: &Layers, tools: &Arc<Tools>, state: &mut CallState<'_>) {
+    handle_within(None, layers, tools, state).await;
+}
+
+/// The same for a call that may have come through the layers of an outer registry, with their deadline.
+async fn handle_within(
+    outer: Option<SharedDeadline>,
+    layers: &Layers,
+    tools: &Arc<Tools>,
+    state: &mut CallState<'_>,
+) {
     let Some(outermost) = &layers.0 else {
-        return handle(tools, state).await;
+        return dispatch(outer, tools, state).await;
     };
     let mut call = state.take_call();
-    let deadline = SharedDeadline::new(state.context.deadline());
+    let deadline = SharedDeadline::new(state.context.deadline(), outer);
     let route = Route {
         tools: Arc::clone(tools),
         is_reached: Arc::default(),
@@ -148,10 +158,39 @@ pub(crate) async fn handle_in_layers(layers: &Layers, tools: &Arc<Tools>, state:
         Err(failure @ (Failure::TimedOut | Failure::Cancelled))
             if !route.is_reached.load(Ordering::Relaxed) =>
         {
-            state.fail(failure, &explain::stopped_in_layers(state.name, failure));
+            let name = tools
+                .tool(state.name)
+                .map_or(state.name, |tool| tool.qualified_name.as_str());
+            state.fail(failure, &explain::stopped_in_layers(name, failure));
         }
         Err(failure) => state.fail(failure, no_answer(failure)),
     }
+}
+
+/// Runs a call in the registry that its tool is from: this one, or a nested one, within its layers.
+async fn dispatch(outer: Option<SharedDeadline>, tools: &Tools, state: &mut CallState<'_>) {
+    match tools.nested(state.name) {
+        None => handle(tools, state).await,
+        Some((nested, name)) => handle_nested(outer, nested, name, state).await,
+    }
+}
+
+/// Runs a call in a nested registry, as if that one had been called. Boxed, since it is recursive.
+fn handle_nested<'a>(
+    outer: Option<SharedDeadline>,
+    nested: &'a NestedRegistry,
+    name: &'a str,
+    state: &'a mut CallState<'_>,
+) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+    Box::pin(async move {
+        let none = Layers::default();
+        let layers = nested.layers.downcast_ref().unwrap_or(&none);
+        let id = std::mem::take(&mut state.outcome.result.tool_use_id);
+        let mut inner = CallState::new(id, name, state.input.take(), state.context);
+        inner.policy = state.policy;
+        handle_within(outer, layers, &nested.tools, &mut inner).await;
+        state.outcome = inner.outcome;
+    })
 }
 
 task_local! {
@@ -184,7 +223,9 @@ impl DynService for Innermost {
         let route = call.route.take();
         Box::pin(async move {
             let Some(Route {
-                tools, is_reached, ..
+                tools,
+                is_reached,
+                deadline,
             }) = route
             else {
                 return Err(
@@ -193,7 +234,7 @@ impl DynService for Innermost {
             };
             is_reached.store(true, Ordering::Relaxed);
             let mut state = CallState::of(&mut call);
-            handle(&tools, &mut state).await;
+            dispatch(Some(deadline), &tools, &mut state).await;
             Ok(state.outcome)
         })
     }

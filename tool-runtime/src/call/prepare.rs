@@ -73,6 +73,10 @@ pub(crate) fn prepare(
     input: RawArguments<'static>,
     policy: Option<Policy>,
 ) -> ToolCallRequest {
+    if let Some((nested, inner_name)) = tools.nested(&name) {
+        let request = prepare(&nested.tools, id, inner_name.to_owned(), input, policy);
+        return ToolCallRequest { name, ..request };
+    }
     let mut defaults = Map::new();
     let (
         Coerced {
@@ -121,7 +125,7 @@ fn issues_of_call(
     let context = Context::new().with_session_values(SessionValues::new());
     let mut issues = Vec::new();
     let mut invocation = Invocation {
-        tool: tool.name.as_str(),
+        tool: tool.qualified_name.as_str(),
         reader: tools.reader(tool, policy),
         input: input.clone(),
         host: Host::new(&tools.states, &context, None),

@@ -82,6 +82,13 @@ impl ToolCall {
         self.tool().map(|tool| tool.definition())
     }
 
+    /// In a layer: the name by which the model calls the tool, for texts that the model reads. In the layers of a
+    /// [nested](crate::ToolRegistry::nest) registry it has the prefix, which [`name`](Self::name) does not have.
+    pub fn qualified_name(&self) -> &str {
+        self.tool()
+            .map_or(&self.name, |tool| tool.qualified_name.as_str())
+    }
+
     /// In a layer: the arguments as the function would get them, without running it.
     ///
     /// `None` outside of a registry's layers; use [`ToolRegistry::prepare`](crate::ToolRegistry::prepare) there. An unknown tool is

@@ -65,6 +65,40 @@
 //! reads what is absent as it likes. What attributes say of a function is said of a tool by its name:
 //! [`set_policy`](crate::ToolRegistry::set_policy), [`set_timeout`](crate::ToolRegistry::set_timeout).
 //!
+//! ## All tools of a server
+//!
+//! [`register_source`](crate::ToolRegistry::register_source) registers a whole list with one handler, which is told whom it is about.
+//! Other protocols allow names that models' APIs refuse, such as `loans.list`: these get a name with `_` instead, and the handler the
+//! name that the server knows.
+//!
+//! ```
+//! use tool_runtime::format::mcp;
+//! use tool_runtime::serde_json::{Value, json};
+//! use tool_runtime::{Context, ToolRegistry};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let listed = json!([
+//!     { "name": "loans.list", "inputSchema": { "type": "object" } },
+//!     { "name": "loans.extend", "inputSchema": { "type": "object", "properties": { "days": { "type": "integer" } } } }
+//! ]);
+//! let definitions = listed.as_array().unwrap().iter().map(mcp::definition).collect::<Result<Vec<_>, _>>()?;
+//!
+//! let mut server = ToolRegistry::new();
+//! server.register_source(definitions, async |name: String, arguments: Value, _: Context| {
+//!     // Here `tools/call` would be sent.
+//!     Ok::<_, String>(format!("{name} {arguments}"))
+//! })?;
+//!
+//! // Servers that have tools of the same name are told apart by a prefix.
+//! let mut registry = ToolRegistry::new();
+//! registry.nest("oslo", server)?;
+//! let result = registry.execute_tool("toolu_01", "oslo__loans_extend", r#"{ "days": "7" }"#).await;
+//! assert_eq!(result.text(), Some(r#"loans.extend {"days":7}"#));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! A schema that is none, or that points to another document, is refused when it is registered, with the place. One
 //! with a keyword that [cannot be enforced](crate::coercion#the-definition-and-the-enforced-schema) is taken, with a warning in the
 //! log. Two limits hold: a schema nests at most 128

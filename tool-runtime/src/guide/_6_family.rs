@@ -125,4 +125,60 @@
 //!
 //! A name that is taken is an error of `register_all`, and then none of the set is registered.
 //!
+//! ## Registries side by side
+//!
+//! Two libraries that never heard of each other both have a tool `find`. [`nest`](crate::ToolRegistry::nest) puts a registry into
+//! another one, with a prefix before its names, as axum nests routers:
+//!
+//! ```
+//! use tool_runtime::permission::{Decision, Permission};
+//! use tool_runtime::{State, ToolRegistry, tool};
+//!
+//! /// Find a title.
+//! #[tool(read_only)]
+//! async fn find(
+//!     /// What is in it.
+//!     word: String,
+//!     shelf: State<Vec<String>>,
+//! ) -> Vec<String> {
+//!     shelf.iter().filter(|title| title.contains(&word)).cloned().collect()
+//! }
+//!
+//! /// Clear the shelf.
+//! #[tool(destructive)]
+//! async fn clear() {}
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! // Each is whole: its own state, its own policy, its own layers.
+//! let guard = Permission::by_hints(async |request| {
+//!     Decision::Deny(format!("nobody may {} the maps", request.call.name))
+//! });
+//! let mut maps = ToolRegistry::new().with_state(vec!["Oslo 1881".to_owned()]).layer(guard);
+//! maps.register::<find>()?.register::<clear>()?;
+//! let mut books = ToolRegistry::new().with_state(vec!["Ulysses".to_owned()]);
+//! books.register::<find>()?;
+//!
+//! let mut library = ToolRegistry::new();
+//! library.nest("maps", maps)?.nest("books", books)?;
+//! let names: Vec<&str> = library.tool_definitions().iter().map(|tool| tool.name.as_str()).collect();
+//! assert_eq!(names, ["maps__find", "maps__clear", "books__find"]);
+//!
+//! let result = library.execute_tool("toolu_01", "maps__find", r#"{ "word": "Oslo" }"#).await;
+//! assert_eq!(result.text(), Some(r#"["Oslo 1881"]"#));
+//!
+//! // The layer of the maps knows its tools by the names that they have there.
+//! let result = library.execute_tool("toolu_02", "maps__clear", "{}").await;
+//! assert_eq!(result.text(), Some("nobody may clear the maps"));
+//!
+//! // What the model reads has the name that it called.
+//! let result = library.execute_tool("toolu_03", "books__find", "{}").await;
+//! assert!(result.text().unwrap().starts_with("`books__find` was not called because of invalid arguments"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Layers of the outer registry run first, and see the whole name. A name that is taken, or longer than 64 characters with its prefix,
+//! is an error of `nest`.
+//!
 //! Next: [who may call what, and for how long](super::_7_around_calls).

@@ -39,6 +39,8 @@ use crate::wire::raw_arguments::RawArguments;
 #[derive(Clone)]
 pub struct RegisteredTool {
     pub(crate) name: ToolName,
+    /// The name by which the model calls it: with the prefixes, if its registry is nested in others.
+    pub(crate) qualified_name: ToolName,
     pub(crate) definition: ToolDefinition,
     pub(crate) compiled: CompiledSchema,
     pub(crate) policy: Option<Policy>,
@@ -49,6 +51,17 @@ pub struct RegisteredTool {
     /// Whether a parameter is a `SessionState`.
     pub(crate) uses_session_state: bool,
     pub(crate) handler: Handler,
+    /// Where calls go instead of the handler.
+    pub(crate) nested: Option<NestedTool>,
+}
+
+/// A tool of a nested registry.
+#[derive(Clone, Debug)]
+pub(crate) struct NestedTool {
+    /// The index of the registry.
+    pub(crate) registry: usize,
+    /// The name that it has there.
+    pub(crate) name: ToolName,
 }
 
 impl RegisteredTool {
@@ -100,6 +113,7 @@ impl RegisteredTool {
             Some((param.name.to_owned(), default))
         });
         Ok(Self {
+            qualified_name: name.clone(),
             name,
             definition,
             compiled,
@@ -109,6 +123,7 @@ impl RegisteredTool {
             defaults: defaults.collect(),
             uses_session_state,
             handler,
+            nested: None,
         })
     }
 
@@ -122,6 +137,7 @@ impl RegisteredTool {
         check_examples(&name, &definition, &compiled)?;
         marks::strip(&mut definition.input_schema);
         Ok(Self {
+            qualified_name: name.clone(),
             name,
             definition,
             compiled,
@@ -131,6 +147,7 @@ impl RegisteredTool {
             defaults: Map::new(),
             uses_session_state: false,
             handler,
+            nested: None,
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::wire::definition::InvalidName;
-use crate::wire::issue::excerpt_path;
+use crate::wire::issue::{excerpt, excerpt_path};
 
 /// Why a tool was not registered. The registry is as it was before.
 ///
@@ -29,6 +29,20 @@ pub enum RegistryError {
     Duplicate {
         /// The name.
         tool: String,
+    },
+    /// The name that the API takes instead of that of a [source](crate::ToolRegistry::register_source) is that of another tool.
+    DuplicateRenamed {
+        /// The name that the source has for it.
+        source_name: String,
+        /// The name that it would have.
+        tool: String,
+    },
+    /// A registry cannot be nested under this prefix.
+    InvalidPrefix {
+        /// The prefix.
+        prefix: String,
+        /// The fault, and what to write instead.
+        reason: String,
     },
     /// The registry does not have the state of a parameter.
     MissingState {
@@ -81,6 +95,15 @@ impl fmt::Display for RegistryError {
                 f,
                 "a tool named `{tool}` is already registered; give one of the two another `name`"
             ),
+            Self::DuplicateRenamed { source_name, tool } => write!(
+                f,
+                "`{}` would be `{tool}`, since a name has only a-z, A-Z, 0-9, `_` and `-`, and a tool named `{tool}` is already \
+                 registered; leave one of the two out, or nest them under different prefixes",
+                excerpt(source_name)
+            ),
+            Self::InvalidPrefix { prefix, reason } => {
+                write!(f, "no registry can be nested as `{}`: {reason}", excerpt(prefix))
+            }
             Self::MissingState {
                 tool,
                 parameter,

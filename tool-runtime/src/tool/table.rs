@@ -1,12 +1,14 @@
 //! [`Tools`]: the tools of a registry, with the settings and states that calls need.
 
-use std::collections::HashMap;
+use std::any::Any;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::arguments::ArgumentReader;
 use crate::arguments::policy::Policy;
+use crate::host::session_values::SessionValues;
 use crate::host::state::States;
-use crate::tool::entry::RegisteredTool;
+use crate::tool::entry::{NestedTool, RegisteredTool};
 use crate::tool::registry_error::RegistryError;
 use crate::wire::definition::ToolName;
 
@@ -20,6 +22,15 @@ pub(crate) struct Tools {
     pub(crate) warnings_in_results: bool,
     pub(crate) include_defaults: bool,
     pub(crate) without_fast_path: bool,
+    nested: Vec<NestedRegistry>,
+}
+
+/// A registry whose tools are also in another one.
+#[derive(Clone, Debug)]
+pub(crate) struct NestedRegistry {
+    pub(crate) tools: Arc<Tools>,
+    /// Its layers. Without their type, which knows of calls, and calls know of tools.
+    pub(crate) layers: Arc<dyn Any + Send + Sync>,
 }
 
 impl Tools {
@@ -52,11 +63,61 @@ impl Tools {
         Ok(())
     }
 
-    /// Changes a tool. Other registries that share it keep the old one.
+    /// Adds the tools of another registry, each with the prefix before its name. Calls go to that registry.
+    pub(crate) fn nest(&mut self, prefix: &str, mut nested: NestedRegistry) -> Result<(), RegistryError> {
+        Arc::make_mut(&mut nested.tools).qualify(prefix)?;
+        for inner in nested.tools.tools() {
+            let name = prefixed(prefix, &inner.name)?;
+            let mut tool = inner.clone();
+            tool.definition.name = name.to_string();
+            tool.nested = Some(NestedTool {
+                registry: self.nested.len(),
+                name: inner.name.clone(),
+            });
+            tool.name = name;
+            self.add(tool)?;
+        }
+        self.nested.push(nested);
+        Ok(())
+    }
+
+    /// Adds a prefix to the names by which the model calls the tools.
+    fn qualify(&mut self, prefix: &str) -> Result<(), RegistryError> {
+        for tool in &mut self.in_order {
+            let tool = Arc::make_mut(tool);
+            tool.qualified_name = prefixed(prefix, &tool.qualified_name)?;
+        }
+        for nested in &mut self.nested {
+            Arc::make_mut(&mut nested.tools).qualify(prefix)?;
+        }
+        Ok(())
+    }
+
+    /// Whether tools of other registries are nested in this one.
+    #[inline]
+    pub(crate) fn has_nested(&self) -> bool {
+        !self.nested.is_empty()
+    }
+
+    /// The nested registry that a tool is from, and the tool's name there.
+    pub(crate) fn nested(&self, name: &str) -> Option<(&NestedRegistry, &str)> {
+        let nested = self.tool(name)?.nested.as_ref()?;
+        Some((self.nested.get(nested.registry)?, nested.name.as_str()))
+    }
+
+    /// Removes the values of a session, also those of nested registries, and returns its own.
+    pub(crate) fn remove_session(&self, session: Option<&str>) -> Option<SessionValues> {
+        for nested in &self.nested {
+            nested.tools.remove_session(session);
+        }
+        self.states.sessions.remove(session)
+    }
+
+    /// Changes a tool, also in the registry that it is nested from. Other registries that share it keep the old one.
     pub(crate) fn change(
         &mut self,
         name: &str,
-        change: impl FnOnce(&mut RegisteredTool),
+        change: &dyn Fn(&mut RegisteredTool),
     ) -> Result<(), RegistryError> {
         let entry = self
             .by_name
@@ -67,12 +128,27 @@ impl Tools {
                 tool: crate::wire::issue::excerpt(name).into_owned(),
             });
         };
-        change(Arc::make_mut(tool));
+        let tool = Arc::make_mut(tool);
+        change(tool);
+        if let Some(inner) = &tool.nested
+            && let Some(nested) = self.nested.get_mut(inner.registry)
+        {
+            Arc::make_mut(&mut nested.tools).change(inner.name.as_str(), change)?;
+        }
         Ok(())
     }
 
-    /// Keeps the tools for whose names `keep` returns `true`.
-    pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+    /// Keeps the tools for whose names `keep` returns `true`. A nested registry loses the others, too: its layers may make calls.
+    pub(crate) fn retain(&mut self, keep: &dyn Fn(&str) -> bool) {
+        for (index, nested) in self.nested.iter_mut().enumerate() {
+            let tools = self.in_order.iter().filter(|tool| keep(tool.name.as_str()));
+            let inner = tools.filter_map(|tool| tool.nested.as_ref());
+            let kept: HashSet<&str> = inner
+                .filter(|inner| inner.registry == index)
+                .map(|inner| inner.name.as_str())
+                .collect();
+            Arc::make_mut(&mut nested.tools).retain(&|name| kept.contains(name));
+        }
         self.in_order.retain(|tool| keep(tool.name.as_str()));
         let indices = self
             .in_order
@@ -82,3 +158,19 @@ impl Tools {
         self.by_name = indices.collect();
     }
 }
+
+/// The name of a tool with the prefix of its registry.
+fn prefixed(prefix: &str, name: &ToolName) -> Result<ToolName, RegistryError> {
+    let name = format!("{prefix}{name}");
+    ToolName::parse(&name).map_err(|_| RegistryError::InvalidPrefix {
+        prefix: prefix.strip_suffix(SEPARATOR).unwrap_or(prefix).to_owned(),
+        reason: format!(
+            "`{name}` has {} characters, and a name at most {}; choose a shorter prefix",
+            name.len(),
+            ToolName::MAX_LENGTH
+        ),
+    })
+}
+
+/// Between the prefix of a nested registry and the name of a tool.
+pub(crate) const SEPARATOR: &str = "__";

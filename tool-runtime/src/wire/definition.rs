@@ -212,27 +212,54 @@ pub struct Hints {
 pub struct ToolName(std::sync::Arc<str>);
 
 impl ToolName {
+    /// The maximum number of characters.
+    pub const MAX_LENGTH: usize = 64;
+
     /// Parses a name.
     pub fn parse(name: &str) -> Result<Self, InvalidName> {
-        let reason = match name
-            .chars()
-            .find(|c| !matches!(c, 'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-'))
-        {
+        let reason = match name.chars().find(|c| !is_allowed(*c)) {
             Some(c) => format!("{c:?} is not allowed"),
             None if name.is_empty() => "it is empty".to_owned(),
-            None if name.len() > 64 => format!("it has {} characters", name.len()),
+            None if name.len() > Self::MAX_LENGTH => format!("it has {} characters", name.len()),
             None => return Ok(Self(name.into())),
         };
-        Err(InvalidName {
-            name: crate::wire::issue::excerpt(name).into_owned(),
-            reason,
-        })
+        Err(InvalidName::new(name, reason))
+    }
+
+    /// A valid name for a tool from elsewhere, whose protocol allows more names: every other character becomes `_`, always in
+    /// the same way.
+    ///
+    /// ```
+    /// use tool_runtime::definition::ToolName;
+    ///
+    /// assert_eq!(ToolName::replace_invalid("files.read/all").unwrap().as_str(), "files_read_all");
+    /// assert_eq!(ToolName::replace_invalid("files-read").unwrap().as_str(), "files-read");
+    /// assert!(ToolName::replace_invalid("读取").is_err()); // nothing is left
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If nothing of the name is left, or it has more than 64 characters.
+    pub fn replace_invalid(name: &str) -> Result<Self, InvalidName> {
+        if !name.is_empty() && !name.chars().any(is_allowed) {
+            return Err(InvalidName::new(
+                name,
+                "none of its characters is allowed".to_owned(),
+            ));
+        }
+        let replace = |c| if is_allowed(c) { c } else { '_' };
+        Self::parse(&name.chars().map(replace).collect::<String>())
+            .map_err(|error| InvalidName::new(name, error.reason))
     }
 
     /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+fn is_allowed(character: char) -> bool {
+    matches!(character, 'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-')
 }
 
 impl std::borrow::Borrow<str> for ToolName {
@@ -252,6 +279,20 @@ impl fmt::Display for ToolName {
 pub struct InvalidName {
     name: String,
     reason: String,
+}
+
+impl InvalidName {
+    fn new(name: &str, reason: String) -> Self {
+        Self {
+            name: crate::wire::issue::excerpt(name).into_owned(),
+            reason,
+        }
+    }
+
+    /// What is wrong with it.
+    pub(crate) fn reason(&self) -> &str {
+        &self.reason
+    }
 }
 
 impl fmt::Display for InvalidName {

@@ -1,0 +1,490 @@
+//! `nest` and `register_source`: tools of other registries and of other sources, under names of their own.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::json;
+use tool_runtime::layer::{BoxError, ToolService};
+use tool_runtime::permission::{Decision, Permission};
+use tool_runtime::result::Failure;
+use tool_runtime::testing::{run_call, run_in};
+use tool_runtime::{
+    Context, Policy, RegistryError, SessionState, State, ToolCall, ToolDefinition, ToolRegistry, tool,
+    tool_set,
+};
+use tower::{ServiceExt, service_fn};
+use tower_layer::layer_fn;
+
+/// Search.
+#[tool(read_only)]
+async fn search(
+    /// The word.
+    word: String,
+    /// How many.
+    #[arg(default = 1)]
+    limit: u8,
+    place: State<String>,
+) -> String {
+    format!("{word} {limit} in {}", *place)
+}
+
+/// Fail with an internal error.
+#[tool]
+async fn fall() {
+    panic!("fallen")
+}
+
+/// Wait for an hour.
+#[tool(timeout = "1s")]
+async fn wait() -> &'static str {
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    "waited"
+}
+
+/// Count.
+#[tool]
+async fn count(count: SessionState<u32>) -> u32 {
+    *count.lock() += 1;
+    *count.lock()
+}
+
+/// A registry with all of these.
+fn files() -> ToolRegistry {
+    let mut files = ToolRegistry::new().with_state("files".to_owned());
+    files.register_all(tool_set![search, fall, wait, count]).unwrap();
+    files
+}
+
+fn nested(registry: ToolRegistry) -> ToolRegistry {
+    let mut outer = ToolRegistry::new().with_state("the outer registry".to_owned());
+    outer
+        .register::<search>()
+        .unwrap()
+        .nest("files", registry)
+        .unwrap();
+    outer
+}
+
+type Log = Arc<Mutex<Vec<String>>>;
+
+/// A registry within a layer that writes down the names of calls, before and after.
+fn watched(registry: ToolRegistry, who: &'static str, log: &Log) -> ToolRegistry {
+    let log = Arc::clone(log);
+    registry.layer(layer_fn(move |inner: ToolService| {
+        let log = Arc::clone(&log);
+        service_fn(move |call: ToolCall| {
+            let (inner, log) = (inner.clone(), Arc::clone(&log));
+            async move {
+                let request = call.prepare().unwrap();
+                let definition = call.definition().map(|definition| definition.name.clone());
+                log.lock().unwrap().push(format!(
+                    "{who}: {} {} {definition:?} {}",
+                    call.name,
+                    call.qualified_name(),
+                    request.arguments_json,
+                ));
+                assert_eq!(request.name, call.name);
+                let outcome = inner.oneshot(call).await;
+                log.lock().unwrap().push(format!("{who} again"));
+                outcome
+            }
+        })
+    }))
+}
+
+#[tokio::test]
+async fn nested_tools_keep_their_state_and_have_a_prefix() {
+    let registry = nested(files());
+    let names: Vec<_> = registry
+        .tool_definitions()
+        .iter()
+        .map(|tool| &*tool.name)
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "search",
+            "files__search",
+            "files__fall",
+            "files__wait",
+            "files__count"
+        ]
+    );
+    run_in(&registry, "search", r#"{ "word": "tea" }"#)
+        .await
+        .assert_text("tea 1 in the outer registry");
+    run_in(&registry, "files__search", r#"{ "word": "tea" }"#)
+        .await
+        .assert_text("tea 1 in files");
+    let calls = ["search", "files__search"].map(|name| ToolCall::new("1", name, r#"{ "word": "tea" }"#));
+    let outcomes = registry.execute_all(calls).await;
+    assert_eq!(outcomes[1].result.text(), Some("tea 1 in files"));
+    assert!(registry.execute_tool("1", "files__", "{}").await.is_error);
+    assert!(registry.get_tool("files__count").unwrap().uses_session_state());
+}
+
+#[test]
+fn definitions_of_nested_tools_are_those_of_the_tools() {
+    let text = |registry: &ToolRegistry| serde_json::to_string(&registry.tool_definitions()).unwrap();
+    let first = text(&nested(files()));
+    for _ in 0..20 {
+        assert_eq!(text(&nested(files())), first);
+    }
+    let mut alone = ToolRegistry::new();
+    alone.nest("files", files()).unwrap();
+    let renamed = text(&files()).replace(r#""name":""#, r#""name":"files__"#);
+    assert_eq!(text(&alone), renamed);
+}
+
+#[tokio::test]
+async fn layers_of_a_nested_registry_run_inside_and_know_its_names() {
+    let log = Log::default();
+    let inner = watched(watched(files(), "inner", &log), "middle", &log);
+    let registry = watched(nested(inner), "outer", &log);
+    let outcome = run_in(&registry, "files__search", r#"{ "word": "tea", "limit": "2" }"#).await;
+    outcome
+        .assert_text("tea 2 in files")
+        .assert_warnings(["string_literal_converted_to_integer at /limit"]);
+    let arguments = r#"{"word":"tea","limit":2}"#;
+    assert_eq!(
+        *log.lock().unwrap(),
+        [
+            &*format!(r#"outer: files__search files__search Some("files__search") {arguments}"#),
+            &*format!(r#"middle: search files__search Some("search") {arguments}"#),
+            &*format!(r#"inner: search files__search Some("search") {arguments}"#),
+            "inner again",
+            "middle again",
+            "outer again",
+        ],
+    );
+    log.lock().unwrap().clear();
+    run_in(&registry, "search", r#"{ "word": "tea" }"#)
+        .await
+        .assert_no_warnings();
+    assert_eq!(log.lock().unwrap().len(), 2, "only the outer layer");
+}
+
+#[tokio::test]
+async fn policies_and_settings_are_those_of_the_nested_registry() {
+    let registry = nested(files().with_policy(Policy::Strict)).with_warnings_in_results(true);
+    let sloppy = r#"{ "word": "tea", "limit": "2" }"#;
+    let request = registry.prepare(ToolCall::new("1", "files__search", sloppy));
+    assert_eq!((&*request.name, request.errors.len()), ("files__search", 1));
+    assert_eq!(request.argument("word"), Some(&json!("tea")));
+    run_in(&registry, "files__search", sloppy)
+        .await
+        .assert_refused(["unsupported_integer_literal at /limit"]);
+    run_in(&registry, "search", sloppy)
+        .await
+        .assert_notes(["Note on the arguments of this call:\n\
+        - string_literal_converted_to_integer at /limit: \"2\" was read as 2"]);
+    let call = ToolCall::new("1", "files__search", sloppy).with_policy(Policy::Lenient);
+    run_call(&registry, call)
+        .await
+        .assert_text("tea 2 in files")
+        .assert_notes([]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn tools_of_a_nested_registry_are_changed_by_their_full_names() {
+    let original = files();
+    let mut registry = nested(original.clone());
+    registry
+        .set_policy("files__search", Policy::Strict)
+        .unwrap()
+        .set_timeout("files__wait", Duration::from_secs(7200))
+        .unwrap();
+    run_in(&registry, "files__search", r#"{ "word": 1 }"#)
+        .await
+        .assert_refused(["unsupported_string_literal at /word"]);
+    run_in(&registry, "files__wait", "{}").await.assert_text("waited");
+    assert_eq!(
+        registry.get_tool("files__search").unwrap().policy(),
+        Some(Policy::Strict)
+    );
+    run_in(&original, "search", r#"{ "word": 1 }"#)
+        .await
+        .assert_text("1 1 in files");
+    assert!(run_in(&original, "wait", "{}").await.result.is_error);
+    assert_eq!(original.get_tool("search").unwrap().definition().name, "search");
+
+    assert_eq!(registry.unregister("files__wait").unwrap().name, "files__wait");
+    assert_eq!(
+        run_in(&registry, "files__wait", "{}").await.failure,
+        Some(Failure::NotFound)
+    );
+    assert!(registry.set_policy("files__wait", Policy::Strict).is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn texts_for_the_model_have_the_full_name() {
+    let inner = files().layer(Permission::new(async |_| Decision::Interrupt));
+    let mut registry = nested(files());
+    registry.nest("asked", inner).unwrap();
+    for (name, expected) in [
+        (
+            "files__search",
+            "`files__search` was not called because of invalid arguments:\n\
+             - missing_required:word at /word: missing required parameter; expected a string",
+        ),
+        (
+            "files__fall",
+            "the tool `files__fall` failed with an internal error; other calls are not affected",
+        ),
+        (
+            "files__wait",
+            "the tool `files__wait` timed out and was stopped; ask for less, or try again later",
+        ),
+        (
+            "asked__fall",
+            "`asked__fall` was not called because approval is needed; ask the user to approve it",
+        ),
+    ] {
+        run_in(&registry, name, "{}").await.assert_error(expected);
+    }
+    let late =
+        ToolCall::new("1", "files__fall", "{}").with_context(Context::new().with_timeout(Duration::ZERO));
+    run_call(&registry, late)
+        .await
+        .assert_error("the call timed out before `files__fall` started; it did not run, try again later");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_nested_layer_that_hangs_is_stopped_with_the_full_name() {
+    let hangs =
+        layer_fn(|_: ToolService| service_fn(|_: ToolCall| std::future::pending::<Result<_, BoxError>>()));
+    let log = Log::default();
+    for registry in [
+        nested(files().layer(hangs)),
+        watched(nested(files().layer(hangs)), "outer", &log),
+    ] {
+        let context = Context::new().with_timeout(Duration::from_secs(1));
+        let call = ToolCall::new("toolu_1", "files__count", "{}").with_context(context);
+        let outcome = run_call(&registry, call).await;
+        let outcome = outcome
+            .assert_error("the call timed out before it reached `files__count`; try again later")
+            .into_outcome();
+        assert_eq!(
+            (&*outcome.result.tool_use_id, outcome.failure),
+            ("toolu_1", Some(Failure::TimedOut))
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_nested_decision_does_not_count_in_outer_layers() {
+    let hour = Duration::from_secs(3600);
+    let slow = Permission::new(move |_| async move {
+        tokio::time::sleep(3 * hour).await;
+        Decision::Allow
+    });
+    let log = Log::default();
+    let inner = watched(files().layer(slow), "inner", &log);
+    let middle = watched(nested(inner), "middle", &log);
+    let registry = watched(nested(middle), "outer", &log);
+    let context = Context::new().with_timeout(hour);
+    let call = ToolCall::new("1", "files__files__count", "{}").with_context(context);
+    run_call(&registry, call).await.assert_text("1");
+}
+
+#[tokio::test]
+async fn nested_in_nested_has_both_prefixes() {
+    let mut middle = ToolRegistry::new();
+    middle.nest("docs", files()).unwrap();
+    let mut registry = ToolRegistry::new();
+    registry
+        .nest("work", middle.clone())
+        .unwrap()
+        .nest("home", middle.clone())
+        .unwrap();
+    run_in(&registry, "home__docs__search", r#"{ "word": "tea" }"#)
+        .await
+        .assert_text("tea 1 in files");
+    run_in(&registry, "home__docs__fall", "{}").await.assert_error(
+        "the tool `home__docs__fall` failed with an internal error; other calls are not affected",
+    );
+    run_in(&middle, "docs__fall", "{}")
+        .await
+        .assert_error("the tool `docs__fall` failed with an internal error; other calls are not affected");
+    let request = registry.prepare(ToolCall::new("1", "work__docs__search", "{}"));
+    assert_eq!((&*request.name, request.errors.len()), ("work__docs__search", 1));
+    registry.set_policy("work__docs__search", Policy::Strict).unwrap();
+    for (name, is_refused) in [("work__docs__search", true), ("home__docs__search", false)] {
+        assert_eq!(
+            run_in(&registry, name, r#"{ "word": 1 }"#).await.result.is_error,
+            is_refused
+        );
+    }
+}
+
+/// A layer that calls another tool of its registry instead.
+#[tokio::test]
+async fn a_nested_layer_calls_only_what_is_left_of_its_registry() {
+    let redirects = layer_fn(|inner: ToolService| {
+        service_fn(move |_: ToolCall| inner.clone().oneshot(ToolCall::new("new", "count", "{}")))
+    });
+    let registry = nested(files().layer(redirects));
+    run_in(&registry, "files__fall", "{}").await.assert_text("1");
+    let subset = registry.subset(["files__fall", "search"]);
+    let outcome = run_in(&subset, "files__fall", "{}").await;
+    assert_eq!(outcome.failure, Some(Failure::NotFound));
+    outcome.assert_notes(["available tools: `files__fall`"]);
+    run_in(&registry, "files__fall", "{}").await.assert_text("2");
+}
+
+#[tokio::test]
+async fn each_registry_keeps_its_values_of_a_session() {
+    let mut registry = ToolRegistry::new();
+    registry
+        .register::<count>()
+        .unwrap()
+        .nest("files", files())
+        .unwrap();
+    let in_session =
+        |name: &str| ToolCall::new("1", name, "{}").with_context(Context::new().with_session("s"));
+    run_call(&registry, in_session("count")).await.assert_text("1");
+    run_call(&registry, in_session("files__count"))
+        .await
+        .assert_text("1");
+    run_call(&registry, in_session("files__count"))
+        .await
+        .assert_text("2");
+    let own = registry.remove_session(Some("s")).unwrap();
+    assert_eq!(*own.get::<u32>().unwrap().lock(), 1);
+    run_call(&registry, in_session("files__count"))
+        .await
+        .assert_text("1");
+
+    let context = Context::new().with_session_values(tool_runtime::SessionValues::new());
+    for (name, expected) in [("count", "1"), ("files__count", "2")] {
+        let call = ToolCall::new("1", name, "{}").with_context(context.clone());
+        run_call(&registry, call).await.assert_text(expected);
+    }
+}
+
+#[test]
+fn names_that_cannot_be_are_errors_and_change_nothing() {
+    let mut registry = nested(files());
+    let definitions = serde_json::to_string(&registry.tool_definitions()).unwrap();
+    let mut taken = ToolRegistry::new();
+    taken
+        .register::<fall>()
+        .unwrap()
+        .register_dynamic(
+            ToolDefinition::new("s__x", "", json!({ "type": "object" })),
+            async |_, _| "",
+        )
+        .unwrap();
+    let long = "x".repeat(57);
+    for (prefix, expected) in [
+        (
+            "files",
+            "a tool named `files__fall` is already registered; give one of the two another `name`".to_owned(),
+        ),
+        (
+            "",
+            "no registry can be nested as ``: it is empty; expected a-z, A-Z, 0-9, `_` and `-`".to_owned(),
+        ),
+        (
+            "fi les",
+            "no registry can be nested as `fi les`: ' ' is not allowed; expected a-z, A-Z, 0-9, `_` and `-`"
+                .to_owned(),
+        ),
+        (
+            &*format!("{long}xx"),
+            format!(
+                "no registry can be nested as `{long}xx`: `{long}xx__fall` has 65 characters, and a name at most 64; \
+                 choose a shorter prefix"
+            ),
+        ),
+    ] {
+        let error = registry.nest(prefix, taken.clone()).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(
+            serde_json::to_string(&registry.tool_definitions()).unwrap(),
+            definitions
+        );
+    }
+    assert!(registry.clone().nest(&long, taken.clone()).is_ok());
+    // The same name by another way.
+    registry.nest("file", taken).unwrap();
+    let mut other = ToolRegistry::new();
+    other
+        .register_dynamic(
+            ToolDefinition::new("x", "", json!({ "type": "object" })),
+            async |_, _| "",
+        )
+        .unwrap();
+    let error = registry.nest("file__s", other).unwrap_err();
+    assert!(
+        matches!(&error, RegistryError::Duplicate { tool } if tool == "file__s__x"),
+        "{error}"
+    );
+}
+
+fn listed<const N: usize>(names: [&str; N]) -> [ToolDefinition; N] {
+    let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
+    names.map(|name| ToolDefinition::new(name, "Listed.", schema.clone()))
+}
+
+#[tokio::test]
+async fn a_source_is_called_by_its_own_names() {
+    let mut source = ToolRegistry::new();
+    source
+        .register_source(
+            listed(["files.read", "files/remove", "plain"]),
+            async |name, arguments, _| format!("{name} {arguments}"),
+        )
+        .unwrap();
+    let names: Vec<_> = source.tool_definitions().iter().map(|tool| &*tool.name).collect();
+    assert_eq!(names, ["files_read", "files_remove", "plain"]);
+    for (name, expected) in [
+        ("files_read", r#"files.read {"path":"7"}"#),
+        ("files_remove", r#"files/remove {"path":"7"}"#),
+        ("plain", r#"plain {"path":"7"}"#),
+    ] {
+        run_in(&source, name, r#"{ "path": 7 }"#)
+            .await
+            .assert_text(expected)
+            .assert_warnings(["number_coerced_to_string at /path"]);
+    }
+    run_in(&source, "files.read", "{}")
+        .await
+        .assert_error("Tool 'files.read' not found")
+        .assert_notes(["available tools: `files_read`, `files_remove`, `plain`"]);
+    let mut registry = ToolRegistry::new();
+    registry.nest("here", source).unwrap();
+    run_in(&registry, "here__files_read", "{}")
+        .await
+        .assert_text("files.read {}");
+}
+
+#[test]
+fn names_of_a_source_that_become_the_same_are_errors() {
+    let mut registry = ToolRegistry::new();
+    let mut refused = |names: [&str; 2]| {
+        let error = registry
+            .register_source(listed(names), async |_, _, _| "")
+            .unwrap_err();
+        assert!(registry.tool_definitions().is_empty());
+        error.to_string()
+    };
+    assert_eq!(
+        refused(["a_b", "a.b"]),
+        "`a.b` would be `a_b`, since a name has only a-z, A-Z, 0-9, `_` and `-`, and a tool named `a_b` is already registered; \
+         leave one of the two out, or nest them under different prefixes"
+    );
+    assert_eq!(
+        refused(["a.b", "a_b"]),
+        "a tool named `a_b` is already registered; give one of the two another `name`"
+    );
+    assert_eq!(
+        refused(["a", "读取"]),
+        "invalid tool name `读取`: none of its characters is allowed; expected 1 to 64 of a-z, A-Z, 0-9, `_` and `-`"
+    );
+    assert_eq!(
+        refused(["a", ""]),
+        "invalid tool name ``: it is empty; expected 1 to 64 of a-z, A-Z, 0-9, `_` and `-`"
+    );
+    assert!(refused(["a", &"x.".repeat(33)]).contains("it has 66 characters"));
+}
