@@ -4,7 +4,9 @@
 mod attacks;
 mod chunks;
 mod corpus;
+mod deviations;
 mod habits;
+mod honest;
 mod identity;
 mod judge;
 mod literal;

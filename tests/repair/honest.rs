@@ -1,0 +1,101 @@
+//! What models really send: texts from public threads, and ordinary packagings around a value. Each later refusal shows
+//! its cost here, since the floors are what is read today.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+use tool_runtime::repair::{Status, repair};
+
+/// A line of the files: `want` is the value, `also` are others that are as right.
+#[derive(Deserialize)]
+struct Line {
+    deviation: String,
+    text: String,
+    want: Value,
+    #[serde(default)]
+    also: Vec<Value>,
+    tier: String,
+}
+
+/// How many texts came back with their value, came back as they were, or came back with another value.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tally {
+    right: usize,
+    refused: usize,
+    wrong: usize,
+}
+
+fn tally(file: &str, tier: &str) -> Tally {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("repair/honest")
+        .join(file);
+    let lines = std::fs::read_to_string(path).expect("the honest texts are there");
+    let mut tally = Tally::default();
+    for line in lines.lines() {
+        let line: Line = serde_json::from_str(line).expect("a line is an object");
+        if line.tier != tier {
+            continue;
+        }
+        let repaired = repair(&line.text);
+        if !matches!(repaired.status, Status::Valid | Status::Repaired) {
+            let reason = repaired.reason.map(|reason| reason.to_string());
+            println!(
+                "refused: {}: {} ({})",
+                line.deviation,
+                line.text,
+                reason.unwrap_or_default()
+            );
+            tally.refused += 1;
+            continue;
+        }
+        let value: Value = serde_json::from_str(&repaired.text).expect("a repaired text is JSON");
+        if tier != "refuse" && (value == line.want || line.also.contains(&value)) {
+            tally.right += 1;
+        } else {
+            println!(
+                "wrong: {}: {} became {}",
+                line.deviation, line.text, repaired.text
+            );
+            tally.wrong += 1;
+        }
+    }
+    println!("{file}, {tier}: {tally:?}");
+    tally
+}
+
+#[test]
+fn reads_what_models_really_send() {
+    let sure = tally("real.jsonl", "sure");
+    assert!(sure.right >= REAL_READ, "{sure:?}");
+    assert!(sure.wrong <= REAL_WRONG, "{sure:?}");
+}
+
+#[test]
+fn counts_what_a_reader_would_bet_on() {
+    let likely = tally("real.jsonl", "likely");
+    assert!(likely.wrong <= REAL_WRONG, "{likely:?}");
+}
+
+#[test]
+fn refuses_what_no_reader_knows() {
+    assert_eq!(
+        tally("real.jsonl", "refuse"),
+        Tally {
+            refused: 7,
+            ..Tally::default()
+        }
+    );
+}
+
+#[test]
+fn reads_values_in_ordinary_packaging() {
+    let prose = tally("prose.jsonl", "sure");
+    assert!(prose.right >= PACKAGED_READ, "{prose:?}");
+    assert_eq!(prose.wrong, 0, "{prose:?}");
+}
+
+/// Of 39, 39 and 262.
+const REAL_READ: usize = 25;
+const REAL_WRONG: usize = 1;
+const PACKAGED_READ: usize = 80;
