@@ -1,21 +1,25 @@
 //! The configuration file of `serve`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::de::{Error as _, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::cli::ending::Failure;
 use crate::cli::server_options::{OfferName, StoreName, UpstreamKind};
+use crate::upstream::anthropic::AnthropicUpstream;
 
 /// What the file may hold; `tool-gateway/gateway.toml` has every key with a comment. Secrets are not in it, but the names of
 /// environment variables that are.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
+    #[serde(default, deserialize_with = "listen_address")]
     pub(crate) listen: Option<SocketAddr>,
     pub(crate) store: Option<StoreName>,
     #[serde(default)]
@@ -37,6 +41,7 @@ pub(crate) struct Config {
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpstreamConfig {
     pub(crate) kind: Option<UpstreamKind>,
+    #[serde(default, deserialize_with = "upstream_url")]
     pub(crate) url: Option<String>,
     pub(crate) script: Option<PathBuf>,
     pub(crate) key_env: Option<String>,
@@ -65,6 +70,36 @@ pub(crate) enum OwnershipRule {
     #[default]
     BySchema,
     ByName,
+}
+
+/// An address with a port.
+fn listen_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
+    struct Address;
+
+    impl Visitor<'_> for Address {
+        type Value = SocketAddr;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(
+                "an IP address and a port as `listen`, such as \"127.0.0.1:8484\"; names are not looked up",
+            )
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<SocketAddr, E> {
+            text.parse()
+                .map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+        }
+    }
+
+    deserializer.deserialize_str(Address).map(Some)
+}
+
+/// The base URL of a server.
+fn upstream_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let url = String::deserialize(deserializer)?;
+    AnthropicUpstream::check(&url)
+        .map_err(|error| D::Error::custom(format_args!("upstream.url: {error}")))?;
+    Ok(Some(url))
 }
 
 /// Results are offloaded if it is there.
@@ -237,7 +272,19 @@ mod tests {
                 "[limits]\nclient_idle_seconds = 0",
                 "2: invalid value: integer `0`, expected a nonzero u64",
             ),
-            ("listen = \"here\"", "1: invalid socket address syntax"),
+            (
+                "listen = \"8080\"",
+                "1: invalid value: string \"8080\", expected an IP address and a port as `listen`, such as \"127.0.0.1:8484\"",
+            ),
+            (
+                "listen = 8080",
+                "1: invalid type: integer `8080`, expected an IP address and a port as `listen`, such as",
+            ),
+            ("listen = \"localhost:80\"", "names are not looked up"),
+            (
+                "[upstream]\nurl = \"api.anthropic.com\"",
+                "2: upstream.url: invalid base URL api.anthropic.com: missing scheme; expected for example https://",
+            ),
             ("store = \"disk\"", "1: expected `memory` or `file:PATH`"),
             (
                 "[tools]\noffer = \"alway\"",

@@ -55,6 +55,9 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
     };
     if options.check_config {
         // Address and file may be in use: by the server whose next configuration this is.
+        if script.is_none() {
+            anthropic(&config, options, listen).await?;
+        }
         configured(Gateway::new(registry, ScriptUpstream::embedded()), &config)?;
         print("the configuration is right");
         return Ok(Ending::Fine);
@@ -67,7 +70,7 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
     let address = listener.local_addr().unwrap_or(listen);
     let gateway = match script {
         Some(script) => Gateway::new(registry, script),
-        None => Gateway::new(registry, anthropic(&config, address).await?),
+        None => Gateway::new(registry, anthropic(&config, options, address).await?),
     };
     let mut gateway = configured(gateway, &config)?;
     gateway.create_offload_directory().map_err(|error| {
@@ -307,20 +310,27 @@ fn script(config: &Config) -> Result<ScriptUpstream, Failure> {
     }
 }
 
-async fn anthropic(config: &Config, listen: SocketAddr) -> Result<AnthropicUpstream, Failure> {
+/// The server to ask. An error names the setting that its address or its key comes from.
+async fn anthropic(
+    config: &Config,
+    options: &ServeOptions,
+    listen: SocketAddr,
+) -> Result<AnthropicUpstream, Failure> {
     let from_environment = env::var("ANTHROPIC_BASE_URL").ok().filter(|url| !url.is_empty());
-    let url = config
-        .upstream
-        .url
-        .clone()
-        .or(from_environment)
-        .unwrap_or_else(|| "https://api.anthropic.com".to_owned());
+    let (setting, url) = match (&config.upstream.url, from_environment) {
+        (Some(url), _) if options.upstream.is_some() => ("--upstream", url.clone()),
+        (Some(url), _) => ("upstream.url", url.clone()),
+        (None, Some(url)) => ("ANTHROPIC_BASE_URL", url),
+        (None, None) => ("upstream.url", "https://api.anthropic.com".to_owned()),
+    };
+    AnthropicUpstream::check(&url).map_err(|error| Failure::Message(format!("{setting}: {error}")))?;
     let variable = config.upstream.key_env.as_deref().unwrap_or("ANTHROPIC_API_KEY");
     let key = env::var(variable)
         .ok()
         .filter(|key| !key.is_empty())
         .map(SecretString::from);
-    let upstream = AnthropicUpstream::new(&url, key).map_err(|error| Failure::Message(error.to_string()))?;
+    let upstream = AnthropicUpstream::new(&url, key)
+        .map_err(|error| Failure::Message(format!("{variable}: {error}")))?;
     if upstream.connects_to(listen).await {
         return Err(Failure::Message(format!(
             "the upstream {url} is this gateway itself, which would ask itself for ever (clients set ANTHROPIC_BASE_URL, too); \

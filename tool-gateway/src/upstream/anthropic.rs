@@ -69,6 +69,11 @@ impl AnthropicUpstream {
         })
     }
 
+    /// Checks a base URL without a server for it.
+    pub(crate) fn check(base_url: &str) -> Result<(), InvalidUpstream> {
+        BaseUrl::parse(base_url).map(|_| ())
+    }
+
     /// Whether requests would arrive at that address of this machine. A gateway whose upstream is its own listener asks
     /// itself without end, so it refuses to start. A name that cannot be resolved arrives nowhere.
     ///
@@ -202,8 +207,26 @@ impl BaseUrl {
                 "unknown scheme; expected for example https://api.anthropic.com",
             ));
         }
+        let host = authority.host();
+        if host.is_empty() {
+            return Err(invalid(
+                "missing host; expected for example https://api.anthropic.com",
+            ));
+        }
+        // What is no number between 0 and 65535 is no port for `Authority` either, and the scheme's own would be asked.
+        let has_port = authority.as_str().len() > host.len();
+        if has_port && authority.port_u16().is_none_or(|port| port == 0) {
+            return Err(invalid(
+                "invalid port; expected a number from 1 to 65535, or no colon behind the host",
+            ));
+        }
         let prefix = parts.path_and_query.as_ref().map_or("", PathAndQuery::path);
         let prefix = prefix.trim_end_matches('/').to_owned();
+        if prefix.ends_with("/v1") || prefix.ends_with("/v1/messages") {
+            return Err(invalid(
+                "the paths of the API, such as /v1/messages, are appended to it; remove /v1 and what follows",
+            ));
+        }
         Ok(Self {
             scheme,
             authority,
@@ -356,6 +379,28 @@ mod tests {
             (
                 "ftp://host",
                 "invalid base URL ftp://host: unknown scheme; expected for example https://api.anthropic.com",
+            ),
+            (
+                "http://:8000",
+                "invalid base URL http://:8000: missing host; expected for example https://api.anthropic.com",
+            ),
+            (
+                "http://host:99999",
+                "invalid base URL http://host:99999: invalid port; expected a number from 1 to 65535, or no colon behind the host",
+            ),
+            (
+                "http://host:0",
+                "invalid base URL http://host:0: invalid port; expected a number from 1 to 65535, or no colon behind the host",
+            ),
+            (
+                "https://host/v1/",
+                "invalid base URL https://host/v1/: the paths of the API, such as /v1/messages, are appended to it; \
+                 remove /v1 and what follows",
+            ),
+            (
+                "https://host/a/v1/messages",
+                "invalid base URL https://host/a/v1/messages: the paths of the API, such as /v1/messages, are appended to it; \
+                 remove /v1 and what follows",
             ),
             (
                 "https://host/?key=secret",

@@ -19,4 +19,5 @@ mod whatever;
 mod terminal;
 mod readme;
 #[cfg(feature = "server")]
+mod configuration;
 mod serve;

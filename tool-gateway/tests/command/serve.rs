@@ -36,7 +36,7 @@ fn what_cannot_start_says_what_to_do() {
                 "--upstream",
                 "ftp://example.com",
             ],
-            "invalid base URL ftp://example.com: unknown scheme; expected for example https://api.anthropic.com",
+            "--upstream: invalid base URL ftp://example.com: unknown scheme; expected for example https://api.anthropic.com",
         ),
         (
             &["serve", "--listen", "127.0.0.1:0", "--script", "/nowhere.json"],
