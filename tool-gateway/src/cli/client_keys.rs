@@ -1,10 +1,12 @@
 //! The keys of the clients that are served: of the configuration, and of `TOOL_GATEWAY_CLIENT_KEYS`.
 
+use std::collections::HashMap;
 use std::env;
 
 use crate::cli::config::{ClientConfig, Sha256};
 use crate::cli::ending::Failure;
 use crate::server::gateway::Gateway;
+use crate::server::principal::{can_be_sent, sha256};
 
 /// A client's name, and its key or the digest of it.
 pub(crate) enum ClientKey {
@@ -18,7 +20,21 @@ impl ClientKey {
         let keys: Result<Vec<_>, _> = configured.iter().map(Self::of).collect();
         let mut keys = keys?;
         keys.extend(of_environment()?);
+        check(&keys)?;
         Ok(keys)
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Text { name, .. } | Self::Digest { name, .. } => name,
+        }
+    }
+
+    fn sha256(&self) -> [u8; 32] {
+        match self {
+            Self::Text { key, .. } => sha256(key),
+            Self::Digest { sha256, .. } => sha256.0,
+        }
     }
 
     fn of(client: &ClientConfig) -> Result<Self, Failure> {
@@ -47,6 +63,41 @@ impl ClientKey {
             Self::Digest { name, sha256 } => gateway.with_client_key_sha256(name, sha256.0),
         }
     }
+}
+
+/// Refuses keys that no client can send, and keys of two clients: one of them would have the sessions of the other.
+///
+/// One client may have two keys: so they are changed, without a moment at which neither the old one nor the new one is served.
+fn check(keys: &[ClientKey]) -> Result<(), Failure> {
+    let mut names: HashMap<[u8; 32], &str> = HashMap::new();
+    for key in keys {
+        let name = key.name();
+        let reason = match key {
+            _ if name.trim().is_empty() => Some(
+                "a client has no name; sessions, limits and the log go by it: write a name that stays when the key changes",
+            ),
+            ClientKey::Text { key, .. } if !can_be_sent(key) => Some(
+                "the key cannot be sent in a header as it is: write one of visible ASCII characters, without spaces or line breaks \
+                 around it and without `Bearer` in front",
+            ),
+            ClientKey::Digest {
+                sha256: Sha256(digest),
+                ..
+            } if *digest == sha256("") => Some(
+                "key_sha256 is the digest of nothing; was the variable set in `printf %s \"$KEY\" | sha256sum`?",
+            ),
+            _ => None,
+        };
+        if let Some(reason) = reason {
+            return Err(Failure::Message(format!("the client `{name}`: {reason}")));
+        }
+        if let Some(other) = names.insert(key.sha256(), name).filter(|other| *other != name) {
+            return Err(Failure::Message(format!(
+                "the clients `{other}` and `{name}` have the same key, and could not be told apart; give each its own"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The keys of `TOOL_GATEWAY_CLIENT_KEYS`.

@@ -120,7 +120,7 @@ impl Gateway {
     pub fn with_client_key_sha256(mut self, name: impl Into<String>, sha256: [u8; 32]) -> Self {
         self.shared.keys.push(ClientKey {
             name: name.into(),
-            sha256: sha256.to_vec(),
+            sha256,
         });
         self
     }

@@ -5,7 +5,7 @@ mod counted_calls;
 mod timed_store;
 mod log;
 mod spans;
-mod principal;
+pub(crate) mod principal;
 mod client_limits;
 mod session_state;
 mod checkpoint;

@@ -11,7 +11,7 @@ use crate::wire::error::ApiError;
 pub(super) struct ClientKey {
     pub(super) name: String,
     /// The key itself is not kept.
-    pub(super) sha256: Vec<u8>,
+    pub(super) sha256: [u8; 32],
 }
 
 impl ClientKey {
@@ -23,8 +23,16 @@ impl ClientKey {
     }
 }
 
-fn sha256(key: &str) -> Vec<u8> {
-    digest(&SHA256, key.as_bytes()).as_ref().to_vec()
+/// What is kept of a key.
+pub(crate) fn sha256(key: &str) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(digest(&SHA256, key.as_bytes()).as_ref());
+    bytes
+}
+
+/// Whether a client can send this as its key: a header carries it, and neither HTTP nor [`principal`] takes anything away from it.
+pub(crate) fn can_be_sent(key: &str) -> bool {
+    key.trim() == key && HeaderValue::from_str(key).is_ok_and(|value| credential(&value) == Some(key))
 }
 
 /// Finds the principal. Where keys are configured, a request needs one of them.

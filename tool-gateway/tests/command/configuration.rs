@@ -60,3 +60,47 @@ fn an_upstream_that_cannot_be_asked_is_refused_where_it_is_named() {
         &[("ANTHROPIC_BASE_URL", "example.com")],
     );
 }
+
+#[test]
+fn a_key_that_no_client_can_send_or_two_clients_have_is_refused() {
+    let unsendable = "the client `ada`: the key cannot be sent in a header as it is";
+    for key in ["schlüssel", "Bearer key", " key", "k\ney"] {
+        let keys = format!("ada={key}");
+        is_refused("", &[("TOOL_GATEWAY_CLIENT_KEYS", &keys)], unsendable);
+    }
+    is_refused(
+        "[[clients]]\nname = \"ada\"\nkey_env = \"ADA_KEY\"",
+        &[("ADA_KEY", "key\n")],
+        unsendable,
+    );
+    let client =
+        |name: &str, digest: &str| format!("[[clients]]\nname = \"{name}\"\nkey_sha256 = \"{digest}\"\n");
+    let of_nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    is_refused(
+        &client("ada", of_nothing),
+        &[],
+        "the client `ada`: key_sha256 is the digest of nothing",
+    );
+    // Of `secret`.
+    let digest = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+    is_refused(&client("", digest), &[], "a client has no name");
+    let same =
+        "the clients `ada` and `bob` have the same key, and could not be told apart; give each its own";
+    is_refused(
+        &(client("ada", digest) + &client("bob", &digest.to_uppercase())),
+        &[],
+        same,
+    );
+    is_refused("", &[("TOOL_GATEWAY_CLIENT_KEYS", "ada=key, bob=key")], same);
+    is_refused(
+        &client("bob", digest),
+        &[("TOOL_GATEWAY_CLIENT_KEYS", "ada=secret")],
+        "the clients `bob` and `ada` have the same key",
+    );
+}
+
+/// Without a moment at which neither is served.
+#[test]
+fn a_client_may_have_an_old_key_and_a_new_one() {
+    is_accepted("", &[("TOOL_GATEWAY_CLIENT_KEYS", "ada=old,ada=new")]);
+}

@@ -20,4 +20,5 @@ mod terminal;
 mod readme;
 #[cfg(feature = "server")]
 mod configuration;
+#[cfg(feature = "server")]
 mod serve;
