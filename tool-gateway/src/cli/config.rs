@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use serde::de::{Error as _, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
+use toml::Spanned;
 
 use crate::cli::ending::Failure;
 use crate::cli::server_options::{OfferName, StoreName, UpstreamKind};
+use crate::server::unknown_tool;
 use crate::upstream::anthropic::AnthropicUpstream;
 
 /// What the file may hold; `tool-gateway/gateway.toml` has every key with a comment. Secrets are not in it, but the names of
@@ -182,9 +184,12 @@ impl TryFrom<String> for Sha256 {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PermissionConfig {
-    pub(crate) tool: String,
+    pub(crate) tool: Spanned<String>,
     pub(crate) decision: DecisionName,
     pub(crate) message: Option<String>,
+    /// File and line.
+    #[serde(skip)]
+    pub(crate) place: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -204,15 +209,16 @@ impl Config {
                 "{shown} cannot be read: {error}; name another file with --config"
             ))
         })?;
-        Self::parse(&text).map_err(|error| Failure::Message(format!("{shown}:{error}")))
+        let mut config = Self::parse(&text).map_err(|error| Failure::Message(format!("{shown}:{error}")))?;
+        for rule in &mut config.permissions {
+            rule.place = format!("{shown}:{}", line(&text, rule.tool.span().start));
+        }
+        Ok(config)
     }
 
     fn parse(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| {
-                let before = text.get(..span.start).unwrap_or_default();
-                before.matches('\n').count() + 1
-            });
+            let line = error.span().map_or(1, |span| line(text, span.start));
             let message = error.message();
             let advice =
                 nearest(message).map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
@@ -221,18 +227,37 @@ impl Config {
     }
 }
 
+/// The line of a byte of a text.
+fn line(text: &str, at: usize) -> usize {
+    let before = text.get(..at).unwrap_or_default();
+    before.matches('\n').count() + 1
+}
+
 /// The expected name that is most like the unknown one in a message of serde's.
 fn nearest(message: &str) -> Option<&str> {
     let mut names = message.split('`').skip(1).step_by(2);
     let unknown = names.next().filter(|_| message.starts_with("unknown "))?;
-    let scored = names.map(|name| (strsim::jaro_winkler(unknown, name), name));
-    let (score, name) = scored.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
-    (score > 0.8).then_some(name)
+    unknown_tool::nearest(unknown, names)
 }
 
 impl PermissionConfig {
     pub(crate) fn matches(&self, name: &str) -> bool {
-        matches(&self.tool, name)
+        matches(self.tool.get_ref(), name)
+    }
+
+    /// Refuses a rule that matches none of the gateway's tools: it would do nothing, and seem to. The client's own tools are run by the
+    /// client, without a word of the gateway's, so a rule about one of them would do nothing either. `*` is for whatever there is.
+    pub(crate) fn check(&self, tools: &[String]) -> Result<(), Failure> {
+        let pattern = self.tool.get_ref();
+        if pattern == "*" || tools.iter().any(|tool| self.matches(tool)) {
+            return Ok(());
+        }
+        Err(Failure::Message(format!(
+            "{}: permissions: no tool of the gateway is called `{pattern}`, so this rule does nothing; {} \
+             (the client's own tools are not the gateway's to permit)",
+            self.place,
+            unknown_tool::advice(pattern, tools),
+        )))
     }
 }
 

@@ -48,7 +48,7 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
              set TOOL_GATEWAY_CLIENT_KEYS to name=key or configure [[clients]], or listen on 127.0.0.1"
         )));
     }
-    let registry = registry(&config)?;
+    let registry = registry(&config, options)?;
     let script = match upstream_kind(&config)? {
         UpstreamKind::Script => Some(script(&config)?),
         UpstreamKind::Anthropic => None,
@@ -181,6 +181,11 @@ fn configured(mut gateway: Gateway, config: &Config) -> Result<Gateway, Failure>
             Failure::Message(format!("{key}: {error}"))
         })?;
     }
+    let names = gateway.tool_names();
+    config
+        .permissions
+        .iter()
+        .try_for_each(|rule| rule.check(&names))?;
     let (tools, limits) = (&config.tools, &config.limits);
     let ownership = match tools.ownership {
         OwnershipRule::BySchema => Ownership::by_schema(),
@@ -261,11 +266,12 @@ fn with_store(gateway: Gateway, config: &Config) -> Result<Gateway, Failure> {
 }
 
 /// The tools of the program, or those that were named, behind the rules about calls.
-fn registry(config: &Config) -> Result<ToolRegistry, Failure> {
+fn registry(config: &Config, options: &ServeOptions) -> Result<ToolRegistry, Failure> {
     let mut registry = tools::loaded()?;
     if let Some(names) = &config.tools.names {
+        let setting = options.internal.as_ref().map_or("tools.names", |_| "--internal");
         UnknownTool::check(&registry, names.iter().map(String::as_str))
-            .map_err(|error| Failure::Message(format!("--internal: {error}")))?;
+            .map_err(|error| Failure::Message(format!("{setting}: {error}")))?;
         registry = registry.subset(names);
     }
     if config.permissions.is_empty() {

@@ -104,3 +104,53 @@ fn a_key_that_no_client_can_send_or_two_clients_have_is_refused() {
 fn a_client_may_have_an_old_key_and_a_new_one() {
     is_accepted("", &[("TOOL_GATEWAY_CLIENT_KEYS", "ada=old,ada=new")]);
 }
+
+/// A rule with a slip in its pattern would forbid nothing, and nobody would notice.
+#[test]
+fn a_rule_about_no_tool_of_the_gateway_is_refused_with_its_line() {
+    let deny = |tool: &str| format!("[[permissions]]\ntool = \"{tool}\"\ndecision = \"deny\"\n");
+    is_refused(
+        &(deny("Todo*") + &deny("TodoWrit")),
+        &[],
+        "gateway.toml:5: permissions: no tool of the gateway is called `TodoWrit`, so this rule does nothing; \
+         the tools are TodoWrite, TodoRead; did you mean `TodoWrite`?",
+    );
+    is_refused(
+        &deny("todo*"),
+        &[],
+        "gateway.toml:2: permissions: no tool of the gateway is called `todo*`",
+    );
+    // The client runs its own tools, and nothing here can forbid that.
+    is_refused(
+        &deny("Bash"),
+        &[],
+        "the client's own tools are not the gateway's to permit",
+    );
+    is_refused(
+        &deny("ReadOffloaded"),
+        &[],
+        "no tool of the gateway is called `ReadOffloaded`",
+    );
+    is_accepted(
+        &format!("[offload]\ndirectory = \"offload\"\n{}", deny("ReadOff*")),
+        &[],
+    );
+    // What the last rule says of all others may be all that there is.
+    is_accepted(&format!("tools.names = []\n{}", deny("*")), &[]);
+}
+
+#[test]
+fn a_name_of_no_tool_is_refused_with_the_nearest_one_and_its_setting() {
+    is_refused(
+        "[tools]\nnames = [\"TodoWrit\"]",
+        &[],
+        "tools.names: there is no tool `TodoWrit`; the tools are TodoWrite, TodoRead; did you mean `TodoWrite`?",
+    );
+    is_refused(
+        "[tools]\nnames = []\ninternal = [\"TodoWrite\"]",
+        &[],
+        "tools.internal or tools.alias: there is no tool `TodoWrite`; there are none at all",
+    );
+    // The client's tools have any names, also those that the gateway has none of yet.
+    is_accepted("[tools]\nexternal = [\"Bash\"]", &[]);
+}

@@ -171,7 +171,7 @@ async fn the_ownership_table_settles_single_names() {
 #[tokio::test]
 async fn settings_with_an_unknown_tool_are_errors_that_name_it() {
     let gateway = || Gateway::new(registry(&Runs::default()), ScriptUpstream::embedded());
-    let wanted = "there is no tool `lookUp`; the tools are lookup, write, later, TodoWrite, TodoRead";
+    let wanted = "there is no tool `lookUp`; the tools are lookup, write, later, TodoWrite, TodoRead; did you mean `lookup`?";
     let ownership = Ownership::by_schema().with_alias("find", "lookUp");
     for error in [
         gateway().with_ownership(ownership).unwrap_err(),
