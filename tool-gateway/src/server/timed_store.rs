@@ -1,4 +1,4 @@
-//! [`TimedStore`]: a session store whose operations are timed.
+//! [`TimedStore`]: a session store whose operations are timed, and end in time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 use super::metrics::Metrics;
 use crate::session::Digest;
 use crate::session::record::{Session, SessionId, Turn};
-use crate::session::store::{Progress, SavedTurn, SessionStore, StoreFuture, StoreSize};
+use crate::session::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize};
+
+/// How long an operation may take: a disk or a network that hangs must not hold requests, and what they have in memory, for ever.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// A store, and where its times go.
 pub(super) struct TimedStore {
@@ -26,7 +29,7 @@ impl TimedStore {
     ) -> StoreFuture<'a, T> {
         Box::pin(async move {
             let began = Instant::now();
-            let answer = done.await;
+            let answer = in_time(done).await;
             self.metrics.store(operation, began.elapsed());
             if answer.is_err() {
                 self.metrics.store_errors.inc();
@@ -34,6 +37,12 @@ impl TimedStore {
             answer
         })
     }
+}
+
+/// What an operation answers, if it does.
+async fn in_time<T>(done: StoreFuture<'_, T>) -> Result<T, StoreError> {
+    let late = |_| Err(StoreError(format!("no answer within {} s", LIMIT.as_secs())));
+    tokio::time::timeout(LIMIT, done).await.unwrap_or_else(late)
 }
 
 impl SessionStore for TimedStore {
@@ -70,7 +79,7 @@ impl SessionStore for TimedStore {
     }
 
     fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {
-        self.store.size()
+        Box::pin(in_time(self.store.size()))
     }
 
     fn ttl(&self) -> Duration {

@@ -12,6 +12,9 @@ use super::record::{Session, SessionId, Turn};
 /// another's. An entry may be gone at any time: then the client's history goes up as it was sent.
 ///
 /// A turn and its session expire together, after a time without use.
+///
+/// The gateway waits 30 seconds for an operation, and drops it then: the request is answered with 503, and a retry goes on from there. A
+/// write that was dropped must not be done behind a later one.
 pub trait SessionStore: Send + Sync + 'static {
     /// The turns behind each of these points of a conversation, the oldest first (`find_session_by_hash` in requirements 004). Two branches
     /// with the same visible history are two turns behind one point.

@@ -1,4 +1,4 @@
-//! A store in memory whose operations fail, or take long.
+//! A store in memory whose operations fail, take long, or never end.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -19,9 +19,10 @@ pub(crate) struct FailingStore {
     /// The operations so far.
     operations: Arc<Mutex<Vec<&'static str>>>,
     fails: Arc<Mutex<Fails>>,
+    hangs: Arc<Mutex<Fails>>,
 }
 
-/// Whether the last of these operations fails.
+/// Whether the last of these operations fails, or hangs.
 type Fails = Box<dyn Fn(&[&'static str]) -> bool + Send>;
 
 impl FailingStore {
@@ -34,6 +35,7 @@ impl FailingStore {
             latency: Duration::ZERO,
             operations: Arc::default(),
             fails: Arc::new(Mutex::new(Box::new(|_| false))),
+            hangs: Arc::new(Mutex::new(Box::new(|_| false))),
         }
     }
 
@@ -55,6 +57,11 @@ impl FailingStore {
         *self.fails.lock().unwrap() = Box::new(fails);
     }
 
+    /// Sets which operations never end; each is the last of those that it is given.
+    pub(crate) fn hang(&self, hangs: impl Fn(&[&'static str]) -> bool + Send + 'static) {
+        *self.hangs.lock().unwrap() = Box::new(hangs);
+    }
+
     pub(crate) fn operations(&self) -> usize {
         self.operations.lock().unwrap().len()
     }
@@ -64,6 +71,9 @@ impl FailingStore {
         operations.push(operation);
         if self.fails.lock().unwrap()(&operations) {
             return Box::pin(async { Err(StoreError("the disk is gone".to_owned())) });
+        }
+        if self.hangs.lock().unwrap()(&operations) {
+            return Box::pin(std::future::pending());
         }
         let latency = self.latency;
         Box::pin(async move {

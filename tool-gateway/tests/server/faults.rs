@@ -566,15 +566,20 @@ async fn tool_returns_10_mb() {
     .await;
 }
 
-/// The store fails once, at the operation of that name and number; counts from 1.
+/// Whether the last operation is the one of that name and number; counts from 1.
+fn is_at(operation: &'static str, number: usize) -> impl Fn(&[&'static str]) -> bool + Send + 'static {
+    move |operations| {
+        let of_this_name = operations.iter().filter(|other| **other == operation);
+        operations.ends_with(&[operation]) && of_this_name.count() == number
+    }
+}
+
+/// The store fails once, at the operation of that name and number.
 async fn store_fails(row: Row, operation: &'static str, number: usize, begun: &[&str]) {
     for is_stream in [false, true] {
         let log = Log::start();
         let store = FailingStore::durable();
-        store.fail(move |operations| {
-            let of_this_name = operations.iter().filter(|other| **other == operation);
-            operations.ends_with(&[operation]) && of_this_name.count() == number
-        });
+        store.fail(is_at(operation, number));
         let (lab, _) = lab_with(Silent, usize::MAX, |gateway| gateway.with_store(store));
         let chat = chat(is_stream, "go");
         row.client_sees(&chat.ask(&lab).await);
@@ -634,6 +639,48 @@ async fn store_is_slow() {
         assert_eq!(reply.text(), "Done.");
         row.host_learns(&lab, &log).await;
         comes_to_its_end(&lab, &chat).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn store_hangs() {
+    let row = row("store_hangs");
+    // Before the upstream is asked, before a call runs, after it has run, and when the turn ends.
+    for (operation, number, begun) in [
+        ("save_progress", 1, &[][..]),
+        ("save_progress", 2, &[]),
+        ("save_progress", 3, &["write a"]),
+        ("save", 1, &["write a"]),
+    ] {
+        for is_stream in [false, true] {
+            let log = Log::start();
+            let store = FailingStore::durable();
+            store.hang(is_at(operation, number));
+            let (lab, _) = lab_with(Silent, usize::MAX, |gateway| gateway.with_store(store));
+            let chat = chat(is_stream, "go");
+            row.client_sees(&chat.ask(&lab).await);
+            row.host_learns(&lab, &log).await;
+            assert_eq!(lab.runs.begun(), begun);
+            comes_to_its_end(&lab, &chat).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn store_hangs_as_it_is_read() {
+    let row = row("store_hangs_as_it_is_read");
+    for operation in ["turns", "progress"] {
+        for is_stream in [false, true] {
+            let log = Log::start();
+            let store = FailingStore::durable();
+            store.hang(is_at(operation, 1));
+            let (lab, _) = lab_with(Silent, usize::MAX, |gateway| gateway.with_store(store));
+            let chat = chat(is_stream, "go");
+            row.client_sees(&chat.ask(&lab).await);
+            row.host_learns(&lab, &log).await;
+            assert!(lab.runs.begun().is_empty() && lab.seen().is_empty());
+            comes_to_its_end(&lab, &chat).await;
+        }
     }
 }
 
