@@ -175,6 +175,32 @@ impl FileStore {
         })
     }
 
+    /// Writes on a thread for that. What nobody waits for any more when its turn comes is left out: who waited was told that it failed,
+    /// and what a retry has stored since must not be replaced by something older.
+    fn write<'a>(
+        &self,
+        write: impl FnOnce(&Self, &WriteTransaction) -> Result<(), Failed> + Send + 'static,
+    ) -> StoreFuture<'a, ()> {
+        let store = self.clone();
+        let waiting = Arc::new(());
+        let awaited = Arc::downgrade(&waiting);
+        let written = on_disk(move || {
+            store.write_now(|transaction| {
+                if awaited.strong_count() == 0 {
+                    return Err(Failed::Store(StoreError(
+                        "nobody waits for it any more".to_owned(),
+                    )));
+                }
+                write(&store, transaction)
+            })
+        });
+        Box::pin(async move {
+            let written = written.await;
+            drop(waiting);
+            written
+        })
+    }
+
     fn insert(
         &self,
         transaction: &WriteTransaction,
@@ -503,15 +529,12 @@ impl SessionStore for FileStore {
     }
 
     fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
-        let store = self.clone();
-        on_disk(move || {
-            store.write_now(|transaction| {
-                store.insert(transaction, saved.turn, saved.client, saved.calls, saved.keys)?;
-                if let Some(progress) = &saved.progress {
-                    store.insert_progress(transaction, progress)?;
-                }
-                store.remove_expired(transaction)
-            })
+        self.write(move |store, transaction| {
+            store.insert(transaction, saved.turn, saved.client, saved.calls, saved.keys)?;
+            if let Some(progress) = &saved.progress {
+                store.insert_progress(transaction, progress)?;
+            }
+            store.remove_expired(transaction)
         })
     }
 
@@ -520,8 +543,7 @@ impl SessionStore for FileStore {
     }
 
     fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
-        let store = self.clone();
-        on_disk(move || store.write_now(|transaction| store.insert_progress(transaction, &progress)))
+        self.write(move |store, transaction| store.insert_progress(transaction, &progress))
     }
 
     fn progress(&self, request: Digest) -> StoreFuture<'_, Option<Progress>> {
@@ -556,5 +578,50 @@ impl SessionStore for FileStore {
 
     fn name(&self) -> String {
         format!("file {}", self.database.path().display())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::session::chain::ChainKey;
+
+    /// Who waited has been told that it failed, and has stored something newer since.
+    #[tokio::test]
+    async fn a_write_that_was_given_up_is_not_done_later() {
+        let folder = std::env::temp_dir().join(format!("tool-gateway-late-{}", std::process::id()));
+        let store = FileStore::open(folder.join("sessions.redb")).unwrap();
+        let request = ChainKey::new([1; 32]).digest(&[b"request"]);
+        let progress = |record: &[u8]| Progress {
+            request,
+            record: record.to_vec(),
+        };
+        store.save_progress(progress(b"first")).await.unwrap();
+        // Another write takes long.
+        let ((writes, is_writing), (end, ended)) = (mpsc::channel(), mpsc::channel::<()>());
+        let other = store.clone();
+        let writing = std::thread::spawn(move || {
+            other.write_now(|_| {
+                writes.send(()).unwrap();
+                ended.recv().unwrap();
+                Ok(())
+            })
+        });
+        is_writing.recv().unwrap();
+        let late = store.save_progress(progress(b"late"));
+        let late = tokio::time::timeout(Duration::from_millis(100), late).await;
+        assert!(late.is_err(), "it waits for the other");
+        end.send(()).unwrap();
+        writing.join().unwrap().unwrap();
+        // Long enough for it to be written, if it were.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let found = store.progress(request).await.unwrap();
+        assert_eq!(found, Some(progress(b"first")));
+        store.save_progress(progress(b"second")).await.unwrap();
+        assert_eq!(store.progress(request).await.unwrap(), Some(progress(b"second")));
+        drop(store);
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }
