@@ -3,8 +3,10 @@
 use std::marker::PhantomData;
 
 use serde_json::Value;
-use tool_runtime::__private::{Declaration, DeclaredTool, Param, Parameter, Tool};
-use tool_runtime::{ToolDefinition, ToolOutput, ToolRegistry};
+use tool_runtime::__private::{
+    Declaration, DeclaredTool, Output, Param, Parameter, Respond as _, Tool, WithOutputSchema as _,
+};
+use tool_runtime::{ToolDefinition, ToolRegistry};
 
 /// The definition of a tool that takes `it: T`, described as "The value."
 pub fn definition<T: Parameter>() -> ToolDefinition {
@@ -41,7 +43,8 @@ impl<T: Parameter> Tool for Takes<T> {
     fn declare() -> DeclaredTool {
         let params = (Param::<T>::new("it", "The value."),);
         let declaration = Declaration::new("takes", "Take a value.");
-        DeclaredTool::function(declaration, params, |(_,)| async { ToolOutput::text("") })
+        DeclaredTool::function(declaration, params, |(_,)| async { Output("").respond() })
+            .with_output_schema()
     }
 }
 

@@ -15,6 +15,7 @@ mod progress;
 mod registration;
 mod retries;
 mod session_state;
+mod structured;
 mod extension;
 mod tools;
 mod unknown_names;

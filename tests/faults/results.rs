@@ -5,11 +5,11 @@ use std::error::Error;
 use std::fmt;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tool_builtins::AttemptLimit;
 use tool_builtins::offload::{MemoryWriter, OffloadLayer, OffloadOptions};
 use tool_runtime::message::Block;
-use tool_runtime::{Blocks, Context, ToolError, ToolRegistry, tool};
+use tool_runtime::{Blocks, Context, ToolDefinition, ToolError, ToolOutput, ToolRegistry, tool};
 
 use crate::calls::{brewing, call_of};
 use crate::rows::row;
@@ -25,6 +25,19 @@ async fn error() {
 async fn error_that_passes() {
     let row = row("results::error_that_passes");
     let registry = brewing(async |_, _| Err::<String, _>(ToolError::retry("no beans yet")));
+    row.check(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn wrong_structured_value() {
+    let row = row("results::wrong_structured_value");
+    let mut definition = ToolDefinition::new("brew", "Make coffee.", json!({ "type": "object" }));
+    definition.output_schema =
+        Some(json!({ "type": "object", "properties": { "cups": { "type": "integer" } } }));
+    let mut registry = ToolRegistry::new();
+    let answer =
+        async |_, _| ToolOutput::text(r#"{"cups":"many"}"#).with_structured(json!({ "cups": "many" }));
+    registry.register_dynamic(definition, answer).unwrap();
     row.check(&registry.call(call_of(&row)).await);
 }
 

@@ -29,7 +29,7 @@ impl Runtime {
         let alias = self.at(Span::mixed_site());
         quote! {
             use #path::__private as #alias;
-            use #alias::Respond as _;
+            use #alias::{Respond as _, WithOutputSchema as _};
         }
     }
 }

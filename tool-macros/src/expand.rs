@@ -119,7 +119,7 @@ pub(crate) fn declared_tool(tool: &Tool, rt: &Runtime) -> TokenStream {
     quote! {
         let #params = (#(#lines,)*);
         let #declaration_ident = #declaration;
-        #declared #arguments
+        #declared #arguments.with_output_schema()
     }
 }
 

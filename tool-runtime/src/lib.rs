@@ -81,6 +81,7 @@ pub use tool::declared::{IntoTools, Tool, ToolSet};
 pub use tool::entry::RegisteredTool;
 pub use tool::output::{HandlerOutput, IntoToolOutput};
 pub use tool::registry_error::RegistryError;
+pub use tool::structured::Structured;
 pub use tool::tool_error::ToolError;
 #[doc(inline)]
 pub use tool_repair as repair;

@@ -10,7 +10,7 @@ pub use crate::param::declared::Param;
 pub use crate::param::into_param::IntoParam;
 pub use crate::tool::blocking::blocking;
 pub use crate::tool::declaration::Declaration;
-pub use crate::tool::declared::{DeclaredTool, OneToolsBlockPerType, Tool};
+pub use crate::tool::declared::{DeclaredTool, OneToolsBlockPerType, Tool, WithOutputSchema};
 pub use crate::tool::output::{Output, Respond};
 
 // Not used by the output, but part of the signatures of those that are.
@@ -24,5 +24,5 @@ pub use crate::param::source::{
     Unwrapped, Wrapped,
 };
 pub use crate::tool::causes::{ErrorText, Fallible, HandlerError, WithSources};
-pub use crate::tool::declared::{Invocation, Shared, Started};
-pub use crate::tool::output::WithCauses;
+pub use crate::tool::declared::{DeclaredOf, Invocation, Shared, Started};
+pub use crate::tool::output::{OutputOf, WithCauses};

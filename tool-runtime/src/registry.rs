@@ -567,7 +567,8 @@ mod tests {
     use crate::call::tool_call::ToolCall;
     use crate::param::declared::Param;
     use crate::tool::declaration::Declaration;
-    use crate::tool::declared::DeclaredTool;
+    use crate::tool::declared::{DeclaredTool, WithOutputSchema as _};
+    use crate::tool::output::OutputOf;
     use crate::wire::definition::ToolDefinition;
     use crate::wire::raw_arguments::RawArguments;
 
@@ -576,12 +577,14 @@ mod tests {
         let schema = json!({ "type": "object", "properties": { "text": { "type": "string" } } });
         let definition = ToolDefinition::new("wait", "Wait.", schema);
         let text = Param::<String>::new("text", "A text.");
-        let typed = DeclaredTool::function(Declaration::new("wait_typed", "Wait."), (text,), |_| pending());
+        let typed = DeclaredTool::function(Declaration::new("wait_typed", "Wait."), (text,), |_| {
+            pending::<OutputOf<()>>()
+        });
         let mut registry = ToolRegistry::new();
         registry
             .register_dynamic(definition, async |_, _| pending::<String>().await)
             .unwrap()
-            .register_all(vec![typed])
+            .register_all(vec![typed.with_output_schema()])
             .unwrap();
         let all = [json!({ "text": "as wanted" }), json!({ "text": 5 })];
         for (name, sent) in all.iter().flat_map(|sent| [("wait", sent), ("wait_typed", sent)]) {

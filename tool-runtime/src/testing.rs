@@ -102,8 +102,24 @@ pub async fn run_in(registry: &ToolRegistry, name: &str, input: impl Into<RawArg
 /// testing::run_call(&registry, call).await.assert_text("Ada");
 /// # }
 /// ```
+///
+/// # Panics
+///
+/// If the result has a structured value that does not match the tool's output schema.
 pub async fn run_call(registry: &ToolRegistry, call: ToolCall) -> CallAssert {
-    registry.call(call).await.into()
+    let name = call.name.clone();
+    let outcome = registry.call(call).await;
+    let value = outcome.result.structured.as_deref();
+    let tool = registry.get_tool(&name);
+    if let Some(error) = tool.and_then(|tool| tool.structured_value_error(value)) {
+        let shown = value.map(Value::to_string).unwrap_or_default();
+        fail(
+            "the structured value does not match the tool's output schema",
+            &error,
+            &shown,
+        );
+    }
+    outcome.into()
 }
 
 /// The outcome of a call, with assertions. Dereferences to the [`ToolOutcome`], and converts from one, for instance from

@@ -17,19 +17,20 @@ pub struct compile {}
 #[allow(deprecated)]
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::Tool for compile {
         fn declare() -> __rt::DeclaredTool {
             let params = (__rt::Param::<String>::of("name", "Its name.").not_blank(),);
             let declaration = __rt::Declaration::new("compile", "Compile a crate.");
             __rt::DeclaredTool::function(
-                declaration,
-                params,
-                |(name,)| async move {
-                    __rt::Output(compile(name).await).with_sources().respond()
-                },
-            )
+                    declaration,
+                    params,
+                    |(name,)| async move {
+                        __rt::Output(compile(name).await).with_sources().respond()
+                    },
+                )
+                .with_output_schema()
         }
     }
 };

@@ -8,7 +8,7 @@ fn count_words(path: String) -> std::io::Result<usize> {
 struct count_words {}
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::Tool for count_words {
         fn declare() -> __rt::DeclaredTool {
@@ -18,12 +18,13 @@ const _: () = {
                 "Count the words of a file.",
             );
             __rt::DeclaredTool::function(
-                declaration,
-                params,
-                |(path,)| __rt::blocking(move || {
-                    __rt::Output(count_words(path)).with_sources().respond()
-                }),
-            )
+                    declaration,
+                    params,
+                    |(path,)| __rt::blocking(move || {
+                        __rt::Output(count_words(path)).with_sources().respond()
+                    }),
+                )
+                .with_output_schema()
         }
     }
 };
@@ -35,7 +36,7 @@ impl Archive {
 }
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::OneToolsBlockPerType for Archive {
         fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::DeclaredTool> {
@@ -47,13 +48,14 @@ const _: () = {
                         "How many files there are.",
                     );
                     __rt::DeclaredTool::method(
-                        declaration,
-                        &self,
-                        params,
-                        |this, ()| __rt::blocking(move || {
-                            __rt::Output(Self::files(&this)).with_sources().respond()
-                        }),
-                    )
+                            declaration,
+                            &self,
+                            params,
+                            |this, ()| __rt::blocking(move || {
+                                __rt::Output(Self::files(&this)).with_sources().respond()
+                            }),
+                        )
+                        .with_output_schema()
                 },
             ])
         }

@@ -8,7 +8,7 @@ async fn translate(language: Language, text: String) -> String {
 struct translate {}
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::Tool for translate {
         fn declare() -> __rt::DeclaredTool {
@@ -24,14 +24,15 @@ const _: () = {
                 )
                 .title(TITLE);
             __rt::DeclaredTool::function(
-                declaration,
-                params,
-                |(language, text)| async move {
-                    __rt::Output(translate(language, text).await)
-                        .with_sources()
-                        .respond()
-                },
-            )
+                    declaration,
+                    params,
+                    |(language, text)| async move {
+                        __rt::Output(translate(language, text).await)
+                            .with_sources()
+                            .respond()
+                    },
+                )
+                .with_output_schema()
         }
     }
 };

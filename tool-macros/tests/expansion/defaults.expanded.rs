@@ -15,7 +15,7 @@ async fn start(
 struct start {}
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::Tool for start {
         fn declare() -> __rt::DeclaredTool {
@@ -46,26 +46,27 @@ const _: () = {
             );
             let declaration = __rt::Declaration::new("start", "Start a job.");
             __rt::DeclaredTool::function(
-                declaration,
-                params,
-                |(tries, offset, branch, folders, seconds, level, id, weights)| async move {
-                    __rt::Output(
-                            start(
-                                    tries,
-                                    offset,
-                                    branch,
-                                    folders,
-                                    seconds,
-                                    level,
-                                    id,
-                                    weights,
-                                )
-                                .await,
-                        )
-                        .with_sources()
-                        .respond()
-                },
-            )
+                    declaration,
+                    params,
+                    |(tries, offset, branch, folders, seconds, level, id, weights)| async move {
+                        __rt::Output(
+                                start(
+                                        tries,
+                                        offset,
+                                        branch,
+                                        folders,
+                                        seconds,
+                                        level,
+                                        id,
+                                        weights,
+                                    )
+                                    .await,
+                            )
+                            .with_sources()
+                            .respond()
+                    },
+                )
+                .with_output_schema()
         }
     }
 };

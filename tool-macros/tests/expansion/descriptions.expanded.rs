@@ -10,7 +10,7 @@ async fn send(text: String, to: String) {}
 struct send {}
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::Tool for send {
         fn declare() -> __rt::DeclaredTool {
@@ -28,12 +28,13 @@ const _: () = {
                 ),
             );
             __rt::DeclaredTool::function(
-                declaration,
-                params,
-                |(text, to)| async move {
-                    __rt::Output(send(text, to).await).with_sources().respond()
-                },
-            )
+                    declaration,
+                    params,
+                    |(text, to)| async move {
+                        __rt::Output(send(text, to).await).with_sources().respond()
+                    },
+                )
+                .with_output_schema()
         }
     }
 };

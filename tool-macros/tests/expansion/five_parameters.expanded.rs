@@ -14,7 +14,7 @@ pub async fn search_files(
 pub struct search_files {}
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::Tool for search_files {
         fn declare() -> __rt::DeclaredTool {
@@ -36,23 +36,24 @@ const _: () = {
                 )
                 .read_only(true);
             __rt::DeclaredTool::function(
-                declaration,
-                params,
-                |(pattern, case_sensitive, max_results, workspace, cancel)| async move {
-                    __rt::Output(
-                            search_files(
-                                    pattern,
-                                    case_sensitive,
-                                    max_results,
-                                    workspace,
-                                    cancel,
-                                )
-                                .await,
-                        )
-                        .with_sources()
-                        .respond()
-                },
-            )
+                    declaration,
+                    params,
+                    |(pattern, case_sensitive, max_results, workspace, cancel)| async move {
+                        __rt::Output(
+                                search_files(
+                                        pattern,
+                                        case_sensitive,
+                                        max_results,
+                                        workspace,
+                                        cancel,
+                                    )
+                                    .await,
+                            )
+                            .with_sources()
+                            .respond()
+                    },
+                )
+                .with_output_schema()
         }
     }
 };

@@ -12,7 +12,7 @@ async fn whoami(
 struct whoami {}
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::Tool for whoami {
         fn declare() -> __rt::DeclaredTool {
@@ -24,14 +24,15 @@ const _: () = {
             let declaration = __rt::Declaration::new("whoami", "Say who is asking.")
                 .read_only(true);
             __rt::DeclaredTool::function(
-                declaration,
-                params,
-                |(users, context, cancel)| async move {
-                    __rt::Output(whoami(users, context, cancel).await)
-                        .with_sources()
-                        .respond()
-                },
-            )
+                    declaration,
+                    params,
+                    |(users, context, cancel)| async move {
+                        __rt::Output(whoami(users, context, cancel).await)
+                            .with_sources()
+                            .respond()
+                    },
+                )
+                .with_output_schema()
         }
     }
 };

@@ -11,7 +11,7 @@ pub(crate) async fn run_query(
 pub(crate) struct run_query {}
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::Tool for run_query {
         fn declare() -> __rt::DeclaredTool {
@@ -38,15 +38,16 @@ const _: () = {
                     __rt::json!({ "queryText" : "select 2", "maxRows" : 10 }),
                 ]);
             __rt::DeclaredTool::function(
-                declaration,
-                params,
-                |(query_text, max_rows)| async move {
-                    __rt::Output(run_query(query_text, max_rows).await)
-                        .with_sources()
-                        .causes()
-                        .respond()
-                },
-            )
+                    declaration,
+                    params,
+                    |(query_text, max_rows)| async move {
+                        __rt::Output(run_query(query_text, max_rows).await)
+                            .with_sources()
+                            .causes()
+                            .respond()
+                    },
+                )
+                .with_output_schema()
         }
     }
 };

@@ -21,7 +21,7 @@ impl crate::mail::Mailbox<Imap> {
 #[cfg(feature = "mail")]
 const _: () = {
     use crate::runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::OneToolsBlockPerType for crate::mail::Mailbox<Imap> {
         fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::DeclaredTool> {
@@ -44,17 +44,18 @@ const _: () = {
                         .errors(Self::explain)
                         .examples([__rt::json!({ "messageId" : 7 })]);
                     __rt::DeclaredTool::method(
-                        declaration,
-                        &self,
-                        params,
-                        |this, (message_id, limit, session, context)| async move {
-                            __rt::Output(
-                                    Self::read(&this, message_id, limit, session, context).await,
-                                )
-                                .with_sources()
-                                .respond()
-                        },
-                    )
+                            declaration,
+                            &self,
+                            params,
+                            |this, (message_id, limit, session, context)| async move {
+                                __rt::Output(
+                                        Self::read(&this, message_id, limit, session, context).await,
+                                    )
+                                    .with_sources()
+                                    .respond()
+                            },
+                        )
+                        .with_output_schema()
                 },
                 {
                     let params = (
@@ -69,17 +70,18 @@ const _: () = {
                         )
                         .destructive(true);
                     __rt::DeclaredTool::method(
-                        declaration,
-                        &self,
-                        params,
-                        |this__, (this, this_, params, declaration)| async move {
-                            __rt::Output(
-                                    Self::wipe(&this__, this, this_, params, declaration).await,
-                                )
-                                .with_sources()
-                                .respond()
-                        },
-                    )
+                            declaration,
+                            &self,
+                            params,
+                            |this__, (this, this_, params, declaration)| async move {
+                                __rt::Output(
+                                        Self::wipe(&this__, this, this_, params, declaration).await,
+                                    )
+                                    .with_sources()
+                                    .respond()
+                            },
+                        )
+                        .with_output_schema()
                 },
             ])
         }

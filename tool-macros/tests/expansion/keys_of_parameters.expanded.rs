@@ -12,7 +12,7 @@ async fn make_account(
 struct make_account {}
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::Tool for make_account {
         fn declare() -> __rt::DeclaredTool {
@@ -36,14 +36,17 @@ const _: () = {
             let declaration = __rt::Declaration::new("make_account", "Make an account.")
                 .timeout(__rt::Duration::from_secs(120));
             __rt::DeclaredTool::function(
-                declaration,
-                params,
-                |(name, full_name, role, age, tell)| async move {
-                    __rt::Output(make_account(name, full_name, role, age, tell).await)
-                        .with_sources()
-                        .respond()
-                },
-            )
+                    declaration,
+                    params,
+                    |(name, full_name, role, age, tell)| async move {
+                        __rt::Output(
+                                make_account(name, full_name, role, age, tell).await,
+                            )
+                            .with_sources()
+                            .respond()
+                    },
+                )
+                .with_output_schema()
         }
     }
 };

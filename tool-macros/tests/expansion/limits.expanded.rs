@@ -15,7 +15,7 @@ async fn plot(
 struct plot {}
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::Tool for plot {
         fn declare() -> __rt::DeclaredTool {
@@ -43,26 +43,27 @@ const _: () = {
             );
             let declaration = __rt::Declaration::new("plot", "Plot a curve.");
             __rt::DeclaredTool::function(
-                declaration,
-                params,
-                |(opacity, colour, width, angle, latitude, points, country, tags)| async move {
-                    __rt::Output(
-                            plot(
-                                    opacity,
-                                    colour,
-                                    width,
-                                    angle,
-                                    latitude,
-                                    points,
-                                    country,
-                                    tags,
-                                )
-                                .await,
-                        )
-                        .with_sources()
-                        .respond()
-                },
-            )
+                    declaration,
+                    params,
+                    |(opacity, colour, width, angle, latitude, points, country, tags)| async move {
+                        __rt::Output(
+                                plot(
+                                        opacity,
+                                        colour,
+                                        width,
+                                        angle,
+                                        latitude,
+                                        points,
+                                        country,
+                                        tags,
+                                    )
+                                    .await,
+                            )
+                            .with_sources()
+                            .respond()
+                    },
+                )
+                .with_output_schema()
         }
     }
 };

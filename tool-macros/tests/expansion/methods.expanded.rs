@@ -19,7 +19,7 @@ impl Store {
 }
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::OneToolsBlockPerType for Store {
         fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::DeclaredTool> {
@@ -32,27 +32,29 @@ const _: () = {
                     let declaration = __rt::Declaration::new("put", "Remember a number.")
                         .idempotent(true);
                     __rt::DeclaredTool::method(
-                        declaration,
-                        &self,
-                        params,
-                        |this, (key, number)| async move {
-                            __rt::Output(Self::put(&this, key, number).await)
-                                .with_sources()
-                                .respond()
-                        },
-                    )
+                            declaration,
+                            &self,
+                            params,
+                            |this, (key, number)| async move {
+                                __rt::Output(Self::put(&this, key, number).await)
+                                    .with_sources()
+                                    .respond()
+                            },
+                        )
+                        .with_output_schema()
                 },
                 #[cfg(debug_assertions)]
                 {
                     let params = ();
                     let declaration = __rt::Declaration::new("hello", "Say hello.");
                     __rt::DeclaredTool::function(
-                        declaration,
-                        params,
-                        |()| async move {
-                            __rt::Output(Self::hello().await).with_sources().respond()
-                        },
-                    )
+                            declaration,
+                            params,
+                            |()| async move {
+                                __rt::Output(Self::hello().await).with_sources().respond()
+                            },
+                        )
+                        .with_output_schema()
                 },
             ])
         }

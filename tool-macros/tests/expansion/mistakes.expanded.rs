@@ -8,7 +8,7 @@ pub async fn delete(path: &str) -> std::io::Result<()> {
 pub struct delete {}
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::Tool for delete {
         fn declare() -> __rt::DeclaredTool {

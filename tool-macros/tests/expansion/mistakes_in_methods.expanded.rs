@@ -4,7 +4,7 @@ impl Store {
 }
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::OneToolsBlockPerType for Store {
         fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::DeclaredTool> {

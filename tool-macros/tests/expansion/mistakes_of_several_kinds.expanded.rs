@@ -11,7 +11,7 @@ async fn send<'a>(
 struct send {}
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::Tool for send {
         fn declare() -> __rt::DeclaredTool {

@@ -6,7 +6,7 @@ async fn __rt(r#type: String, params: u8, mut this: u8, __rt: u8) {}
 struct __rt {}
 const _: () = {
     use ::tool_runtime::__private as __rt_;
-    use __rt_::Respond as _;
+    use __rt_::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt_::Tool for __rt {
         fn declare() -> __rt_::DeclaredTool {
@@ -21,14 +21,15 @@ const _: () = {
                 "Every name here is in use elsewhere in the output.",
             );
             __rt_::DeclaredTool::function(
-                declaration,
-                params,
-                |(r#type, params, this, __rt)| async move {
-                    __rt_::Output(__rt(r#type, params, this, __rt).await)
-                        .with_sources()
-                        .respond()
-                },
-            )
+                    declaration,
+                    params,
+                    |(r#type, params, this, __rt)| async move {
+                        __rt_::Output(__rt(r#type, params, this, __rt).await)
+                            .with_sources()
+                            .respond()
+                    },
+                )
+                .with_output_schema()
         }
     }
 };

@@ -11,7 +11,7 @@ pub async fn get_weather(
 pub struct get_weather {}
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::Tool for get_weather {
         fn declare() -> __rt::DeclaredTool {
@@ -24,12 +24,15 @@ const _: () = {
                 "Look up the forecast for a city.",
             );
             __rt::DeclaredTool::function(
-                declaration,
-                params,
-                |(city, days)| async move {
-                    __rt::Output(get_weather(city, days).await).with_sources().respond()
-                },
-            )
+                    declaration,
+                    params,
+                    |(city, days)| async move {
+                        __rt::Output(get_weather(city, days).await)
+                            .with_sources()
+                            .respond()
+                    },
+                )
+                .with_output_schema()
         }
     }
 };

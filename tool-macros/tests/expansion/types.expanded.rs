@@ -18,7 +18,7 @@ pub(in crate::maps) async fn r#move(
 pub(in crate::maps) struct r#move {}
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    use __rt::Respond as _;
+    use __rt::{Respond as _, WithOutputSchema as _};
     #[automatically_derived]
     impl __rt::Tool for r#move {
         fn declare() -> __rt::DeclaredTool {
@@ -31,14 +31,15 @@ const _: () = {
             );
             let declaration = __rt::Declaration::new("merge-maps", "Merge maps.");
             __rt::DeclaredTool::function(
-                declaration,
-                params,
-                |(maps, pair, policy)| async move {
-                    __rt::Output(r#move(maps, pair, policy).await)
-                        .with_sources()
-                        .respond()
-                },
-            )
+                    declaration,
+                    params,
+                    |(maps, pair, policy)| async move {
+                        __rt::Output(r#move(maps, pair, policy).await)
+                            .with_sources()
+                            .respond()
+                    },
+                )
+                .with_output_schema()
         }
     }
 };

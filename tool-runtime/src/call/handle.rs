@@ -73,10 +73,14 @@ impl<'a> CallState<'a> {
     #[inline]
     fn set_output(&mut self, output: ToolOutput) {
         let ToolOutput {
-            content, is_error, ..
+            content,
+            is_error,
+            structured,
+            ..
         } = output;
         self.outcome.result.content = content;
         self.outcome.result.is_error = is_error;
+        self.outcome.result.structured = structured;
     }
 }
 
@@ -167,6 +171,9 @@ fn respond(
 ) {
     match completion.output {
         Ok(output) => {
+            // It would cost more than the call in a release build; `testing` checks it there, too.
+            #[cfg(debug_assertions)]
+            tool.log_wrong_structured_value(output.structured.as_deref());
             call.outcome.failure = output.failure();
             call.set_output(output);
         }

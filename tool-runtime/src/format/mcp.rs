@@ -198,7 +198,7 @@ pub fn call(id: impl Into<String>, params: &Value) -> Result<ToolCall, FormatErr
     ))
 }
 
-/// The result of `tools/call`.
+/// The result of `tools/call`; a [structured value](ToolResult::structured) is its `structuredContent`.
 ///
 /// # Errors
 ///
@@ -208,11 +208,14 @@ pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
         Content::Text(text) => vec![json!({ "type": "text", "text": text })],
         Content::Blocks(blocks) => blocks.iter().map(block).collect::<Result<_, _>>()?,
     };
-    Ok(if result.is_error {
-        json!({ "content": content, "isError": true })
-    } else {
-        json!({ "content": content })
-    })
+    let mut answer = Map::from_iter([("content".to_owned(), Value::Array(content))]);
+    if let Some(value) = &result.structured {
+        answer.insert("structuredContent".to_owned(), Value::clone(value));
+    }
+    if result.is_error {
+        answer.insert("isError".to_owned(), true.into());
+    }
+    Ok(answer.into())
 }
 
 fn block(block: &Block) -> Result<Value, FormatError> {

@@ -47,7 +47,7 @@
 //! | `pub struct get_weather {}` | The tool as a type, for `register::<get_weather>()`. Types and functions do not share their names, so both fit; it is as visible as the function. With `{}`: as a unit struct it would be a value as well, and there is a function of that name. |
 //! | `const _: () = {` | A place without a name. What is used inside of it cannot clash with anything of yours. |
 //! | `use ::tool_runtime::__private as __rt;` | The only line that says where the runtime is; `crate = path` changes it. Everything below says `__rt`, so a `Vec` or a `Result` of your own is not in the way. |
-//! | `use __rt::Respond as _;` | Lets `with_sources()` and `respond()` below be found. |
+//! | `use __rt::{Respond as _, WithOutputSchema as _};` | Lets `with_sources()`, `respond()` and `with_output_schema()` below be found. |
 //! | `#[automatically_derived]` | Tells lints and coverage that no person wrote this. |
 //! | `impl __rt::Tool for get_weather {` | What the registry knows a tool by: one trait with one function. |
 //! | `fn declare() -> __rt::DeclaredTool {` | Called once, when the tool is registered. |
@@ -61,6 +61,7 @@
 //! | `__rt::Output(get_weather(city, days).await)` | Calls your function. |
 //! | `.with_sources()` | Of a `Result` whose error is a `std::error::Error`, its `source()`s will be in the log; nothing else is changed. |
 //! | `.respond()` | Makes of whatever was returned what the model reads: the error of a `Result` is a failure, whatever the alias that the type goes by. |
+//! | `.with_output_schema()` | Of a function that returns `Structured<T>`, adds the schema of `T`; nothing else is changed. |
 //!
 //! That is all. No schema, no parsing, no error text: those are decisions, and decisions are in the runtime, where they
 //! have tests and documentation of their own.

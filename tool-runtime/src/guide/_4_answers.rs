@@ -45,6 +45,58 @@
 //!
 //! A function that returns a [`ToolOutput`](crate::ToolOutput) decides at run time: text or blocks, success or failure.
 //!
+//! # A value for programs
+//!
+//! Some callers are programs: a client of MCP reads values, not texts. [`Structured`](crate::Structured) is for a type that also has a
+//! [`JsonSchema`](crate::schemars::JsonSchema): the definition gets an `output_schema`, and the result the value beside the text.
+//!
+//! ```
+//! use tool_runtime::schemars::JsonSchema;
+//! use tool_runtime::serde::Serialize;
+//! use tool_runtime::{Structured, ToolRegistry, format::mcp, tool};
+//!
+//! #[derive(Serialize, JsonSchema)]
+//! #[serde(crate = "tool_runtime::serde")]
+//! #[schemars(crate = "tool_runtime::schemars")]
+//! struct Shelf {
+//!     /// The number of the room.
+//!     room: u8,
+//!     /// The letter on the shelf.
+//!     letter: char,
+//! }
+//!
+//! /// Tell where a book stands.
+//! #[tool]
+//! async fn find(
+//!     /// The title.
+//!     title: String,
+//! ) -> Result<Structured<Shelf>, String> {
+//!     match title.as_str() {
+//!         "Moby-Dick" => Ok(Structured(Shelf { room: 2, letter: 'C' })),
+//!         _ => Err(format!("the library has no `{title}`")),
+//!     }
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), tool_runtime::RegistryError> {
+//!     let mut registry = ToolRegistry::new();
+//!     registry.register::<find>()?;
+//!     let definition = registry.tool_definitions()[0];
+//!     assert_eq!(mcp::tool(definition)["outputSchema"]["properties"]["room"]["type"], "integer");
+//!
+//!     let result = registry.execute_tool("toolu_01", "find", r#"{ "title": "Moby-Dick" }"#).await;
+//!     assert_eq!(result.text(), Some(r#"{"room":2,"letter":"C"}"#)); // what a model reads
+//!     assert_eq!(result.structured.as_ref().unwrap()["room"], 2); // what a layer and MCP's form have
+//!     assert_eq!(mcp::result(&result).unwrap()["structuredContent"]["letter"], "C");
+//!     Ok(())
+//! }
+//! ```
+//!
+//! The schema is that of an object; a list goes into a field. A value that does not match it, which takes a `Serialize` written by hand,
+//! fails in [`testing`](crate::testing) and is an error in the log of a debug build. A dynamic tool sets
+//! [`output_schema`](crate::ToolDefinition::output_schema) and answers with
+//! [`with_structured`](crate::ToolOutput::with_structured).
+//!
 //! # Failure
 //!
 //! Return a `Result`. The error is text for the model, so let it say what to do instead.

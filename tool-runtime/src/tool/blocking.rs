@@ -7,21 +7,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
 use tracing::Span;
 
+use crate::tool::output::OutputOf;
 use crate::wire::result::ToolOutput;
 
 /// Runs the function of a `#[tool(blocking)]` and waits for it.
 ///
 /// A thread cannot be stopped. If the call is stopped first, the function goes on: the log says that it does, and when it has
 /// returned. One that has not begun does not begin. A panic is passed on. Without a tokio runtime the output is an error.
-pub async fn blocking<F>(function: F) -> ToolOutput
+pub async fn blocking<F, T>(function: F) -> OutputOf<T>
 where
-    F: FnOnce() -> ToolOutput + Send + 'static, // a blocking tool runs on another thread: all of its parameters are `Send`
+    T: 'static,
+    F: FnOnce() -> OutputOf<T> + Send + 'static, // a blocking tool runs on another thread: all of its parameters are `Send`
 {
     let Ok(runtime) = Handle::try_current() else {
         tracing::error!(
             "a blocking tool was called outside of a tokio runtime, which has the threads for it"
         );
-        return not_run();
+        return not_run().into();
     };
     let run = Run::default();
     let span = Span::current();
@@ -33,7 +35,7 @@ where
         Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
         Ok(None) | Err(_) => {
             tracing::error!("a blocking tool was called while its tokio runtime shut down");
-            not_run()
+            not_run().into()
         }
     }
 }
@@ -92,7 +94,7 @@ struct Thread(Run);
 
 impl Thread {
     /// `None` if the call was over before.
-    fn run(self, function: impl FnOnce() -> ToolOutput) -> Option<ToolOutput> {
+    fn run<O>(self, function: impl FnOnce() -> O) -> Option<O> {
         let mut is_wanted = false;
         self.0.change(|phase| match phase {
             Phase::Waiting => {

@@ -22,6 +22,8 @@ pub struct Declaration {
     pub(crate) timeout: Option<Duration>,
     pub(crate) format_errors: Option<ErrorFormatter>,
     pub(crate) examples: Vec<Value>,
+    /// The schema of the structured value that the function returns.
+    pub(crate) output_schema: Option<fn() -> Value>,
 }
 
 /// `errors = path`: formats the errors of a tool's arguments.
@@ -39,6 +41,7 @@ impl Declaration {
             timeout: None,
             format_errors: None,
             examples: Vec::new(),
+            output_schema: None,
         }
     }
 
@@ -125,6 +128,7 @@ impl Declaration {
         definition.strict = self.strict.then_some(true);
         definition.hints = self.hints.clone();
         definition.input_examples.clone_from(&self.examples);
+        definition.output_schema = self.output_schema.map(|schema| schema());
         definition
     }
 

@@ -2,9 +2,14 @@
 
 use std::fmt;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll, ready};
 
+use pin_project_lite::pin_project;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::arguments::{self, ArgumentReader};
@@ -12,7 +17,8 @@ use crate::host::Host;
 use crate::host::context::{CancelOnDrop, CancellationToken, Context};
 use crate::param::params::Params;
 use crate::tool::declaration::Declaration;
-use crate::tool::output::HandlerOutput;
+use crate::tool::output::{HandlerOutput, OutputOf};
+use crate::tool::structured::{self, Structured};
 use crate::wire::issue::{self, Issue};
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::ToolOutput;
@@ -114,30 +120,69 @@ pub(crate) type Handler = Arc<dyn Fn(&mut Invocation<'_>) -> Option<Started> + S
 // The compiler shows the line of an unsatisfied bound: the comment after `Send` is advice for the user.
 impl DeclaredTool {
     /// A function with its parameters.
-    pub fn function<P, F, R>(declaration: Declaration, params: P, function: F) -> Self
+    pub fn function<P, F, R, T>(declaration: Declaration, params: P, function: F) -> DeclaredOf<T>
     where
         P: Params,
         F: Fn(P::Values) -> R + Send + Sync + 'static,
-        R: Future<Output = ToolOutput> + Send + 'static, // let go of what is not `Send` before an `.await`
+        R: Future<Output = OutputOf<T>> + Send + 'static, // let go of what is not `Send` before an `.await`
     {
-        Self {
+        let tool = Self {
             declaration: declaration.with_params(&params),
             handler: Arc::new(move |call: &mut Invocation<'_>| call.run(&params, &function)),
+        };
+        DeclaredOf {
+            tool,
+            returned: PhantomData,
         }
     }
 
     /// A method with its parameters: all calls share `this`.
-    pub fn method<S, P, F, R>(declaration: Declaration, this: &Arc<S>, params: P, method: F) -> Self
+    pub fn method<S, P, F, R, T>(
+        declaration: Declaration,
+        this: &Arc<S>,
+        params: P,
+        method: F,
+    ) -> DeclaredOf<T>
     where
         S: Shared,
         P: Params,
         F: Fn(Arc<S>, P::Values) -> R + Send + Sync + 'static,
-        R: Future<Output = ToolOutput> + Send + 'static, // let go of what is not `Send` before an `.await`
+        R: Future<Output = OutputOf<T>> + Send + 'static, // let go of what is not `Send` before an `.await`
     {
         let this = Arc::clone(this);
         Self::function(declaration, params, move |values| {
             method(Arc::clone(&this), values)
         })
+    }
+}
+
+/// A tool whose function returns a `T`, or a `Result` of it.
+///
+/// Its [`with_output_schema`](Self::with_output_schema) is selected by method resolution, as [`Respond`](super::output::Respond)'s methods
+/// are: the inherent one for [`Structured`], [`WithOutputSchema`]'s for other types.
+#[derive(Debug)]
+pub struct DeclaredOf<T> {
+    tool: DeclaredTool,
+    returned: PhantomData<fn() -> T>,
+}
+
+impl<T: Serialize + JsonSchema> DeclaredOf<Structured<T>> {
+    /// The tool, with the schema of the value that the function returns.
+    pub fn with_output_schema(mut self) -> DeclaredTool {
+        self.tool.declaration.output_schema = Some(structured::marked_schema::<T>);
+        self.tool
+    }
+}
+
+/// [`DeclaredOf::with_output_schema`] for other types than [`Structured`].
+pub trait WithOutputSchema {
+    /// The tool as it is: what its function returns has no schema.
+    fn with_output_schema(self) -> DeclaredTool;
+}
+
+impl<T> WithOutputSchema for DeclaredOf<T> {
+    fn with_output_schema(self) -> DeclaredTool {
+        self.tool
     }
 }
 
@@ -177,11 +222,11 @@ pub struct Invocation<'a> {
 impl Invocation<'_> {
     /// Reads the arguments for `params` and calls `function` with them; `None` if one of the issues is an error, and in a dry run.
     #[inline]
-    pub fn run<P, F, R>(&mut self, params: &P, function: F) -> Option<Started>
+    pub fn run<P, F, R, T>(&mut self, params: &P, function: F) -> Option<Started>
     where
         P: Params,
         F: FnOnce(P::Values) -> R,
-        R: Future<Output = ToolOutput> + Send + 'static,
+        R: Future<Output = OutputOf<T>> + Send + 'static,
     {
         let Self {
             reader,
@@ -199,7 +244,12 @@ impl Invocation<'_> {
         self.log_warnings();
         // The future is created in its box, which avoids a move.
         let slot = Box::new_uninit();
-        Some(self.start(Box::write(slot, function(values))))
+        Some(self.start(Box::write(
+            slot,
+            Responding {
+                future: function(values),
+            },
+        )))
     }
 
     /// The same for the handler of a dynamic tool, which gets the arguments as one object.
@@ -237,6 +287,24 @@ impl Invocation<'_> {
             future: Box::into_pin(future),
             guard: self.host.take_token().map(CancellationToken::cancel_on_drop),
         }
+    }
+}
+
+pin_project! {
+    /// The future of an annotated function, without the type that it returns.
+    struct Responding<R> {
+        #[pin]
+        future: R,
+    }
+}
+
+impl<T, R: Future<Output = OutputOf<T>>> Future for Responding<R> {
+    type Output = ToolOutput;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<ToolOutput> {
+        let answered = ready!(self.project().future.poll(context));
+        Poll::Ready(answered.output)
     }
 }
 

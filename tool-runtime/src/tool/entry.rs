@@ -13,6 +13,7 @@ use crate::param::params::ParamSpec;
 use crate::schema::{self, CompiledSchema, marks};
 use crate::tool::declaration::{Declaration, ErrorFormatter};
 use crate::tool::declared::{DeclaredTool, Handler};
+use crate::tool::output_schema::OutputSchema;
 use crate::tool::registry_error::RegistryError;
 use crate::wire::definition::{ToolDefinition, ToolName};
 use crate::wire::depth;
@@ -50,6 +51,8 @@ pub struct RegisteredTool {
     pub(crate) defaults: Map<String, Value>,
     /// Whether a parameter is a `SessionState`.
     pub(crate) uses_session_state: bool,
+    /// Checks structured results.
+    pub(crate) output_schema: Option<OutputSchema>,
     pub(crate) handler: Handler,
     /// Where calls go instead of the handler.
     pub(crate) nested: Option<NestedTool>,
@@ -85,6 +88,22 @@ impl RegisteredTool {
         self.uses_session_state
     }
 
+    /// What is wrong with the structured value of a result, as the log has it; `None` if it is as the schema says, or there is none.
+    pub(crate) fn structured_value_error(&self, value: Option<&Value>) -> Option<String> {
+        self.output_schema.as_ref()?.error(value?)
+    }
+
+    #[cfg(debug_assertions)]
+    pub(crate) fn log_wrong_structured_value(&self, value: Option<&Value>) {
+        if let Some(error) = self.structured_value_error(value) {
+            tracing::error!(
+                tool = self.qualified_name.as_str(),
+                error,
+                "the structured value of a result does not match the tool's output schema"
+            );
+        }
+    }
+
     /// Checks a declared tool and its states.
     pub(crate) fn declared(
         tool: DeclaredTool,
@@ -99,9 +118,18 @@ impl RegisteredTool {
         compiled.set_parameters(declaration.params.iter().map(|param| param.name));
         check_params(&name, &declaration, &compiled)?;
         check_examples(&name, &definition, &compiled)?;
-        marks::strip(&mut definition.input_schema);
-        if !include_defaults {
-            marks::strip_defaults(&mut definition.input_schema);
+        let output_schema = OutputSchema::compile(&definition)?;
+        for schema in [
+            Some(&mut definition.input_schema),
+            definition.output_schema.as_mut(),
+        ]
+        .into_iter()
+        .flatten()
+        {
+            marks::strip(schema);
+            if !include_defaults {
+                marks::strip_defaults(schema);
+            }
         }
         for path in schema::undescribed_properties(&definition.input_schema) {
             tracing::warn!(tool = %name, path, "this property has no description, the model has to guess");
@@ -122,6 +150,7 @@ impl RegisteredTool {
             format_errors,
             defaults: defaults.collect(),
             uses_session_state,
+            output_schema,
             handler,
             nested: None,
         })
@@ -135,6 +164,7 @@ impl RegisteredTool {
             depth::drop_iteratively(std::mem::take(&mut definition.input_schema));
         })?;
         check_examples(&name, &definition, &compiled)?;
+        let output_schema = OutputSchema::compile(&definition)?;
         marks::strip(&mut definition.input_schema);
         Ok(Self {
             qualified_name: name.clone(),
@@ -146,6 +176,7 @@ impl RegisteredTool {
             format_errors: None,
             defaults: Map::new(),
             uses_session_state: false,
+            output_schema,
             handler,
             nested: None,
         })

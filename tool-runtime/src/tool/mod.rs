@@ -3,9 +3,11 @@
 pub(crate) mod tool_error;
 pub(crate) mod causes;
 pub(crate) mod output;
+pub(crate) mod structured;
 pub(crate) mod blocking;
 pub(crate) mod declaration;
 pub(crate) mod declared;
 pub(crate) mod registry_error;
+pub(crate) mod output_schema;
 pub(crate) mod entry;
 pub(crate) mod table;

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::borrow::Cow;
 use std::error::Error;
+use std::marker::PhantomData;
 use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use crate::wire::result::{Blocks, Content, ToolOutput};
 /// | an `Option` of these | the text, verbatim, or `null` |
 /// | `()` | an empty text |
 /// | any other [`Serialize`] | compact JSON text |
+/// | [`Structured<T>`](crate::Structured) | compact JSON text, and the value of it |
 /// | [`Blocks`] | content blocks |
 /// | [`ToolOutput`] | itself |
 ///
@@ -42,7 +44,8 @@ use crate::wire::result::{Blocks, Content, ToolOutput};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the return type of a tool",
     label = "not `Serialize`",
-    note = "return a `String`, anything that is `Serialize` (`Rc` and `Arc` are with serde's feature `rc`), `Blocks` or `ToolOutput`, or a `Result` of one of these",
+    note = "return a `String`, anything that is `Serialize` (`Rc` and `Arc` are with serde's feature `rc`), `Structured<T>`, `Blocks` or `ToolOutput`, or a `Result` of one of these",
+    note = "the `T` of a `Structured<T>` is `Serialize` and `JsonSchema`",
     note = "a type of your own that becomes JSON needs these lines above it, each once:\n#[derive(tool_runtime::serde::Serialize)]\n#[serde(crate = \"tool_runtime::serde\")]"
 )]
 pub trait IntoToolOutput {
@@ -66,11 +69,14 @@ impl<T: Serialize + 'static> IntoToolOutput for T {
         }
         match serde_json::to_string(&self) {
             Ok(json) => ToolOutput::text(json),
-            Err(error) => {
-                ToolOutput::error(format!("the tool's result cannot be serialized as JSON: {error}"))
-            }
+            Err(error) => not_serializable(&error),
         }
     }
+}
+
+/// The output for a value that is not JSON.
+pub(crate) fn not_serializable(error: &serde_json::Error) -> ToolOutput {
+    ToolOutput::error(format!("the tool's result cannot be serialized as JSON: {error}"))
 }
 
 /// The maximum depth of a result: deeper than any sensible one, and far from a stack overflow.
@@ -124,7 +130,13 @@ impl IntoToolOutput for Blocks {
 }
 
 /// The output, unless its blocks are nested so deep that writing or dropping them would overflow the stack.
-fn within_depth(output: ToolOutput) -> ToolOutput {
+fn within_depth(mut output: ToolOutput) -> ToolOutput {
+    if let Some(value) = &mut output.structured
+        && depth::is_deeper_than(MAX_DEPTH, value)
+    {
+        depth::drop_iteratively(value.take());
+        return too_deep();
+    }
     let Content::Blocks(blocks) = &output.content else {
         return output;
     };
@@ -140,8 +152,25 @@ fn within_depth(output: ToolOutput) -> ToolOutput {
     too_deep()
 }
 
-fn too_deep() -> ToolOutput {
+pub(crate) fn too_deep() -> ToolOutput {
     ToolOutput::error("the tool's result is nested too deeply to be serialized as JSON")
+}
+
+/// The output of a function that returns a `T`, or a `Result` of it: [`Output::respond`] makes it.
+#[derive(Debug)]
+pub struct OutputOf<T> {
+    pub(crate) output: ToolOutput,
+    returned: PhantomData<fn() -> T>,
+}
+
+impl<T> From<ToolOutput> for OutputOf<T> {
+    #[inline]
+    fn from(output: ToolOutput) -> Self {
+        Self {
+            output,
+            returned: PhantomData,
+        }
+    }
 }
 
 /// The return value of a function.
@@ -168,18 +197,19 @@ impl<T, E> Output<Result<T, E>> {
     }
 
     /// The output of the value, or of the error's text.
-    pub fn respond(self) -> ToolOutput
+    pub fn respond(self) -> OutputOf<T>
     where
         T: IntoToolOutput,
         E: ErrorText,
     {
-        match self.0 {
+        let output = match self.0 {
             Ok(value) => value.into_tool_output(),
             Err(error) => {
                 let (text, _) = text_and_causes(&error);
                 error_output(text, &error)
             }
-        }
+        };
+        output.into()
     }
 }
 
@@ -199,18 +229,19 @@ pub struct WithCauses<T, E>(Result<T, E>);
 
 impl<T, E> WithCauses<T, E> {
     /// The output of the value, or of the error's text with its causes.
-    pub fn respond(self) -> ToolOutput
+    pub fn respond(self) -> OutputOf<T>
     where
         T: IntoToolOutput,
         E: ErrorText,
     {
-        match self.0 {
+        let output = match self.0 {
             Ok(value) => value.into_tool_output(),
             Err(error) => match text_and_causes(&error) {
                 (text, causes) if causes.is_empty() => error_output(text, &error),
                 (text, causes) => error_output(format!("{text}: {causes}"), &error),
             },
-        }
+        };
+        output.into()
     }
 }
 
@@ -242,7 +273,7 @@ pub trait Respond {
 
     /// The output of the value.
     // The bound is on the method: on the `impl`, the error would be that there is no method `respond`.
-    fn respond(self) -> ToolOutput
+    fn respond(self) -> OutputOf<Self::Returned>
     where
         Self::Returned: IntoToolOutput;
 }
@@ -261,11 +292,11 @@ impl<T> Respond for Output<T> {
         self
     }
 
-    fn respond(self) -> ToolOutput
+    fn respond(self) -> OutputOf<T>
     where
         T: IntoToolOutput,
     {
-        self.0.into_tool_output()
+        self.0.into_tool_output().into()
     }
 }
 
@@ -286,7 +317,7 @@ pub trait HandlerOutput {
 
 impl<T: IntoToolOutput, E: HandlerError> HandlerOutput for Result<T, E> {
     fn into_tool_output(self) -> ToolOutput {
-        Output(self.map_err(E::into)).respond()
+        Output(self.map_err(E::into)).respond().output
     }
 }
 

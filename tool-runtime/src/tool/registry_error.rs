@@ -62,6 +62,15 @@ pub enum RegistryError {
         /// The fault, and what to write instead.
         reason: String,
     },
+    /// The schema of the structured results is invalid.
+    InvalidOutputSchema {
+        /// The tool.
+        tool: String,
+        /// An RFC 6901 JSON Pointer into the schema.
+        path: String,
+        /// The fault, and what to write instead.
+        reason: String,
+    },
     /// An attribute or the default of a parameter is invalid.
     InvalidParameter {
         /// The tool.
@@ -119,6 +128,13 @@ impl fmt::Display for RegistryError {
             Self::InvalidSchema { tool, path, reason } => {
                 let path = excerpt_path(path);
                 write!(f, "the schema of `{tool}` is invalid at `{path}`: {reason}")
+            }
+            Self::InvalidOutputSchema { tool, path, reason } => {
+                write!(f, "the output schema of `{tool}` is invalid")?;
+                if !path.is_empty() {
+                    write!(f, " at `{}`", excerpt_path(path))?;
+                }
+                write!(f, ": {reason}")
             }
             Self::InvalidParameter {
                 tool,

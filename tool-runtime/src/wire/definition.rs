@@ -54,8 +54,8 @@ pub struct ToolDefinition {
     /// Hints about the tool's behaviour; not part of Anthropic's form.
     #[serde(skip)]
     pub hints: Hints,
-    /// The JSON Schema of structured results (MCP's `outputSchema`); only MCP's form has it, and nothing checks it. A server
-    /// that lists it must also return `structuredContent`.
+    /// The JSON Schema of structured results (MCP's `outputSchema`); only MCP's form has it. Functions that return
+    /// [`Structured`](crate::Structured) have one. A server that lists it must also return `structuredContent`.
     #[serde(skip)]
     pub output_schema: Option<Value>,
     /// Icons for a client's user interface (MCP's `icons`); only MCP's form has them.

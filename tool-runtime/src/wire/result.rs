@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
 use crate::wire::issue::Issue;
 use crate::wire::message::Block;
@@ -31,6 +32,9 @@ pub struct ToolResult {
     pub content: Content,
     /// Whether the call failed.
     pub is_error: bool,
+    /// The [structured value](ToolOutput::structured), which is not in this API's form; the host and its layers see it, and MCP's
+    /// form has it as `structuredContent`.
+    pub structured: Option<Box<Value>>,
 }
 
 impl ToolResult {
@@ -40,6 +44,7 @@ impl ToolResult {
             tool_use_id: tool_use_id.into(),
             content: output.content,
             is_error: output.is_error,
+            structured: output.structured,
         }
     }
 
@@ -86,6 +91,7 @@ impl<'de> Deserialize<'de> for ToolResult {
             tool_use_id: wire.tool_use_id,
             content: wire.content.unwrap_or_else(|| Content::Text(String::new())),
             is_error: wire.is_error.unwrap_or(false),
+            structured: None,
         })
     }
 }
@@ -192,9 +198,9 @@ impl Serialize for Content {
 
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match serde_json::Value::deserialize(deserializer)? {
-            serde_json::Value::String(text) => Ok(Self::Text(text)),
-            blocks @ serde_json::Value::Array(_) => serde_json::from_value(blocks)
+        match Value::deserialize(deserializer)? {
+            Value::String(text) => Ok(Self::Text(text)),
+            blocks @ Value::Array(_) => serde_json::from_value(blocks)
                 .map(Self::Blocks)
                 .map_err(D::Error::custom),
             _ => Err(D::Error::custom(
@@ -231,6 +237,9 @@ pub struct ToolOutput {
     pub content: Content,
     /// Whether the call failed.
     pub is_error: bool,
+    /// The value that the text says, for programs that call the tool; a success with it comes from [`Structured`](crate::Structured),
+    /// or is made by hand with [`with_structured`](Self::with_structured). The model reads the content alone.
+    pub structured: Option<Box<Value>>,
     /// Whether it failed for a passing reason.
     pub(crate) is_retryable: bool,
 }
@@ -241,6 +250,7 @@ impl ToolOutput {
         Self {
             content: Content::Text(text.into()),
             is_error: false,
+            structured: None,
             is_retryable: false,
         }
     }
@@ -250,6 +260,7 @@ impl ToolOutput {
         Self {
             content: Content::Text(text.into()),
             is_error: true,
+            structured: None,
             is_retryable: false,
         }
     }
@@ -279,8 +290,25 @@ impl ToolOutput {
         Self {
             content: blocks.into_iter().collect::<Blocks>().into(),
             is_error: false,
+            structured: None,
             is_retryable: false,
         }
+    }
+
+    /// This output with a structured value beside the content, for tools whose definition has an
+    /// [`output_schema`](crate::ToolDefinition::output_schema) from elsewhere. A function whose value has a type returns
+    /// [`Structured`](crate::Structured).
+    ///
+    /// ```
+    /// use tool_runtime::{ToolOutput, serde_json::json};
+    ///
+    /// let output = ToolOutput::text("21 °C, sunny").with_structured(json!({ "celsius": 21, "sky": "clear" }));
+    /// assert_eq!(output.structured.unwrap()["celsius"], 21);
+    /// ```
+    #[must_use]
+    pub fn with_structured(mut self, value: Value) -> Self {
+        self.structured = Some(Box::new(value));
+        self
     }
 
     /// A failure with content blocks, for instance a screenshot.
@@ -301,6 +329,7 @@ impl<C: Into<Content>> From<C> for ToolOutput {
         Self {
             content: content.into(),
             is_error: false,
+            structured: None,
             is_retryable: false,
         }
     }

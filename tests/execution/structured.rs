@@ -1,0 +1,207 @@
+//! Answers that carry a value beside their text.
+
+use serde_json::{Value, json};
+use tool_runtime::format::{anthropic, mcp, openai};
+use tool_runtime::schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use tool_runtime::serde::{Serialize, Serializer};
+use tool_runtime::{
+    RegistryError, Structured, ToolDefinition, ToolError, ToolOutput, ToolRegistry, testing, tool,
+};
+
+/// Where a book is.
+#[derive(Serialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde", rename_all = "camelCase")]
+#[schemars(crate = "tool_runtime::schemars")]
+struct Place {
+    /// The room.
+    room_number: u8,
+    /// How full the shelf is, from 0 to 1.
+    filled: f32,
+    /// Who has it.
+    reader: Option<String>,
+    /// What is beside it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    beside: Vec<Place>,
+}
+
+fn place() -> Place {
+    Place {
+        room_number: 2,
+        filled: 0.1,
+        reader: None,
+        beside: Vec::new(),
+    }
+}
+
+/// Find a book.
+#[tool]
+async fn find() -> Structured<Place> {
+    Structured(Place {
+        beside: vec![place()],
+        ..place()
+    })
+}
+
+/// Find a book, or not.
+#[tool]
+async fn search(
+    /// Whether to find it.
+    found: bool,
+) -> Result<Structured<Place>, ToolError> {
+    if found {
+        Ok(Structured(place()))
+    } else {
+        Err(ToolError::retry("no such book"))
+    }
+}
+
+/// Find a book slowly.
+#[tool(blocking)]
+fn leaf_through() -> Structured<Place> {
+    Structured(place())
+}
+
+/// A number that is a text.
+struct Lie;
+
+impl Serialize for Lie {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        json!({ "count": "many" }).serialize(serializer)
+    }
+}
+
+impl JsonSchema for Lie {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Lie".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "properties": { "count": { "type": "integer" } }, "required": ["count"] })
+    }
+}
+
+/// Count the books.
+#[tool]
+async fn count() -> Structured<Lie> {
+    Structured(Lie)
+}
+
+/// List numbers.
+#[tool]
+async fn numbers() -> Structured<Vec<u8>> {
+    Structured(vec![1])
+}
+
+fn registry() -> ToolRegistry {
+    let mut registry = ToolRegistry::new();
+    registry
+        .register_all(tool_runtime::tool_set![find, search, leaf_through])
+        .unwrap();
+    registry
+}
+
+#[test]
+fn definition_has_the_schema_of_what_is_written() {
+    let registry = registry();
+    for definition in registry.tool_definitions() {
+        let schema = definition.output_schema.as_ref().unwrap();
+        assert_eq!(schema["type"], "object");
+        assert_eq!(
+            schema["required"],
+            json!(["roomNumber", "filled", "reader"]),
+            "{schema}"
+        );
+        assert_eq!(schema["properties"]["roomNumber"]["description"], "The room.");
+        let text = schema.to_string();
+        assert!(!text.contains("x-") && !text.contains("$schema"), "{text}");
+        assert_eq!(mcp::tool(definition)["outputSchema"], *schema);
+        let others = [
+            anthropic::tool(definition),
+            openai::chat::tool(definition),
+            openai::responses::tool(definition),
+        ];
+        for other in others {
+            assert!(!other.to_string().contains("roomNumber"), "{other}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn result_has_text_and_value() {
+    let registry = registry();
+    let result = registry.execute_tool("1", "find", "{}").await;
+    let text = r#"{"roomNumber":2,"filled":0.1,"reader":null,"beside":[{"roomNumber":2,"filled":0.1,"reader":null}]}"#;
+    assert_eq!(result.text(), Some(text));
+    assert_eq!(
+        result.structured.as_deref(),
+        Some(&serde_json::from_str::<Value>(text).unwrap())
+    );
+    assert_eq!(
+        mcp::result(&result).unwrap()["structuredContent"]["beside"][0]["filled"],
+        0.1
+    );
+    let of_anthropic = serde_json::to_value(&result).unwrap();
+    assert_eq!(
+        of_anthropic,
+        json!({ "type": "tool_result", "tool_use_id": "1", "content": text })
+    );
+    for name in ["find", "leaf_through"] {
+        testing::run_in(&registry, name, "{}").await.assert_no_warnings();
+    }
+    let failed = registry
+        .execute_tool("2", "search", json!({ "found": false }))
+        .await;
+    assert!(failed.is_error && failed.structured.is_none());
+    assert_eq!(mcp::result(&failed).unwrap().get("structuredContent"), None);
+    let found = registry
+        .execute_tool("3", "search", json!({ "found": true }))
+        .await;
+    assert_eq!(found.structured.unwrap()["roomNumber"], 2);
+}
+
+#[tokio::test]
+async fn nested_and_layered_calls_keep_the_value() {
+    let mut outer = ToolRegistry::new();
+    outer.nest("library", registry()).unwrap();
+    assert!(outer.tool_definitions()[0].output_schema.is_some());
+    let outcome = testing::run_in(&outer, "library__find", "{}").await;
+    assert_eq!(outcome.result.structured.as_ref().unwrap()["roomNumber"], 2);
+}
+
+#[tokio::test]
+#[should_panic(expected = "the structured value does not match the tool's output schema")]
+async fn testing_fails_on_a_value_that_does_not_match() {
+    testing::run::<count>("{}").await;
+}
+
+#[tokio::test]
+#[should_panic(expected = "/count")]
+async fn testing_names_the_place_in_a_dynamic_tool() {
+    let mut definition = ToolDefinition::new("tell", "Tell.", json!({ "type": "object" }));
+    definition.output_schema =
+        Some(json!({ "type": "object", "properties": { "count": { "type": "integer" } } }));
+    let mut registry = ToolRegistry::new();
+    let wrong = async |_, _| ToolOutput::text("many").with_structured(json!({ "count": "many" }));
+    registry.register_dynamic(definition, wrong).unwrap();
+    testing::run_in(&registry, "tell", "{}").await;
+}
+
+#[test]
+fn refuses_schemas_of_other_things_than_objects() {
+    let mut registry = ToolRegistry::new();
+    let error = registry.register::<numbers>().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the output schema of `numbers` is invalid: MCP takes the schema of an object only; put the value into a field of a struct"
+    );
+    let mut definition = ToolDefinition::new("tell", "Tell.", json!({ "type": "object" }));
+    definition.output_schema = Some(json!({ "type": "object", "properties": { "a": { "type": "text" } } }));
+    let error = registry
+        .register_dynamic(definition, async |_, _| "")
+        .unwrap_err();
+    assert!(
+        matches!(&error, RegistryError::InvalidOutputSchema { path, .. } if path.starts_with("/properties/a")),
+        "{error}"
+    );
+    assert!(registry.tool_definitions().is_empty());
+}
