@@ -177,3 +177,19 @@ fn gateway() {
         ],
     );
 }
+
+#[test]
+fn report() {
+    tells(
+        "report",
+        &[
+            r#"outputSchema  {"#,
+            r#""required":["total","busiest","most"]"#,
+            // The bar is drawn while the function blocks its thread, and once more at its end.
+            "████████████████████████████████████  12 of 12: done",
+            "warning  string_literal_converted_to_integer at /year",
+            r#"{"type":"tool_result","tool_use_id":"toolu_01","content":"{\"total\":7175,\"busiest\":\"July\",\"most\":1204}"}"#,
+            r#"to MCP  {"total":7175,"busiest":"July","most":1204}"#,
+        ],
+    );
+}
