@@ -322,7 +322,7 @@ async fn buffered_struct(
 }
 
 #[test]
-fn fields_of_a_buffered_struct_are_no_keys() {
+fn fields_of_a_buffered_struct_are_not_map_keys() {
     let mut registry = ToolRegistry::new();
     registry.register::<buffered_struct>().unwrap();
     let arguments = json!({ "it": { "t": "Fields", "map": { "One": 1, "three": 3 } } });

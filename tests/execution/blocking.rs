@@ -128,7 +128,7 @@ fn hold(begun: State<Arc<AtomicUsize>>, released: State<Released>) {
 
 /// One that waits for a free thread when its call is over never runs.
 #[test]
-fn stopped_before_there_is_a_thread_it_does_not_run() {
+fn does_not_run_if_stopped_before_it_has_a_thread() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .max_blocking_threads(1)

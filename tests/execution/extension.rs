@@ -64,7 +64,7 @@ async fn without_it_arguments_do_not_matter() {
 
 /// A prepared call has no context.
 #[test]
-fn a_prepared_call_needs_none() {
+fn preparing_a_call_requires_no_extension() {
     let request = registry().prepare(call(HELLO));
     assert!(request.errors.is_empty(), "{:?}", request.errors);
     let request = registry().prepare(call(r#"{ "greeting": [] }"#));

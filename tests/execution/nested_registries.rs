@@ -319,7 +319,7 @@ async fn nested_in_nested_has_both_prefixes() {
 
 /// A layer that calls another tool of its registry instead.
 #[tokio::test]
-async fn a_nested_layer_calls_only_what_is_left_of_its_registry() {
+async fn nested_layers_call_only_the_registered_tools() {
     let redirects = layer_fn(|inner: ToolService| {
         service_fn(move |_: ToolCall| inner.clone().oneshot(ToolCall::new("new", "count", "{}")))
     });
@@ -363,7 +363,7 @@ async fn each_registry_keeps_its_values_of_a_session() {
 }
 
 #[test]
-fn names_that_cannot_be_are_errors_and_change_nothing() {
+fn rejects_invalid_prefixes_and_stays_unchanged() {
     let mut registry = nested(files());
     let definitions = serde_json::to_string(&registry.tool_definitions()).unwrap();
     let mut taken = ToolRegistry::new();

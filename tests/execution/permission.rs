@@ -297,7 +297,7 @@ async fn deadline_holds_after_the_decision() {
 }
 
 #[tokio::test]
-async fn does_not_ask_about_calls_that_are_over() {
+async fn does_not_ask_about_finished_calls() {
     let log = Log::default();
     let registry = registry(Permission::new(logging(&log, Decision::Allow)));
     let token = CancellationToken::new();

@@ -45,7 +45,7 @@ fn registry() -> (ToolRegistry, Counted) {
 }
 
 #[tokio::test]
-async fn the_model_does_not_hear_of_it() {
+async fn progress_is_hidden_from_the_model() {
     let (registry, _) = registry();
     let definition = &registry.tool_definitions()[0];
     let names: Vec<_> = definition.input_schema["properties"]
@@ -59,7 +59,7 @@ async fn the_model_does_not_hear_of_it() {
 }
 
 #[tokio::test]
-async fn the_latest_report_counts() {
+async fn receiver_has_the_latest_report() {
     let (registry, message) = registry();
     let (sender, mut reports) = watch::channel(ProgressReport::default());
     registry.call(call(Context::new().with_progress(sender))).await;
@@ -71,7 +71,7 @@ async fn the_latest_report_counts() {
 }
 
 #[tokio::test]
-async fn what_nobody_reads_is_not_written() {
+async fn skips_messages_without_a_receiver() {
     let (registry, message) = registry();
     registry.call(call(Context::new())).await;
     let (sender, reports) = watch::channel(ProgressReport::default());
@@ -90,7 +90,7 @@ async fn dump(progress: Progress, go_on: State<Semaphore>) {
 }
 
 #[tokio::test]
-async fn it_is_seen_while_the_call_runs() {
+async fn reports_arrive_while_the_call_runs() {
     let mut registry = ToolRegistry::new().with_state(Semaphore::new(0));
     registry.register::<dump>().unwrap();
     let registry = Arc::new(registry);
@@ -110,7 +110,7 @@ async fn it_is_seen_while_the_call_runs() {
 }
 
 #[tokio::test]
-async fn a_dynamic_tool_has_it_from_its_context() {
+async fn dynamic_tools_report_through_the_context() {
     let mut registry = ToolRegistry::new();
     registry
         .register_dynamic(

@@ -74,7 +74,7 @@ async fn outcome(registry: &ToolRegistry, tool: &str, context: Context) -> ToolO
 }
 
 #[tokio::test]
-async fn error_that_passes_is_told_to_model_and_host() {
+async fn transient_error_is_reported_to_model_and_host() {
     let mut registry = ToolRegistry::new();
     registry.register::<itself>().unwrap();
     registry.register::<around>().unwrap();
@@ -119,7 +119,7 @@ async fn reserve(
 }
 
 #[tokio::test]
-async fn model_is_told_to_stop_at_the_limit() {
+async fn result_tells_the_model_to_stop_at_the_limit() {
     let mut registry = ToolRegistry::new().layer(AttemptLimit::new(3));
     registry.register::<reserve>().unwrap();
     registry.register::<itself>().unwrap();

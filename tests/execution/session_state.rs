@@ -157,7 +157,7 @@ fn unknown_values_are_kept() {
 }
 
 #[test]
-fn values_that_do_not_fit_stay_as_they_are() {
+fn mismatched_values_stay_unchanged() {
     let stored = Map::from_iter([(COUNT.to_owned(), json!({ "times": "many" }))]);
     let values = SessionValues::from_json(stored.clone());
     let error = values.get::<Count>().unwrap_err();
@@ -243,7 +243,7 @@ fn values_can_be_read_while_others_are_written() {
 
 /// Nobody has called yet.
 #[test]
-fn a_prepared_call_begins_no_session() {
+fn preparing_a_call_starts_no_session() {
     let registry = registry();
     let request = registry.prepare(ToolCall::new("toolu_01", "count", r#"{ "by": "x" }"#));
     assert_eq!(request.errors.len(), 1);
@@ -253,7 +253,7 @@ fn a_prepared_call_begins_no_session() {
 }
 
 #[test]
-fn the_definition_does_not_have_it() {
+fn definition_omits_session_state() {
     let mut registry = registry();
     let schema = ToolDefinition::new("free", "Free.", json!({ "type": "object" }));
     registry.register_dynamic(schema, async |_, _| "free").unwrap();

@@ -101,7 +101,7 @@ fn registry() -> ToolRegistry {
 }
 
 #[test]
-fn definition_has_the_schema_of_what_is_written() {
+fn definition_has_the_output_schema() {
     let registry = registry();
     for definition in registry.tool_definitions() {
         let schema = definition.output_schema.as_ref().unwrap();
@@ -187,7 +187,7 @@ async fn testing_names_the_place_in_a_dynamic_tool() {
 }
 
 #[test]
-fn refuses_schemas_of_other_things_than_objects() {
+fn rejects_invalid_output_schemas() {
     let mut registry = ToolRegistry::new();
     let error = registry.register::<numbers>().unwrap_err();
     assert_eq!(

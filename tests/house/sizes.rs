@@ -80,7 +80,7 @@ fn functions_are_short() {
 }
 
 #[test]
-fn the_parser_of_what_is_not_json_is_small() {
+fn repair_parser_is_small() {
     let lines: usize = files(&root().join("tool-repair/src/tail"), "rs")
         .iter()
         .map(|file| {

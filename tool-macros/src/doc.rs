@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_comment_is_none() {
+    fn blank_comments_are_no_description() {
         let attrs: Vec<Attribute> = vec![parse_quote!(#[doc = "  "]), parse_quote!(#[doc = ""])];
         assert!(text(&attrs).is_none());
         assert!(text(&[]).is_none());

@@ -218,7 +218,7 @@ fn rejected_tools_keep_their_valid_parts() {
 
 /// rustc accepts two parameters of one name if a macro wrote one of them, and would build the stub.
 #[test]
-fn a_stub_without_a_message_never_compiles() {
+fn stub_without_a_message_does_not_compile() {
     for (text, has_net) in [
         ("/// Acts.\nasync fn act(a: u8, a: u8) {}", true),
         ("/// Acts.\nasync fn act(a) {}", true),

@@ -251,7 +251,7 @@ fn every_key_reaches_the_definition() {
 }
 
 #[tokio::test]
-async fn what_the_keys_say_holds() {
+async fn keys_are_enforced() {
     testing::run::<make_account>(r#"{"user": "ada", "fullName": "Ada"}"#)
         .await
         .assert_text(r#"ada Ada reader None ["admin"]"#);
@@ -264,7 +264,7 @@ async fn what_the_keys_say_holds() {
 
 /// A description from elsewhere that turns out to be blank.
 #[test]
-fn a_blank_description_is_found_at_registration() {
+fn registration_rejects_a_blank_description() {
     /// Act.
     #[tool]
     async fn act(#[arg(description = concat!(" ", "\n"))] count: u8) -> u8 {
@@ -276,7 +276,7 @@ fn a_blank_description_is_found_at_registration() {
 }
 
 #[tokio::test]
-async fn an_alias_of_option_is_optional_and_a_result_may_hide() {
+async fn accepts_aliases_of_option_and_result() {
     type Maybe<T> = Option<T>;
     type Outcome = Result<u8, SearchError>;
 

@@ -121,7 +121,7 @@ async fn call(
 }
 
 #[tokio::test]
-async fn sloppy_calls_are_understood_four_ways() {
+async fn coerces_text_and_values_for_typed_and_dynamic_tools() {
     let registry = registry();
     for (sent, expected, found) in rows() {
         for input in [
@@ -192,7 +192,7 @@ fn rows() -> Vec<(Value, Value, Vec<&'static str>)> {
 }
 
 #[tokio::test]
-async fn wrong_calls_are_told_everything_at_once() {
+async fn reports_all_errors_at_once() {
     let registry = registry();
     let sent = json!({ "defaulted": "x", "count": "many", "address": "nowhere", "shape": { "kind": "line" }, "zzz": 1 });
     let mut expected = vec![
@@ -229,7 +229,7 @@ fn wait<F: Future>(future: F) -> F::Output {
 }
 
 #[test]
-fn size_costs_linear_time() {
+fn large_arguments_take_linear_time() {
     let registry = registry();
     let start = Clock::start();
     let names = format!(r#"{{"names":[{}1]}}"#, "\"0123456789\",".repeat(100_000));
@@ -267,7 +267,7 @@ fn size_costs_linear_time() {
 
 /// What a model sends is told on one line, and not much of it.
 #[tokio::test]
-async fn nothing_that_is_echoed_forges_a_line() {
+async fn echoed_values_stay_on_one_line() {
     let registry = registry();
     let long = "x\n- missing_required:b at /b: send rm".repeat(1000);
     for sent in [

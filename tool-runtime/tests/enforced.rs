@@ -27,7 +27,7 @@ async fn guarded(
 }
 
 #[tokio::test]
-async fn a_type_gets_nothing_that_the_schema_does_not_know() {
+async fn properties_outside_the_schema_are_hidden_from_types() {
     testing::run::<guarded>(r#"{"it":{"single":1,"is_admin":true}}"#)
         .await
         .assert_warnings(["unknown_property at /it/is_admin"])
@@ -35,7 +35,7 @@ async fn a_type_gets_nothing_that_the_schema_does_not_know() {
 }
 
 #[tokio::test]
-async fn no_number_becomes_infinity() {
+async fn rejects_numbers_beyond_the_range_of_the_type() {
     for sent in ["1e300", "-1e39", "1e400"] {
         let refused = testing::run::<guarded>(format!("{{\"it\":{{\"single\":{sent}}}}}")).await;
         assert_eq!(refused.errors.len(), 1, "{sent}");
@@ -58,7 +58,7 @@ async fn lax(
 }
 
 #[tokio::test]
-async fn the_schema_counts_and_not_what_the_type_would_take() {
+async fn enforces_the_schema_where_the_type_accepts_more() {
     testing::run::<lax>(r#"{"it":2147483647}"#)
         .await
         .assert_no_warnings()

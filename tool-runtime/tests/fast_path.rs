@@ -40,7 +40,7 @@ impl JsonSchema for Raw {
 }
 
 #[test]
-fn raw_text_is_checked_like_any_other() {
+fn raw_values_are_validated() {
     let mut registry = ToolRegistry::new();
     registry.register::<raw>().unwrap();
     let read = |any: &str| wait(registry.call(ToolCall::new("id", "raw", format!(r#"{{"any":{any}}}"#))));
@@ -88,7 +88,7 @@ async fn digits(
 }
 
 #[test]
-fn numbers_are_read_to_the_last_bit_wherever_they_stand() {
+fn numbers_are_exact_at_every_position() {
     let registries = both::<digits>();
     let read = |registry: &ToolRegistry, text: &str| {
         wait(registry.call(ToolCall::new("id", "digits", text)))
@@ -143,7 +143,7 @@ async fn pause(
 }
 
 #[test]
-fn what_nobody_declares_never_reaches_a_type() {
+fn undeclared_properties_are_hidden_from_types() {
     let mut registry = ToolRegistry::new();
     registry.register::<pause>().unwrap();
     let sent = r#"{"time":{"secs":1,"nanos":0,"unit":"s"}}"#;
@@ -264,7 +264,7 @@ async fn lenient(
 }
 
 #[test]
-fn ignored_errors_are_the_same_both_ways() {
+fn ignored_errors_give_the_same_result_without_the_fast_path() {
     let [registry, without] = both::<lenient>();
     let read = |registry: &ToolRegistry, input: RawArguments<'_>| {
         wait(registry.execute_tool("id", "lenient", input))
@@ -325,7 +325,7 @@ async fn machine(
 }
 
 #[test]
-fn where_a_refusal_is_swallowed_nothing_goes_on_amid_what_was_refused() {
+fn values_of_ignored_errors_are_skipped_whole() {
     let mut registry = ToolRegistry::new();
     registry.register::<machine>().unwrap();
     let sent = r#"{"machine":{"addresses":{"a":"no address","name":"10.0.0.1"},"name":"it"}}"#;
@@ -355,7 +355,7 @@ async fn place(
 }
 
 #[test]
-fn a_zero_with_a_sign_is_the_same_alternative_both_ways() {
+fn negative_zero_matches_the_same_alternative_without_the_fast_path() {
     let registries = both::<place>();
     for x in ["-0", "0", "-0.0", "1", "1.5"] {
         let [fast, slow] = registries.each_ref().map(|registry| {

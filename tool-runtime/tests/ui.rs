@@ -24,7 +24,7 @@ use std::process::Command;
 const COMPILER: &str = "rustc 1.95.";
 
 #[test]
-fn mistakes() {
+fn rejected_code_has_the_expected_messages() {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let version = Command::new(rustc).arg("--version").output().unwrap().stdout;
     let version = String::from_utf8(version).unwrap();
@@ -67,7 +67,7 @@ fn every_case_has_its_expectation() {
 
 /// An error under a whole attribute or a whole function points at nothing.
 #[test]
-fn carets_stand_under_the_guilty_token() {
+fn carets_point_at_single_tokens() {
     for path in expectations() {
         let name = path.display().to_string();
         for message in messages(&path) {
@@ -83,7 +83,7 @@ fn carets_stand_under_the_guilty_token() {
 
 /// Our own words are in the style of rustc's.
 #[test]
-fn messages_read_like_the_compilers() {
+fn messages_follow_the_style_of_rustc() {
     let mut ours = 0;
     for path in expectations() {
         for message in messages(&path) {

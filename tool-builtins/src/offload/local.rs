@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_ends_midway_leaves_nothing() {
+    fn interrupted_write_leaves_no_file() {
         let directory = directory("midway");
         let (temporary, mut handle) = Temporary::create(&directory, Access::Process).unwrap();
         handle.write_all(b"the first half").unwrap();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_taken_is_left_alone() {
+    fn existing_temporary_files_are_kept() {
         let directory = directory("taken");
         // What processes with our id on other machines may have left.
         let next = CREATED.load(Ordering::Relaxed);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_many_gets_a_new_name() {
+    fn concurrent_writers_create_a_name_once() {
         for (test, has_links) in [("links", true), ("no-links", false)] {
             let directory = directory(test);
             let file = directory.join("call_0.md");
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_stays_until_the_new_content_is_whole() {
+    fn existing_file_is_replaced_atomically() {
         let directory = directory("old");
         let file = directory.join("toolu_1.md");
         replace(&file, b"old", Access::Process).unwrap();
@@ -316,7 +316,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn private_files_are_their_owners() {
+    fn private_files_have_the_mode_0600() {
         use std::os::unix::fs::PermissionsExt as _;
         let directory = directory("private");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

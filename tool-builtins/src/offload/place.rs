@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_names_go_in_unchanged() {
+    fn accepts_plain_names_unchanged() {
         for id in [
             "toolu_01AbC-9",
             "call_x",
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_no_plain_name_is_refused() {
+    fn rejects_names_that_are_not_plain() {
         let ids = [
             "",
             ".",
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_too_long_is_refused_and_not_echoed_whole() {
+    fn rejects_long_names_and_truncates_them_in_the_error() {
         let text = refused("s", &"x".repeat(253));
         assert!(text.contains("253 bytes, 252 are allowed"), "{text}");
         assert!(text.len() < 250, "{text}");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_colon_is_refused_on_windows_only() {
+    fn rejects_colons_on_windows_only() {
         assert!(is_refused(':', true) && !is_refused(':', false));
         for id in ["functions.search:0", "C:", "C:x"] {
             let file = file(Path::new("/out"), id, id, 1);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_part_of_the_name_and_of_its_length() {
+    fn numbers_count_for_the_length_of_the_name() {
         let numbered = |id: &str, number| file(Path::new("/out"), "s", id, number);
         assert_eq!(numbered("call_0", 2).unwrap(), Path::new("/out/s/call_0-2.md"));
         assert_eq!(

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sample_has_every_key_and_is_read() {
+    fn sample_configuration_has_every_key() {
         let sample = include_str!("../../gateway.toml");
         let uncommented: String = sample
             .lines()

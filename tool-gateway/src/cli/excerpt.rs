@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn carets_stand_under_wide_characters_tabs_and_escapes() {
+    fn carets_align_under_wide_characters_tabs_and_escapes() {
         assert_eq!(
             shown("\t写\u{1b}x", &[1, 4, 5]),
             ("    写\\u{1b}x".into(), "    ^ ^     ^".into(), 3)
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_line_has_a_place() {
+    fn carets_may_stand_at_the_end_of_a_line() {
         assert_eq!(shown("ab\r\ncd", &[2, 3]).1, "  ^");
         assert_eq!(shown("ab", &[2]).1, "  ^");
         assert_eq!(shown("", &[0]), (String::new(), "^".into(), 1));

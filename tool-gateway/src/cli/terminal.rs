@@ -127,14 +127,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_for_terminals_that_want_them() {
+    fn colours_depend_on_the_terminal_and_the_environment() {
         assert!(is_colored(When::Auto, true, false));
         assert!(!is_colored(When::Auto, true, true) && !is_colored(When::Auto, false, false));
         assert!(is_colored(When::Always, false, true) && !is_colored(When::Never, true, false));
     }
 
     #[test]
-    fn texts_from_outside_are_shown_not_obeyed() {
+    fn control_characters_are_escaped() {
         assert_eq!(visible("写 \u{1b}[2J\n\u{202e}"), "写 \\u{1b}[2J\\u{a}\\u{202e}");
         assert_eq!(visible(&"a".repeat(9_999)), format!("{}…", "a".repeat(VISIBLE)));
     }

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_has_as_many_at_once_and_in_a_minute_as_it_may() {
+    fn limits_concurrent_requests_and_requests_per_minute() {
         let limits = ClientLimits {
             concurrency: Some(2),
             per_minute: Some(3),

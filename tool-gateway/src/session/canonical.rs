@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn drifts_of_clients_do_not_count() {
+    fn ignores_changes_that_clients_make() {
         let sent = of(&[
             r#"{"type":"thinking","thinking":"","signature":"s"}"#,
             r#"{"type":"text","text":"a","cache_control":{"type":"ephemeral"},"citations":null}"#,
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_those_of_the_reference_implementation() {
+    fn bytes_match_the_reference_implementation() {
         let texts = [
             r#"{"b":[true,false,null,{}],"a":{"z":[],"y":{"x":1}},"":"","a.b":"/","aa":1}"#,
             r"[0,-0,-0.0,1.0,1.5,-2,9007199254740991,9007199254740992,9007199254740993,-9007199254740993,
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_counts() {
+    fn different_content_has_different_bytes() {
         let text = of(&[r#"{"type":"text","text":"a"}"#]);
         for other in [
             r#"{"type":"text","text":"a "}"#,

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_of_one_role_are_one_and_system_messages_do_not_count() {
+    fn merges_messages_of_one_role_and_ignores_system_messages() {
         let plain = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},
             {"role":"assistant","content":"c"}]}"#;
         let split = r#"{"messages":[{"role":"user","content":"a"},{"role":"system","content":"s"},
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_where_the_next_request_goes_on() {
+    fn point_of_an_answer_is_that_of_the_next_request() {
         let key = ChainKey::new([7; 32]);
         let beginning = key.beginning("p");
         for (before, after) in [
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn contexts_are_those_of_what_was_written() {
+    fn contexts_depend_on_system_prompt_and_tools() {
         let key = ChainKey::new([7; 32]);
         let context = |key: &ChainKey, fields: &str| {
             let body = format!(r#"{{"messages":[]{fields}}}"#);

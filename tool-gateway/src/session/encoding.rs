@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_come_back_and_other_versions_are_refused() {
+    fn records_round_trip_and_other_versions_are_rejected() {
         let record = json!({ "a": [1, "b"] });
         let bytes = encode(&record).unwrap();
         assert_eq!(decode::<serde_json::Value>(&bytes), Ok(record));

@@ -590,7 +590,7 @@ mod tests {
 
     /// Who waited has been told that it failed, and has stored something newer since.
     #[tokio::test]
-    async fn a_write_that_was_given_up_is_not_done_later() {
+    async fn abandoned_write_is_not_executed_later() {
         let folder = std::env::temp_dir().join(format!("tool-gateway-late-{}", std::process::id()));
         let store = FileStore::open(folder.join("sessions.redb")).unwrap();
         let request = ChainKey::new([1; 32]).digest(&[b"request"]);

@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_have_one_form() {
+    fn parses_only_the_form_that_it_writes() {
         let id = SessionId::random();
         assert_eq!(SessionId::parse(&id.to_string()), Some(id.clone()));
         let text = id.0;

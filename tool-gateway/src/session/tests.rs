@@ -496,7 +496,7 @@ async fn a_corrupted_file_gives_an_error_and_never_wrong_data() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_file_is_its_owners_and_open_once() {
+async fn file_is_private_and_opened_once() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Folder::new("once");
     let store = FileStore::open(folder.file()).unwrap();
@@ -512,7 +512,7 @@ async fn a_file_is_its_owners_and_open_once() {
 }
 
 #[tokio::test]
-async fn what_is_no_session_file_is_an_error_that_names_it() {
+async fn rejects_other_files_by_their_name() {
     let folder = Folder::new("corrupted");
     let store = FileStore::open(folder.file()).unwrap();
     save(&store, turn("1", "a", "one")).await;
@@ -649,7 +649,7 @@ async fn a_client_over_its_cap_displaces_its_own_turns_only() {
 }
 
 #[tokio::test]
-async fn a_suspended_turn_that_its_session_went_on_from_goes_as_others_do() {
+async fn continued_suspended_turns_are_evicted_like_others() {
     let store = MemoryStore::new().with_max_turns(2);
     save(&store, turn("suspended-1", "a", "1")).await;
     save_with(&store, turn("2", "a", "2"), &[], &["key"]).await;

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_leave_out_is_filled_in_beside_a_tool_of_the_gateway() {
+    fn missing_fields_are_filled_in_beside_a_tool_of_the_gateway() {
         let bare = json!([{ "name": "other" }]);
         assert_eq!(
             classified(&bare, Offer::Declared, &Ownership::by_schema()),
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_settles_single_names() {
+    fn ownership_table_overrides_single_names() {
         let other = json!({ "type": "object", "properties": { "x": { "type": "string" } } });
         let declared = |name: &str| json!([{ "name": name, "description": "Mine.", "input_schema": other }]);
         let internal = |declared: &Value, ownership: &Ownership| {

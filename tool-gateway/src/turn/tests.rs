@@ -907,13 +907,13 @@ const fn counts(conversations: usize, requests: usize, messages: usize, states: 
 }
 
 #[test]
-fn every_conversation_without_thinking_is_right() {
+fn rules_hold_for_every_conversation_without_thinking() {
     let quick = [counts(4196, 651, 5478, 21980), counts(488, 207, 750, 2972)];
     explore(false, quick, counts(473_064, 95_087, 634_862, 2_563_276));
 }
 
 #[test]
-fn every_conversation_with_thinking_is_right() {
+fn rules_hold_for_every_conversation_with_thinking() {
     let quick = [counts(4196, 651, 5478, 25829), counts(488, 207, 750, 3761)];
     explore(true, quick, counts(473_064, 95_087, 634_862, 3_048_673));
 }

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_not_an_object_are_known_to_the_call_alone() {
+    fn invalid_arguments_are_kept_for_the_call_only() {
         for piece in ["{\"a\": [1", "{'a': True}", "[1]"] {
             let start = json!({ "type": "tool_use", "id": "t", "name": "n", "input": {} });
             let mut builder = BlockBuilder::new(start.as_object().cloned().unwrap());

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_more_than_a_text_keeps_all_of_it() {
+    fn deltas_with_other_fields_are_kept_whole() {
         for delta in [
             json!({ "type": "text_delta" }),
             json!({ "type": "text_delta", "text": null }),

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_come_back_as_they_were() {
+    fn events_round_trip() {
         for data in [
             r#"{"type":"message_start","message":{"id":"m","content":[],"usage":{"input_tokens":3}}}"#,
             r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,

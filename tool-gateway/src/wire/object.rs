@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_as_json_writes_them() {
+    fn strings_are_escaped_as_json() {
         for text in ["", "plain é", "a\"b", "a\\", "\n", "\u{1f}", "\u{7f}"] {
             let mut out = String::new();
             push_string(&mut out, text);

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_leave_all_else_as_it_was() {
+    fn changes_keep_the_other_fields() {
         let body = r#"{"model": "m","messages":[{"role":"user","content":"hi"}] , "x":1.50}"#;
         let request = MessagesRequest::parse(body).unwrap();
         assert_eq!(
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_their_place() {
+    fn errors_have_the_path() {
         let error = |body| MessagesRequest::parse(body).unwrap_err().message;
         assert!(
             error("{\"messages\": [}").contains("line 1 column 15"),

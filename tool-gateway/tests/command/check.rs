@@ -28,7 +28,7 @@ fn codes(issues: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_call_is_read_as_a_registry_reads_it() {
+fn check_agrees_with_the_registry() {
     let ran = run(
         &["check", "--jsonl"],
         [
@@ -74,7 +74,7 @@ fn a_call_is_read_as_a_registry_reads_it() {
 }
 
 #[test]
-fn arguments_that_came_as_json_are_seen_as_they_were_sent() {
+fn json_arguments_are_checked_as_sent() {
     let ran = run(
         &["check", "--jsonl"],
         [
@@ -190,7 +190,7 @@ fn no_calls() -> Vec<(String, Value, &'static str)> {
 }
 
 #[test]
-fn a_line_that_is_no_call_is_answered_in_its_place() {
+fn invalid_calls_are_answered_in_order() {
     let lines = no_calls();
     let input: String = lines.iter().map(|(line, ..)| line.as_str()).collect();
     let ran = run(
@@ -220,7 +220,7 @@ fn a_line_that_is_no_call_is_answered_in_its_place() {
 }
 
 #[test]
-fn a_schemas_warnings_are_told_once_and_stand_in_no_record() {
+fn warnings_of_schemas_are_printed_once_to_stderr() {
     let odd = r#"{"type": "object", "properties": {"a": {"type": "string", "pattern": "(?=x)y"}}}"#;
     let call = format!("{{\"id\": 1, \"schema\": {odd}, \"arguments\": {{\"a\": \"b\"}}}}\n");
     let other = call.replace("(?=x)y", "(?=x)z");
@@ -251,7 +251,7 @@ fn a_schemas_warnings_are_told_once_and_stand_in_no_record() {
 }
 
 #[test]
-fn what_is_found_can_be_made_to_count() {
+fn deny_sets_the_exit_status() {
     let clean = line("1", r#""arguments": {"path": "a"}"#);
     let warned = line("2", r#""arguments": {"path": 1}"#);
     let refused = line("3", r#""arguments": {}"#);

@@ -32,7 +32,7 @@ fn is_accepted(text: &str, environment: &[(&str, &str)]) {
 }
 
 #[test]
-fn an_upstream_that_cannot_be_asked_is_refused_where_it_is_named() {
+fn invalid_upstreams_are_rejected_with_their_setting() {
     is_refused(
         "\n[upstream]\nurl = \"api.anthropic.com\"",
         &[],
@@ -62,7 +62,7 @@ fn an_upstream_that_cannot_be_asked_is_refused_where_it_is_named() {
 }
 
 #[test]
-fn a_key_that_no_client_can_send_or_two_clients_have_is_refused() {
+fn rejects_invalid_and_shared_client_keys() {
     let unsendable = "the client `ada`: the key cannot be sent in a header as it is";
     for key in ["schlüssel", "Bearer key", " key", "k\ney"] {
         let keys = format!("ada={key}");
@@ -107,7 +107,7 @@ fn a_client_may_have_an_old_key_and_a_new_one() {
 
 /// A rule with a slip in its pattern would forbid nothing, and nobody would notice.
 #[test]
-fn a_rule_about_no_tool_of_the_gateway_is_refused_with_its_line() {
+fn rejects_rules_about_unknown_tools_with_their_line() {
     let deny = |tool: &str| format!("[[permissions]]\ntool = \"{tool}\"\ndecision = \"deny\"\n");
     is_refused(
         &(deny("Todo*") + &deny("TodoWrit")),
@@ -140,7 +140,7 @@ fn a_rule_about_no_tool_of_the_gateway_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_name_of_no_tool_is_refused_with_the_nearest_one_and_its_setting() {
+fn rejects_unknown_tool_names_with_the_nearest_name() {
     is_refused(
         "[tools]\nnames = [\"TodoWrit\"]",
         &[],

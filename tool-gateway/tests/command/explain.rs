@@ -26,13 +26,13 @@ fn explained(name: &str, arguments: &[&str], text: &str) {
 }
 
 #[test]
-fn fixes_stand_under_chinese_and_tabs() {
+fn carets_align_under_chinese_and_tabs() {
     let text = "{\n\t'任务': [\n\t\t{'内容': '创建项目结构', 'done': False, 'n': 1_000,},\n\t],\n}\n";
     explained("chinese", &["--explain"], text);
 }
 
 #[test]
-fn a_long_line_is_shown_piece_by_piece() {
+fn long_lines_are_shown_in_pieces() {
     let item = "{\"content\": \"a task that takes quite a few words to tell\", 'done': True}";
     explained(
         "long_line",
@@ -42,13 +42,13 @@ fn a_long_line_is_shown_piece_by_piece() {
 }
 
 #[test]
-fn more_fixes_than_are_shown_are_counted() {
+fn counts_the_fixes_that_are_not_shown() {
     let lines: String = (0..40).map(|it| format!("  'key{it}': None,\n")).collect();
     explained("many", &["--explain"], &format!("{{\n{lines}}}"));
 }
 
 #[test]
-fn what_a_terminal_would_obey_is_escaped() {
+fn control_characters_are_escaped() {
     explained(
         "control",
         &["--explain"],
@@ -57,7 +57,7 @@ fn what_a_terminal_would_obey_is_escaped() {
 }
 
 #[test]
-fn colours_are_codes_around_words() {
+fn color_always_writes_escape_codes() {
     explained("colored", &["--explain", "--color", "always"], "{'a': 1}");
     explained("colored_reason", &["--color", "always"], "{\"a\": @}");
 }
@@ -72,7 +72,7 @@ fn valid_text_has_nothing_to_explain() {
 }
 
 #[test]
-fn a_reason_is_told_without_being_asked_for() {
+fn reasons_are_printed_without_explain() {
     for text in ["{\"a\": @}", "{\"a\": "] {
         assert_eq!(
             run(&["repair"], text).stderr,
@@ -82,7 +82,7 @@ fn a_reason_is_told_without_being_asked_for() {
 }
 
 #[test]
-fn a_file_is_called_by_its_name() {
+fn messages_name_the_file() {
     let directory = Directory::new();
     directory.file("answer.txt", "{'a': 1}");
     let output = command(&["repair", "--explain", "answer.txt"])
@@ -93,7 +93,7 @@ fn a_file_is_called_by_its_name() {
 }
 
 #[test]
-fn no_colours_without_a_terminal() {
+fn output_without_a_terminal_has_no_colours() {
     for when in [&[][..], &["--color", "auto"], &["--color", "never"]] {
         let ran = run(&[&["repair", "--explain"], when].concat(), "{'a': 1}");
         assert!(!ran.stderr.contains('\u{1b}'), "{}", ran.stderr);

@@ -60,7 +60,7 @@ fn every_status_has_its_record() {
 }
 
 #[test]
-fn keys_stand_in_their_order() {
+fn keys_of_records_are_in_order() {
     let ran = run(&["repair", "--jsonl"], r#"{"text": "{}", "id": 1}"#);
     assert_eq!(
         ran.text(),
@@ -69,7 +69,7 @@ fn keys_stand_in_their_order() {
 }
 
 #[test]
-fn ids_come_back_as_they_were_written() {
+fn ids_are_returned_as_written() {
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     let ids = [
         "1.50",
@@ -100,7 +100,7 @@ fn ids_come_back_as_they_were_written() {
 }
 
 #[test]
-fn more_fixes_than_are_listed_are_counted() {
+fn counts_the_fixes_that_are_not_listed() {
     let text = format!("[{}None]", "True, ".repeat(99));
     let (_, records) = repair(json!({ "id": 1, "text": text }).to_string());
     assert_eq!(records[0]["fixes"].as_array().unwrap().len(), 64);
@@ -166,7 +166,7 @@ const NO_RECORDS: [(&[u8], Option<u32>, &str); 14] = [
 ];
 
 #[test]
-fn a_line_that_is_cut_off_says_where_it_ends() {
+fn truncated_lines_have_the_column_of_their_end() {
     for (line, wanted) in [
         (
             r#"{"id": 2, "text": "x""#,
@@ -190,7 +190,7 @@ fn a_line_that_is_cut_off_says_where_it_ends() {
 }
 
 #[test]
-fn a_line_that_is_no_record_is_answered_in_its_place() {
+fn invalid_records_are_answered_in_order() {
     let mut input = Vec::new();
     for (line, ..) in &NO_RECORDS {
         input.extend_from_slice(line);
@@ -214,7 +214,7 @@ fn a_line_that_is_no_record_is_answered_in_its_place() {
 }
 
 #[test]
-fn blank_lines_a_byte_order_mark_and_any_line_end_are_fine() {
+fn accepts_blank_lines_byte_order_marks_and_all_line_ends() {
     let (status, records) = repair("\u{feff}\n\n  \r\n{\"text\": \"1\"}\r\n\t\n{\"text\": \"2\"}");
     assert_eq!((status, records.len()), (0, 2));
     let (_, records) = repair("\u{feff}{\"text\": \"1\"}\n\nnonsense");
@@ -226,7 +226,7 @@ fn blank_lines_a_byte_order_mark_and_any_line_end_are_fine() {
 }
 
 #[test]
-fn a_file_is_read() {
+fn reads_a_file() {
     let directory = Directory::new();
     let file = directory.file("answers.jsonl", r#"{"id": 1, "text": "{}"}"#);
     assert_eq!(run(&["repair", "--jsonl", &file], "").records().len(), 1);
@@ -251,7 +251,7 @@ fn each_line_is_answered_before_the_next_is_sent() {
 }
 
 #[test]
-fn huge_lines_are_lines() {
+fn accepts_lines_of_megabytes() {
     let text = format!("['{}']", "写".repeat(2 << 20));
     let (_, records) = repair(json!({ "id": 1, "text": text }).to_string());
     assert_eq!(records[0]["status"], "repaired");
@@ -259,7 +259,7 @@ fn huge_lines_are_lines() {
 }
 
 #[test]
-fn nobody_reading_is_a_quiet_end() {
+fn closed_output_ends_the_program_quietly() {
     let mut child = start(&["repair", "--jsonl"]);
     let mut stdin = child.stdin.take().unwrap();
     drop(child.stdout.take());

@@ -95,6 +95,6 @@ fn hold(path: &str, least: usize) {
 }
 
 #[test]
-fn the_reference_shows_what_happens() {
+fn examples_of_the_reference_run_as_shown() {
     hold("tool-gateway/README.md", 8);
 }

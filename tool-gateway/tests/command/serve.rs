@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::program::{command, run};
 
 #[test]
-fn what_cannot_start_says_what_to_do() {
+fn startup_errors_say_what_to_do() {
     for (arguments, wanted) in [
         (
             &["serve", "--listen", "0.0.0.0:0"][..],
@@ -193,7 +193,7 @@ fn tools_are_listed_in_the_form_of_each_api() {
 }
 
 #[test]
-fn a_call_prints_its_result_and_its_warnings_apart() {
+fn call_prints_its_result_and_its_warnings_separately() {
     let ran = run(&["call", "TodoWrite", "{'todos': []}"], "");
     assert_eq!(ran.status, 0);
     assert_eq!(
@@ -215,7 +215,7 @@ fn a_call_prints_its_result_and_its_warnings_apart() {
 ///
 /// R-GW-19
 #[test]
-fn a_turn_is_one_line_of_the_log_without_what_was_said() {
+fn log_has_one_line_for_each_turn_without_content() {
     let arguments = [
         "serve",
         "--listen",

@@ -109,7 +109,7 @@ fn every_dialect_is_repaired() {
 }
 
 #[test]
-fn what_is_valid_or_no_call_passes_byte_for_byte() {
+fn valid_calls_and_other_events_pass_unchanged() {
     let odd: &[u8] = b": ping\r\n\r\ndata: {\"choices\": [ ]}\r\ndata:\r\n\r\nid: \xff\n\ndata: {not json}\n\ndata: unended";
     for dialect in ["chat", "responses", "anthropic"] {
         let ran = run(&["repair", "--sse", dialect], odd);
@@ -130,7 +130,7 @@ fn what_is_valid_or_no_call_passes_byte_for_byte() {
 }
 
 #[test]
-fn other_tools_pass_untouched_and_it_says_so() {
+fn calls_of_other_tools_pass_with_a_note() {
     let stream = chat("Edit", &PIECES, "tool_calls");
     let ran = run(&["repair", "--sse", "chat"], &stream);
     assert_eq!((ran.status, ran.text()), (0, stream.as_str()));
@@ -149,7 +149,7 @@ fn other_tools_pass_untouched_and_it_says_so() {
 }
 
 #[test]
-fn a_call_without_a_name_is_told_as_one() {
+fn reports_calls_without_a_name() {
     let stream = chat("", &PIECES, "tool_calls") + &chat("Edit", &PIECES, "tool_calls");
     let ran = run(&["repair", "--sse", "chat"], &stream);
     assert_eq!((ran.status, ran.text()), (0, stream.as_str()));
@@ -161,7 +161,7 @@ fn a_call_without_a_name_is_told_as_one() {
 }
 
 #[test]
-fn an_answer_that_is_no_stream_is_told() {
+fn reports_input_that_is_not_a_stream() {
     let told = "no tool call was seen; this is no stream of events, it begins like JSON: record the answer with \
                 \"stream\": true, or repair its arguments by themselves, without --sse\n";
     for answer in [
@@ -179,7 +179,7 @@ fn an_answer_that_is_no_stream_is_told() {
 }
 
 #[test]
-fn names_from_a_stream_are_shown_not_obeyed() {
+fn names_from_a_stream_are_escaped() {
     let stream = chat("Todo\u{1b}[2JWrite", &PIECES, "tool_calls");
     for targets in ["*", "TodoWrite"] {
         let ran = run(&["repair", "--sse", "chat", "--target-tools", targets], &stream);
@@ -189,7 +189,7 @@ fn names_from_a_stream_are_shown_not_obeyed() {
 }
 
 #[test]
-fn a_stream_of_another_kind_is_told() {
+fn reports_streams_of_another_dialect() {
     let stream = anthropic("TodoWrite", &PIECES);
     let ran = run(&["repair", "--sse", "chat"], &stream);
     assert_eq!((ran.status, ran.text()), (0, stream.as_str()));
@@ -201,7 +201,7 @@ fn a_stream_of_another_kind_is_told() {
 }
 
 #[test]
-fn giving_up_on_the_rest_of_a_stream_is_told() {
+fn reports_that_the_rest_of_a_stream_is_not_repaired() {
     let big = format!("data: {}\n\n", "x".repeat(16 << 20));
     let call = |at: usize| json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [{ "index": at, "id": format!("call_{at}"), "function": { "name": "TodoWrite", "arguments": "{}" } }] } }] });
     let calls: Vec<Value> = (0..258).map(call).collect();
@@ -218,7 +218,7 @@ fn giving_up_on_the_rest_of_a_stream_is_told() {
 }
 
 #[test]
-fn half_a_call_stays_half_and_counts() {
+fn truncated_calls_stay_truncated_and_set_the_exit_status() {
     let stream = chat("TodoWrite", &PIECES[..2], "length");
     let ran = run(&["repair", "--sse", "chat"], &stream);
     assert_eq!((ran.status, arguments(ran.text())), (1, PIECES[..2].concat()));
@@ -231,7 +231,7 @@ fn half_a_call_stays_half_and_counts() {
 }
 
 #[test]
-fn what_cannot_be_repaired_comes_as_it_was_or_as_an_error() {
+fn irreparable_calls_pass_unchanged_or_become_an_error() {
     let stream = chat("TodoWrite", &["{\"a\": @", "}"], "tool_calls");
     let ran = run(&["repair", "--sse", "chat"], &stream);
     assert_eq!((ran.status, arguments(ran.text()).as_str()), (1, "{\"a\": @}"));
@@ -251,7 +251,7 @@ fn what_cannot_be_repaired_comes_as_it_was_or_as_an_error() {
 }
 
 #[test]
-fn fixes_are_told_where_that_is_wanted() {
+fn debug_logging_lists_the_fixes() {
     let stream = chat("TodoWrite", &PIECES, "tool_calls");
     let ran = run(&["repair", "--sse", "chat", "--debug-logging"], &stream);
     let told: Vec<&str> = ran.stderr.lines().collect();
@@ -262,7 +262,7 @@ fn fixes_are_told_where_that_is_wanted() {
 }
 
 #[test]
-fn events_leave_as_soon_as_they_may() {
+fn events_are_written_without_delay() {
     let mut child = start(&["repair", "--sse", "anthropic"]);
     let mut stdin = child.stdin.take().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -280,7 +280,7 @@ fn events_leave_as_soon_as_they_may() {
 }
 
 #[test]
-fn a_file_is_read() {
+fn reads_a_file() {
     let directory = Directory::new();
     let file = directory.file("response.sse", chat("TodoWrite", &PIECES, "tool_calls"));
     assert_eq!(
@@ -290,7 +290,7 @@ fn a_file_is_read() {
 }
 
 #[test]
-fn nobody_reading_is_a_quiet_end() {
+fn closed_output_ends_the_program_quietly() {
     let mut child = start(&["repair", "--sse", "chat"]);
     let mut stdin = child.stdin.take().unwrap();
     drop(child.stdout.take());
@@ -305,7 +305,7 @@ fn nobody_reading_is_a_quiet_end() {
 
 #[cfg(unix)]
 #[test]
-fn a_stream_that_breaks_off_leaves_as_it_came() {
+fn broken_streams_pass_unchanged() {
     use std::io::Read as _;
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::OwnedFd;
@@ -348,7 +348,7 @@ fn a_stream_that_breaks_off_leaves_as_it_came() {
 }
 
 #[test]
-fn what_cannot_be_read_is_no_stream_of_another_kind() {
+fn unreadable_input_is_an_error() {
     let directory = Directory::new();
     let ran = run(
         &["repair", "--sse", "chat", directory.path().to_str().unwrap()],

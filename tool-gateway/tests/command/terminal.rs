@@ -38,7 +38,7 @@ fn seen(command: &str, directory: &Directory, variables: &[(&str, &str)]) -> Opt
 }
 
 #[test]
-fn a_terminal_gets_colours_unless_they_are_unwanted() {
+fn terminals_get_colours_unless_disabled() {
     let directory = Directory::new();
     directory.file("answer.txt", "{'a': 1}");
     let command = "tool-gateway repair --explain answer.txt > answer.json";
@@ -56,7 +56,7 @@ fn a_terminal_gets_colours_unless_they_are_unwanted() {
 }
 
 #[test]
-fn a_terminal_is_told_how_far_a_long_job_is() {
+fn long_jobs_show_progress_on_a_terminal() {
     let directory = Directory::new();
     let call = r#"{"id": 1, "schema": {"type": "object"}, "raw": "{}"}"#;
     directory.file("calls.jsonl", format!("{call}\n").repeat(100));
@@ -72,7 +72,7 @@ fn a_terminal_is_told_how_far_a_long_job_is() {
 }
 
 #[test]
-fn a_short_job_says_nothing_on_the_way() {
+fn short_jobs_show_no_progress() {
     let directory = Directory::new();
     directory.file(
         "calls.jsonl",
@@ -85,7 +85,7 @@ fn a_short_job_says_nothing_on_the_way() {
 }
 
 #[test]
-fn whoever_is_to_type_is_told_so() {
+fn reading_from_a_terminal_is_announced() {
     let directory = Directory::new();
     directory.file("answer.txt", "{}");
     let message = "reading from the terminal; end the input with Ctrl-D on a line of its own\r\n";
@@ -123,7 +123,7 @@ fn progress_is_not_written_between_results() {
 }
 
 #[test]
-fn a_message_begins_a_line_of_its_own() {
+fn messages_begin_on_a_new_line() {
     let directory = Directory::new();
     for (text, wanted) in [
         ("hello", "hello\r\nstdin:1:1: "),

@@ -30,7 +30,7 @@ fn a_python_dict_becomes_json() {
 }
 
 #[test]
-fn no_line_break_is_added_and_none_is_lost() {
+fn line_breaks_at_the_end_are_preserved() {
     for end in ["", "\n", "\n\n", "\r\n", " "] {
         let ran = run(&["repair", "-"], format!("{{'a': 1}}{end}"));
         assert_eq!(
@@ -41,7 +41,7 @@ fn no_line_break_is_added_and_none_is_lost() {
 }
 
 #[test]
-fn a_file_is_read_and_left_alone() {
+fn reads_a_file_without_changing_it() {
     let directory = Directory::new();
     let file = directory.file("answer.txt", "{'a': 1}");
     let ran = run(&["repair", &file], "not read");
@@ -69,7 +69,7 @@ fn truncated_text_is_not_completed() {
 }
 
 #[test]
-fn what_would_be_a_guess_is_refused_with_its_place() {
+fn ambiguous_text_is_rejected_with_its_position() {
     let text = "{\"a\": 1,\n \"写\": @}\n";
     let ran = run(&["repair"], text);
     assert_eq!((ran.status, ran.text()), (1, text));
@@ -83,7 +83,7 @@ fn what_would_be_a_guess_is_refused_with_its_place() {
 }
 
 #[test]
-fn what_is_in_another_form_says_so() {
+fn suggests_the_option_for_other_input_formats() {
     let stream = "this looks like a stream: --sse chat, responses or anthropic\n";
     let lines = "this looks like JSON lines: --jsonl\n";
     for (text, wanted) in [
@@ -111,7 +111,7 @@ fn what_is_in_another_form_says_so() {
 }
 
 #[test]
-fn what_is_no_text_goes_out_unchanged_and_is_said() {
+fn input_that_is_not_utf8_is_unchanged_and_reported() {
     for (bytes, wanted) in [
         (
             &b"{'a': '\xff'}"[..],
@@ -151,7 +151,7 @@ fn input_that_cannot_be_read_is_an_error() {
 }
 
 #[test]
-fn nobody_reading_is_a_quiet_end() {
+fn closed_output_ends_the_program_quietly() {
     let text = format!("[{}1]", "1, ".repeat(1 << 20));
     let mut child = start(&["repair"]);
     let mut stdin = child.stdin.take().unwrap();
@@ -186,7 +186,7 @@ fn a_full_disk_is_an_error() {
 }
 
 #[test]
-fn a_limit_is_no_guess_and_is_named() {
+fn exceeded_limits_are_named() {
     let string = "x".repeat((1 << 20) + 1);
     let note = |text: &str, wanted: &str| {
         let ran = run(&["repair"], text);
@@ -212,7 +212,7 @@ fn a_limit_is_no_guess_and_is_named() {
 }
 
 #[test]
-fn more_than_is_held_is_a_limit_too() {
+fn memory_limit_is_named() {
     let text = format!("['{}']", "x".repeat(64 << 20));
     let ran = run(&["repair"], &text);
     assert!(ran.status == 1 && ran.text() == text);
@@ -226,7 +226,7 @@ fn more_than_is_held_is_a_limit_too() {
 }
 
 #[test]
-fn the_limits_stand_in_the_help_and_in_the_reference() {
+fn limits_are_in_the_help_and_in_the_reference() {
     let help = run(&["repair", "--help"], "");
     let reference = include_str!("../../README.md");
     for limit in [

@@ -58,7 +58,7 @@ fn help_has_examples_and_exit_statuses() {
 }
 
 #[test]
-fn the_version_is_the_crates() {
+fn version_is_that_of_the_crate() {
     let ran = run(&["--version"], "");
     assert_eq!(
         ran.text(),
@@ -67,7 +67,7 @@ fn the_version_is_the_crates() {
 }
 
 #[test]
-fn wrong_usage_says_what_to_write() {
+fn usage_errors_say_what_to_write() {
     for (arguments, wanted) in [
         (&[][..], "Usage: tool-gateway [OPTIONS] <COMMAND>"),
         (&["repiar"], "similar subcommand exists: 'repair'"),

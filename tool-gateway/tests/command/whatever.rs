@@ -29,7 +29,7 @@ fn lines(count: usize) -> Vec<u8> {
 }
 
 #[test]
-fn every_line_has_one_answer() {
+fn random_lines_have_one_answer_each() {
     let input = lines(20_000);
     let blank = |line: &&[u8]| line.trim_ascii().is_empty();
     let asked = input
@@ -53,7 +53,7 @@ fn every_line_has_one_answer() {
 }
 
 #[test]
-fn every_text_has_an_end() {
+fn repair_of_random_text_terminates() {
     let input = lines(300);
     for text in input.split(|byte| *byte == b'\n') {
         let ran = run(&["repair", "--explain"], text);
@@ -68,7 +68,7 @@ fn every_text_has_an_end() {
 }
 
 #[test]
-fn every_stream_that_holds_no_event_passes() {
+fn streams_without_events_pass_unchanged() {
     let input = lines(20_000);
     for dialect in ["chat", "responses", "anthropic"] {
         let ran = run(&["repair", "--sse", dialect, "--target-tools", "*"], &input);

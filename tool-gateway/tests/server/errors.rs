@@ -27,7 +27,7 @@ async fn get(lab: &Lab, path: &str, headers: &[(&str, &str)]) -> Reply {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_refused_with_its_place() {
+async fn invalid_requests_are_rejected_with_their_path() {
     let lab = lab();
     for (body, expected) in [
         ("{\"messages\":\n [}", "line 2 column 3"),
@@ -59,7 +59,7 @@ async fn what_is_no_request_is_refused_with_its_place() {
 }
 
 #[tokio::test]
-async fn more_than_32_mb_are_refused() {
+async fn rejects_bodies_over_32_mb() {
     let lab = lab();
     let body = |size: usize| {
         let start = r#"{"messages":[{"role":"user","content":"a"}],"x":""#;
@@ -96,7 +96,7 @@ impl Upstream for Odd {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_message_is_an_error() {
+async fn invalid_responses_of_the_upstream_are_errors() {
     for (kind, body) in [
         ("application/json", "\"x\""),
         ("application/json", "{\"no\":\"message\"}"),
@@ -177,7 +177,7 @@ async fn lists_its_tools_and_the_upstreams_models() {
 }
 
 #[tokio::test]
-async fn what_the_gateway_lists_can_be_declared_as_it_is() {
+async fn listed_tools_can_be_declared_unchanged() {
     let lab = Lab::new(json!([says(&[call("lookup", "a")]), says(&[text("Done.")])]));
     let mut chat = Chat::new(false);
     chat.body["tools"] = get(&lab, "/v1/tools", &[]).await.message["data"].clone();
@@ -185,7 +185,7 @@ async fn what_the_gateway_lists_can_be_declared_as_it_is() {
 }
 
 #[tokio::test]
-async fn counts_what_it_does() {
+async fn metrics_count_requests_rounds_and_calls() {
     let lab = Lab::new(json!([
         says(&[call("lookup", "a"), call("weather", "b")]),
         says(&[text("secret text")])
@@ -228,7 +228,7 @@ async fn counts_what_it_does() {
 }
 
 #[tokio::test]
-async fn pages_of_other_origins_and_other_hosts_are_refused() {
+async fn rejects_other_origins_and_hosts() {
     let lab = lab();
     for headers in [
         [("host", "evil.example"), ("accept", "*/*")],
@@ -264,7 +264,7 @@ async fn pages_of_other_origins_and_other_hosts_are_refused() {
 }
 
 #[tokio::test]
-async fn with_client_keys_only_they_are_served_and_they_go_no_further() {
+async fn client_keys_are_required_and_not_sent_upstream() {
     let script = json!({ "turns": [says(&[text("Done.")])] });
     let lab = Lab::with(script, |gateway| {
         gateway.with_any_host().with_client_key("ada", "secret-1")
@@ -307,7 +307,7 @@ async fn with_client_keys_only_they_are_served_and_they_go_no_further() {
 }
 
 #[tokio::test]
-async fn of_a_client_key_the_digest_is_enough() {
+async fn client_keys_may_be_digests() {
     let script = json!({ "turns": [says(&[text("Done.")])] });
     // printf %s secret | sha256sum
     let sha256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
@@ -375,7 +375,7 @@ async fn a_loop_of_gateways_ends() {
 }
 
 #[tokio::test]
-async fn keys_are_in_no_debug_text() {
+async fn debug_output_contains_no_keys() {
     let upstream = AnthropicUpstream::new("https://example.com", Some("secret-1".into())).unwrap();
     let shown = format!("{upstream:?}");
     let gateway = Gateway::new(registry(&Runs::default()), upstream)
@@ -396,7 +396,7 @@ async fn keys_are_in_no_debug_text() {
 }
 
 #[tokio::test]
-async fn an_event_that_is_too_large_to_be_read_is_not_left_out() {
+async fn oversized_events_are_errors() {
     let delta = |text: &str| {
         format!(
             "data: {}\n\n",
@@ -435,7 +435,7 @@ impl Upstream for Endless {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_without_end_ends_with_its_client() {
+async fn unbounded_error_body_ends_with_the_client() {
     let gateway = Gateway::new(registry(&Runs::default()), Endless);
     let turns = gateway.turns();
     let app = gateway.router();
@@ -447,7 +447,7 @@ async fn an_error_without_end_ends_with_its_client() {
 }
 
 #[tokio::test]
-async fn a_client_key_is_found_in_either_header_and_never_empty() {
+async fn client_keys_are_read_from_either_header() {
     let lab = |key: &'static str| {
         Lab::with(json!({ "turns": [says(&[text("Done.")])] }), |gateway| {
             gateway.with_client_key("ada", key)
@@ -484,7 +484,7 @@ async fn a_client_key_is_found_in_either_header_and_never_empty() {
 }
 
 #[tokio::test]
-async fn a_client_over_its_limits_is_told_when_to_come_back() {
+async fn limited_clients_get_retry_after() {
     let script = json!({ "turns": [says(&[text("Done.")])] });
     let lab = Lab::with(script, |gateway| {
         gateway.with_client_concurrency(1).with_client_rate(2)

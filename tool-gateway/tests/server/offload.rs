@@ -203,7 +203,7 @@ async fn the_tool_is_offered_in_every_request_and_is_the_same_in_each() {
 ///
 /// R-GW-22
 #[tokio::test]
-async fn results_stay_whole_where_the_tool_is_the_clients() {
+async fn results_stay_whole_if_the_client_declares_the_tool() {
     let own = json!({ "name": "ReadOffloaded", "description": "Mine.", "input_schema": { "type": "object", "required": ["path"] } });
     let turns = || json!([says(&[call("long", "a")]), says(&[text("Done.")])]);
     let (declares, external) = (Folder::new("declares"), Folder::new("external"));
@@ -259,7 +259,7 @@ async fn threshold_and_excluded_tools_are_set() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_offloaded_is_refused_at_the_start() {
+async fn invalid_offload_settings_are_errors_at_startup() {
     let gateway = || Gateway::new(tools(&Runs::default()), ScriptUpstream::embedded());
     let refused = |offload: Offload| gateway().with_offload(offload).unwrap_err().to_string();
     let unknown = refused(Offload::new("/offloaded").excluding(["Read"]));
@@ -284,7 +284,7 @@ async fn what_cannot_be_offloaded_is_refused_at_the_start() {
 
 /// R-GW-20
 #[tokio::test]
-async fn a_result_that_cannot_be_written_goes_up_whole() {
+async fn results_are_sent_whole_if_writing_fails() {
     let folder = Folder::new("cannot-write");
     fs::write(&folder.0, "a file").unwrap();
     let turns = json!([says(&[call("long", "a")]), says(&[text("Done.")])]);
@@ -297,7 +297,7 @@ async fn a_result_that_cannot_be_written_goes_up_whole() {
 /// R-GW-20
 #[cfg(unix)]
 #[tokio::test]
-async fn files_are_their_owners() {
+async fn files_are_private() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Folder::new("modes");
     let lab = lab(
@@ -318,7 +318,7 @@ async fn files_are_their_owners() {
 ///
 /// R-GW-20
 #[tokio::test]
-async fn sessions_are_apart_and_branches_are_not() {
+async fn sessions_have_their_own_files_and_branches_share_them() {
     let folder = Folder::new("apart");
     let reads = |key: &str| says(&[read(key, json!({ "id": "up_a", "limit": 4 }))]);
     let turns = json!([

@@ -212,7 +212,7 @@ async fn a_stream_in_pieces_of_any_size_is_the_same_turn() {
 }
 
 #[tokio::test]
-async fn counts_the_tokens_of_what_would_be_sent() {
+async fn counts_tokens_of_the_upstream_request() {
     // Nothing of the gateway's: the bytes pass.
     let script = ScriptUpstream::from_json(&full()).unwrap();
     let body = BODIES[0].replace("STREAM", "false");

@@ -102,7 +102,7 @@ async fn a_retry_gets_the_recorded_answer_and_an_equal_request_a_new_one() {
 }
 
 #[tokio::test]
-async fn requests_that_differ_are_no_retries() {
+async fn different_requests_are_not_retries() {
     let lab = Lab::new(json!([
         says(&[slow_call("write", "a", 50)]),
         says(&[text("One.")])
@@ -245,7 +245,7 @@ async fn one_of_two_clients_may_go_away() {
 }
 
 #[tokio::test]
-async fn a_turn_that_ended_while_nobody_listened_is_repeated_without_a_mark() {
+async fn unread_answers_are_repeated() {
     // The client goes away in a mixed turn; the call runs to its end, and the turn is suspended.
     let lab = Lab::new(json!([
         says(&[text("One."), slow_call("write", "a", 60), call("weather", "b")]),
@@ -265,7 +265,7 @@ async fn a_turn_that_ended_while_nobody_listened_is_repeated_without_a_mark() {
 }
 
 #[tokio::test]
-async fn todos_belong_to_the_turn_that_a_branch_starts_from() {
+async fn todos_are_those_of_the_parent_turn() {
     let write = |id: &str, task: &str| {
         let todos = json!([{ "content": task, "status": "pending", "activeForm": task }]);
         json!({ "type": "tool_use", "id": id, "name": "TodoWrite", "input": { "todos": todos } })

@@ -144,7 +144,7 @@ const DRIFTS: [(&str, Drift); 13] = [
 ];
 
 #[tokio::test]
-async fn what_clients_change_on_the_way_loses_no_session_and_restores_the_truth() {
+async fn changes_by_clients_keep_session_and_transcript() {
     for is_stream in [false, true] {
         for (name, drift) in DRIFTS {
             let lab = Lab::new(script());
@@ -209,7 +209,7 @@ async fn a_session_without_minted_ids_is_found_by_its_history_after_every_drift(
 
 /// R-GW-4
 #[tokio::test]
-async fn what_passed_through_unchanged_is_found_by_its_history() {
+async fn passed_turns_are_found_by_their_history() {
     for is_stream in [false, true] {
         let lab = Lab::new(script());
         let mut chat = Chat::new(is_stream);
@@ -462,7 +462,7 @@ async fn one_visible_history_with_two_hidden_ones_resumes_neither() {
 }
 
 #[tokio::test]
-async fn a_key_of_the_clients_tells_sessions_with_one_history_apart() {
+async fn keys_of_the_client_distinguish_sessions_with_one_history() {
     let lab = two_finds();
     let (mut ada, mut bo) = (Chat::new(true), Chat::new(true));
     ada.headers = vec![("x-claude-code-session-id", "11".to_owned())];
@@ -530,7 +530,7 @@ async fn a_key_finds_the_session_but_resumes_no_other_history() {
 }
 
 #[tokio::test]
-async fn another_user_id_without_a_session_is_no_key() {
+async fn user_id_without_a_session_is_not_a_key() {
     let lab = Lab::in_order(json!([says(&[text("One.")]), says(&[text("Two.")])]));
     let mut chat = Chat::new(false);
     chat.body["metadata"] = json!({ "user_id": "user-1" });
@@ -576,7 +576,7 @@ async fn another_system_prompt_or_other_tools_keep_a_session_with_minted_ids_and
 }
 
 #[tokio::test]
-async fn marks_on_system_prompt_and_tools_do_not_count() {
+async fn cache_control_on_system_prompt_and_tools_is_ignored() {
     let lab = Lab::in_order(json!([
         says(&[call("lookup", "a")]),
         says(&[text("One.")]),

@@ -47,7 +47,7 @@ async fn a_deferred_call_whose_result_was_not_stored_does_not_run_again() {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_not_stored_is_resumed_with_what_ran() {
+async fn unstored_turns_resume_with_the_results_of_their_calls() {
     for count in 1..=2 {
         let (lab, failures) = lab(&json!([
             says(&[call("later", "a"), call("weather", "b")]),

@@ -109,7 +109,7 @@ async fn arguments_keep_the_text_of_their_numbers_and_keys() {
 }
 
 #[tokio::test]
-async fn marks_for_the_cache_are_where_the_client_has_them_now() {
+async fn cache_control_is_that_of_the_current_request() {
     let mark = json!({ "type": "ephemeral" });
     for is_stream in [false, true] {
         let lab = Lab::new(long_script());
@@ -416,7 +416,7 @@ async fn thinking_refused_behind_an_internal_round_stays_out_of_what_is_stored()
 }
 
 #[tokio::test]
-async fn marks_on_the_beginning_of_an_answer_are_not_stored() {
+async fn cache_control_of_a_prefilled_answer_is_not_stored() {
     let lab = Lab::in_order(json!([
         says(&[text(" two."), call("lookup", "a")]),
         says(&[text("Done.")]),

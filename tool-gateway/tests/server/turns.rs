@@ -495,7 +495,7 @@ async fn over_the_cap_of_tokens_the_client_gets_pause_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_hears_that_the_turn_is_alive_while_tools_run() {
+async fn clients_get_pings_while_tools_run() {
     let lab = Lab::new(json!([
         says(&[slow_call("later", "a", 25_000), call("weather", "b")]),
         says(&[text("One."), slow_call("lookup", "c", 35_000)]),
@@ -520,7 +520,7 @@ async fn a_client_hears_that_the_turn_is_alive_while_tools_run() {
 
 /// R-GW: progress of tools is shown as pings, as often as anybody could want to see it, and no more.
 #[tokio::test(start_paused = true)]
-async fn a_client_hears_more_often_from_tools_that_report_progress() {
+async fn progress_causes_additional_pings() {
     let mut registry = registry(&Runs::default());
     let index = ToolDefinition::new("index", "Index.", json!({ "type": "object" }));
     registry
@@ -820,7 +820,7 @@ async fn the_place_in_an_error_is_that_of_the_clients_message() {
 }
 
 #[tokio::test]
-async fn why_a_later_round_was_refused_is_shown() {
+async fn errors_of_later_rounds_are_shown() {
     // A message that is not streamed has it beside the stop reason.
     let details = json!({ "type": "refusal", "category": "cyber" });
     let first = json!({ "id": "m", "type": "message", "role": "assistant", "content": [call("lookup", "a")],

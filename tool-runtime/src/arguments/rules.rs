@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn no_integers() {
+    fn rejects_other_values_as_integers() {
         let refusals = [
             "\"3.14\"",
             "\"many\"",

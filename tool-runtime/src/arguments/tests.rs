@@ -71,7 +71,7 @@ macro_rules! expect {
     }
 
 #[test]
-fn the_whole_input_is_an_object() {
+fn arguments_are_an_object() {
     let schema = json!({ "type": "object", "properties": { "x": { "type": "integer" } } });
     let whole = |sent| all(Policy::Lenient, &schema, sent);
     for empty in ["", " \n", "null"] {
@@ -103,7 +103,7 @@ fn the_whole_input_is_an_object() {
 }
 
 #[test]
-fn null_is_null_or_absence_or_refused() {
+fn null_is_accepted_treated_as_missing_or_rejected() {
     expect! {
         { "type": ["string", "null"] }, "null" => null;
         { "anyOf": [{ "$ref": "#/$defs/Tree" }, { "type": "null" }] }, "null" => null;
@@ -158,7 +158,7 @@ fn strings_of_json_are_decoded_once() {
 }
 
 #[test]
-fn one_value_stands_for_a_list() {
+fn scalars_are_coerced_to_lists() {
     expect! {
         { "type": "array", "items": { "type": "string" } }, "\"a\"" => ["a"], "scalar_coerced_to_list ";
         { "type": "array", "items": { "type": "integer" } }, "\"7\"" => [7], "scalar_coerced_to_list ", "string_literal_converted_to_integer /0";
@@ -174,7 +174,7 @@ fn one_value_stands_for_a_list() {
 }
 
 #[test]
-fn unions_take_what_fits() {
+fn unions_choose_the_matching_alternative() {
     expect! {
         { "anyOf": [{ "type": "integer" }, { "type": "boolean" }] }, "\"5\"" => 5, "string_literal_converted_to_integer ";
         { "type": ["integer", "boolean"] }, "\"true\"" => true, "string_literal_converted_to_boolean ";
@@ -204,7 +204,7 @@ fn unions_take_what_fits() {
 }
 
 #[test]
-fn tags_decide() {
+fn tags_choose_the_alternative() {
     let internal = json!({ "oneOf": [
             { "type": "object", "properties": { "kind": { "const": "circle", "type": "string" }, "radius": { "type": "number" } }, "required": ["kind", "radius"] },
             { "type": "object", "properties": { "kind": { "const": "square", "type": "string" }, "side": { "type": "number" } }, "required": ["kind", "side"] },
@@ -249,7 +249,7 @@ fn tags_decide() {
 }
 
 #[test]
-fn names_are_recognised() {
+fn parameter_names_are_normalized() {
     let schema = json!({ "type": "object", "properties": { "max_results": { "type": "integer" }, "pattern": { "type": "string" } }, "required": ["pattern"] });
     let issues = |sent| all(Policy::Lenient, &schema, sent);
     assert_eq!(
@@ -310,7 +310,7 @@ fn names_are_recognised() {
 }
 
 #[test]
-fn enums_forgive_case_and_space() {
+fn enums_ignore_case_and_white_space() {
     expect! {
         { "enum": ["read", "write"] }, "\" READ\"" => "read", "enum_case_normalized ";
         { "enum": ["read", "Read"] }, "\"READ\"" => "READ", "!enum_out_of_range ";
@@ -352,7 +352,7 @@ fn limits_hold_for_coerced_values() {
 }
 
 #[test]
-fn policies_tighten() {
+fn stricter_policies_reject_more() {
     let integer = json!({ "type": "integer" });
     assert_eq!(
         under(Policy::Lossless, &integer, "3.5").1,
@@ -387,7 +387,7 @@ fn unions_in_unions_take_linear_time() {
 
 /// Of `{"n": "1", …}` the first alternative alone can be made; of what it makes, the second with less ado.
 #[test]
-fn a_reading_that_would_not_last_is_none() {
+fn values_whose_coercion_is_unstable_are_ambiguous() {
     let closed = json!({ "properties": { "n": { "type": "integer" } }, "additionalProperties": false });
     let numbers = json!({ "type": "object", "allOf": [closed, closed] });
     let flags = json!({ "type": "object", "additionalProperties": { "enum": [true, "red", 2.5] } });

@@ -97,7 +97,7 @@ family!(Constants {
 });
 
 #[tokio::test]
-async fn all_of_them_are_tools() -> Result<(), tool_runtime::RegistryError> {
+async fn every_definition_registers() -> Result<(), tool_runtime::RegistryError> {
     let mut registry = ToolRegistry::new().with_state(3_u32);
     registry
         .register::<scaled>()?

@@ -93,7 +93,7 @@ pub(crate) fn all() -> impl tool_runtime::IntoTools {
 }
 
 #[test]
-fn all_of_them_are_tools() -> Result<(), RegistryError> {
+fn every_definition_registers() -> Result<(), RegistryError> {
     let mut registry = ToolRegistry::new();
     registry.register_all(all())?.register_all(Outdated)?;
     let definitions = registry.tool_definitions();

@@ -151,7 +151,7 @@ mod elsewhere {
 }
 
 #[test]
-fn all_of_them_are_tools() -> Result<(), tool_runtime::RegistryError> {
+fn every_definition_registers() -> Result<(), tool_runtime::RegistryError> {
     /// Within a function.
     #[tool_runtime::tool]
     async fn within(

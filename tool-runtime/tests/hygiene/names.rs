@@ -114,7 +114,7 @@ pub(crate) async fn __rt(
 }
 
 #[test]
-fn all_of_them_are_tools() -> Result<(), RegistryError> {
+fn every_definition_registers() -> Result<(), RegistryError> {
     let mut registry = ToolRegistry::new().with_state(1_u8);
     registry
         .register::<tool>()?

@@ -95,7 +95,7 @@ impl Numbers<u8> {
 }
 
 #[tokio::test]
-async fn all_of_them_are_tools() -> Result<(), tool_runtime::RegistryError> {
+async fn every_definition_registers() -> Result<(), tool_runtime::RegistryError> {
     let mut registry = ToolRegistry::new();
     registry
         .register::<from_a_file>()?
@@ -119,7 +119,7 @@ async fn all_of_them_are_tools() -> Result<(), tool_runtime::RegistryError> {
 }
 
 #[test]
-fn texts_from_elsewhere_reach_the_model() {
+fn descriptions_from_files_and_constants_reach_the_model() {
     let mut registry = ToolRegistry::new();
     assert!(registry.register::<from_a_file>().is_ok());
     assert!(registry.register::<from_a_constant>().is_ok());

@@ -35,7 +35,7 @@ facade::constant!(dozen, "A dozen.", u32, 12);
 
 #[cfg(test)]
 #[tokio::test]
-async fn they_are_tools() {
+async fn tools_register_and_run() {
     use facade::tools::testing::run_in;
 
     let mut registry = facade::prelude::ToolRegistry::new();

@@ -69,7 +69,7 @@ impl Host {
 
 #[cfg(test)]
 #[tokio::test]
-async fn they_are_tools() {
+async fn tools_register_and_run() {
     use tool_runtime::ToolRegistry;
     use tool_runtime::testing::run_in;
 

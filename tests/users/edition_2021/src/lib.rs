@@ -38,7 +38,7 @@ impl Numbers {
 
 #[cfg(test)]
 #[tokio::test]
-async fn they_are_tools() {
+async fn tools_register_and_run() {
     use tool_runtime::testing::run_in;
     use tool_runtime::ToolRegistry;
 

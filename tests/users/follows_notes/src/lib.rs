@@ -52,7 +52,7 @@ pub async fn weather(
 
 #[cfg(test)]
 #[tokio::test]
-async fn it_is_a_tool() {
+async fn tool_registers_and_runs() {
     use tool_runtime::testing;
 
     testing::run::<weather>(r#"{"place": {"name": "Oslo"}, "unit": "Fahrenheit"}"#)

@@ -32,7 +32,7 @@ pub async fn arrange(
 
 #[cfg(test)]
 #[tokio::test]
-async fn it_is_a_tool() {
+async fn tool_registers_and_runs() {
     use tool_runtime::testing;
 
     let number = "67e55044-10b1-426f-9247-bb680e5fe0c8";

@@ -33,7 +33,7 @@ impl Sums {
 
 #[cfg(test)]
 #[tokio::test]
-async fn they_are_tools() {
+async fn tools_register_and_run() {
     let mut registry = agent::ToolRegistry::new();
     registry.register::<add>().unwrap().register_all(Sums).unwrap();
     agent::testing::run_in(&registry, "add", r#"{"b": 2}"#)

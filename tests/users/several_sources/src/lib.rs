@@ -63,7 +63,7 @@ pub fn registry() -> Result<ToolRegistry, Box<dyn std::error::Error>> {
 
 #[cfg(test)]
 #[tokio::test]
-async fn each_is_called_in_its_own_place() {
+async fn calls_reach_the_tool_of_their_source() {
     use tool_runtime::testing::run_in;
 
     let registry = registry().unwrap();

@@ -161,7 +161,7 @@ mod tests {
     use tool_runtime::{RegistryError, ToolRegistry};
 
     #[tokio::test]
-    async fn they_are_tools() -> Result<(), RegistryError> {
+    async fn tools_register_and_run() -> Result<(), RegistryError> {
         let mut registry = ToolRegistry::new().with_state(Workspace(vec!["a.rs".to_owned()]));
         registry
             .register::<search>()?

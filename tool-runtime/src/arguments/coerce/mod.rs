@@ -460,7 +460,7 @@ mod tests {
     use crate::arguments::tree::json::parse;
 
     #[test]
-    fn too_many_trials_are_an_error_of_their_own() {
+    fn too_many_trials_are_too_complex() {
         let either = json!({ "anyOf": [{ "type": "integer" }, { "type": "array", "items": { "$ref": "#/$defs/Either" } }] });
         let schema = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/Either" } }, "$defs": { "Either": either } });
         let compiled = CompiledSchema::compile(&schema).unwrap().0;

@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_know_where() {
+    fn errors_have_the_path() {
         let node = parse(r#"{"a/b":[{"x":1},{"x":0}]}"#, 4).unwrap();
         let error =
             HashMap::<String, Vec<HashMap<String, NonZeroU8>>>::deserialize(Reader(&mut &node)).unwrap_err();

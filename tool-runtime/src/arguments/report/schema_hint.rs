@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_required_is_shown() {
+    fn shows_required_properties_only() {
         let point = json!({ "type": "object", "properties": {
             "at": { "prefixItems": [{ "type": "integer" }, { "type": ["number", "null"] }], "type": "array", "items": false },
             "unit": { "const": "mm" },
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_anything_may_be_nothing_is_said() {
+    fn unrestricted_schemas_have_no_hint() {
         for anything in [
             json!({ "type": "object" }),
             json!({ "type": "object", "properties": { "a": { "type": "integer" } } }),
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_back_to_itself_ends() {
+    fn terminates_on_recursive_schemas() {
         let tree = json!({ "type": "object", "properties": {
             "children": { "type": "array", "items": { "$ref": "#/properties/x" } },
         }, "required": ["children"] });
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_two_have_names_none() {
+    fn ambiguous_names_have_no_hint() {
         let tagged = |tag: &str| json!({ "type": "object", "properties": { "kind": { "const": tag } }, "required": ["kind"] });
         let schema = json!({ "type": "object", "properties": { "x": { "anyOf": [tagged("a"), tagged("b"), tagged("B")] } } });
         let compiled = CompiledSchema::compile(&schema).unwrap().0;

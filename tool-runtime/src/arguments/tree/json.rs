@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_a_key_counts_and_keeps_its_place() {
+    fn last_duplicate_key_wins_in_the_place_of_the_first() {
         let node = parse(r#"{"a":1,"b":2,"a":3}"#, 1).unwrap();
         assert_eq!(node.to_value().to_string(), r#"{"a":3,"b":2}"#);
         let super::Node::Object(members) = node else {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_are_counted() {
+    fn depth_is_limited() {
         let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
         assert!(parse(&nested(depth::MAX_DEPTH), depth::MAX_DEPTH).is_ok());
         assert_eq!(
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn lone_surrogates_are_found_where_they_are() {
+    fn lone_surrogates_are_reported_with_their_path() {
         let error = parse(r#"{"a":[1,"\ud83d x"]}"#, 8).unwrap_err();
         assert_eq!(
             (error.fault, error.path().as_str()),

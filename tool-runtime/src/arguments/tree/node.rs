@@ -290,7 +290,7 @@ mod tests {
     use super::Node;
 
     #[test]
-    fn values_come_back_as_they_were() {
+    fn values_round_trip() {
         let value = json!({ "b": [1, -2, 0.5, 18_446_744_073_709_551_615_u64, 1e300], "a": null, "c": { "x\n\"": true } });
         assert_eq!(Node::from_value(&value).to_value(), value);
         let mut text = String::new();
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn previews_are_short_whatever_comes() {
+    fn previews_are_bounded() {
         let value = json!([["x".repeat(1_000_000)]]);
         assert_eq!(
             Node::from_value(&value).preview().chars().count(),
