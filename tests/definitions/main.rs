@@ -1,5 +1,6 @@
 //! What models are told: typed definitions, and every wire format against golden files.
 
+mod assert_definitions;
 mod attributes;
 mod declared;
 mod golden;

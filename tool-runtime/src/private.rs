@@ -8,6 +8,7 @@ pub use serde_json::json;
 
 pub use crate::param::declared::Param;
 pub use crate::param::into_param::IntoParam;
+pub use crate::testing::definitions::check_definitions;
 pub use crate::tool::blocking::blocking;
 pub use crate::tool::declaration::Declaration;
 pub use crate::tool::declared::{DeclaredTool, OneToolsBlockPerType, Tool, WithOutputSchema};
@@ -23,6 +24,7 @@ pub use crate::param::source::{
     ByHost, ByModel, ExtensionType, FromHost, Inner, Never, ParamSource, SessionStateType, StateType,
     Unwrapped, Wrapped,
 };
+pub use crate::testing::definitions::AsRegistry;
 pub use crate::tool::causes::{ErrorText, Fallible, HandlerError, WithSources};
 pub use crate::tool::declared::{DeclaredOf, Invocation, Shared, Started};
 pub use crate::tool::output::{OutputOf, WithCauses};

@@ -4,7 +4,6 @@
 //! what becomes of what the model sends.
 //!
 //! ```
-//! use tool_runtime::serde_json::json;
 //! use tool_runtime::{ToolError, ToolRegistry, testing, tool};
 //!
 //! /// Tell what a late book costs.
@@ -40,22 +39,7 @@
 //! fn the_model_reads_this() {
 //!     let mut registry = ToolRegistry::new();
 //!     registry.register::<fine>().unwrap();
-//!     assert_eq!(
-//!         registry.tool_definitions()[0].input_schema,
-//!         json!({
-//!             "type": "object",
-//!             "properties": {
-//!                 "days": {
-//!                     "type": "integer",
-//!                     "description": "How many days late it is.",
-//!                     "minimum": 0,
-//!                     "maximum": 365
-//!                 },
-//!                 "child": { "type": "boolean", "description": "Whether it belongs to a child." }
-//!             },
-//!             "required": ["days"]
-//!         }),
-//!     );
+//!     testing::assert_definitions!(registry, "tests/tools.json");
 //! }
 //!
 //! // 3. What becomes of what the model sends.
@@ -86,6 +70,22 @@
 //! #     calls().await;
 //! # }
 //! ```
+//!
+//! [`assert_definitions!`](crate::assert_definitions) compares the definitions with a file beside your `Cargo.toml`, or below it.
+//! `UPDATE_DEFINITIONS=1 cargo test` writes that file, and it is committed. A change of a signature, of a comment or of a dependency that
+//! tells the model something else then fails the test, and the message is not two files but the places:
+//!
+//! ```text
+//! the definitions differ from those in /home/ada/library/tests/tools.json, so the model would be told something else:
+//!
+//! `fine` at /input_schema/properties/days/maximum
+//!   old: 365
+//!   new: 100
+//!
+//! if that is meant, run the test with UPDATE_DEFINITIONS=1 and review the file
+//! ```
+//!
+//! Reviewers see in the file's difference what the model will read.
 //!
 //! [`testing::run`](crate::testing::run) makes a registry for one tool. A tool that needs state, a family or a dynamic
 //! tool is called in yours by [`testing::run_in`](crate::testing::run_in), layers included:

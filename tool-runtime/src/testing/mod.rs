@@ -25,6 +25,8 @@
 )]
 #![allow(clippy::panic, reason = "a failed assertion panics, like `assert_eq!`")]
 
+pub(crate) mod definitions;
+
 use std::ops::Deref;
 
 use serde_json::Value;
@@ -35,6 +37,9 @@ use crate::tool::declared::Tool;
 use crate::wire::issue::Issue;
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::{Content, Failure, ToolOutcome};
+
+#[doc(inline)]
+pub use definitions::assert_definitions;
 
 /// Calls an annotated function without state, in a new registry.
 ///
