@@ -90,6 +90,17 @@ fn readme_names_every_example() {
 }
 
 #[test]
+fn readme_of_the_repair_has_its_example() {
+    let readme = blocks("tool-repair/README.md");
+    let example = text("tool-repair/examples/repair_arguments.rs");
+    assert_eq!(
+        readme.first().map(|(_, code)| code),
+        Some(&example),
+        "the first block of tool-repair/README.md (left) and tool-repair/examples/repair_arguments.rs (right) differ",
+    );
+}
+
+#[test]
 fn rules_of_coercion_name_every_code() {
     let codes = Code::ALL.iter().map(|code| code.as_str());
     let missing = not_in("docs/coercion.md", codes, |code| format!("`{code}`"));

@@ -43,6 +43,25 @@ fn readmes_name_every_feature() {
     }
 }
 
+/// Who repairs texts alone pays for nothing else.
+#[test]
+fn every_dependency_of_the_repair_is_behind_a_feature() {
+    let manifest = text("tool-repair/Cargo.toml");
+    for name in names("tool-repair/Cargo.toml", "dependencies") {
+        assert!(
+            manifest.contains(&format!("\n{name} = {{ workspace = true, optional = true }}\n")),
+            "`{name}` is not optional in tool-repair/Cargo.toml",
+        );
+    }
+    let readme = text("tool-repair/README.md");
+    for name in names("tool-repair/Cargo.toml", "features") {
+        assert!(
+            readme.contains(&format!("\n| `{name}` | ")),
+            "tool-repair/README.md has no row for the feature `{name}` in its table of features",
+        );
+    }
+}
+
 /// They speak private protocols with the runtime, so that any other versions may not even compile.
 #[test]
 fn macros_and_repair_are_pinned_to_the_runtime() {

@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 use std::{error, fmt, slice};
 
-use serde::Serialize;
-
 use crate::limits::TOO_DEEP;
 
 /// One change: what kind, where, and in words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Fix {
     /// What kind of change; stable, part of the API.
@@ -123,7 +122,8 @@ impl fmt::Debug for Counts<'_> {
 /// let reason = repair("[1, @]").reason.unwrap();
 /// assert_eq!(reason.to_string(), format!("byte 4: {}", reason.message));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Reason {
     /// Where it could not be followed any further, in bytes from the start of the text as it came.
@@ -240,7 +240,8 @@ codes! {
     OddSpace = "odd_space",
 }
 
-impl Serialize for FixCode {
+#[cfg(feature = "serde")]
+impl serde::Serialize for FixCode {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }

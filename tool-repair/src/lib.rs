@@ -3,8 +3,14 @@
 //! Some models answer with a Python dict where JSON belongs. [`repair`] takes a whole text, a [`Repairer`] takes it in
 //! pieces of any size and passes on at once what is JSON. Both know nothing of tools.
 //!
-//! `tool-runtime` re-exports this crate as `tool_runtime::repair`, and [`sse`] as `tool_runtime::sse`. What only streams
-//! need ([`sse`], [`stream`], [`FormatFixing`]) is there with the feature `stream`, in both crates.
+//! `tool-runtime` re-exports this crate as `tool_runtime::repair`, and [`sse`] as `tool_runtime::sse`.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | none | [`repair`] and [`Repairer`]; no dependency at all |
+//! | `serde` | `Serialize` for [`Status`], [`FixCode`], [`Fix`], [`Reason`]; with `stream`, also what configures it |
+//! | `stream` | [`sse`], [`stream`], [`FormatFixing`]: calls repaired in streams |
+//! | `tracing` | with `stream`: an event for each call that was repaired or refused |
 //!
 //! ```
 //! use tool_repair::{Status, repair};
@@ -136,8 +142,15 @@ mod tail;
 mod repairer;
 #[cfg(feature = "stream")]
 mod format_fixing;
+#[cfg(all(feature = "serde", feature = "stream"))]
+mod configuration;
 #[cfg(feature = "stream")]
 pub mod stream;
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 pub use fixes::{Fix, FixCode, Fixes, Reason};
 #[cfg(feature = "stream")]

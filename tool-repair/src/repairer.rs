@@ -47,6 +47,7 @@ impl fmt::Display for Status {
     }
 }
 
+#[cfg(feature = "serde")]
 impl serde::Serialize for Status {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())

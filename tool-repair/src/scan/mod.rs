@@ -109,6 +109,16 @@ impl Scanner {
     }
 }
 
+/// Whether the text is JSON, however deep.
+#[cfg(feature = "stream")]
+pub(super) fn is_json(text: &str) -> bool {
+    let mut scanner = Scanner::new(Limits {
+        depth: usize::MAX,
+        ..Limits::default()
+    });
+    scanner.scan(text).is_ok() && scanner.finish().is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -86,6 +86,7 @@ impl Ledger {
     /// Gives up on the rest of the stream, unless that has ended with an error.
     pub(super) fn lose(&mut self, reason: String) {
         if !self.failed && self.lost.is_none() {
+            #[cfg(feature = "tracing")]
             tracing::warn!(reason, "the rest of a stream passes untouched");
             self.lost = Some(reason);
         }
@@ -102,6 +103,7 @@ impl Ledger {
     }
 
     pub(super) fn record(&mut self, record: RepairRecord) {
+        #[cfg(feature = "tracing")]
         record.tell(self.fixing.debug_logging);
         if self.records.len() < RECORDS_KEPT {
             self.records.push(record);

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::memmem;
-use serde::de::IgnoredAny;
 
 use super::json::contents;
+use crate::scan::is_json;
 use crate::sse::Event;
 
 /// The JSON that the `data:` lines of an event make.
@@ -64,8 +64,7 @@ impl<'a> Payload<'a> {
             }
             text.push_str(std::str::from_utf8(line.value).ok()?);
         }
-        serde_json::from_str::<IgnoredAny>(&text).ok()?;
-        Some(Self {
+        is_json(&text).then(|| Self {
             raw: event.raw(),
             text,
             lines: places,
@@ -160,6 +159,12 @@ mod tests {
             String::from_utf8(out).unwrap(),
             "event: e\ndata: {\"a\":\ndata:  \"8\", \"c\": \"3\"\ndata:}\n\n"
         );
+    }
+
+    #[test]
+    fn payload_may_be_nested_to_any_depth() {
+        let raw = format!("data: {}{}\n\n", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(Payload::of(&Event::whole(raw.as_bytes())).is_some());
     }
 
     #[test]

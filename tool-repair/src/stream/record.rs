@@ -1,6 +1,7 @@
-//! What is told of a stream: a record for each call whose arguments were not simply JSON, to the caller and through
-//! `tracing`.
+//! What is told of a stream: a record for each call whose arguments were not simply JSON, to the caller and, with the
+//! feature of that name, through `tracing`.
 
+#[cfg(feature = "tracing")]
 use std::fmt;
 
 use super::super::fixes::{Fixes, Reason};
@@ -31,6 +32,7 @@ pub struct RepairRecord {
     pub was_object: bool,
 }
 
+#[cfg(feature = "tracing")]
 impl RepairRecord {
     /// Tells `tracing` what happened and where; never the arguments themselves.
     pub(super) fn tell(&self, each_fix: bool) {
@@ -83,8 +85,10 @@ impl RepairRecord {
 }
 
 /// The codes, each with its number: `single_quotes×9 python_literal×1`.
+#[cfg(feature = "tracing")]
 struct Counts<'a>(&'a Fixes);
 
+#[cfg(feature = "tracing")]
 impl fmt::Display for Counts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, (code, count)) in self.0.counts().enumerate() {

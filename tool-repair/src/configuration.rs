@@ -1,0 +1,226 @@
+//! The configuration block `format_fixing`, as serde reads and writes it.
+
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, SeqAccess, Visitor};
+use serde::ser::SerializeSeq;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::format_fixing::{EVERY, FormatFixing, TargetTools};
+
+impl<'de> Deserialize<'de> for FormatFixing {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Block)
+    }
+}
+
+/// The keys, as serde reads them. By itself it would take a list for them, too, and call a wrong type by our name.
+#[derive(Deserialize)]
+#[serde(
+    remote = "FormatFixing",
+    default = "FormatFixing::default",
+    deny_unknown_fields
+)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "the keys of the block, each a switch of its own"
+)]
+struct Keys {
+    enabled: bool,
+    target_tools: TargetTools,
+    strict_validation: bool,
+    fallback_on_error: bool,
+    debug_logging: bool,
+}
+
+struct Block;
+
+impl<'de> Visitor<'de> for Block {
+    type Value = FormatFixing;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(
+            "a block with the keys `enabled`, `target_tools`, `strict_validation`, `fallback_on_error` and \
+             `debug_logging`",
+        )
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, keys: A) -> Result<FormatFixing, A::Error> {
+        Keys::deserialize(MapAccessDeserializer::new(keys))
+    }
+}
+
+impl Serialize for TargetTools {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Named(names) => names.serialize(serializer),
+            Self::All => {
+                let mut list = serializer.serialize_seq(Some(1))?;
+                list.serialize_element(EVERY)?;
+                list.end()
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for TargetTools {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Names)
+    }
+}
+
+struct Names;
+
+impl<'de> Visitor<'de> for Names {
+    type Value = TargetTools;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a list of tool names, or \"*\" for every tool")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<TargetTools, E> {
+        if text == EVERY {
+            Ok(TargetTools::All)
+        } else {
+            Err(E::invalid_value(de::Unexpected::Str(text), &self))
+        }
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<TargetTools, A::Error> {
+        let mut names: Vec<String> = Vec::new();
+        while let Some(name) = list.next_element::<String>()? {
+            if let Some(wrong) = no_name(&name) {
+                let place = names.len() + 1;
+                return Err(de::Error::custom(format!("name {place} of the list{wrong}")));
+            }
+            names.push(name);
+        }
+        Ok(TargetTools::named(names))
+    }
+}
+
+/// Why no tool can have this name, and what to write.
+fn no_name(name: &str) -> Option<String> {
+    let trimmed = name.trim();
+    if trimmed.is_empty() {
+        return Some(" is empty; write a tool's name, or \"*\" for every tool".to_owned());
+    }
+    if trimmed != name {
+        return Some(format!(
+            ", {name:?}, has white space around it; write {trimmed:?}"
+        ));
+    }
+    (name.contains(EVERY) && name != EVERY).then(|| {
+        format!(
+            ", {name:?}, is no tool's name: `*` means every tool, and only by itself; write the names in full, or \
+             \"*\""
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(value: serde_json::Value) -> Result<FormatFixing, String> {
+        serde_json::from_value(value).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_block_is_read_from_a_file_of_configuration() {
+        #[derive(Deserialize)]
+        struct File {
+            format_fixing: FormatFixing,
+        }
+        let file: File = toml::from_str(
+            r#"
+            [format_fixing]
+            enabled = true
+            target_tools = ["TodoWrite"]  # the tools that are repaired
+            strict_validation = true
+            fallback_on_error = true
+            debug_logging = false
+            "#,
+        )
+        .unwrap();
+        assert_eq!(file.format_fixing, FormatFixing::default());
+        let every: File = toml::from_str("[format_fixing]\ntarget_tools = \"*\"").unwrap();
+        assert_eq!(every.format_fixing.target_tools, TargetTools::All);
+        let wrong = toml::from_str::<File>("[format_fixing]\ntarget_tools = \"Edit\"")
+            .err()
+            .unwrap();
+        assert!(wrong.to_string().contains("a list of tool names"), "{wrong}");
+    }
+
+    #[test]
+    fn target_tools_are_names_or_every_tool() {
+        for every in [json!("*"), json!(["*"]), json!(["Edit", "*"])] {
+            let fixing = read(json!({ "target_tools": every })).unwrap();
+            assert_eq!(fixing.target_tools, TargetTools::All);
+            assert_eq!(
+                serde_json::to_value(&fixing).unwrap()["target_tools"],
+                json!(["*"])
+            );
+        }
+        let named = read(json!({ "target_tools": ["Edit"] })).unwrap().target_tools;
+        assert!(named.contains("Edit") && !named.contains("edit") && !named.contains("TodoWrite"));
+        let none = read(json!({ "target_tools": [] })).unwrap().target_tools;
+        assert!(!none.contains("TodoWrite"));
+    }
+
+    #[test]
+    fn what_is_meant_otherwise_is_refused_with_what_to_write() {
+        let wrong = read(json!({ "target_tools": "Edit" })).unwrap_err();
+        assert!(wrong.contains("a list of tool names, or \"*\""), "{wrong}");
+        let wrong = read(json!({ "targets": ["Edit"] })).unwrap_err();
+        assert!(
+            wrong.contains("`targets`") && wrong.contains("`target_tools`"),
+            "{wrong}"
+        );
+        assert!(read(json!({ "enabled": "yes" })).is_err());
+    }
+
+    #[test]
+    fn a_name_that_no_tool_has_is_refused_with_its_place() {
+        for (name, wanted) in [
+            (
+                "",
+                "name 2 of the list is empty; write a tool's name, or \"*\" for every tool",
+            ),
+            (
+                " TodoWrite ",
+                "name 2 of the list, \" TodoWrite \", has white space around it; write \"TodoWrite\"",
+            ),
+            ("\t", "name 2 of the list is empty; "),
+            (
+                "Todo*",
+                "name 2 of the list, \"Todo*\", is no tool's name: `*` means every tool, and only by itself; write \
+                 the names in full, or \"*\"",
+            ),
+        ] {
+            let wrong = read(json!({ "target_tools": ["Edit", name] })).unwrap_err();
+            assert!(wrong.starts_with(wanted), "{wrong}");
+        }
+        let text = "{\n  \"target_tools\": [\"Edit\",\n    \"Todo*\"]}";
+        let wrong = serde_json::from_str::<FormatFixing>(text).unwrap_err();
+        assert_eq!(wrong.line(), 3, "{wrong}");
+    }
+
+    #[test]
+    fn only_a_block_with_keys_is_one() {
+        let wanted = "expected a block with the keys `enabled`, `target_tools`, `strict_validation`, \
+                      `fallback_on_error` and `debug_logging`";
+        for other in [
+            json!(true),
+            json!("TodoWrite"),
+            json!([]),
+            json!([true, ["a"], true, true, false]),
+        ] {
+            let wrong = read(other.clone()).unwrap_err();
+            assert!(wrong.ends_with(wanted), "{other}: {wrong}");
+        }
+    }
+}
