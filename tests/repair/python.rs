@@ -4,20 +4,19 @@
 //! 2,000 cases each; `REPAIR_LONG=1` makes them 100,000. Ignored, loudly, where no `python3` is found; with
 //! `REPAIR_TESTS=required` in the environment that is a failure.
 
-use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
-use serde::Deserialize;
 use tests::long::long;
-use tool_runtime::repair::{Status, repair};
+use tool_runtime::repair::Status;
 
 use crate::judge::Tree;
 use crate::literal::read_python;
+use crate::oracle::{Answer, Judged, answer_of_the_repair, ignored};
 
 #[test]
 fn the_repr_of_a_value_is_repaired_to_that_value() {
-    let Some(judged) = judged_by_python("values", 1, of_the_repair) else {
+    let Some(judged) = judged_by_python("values", 1, answer_of_the_repair) else {
         return;
     };
     judged.nothing_is_wrong();
@@ -31,7 +30,7 @@ fn the_repr_of_a_value_is_repaired_to_that_value() {
 /// Strings in several pieces, one below the other: one string, but not in a list, where a comma may be missing.
 #[test]
 fn what_pprint_writes_means_what_python_says_or_is_left_alone() {
-    let Some(judged) = judged_by_python("pretty", 6, of_the_repair) else {
+    let Some(judged) = judged_by_python("pretty", 6, answer_of_the_repair) else {
         return;
     };
     judged.nothing_is_wrong();
@@ -41,7 +40,7 @@ fn what_pprint_writes_means_what_python_says_or_is_left_alone() {
 /// Prefixes, octal, concatenation, comments, tuples: all that `ast.literal_eval` takes.
 #[test]
 fn a_literal_means_what_python_says_or_is_left_alone() {
-    let Some(judged) = judged_by_python("grammar", 2, of_the_repair) else {
+    let Some(judged) = judged_by_python("grammar", 2, answer_of_the_repair) else {
         return;
     };
     judged.nothing_is_wrong();
@@ -51,7 +50,7 @@ fn a_literal_means_what_python_says_or_is_left_alone() {
 /// A character too many or too few may give another literal; it must not become a third one.
 #[test]
 fn a_literal_with_a_slip_means_what_python_says_or_is_left_alone() {
-    let Some(judged) = judged_by_python("slips", 3, of_the_repair) else {
+    let Some(judged) = judged_by_python("slips", 3, answer_of_the_repair) else {
         return;
     };
     judged.nothing_is_wrong();
@@ -75,49 +74,6 @@ const PRETTY_READ: f64 = 0.8;
 const LITERALS_READ: f64 = 0.45;
 const SLIPS_READ: f64 = 0.6;
 const READER_READS: f64 = 0.9;
-
-/// The last line of the oracle: how many cases had which outcome, and the shortest that are wrong.
-#[derive(Deserialize)]
-struct Judged {
-    counts: BTreeMap<String, usize>,
-    wrong: Vec<(String, String, String)>,
-}
-
-impl Judged {
-    fn nothing_is_wrong(&self) {
-        let shown: Vec<String> = self
-            .wrong
-            .iter()
-            .map(|(text, status, result)| format!("{status}:\n  {text:?}\n  {result:?}"))
-            .collect();
-        assert!(
-            !self.counts.contains_key("wrong"),
-            "{:?}\n{}",
-            self.counts,
-            shown.join("\n")
-        );
-    }
-
-    fn are_read(&self, least: f64) {
-        let read = self.share(&["repaired", "valid"]);
-        assert!(read >= least, "only {read:.3} are read: {:?}", self.counts);
-    }
-
-    #[allow(clippy::cast_precision_loss, reason = "counts of cases")]
-    fn share(&self, outcomes: &[&str]) -> f64 {
-        let of = |outcome: &&str| self.counts.get(*outcome).copied().unwrap_or_default();
-        let all: usize = self.counts.values().sum();
-        outcomes.iter().map(of).sum::<usize>() as f64 / all as f64
-    }
-}
-
-/// What became of a text, and the text that it became.
-type Answer = (Status, String);
-
-fn of_the_repair(text: &str) -> Answer {
-    let repaired = repair(text);
-    (repaired.status, repaired.text.into_owned())
-}
 
 fn of_the_reader(text: &str) -> Answer {
     match read_python(text) {
@@ -177,11 +133,8 @@ fn judged_by_python(what: &str, seed: u64, answer: fn(&str) -> Answer) -> Option
     }
     assert!(python.wait().unwrap().success(), "oracle.py failed");
     let judged: Option<Judged> = judged;
-    if long()
-        && let Some(judged) = &judged
-    {
-        let counts = format!("{what}: {:?}\n", judged.counts);
-        std::io::stderr().write_all(counts.as_bytes()).unwrap();
+    if let Some(judged) = &judged {
+        judged.report(what);
     }
     judged
 }
@@ -191,12 +144,6 @@ fn python_is_there() -> bool {
     if version.is_ok_and(|output| output.status.success()) {
         return true;
     }
-    // Straight to stderr: the harness hides what a passing test prints.
-    let ignored = "\nIGNORED: what only Python can judge, for want of a `python3`\n";
-    assert!(
-        std::env::var_os("REPAIR_TESTS").is_none_or(|said| said != "required"),
-        "{ignored}"
-    );
-    std::io::stderr().write_all(ignored.as_bytes()).unwrap();
+    ignored("what only Python can judge, for want of a `python3`");
     false
 }

@@ -1,0 +1,296 @@
+//! The word of JSON5: texts of every production of its grammar (<https://spec.json5.org>) mean what its reference
+//! implementation reads, or are left alone.
+//!
+//! Left out are `NaN` and `Infinity`, which JSON cannot write, and escapes such as `\d`, where a backslash is kept that
+//! JSON5 drops. 2,000 texts; `REPAIR_LONG=1` makes them 100,000. Ignored, loudly, where Node or its package `json5` is
+//! missing; with `REPAIR_TESTS=required` in the environment that is a failure.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use tests::long::long;
+use tests::random::Random;
+
+use crate::oracle::{Judged, answer_of_the_repair, ignored};
+
+#[test]
+fn json5_means_what_its_reference_reads_or_is_left_alone() {
+    let Some(packages) = packages() else {
+        return;
+    };
+    let mut node = Command::new("node")
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/repair/json5.mjs"))
+        .arg(packages)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = node.stdin.take().unwrap();
+    let mut random = Random::new(17);
+    for _ in 0..if long() { 100_000 } else { 2_000 } {
+        let text = text(&mut random);
+        let (status, result) = answer_of_the_repair(&text);
+        let line = serde_json::to_string(&(&text, status, result)).unwrap();
+        writeln!(input, "{line}").unwrap();
+    }
+    drop(input);
+    let output = node.wait_with_output().unwrap();
+    assert!(output.status.success(), "json5.mjs failed");
+    let judged: Judged = serde_json::from_slice(&output.stdout).unwrap();
+    judged.report("json5");
+    judged.nothing_is_wrong();
+    judged.are_read(JSON5_READ);
+}
+
+/// The least share of texts that are read; what it is today less a little, so that nobody passes by refusing.
+const JSON5_READ: f64 = 0.3;
+
+/// A folder whose `node_modules` has `json5`; `None`, reported loudly, where there is none.
+fn packages() -> Option<PathBuf> {
+    let folder = std::env::var_os("SDK_NODE").map(PathBuf::from);
+    let installed = folder.filter(|folder| folder.join("node_modules/json5").is_dir());
+    let version = Command::new("node").arg("--version").output();
+    let has_node = version.is_ok_and(|output| output.status.success());
+    if installed.is_none() || !has_node {
+        ignored(
+            "what only JSON5 can judge, for want of Node and a folder with tests/sdks/package.json installed, named by \
+             SDK_NODE; `.ci/run programs` installs them",
+        );
+        return None;
+    }
+    installed
+}
+
+/// A text of JSON5: as a rule an object or an array, as arguments are.
+fn text(random: &mut Random) -> String {
+    let mut writer = Writer {
+        text: String::new(),
+        random,
+    };
+    writer.space();
+    match writer.random.below(20) {
+        0 => writer.value(0),
+        1..=5 => writer.array(2),
+        _ => writer.object(2),
+    }
+    writer.space();
+    writer.text
+}
+
+struct Writer<'a> {
+    text: String,
+    random: &'a mut Random,
+}
+
+impl Writer<'_> {
+    fn pick(&mut self, choices: &[&str]) {
+        self.text.push_str(self.random.pick::<&str>(choices));
+    }
+
+    fn value(&mut self, depth: usize) {
+        match self.random.below(if depth == 0 { 12 } else { 17 }) {
+            0..6 => self.string(),
+            6..10 => self.number(),
+            10 => self.pick(&["true", "false"]),
+            11 => self.text.push_str("null"),
+            12..15 => self.object(depth - 1),
+            _ => self.array(depth - 1),
+        }
+    }
+
+    fn object(&mut self, depth: usize) {
+        self.text.push('{');
+        self.members('}', |writer| {
+            writer.key();
+            writer.space();
+            writer.text.push(':');
+            writer.space();
+            writer.value(depth);
+        });
+    }
+
+    fn array(&mut self, depth: usize) {
+        self.text.push('[');
+        self.members(']', |writer| writer.value(depth));
+    }
+
+    fn members(&mut self, closing: char, mut member: impl FnMut(&mut Self)) {
+        let count = *self.random.pick(&[0, 1, 1, 2, 2, 3, 4]);
+        self.space();
+        for place in 0..count {
+            member(self);
+            self.space();
+            if place + 1 < count || self.random.one_in(3) {
+                self.text.push(',');
+                self.space();
+            }
+        }
+        self.text.push(closing);
+    }
+
+    fn key(&mut self) {
+        if self.random.one_in(3) {
+            self.string();
+            return;
+        }
+        let rare = self.random.one_in(30);
+        self.pick(if rare {
+            // A literal's name, an escape, a letter in two parts, a joiner, an underline of another kind.
+            &[
+                "null",
+                "NaN",
+                "Infinity",
+                "if",
+                "\\u0061b",
+                "a\\u0062",
+                "e\u{301}",
+                "a\u{200d}b",
+                "a\u{203f}b",
+                "ªº",
+                "Ⅷ",
+            ]
+        } else {
+            &[
+                "a",
+                "path",
+                "file_path",
+                "_",
+                "$",
+                "$ref",
+                "_x1",
+                "été",
+                "名前",
+                "Ключ",
+                "a1",
+                "isNew",
+                "In",
+                "𝒳",
+            ]
+        });
+    }
+
+    fn string(&mut self) {
+        let quote = if self.random.one_in(2) { '"' } else { '\'' };
+        self.text.push(quote);
+        for _ in 0..*self.random.pick(&[0, 1, 1, 2, 3, 5]) {
+            match self.random.below(12) {
+                0..7 => self.pick(&PLAIN),
+                7 => self.pick(&[if quote == '"' { "'" } else { "\"" }]),
+                8..10 => self.pick(&ESCAPES),
+                10 if quote == '\'' => self.pick(&["\\x41", "\\xe9", "\\0 ", "\\n"]),
+                10 => self.pick(&ESCAPES),
+                // Not `\` before U+2028, which Python keeps and JSON5 does not.
+                _ => self.pick(&["\\\n", "\\\r\n", "\u{2028}", "\u{2029}", "\t", "\u{1}"]),
+            }
+        }
+        // Python gives these another meaning, or has none for them.
+        if self.random.one_in(50) {
+            self.pick(&["\\v", "\\0", "\\x7e", "\\r\\xE9", "\\ud83d\\ude00", "\\udC00"]);
+            self.text.push(' '); // no digit after `\0`
+        }
+        self.text.push(quote);
+    }
+
+    fn number(&mut self) {
+        self.pick(&["", "", "", "-", "-", "+"]);
+        self.pick(&[
+            "0",
+            "1",
+            "42",
+            "9007199254740993",
+            "0.5",
+            "3.14",
+            "2.50",
+            ".5",
+            ".125",
+            "5.",
+            "0.",
+            "1e5",
+            "1E+5",
+            "2.5e-3",
+            ".5e1",
+            "5.e3",
+            "0e0",
+            "0x1F",
+            "0XfF",
+            "0x10",
+            "0xDEADBEEFCAFE",
+        ]);
+    }
+
+    /// White space and comments, or nothing.
+    fn space(&mut self) {
+        if self.random.one_in(2) {
+            return;
+        }
+        match self.random.below(30) {
+            0..18 => self.pick(&[" ", "\n", "\n  "]),
+            18..24 => self.pick(&[
+                "\t", "\u{b}", "\u{c}", "\u{a0}", "\u{feff}", "\r", "\r\n", "\u{2028}", "\u{2029}",
+                "\u{2003}", "\u{3000}", "\u{1680}", "\u{202f}",
+            ]),
+            24..27 => {
+                self.text.push_str("//");
+                self.comment();
+                self.pick(&["\n", "\n", "\n  ", "\r\n", "\r", "\u{2028}", "\u{2029}"]);
+            }
+            _ => {
+                self.text.push_str("/*");
+                self.comment();
+                self.pick(&["", "*", "\n", "\n * "]);
+                self.comment();
+                self.text.push_str("*/");
+            }
+        }
+    }
+
+    fn comment(&mut self) {
+        self.pick(&[
+            "",
+            " ",
+            " as agreed ",
+            " \"a\": 1, ",
+            " it's ",
+            " {'a': [",
+            "]}",
+            " // twice ",
+            " /* ",
+            "#",
+            " 注释 ",
+            "\\",
+        ]);
+    }
+}
+
+/// What stands in strings as it is, in quotes of either kind.
+const PLAIN: [&str; 24] = [
+    "a",
+    "text",
+    " ",
+    "src/main.rs",
+    "中文",
+    "é",
+    "😀",
+    ",",
+    ": ",
+    "{",
+    "}",
+    "[",
+    "]",
+    "//",
+    "/*",
+    "#",
+    "1",
+    "it is",
+    "(x)",
+    "`",
+    "%",
+    "\u{a0}",
+    "True",
+    "-",
+];
+
+const ESCAPES: [&str; 12] = [
+    "\\'", "\\\"", "\\\\", "\\/", "\\b", "\\f", "\\n", "\\r", "\\t", "\\u00e9", "\\u4E2d", "\\n",
+];
