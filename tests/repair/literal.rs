@@ -158,6 +158,12 @@ impl<'a> Reader<'a> {
                     units.push(u16::from(b'\\'));
                     let escaped = self.rest.chars().next()?;
                     self.rest = &self.rest[escaped.len_utf8()..];
+                    let escaped = if escaped == '\r' {
+                        self.rest = self.rest.strip_prefix('\n').unwrap_or(self.rest);
+                        '\n'
+                    } else {
+                        escaped
+                    };
                     units.extend_from_slice(escaped.encode_utf16(&mut [0; 2]));
                 }
                 '\\' => self.escape(units)?,
@@ -211,7 +217,14 @@ impl<'a> Reader<'a> {
                 self.rest = &behind[digits..];
                 match char::from_u32(point) {
                     Some(character) => units.extend_from_slice(character.encode_utf16(&mut [0; 2])),
-                    None => units.push(u16::try_from(point).ok()?),
+                    None => {
+                        let unit = u16::try_from(point).ok()?;
+                        // JSON would read the pair as one character, which Python does not.
+                        let is_low = (0xDC00..=0xDFFF).contains(&unit);
+                        let is_pair =
+                            is_low && units.last().is_some_and(|unit| (0xD800..=0xDBFF).contains(unit));
+                        (!is_pair).then(|| units.push(unit))?;
+                    }
                 }
                 return Some(());
             }
@@ -359,6 +372,7 @@ fn the_reader_knows_the_literals_of_python() {
         "0x",
         "1_",
         "a",
+        r"'\ud83d\ude00'",
     ] {
         assert_eq!(read_python(none), None, "{none}");
     }

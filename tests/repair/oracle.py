@@ -8,11 +8,14 @@ Written for Python 3.8 and later, its standard library alone.
 """
 
 import ast
+import io
 import json
+import math
 import pprint
 import random
 import re
 import sys
+import tokenize
 import warnings
 
 BATCH = 200
@@ -26,8 +29,8 @@ def main():
         sys.set_int_max_str_digits(0)
     chance = random.Random(seed)
     make = {"values": value_case, "pretty": pretty_case, "grammar": grammar_case, "slips": slip_case}[what]
-    judge = judge_value if what == "values" else judge_literal
-    counts, wrong = {}, []
+    judge = {"values": judge_value, "grammar": judge_grammar}.get(what, judge_literal)
+    counts, wrong, refused = {}, [], []
     while count > 0:
         cases = [make(chance) for _ in range(min(BATCH, count))]
         count -= len(cases)
@@ -37,7 +40,10 @@ def main():
             counts[outcome] = counts.get(outcome, 0) + 1
             if outcome == "wrong":
                 wrong.append([text, status, result])
-    print(json.dumps({"counts": counts, "wrong": sorted(wrong, key=lambda it: len(it[0]))[:SHOWN]}), flush=True)
+            elif outcome in ("refused", "truncated"):
+                refused.append(text)
+    wrong = sorted(wrong, key=lambda it: len(it[0]))[:SHOWN]
+    print(json.dumps({"counts": counts, "wrong": wrong, "refused": sorted(refused, key=len)[:SHOWN]}), flush=True)
 
 
 def judge_value(text, meant, status, result):
@@ -71,6 +77,104 @@ def judge_literal(text, meant, status, result):
     if status != "repaired":
         return status if result == text else "wrong"
     return "repaired" if same(meant, result) else "wrong"
+
+
+def judge_grammar(text, meant, status, result):
+    """As `judge_literal`; what the rules refuse on purpose is excluded from the share that is read."""
+    outcome = judge_literal(text, meant, status, result)
+    reason = None if outcome == "wrong" else why_refused(text, meant)
+    return outcome if reason is None else "excluded: " + reason
+
+
+def why_refused(text, meant):
+    """Why the rules refuse a literal that Python reads: JSON cannot write it, or it has another reading."""
+    texts, numbers, keys_fit = [], [], True
+    for key, value in leaves(meant):
+        texts += [it for it in (key, value) if isinstance(it, str)]
+        numbers.append(value)
+        keys_fit &= key is None or isinstance(key, str) or type(key) is int
+    if not keys_fit:
+        return "a key that is no string or integer"
+    if any(isinstance(it, float) and math.isinf(it) for it in numbers):
+        return "an infinite float"
+    if any(SURROGATE_PAIR.search(it) for it in texts):
+        return "a surrogate pair in two escapes"
+    strings, names, tuple_there, adjacent = read_tokens(text)
+    if adjacent:
+        return adjacent
+    stated = names or tuple_there or any(it.prefix for it in strings)
+    pythons = stated or any(len(it.quote) == 3 for it in strings)
+    for it in strings:
+        escapes = [] if it.prefix in ("r", "R") else [found[1] for found in ESCAPE.finditer(it.body)]
+        kinds = {escape[0] for escape in escapes}
+        if "N" in kinds:
+            return "a character by its name"
+        if re.match(r"[A-Za-z]:\\", it.body) and kinds & set("abfnrtv"):
+            if it.quote != '"' or kinds - set("\"'\\/abfnrtuUxv01234567\r\n"):
+                return "a drive's path with control escapes"
+        if kinds & set("avU") and not pythons:
+            return "an escape of Python's alone without its evidence"
+        if it.quote == '"' and kinds & set("01234567x\r\n") and not pythons and all(it.quote == '"' for it in strings):
+            return "an escape that JSON lacks in double quotes without evidence"
+        if len(it.quote) == 3 and "\n" in it.body and kinds & set("ntr") and not stated:
+            return "three quotes with line breaks both raw and escaped"
+    return None
+
+
+SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+ESCAPE = re.compile(r"\\(\r\n|[0-7]{1,3}|.)", re.DOTALL)
+
+
+def leaves(value, key=None):
+    """The values without members, each with its key; keys of containers stand alone."""
+    if isinstance(value, Source):
+        yield key, None
+        for name, item in value:
+            yield from leaves(item, name)
+    elif isinstance(value, list):
+        yield key, None
+        for item in value:
+            yield from leaves(item)
+    else:
+        yield key, value
+
+
+class String:
+    def __init__(self, token):
+        self.prefix, rest = re.match("([a-zA-Z]*)(.*)", token, re.DOTALL).groups()
+        self.quote = rest[:3] if rest[:3] in ("\"\"\"", "'''") else rest[:1]
+        self.body = rest[len(self.quote):-len(self.quote)]
+
+
+def read_tokens(text):
+    """The strings; whether there are names and tuples; why strings side by side are refused, if there are such."""
+    skipped = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT)
+    tokens = tokenize.generate_tokens(io.StringIO(text.lstrip(" \t")).readline)
+    tokens = [token for token in tokens if token.type not in skipped]
+    strings, names, tuple_there, adjacent = [], False, False, None
+    open_brackets, side_by_side = [], []
+    for before, token, after in zip([None] + tokens, tokens, tokens[1:] + [None]):
+        if token.type == tokenize.STRING:
+            strings.append(String(token.string))
+            if before is not None and before.type == tokenize.STRING:
+                if before.end[0] == token.start[0]:
+                    adjacent = "strings side by side on one line"
+                side_by_side.append(open_brackets[-1] if open_brackets else None)
+                if after is not None and after.string == ":":
+                    adjacent = "strings side by side as a key"
+        elif token.type == tokenize.NAME:
+            names = True
+        elif token.string in ("(", "[", "{"):
+            open_brackets.append({"bracket": token.string, "items": after.string != ")", "comma": False})
+        elif token.string in (")", "]", "}"):
+            closed = open_brackets.pop()
+            tuple_there |= closed["bracket"] == "(" and (closed["comma"] or not closed["items"])
+        elif token.string == "," and open_brackets:
+            open_brackets[-1]["comma"] = True
+    for it in side_by_side:
+        if it is not None and (it["bracket"] == "[" or it["bracket"] == "(" and it["comma"]):
+            adjacent = adjacent or "strings side by side in a list"
+    return strings, names, tuple_there, adjacent
 
 
 def same(meant, result):
@@ -203,7 +307,7 @@ def a_float(chance):
 
 def grammar_case(chance):
     while True:
-        text = a_literal(chance, chance.choice([1, 2, 3]), chance.choice([0, 8, 8, 8, 8]))
+        text = a_literal(chance, chance.choice([1, 2, 3]), 0 if chance.randrange(20) == 0 else 8)
         if chance.randrange(8) == 0:
             text += blank(chance)
         meant, read = evaluated(text)
@@ -285,7 +389,8 @@ def bracketed(chance, opening, items, closing):
 
 def key_literal(chance):
     if chance.randrange(8) == 0:
-        return chance.choice([an_int_literal, string_literals])(chance)
+        sign = chance.choice(["", "", "-", "+"])
+        return chance.choice([lambda chance: sign + an_int_literal(chance), string_literals])(chance)
     return one_string(chance, chance.choice(["'", "'", "'", '"', '"', "'", '"', "'''"]))
 
 
@@ -302,44 +407,53 @@ def blank(chance):
 
 def string_literals(chance):
     count = chance.choice([1, 1, 1, 1, 1, 1, 2, 3])
-    return chance.choice([" ", "  ", "\n", "\n  ", ""]).join(one_string(chance) for _ in range(count))
+    between = chance.choice([" ", "  ", "\n", "\n  ", "\n    ", "", "  # goes on\n", " \\\n  "])
+    return between.join(one_string(chance) for _ in range(count))
 
 
 def one_string(chance, quote=None):
     prefix = chance.choice(["", "", "", "", "", "", "", "r", "u", "R", "U"])
     quote = quote or chance.choice(["'", "'", "'", '"', "'''", '"""'])
-    pieces = []
+    pieces = [chance.choice(["C:", "d:"]) + chance.choice(ESCAPES)] if chance.randrange(60) == 0 else []
     for _ in range(chance.choice([0, 1, 1, 2, 4])):
-        piece = chance.choice(
-            ["a", "bc", "Z9", " ", "中文", "é", "\U0001f600", ",", ":", "{", "]", "#", "(", "-"]
-            if prefix in ("r", "R") or chance.randrange(3)
-            else [
-                "\\n", "\\t", "\\\\", "\\'", '\\"', "\\x41", "\\xe9", "\\101", "\\0", "\\7", "\\377", "\\u4e2d",
-                "\\U0001f600", "\\a", "\\v", "\\d", "\\ ", "\\\n", "\\udc80", "\\b", "\\f", "\\r",
-            ]
-        )
-        pieces.append(piece)
+        if chance.randrange(3):
+            pieces.append(chance.choice(PLAIN))
+        elif prefix in ("r", "R"):
+            pieces.append(chance.choice(["\\d+", "\\n", "\\\\", "\\" + quote[0], "\\u", "\\x4"]))
+        elif chance.randrange(40) == 0 and quote[0] == "'":
+            pieces.append(chance.choice(["\\ud83d\\ude00", "\\ud83d", "\\U0000d83d"]))
+        else:
+            pieces.append(chance.choice(ESCAPES))
         if chance.randrange(6) == 0:
             pieces.append("\n" if len(quote) == 3 else '"' if quote == "'" else "'")
     return prefix + quote + "".join(pieces) + quote
 
 
+PLAIN = ["a", "bc", "Z9", " ", "中文", "é", "\U0001f600", ",", ":", "{", "]", "#", "(", "-"]
+ESCAPES = [
+    "\\n", "\\t", "\\\\", "\\'", '\\"', "\\x41", "\\xe9", "\\101", "\\0", "\\7", "\\377", "\\u4e2d", "\\U0001f600",
+    "\\N{EM DASH}", "\\a", "\\v", "\\d", "\\ ", "\\\n", "\\\r\n", "\\udc80", "\\b", "\\f", "\\r",
+]
+
+
 def a_number(chance):
     sign = chance.choice(["", "", "", "", "", "-", "-", "+", "- "])
-    return sign + chance.choice([an_int_literal, a_float_literal])(chance)
+    number = chance.choice([an_int_literal, a_float_literal])(chance)
+    return sign + ("(" + number + ")" if chance.randrange(40) == 0 else number)
 
 
 def an_int_literal(chance):
     number = chance.choice([0, 1, 7, chance.randrange(1000), chance.randrange(10**12), chance.getrandbits(120)])
     return chance.choice([
         str(number), str(number), f"{number:_}", hex(number), hex(number).upper().replace("X", "x"), f"0X{number:x}",
-        oct(number), bin(number), f"{number:#_x}", f"0b_{number:b}", "00", "0_0",
+        oct(number), bin(number), f"{number:#_x}", f"0b_{number:b}", "00" if chance.randrange(4) == 0 else "0",
     ])
 
 
 def a_float_literal(chance):
     return chance.choice(
-        ["0.5", ".5", "5.", "1e5", "1E+5", "1_0.2_5", "3.14e-10", "0e0", "00.5", "1_000.0", "1e22", "0.1", "9.e3"]
+        ["0.5", ".5", "5.", "1e5", "1E+5", "1_0.2_5", "3.14e-10", "0e0", "0_0.5", "1_000.0", "1e22", "0.1", "9.e3", "1_0e1_0",
+         ".1_0e+2", "07e1", "5.E-3", "1e400" if chance.randrange(4) == 0 else "1e300"]
     )
 
 

@@ -51,10 +51,15 @@ impl Judged {
         }
     }
 
+    /// The part of what is not excluded.
     #[allow(clippy::cast_precision_loss, reason = "counts of cases")]
     pub fn share(&self, outcomes: &[&str]) -> f64 {
         let of = |outcome: &&str| self.counts.get(*outcome).copied().unwrap_or_default();
-        let all: usize = self.counts.values().sum();
+        let counted = self
+            .counts
+            .iter()
+            .filter(|(outcome, _)| !outcome.starts_with("excluded"));
+        let all: usize = counted.map(|(_, count)| count).sum();
         outcomes.iter().map(of).sum::<usize>() as f64 / all as f64
     }
 }

@@ -37,7 +37,8 @@ fn what_pprint_writes_means_what_python_says_or_is_left_alone() {
     judged.are_read(PRETTY_READ);
 }
 
-/// Prefixes, octal, concatenation, comments, tuples: all that `ast.literal_eval` takes.
+/// The whole grammar that `ast.literal_eval` reads and JSON can write. What the rules refuse on purpose is excluded from
+/// the share that is read: see `why_refused` in `oracle.py`.
 #[test]
 fn a_literal_means_what_python_says_or_is_left_alone() {
     let Some(judged) = judged_by_python("grammar", 2, answer_of_the_repair) else {
@@ -71,7 +72,7 @@ fn the_reader_of_literals_reads_what_python_reads() {
 
 /// The least share of literals that are read; what it is today less a little, so that nobody passes by refusing.
 const PRETTY_READ: f64 = 0.8;
-const LITERALS_READ: f64 = 0.45;
+const LITERALS_READ: f64 = 0.5;
 const SLIPS_READ: f64 = 0.6;
 const READER_READS: f64 = 0.9;
 
