@@ -1,6 +1,9 @@
 //! The repair of text that is not JSON, held to its contract: valid JSON untouched, nothing damaged, the same in
 //! every chunking, linear, whatever comes.
 
+// What benches and this suite share, under the names that it has here.
+use tests::{judge, written};
+
 mod attacks;
 mod chunks;
 mod corpus;
@@ -9,7 +12,6 @@ mod habits;
 mod honest;
 mod identity;
 mod json5;
-mod judge;
 mod literal;
 mod mutations;
 mod oracle;
@@ -23,4 +25,3 @@ mod soup;
 mod spelt;
 mod streams;
 mod table;
-mod written;

@@ -1,8 +1,10 @@
 //! Arguments as models send them to real tools, drawn by chance that is the same on every run.
 
+use tests::judge::{Tree, read_json};
 use tests::random::Random;
+use tests::written::{Style, json, repr};
 
-use crate::judge::Tree;
+use crate::literal::read_python;
 
 /// The arguments of one call: an object, or now and then an array, since a string may hold one of these.
 pub fn arguments(random: &mut Random) -> Tree {
@@ -374,3 +376,19 @@ const PATTERNS: [&str; 16] = [
     "%s: %d",
     "\\u00e9\\x41",
 ];
+
+#[test]
+fn what_is_written_is_read_again() {
+    let mut random = Random::new(1);
+    for _ in 0..400 {
+        let tree = arguments(&mut random);
+        for style in Style::ALL {
+            let text = json(&tree, style, &mut random);
+            assert_eq!(read_json(&text).as_ref(), Some(&tree), "{text}");
+        }
+        for tuples in [false, true] {
+            let text = repr(&tree, tuples);
+            assert_eq!(read_python(&text).as_ref(), Some(&tree), "{text}");
+        }
+    }
+}

@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use tests::random::Random;
-
 use crate::judge::Tree;
+use crate::random::Random;
 
 /// How a JSON text looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -276,20 +275,4 @@ fn repr_is_that_of_python() {
     let tree = Tree::List(vec![Tree::List(vec![Tree::Null]), Tree::List(Vec::new())]);
     assert_eq!(repr(&tree, true), "[(None,), ()]");
     assert_eq!(repr(&Tree::Text(vec![0xD800]), false), r"'\ud800'");
-}
-
-#[test]
-fn what_is_written_is_read_again() {
-    let mut random = Random::new(1);
-    for _ in 0..400 {
-        let tree = crate::random::arguments(&mut random);
-        for style in Style::ALL {
-            let text = json(&tree, style, &mut random);
-            assert_eq!(crate::judge::read_json(&text).as_ref(), Some(&tree), "{text}");
-        }
-        for tuples in [false, true] {
-            let text = repr(&tree, tuples);
-            assert_eq!(crate::literal::read_python(&text).as_ref(), Some(&tree), "{text}");
-        }
-    }
 }
