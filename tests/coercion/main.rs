@@ -11,6 +11,7 @@ mod equality;
 mod nesting;
 mod table;
 mod error_messages;
+mod patches;
 mod policies;
 mod typed;
 mod unenforced;

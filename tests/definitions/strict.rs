@@ -295,22 +295,28 @@ fn unsupported_keywords_become_descriptions() {
 
 #[test]
 fn converts_unions_of_types_and_constants() {
-    let property = |schema: Value| {
-        let tool = chat::strict_tool(&ToolDefinition::new("t", "T.", of(schema)))
+    let property_of = |schema: Value| {
+        let tool = chat::strict_tool(&ToolDefinition::new("t", "T.", schema))
             .unwrap()
             .tool;
         assert_eq!(violations(&tool["function"]["parameters"]), [""; 0]);
         tool["function"]["parameters"]["properties"]["a"].clone()
     };
+    let property = |schema: Value| property_of(of(schema));
+    let required = |schema: Value| {
+        let mut schema = of(schema);
+        schema["required"] = json!(["a"]);
+        property_of(schema)
+    };
     assert_eq!(
-        property(json!({ "type": ["string", "integer", "null"], "minimum": 1, "description": "D." })),
+        required(json!({ "type": ["string", "integer", "null"], "minimum": 1, "description": "D." })),
         json!({
             "description": "D.",
             "anyOf": [{ "type": "string" }, { "type": "integer", "minimum": 1 }, { "type": "null" }],
         }),
     );
     assert_eq!(
-        property(json!({ "enum": ["a", null] })),
+        required(json!({ "enum": ["a", null] })),
         json!({ "type": ["string", "null"], "enum": ["a", null] })
     );
     assert_eq!(

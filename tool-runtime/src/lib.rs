@@ -76,6 +76,8 @@ pub use host::session_store::SessionStateStore;
 pub use host::session_values::SessionValues;
 #[doc(inline)]
 pub use host::state::State;
+#[doc(inline)]
+pub use param::patch::Patch;
 pub use registry::ToolRegistry;
 pub use tool::declared::{IntoTools, Tool, ToolSet};
 pub use tool::entry::RegisteredTool;

@@ -190,4 +190,61 @@
 //! Types of chrono, url and uuid are parameters with the feature of that name: `tool-runtime = { .., features = ["chrono"] }`
 //! beside `chrono = { .., features = ["serde"] }`. An `Arc<T>` from the model needs serde's feature `rc`.
 //!
+//! # Absent, `null` or a value
+//!
+//! To an `Option`, `null` and absent are the same. A function that changes something needs to tell three cases apart: leave it, remove it,
+//! replace it. A [`Patch`](crate::Patch) does, as a parameter and as a field; the model sees that `null` is allowed.
+//!
+//! ```
+//! use tool_runtime::schemars::JsonSchema;
+//! use tool_runtime::serde::Deserialize;
+//! use tool_runtime::{Patch, ToolRegistry, serde_json::json, testing, tool};
+//!
+//! /// Where a book stands.
+//! #[derive(Debug, Deserialize, JsonSchema)]
+//! #[serde(crate = "tool_runtime::serde")]
+//! #[schemars(crate = "tool_runtime::schemars")]
+//! struct Place {
+//!     /// The room.
+//!     room: u8,
+//!     /// The shelf; `null` if it lies about.
+//!     #[serde(default)] // a field that may be absent
+//!     shelf: Patch<String>,
+//! }
+//!
+//! /// Correct what is known of a book.
+//! #[tool]
+//! async fn correct(
+//!     /// Who lent it; `null` if it is back.
+//!     #[arg(length = 1..=40)]
+//!     reader: Patch<String>,
+//!     /// Where it is.
+//!     place: Option<Place>,
+//! ) -> String {
+//!     let mut lent_to = Some("Ada".to_owned());
+//!     reader.apply(&mut lent_to);
+//!     let shelf = place.map_or(Patch::Keep, |place| place.shelf);
+//!     format!("{lent_to:?}, {shelf:?}")
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let mut registry = ToolRegistry::new();
+//! let schema = &registry.register::<correct>()?.tool_definitions()[0].input_schema;
+//! assert_eq!(schema["properties"]["reader"]["type"], json!(["string", "null"]));
+//!
+//! for (arguments, answer) in [
+//!     (json!({}), r#"Some("Ada"), Keep"#),
+//!     (json!({ "reader": null }), "None, Keep"),
+//!     (json!({ "reader": "Bo", "place": { "room": 2, "shelf": null } }), r#"Some("Bo"), Clear"#),
+//! ] {
+//!     testing::run_in(&registry, "correct", arguments).await.assert_no_warnings().assert_text(answer);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A `Patch` that could never be absent, or never be `null`, is an error when its tool is registered: a field without
+//! `#[serde(default)]`, an item of a list, an `Option<Patch<T>>`.
+//!
 //! Next: [what happens when a model does not keep to the schema](super::_3_sloppy_calls).

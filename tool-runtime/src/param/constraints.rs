@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::param::declared::{DefaultValue, Param};
 use crate::param::into_param::IntoParam;
 use crate::param::parameter::Parameter;
+use crate::param::patch::Patch;
 use crate::param::source::{FromHost, Inner, Never, ParamSource, Unwrapped};
 use crate::schema::marks;
 
@@ -149,7 +150,7 @@ impl<T: Parameter> Param<T> {
     message = "`{Self}` does not support `default`, `values` or `example`",
     label = "not `Serialize`, so they cannot be written into the schema",
     note = "a type of your own needs `tool_runtime::serde::Serialize` in its `#[derive(..)]`, beside `Deserialize`",
-    note = "parameters that the host supplies have none of them"
+    note = "parameters that the host supplies have none of them, nor has a `Patch`: what is absent is `Keep`"
 )]
 pub trait ToJson<By>: Parameter {
     /// Always `Self`.
@@ -197,7 +198,7 @@ pub trait Limits<B>: RangeBounds<B> {}
 #[diagnostic::do_not_recommend]
 impl<B, R: RangeBounds<B>> Limits<B> for R {}
 
-/// Types with a `range`: numbers, and options of them.
+/// Types with a `range`: numbers, options and patches of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a numeric type",
     label = "`range` needs a number",
@@ -222,7 +223,11 @@ impl<T: Numeric> Numeric for Option<T> {
     type Bound = T::Bound;
 }
 
-/// Types with a `length`: strings, lists, maps, and options of them.
+impl<T: Numeric> Numeric for Patch<T> {
+    type Bound = T::Bound;
+}
+
+/// Types with a `length`: strings, lists, maps, options and patches of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no length",
     label = "`length` needs a string, a list or a map",
@@ -264,7 +269,14 @@ impl<T: HasLength> HasLength for Option<T> {
     const MAX_KEYWORD: &'static str = T::MAX_KEYWORD;
 }
 
-/// String types, and options of them.
+impl<T: HasLength> HasLength for Patch<T> {
+    type Length = T::Length;
+
+    const MIN_KEYWORD: &'static str = T::MIN_KEYWORD;
+    const MAX_KEYWORD: &'static str = T::MAX_KEYWORD;
+}
+
+/// String types, options and patches of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a string type",
     label = "`pattern` and `not_blank` need a string type"
@@ -287,5 +299,9 @@ impl StringType for std::borrow::Cow<'static, str> {
 }
 
 impl<T: StringType> StringType for Option<T> {
+    type Pattern = T::Pattern;
+}
+
+impl<T: StringType> StringType for Patch<T> {
     type Pattern = T::Pattern;
 }

@@ -1,16 +1,19 @@
-//! The value of a missing argument. A type that has one is optional, whether it is called `Option` or not.
+//! The value of a missing argument. A type that has one is optional, whether it is called `Option` or not: an `Option` or a
+//! [`Patch`](crate::Patch).
 
 use std::fmt;
 
 use serde::de::{DeserializeOwned, Error, Visitor};
 use serde::{Deserializer, forward_to_deserialize_any};
 
-/// The value of a missing argument: `Some(None)` for every kind of `Option`, `None` for required types.
+use crate::param::patch;
+
+/// The value of a missing argument: `Some(None)` for every kind of `Option`, `Some(Keep)` for a `Patch`, `None` for required types.
 pub(crate) fn value<T: DeserializeOwned>() -> Option<T> {
     T::deserialize(MissingDeserializer).ok()
 }
 
-/// Visits `None` in `deserialize_option`, and fails otherwise.
+/// Visits `None` in `deserialize_option`, tells a `Patch` that it is missing, and fails otherwise.
 struct MissingDeserializer;
 
 impl<'de> Deserializer<'de> for MissingDeserializer {
@@ -24,9 +27,20 @@ impl<'de> Deserializer<'de> for MissingDeserializer {
         visitor.visit_none()
     }
 
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, MissingError> {
+        if name == patch::NEWTYPE {
+            return visitor.visit_str(patch::MISSING);
+        }
+        Err(MissingError)
+    }
+
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+        seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }
 
@@ -50,6 +64,7 @@ impl Error for MissingError {
 #[cfg(test)]
 mod tests {
     use super::value;
+    use crate::param::patch::Patch;
 
     type Maybe<T> = Option<T>;
 
@@ -58,10 +73,11 @@ mod tests {
     struct Wrapped(Option<u8>);
 
     #[test]
-    fn only_options_deserialize_from_a_missing_value() {
+    fn only_options_and_patches_deserialize_from_a_missing_value() {
         assert_eq!(value::<Option<u8>>(), Some(None));
         assert_eq!(value::<Maybe<String>>(), Some(None));
         assert_eq!(value::<Wrapped>(), Some(Wrapped(None)));
+        assert_eq!(value::<Patch<u8>>(), Some(Patch::Keep));
         assert_eq!(value::<u8>(), None);
         assert_eq!(value::<()>(), None);
         assert_eq!(value::<Vec<u8>>(), None);

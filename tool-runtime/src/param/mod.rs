@@ -1,5 +1,6 @@
 //! The parameters of a function: their sources, the constraints of their attributes, and how their values are read.
 
+pub(crate) mod patch;
 pub(crate) mod missing;
 pub(crate) mod declared;
 pub(crate) mod parameter;

@@ -18,6 +18,7 @@ use crate::host::progress::Progress;
 use crate::host::session_state::SessionState;
 use crate::host::state::State;
 use crate::param::declared::Param;
+use crate::param::patch::Patch;
 
 /// The source of a parameter. A type without one has no [`Param`](Self::Param), so that it causes no further errors.
 #[diagnostic::on_unimplemented(
@@ -135,7 +136,7 @@ macro_rules! wrapped {
     };
 }
 
-wrapped!(Option Vec Box Arc);
+wrapped!(Option Vec Box Arc Patch);
 
 /// A [`Param`], or a [`Wrapped`] one.
 pub trait Inner {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::variants::{Enums, KeyType, Names};
 
-use super::{describe, enum_maps, marks, recursion, rust_enums, subschemas};
+use super::{describe, enum_maps, marks, patches, recursion, rust_enums, subschemas};
 
 type Keywords = Map<String, Value>;
 
@@ -17,6 +17,14 @@ pub(crate) fn clean(root: &mut Value, enums: &Enums) {
     for pointer in &enums.buffered {
         if let Some(Value::Object(keywords)) = root.pointer_mut(pointer) {
             keywords.insert(marks::ENUM_MAP.to_owned(), true.into());
+        }
+    }
+    for pointer in &enums.wrapped_patches {
+        if let Some(patch) = root
+            .pointer_mut(pointer)
+            .and_then(|schema| schema.get_mut(marks::PATCH))
+        {
+            *patch = patches::WRAPPED.into();
         }
     }
     clean_schema(root, enums);
@@ -144,6 +152,8 @@ fn finalize_properties(keywords: &mut Keywords) {
     for (name, property) in properties.into_iter().flatten() {
         match property {
             Value::Bool(true) => *property = Value::Object(Map::new()),
+            // It keeps its `null`, and has no other default.
+            Value::Object(property) if property.contains_key(marks::PATCH) => {}
             Value::Object(property) if !is_map && !required.iter().any(|known| known == name) => {
                 // Neither required nor an `Option`: it has a default that the schema does not contain.
                 if !property.contains_key("default") && !allows_null(property) {

@@ -25,8 +25,19 @@ pub(crate) const ENUM_MAP: &str = "x-enum-map";
 /// The property has a default that the schema does not contain.
 pub(crate) const DEFAULT: &str = "x-default";
 
+/// A [`Patch`](crate::Patch): `null` means something else than a missing value.
+pub(crate) const PATCH: &str = "x-patch";
+
 /// All marks.
-pub(crate) const ALL: [&str; 6] = [NOT_BLANK, STRICT, CASE_SENSITIVE, INTEGER, ENUM_MAP, DEFAULT];
+pub(crate) const ALL: [&str; 7] = [
+    NOT_BLANK,
+    STRICT,
+    CASE_SENSITIVE,
+    INTEGER,
+    ENUM_MAP,
+    DEFAULT,
+    PATCH,
+];
 
 /// Whether a keyword is a mark.
 pub(crate) fn is_mark(keyword: &str) -> bool {

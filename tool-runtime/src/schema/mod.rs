@@ -1,9 +1,10 @@
 //! JSON Schemas: cleans those that schemars generates, and compiles them for the check of arguments.
 
-pub(crate) mod variants;
 pub(crate) mod pointer;
 pub(crate) mod subschemas;
 pub(crate) mod marks;
+pub(crate) mod variants;
+pub(crate) mod patches;
 mod describe;
 mod rust_enums;
 mod recursion;

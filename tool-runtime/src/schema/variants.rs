@@ -18,6 +18,8 @@ use serde::de::{
 use serde::{Deserializer, forward_to_deserialize_any};
 use serde_json::Value;
 
+use super::marks;
+
 /// The names of one enum's variants.
 pub(crate) type Names = &'static [&'static str];
 
@@ -33,6 +35,8 @@ pub struct Enums {
     pub(crate) maps: Vec<(String, KeyType)>,
     /// JSON Pointers to the schemas of maps with enum keys that are not traced.
     pub(crate) buffered: Vec<String>,
+    /// JSON Pointers to the schemas of patches in an `Option`.
+    pub(crate) wrapped_patches: Vec<String>,
 }
 
 /// A type of map keys that are strings in JSON.
@@ -52,6 +56,7 @@ pub(crate) fn of<T: DeserializeOwned>(root: &Value, pointer: &str) -> Enums {
         let _ = T::deserialize(Tracer {
             path: &path,
             location: Location::new(root, Some(pointer.to_owned())),
+            is_optional: false,
             findings: &findings,
         });
         paths.extend((0..findings.take_branches()).map(|branch| [path.as_slice(), &[branch]].concat()));
@@ -203,6 +208,8 @@ impl<'a> Location<'a> {
 struct Tracer<'a> {
     path: &'a [usize],
     location: Location<'a>,
+    /// Whether the value is directly in an `Option`.
+    is_optional: bool,
     findings: &'a RefCell<Findings>,
 }
 
@@ -254,15 +261,20 @@ impl<'de> Deserializer<'de> for Tracer<'_> {
         Err(TraceError)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TraceError> {
+    fn deserialize_option<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, TraceError> {
+        self.is_optional = true;
         visitor.visit_some(self)
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
+        mut self,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, TraceError> {
+        if name == marks::PATCH && std::mem::take(&mut self.is_optional) {
+            let wrapped = self.location.pointer.clone();
+            self.findings.borrow_mut().enums.wrapped_patches.extend(wrapped);
+        }
         visitor.visit_newtype_struct(self)
     }
 
@@ -337,6 +349,7 @@ impl<'a> SingleAccess<'a> {
             pointer: outer.location.pointer.clone(),
             tracer: Tracer {
                 location,
+                is_optional: false,
                 ..outer.clone()
             },
             is_used: false,

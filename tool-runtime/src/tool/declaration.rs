@@ -178,11 +178,13 @@ impl Declaration {
                 keys,
                 maps,
                 buffered,
+                wrapped_patches,
             } = (param.variants)(schema, &pointer);
             enums.values.extend(values);
             enums.keys.extend(keys);
             enums.maps.extend(maps);
             enums.buffered.extend(buffered);
+            enums.wrapped_patches.extend(wrapped_patches);
         }
         enums
     }

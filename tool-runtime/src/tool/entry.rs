@@ -114,6 +114,13 @@ impl RegisteredTool {
         let name = ToolName::parse(declaration.name)?;
         check_states(&name, &declaration, states)?;
         let mut definition = declaration.marked_definition();
+        if let Some((path, reason)) = schema::patches::find_misplaced(&definition.input_schema) {
+            return Err(RegistryError::InvalidSchema {
+                tool: name.to_string(),
+                path,
+                reason: reason.to_owned(),
+            });
+        }
         let mut compiled = compile(&name, &definition)?;
         compiled.set_parameters(declaration.params.iter().map(|param| param.name));
         check_params(&name, &declaration, &compiled)?;

@@ -221,8 +221,28 @@ pub struct Everything {
     flags: [bool; 2],
 }
 
+/// Fields that may be absent, `null` or a value.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Changes {
+    id: u32,
+    #[serde(default)]
+    number: tool_runtime::Patch<i8>,
+    #[serde(default)]
+    label: tool_runtime::Patch<String>,
+    #[serde(default)]
+    kind: tool_runtime::Patch<Kind>,
+    #[serde(default)]
+    points: tool_runtime::Patch<Vec<Point>>,
+    #[serde(default)]
+    tried: tool_runtime::Patch<Untagged>,
+    #[serde(default)]
+    next: tool_runtime::Patch<Box<Changes>>,
+}
+
 probes! {
     a_point: Point;
+    changes: Changes;
+    many_changes: Vec<Changes>;
     closed: Closed;
     all_defaults: AllDefaults;
     some_defaults: SomeDefaults;

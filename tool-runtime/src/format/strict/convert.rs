@@ -10,7 +10,7 @@ use crate::schema::unwrap_single;
 use super::keywords::{self, Treatment};
 use super::limits;
 use super::subset::{self, Subset};
-use super::unions::{disjoint, nullable, share_first_property};
+use super::unions::{allows_null, disjoint, nullable, share_first_property};
 use super::values;
 
 type Keywords = Map<String, Value>;
@@ -329,10 +329,16 @@ impl<'a> Conversion<'a> {
             ));
         }
         let mut properties = Map::new();
-        for (name, property) in declared {
+        for (name, declared) in declared {
             let pointer = pointer::join(&format!("{path}/properties"), name);
-            let property = self.node(property, &pointer, depth + 1)?;
+            let property = self.node(declared, &pointer, depth + 1)?;
             let optional = self.subset == Subset::OpenAi && !required.iter().any(|known| known == name);
+            if optional && allows_null(&property) && declared.get("default").is_none() {
+                return Err(ConversionError::new(
+                    &pointer,
+                    "it may be absent or `null`, and the strict form has no absent properties",
+                ));
+            }
             properties.insert(name.clone(), if optional { nullable(property) } else { property });
         }
         let names = match self.subset {

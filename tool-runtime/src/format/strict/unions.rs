@@ -33,7 +33,7 @@ pub(super) fn nullable(mut schema: Value) -> Value {
     Value::Object(outer)
 }
 
-fn allows_null(schema: &Value) -> bool {
+pub(super) fn allows_null(schema: &Value) -> bool {
     match (schema.get("type"), schema.get("anyOf")) {
         (Some(Value::String(name)), _) => name == "null",
         (Some(Value::Array(names)), _) => names.iter().any(|name| name == "null"),

@@ -1,0 +1,193 @@
+//! [`Patch`]: what may be absent, `null` or a value, and means something else each time.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+use crate::schema::marks;
+
+/// A change of a value that may also be removed: absent keeps it, `null` clears it, a value replaces it.
+///
+/// An `Option` cannot say this: `null` and absent are the same for it. The schema of a `Patch<T>` is that of `T` with `null`, and it is not
+/// required.
+///
+/// ```
+/// use tool_runtime::{Patch, testing, tool};
+///
+/// /// Change a task.
+/// #[tool]
+/// async fn change_task(
+///     /// Its title.
+///     #[arg(length = 1..=80)]
+///     title: Patch<String>,
+///     /// When it is due; `null` if it no longer is.
+///     due: Patch<String>,
+/// ) -> String {
+///     let due = match due {
+///         Patch::Keep => "stays".to_owned(),
+///         Patch::Clear => "is removed".to_owned(),
+///         Patch::Set(day) => format!("is {day}"),
+///     };
+///     format!("the title {}, the date {due}", if title.is_keep() { "stays" } else { "changes" })
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// testing::run::<change_task>("{}").await.assert_text("the title stays, the date stays");
+/// testing::run::<change_task>(r#"{ "due": null }"#).await.assert_text("the title stays, the date is removed");
+/// testing::run::<change_task>(r#"{ "due": "Friday" }"#).await.assert_text("the title stays, the date is Friday");
+/// # }
+/// ```
+///
+/// A field of a struct needs `#[serde(default)]`, which makes it [`Keep`](Self::Keep) when it is absent. Without it, it would be required and
+/// could never be `Keep`; that is an error at registration, as is an `Option<Patch<T>>`, which would never be [`Clear`](Self::Clear).
+///
+/// ```
+/// use tool_runtime::{Patch, schemars, serde};
+///
+/// /// What to change.
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// #[serde(crate = "tool_runtime::serde")]
+/// #[schemars(crate = "tool_runtime::schemars")]
+/// struct Changes {
+///     /// Who does it; `null` for nobody.
+///     #[serde(default)]
+///     assignee: Patch<String>,
+/// }
+///
+/// let changes: Changes = tool_runtime::serde_json::from_str("{}").unwrap();
+/// assert_eq!(changes.assignee, Patch::Keep);
+/// ```
+///
+/// It is not `Serialize`, since `Keep` is not a JSON value, and so has no `default` and no `example` in `#[arg(..)]`. The limits of `T`
+/// (`range`, `length`, `pattern`, `not_blank`) apply to what is [`Set`](Self::Set).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Patch<T> {
+    /// Absent: the value stays as it is.
+    #[default]
+    Keep,
+    /// `null`: the value is removed.
+    Clear,
+    /// The new value.
+    Set(T),
+}
+
+impl<T> Patch<T> {
+    /// Whether nothing changes.
+    pub const fn is_keep(&self) -> bool {
+        matches!(self, Self::Keep)
+    }
+
+    /// Changes a value.
+    ///
+    /// ```
+    /// use tool_runtime::Patch;
+    ///
+    /// let mut due = Some("Friday");
+    /// Patch::Keep.apply(&mut due);
+    /// assert_eq!(due, Some("Friday"));
+    /// Patch::Set("Monday").apply(&mut due);
+    /// assert_eq!(due, Some("Monday"));
+    /// Patch::Clear.apply(&mut due);
+    /// assert_eq!(due, None);
+    /// ```
+    pub fn apply(self, value: &mut Option<T>) {
+        match self {
+            Self::Keep => {}
+            Self::Clear => *value = None,
+            Self::Set(new) => *value = Some(new),
+        }
+    }
+
+    /// `None` to keep the value, `Some(None)` to clear it: the form of other libraries.
+    ///
+    /// ```
+    /// use tool_runtime::Patch;
+    ///
+    /// assert_eq!(Patch::<u8>::Keep.into_option(), None);
+    /// assert_eq!(Patch::<u8>::Clear.into_option(), Some(None));
+    /// assert_eq!(Patch::Set(1).into_option(), Some(Some(1)));
+    /// ```
+    #[allow(clippy::option_option, reason = "it is the form of other libraries")]
+    pub fn into_option(self) -> Option<Option<T>> {
+        match self {
+            Self::Keep => None,
+            Self::Clear => Some(None),
+            Self::Set(value) => Some(Some(value)),
+        }
+    }
+}
+
+/// The name of the newtype that a [`Patch`] asks a deserializer for.
+///
+/// It does not ask for an option: for a missing field, serde answers that with `None`, as for `null`, and what the model did not mention would
+/// be cleared.
+pub(crate) const NEWTYPE: &str = marks::PATCH;
+
+/// The text with which a deserializer of a missing argument answers.
+pub(crate) const MISSING: &str = "$tool_runtime::missing";
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Patch<T> {
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_newtype_struct(NEWTYPE, PatchVisitor(PhantomData))
+    }
+}
+
+struct PatchVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for PatchVisitor<T> {
+    type Value = Patch<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value or null")
+    }
+
+    #[inline]
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Patch<T>, D::Error> {
+        let value = Option::deserialize(deserializer)?;
+        Ok(value.map_or(Patch::Clear, Patch::Set))
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Patch<T>, D::Error> {
+        T::deserialize(deserializer).map(Patch::Set)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Patch<T>, E> {
+        Ok(Patch::Clear)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Patch<T>, E> {
+        Ok(Patch::Clear)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Patch<T>, E> {
+        if text == MISSING {
+            return Ok(Patch::Keep);
+        }
+        Err(E::invalid_type(serde::de::Unexpected::Str(text), &self))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Patch<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Patch_of_{}", T::schema_name()).into()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        format!("Patch<{}>", T::schema_id()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Option::<T>::json_schema(generator);
+        schema.insert(marks::PATCH.to_owned(), true.into());
+        schema
+    }
+}
