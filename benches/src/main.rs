@@ -1,11 +1,26 @@
-//! How fast the repair is, beside what else does such work, in one run. The answer is Markdown on stdout.
+//! How right and how fast the repair is, beside what else does such work, in one run. The answer is Markdown on stdout.
 //!
-//! `cargo run --release` runs all of it; names of sections (`valid repr chunks stream attacks`) run only these.
+//! `cargo run --release` runs all of it; names of sections (`accuracy valid repr chunks stream attacks`) run only these.
 
 mod clock;
 mod others;
 mod texts;
 
+// The texts of the tests.
+#[allow(dead_code, reason = "the tests use all of it")]
+#[path = "../../tests/support/random.rs"]
+mod random;
+#[allow(dead_code, reason = "the tests use all of it")]
+#[path = "../../tests/support/judge.rs"]
+mod judge;
+#[allow(dead_code, reason = "the tests use all of it")]
+#[path = "../../tests/support/written.rs"]
+mod written;
+#[allow(dead_code, reason = "the tests use all of it")]
+#[path = "../../tests/support/deviations.rs"]
+mod deviations;
+
+mod accuracy;
 mod attacks;
 mod chunks;
 mod repr;
@@ -15,7 +30,8 @@ mod valid;
 /// A section's name, and what runs it.
 type Section = (&'static str, fn());
 
-const SECTIONS: [Section; 5] = [
+const SECTIONS: [Section; 6] = [
+    ("accuracy", accuracy::run),
     ("valid", valid::run),
     ("repr", repr::run),
     ("chunks", chunks::run),

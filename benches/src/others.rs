@@ -1,5 +1,4 @@
-//! Programs in other languages that do the same work: each keeps running, does the work as often as it is told, and
-//! says how long that took.
+//! Programs in other languages that do the same work: each keeps running, and answers a line with a line.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -8,8 +7,49 @@ use std::time::Duration;
 
 use crate::clock::Contender;
 
-/// npm's `jsonrepair`, installed on first use; `None`, said loudly, where there is no npm.
+/// npm's `jsonrepair`, timed; `None`, said loudly, where there is no npm.
 pub fn jsonrepair(file: &Path) -> Option<Contender<'static>> {
+    let folder = jsonrepair_installed()?;
+    started(Command::new("node").arg(folder.join("timed.mjs")).arg(file))
+}
+
+/// npm's `jsonrepair`; `None`, said loudly, where there is no npm.
+pub fn jsonrepair_of_npm() -> Option<Repairer> {
+    let folder = jsonrepair_installed()?;
+    Repairer::started(Command::new("node").arg(folder.join("repaired.mjs")))
+}
+
+/// Python's `json_repair`, installed on first use; `None`, said loudly, where there is no Python.
+pub fn json_repair_of_python() -> Option<Repairer> {
+    let folder = here().join("json_repair");
+    let venv = folder.join("venv");
+    let python = venv.join("bin/python");
+    let succeeds = |command: &mut Command| {
+        let status = command.stdout(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    };
+    // The mark comes last, so that what was interrupted is done again.
+    let mark = venv.join("installed");
+    let installed = mark.exists()
+        || succeeds(Command::new("python3").args(["-m", "venv"]).arg(&venv))
+            && succeeds(
+                Command::new(&python)
+                    .args(["-m", "pip", "install", "--quiet", "--requirement"])
+                    .arg(folder.join("requirements.txt")),
+            )
+            && std::fs::write(mark, "").is_ok();
+    if !installed {
+        eprintln!(
+            "LEFT OUT: json_repair, which could not be installed in {}",
+            venv.display()
+        );
+        return None;
+    }
+    Repairer::started(Command::new(python).arg(folder.join("repaired.py")))
+}
+
+/// The folder of `jsonrepair`, installed on first use.
+fn jsonrepair_installed() -> Option<PathBuf> {
     let folder = here().join("jsonrepair");
     if !folder.join("node_modules").exists() {
         let installed = Command::new("npm")
@@ -25,7 +65,7 @@ pub fn jsonrepair(file: &Path) -> Option<Contender<'static>> {
             return None;
         }
     }
-    started(Command::new("node").arg(folder.join("timed.mjs")).arg(file))
+    Some(folder)
 }
 
 /// Python's `ast.literal_eval`.
@@ -41,49 +81,74 @@ fn here() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn started(command: &mut Command) -> Option<Contender<'static>> {
-    let mut child = match command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() {
-        Ok(child) => child,
-        Err(error) => {
-            eprintln!(
-                "LEFT OUT: {}, which cannot be started: {error}",
-                command.get_program().display()
-            );
-            return None;
-        }
-    };
-    let asked = child.stdin.take()?;
-    let answers = BufReader::new(child.stdout.take()?);
-    let mut other = Other {
-        child,
-        asked,
-        answers,
-    };
-    if other.ask(1).is_none() {
-        eprintln!("LEFT OUT: {}, which ended early", command.get_program().display());
-        return None;
-    }
-    Some(Box::new(move |times| other.ask(times).unwrap_or(Duration::MAX)))
-}
-
-struct Other {
+/// A program that answers each line with a line.
+struct Program {
     child: Child,
     asked: ChildStdin,
     answers: BufReader<ChildStdout>,
 }
 
-impl Other {
-    fn ask(&mut self, times: u64) -> Option<Duration> {
-        writeln!(self.asked, "{times}").ok()?;
+impl Program {
+    /// `None`, said loudly, where it cannot be started or does not answer the first line.
+    fn started(command: &mut Command, first: &str) -> Option<Self> {
+        let name = command.get_program().display().to_string();
+        let mut child = match command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() {
+            Ok(child) => child,
+            Err(error) => {
+                eprintln!("LEFT OUT: {name}, which cannot be started: {error}");
+                return None;
+            }
+        };
+        let asked = child.stdin.take()?;
+        let answers = BufReader::new(child.stdout.take()?);
+        let mut program = Self {
+            child,
+            asked,
+            answers,
+        };
+        if program.ask(first).is_none_or(|answer| answer.is_empty()) {
+            eprintln!("LEFT OUT: {name}, which ended early");
+            return None;
+        }
+        Some(program)
+    }
+
+    fn ask(&mut self, line: &str) -> Option<String> {
+        writeln!(self.asked, "{line}").ok()?;
         let mut answer = String::new();
         self.answers.read_line(&mut answer).ok()?;
-        Some(Duration::from_nanos(answer.trim().parse().ok()?))
+        Some(answer)
     }
 }
 
-impl Drop for Other {
+impl Drop for Program {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+fn started(command: &mut Command) -> Option<Contender<'static>> {
+    let mut program = Program::started(command, "1")?;
+    Some(Box::new(move |times| {
+        let answer = program.ask(&times.to_string());
+        let nanoseconds = answer.and_then(|answer| answer.trim().parse().ok());
+        nanoseconds.map_or(Duration::MAX, Duration::from_nanos)
+    }))
+}
+
+/// A repairer in another language, to be asked for its results.
+pub struct Repairer(Program);
+
+impl Repairer {
+    fn started(command: &mut Command) -> Option<Self> {
+        Program::started(command, "\"{}\"").map(Self)
+    }
+
+    /// What it makes of a text; `None` where it refuses it.
+    pub fn repair(&mut self, text: &str) -> Option<String> {
+        let line = serde_json::to_string(text).expect("a text is written as JSON");
+        let answer = self.0.ask(&line).expect("the repairer runs on");
+        serde_json::from_str(&answer).expect("it answers with a string or null")
     }
 }

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use tests::deviations::{Deviation, REFUSED, SURE, calls, code};
+use tests::deviations::{Case, Deviation, REFUSED, SURE, calls, cases, code};
 use tests::judge::{Tree, read_json};
-use tests::random::Random;
-use tests::written::{Style, json};
 use tool_runtime::repair::{Status, repair};
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -17,30 +15,27 @@ struct Tally {
 }
 
 fn tally(payloads: &[Tree], deviations: &[Deviation], sure: bool) -> Tally {
-    let mut random = Random::new(47);
     let mut all = Tally::default();
     let mut each: BTreeMap<&str, Tally> = BTreeMap::new();
     let mut shown = String::new();
-    for tree in payloads {
-        let style = *random.pick(&[Style::Spaced, Style::Compact, Style::Pretty]);
-        let right = json(tree, style, &mut random);
-        for (name, deviate) in deviations {
-            let Some(text) = deviate(tree, &right) else {
-                continue;
-            };
-            let repaired = repair(&text);
-            let tally = each.entry(name).or_default();
-            if !matches!(repaired.status, Status::Valid | Status::Repaired) {
-                tally.refused += 1;
-                if sure && tally.refused <= 3 {
-                    let _ = writeln!(shown, "refused: {name}: {text} ({:?})", repaired.reason);
-                }
-            } else if sure && read_json(&repaired.text).as_ref() == Some(tree) {
-                tally.right += 1;
-            } else {
-                tally.wrong += 1;
-                let _ = writeln!(shown, "WRONG: {name}: {text} became {}", repaired.text);
+    for Case {
+        deviation: name,
+        text,
+        tree,
+    } in cases(payloads, deviations)
+    {
+        let repaired = repair(&text);
+        let tally = each.entry(name).or_default();
+        if !matches!(repaired.status, Status::Valid | Status::Repaired) {
+            tally.refused += 1;
+            if sure && tally.refused <= 3 {
+                let _ = writeln!(shown, "refused: {name}: {text} ({:?})", repaired.reason);
             }
+        } else if sure && read_json(&repaired.text).as_ref() == Some(tree) {
+            tally.right += 1;
+        } else {
+            tally.wrong += 1;
+            let _ = writeln!(shown, "WRONG: {name}: {text} became {}", repaired.text);
         }
     }
     for (

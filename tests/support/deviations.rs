@@ -4,7 +4,7 @@
 
 use crate::judge::Tree;
 use crate::random::Random;
-use crate::written::{repr, repr_in_single_quotes};
+use crate::written::{Style, json, repr, repr_in_single_quotes};
 
 /// How a text is written where it is not as JSON has it.
 #[derive(Clone, Copy)]
@@ -525,6 +525,29 @@ pub const REFUSED: [Deviation; 10] = [
         Some(spell(tree, JSON).strip_suffix('}')?.to_owned() + ", \"more\": \"x}")
     }),
 ];
+
+/// A value, and a text that deviates from its JSON.
+pub struct Case<'a> {
+    pub deviation: &'static str,
+    pub text: String,
+    pub tree: &'a Tree,
+}
+
+/// Each payload with each deviation that has a place there.
+pub fn cases<'a>(payloads: &'a [Tree], deviations: &'a [Deviation]) -> impl Iterator<Item = Case<'a>> {
+    let mut random = Random::new(47);
+    payloads.iter().flat_map(move |tree| {
+        let style = *random.pick(&[Style::Spaced, Style::Compact, Style::Pretty]);
+        let right = json(tree, style, &mut random);
+        deviations.iter().filter_map(move |(deviation, deviate)| {
+            deviate(tree, &right).map(|text| Case {
+                deviation,
+                text,
+                tree,
+            })
+        })
+    })
+}
 
 /// Arguments as tools have them, in words that any spelling can write.
 pub fn calls() -> Vec<Tree> {
