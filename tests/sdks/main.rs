@@ -1,5 +1,5 @@
 //! Repaired streams, read by the official SDKs of OpenAI and Anthropic, in Python and in JavaScript: they hear what the
-//! repair makes of the arguments, and nothing that they could read before breaks them.
+//! repair makes of the arguments, and nothing that they could read before breaks them. And MCP's forms, beside its official SDK.
 //!
 //! `SDK_PYTHON` names an interpreter with the packages of `requirements.txt` (else `python3` is tried), `SDK_NODE` a
 //! folder with the `node_modules` of `package.json`; `.ci/run programs` makes both under `target/sdks`. Ignored,
@@ -10,6 +10,7 @@ mod calls;
 mod sample;
 mod sdk;
 mod check;
+mod mcp;
 
 use tests::long::long;
 use tests::random::Random;

@@ -53,16 +53,7 @@ impl Sdk {
 
     /// `None`, said loudly, where Node or its SDKs are missing.
     pub fn javascript() -> Option<Self> {
-        let wanted = "Node, and a folder with tests/sdks/package.json installed, named by SDK_NODE";
-        let Some(folder) = std::env::var_os("SDK_NODE").map(PathBuf::from) else {
-            return ignored(wanted);
-        };
-        let version = Command::new("node").arg("--version").output();
-        let has = |name: &str| folder.join("node_modules").join(name).is_dir();
-        if !version.is_ok_and(|output| output.status.success()) || !has("openai") || !has("@anthropic-ai/sdk")
-        {
-            return ignored(wanted);
-        }
+        let folder = node_folder(&["openai", "@anthropic-ai/sdk"])?;
         Some(Self {
             program: "node".into(),
             arguments: vec![script("read.mjs"), folder],
@@ -104,11 +95,26 @@ impl Sdk {
     }
 }
 
-fn script(name: &str) -> PathBuf {
+/// The folder whose `node_modules` have these packages; `None`, said loudly, where Node or one of them is missing.
+pub fn node_folder(packages: &[&str]) -> Option<PathBuf> {
+    let wanted = "Node, and a folder with tests/sdks/package.json installed, named by SDK_NODE";
+    let Some(folder) = std::env::var_os("SDK_NODE").map(PathBuf::from) else {
+        return ignored(wanted);
+    };
+    let version = Command::new("node").arg("--version").output();
+    let has = |name: &&str| folder.join("node_modules").join(name).is_dir();
+    if version.is_ok_and(|output| output.status.success()) && packages.iter().all(has) {
+        Some(folder)
+    } else {
+        ignored(wanted)
+    }
+}
+
+pub fn script(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("sdks").join(name)
 }
 
-fn ignored(wanted: &str) -> Option<Sdk> {
+fn ignored<T>(wanted: &str) -> Option<T> {
     let ignored = format!(
         "\nIGNORED: what the official SDKs read, for want of {wanted}.\n\
          `.ci/run programs` installs them under target/sdks, and `.ci/run test` uses them.\n"

@@ -6,7 +6,7 @@
 //! | [`anthropic`] | [`tool`](anthropic::tool), [`strict_tool`](anthropic::strict_tool) | [`calls`](anthropic::calls) | [`results`](anthropic::results) |
 //! | [`openai::chat`] | [`tool`](openai::chat::tool), [`strict_tool`](openai::chat::strict_tool) | [`calls`](openai::chat::calls) | [`result`](openai::chat::result) |
 //! | [`openai::responses`] | [`tool`](openai::responses::tool), [`strict_tool`](openai::responses::strict_tool) | [`calls`](openai::responses::calls) | [`result`](openai::responses::result) |
-//! | [`mcp`] | [`tool`](mcp::tool), [`definition`](mcp::definition) | [`call`](mcp::call) | [`result`](mcp::result) |
+//! | [`mcp`] | [`tool`](mcp::tool), [`definition`](mcp::definition) | [`call`](mcp::call) | [`result`](mcp::result), [`output`](mcp::output) |
 
 mod fields;
 pub mod strict;

@@ -86,8 +86,12 @@
 //!
 //! let mut server = ToolRegistry::new();
 //! server.register_source(definitions, async |name: String, arguments: Value, _: Context| {
-//!     // Here `tools/call` would be sent.
-//!     Ok::<_, String>(format!("{name} {arguments}"))
+//!     // Here `tools/call` would be sent. This is what comes back.
+//!     let result = json!({
+//!         "content": [{ "type": "text", "text": format!("{name} {arguments}") }],
+//!         "structuredContent": { "until": "Friday" }
+//!     });
+//!     mcp::output(&result)
 //! })?;
 //!
 //! // Servers that have tools of the same name are told apart by a prefix.
@@ -95,9 +99,12 @@
 //! registry.nest("oslo", server)?;
 //! let result = registry.execute_tool("toolu_01", "oslo__loans_extend", r#"{ "days": "7" }"#).await;
 //! assert_eq!(result.text(), Some(r#"loans.extend {"days":7}"#));
+//! assert_eq!(result.structured.unwrap()["until"], "Friday"); // for programs
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! [`mcp::output`](crate::format::mcp::output) says what becomes of each kind of content.
 //!
 //! A schema that is none, or that points to another document, is refused when it is registered, with the place. One
 //! with a keyword that [cannot be enforced](crate::coercion#the-definition-and-the-enforced-schema) is taken, with a warning in the

@@ -126,6 +126,10 @@
 //! # }
 //! ```
 //!
+//! [`mcp::output`](crate::format::mcp::output) is the other direction: a result of `tools/call` becomes the output of a tool, so that the tools
+//! of a server [are tools of yours](super::_10_dynamic#all-tools-of-a-server). Texts, images, errors and structured values are the same
+//! afterwards; audio, links and resources become texts that name them, since models take nothing else from a tool.
+//!
 //! # Strict forms
 //!
 //! Some APIs can hold the model to the schema, if it keeps to a subset. `strict_tool` puts a definition into it and

@@ -1,15 +1,9 @@
-//! The Model Context Protocol, revision 2025-06-18.
-//!
-//! Source: <https://modelcontextprotocol.io/specification/2025-06-18/server/tools>.
+//! Definitions of tools.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::call::tool_call::ToolCall;
+use crate::format::fields::{FormatError, text};
 use crate::wire::definition::{Hints, ToolDefinition};
-use crate::wire::message::Block;
-use crate::wire::result::{Content, ToolResult};
-
-use super::fields::{FormatError, image, text};
 
 /// A member of `tools` in the result of `tools/list`.
 ///
@@ -172,71 +166,12 @@ fn rest(tool: &Value) -> Map<String, Value> {
     rest
 }
 
-/// The call in the `params` of `tools/call`; its id is that of the request.
-///
-/// ```
-/// use tool_runtime::{ToolOutput, ToolResult, format::mcp, serde_json::json};
-///
-/// let call = mcp::call("7", &json!({ "name": "now", "arguments": {} })).unwrap();
-/// let answer = ToolResult::new(&call.id, ToolOutput::error("the clock has stopped"));
-/// assert_eq!(
-///     mcp::result(&answer).unwrap(),
-///     json!({ "content": [{ "type": "text", "text": "the clock has stopped" }], "isError": true }),
-/// );
-/// ```
-///
-/// # Errors
-///
-/// If `params` has no `name`.
-pub fn call(id: impl Into<String>, params: &Value) -> Result<ToolCall, FormatError> {
-    // They are optional in MCP.
-    let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
-    Ok(ToolCall::new(
-        id,
-        text(params, "the `params` of `tools/call`", "name")?,
-        arguments,
-    ))
-}
-
-/// The result of `tools/call`; a [structured value](ToolResult::structured) is its `structuredContent`.
-///
-/// # Errors
-///
-/// If the result has a block that is neither text nor a base64 image.
-pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
-    let content = match &result.content {
-        Content::Text(text) => vec![json!({ "type": "text", "text": text })],
-        Content::Blocks(blocks) => blocks.iter().map(block).collect::<Result<_, _>>()?,
-    };
-    let mut answer = Map::from_iter([("content".to_owned(), Value::Array(content))]);
-    if let Some(value) = &result.structured {
-        answer.insert("structuredContent".to_owned(), Value::clone(value));
-    }
-    if result.is_error {
-        answer.insert("isError".to_owned(), true.into());
-    }
-    Ok(answer.into())
-}
-
-fn block(block: &Block) -> Result<Value, FormatError> {
-    if let ("text", Some(text)) = (block.kind(), block.str("text")) {
-        return Ok(json!({ "type": "text", "text": text }));
-    }
-    if let ("image", Some((media_type, data))) = (block.kind(), image(block)) {
-        return Ok(json!({ "type": "image", "data": data, "mimeType": media_type }));
-    }
-    Err(FormatError::Block {
-        api: "MCP",
-        kind: block.kind().to_owned(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::format::{anthropic, openai};
-    use crate::tool::output::IntoToolOutput;
-    use crate::wire::result::{Blocks, ToolOutput};
 
     #[test]
     fn tool_round_trips() {
@@ -323,28 +258,5 @@ mod tests {
         assert_eq!(openai::responses::tool(&listed), openai::responses::tool(&plain));
         let strict = |definition| anthropic::strict_tool(definition).unwrap().tool;
         assert_eq!(strict(&listed), strict(&plain));
-    }
-
-    #[test]
-    fn converts_calls_and_results() {
-        let call = call("7", &json!({ "name": "forget", "arguments": { "all": true } })).unwrap();
-        assert_eq!((call.id.as_str(), call.name.as_str()), ("7", "forget"));
-        assert_eq!(call.input, json!({ "all": true }).into());
-        let without = super::call("7", &json!({ "name": "forget" })).unwrap();
-        assert_eq!(without.input, json!({}).into());
-
-        let failed = ToolResult::new("7", ToolOutput::error("no"));
-        assert_eq!(
-            result(&failed).unwrap(),
-            json!({ "content": [{ "type": "text", "text": "no" }], "isError": true }),
-        );
-        let seen = Blocks(vec![Block::text("see"), Block::image("image/png", "AAAA")]);
-        assert_eq!(
-            result(&ToolResult::new("7", seen.into_tool_output())).unwrap(),
-            json!({ "content": [
-                { "type": "text", "text": "see" },
-                { "type": "image", "data": "AAAA", "mimeType": "image/png" },
-            ] }),
-        );
     }
 }
