@@ -159,6 +159,79 @@ fn recursive_schemas_do_not_overflow_the_stack() {
     });
 }
 
+/// A tool whose arguments recur through the keywords that are enforced after coercion.
+fn recurring_assertions() -> Value {
+    let never = json!({ "required": ["never"] });
+    let inner = json!({ "properties": { "a": { "$ref": "#/$defs/Chain" } } });
+    let chain = (0..40).fold(inner, |inner, _| json!({ "not": inner }));
+    json!({
+        "type": "object",
+        "properties": {
+            "not": { "$ref": "#/$defs/Not" },
+            "if": { "$ref": "#/$defs/If" },
+            "dependent": { "$ref": "#/$defs/Dependent" },
+            "contains": { "$ref": "#/$defs/Contains" },
+            "unevaluated": { "$ref": "#/$defs/Unevaluated" },
+            "union": { "$ref": "#/$defs/Union" },
+            "exclusive": { "$ref": "#/$defs/Exclusive" },
+            "parts": { "$ref": "#/$defs/Parts" },
+            "chain": { "$ref": "#/$defs/Chain" },
+        },
+        "$defs": {
+            "Chain": { "anyOf": [
+                { "type": "integer" },
+                { "type": "object", "properties": { "a": { "$ref": "#/$defs/Chain" } }, "allOf": [chain] },
+            ] },
+            "Not": { "properties": { "a": { "$ref": "#/$defs/Not" } }, "not": {
+                "properties": { "a": { "not": { "$ref": "#/$defs/Not" } } }, "required": ["a"],
+            } },
+            "If": { "if": { "required": ["a"] }, "then": { "properties": { "a": { "$ref": "#/$defs/If" } } }, "else": never },
+            "Dependent": { "dependentSchemas": { "a": { "properties": { "a": { "$ref": "#/$defs/Dependent" } } } } },
+            "Contains": { "contains": { "$ref": "#/$defs/Contains" } },
+            "Unevaluated": { "allOf": [{ "properties": { "b": {} } }], "unevaluatedProperties": { "$ref": "#/$defs/Unevaluated" } },
+            "Union": { "anyOf": [
+                { "type": "object", "properties": { "a": { "$ref": "#/$defs/Union" } }, "not": never },
+                { "type": "integer", "not": { "const": 7 } },
+                { "type": "boolean" },
+            ] },
+            "Exclusive": { "oneOf": [
+                { "type": "integer" },
+                { "type": "array", "items": { "$ref": "#/$defs/Exclusive" } },
+                { "type": "object", "additionalProperties": { "$ref": "#/$defs/Exclusive" }, "not": never },
+                { "type": "object", "additionalProperties": { "$ref": "#/$defs/Exclusive" }, "required": ["never"] },
+            ] },
+            "Parts": { "allOf": [
+                { "type": "object", "properties": { "a": { "$ref": "#/$defs/Parts" } }, "not": never },
+                { "type": "object", "patternProperties": { "^a": { "$ref": "#/$defs/Parts" } }, "unevaluatedProperties": false },
+            ] },
+        },
+    })
+}
+
+#[test]
+fn recursive_assertions_do_not_overflow_the_stack() {
+    on_a_stack_of(STACK, || {
+        let registry = registry(&recurring_assertions());
+        for key in recurring_assertions()["properties"].as_object().unwrap().keys() {
+            let (open, close) = if key == "contains" {
+                ("[", "]")
+            } else {
+                ("{\"a\":", "}")
+            };
+            for levels in [31, 62, 126, 129] {
+                for leaf in ["{}", "\"1\"", "7", "\"x\""] {
+                    let (open, close) = (open.repeat(levels), close.repeat(levels));
+                    let text = format!("{{\"{key}\":{open}{leaf}{close}}}");
+                    for policy in POLICIES {
+                        let request = prepare(&registry, text.clone(), policy);
+                        assert!(levels < 129 || !request.errors.is_empty(), "{key}: {levels}");
+                    }
+                }
+            }
+        }
+    });
+}
+
 /// The same of conjunctions of unions, which take more time than others.
 #[test]
 fn conjunctions_of_unions_do_not_overflow_the_stack() {
@@ -446,7 +519,7 @@ fn values_encoded_many_times_take_linear_time() {
     assert!(half.len() > 32_000 && whole.len() > 64_000);
     work(&half);
     let (small, large) = (work(&half), work(&whole));
-    let a_millisecond_per_kilobyte = Duration::from_millis(if cfg!(debug_assertions) { 640 } else { 64 });
+    let a_millisecond_per_kilobyte = Duration::from_millis(if cfg!(debug_assertions) { 1024 } else { 64 });
     assert!(large < a_millisecond_per_kilobyte, "{large:?}");
     // What cannot be measured is no more than this.
     assert!(

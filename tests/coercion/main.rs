@@ -6,6 +6,7 @@ mod invalid_items;
 mod map_keys;
 mod maps;
 mod agreement;
+mod assertions;
 mod case_sensitivity;
 mod equality;
 mod nesting;

@@ -16,7 +16,15 @@ pub fn registry(schema: &Value) -> ToolRegistry {
 
 /// A registry of the tool alone, or why its schema is refused.
 pub fn try_registry(schema: &Value) -> Result<ToolRegistry, String> {
-    let mut registry = ToolRegistry::new();
+    try_register(ToolRegistry::new(), schema)
+}
+
+/// The same, where formats are enforced.
+pub fn try_registry_with_formats(schema: &Value) -> Result<ToolRegistry, String> {
+    try_register(ToolRegistry::new().with_formats_enforced(true), schema)
+}
+
+fn try_register(mut registry: ToolRegistry, schema: &Value) -> Result<ToolRegistry, String> {
     let definition = ToolDefinition::new(NAME, "Takes what its schema says.", schema.clone());
     match registry.register_dynamic(definition, async |arguments: Value, _| arguments) {
         Ok(_) => Ok(registry),

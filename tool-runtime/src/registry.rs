@@ -24,6 +24,7 @@ use crate::host::context::Context;
 use crate::host::session_store::{SessionStateStore, SharedSessionStore};
 use crate::host::session_values::SessionValues;
 use crate::host::state::State;
+use crate::schema::FormatPolicy;
 use crate::tool::declared::{IntoTools, Invocation, Shared, Tool};
 use crate::tool::entry::RegisteredTool;
 use crate::tool::output::HandlerOutput;
@@ -101,6 +102,36 @@ impl ToolRegistry {
         self
     }
 
+    /// Enforces `format` in schemas; off by default, as in JSON Schema, where it is information for the model. Applies to tools that are
+    /// registered afterwards.
+    ///
+    /// These are enforced: `date`, `time` and `date-time` (RFC 3339), `uuid` (RFC 9562), `ipv4`, `ipv6`, `email` (RFC 5321, in ASCII)
+    /// and `uri` (RFC 3986, with a scheme). A text of another form is `constraint_violated`.
+    ///
+    /// ```
+    /// use tool_runtime::{Policy, ToolCall, ToolDefinition, ToolRegistry, serde_json::{Value, json}};
+    ///
+    /// let schema = json!({ "type": "object", "properties": { "day": { "type": "string", "format": "date" } } });
+    /// let definition = ToolDefinition::new("plan", "Plan a day.", schema);
+    /// let mut registry = ToolRegistry::new().with_formats_enforced(true);
+    /// registry.register_dynamic(definition, async |arguments: Value, _| arguments).unwrap();
+    ///
+    /// let request = registry.prepare(ToolCall::new("toolu_01", "plan", json!({ "day": "2025-02-30" })));
+    /// assert_eq!(
+    ///     request.errors[0].to_string(),
+    ///     r#"constraint_violated at /day: invalid value "2025-02-30"; expected a date of the calendar, as 2025-01-31"#,
+    /// );
+    /// ```
+    #[must_use]
+    pub fn with_formats_enforced(mut self, enabled: bool) -> Self {
+        self.tools_mut().formats = if enabled {
+            FormatPolicy::Enforced
+        } else {
+            FormatPolicy::Shown
+        };
+        self
+    }
+
     /// Sets how many calls of one [`execute_all`](Self::execute_all) run concurrently; 8 by default, at least 1.
     #[must_use]
     pub fn with_max_concurrency(mut self, calls: usize) -> Self {
@@ -152,7 +183,7 @@ impl ToolRegistry {
     pub fn register_all(&mut self, tools: impl IntoTools) -> Result<&mut Self, RegistryError> {
         let mut table = (*self.tools).clone();
         for tool in tools.into_tools() {
-            let tool = RegisteredTool::declared(tool, &table.states, table.include_defaults)?;
+            let tool = RegisteredTool::declared(tool, &table.states, table.include_defaults, table.formats)?;
             table.add(tool)?;
         }
         self.tools = Arc::new(table);
@@ -215,6 +246,7 @@ impl ToolRegistry {
         let tool = RegisteredTool::dynamic(
             definition,
             Arc::new(move |call: &mut Invocation<'_>| call.run_dynamic(&handler)),
+            self.tools.formats,
         )?;
         self.tools_mut().add(tool)?;
         Ok(self)
@@ -268,6 +300,7 @@ impl ToolRegistry {
                 Arc::new(move |call: &mut Invocation<'_>| {
                     call.run_dynamic(|arguments, context| handler(sent_name.clone(), arguments, context))
                 }),
+                table.formats,
             )?;
             table.add(tool).map_err(|error| match error {
                 RegistryError::Duplicate { tool } if is_renamed => {

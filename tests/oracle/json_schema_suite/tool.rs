@@ -1,7 +1,7 @@
 //! A dynamic tool with a schema of the suite, whose answer under `Policy::Strict` is the verdict.
 
 use serde_json::{Map, Value, json};
-use tests::dynamic_tool::{prepare, try_registry};
+use tests::dynamic_tool::{prepare, try_registry, try_registry_with_formats};
 use tool_runtime::{Policy, ToolRegistry};
 
 /// Under what name the value is the only argument.
@@ -16,7 +16,7 @@ pub struct Tool {
 impl Tool {
     /// A tool with one required argument of this schema: arguments are always an object, and the suite's values are
     /// of every type. References into the schema are made to lead to where it stands now.
-    pub fn holding(schema: &Value) -> Result<Self, String> {
+    pub fn holding(schema: &Value, has_formats: bool) -> Result<Self, String> {
         let id = schema.get("$id").and_then(Value::as_str).unwrap_or_default();
         let mut inner = rebased(schema, id);
         let own: Map<_, _> = ["$schema", "$id"]
@@ -26,13 +26,13 @@ impl Tool {
         let mut outer = json!({ "type": "object", "properties": { ONLY: inner }, "required": [ONLY] });
         outer.as_object_mut().unwrap().extend(own);
         Ok(Self {
-            registry: try_registry(&outer)?,
+            registry: registry(&outer, has_formats)?,
             wraps: true,
         })
     }
 
     /// A tool of this schema itself; `None` where that does not describe an object.
-    pub fn of(schema: &Value) -> Option<Self> {
+    pub fn of(schema: &Value, has_formats: bool) -> Option<Self> {
         let mut schema = schema.clone();
         // It has to say that it wants one. (Where it may refer to itself, it would say so of other values, too.)
         if !schema.to_string().contains("\"$ref\"") {
@@ -41,7 +41,7 @@ impl Tool {
                 .entry("type")
                 .or_insert_with(|| json!("object"));
         }
-        let registry = try_registry(&schema).ok()?;
+        let registry = registry(&schema, has_formats).ok()?;
         Some(Self {
             registry,
             wraps: false,
@@ -65,6 +65,14 @@ impl Tool {
         } else {
             Err(errors.join("; "))
         })
+    }
+}
+
+fn registry(schema: &Value, has_formats: bool) -> Result<ToolRegistry, String> {
+    if has_formats {
+        try_registry_with_formats(schema)
+    } else {
+        try_registry(schema)
     }
 }
 

@@ -7,6 +7,7 @@ mod rules;
 mod limits;
 mod report;
 mod root;
+mod validate;
 mod coerce;
 mod deserialize;
 mod fast_path;
@@ -61,6 +62,7 @@ pub(crate) fn read<P: Params>(
 ) -> Option<P::Values> {
     let ArgumentReader { compiled, policy, .. } = *reader;
     if reader.has_fast_path
+        && compiled.validation().is_none()
         && let Some(values) = fast_path::read(compiled, params, input, host)
     {
         return Some(values);
@@ -96,6 +98,14 @@ fn read_coerced<P: Params>(
     });
     if !refused.is_empty() {
         add(&mut found, refused, (compiled, &coerced_keys));
+    }
+    if let Some(validation) = compiled.validation() {
+        // A type does not get unknown keys, and JSON Schema judges them, too.
+        let whole = coerce_object(compiled, input, policy, true);
+        if let Some(whole) = whole.object.filter(|_| !whole.is_stopped) {
+            let is_strict = policy == Policy::Strict;
+            validate::validate(compiled, validation, &Node::Object(whole), is_strict, &mut found);
+        }
     }
     // Not before the types are done: one that panics leaves nothing that could be taken for warnings.
     *issues = found;
@@ -147,6 +157,7 @@ pub(crate) struct Coerced {
 pub(crate) fn coerce(reader: ArgumentReader<'_>, input: &mut RawArguments<'_>) -> Coerced {
     let ArgumentReader { compiled, policy, .. } = reader;
     if reader.has_fast_path
+        && compiled.validation().is_none()
         && let Some(arguments) = fast_path::map(compiled, input)
     {
         return Coerced {
@@ -154,18 +165,41 @@ pub(crate) fn coerce(reader: ArgumentReader<'_>, input: &mut RawArguments<'_>) -
             issues: Vec::new(),
         };
     }
-    let CoercedObject { object, issues, .. } = coerce_object(compiled, input, policy, true);
-    Coerced {
-        arguments: object.map(|object| object.to_map()).unwrap_or_default(),
-        issues,
+    let (node, issues) = coerce_and_validate(compiled, input, policy);
+    let arguments = match node {
+        Node::Object(members) => members.to_map(),
+        _ => Map::new(),
+    };
+    Coerced { arguments, issues }
+}
+
+/// The arguments as an object, with their unknown keys.
+fn coerce_and_validate<'a>(
+    compiled: &CompiledSchema,
+    input: &'a RawArguments<'_>,
+    policy: Policy,
+) -> (Node<'a>, Vec<Issue>) {
+    let CoercedObject {
+        object,
+        mut issues,
+        is_stopped,
+        ..
+    } = coerce_object(compiled, input, policy, true);
+    let has_object = object.is_some();
+    let node = Node::Object(object.unwrap_or_default());
+    if let Some(validation) = compiled.validation()
+        && has_object
+        && !is_stopped
+    {
+        validate::validate(compiled, validation, &node, policy == Policy::Strict, &mut issues);
     }
+    (node, issues)
 }
 
 /// As [`coerce()`], with the arguments as JSON text, too, in which numbers are written as they were sent.
 pub(crate) fn coerce_to_text(reader: ArgumentReader<'_>, input: &RawArguments<'_>) -> (Coerced, String) {
     let ArgumentReader { compiled, policy, .. } = reader;
-    let CoercedObject { object, issues, .. } = coerce_object(compiled, input, policy, true);
-    let object = Node::Object(object.unwrap_or_default());
+    let (object, issues) = coerce_and_validate(compiled, input, policy);
     let mut text = String::new();
     // Writing to a `String` cannot fail.
     let _ = object.write(&mut text);

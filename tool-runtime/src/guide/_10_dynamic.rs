@@ -107,7 +107,7 @@
 //! [`mcp::output`](crate::format::mcp::output) says what becomes of each kind of content.
 //!
 //! A schema that is none, or that points to another document, is refused when it is registered, with the place. One
-//! with a keyword that [cannot be enforced](crate::coercion#the-definition-and-the-enforced-schema) is taken, with a warning in the
+//! with a pattern that [cannot be enforced](crate::coercion#the-definition-and-the-enforced-schema) is taken, with a warning in the
 //! log. Two limits hold: a schema nests at most 128
 //! arrays and objects deep, as arguments do, and at most 16 unions stand directly in one another,
 //! with no property or item between (an `anyOf` or `oneOf` of several, or an `allOf` whose parts cannot be merged).

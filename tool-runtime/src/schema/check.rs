@@ -140,19 +140,29 @@ impl<'s> Check<'s> {
                 Err(invalid(path, value, "write a list of the allowed values"))
             }
             "required" => check_names(path, value),
-            "properties" | "patternProperties" | "$defs" | "definitions" => {
+            "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions" => {
                 self.schema_map(path, keyword, value)
             }
+            "dependentRequired" | "dependencies" => self.dependencies(path, keyword, value),
             "prefixItems" | "anyOf" | "oneOf" | "allOf" => self.schema_list(path, value),
             "items" if value.is_array() => self.schema_list(path, value),
-            "items" | "additionalItems" | "additionalProperties" | "propertyNames" => {
+            "items"
+            | "additionalItems"
+            | "unevaluatedItems"
+            | "contains"
+            | "additionalProperties"
+            | "unevaluatedProperties"
+            | "propertyNames"
+            | "not"
+            | "if"
+            | "then"
+            | "else" => {
                 self.pending.push((path.to_owned(), value));
                 Ok(())
             }
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "minLength"
-            | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => {
-                check_limit(path, keyword, value, siblings)
-            }
+            | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" | "minContains"
+            | "maxContains" => check_limit(path, keyword, value, siblings),
             "uniqueItems"
             | "nullable"
             | marks::NOT_BLANK
@@ -188,6 +198,22 @@ impl<'s> Check<'s> {
                 self.regex(&path, name);
             }
             self.pending.push((path, schema));
+        }
+        Ok(())
+    }
+
+    /// `dependentRequired`, or `dependencies`, where a schema may stand for the names.
+    fn dependencies(&mut self, path: &str, keyword: &str, value: &'s Value) -> Result<(), SchemaError> {
+        let Some(dependencies) = value.as_object() else {
+            return Err(invalid(path, value, "write an object of lists of property names"));
+        };
+        for (name, dependency) in dependencies {
+            let path = pointer::join(path, name);
+            if keyword == "dependencies" && !dependency.is_array() {
+                self.pending.push((path, dependency));
+            } else {
+                check_names(&path, dependency)?;
+            }
         }
         Ok(())
     }
@@ -388,4 +414,24 @@ const ENFORCED: [&str; 16] = [
     marks::DEFAULT,
     "nullable",
     "required",
+];
+
+/// Whether a keyword is one that only a validator can judge.
+pub(super) fn is_assertion(keyword: &str) -> bool {
+    ASSERTIONS.contains(&keyword)
+}
+
+const ASSERTIONS: [&str; 12] = [
+    "not",
+    "if",
+    "then",
+    "else",
+    "contains",
+    "minContains",
+    "maxContains",
+    "dependentRequired",
+    "dependentSchemas",
+    "dependencies",
+    "unevaluatedItems",
+    "unevaluatedProperties",
 ];

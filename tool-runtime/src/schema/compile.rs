@@ -3,27 +3,40 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use regex_lite::Regex;
 use serde_json::{Map, Value, json};
 
 use super::check::{SchemaError, Unenforced, check, is_annotation};
 use super::compile_union::{self, CompiledUnion};
+use super::compile_validation::{self, Validated};
 use super::compiled::{
     Additional, AllOf, CompiledSchema, Kind, KnownKeys, List, Object, Plain, Property, Schema, SchemaId,
 };
 use super::compiler::{Compiler, Flattened};
 use super::name::{KeyPrefix, fold};
-use super::types::Types;
+use super::text_formats::FormatPolicy;
+use super::types::{Types, declared_types};
+use super::validation::SubschemaId;
 use super::{finalize, formats, limits, marks, nullable};
 
 impl CompiledSchema {
+    /// Compiles the schema of a tool's arguments, whose formats are information for the model.
+    #[cfg(test)]
+    pub(crate) fn compile(schema: &Value) -> Result<(CompiledSchema, Vec<Unenforced>), SchemaError> {
+        Self::compile_with_formats(schema, FormatPolicy::Shown)
+    }
+
     /// Compiles the schema of a tool's arguments. Also returns the keywords that are not enforced.
     ///
     /// # Errors
     ///
     /// If the schema is invalid, does not describe an object, or refers to another document.
-    pub(crate) fn compile(schema: &Value) -> Result<(CompiledSchema, Vec<Unenforced>), SchemaError> {
+    pub(crate) fn compile_with_formats(
+        schema: &Value,
+        formats: FormatPolicy,
+    ) -> Result<(CompiledSchema, Vec<Unenforced>), SchemaError> {
         let written = schema;
         let schema = &*nullable::expand_nullable(written);
         let mut warnings = check(schema).map_err(|error| SchemaError {
@@ -33,6 +46,12 @@ impl CompiledSchema {
         for warning in &mut warnings {
             warning.path = nullable::original_pointer(written, &warning.path);
         }
+        let original_path = |error: SchemaError| SchemaError {
+            path: nullable::original_pointer(written, existing_prefix(schema, &error.path)),
+            ..error
+        };
+        let validated = compile_validation::compile(schema, formats).map_err(original_path)?;
+        let schema = validated.as_ref().map_or(schema, |validated| &validated.marked);
         let mut compiler = Compiler {
             root: schema,
             schemas: Vec::new(),
@@ -43,16 +62,19 @@ impl CompiledSchema {
         };
         let root = compiler.enqueue(schema)?;
         compiler.by_pointer.insert(String::new(), root);
+        let described = match &validated {
+            Some(validated) => compiler.describe(validated)?,
+            None => HashMap::new(),
+        };
         while let Some((id, schema)) = compiler.queue.pop() {
             let schema = compiler.compile_schema(&schema)?;
             if let Some(slot) = compiler.schemas.get_mut(id.0 as usize) {
                 *slot = schema;
             }
         }
-        let finalized = finalize::finalize(compiler.schemas).map_err(|error| SchemaError {
-            path: nullable::original_pointer(written, existing_prefix(schema, &error.path)),
-            ..error
-        })?;
+        let mut finalized = finalize::finalize(compiler.schemas).map_err(original_path)?;
+        finalized.described = described;
+        finalized.validation = validated.map(|validated| Arc::new(validated.validation));
         let root = finalized.schema(SchemaId::ROOT);
         if root.accepts_all() || !root.types.has(Types::OBJECT) {
             let reason = "arguments are an object; write `\"type\": \"object\"` with their `properties`";
@@ -63,6 +85,16 @@ impl CompiledSchema {
 }
 
 impl Compiler<'_> {
+    /// The schemas that describe subschemas of the validation in messages.
+    fn describe(&mut self, validated: &Validated) -> Result<HashMap<SubschemaId, SchemaId>, SchemaError> {
+        let described = validated.described();
+        let intern = |(id, pointer): (SubschemaId, &str)| {
+            let reference = format!("#{}", pointer.replace('%', "%25"));
+            Ok((id, self.intern(&json!({ "$ref": reference }))?))
+        };
+        described.into_iter().map(intern).collect()
+    }
+
     fn compile_schema(&mut self, schema: &Value) -> Result<Schema, SchemaError> {
         match schema {
             Value::Bool(true) => Ok(Schema::ANY),
@@ -88,6 +120,7 @@ impl Compiler<'_> {
     fn compile_flattened(&mut self, mut keywords: Map<String, Value>) -> Result<Schema, SchemaError> {
         let strict = keywords.shift_remove(marks::STRICT) == Some(Value::Bool(true));
         let case_sensitive = keywords.shift_remove(marks::CASE_SENSITIVE) == Some(Value::Bool(true));
+        let assertions = keywords.shift_remove(marks::VALIDATION);
         let mut compiled = match (keywords.contains_key("anyOf"), keywords.shift_remove("oneOf")) {
             (true, Some(one)) => {
                 let one = Value::Object([("oneOf".to_owned(), one)].into_iter().collect());
@@ -101,6 +134,11 @@ impl Compiler<'_> {
         };
         compiled.strict |= strict;
         compiled.case_sensitive |= case_sensitive;
+        if let Some(ids) = assertions {
+            let inner = compiled.assertions.take().unwrap_or_default();
+            let ids = compile_validation::marked_ids(&ids).chain(inner);
+            compiled.assertions = Some(ids.collect());
+        }
         Ok(compiled)
     }
 
@@ -308,17 +346,6 @@ fn with_patterns<'k>(
     }
 }
 
-fn declared_types(keywords: &Map<String, Value>) -> Types {
-    let type_named = |name: &Value| name.as_str().and_then(Types::named).unwrap_or(Types::NONE);
-    match keywords.get("type") {
-        None => Types::ALL,
-        Some(Value::Array(names)) => names
-            .iter()
-            .fold(Types::NONE, |types, name| types | type_named(name)),
-        Some(name) => type_named(name),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -436,19 +463,19 @@ mod tests {
     #[test]
     fn warns_once_about_each_unenforced_keyword() {
         let (_, unenforced) = CompiledSchema::compile(&json!({ "type": "object", "properties": {
-            "a": { "not": {}, "title": "A", "x-own": 1, "format": "uuid" },
+            "a": { "$dynamicRef": "#x", "title": "A", "x-own": 1, "format": "uuid" },
             "b": { "pattern": "(?=x)" },
-            "c": { "items": { "not": {} } }, "d": { "$ref": "#/properties/c/items" },
-        }, "if": {} }))
+            "c": { "items": { "$dynamicRef": "#x" } }, "d": { "$ref": "#/properties/c/items" },
+        }, "errors": {} }))
         .unwrap();
         let paths: Vec<_> = unenforced.iter().map(|warning| warning.path.as_str()).collect();
         assert_eq!(
             paths,
             [
-                "/if",
-                "/properties/a/not",
+                "/errors",
+                "/properties/a/$dynamicRef",
                 "/properties/b/pattern",
-                "/properties/c/items/not"
+                "/properties/c/items/$dynamicRef"
             ]
         );
     }

@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use super::check::{SchemaError, is_annotation};
 use super::compiled::{Kind, KnownKeys, Schema, Union};
 use super::compiler::{Compiler, Flattened};
-use super::merge;
 use super::name::fold;
 use super::types::Types;
+use super::{marks, merge};
 
 /// The result of compiling a union.
 pub(super) enum CompiledUnion {
@@ -180,7 +180,7 @@ fn have_equivalent_spellings(texts: &[Value]) -> bool {
 /// is a `oneOf`.
 fn allow_null(keywords: &mut Map<String, Value>, exclusive: bool) -> bool {
     let has_null = || keywords.get("type").is_none_or(allows_null);
-    if ["anyOf", "oneOf", "const"]
+    if ["anyOf", "oneOf", "const", marks::VALIDATION]
         .into_iter()
         .any(|keyword| keywords.contains_key(keyword))
         || (exclusive && has_null())

@@ -3,17 +3,19 @@
 //! The schemas of a [`CompiledSchema`] are in one vector and refer to each other by index, so that recursive schemas need
 //! no cyclic pointers.
 
-use super::name::{KeyPrefix, is_same};
-use super::spelling::{SpellingIndex, find_resembling};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use regex_lite::Regex;
-use serde_json::Value;
 
 use super::bounds::NumberLimits;
-use super::decimal::Decimal;
+use super::name::{KeyPrefix, is_same};
 use super::pointer;
+use super::spelling::{SpellingIndex, find_resembling};
 use super::types::Types;
+use super::validation::{SubschemaId, Validation};
+use super::values::MAX_LINEAR_SEARCH;
+pub(crate) use super::values::{TextLimits, Values};
 
 /// A compiled schema. Created once per tool by [`CompiledSchema::compile`](CompiledSchema::compile), shared by all its calls.
 #[derive(Debug, Clone)]
@@ -23,6 +25,10 @@ pub(crate) struct CompiledSchema {
     parameters: Vec<usize>,
     /// Whether the arguments are deserialized into Rust types.
     is_typed: bool,
+    /// The same schema for the keywords that coercion does not enforce, if it has one of them.
+    pub(super) validation: Option<Arc<Validation>>,
+    /// The schemas that describe subschemas of the validation in messages.
+    pub(super) described: HashMap<SubschemaId, SchemaId>,
 }
 
 /// The index of a [`Schema`] in its [`CompiledSchema`].
@@ -45,7 +51,20 @@ impl CompiledSchema {
             schemas,
             parameters: Vec::new(),
             is_typed: false,
+            validation: None,
+            described: HashMap::new(),
         }
+    }
+
+    /// The same schema for the keywords that coercion does not enforce, if it has one of them.
+    #[inline]
+    pub(crate) fn validation(&self) -> Option<&Validation> {
+        self.validation.as_deref()
+    }
+
+    /// The schema that describes a subschema of the validation; `None` for one that coercion enforces.
+    pub(crate) fn described(&self, subschema: SubschemaId) -> Option<SchemaId> {
+        self.described.get(&subschema).copied()
     }
 
     /// Sets the parameters of the function, in order; those that the host supplies have no property.
@@ -98,8 +117,10 @@ pub(crate) struct Schema {
     pub(crate) case_sensitive: bool,
     /// Whether a list of strings may be valid. Then a string is more likely an item than JSON text.
     pub(crate) lists_of_strings: bool,
-    /// A description of its `format`, for messages; not enforced.
+    /// A description of its `format`, for messages.
     pub(crate) format: Option<&'static str>,
+    /// The subschemas whose keywords apply, too, but do not take part in coercion.
+    pub(crate) assertions: Option<Box<[SubschemaId]>>,
     pub(crate) kind: Kind,
 }
 
@@ -137,96 +158,6 @@ impl Plain {
         list: None,
         object: None,
     };
-}
-
-/// The values that are allowed.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Values {
-    /// The strings, as declared.
-    pub(crate) texts: Vec<Box<str>>,
-    /// All other values.
-    pub(crate) others: Vec<Value>,
-    /// Only of many values.
-    index: Option<Box<ValueIndex>>,
-}
-
-/// Finds a value among many, without a comparison with each.
-#[derive(Debug, Clone)]
-struct ValueIndex {
-    texts: HashSet<Box<str>>,
-    numbers: HashSet<Decimal<'static>>,
-    spellings: SpellingIndex,
-}
-
-impl Values {
-    /// For a message; searched one by one.
-    pub(crate) fn of_texts(texts: Vec<Box<str>>) -> Self {
-        Self {
-            texts,
-            ..Self::default()
-        }
-    }
-
-    pub(super) fn new(texts: Vec<Box<str>>, others: Vec<Value>) -> Self {
-        let numbers = || others.iter().filter(|value| value.is_number());
-        let index = (texts.len() + others.len() > MAX_LINEAR_SEARCH).then(|| ValueIndex {
-            texts: texts.iter().cloned().collect(),
-            numbers: numbers()
-                .filter_map(|number| Some(Decimal::parse(&number.to_string())?.into_owned()))
-                .collect(),
-            spellings: SpellingIndex::new(texts.iter().map(|text| &**text)),
-        });
-        Self {
-            texts,
-            others,
-            index: index.map(Box::new),
-        }
-    }
-
-    /// Whether a string is one of them, as declared.
-    #[inline]
-    pub(crate) fn has_text(&self, text: &str) -> bool {
-        match &self.index {
-            Some(index) => index.texts.contains(text),
-            None => self.texts.iter().any(|known| is_same(known, text)),
-        }
-    }
-
-    /// Whether a number is one of them.
-    pub(crate) fn has_number(&self, text: &str) -> bool {
-        let Some(number) = Decimal::parse(text) else {
-            return false;
-        };
-        let is = |value: &Value| {
-            value.is_number() && Decimal::parse(&value.to_string()).is_some_and(|known| known == number)
-        };
-        match &self.index {
-            Some(index) => index.numbers.contains(&number),
-            None => self.others.iter().any(is),
-        }
-    }
-
-    /// The one that a string is but for outer space, else the only one that it resembles.
-    pub(crate) fn resembling(&self, text: &str) -> Option<&str> {
-        let position = match &self.index {
-            Some(index) => match index.texts.get(text.trim()) {
-                Some(known) => return Some(known),
-                None => index.spellings.find(text),
-            },
-            None => find_resembling(self.texts.iter().map(|known| &**known), text),
-        };
-        self.texts.get(position?).map(|known| &**known)
-    }
-}
-
-/// Limits of a string. Lengths are in characters.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct TextLimits {
-    pub(crate) min: Option<u64>,
-    pub(crate) max: Option<u64>,
-    /// Matches anywhere in the string.
-    pub(crate) pattern: Option<Regex>,
-    pub(crate) not_blank: bool,
 }
 
 /// Limits of an array.
@@ -397,9 +328,6 @@ impl Object {
     }
 }
 
-/// Up to this many properties or values a linear search is faster than a hash (measured: 10).
-const MAX_LINEAR_SEARCH: usize = 10;
-
 /// `anyOf` or `oneOf`.
 #[derive(Debug, Clone)]
 pub(crate) struct Union {
@@ -464,6 +392,7 @@ impl Schema {
         case_sensitive: false,
         lists_of_strings: false,
         format: None,
+        assertions: None,
         kind: Kind::Any,
     };
 
@@ -475,7 +404,7 @@ impl Schema {
 
     /// Whether every value is valid.
     pub(crate) fn accepts_all(&self) -> bool {
-        self.types == Types::ALL && matches!(self.kind, Kind::Any)
+        self.types == Types::ALL && matches!(self.kind, Kind::Any) && self.assertions.is_none()
     }
 
     /// The limits, if this is a plain schema.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::check::{SchemaError, is_annotation};
+use super::check::{SchemaError, is_annotation, is_assertion};
 use super::compiled::{Schema, SchemaId};
 use super::merge;
 use super::reference::{self, Target};
@@ -107,6 +107,8 @@ impl Compiler<'_> {
         let mut own = keywords.clone();
         let reference = own.shift_remove("$ref");
         let all = own.shift_remove("allOf");
+        // Their mark stays.
+        own.retain(|keyword, _| !is_assertion(keyword));
         let mut flattened = Flattened {
             keywords: own,
             unmerged: Vec::new(),

@@ -128,6 +128,7 @@ impl CompiledSchema {
             && let Schema {
                 strict: false,
                 case_sensitive: false,
+                assertions: None,
                 kind: Kind::Union(inner),
                 types,
                 ..

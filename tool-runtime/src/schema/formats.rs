@@ -1,4 +1,4 @@
-//! Descriptions of `format`s. They are not enforced; messages about invalid values use them.
+//! Descriptions of `format`s. Messages about invalid values use them, whether or not they are enforced.
 
 use std::collections::HashSet;
 
@@ -10,6 +10,11 @@ impl CompiledSchema {
     pub(crate) fn format_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Option<&'static str> {
         let mut schemas = self.schemas_at(steps).into_iter();
         schemas.find_map(|schema| self.schema(schema).format)
+    }
+
+    /// A schema at a path, the first one if there are several.
+    pub(crate) fn schema_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Option<SchemaId> {
+        self.schemas_at(steps).first().copied()
     }
 
     /// Whether the property at a path is optional.

@@ -6,10 +6,10 @@ use regex_lite::Regex;
 use serde_json::{Map, Value};
 
 use super::bounds::{Bound, NumberLimits, Width};
-use super::compiled::{TextLimits, Values};
 use super::decimal::Decimal;
 use super::marks;
 use super::types::Types;
+use super::values::{TextLimits, Values};
 
 /// `minLength`, `maxLength`, `pattern`, `x-not-blank`.
 pub(super) fn text(keywords: &Map<String, Value>) -> Option<TextLimits> {

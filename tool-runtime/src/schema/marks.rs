@@ -28,8 +28,12 @@ pub(crate) const DEFAULT: &str = "x-default";
 /// A [`Patch`](crate::Patch): `null` means something else than a missing value.
 pub(crate) const PATCH: &str = "x-patch";
 
+/// The ids of the subschemas in the [`Validation`](super::validation::Validation) whose keywords apply beside those of the schema. Only
+/// the compilation writes it.
+pub(crate) const VALIDATION: &str = "x-validation";
+
 /// All marks.
-pub(crate) const ALL: [&str; 7] = [
+pub(crate) const ALL: [&str; 8] = [
     NOT_BLANK,
     STRICT,
     CASE_SENSITIVE,
@@ -37,6 +41,7 @@ pub(crate) const ALL: [&str; 7] = [
     ENUM_MAP,
     DEFAULT,
     PATCH,
+    VALIDATION,
 ];
 
 /// Whether a keyword is a mark.

@@ -56,6 +56,11 @@ fn merge_keyword(keyword: &str, left: &Value, right: &Value) -> Option<Value> {
         "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => {
             stricter_limit(left, right, Ordering::Less)
         }
+        marks::VALIDATION => {
+            let (left, right) = (left.as_array()?, right.as_array()?);
+            let more = right.iter().filter(|id| !left.contains(id));
+            Some(left.iter().chain(more).cloned().collect())
+        }
         "uniqueItems"
         | marks::NOT_BLANK
         | marks::STRICT

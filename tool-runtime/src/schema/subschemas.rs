@@ -77,9 +77,8 @@ fn kind(keyword: &str) -> Option<SubschemaKind> {
         | "if"
         | "then"
         | "else" => Some(SubschemaKind::Schemas),
-        "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions" => {
-            Some(SubschemaKind::Map)
-        }
+        "properties" | "patternProperties" | "dependentSchemas" | "dependencies" | "$defs"
+        | "definitions" => Some(SubschemaKind::Map),
         _ => None,
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::BitOr;
 
+use serde_json::{Map, Value};
+
 /// A set of JSON types. `NUMBER` includes `INTEGER`: the type `number` has both bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Types(u8);
@@ -122,6 +124,18 @@ pub(super) const NAMES: [(&str, Types); 7] = [
     ("array", Types::ARRAY),
     ("object", Types::OBJECT),
 ];
+
+/// The types of the keyword `type`.
+pub(super) fn declared_types(keywords: &Map<String, Value>) -> Types {
+    let type_named = |name: &Value| name.as_str().and_then(Types::named).unwrap_or(Types::NONE);
+    match keywords.get("type") {
+        None => Types::ALL,
+        Some(Value::Array(names)) => names
+            .iter()
+            .fold(Types::NONE, |types, name| types | type_named(name)),
+        Some(name) => type_named(name),
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ use crate::arguments::policy::Policy;
 use crate::arguments::{self, ArgumentReader};
 use crate::host::state::States;
 use crate::param::params::ParamSpec;
-use crate::schema::{self, CompiledSchema, marks};
+use crate::schema::{self, CompiledSchema, FormatPolicy, marks};
 use crate::tool::declaration::{Declaration, ErrorFormatter};
 use crate::tool::declared::{DeclaredTool, Handler};
 use crate::tool::output_schema::OutputSchema;
@@ -109,6 +109,7 @@ impl RegisteredTool {
         tool: DeclaredTool,
         states: &States,
         include_defaults: bool,
+        formats: FormatPolicy,
     ) -> Result<Self, RegistryError> {
         let DeclaredTool { declaration, handler } = tool;
         let name = ToolName::parse(declaration.name)?;
@@ -121,11 +122,11 @@ impl RegisteredTool {
                 reason: reason.to_owned(),
             });
         }
-        let mut compiled = compile(&name, &definition)?;
+        let mut compiled = compile(&name, &definition, formats)?;
         compiled.set_parameters(declaration.params.iter().map(|param| param.name));
         check_params(&name, &declaration, &compiled)?;
         check_examples(&name, &definition, &compiled)?;
-        let output_schema = OutputSchema::compile(&definition)?;
+        let output_schema = OutputSchema::compile(&definition, formats)?;
         for schema in [
             Some(&mut definition.input_schema),
             definition.output_schema.as_mut(),
@@ -164,14 +165,18 @@ impl RegisteredTool {
     }
 
     /// Checks a dynamic tool. Its schema remains unchanged, except that private marks are removed.
-    pub(crate) fn dynamic(mut definition: ToolDefinition, handler: Handler) -> Result<Self, RegistryError> {
+    pub(crate) fn dynamic(
+        mut definition: ToolDefinition,
+        handler: Handler,
+        formats: FormatPolicy,
+    ) -> Result<Self, RegistryError> {
         let name = ToolName::parse(&definition.name)?;
-        let compiled = compile(&name, &definition).inspect_err(|_| {
+        let compiled = compile(&name, &definition, formats).inspect_err(|_| {
             // The schema may be too deep to be dropped recursively.
             depth::drop_iteratively(std::mem::take(&mut definition.input_schema));
         })?;
         check_examples(&name, &definition, &compiled)?;
-        let output_schema = OutputSchema::compile(&definition)?;
+        let output_schema = OutputSchema::compile(&definition, formats)?;
         marks::strip(&mut definition.input_schema);
         Ok(Self {
             qualified_name: name.clone(),
@@ -213,13 +218,17 @@ fn check_states(tool: &ToolName, declaration: &Declaration, states: &States) -> 
 }
 
 /// Compiles the schema of a tool, and logs unenforced keywords.
-fn compile(tool: &ToolName, definition: &ToolDefinition) -> Result<CompiledSchema, RegistryError> {
-    let (compiled, unenforced) =
-        CompiledSchema::compile(&definition.input_schema).map_err(|error| RegistryError::InvalidSchema {
-            tool: tool.to_string(),
-            path: error.path,
-            reason: error.reason,
-        })?;
+fn compile(
+    tool: &ToolName,
+    definition: &ToolDefinition,
+    formats: FormatPolicy,
+) -> Result<CompiledSchema, RegistryError> {
+    let compiled = CompiledSchema::compile_with_formats(&definition.input_schema, formats);
+    let (compiled, unenforced) = compiled.map_err(|error| RegistryError::InvalidSchema {
+        tool: tool.to_string(),
+        path: error.path,
+        reason: error.reason,
+    })?;
     for warning in &unenforced {
         tracing::warn!(tool = tool.as_str(), path = warning.path, "{warning}");
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::arguments::policy::Policy;
 use crate::arguments::{self, ArgumentReader};
-use crate::schema::CompiledSchema;
+use crate::schema::{CompiledSchema, FormatPolicy};
 use crate::tool::registry_error::RegistryError;
 use crate::wire::definition::ToolDefinition;
 use crate::wire::issue::Issue;
@@ -18,7 +18,10 @@ pub(crate) struct OutputSchema(Arc<CompiledSchema>);
 
 impl OutputSchema {
     /// `None` if the definition has none.
-    pub(crate) fn compile(definition: &ToolDefinition) -> Result<Option<Self>, RegistryError> {
+    pub(crate) fn compile(
+        definition: &ToolDefinition,
+        formats: FormatPolicy,
+    ) -> Result<Option<Self>, RegistryError> {
         let Some(schema) = &definition.output_schema else {
             return Ok(None);
         };
@@ -31,8 +34,8 @@ impl OutputSchema {
             let reason = "MCP takes the schema of an object only; put the value into a field of a struct";
             return Err(invalid(String::new(), reason.to_owned()));
         }
-        let (compiled, _) =
-            CompiledSchema::compile(schema).map_err(|error| invalid(error.path, error.reason))?;
+        let compiled = CompiledSchema::compile_with_formats(schema, formats);
+        let (compiled, _) = compiled.map_err(|error| invalid(error.path, error.reason))?;
         Ok(Some(Self(Arc::new(compiled))))
     }
 

@@ -8,6 +8,7 @@ use crate::arguments::ArgumentReader;
 use crate::arguments::policy::Policy;
 use crate::host::session_values::SessionValues;
 use crate::host::state::States;
+use crate::schema::FormatPolicy;
 use crate::tool::entry::{NestedTool, RegisteredTool};
 use crate::tool::registry_error::RegistryError;
 use crate::wire::definition::ToolName;
@@ -21,6 +22,7 @@ pub(crate) struct Tools {
     pub(crate) policy: Policy,
     pub(crate) warnings_in_results: bool,
     pub(crate) include_defaults: bool,
+    pub(crate) formats: FormatPolicy,
     pub(crate) without_fast_path: bool,
     nested: Vec<NestedRegistry>,
 }

@@ -11,6 +11,7 @@ use crate::arguments::report::IssueCounts;
 use crate::arguments::report::path::Path;
 use crate::arguments::tree::node::Node;
 use crate::arguments::tree::parse::Read;
+use crate::arguments::validate::evaluate::Verdicts;
 use crate::schema::compiled::SchemaId;
 use crate::schema::types::Types;
 use crate::wire::depth;
@@ -189,6 +190,8 @@ pub(in crate::arguments) struct Cache<'a> {
     /// The lists and objects that texts hold, and of how many levels these are; `None` for a text that holds neither, an
     /// error for one of more than so many levels.
     pub(in crate::arguments) decoded: HashMap<usize, Result<Option<Decoded<'a>>, usize>>,
+    /// Of subschemas with keywords that coercion does not enforce.
+    pub(in crate::arguments) verdicts: Verdicts,
 }
 
 impl Cache<'_> {
@@ -196,6 +199,7 @@ impl Cache<'_> {
     pub(in crate::arguments) fn forget(&mut self) {
         self.outcomes = HashMap::new();
         self.choices = HashMap::new();
+        self.verdicts = HashMap::new();
     }
 }
 

@@ -4,6 +4,7 @@ use crate::arguments::rules::Mode;
 use crate::schema::compiled::{Schema, SchemaId};
 
 /// How a value is held against its schema, beyond the two.
+#[allow(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
     pub(in crate::arguments) mode: Mode,
@@ -17,6 +18,8 @@ pub(crate) struct Context {
     /// alternative's.
     pub(in crate::arguments) within: Option<SchemaId>,
     pub(in crate::arguments) stability: Stability,
+    /// Whether it is a key of a map. What only a validator can judge of a key is judged later.
+    pub(in crate::arguments) is_key: bool,
 }
 
 /// Who sees to it that what a conjunction makes of a value is read as just that again.
@@ -40,6 +43,7 @@ impl Context {
             wraps: false,
             within: None,
             stability: Stability::Own,
+            is_key: false,
         }
     }
 
@@ -76,6 +80,11 @@ impl Context {
             within: None,
             ..self
         }
+    }
+
+    /// A key of a map.
+    pub(in crate::arguments) fn key(self) -> Self {
+        Self { is_key: true, ..self }
     }
 
     /// An item of a list.

@@ -177,7 +177,8 @@ impl<'a> Coercer<'_, 'a, '_> {
     /// A name as `propertyNames` reads it, unless it refuses it.
     fn name_read(&mut self, key: &str, names: SchemaId, at: &Path<'_>, context: Context) -> Option<String> {
         let node = Node::Text(Cow::Owned(key.to_owned()));
-        let read = self.with_own_cache(|this| this.in_trial(|this| this.coerce(&node, names, at, context)));
+        let read =
+            self.with_own_cache(|this| this.in_trial(|this| this.coerce(&node, names, at, context.key())));
         match read.value.unwrap_or(node) {
             Node::Text(name) if read.counts.errors == 0 => Some(name.into_owned()),
             _ => None,

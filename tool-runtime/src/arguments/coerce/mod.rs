@@ -26,8 +26,10 @@ use crate::arguments::report::path::Path;
 use crate::arguments::rules::{self, Mode};
 use crate::arguments::tree::node::Node;
 use crate::arguments::tree::parse::{self, Read, TooDeep};
+use crate::arguments::validate::evaluate::{Evaluator, Stop};
 use crate::schema::compiled::{Additional, CompiledSchema, Kind, Plain, Schema, SchemaId};
 use crate::schema::types::Types;
+use crate::schema::validation::SubschemaId;
 use crate::wire::depth;
 use crate::wire::issue::{Code, Issue};
 use cache::{Among, Cache, Depth, Outcome, Trial, address};
@@ -142,6 +144,14 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let schema = self.compiled.schema(id);
         let context = context.under(schema);
         let wanted = Expected(self.compiled, id);
+        if let Some(assertions) = &schema.assertions
+            && matches!(context.mode, Mode::Schema | Mode::Exact)
+            && !context.is_key
+            && !self.assertions_hold(node, assertions, at)
+        {
+            self.report.refuse(at, messages::unlike_assertions);
+            return None;
+        }
         match node {
             Node::Null if !schema.types.has(Types::NULL) => {
                 self.report.refuse(at, || messages::null(wanted));
@@ -176,6 +186,29 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             }
             Kind::AllOf(parts) => self.conjunction(node, (id, &parts.schemas), at, context),
         }
+    }
+
+    /// Whether a value as it was sent satisfies keywords that coercion does not enforce: rule 2 asks for what is valid by all keywords.
+    #[inline(never)] // not on the stack of the whole walk
+    fn assertions_hold(&mut self, node: &Node<'a>, assertions: &[SubschemaId], at: &Path<'_>) -> bool {
+        let Some(validation) = self.compiled.validation() else {
+            return true;
+        };
+        let nested = at.depth() + self.budget.composites;
+        let mut evaluator = Evaluator::new(validation, &mut self.cache.verdicts, self.budget.work, nested);
+        let holds = assertions
+            .iter()
+            .all(|subschema| evaluator.assertions_hold(*subschema, node));
+        self.budget.work = evaluator.work;
+        if let Some(stop) = evaluator.stopped {
+            self.cache.verdicts.clear();
+            match stop {
+                Stop::TooDeep => self.report_too_deep(at, messages::too_many_unions),
+                Stop::TooComplex => self.abort(at, messages::too_complex),
+            }
+            return false;
+        }
+        holds
     }
 
     /// Whether the parts of a list or an object in that place are read: not where the result would be too deep, be it

@@ -105,6 +105,15 @@ pub(crate) fn too_complex() -> Issue {
     Issue::error(Code::TooComplex, "", message)
 }
 
+/// In a trial, a value that does not satisfy a keyword that coercion does not enforce.
+pub(crate) fn unlike_assertions() -> Issue {
+    Issue::error(
+        Code::ConstraintViolated,
+        "",
+        "invalid value; expected one that the schema allows",
+    )
+}
+
 /// A value whose coerced value would not be accepted unchanged.
 pub(crate) fn conflicting_parts(sent: &Node<'_>) -> Issue {
     let message = format!(

@@ -1,5 +1,7 @@
 //! The path of a value in the arguments.
 
+use std::borrow::Cow;
+
 use crate::schema::pointer;
 use crate::wire::issue::Issue;
 
@@ -33,6 +35,17 @@ impl Path<'_> {
     pub(crate) fn issue(&self, mut issue: Issue) -> Issue {
         issue.path = self.pointer();
         issue
+    }
+
+    /// The keys and the indices.
+    pub(crate) fn steps(&self) -> Vec<Cow<'_, str>> {
+        let (mut steps, step) = match self {
+            Self::Root => return Vec::new(),
+            Self::Key(parent, key) => (parent.steps(), Cow::Borrowed(*key)),
+            Self::Index(parent, index) => (parent.steps(), Cow::Owned(index.to_string())),
+        };
+        steps.push(step);
+        steps
     }
 
     /// As an RFC 6901 JSON Pointer.

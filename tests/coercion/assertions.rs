@@ -1,0 +1,447 @@
+//! The keywords that are enforced after coercion: they never decide what a value is coerced to, and each has a message that says what to
+//! send.
+
+use serde_json::{Value, json};
+use tests::dynamic_tool::{self, POLICIES};
+use tool_runtime::{Policy, ToolCallRequest, tool};
+
+fn prepare(schema: &Value, sent: &Value, policy: Policy) -> ToolCallRequest {
+    dynamic_tool::prepare(&dynamic_tool::registry(schema), sent.to_string(), policy)
+}
+
+/// A tool with one optional argument.
+fn only(schema: &Value) -> Value {
+    json!({ "type": "object", "properties": { "x": schema } })
+}
+
+/// The errors, then the warnings, as a model reads them.
+fn lines(request: &ToolCallRequest) -> Vec<String> {
+    let issues = request.errors.iter().chain(&request.warnings);
+    issues.map(ToString::to_string).collect()
+}
+
+/// The errors of arguments, which are the same under every policy; they conform but for these.
+#[track_caller]
+fn errors(schema: &Value, sent: &Value) -> Vec<String> {
+    let [lenient, others @ ..] = POLICIES.map(|policy| lines(&prepare(schema, sent, policy)));
+    for other in others {
+        assert_eq!(other, lenient, "{sent}: the policies differ");
+    }
+    lenient
+}
+
+#[track_caller]
+fn assert_valid(schema: &Value, sent: &Value) {
+    assert_eq!(errors(schema, sent), Vec::<String>::new(), "{sent}");
+}
+
+/// How a booking is paid for.
+fn payment() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "method": { "enum": ["card", "cash"] }, "card": { "type": "string" } },
+        "if": { "properties": { "method": { "const": "card" } }, "required": ["method"] },
+        "then": { "required": ["card"], "properties": { "holder": { "type": "string", "minLength": 2 } } },
+        "else": { "properties": { "card": false } },
+    })
+}
+
+#[test]
+fn conditions_are_enforced_and_explained() {
+    let schema = payment();
+    assert_valid(&schema, &json!({ "method": "card", "card": "12" }));
+    assert_valid(&schema, &json!({ "method": "cash" }));
+    assert_valid(&schema, &json!({}));
+    assert_eq!(
+        errors(&schema, &json!({ "method": "card" })),
+        [
+            "missing_required:card at /card: missing required parameter; expected a string (since `method` is \"card\")"
+        ]
+    );
+    assert_eq!(
+        errors(&schema, &json!({ "method": "cash", "card": "12" })),
+        ["constraint_violated at /card: unexpected `card`; leave it out (since `method` is \"cash\")"]
+    );
+    assert_eq!(
+        errors(&schema, &json!({ "card": "12" })),
+        ["constraint_violated at /card: unexpected `card`; leave it out (since `method` was not sent)"]
+    );
+    assert_eq!(
+        errors(&schema, &json!({ "method": "card", "card": "1", "holder": "X" })),
+        [
+            "constraint_violated at /holder: invalid value \"X\"; expected at least 2 characters, got 1 (since `method` is \"card\")"
+        ]
+    );
+    assert_eq!(
+        errors(&schema, &json!({ "method": "card", "card": "1", "holder": 7 })),
+        [
+            "unsupported_string_literal at /holder: invalid value 7; expected a string (since `method` is \"card\")"
+        ]
+    );
+}
+
+/// A key that a branch declares is unknown where the branch does not apply.
+#[test]
+fn keys_of_a_branch_that_applies_are_known() {
+    let schema = payment();
+    assert_valid(
+        &schema,
+        &json!({ "method": "card", "card": "1", "holder": "Ada" }),
+    );
+    let request = prepare(
+        &schema,
+        &json!({ "method": "cash", "holder": "Ada" }),
+        Policy::Lenient,
+    );
+    assert_eq!(
+        lines(&request),
+        ["unknown_parameter:holder at /holder: unknown parameter; expected one of `method`, `card`"]
+    );
+}
+
+#[test]
+fn conditions_see_what_values_were_coerced_to() {
+    let request = prepare(&payment(), &json!({ "method": "CARD" }), Policy::Lenient);
+    assert_eq!(request.errors.len(), 1, "{:?}", request.errors);
+    assert!(
+        request.errors[0]
+            .to_string()
+            .contains("(since `method` is \"card\")")
+    );
+    // What is refused decides nothing.
+    let request = prepare(
+        &payment(),
+        &json!({ "method": "check", "card": "1" }),
+        Policy::Lenient,
+    );
+    assert_eq!(
+        lines(&request),
+        ["enum_out_of_range:check at /method: invalid value \"check\"; expected one of \"card\", \"cash\""]
+    );
+}
+
+#[test]
+fn negations_name_what_to_send_instead() {
+    let rows: [(Value, Value, &str); 9] = [
+        (
+            json!({ "not": { "const": "root" } }),
+            json!("root"),
+            "invalid value \"root\"; expected anything but \"root\"",
+        ),
+        (
+            json!({ "not": { "enum": [1, 2] } }),
+            json!(2.0),
+            "invalid value 2.0; expected anything but these: 1, 2",
+        ),
+        (
+            json!({ "type": "string", "not": { "pattern": "^-" } }),
+            json!("-rf"),
+            "invalid value \"-rf\"; expected a text that does not match `^-`",
+        ),
+        (
+            json!({ "type": "integer", "not": { "multipleOf": 2 } }),
+            json!(4),
+            "invalid value 4; expected a value that is not this: a number that is a multiple of 2",
+        ),
+        (
+            json!({ "not": { "type": "string" } }),
+            json!("a"),
+            "invalid value \"a\"; expected a value that is not this: a string",
+        ),
+        (
+            json!({ "not": { "required": ["a"] } }),
+            json!({ "a": 1 }),
+            "unexpected `a`; leave it out",
+        ),
+        (
+            json!({ "not": { "required": ["a", "b"] } }),
+            json!({ "a": 1, "b": 1 }),
+            "`a` and `b` exclude each other; leave one of them out",
+        ),
+        (
+            json!({ "not": { "properties": { "a": { "const": 1 }, "b": { "const": "x" } }, "required": ["a", "b"] } }),
+            json!({ "a": 1, "b": "x" }),
+            "not allowed together: `a` is 1 and `b` is \"x\"; change one of them or leave it out",
+        ),
+        (
+            json!({ "not": { "properties": { "a": { "const": 1 } } } }),
+            json!({ "a": 1 }),
+            "not allowed here: `a` is 1; change it or leave it out",
+        ),
+    ];
+    for (schema, value, message) in rows {
+        let expected = format!("constraint_violated at /x: {message}");
+        assert_eq!(
+            errors(&only(&schema), &json!({ "x": value })),
+            [expected],
+            "{schema}"
+        );
+    }
+    assert_valid(
+        &only(&json!({ "not": { "required": ["a", "b"] } })),
+        &json!({ "x": { "a": 1 } }),
+    );
+}
+
+#[test]
+fn dependencies_name_the_key_that_needs_others() {
+    let since = "(since `a` was sent)";
+    for keyword in ["dependentRequired", "dependencies"] {
+        let schema = json!({ "type": "object", "properties": { "a": {}, "b": { "type": "integer" } }, keyword: { "a": ["b"] } });
+        let expected =
+            format!("missing_required:b at /b: missing required parameter; expected an integer {since}");
+        assert_eq!(errors(&schema, &json!({ "a": 1 })), [expected]);
+        assert_valid(&schema, &json!({ "a": 1, "b": 2 }));
+        assert_valid(&schema, &json!({ "b": 2 }));
+    }
+    for keyword in ["dependentSchemas", "dependencies"] {
+        let dependent =
+            json!({ "properties": { "b": { "type": "integer", "maximum": 4 } }, "required": ["b"] });
+        let schema = json!({ "type": "object", "properties": { "a": {} }, keyword: { "a": dependent } });
+        let expected = format!(
+            "missing_required:b at /b: missing required parameter; expected an integer up to 4 {since}"
+        );
+        assert_eq!(errors(&schema, &json!({ "a": 1 })), [expected]);
+        let expected =
+            format!("constraint_violated at /b: invalid value 5; expected an integer up to 4 {since}");
+        assert_eq!(errors(&schema, &json!({ "a": 1, "b": 5 })), [expected]);
+        assert_valid(&schema, &json!({ "a": 1, "b": 4 }));
+    }
+}
+
+#[test]
+fn contains_counts_the_items_that_match() {
+    let schema = only(&json!({
+        "type": "array", "items": { "type": "integer" },
+        "contains": { "type": "integer", "minimum": 5 }, "minContains": 2, "maxContains": 3,
+    }));
+    let of = |items: Value| errors(&schema, &json!({ "x": items }));
+    assert_eq!(
+        of(json!([5, 1])),
+        [
+            "constraint_violated at /x: invalid value [5,1]; expected at least 2 items like this: an integer from 5; got 1"
+        ]
+    );
+    assert_eq!(
+        of(json!([5, 6, 7, 8])),
+        [
+            "constraint_violated at /x: invalid value [5,6,7,8]; expected at most 3 items like this: an integer from 5; got 4"
+        ]
+    );
+    assert_valid(&schema, &json!({ "x": [5, 6] }));
+    // Items and single values are coerced first.
+    let request = prepare(&schema, &json!({ "x": ["5", "6"] }), Policy::Lenient);
+    assert_eq!((request.errors.len(), request.warnings.len()), (0, 2));
+    let request = prepare(&schema, &json!({ "x": 5 }), Policy::Lenient);
+    assert_eq!(request.errors[0].path, "/x");
+}
+
+#[test]
+fn names_of_properties_are_judged_as_texts() {
+    let of = |names: Value, key: &str| {
+        let schema = only(&json!({ "propertyNames": names, "additionalProperties": { "type": "integer" } }));
+        errors(&schema, &json!({ "x": { key: 1 } }))
+    };
+    let not = json!({ "not": { "pattern": "^_" } });
+    assert_eq!(
+        of(not.clone(), "_a"),
+        ["invalid_map_key:_a at /x/_a: invalid map key `_a`; expected a text that does not match `^_`"]
+    );
+    assert_eq!(of(not, "a"), Vec::<String>::new());
+    // In a branch, coercion knows nothing of them.
+    let schema = only(&json!({ "if": {}, "then": { "propertyNames": { "maxLength": 2 } } }));
+    assert_eq!(
+        errors(&schema, &json!({ "x": { "abc": 1 } })),
+        ["invalid_map_key:abc at /x/abc: invalid map key `abc`; expected at most 2 characters, got 3"]
+    );
+}
+
+/// Rule 8: a warning, an error under Strict.
+#[test]
+fn unevaluated_properties_are_unknown_ones() {
+    let parts = json!({ "allOf": [{ "type": "object", "properties": { "a": { "type": "integer" } } }], "properties": { "b": {} }, "unevaluatedProperties": false });
+    let closed =
+        json!({ "if": {}, "then": { "properties": { "a": {}, "b": {} }, "additionalProperties": false } });
+    for (schema, order) in [(parts, "`b`, `a`"), (closed, "`a`, `b`")] {
+        let sent = json!({ "x": { "a": 1, "b": 2, "c": 3 } });
+        assert_valid(&only(&schema), &json!({ "x": { "a": 1, "b": 2 } }));
+        let expected = format!("unknown_property:c at /x/c: unknown property; expected one of {order}");
+        for policy in POLICIES {
+            let request = prepare(&only(&schema), &sent, policy);
+            assert_eq!(lines(&request), [expected.as_str()], "{policy:?}");
+            assert_eq!(
+                request.errors.len(),
+                usize::from(policy == Policy::Strict),
+                "{policy:?}"
+            );
+            assert_eq!(request.arguments["x"]["c"], 3);
+        }
+    }
+    let schema = only(&json!({ "properties": { "b": {} }, "unevaluatedProperties": { "type": "integer" } }));
+    assert_eq!(
+        errors(&schema, &json!({ "x": { "c": "1" } })),
+        ["unsupported_integer_literal at /x/c: invalid value \"1\"; expected an integer"]
+    );
+}
+
+#[test]
+fn unevaluated_items_are_refused() {
+    let schema = only(&json!({ "prefixItems": [{ "type": "integer" }], "unevaluatedItems": false }));
+    assert_eq!(
+        errors(&schema, &json!({ "x": [1, 2] })),
+        ["constraint_violated at /x/1: unexpected item 2; leave it out"]
+    );
+    assert_valid(&schema, &json!({ "x": [1] }));
+}
+
+/// A number stays the number that was sent, although a text would be allowed.
+#[test]
+fn assertions_do_not_decide_what_a_value_is_coerced_to() {
+    let either = json!({ "anyOf": [{ "type": "integer", "not": { "const": 5 } }, { "type": "string" }] });
+    assert_eq!(
+        errors(&only(&either), &json!({ "x": 5 })),
+        ["constraint_violated at /x: invalid value 5; expected anything but 5"]
+    );
+    assert_valid(&only(&either), &json!({ "x": "5" }));
+    let request = prepare(
+        &only(&json!({ "type": "integer", "not": { "const": 5 } })),
+        &json!({ "x": "5" }),
+        Policy::Lenient,
+    );
+    assert_eq!(request.arguments["x"], 5);
+    assert_eq!(request.errors[0].path, "/x");
+    // What a branch wants is not coerced to.
+    let schema = json!({ "type": "object", "properties": { "a": {} }, "then": { "properties": { "a": { "type": "integer" } } }, "if": {} });
+    let request = prepare(&schema, &json!({ "a": "1" }), Policy::Lenient);
+    assert_eq!((&request.arguments["a"], request.errors.len()), (&json!("1"), 1));
+}
+
+/// Rule 2: what is valid as sent is taken as it is, also where only an assertion tells alternatives apart.
+#[test]
+fn assertions_tell_alternatives_apart() {
+    let schema = only(&json!({ "oneOf": [
+        { "required": ["a"] },
+        { "not": { "required": ["a"] }, "properties": { "b": { "type": "integer" } } },
+    ] }));
+    assert_valid(&schema, &json!({ "x": { "a": 1 } }));
+    assert_valid(&schema, &json!({ "x": { "b": 1 } }));
+    let request = prepare(&schema, &json!({ "x": { "b": "1" } }), Policy::Lenient);
+    assert_eq!(
+        (request.arguments["x"]["b"].clone(), request.errors.len()),
+        (json!(1), 0)
+    );
+}
+
+#[test]
+fn errors_of_all_kinds_are_reported_together() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "a": { "type": "integer" }, "b": { "type": "integer", "not": { "const": 1 } }, "c": {}, "d": {} },
+        "not": { "required": ["c", "d"] },
+        "dependentRequired": { "c": ["e"] },
+    });
+    let request = prepare(
+        &schema,
+        &json!({ "a": "x", "b": "1", "c": 1, "d": 1 }),
+        Policy::Lenient,
+    );
+    let paths: Vec<_> = request.errors.iter().map(|error| error.path.as_str()).collect();
+    assert_eq!(paths, ["", "/a", "/b", "/e"]);
+}
+
+/// Where a reference or a pattern is not followed, whatever depends on it holds.
+#[test]
+fn assertions_about_what_is_not_enforced_hold() {
+    for schema in [
+        json!({ "not": { "pattern": "^(?!a)" } }),
+        json!({ "if": { "pattern": "^(?!a)" }, "then": false, "else": false }),
+        json!({ "not": { "$dynamicRef": "#x" } }),
+        json!({ "$dynamicRef": "#x", "unevaluatedProperties": false }),
+    ] {
+        for value in [json!("a"), json!("b"), json!({ "k": 1 })] {
+            assert_valid(&only(&schema), &json!({ "x": value }));
+        }
+    }
+}
+
+#[test]
+fn invalid_keywords_are_refused_at_registration() {
+    for (schema, path) in [
+        (json!({ "not": 1 }), "/properties/x/not"),
+        (json!({ "if": [] }), "/properties/x/if"),
+        (
+            json!({ "minContains": -1, "contains": {} }),
+            "/properties/x/minContains",
+        ),
+        (
+            json!({ "dependentRequired": { "a": "b" } }),
+            "/properties/x/dependentRequired/a",
+        ),
+        (
+            json!({ "dependentSchemas": { "a": ["b"] } }),
+            "/properties/x/dependentSchemas/a",
+        ),
+        (
+            json!({ "dependencies": { "a": [1] } }),
+            "/properties/x/dependencies/a",
+        ),
+        (json!({ "then": { "type": "strnig" } }), "/properties/x/then/type"),
+        (
+            json!({ "not": { "$ref": "#/nowhere" } }),
+            "/properties/x/not/$ref",
+        ),
+        (json!({ "not": { "$ref": "#/properties/x" } }), "/properties/x"),
+    ] {
+        let error = dynamic_tool::try_registry(&only(&schema)).unwrap_err();
+        assert!(error.contains(&format!("`{path}`")), "{schema}: {error}");
+    }
+}
+
+/// How a parcel is sent.
+#[derive(Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[schemars(extend("not" = { "required": ["locker", "street"] }))]
+struct Address {
+    /// A locker.
+    locker: Option<u32>,
+    /// A street.
+    street: Option<String>,
+}
+
+/// Weights, of which one is heavy.
+#[derive(Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[schemars(extend("contains" = { "minimum": 5 }))]
+struct Weights(Vec<u32>);
+
+/// Send a parcel.
+#[tool]
+async fn send_parcel(
+    /// Where to.
+    address: Address,
+    /// The weights of what is in it.
+    weights: Weights,
+) -> String {
+    format!("{address:?} {weights:?}")
+}
+
+/// The same constraints on the types of a function.
+#[test]
+fn typed_tools_enforce_assertions() {
+    let mut registry = tool_runtime::ToolRegistry::new();
+    registry.register::<send_parcel>().unwrap();
+    let of = |sent: Value| {
+        let call = tool_runtime::ToolCall::new("id", "send_parcel", sent);
+        let outcome = tests::runtime::block_on(registry.call(call));
+        outcome.errors.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of(json!({ "address": { "locker": "7" }, "weights": "5" })),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        of(json!({ "address": { "locker": 7, "street": "High Street" }, "weights": [1] })),
+        [
+            "constraint_violated at /address: `locker` and `street` exclude each other; leave one of them out",
+            "constraint_violated at /weights: invalid value [1]; expected at least 1 item like this: a number from 5; got 0",
+        ]
+    );
+}

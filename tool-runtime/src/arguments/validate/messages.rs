@@ -1,0 +1,243 @@
+//! The messages of the keywords that coercion does not enforce.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use regex_lite::Regex;
+
+use crate::arguments::limits;
+use crate::arguments::report::expected::{Expected, Listed, Range, several};
+use crate::arguments::report::messages::{refused, shown, violates};
+use crate::arguments::report::path::Path;
+use crate::arguments::tree::node::Node;
+use crate::schema::types::Types;
+use crate::schema::validation::{Contains, ObjectKeywords, Subschema};
+use crate::wire::issue::{Code, Issue, excerpt};
+
+/// A value where the schema is `false`.
+pub(super) fn denied(at: &Path<'_>, sent: &Node<'_>) -> Issue {
+    let message = match at {
+        Path::Key(_, key) => format!("unexpected `{}`; leave it out", excerpt(key)),
+        Path::Index(..) => "unexpected item; leave it out".to_owned(),
+        Path::Root => "invalid arguments; none are allowed".to_owned(),
+    };
+    refused(Code::ConstraintViolated, sent, message)
+}
+
+/// An item after those that are expected.
+pub(super) fn unexpected_item(sent: &Node<'_>) -> Issue {
+    let message = format!("unexpected item {}; leave it out", shown(sent));
+    refused(Code::ConstraintViolated, sent, message)
+}
+
+/// The code of a value that has none of the types.
+pub(super) fn type_code(types: Types) -> Code {
+    match types.without(Types::NULL) {
+        Types::STRING => Code::UnsupportedStringLiteral,
+        Types::INTEGER => Code::UnsupportedIntegerLiteral,
+        Types::NUMBER => Code::UnsupportedNumberLiteral,
+        Types::BOOLEAN => Code::UnsupportedBooleanLiteral,
+        Types::ARRAY => Code::UnsupportedArrayLiteral,
+        Types::OBJECT => Code::UnsupportedObjectLiteral,
+        _ => Code::NoAlternativeFits,
+    }
+}
+
+/// The items as a value.
+pub(super) fn list<'a>(items: &[Node<'a>]) -> Node<'a> {
+    Node::List(Rc::new(items.to_vec()))
+}
+
+/// Too few or too many items that `contains` asks for.
+pub(super) fn contains(
+    items: &[Node<'_>],
+    (limits, schema): (Contains, &Subschema),
+    count: u64,
+    wanted: Option<Expected<'_>>,
+) -> Issue {
+    let (word, limit) = if count < limits.min {
+        ("at least", limits.min)
+    } else {
+        ("at most", limits.max.unwrap_or_default())
+    };
+    let noun = if limit == 1 { "item" } else { "items" };
+    let kind = described(schema, wanted).map_or(String::new(), |kind| format!(" like this: {kind}"));
+    violates(
+        &list(items),
+        format_args!("{word} {limit} {noun}{kind}; got {count}"),
+    )
+}
+
+/// What a schema wants. Limits without a type are about numbers or texts alone.
+fn described(schema: &Subschema, wanted: Option<Expected<'_>>) -> Option<String> {
+    match (schema.types, &schema.number, &schema.text) {
+        (Types::ALL, Some(limits), None) => Some(format!("a number{}", Range(limits))),
+        (Types::ALL, None, Some(limits)) => {
+            let pattern = limits.pattern.as_ref()?;
+            Some(format!("a text that matches `{}`", excerpt(pattern.as_str())))
+        }
+        (Types::ALL, ..) if schema.values.is_none() => None,
+        _ => wanted.map(|wanted| wanted.to_string()),
+    }
+}
+
+/// A value that matches what it must not.
+pub(super) fn not(schema: &Subschema, sent: &Node<'_>, wanted: Option<Expected<'_>>) -> Issue {
+    if let Some(keys) = only_required(schema) {
+        let mut names = String::new();
+        let _ = several(
+            &mut names,
+            keys.len(),
+            keys.iter().map(|name| format!("`{}`", excerpt(name))),
+        );
+        let message = match keys {
+            [_] => format!("unexpected {names}; leave it out"),
+            [one, other] => {
+                format!(
+                    "`{}` and `{}` exclude each other; leave one of them out",
+                    excerpt(one),
+                    excerpt(other)
+                )
+            }
+            _ => format!("{names} exclude each other; leave one of them out"),
+        };
+        return refused(Code::ConstraintViolated, sent, message);
+    }
+    if let Some(other) = another(schema) {
+        return violates(sent, other);
+    }
+    match described(schema, wanted) {
+        Some(kind) => violates(sent, format_args!("a value that is not this: {kind}")),
+        None => match reasons(schema, sent).as_slice() {
+            reasons if reasons.is_empty() || !matches!(sent, Node::Object(_)) => {
+                violates(sent, "a value that does not match the `not` of the schema")
+            }
+            [only] => {
+                let message = format!("not allowed here: {only}; change it or leave it out");
+                refused(Code::ConstraintViolated, sent, message)
+            }
+            several => {
+                let message = format!(
+                    "not allowed together: {}; change one of them or leave it out",
+                    several.join(" and ")
+                );
+                refused(Code::ConstraintViolated, sent, message)
+            }
+        },
+    }
+}
+
+/// What is left, if a schema that must not match is only about texts or lists values.
+fn another(schema: &Subschema) -> Option<String> {
+    if let Some(values) = &schema.values {
+        let count = values.texts.len() + values.others.len();
+        let words = if count == 1 {
+            "anything but"
+        } else {
+            "anything but these:"
+        };
+        let listed = Listed(values).to_string();
+        return Some(format!(
+            "{words} {}",
+            listed.strip_prefix("one of ").unwrap_or(&listed)
+        ));
+    }
+    let pattern = only_pattern(schema)?;
+    Some(format!("a text that does not match `{}`", excerpt(pattern)))
+}
+
+/// What to send for a key that `propertyNames` does not allow; `not` is a schema that it excludes.
+pub(super) fn key(
+    names: &Subschema,
+    not: Option<&Subschema>,
+    sent: &str,
+    wanted: Option<Expected<'_>>,
+) -> String {
+    let limits = names.text.as_ref();
+    if let Some(limit) = limits.and_then(|limits| limits::of_text(limits, sent)) {
+        return limit;
+    }
+    if let Some(other) = not.and_then(another) {
+        return other;
+    }
+    match (names.format, wanted) {
+        (Some(format), _) => format.description().to_owned(),
+        (None, Some(wanted)) if names.types != Types::ALL || names.values.is_some() => wanted.to_string(),
+        _ => "another key".to_owned(),
+    }
+}
+
+/// The keys, if a schema is nothing but `required`.
+fn only_required(schema: &Subschema) -> Option<&[Box<str>]> {
+    let object = schema.object.as_ref()?;
+    let ObjectKeywords { required, .. } = &**object;
+    let is_only = (schema.types == Types::ALL || schema.types == Types::OBJECT)
+        && schema.values.is_none()
+        && schema.in_place.is_none()
+        && object.declared.is_empty()
+        && object.patterns.is_empty()
+        && object.additional.is_none()
+        && object.names.is_none()
+        && object.min.is_none()
+        && object.max.is_none()
+        && object.dependent_required.is_empty()
+        && object.dependent_schemas.is_empty()
+        && object.unevaluated.is_none();
+    (is_only && !required.is_empty()).then_some(required)
+}
+
+/// The pattern, if a schema is nothing else.
+fn only_pattern(schema: &Subschema) -> Option<&str> {
+    let text = schema.text.as_ref()?;
+    let is_only = schema.in_place.is_none() && text.min.is_none() && text.max.is_none();
+    text.pattern.as_ref().filter(|_| is_only).map(Regex::as_str)
+}
+
+/// No alternative, or several of a `oneOf`.
+pub(super) fn no_alternative(code: Code, sent: &Node<'_>, wanted: Option<Expected<'_>>) -> Issue {
+    let (what, rest) = match code {
+        Code::AmbiguousValue => ("ambiguous", ", written so that only one alternative matches"),
+        _ => ("invalid", ""),
+    };
+    let wanted = wanted.map_or_else(|| "another value".to_owned(), |wanted| wanted.to_string());
+    refused(
+        code,
+        sent,
+        format!("{what} value {}; expected {wanted}{rest}", shown(sent)),
+    )
+}
+
+/// Why something is required: a key was sent.
+pub(super) fn was_sent(name: &str) -> String {
+    format!("{SINCE}`{}` was sent)", excerpt(name))
+}
+
+/// Why the schema of a condition applies.
+pub(super) fn tested(test: &Subschema, sent: &Node<'_>) -> Option<String> {
+    let reasons = reasons(test, sent);
+    (!reasons.is_empty()).then(|| format!("{SINCE}{})", reasons.join(" and ")))
+}
+
+/// The values that a schema looks at.
+fn reasons(schema: &Subschema, sent: &Node<'_>) -> Vec<String> {
+    let (members, object) = match (sent, &schema.object) {
+        (Node::Object(members), Some(object)) => (members, object),
+        (Node::List(_) | Node::Object(_), _) => return Vec::new(),
+        (scalar, _) => return vec![format!("it is {}", shown(scalar))],
+    };
+    let mut seen = HashSet::new();
+    let names = object.declared.iter().chain(&object.required);
+    let names = names.filter(|name| seen.insert(*name)).take(MAX_REASONS);
+    let reason = |name: &str| match members.get(name) {
+        None => format!("`{}` was not sent", excerpt(name)),
+        Some(Node::List(_) | Node::Object(_)) => format!("`{}` was sent", excerpt(name)),
+        Some(value) => format!("`{}` is {}", excerpt(name), shown(value)),
+    };
+    names.map(|name| reason(name)).collect()
+}
+
+/// The beginning of a reason.
+pub(super) const SINCE: &str = " (since ";
+
+/// How many of the values that a condition looks at are named.
+const MAX_REASONS: usize = 3;

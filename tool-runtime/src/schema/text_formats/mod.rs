@@ -1,0 +1,110 @@
+//! The `format`s that a registry may enforce: what a text of each must look like.
+
+mod date_time;
+mod uri;
+mod email;
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Whether `format` is enforced, or information for the model alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum FormatPolicy {
+    #[default]
+    Shown,
+    Enforced,
+}
+
+/// A `format` that can be enforced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TextFormat {
+    Date,
+    Time,
+    DateTime,
+    Uuid,
+    Email,
+    Ipv4,
+    Ipv6,
+    Uri,
+}
+
+impl TextFormat {
+    /// The format with this name in JSON Schema.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "date" => Self::Date,
+            "time" => Self::Time,
+            "date-time" => Self::DateTime,
+            "uuid" => Self::Uuid,
+            "email" => Self::Email,
+            "ipv4" => Self::Ipv4,
+            "ipv6" => Self::Ipv6,
+            "uri" => Self::Uri,
+            _ => return None,
+        })
+    }
+
+    /// What to send, for a message.
+    pub(crate) fn description(self) -> &'static str {
+        match self {
+            Self::Date => "a date of the calendar, as 2025-01-31",
+            Self::Time => "a time with its offset, as 13:45:00Z",
+            Self::DateTime => "a date and time with its offset, as 2025-01-31T13:45:00Z",
+            Self::Uuid => "a UUID, as 123e4567-e89b-12d3-a456-426614174000",
+            Self::Email => "an email address, as name@example.org",
+            Self::Ipv4 => "an IPv4 address, as 192.0.2.1",
+            Self::Ipv6 => "an IPv6 address, as 2001:db8::1",
+            Self::Uri => "a whole URL, as https://example.org/path",
+        }
+    }
+
+    /// Whether a text has this format.
+    pub(crate) fn matches(self, text: &str) -> bool {
+        match self {
+            Self::Date => date_time::is_date(text),
+            Self::Time => date_time::is_time(text),
+            Self::DateTime => date_time::is_date_time(text),
+            Self::Uuid => is_uuid(text),
+            Self::Email => email::is_email(text),
+            Self::Ipv4 => text.parse::<Ipv4Addr>().is_ok(),
+            Self::Ipv6 => text.parse::<Ipv6Addr>().is_ok(),
+            Self::Uri => uri::is_uri(text),
+        }
+    }
+}
+
+/// RFC 9562: hexadecimal digits in groups of 8-4-4-4-12.
+fn is_uuid(text: &str) -> bool {
+    let is_at = |(place, byte): (usize, u8)| match place {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    };
+    text.len() == 36 && text.bytes().enumerate().all(is_at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TextFormat;
+
+    const NAMES: [&str; 8] = [
+        "date",
+        "time",
+        "date-time",
+        "uuid",
+        "email",
+        "ipv4",
+        "ipv6",
+        "uri",
+    ];
+
+    #[test]
+    fn examples_in_descriptions_have_their_format() {
+        for name in NAMES {
+            let format = TextFormat::named(name).unwrap();
+            let (_, example) = format.description().rsplit_once(", as ").unwrap();
+            assert!(format.matches(example), "{name}: {example}");
+            assert!(!format.matches("") && !format.matches("x"), "{name}");
+            assert!(!format.matches(&format!(" {example}")) && !format.matches(&format!("{example} ")));
+        }
+        assert_eq!(TextFormat::named("hostname"), None);
+    }
+}
