@@ -90,7 +90,7 @@ impl Writer<'_> {
 
     fn value(&mut self, depth: usize) {
         match self.random.below(if depth == 0 { 12 } else { 17 }) {
-            0..6 => self.string(),
+            0..6 => self.string(false),
             6..10 => self.number(),
             10 => self.pick(&["true", "false"]),
             11 => self.text.push_str("null"),
@@ -131,7 +131,7 @@ impl Writer<'_> {
 
     fn key(&mut self) {
         if self.random.one_in(3) {
-            self.string();
+            self.string(true);
             return;
         }
         let rare = self.random.one_in(30);
@@ -170,23 +170,34 @@ impl Writer<'_> {
         });
     }
 
-    fn string(&mut self) {
+    fn string(&mut self, key: bool) {
         let quote = if self.random.one_in(2) { '"' } else { '\'' };
         self.text.push(quote);
         for _ in 0..*self.random.pick(&[0, 1, 1, 2, 3, 5]) {
             match self.random.below(12) {
                 0..7 => self.pick(&PLAIN),
                 7 => self.pick(&[if quote == '"' { "'" } else { "\"" }]),
+                8 if quote == '"' => self.pick(&["\\/", "\\n"]), // in the others `\/` is two characters of Python's
                 8..10 => self.pick(&ESCAPES),
                 10 if quote == '\'' => self.pick(&["\\x41", "\\xe9", "\\0 ", "\\n"]),
                 10 => self.pick(&ESCAPES),
-                // Not `\` before U+2028, which Python keeps and JSON5 does not.
+                // Not `\` before U+2028, which Python keeps and JSON5 does not; nor a raw control character in a key, which
+                // may be a lost quote.
+                _ if key => self.pick(&["\\\n", "\\\r\n", "\u{2028}", "\u{2029}"]),
                 _ => self.pick(&["\\\n", "\\\r\n", "\u{2028}", "\u{2029}", "\t", "\u{1}"]),
             }
         }
         // Python gives these another meaning, or has none for them.
         if self.random.one_in(50) {
-            self.pick(&["\\v", "\\0", "\\x7e", "\\r\\xE9", "\\ud83d\\ude00", "\\udC00"]);
+            self.pick(&[
+                "\\v",
+                "\\0",
+                "\\x7e",
+                "\\r\\xE9",
+                "\\ud83d\\ude00",
+                "\\udC00",
+                "\\/",
+            ]);
             self.text.push(' '); // no digit after `\0`
         }
         self.text.push(quote);
@@ -291,6 +302,6 @@ const PLAIN: [&str; 24] = [
     "-",
 ];
 
-const ESCAPES: [&str; 12] = [
-    "\\'", "\\\"", "\\\\", "\\/", "\\b", "\\f", "\\n", "\\r", "\\t", "\\u00e9", "\\u4E2d", "\\n",
+const ESCAPES: [&str; 11] = [
+    "\\'", "\\\"", "\\\\", "\\b", "\\f", "\\n", "\\r", "\\t", "\\u00e9", "\\u4E2d", "\\n",
 ];

@@ -325,12 +325,13 @@ def slip_case(chance):
         else:
             text = text[:at] + chance.choice("'\"'\"\\,:[]{}()#rbuf x0_.-+ \n\t1ae") + text[at:]
         meant, read = evaluated(text)
-        if read and not JSONS_OWN.search(text):
+        if read and not OTHERS.search(text):
             return text, meant
 
 
-# Escapes in which JSON and Python differ; in double quotes they mean what JSON says, and that is no fault.
-JSONS_OWN = re.compile(r"\\/|\\u[dD][89abAB]..\\u[dD][c-fC-F]")
+# What has a meaning of its own, and that is no fault: escapes in which JSON and Python differ mean in double quotes what
+# JSON says; `\_` in a key is Markdown's; and a comma behind the value makes no tuple of it.
+OTHERS = re.compile(r"\\/|\\u[dD][89abAB]..\\u[dD][c-fC-F]|\\_|,\s*(#.*)?\s*$")
 
 
 def evaluated(text):
