@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use crate::arguments::policy::Policy;
 use crate::arguments::report::messages;
-use crate::arguments::tree::json::{Fault, ParseError};
+use crate::arguments::tokens::Fault;
+use crate::arguments::tree::json::ParseError;
 use crate::arguments::tree::node::{Members, Node};
 use crate::arguments::tree::parse::{self, Read, TooDeep, Unread};
 use crate::wire::depth;

@@ -13,22 +13,15 @@ pub(crate) struct Tokens<'t> {
     pub(crate) at: usize,
 }
 
-/// What is expected where the tokens stand, as a message says it.
+/// Why a text is not JSON, or none that is read. The tokens stand at the fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ExpectedToken(pub(crate) &'static str);
-
-/// A string literal.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Literal<'t> {
-    /// What stands between the quotes.
-    pub(crate) inside: &'t str,
-    /// Whether that is the string; otherwise there are escapes in it.
-    pub(crate) is_plain: bool,
+pub(crate) enum Fault {
+    /// Not JSON: what was expected instead.
+    Syntax(&'static str),
+    /// Half of a surrogate pair is escaped: JSON, but no text.
+    LoneSurrogate,
+    TooDeep,
 }
-
-/// Half of a surrogate pair is escaped, this far after the opening quote: JSON, but no text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LoneSurrogate(pub(crate) usize);
 
 impl<'t> Tokens<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
@@ -81,23 +74,17 @@ impl<'t> Tokens<'t> {
         found
     }
 
-    #[inline]
-    pub(crate) fn literal(&mut self) -> Result<Literal<'t>, ExpectedToken> {
-        if let Some(inside) = self.plain_literal() {
-            return Ok(Literal {
-                inside,
-                is_plain: true,
-            });
+    /// Takes a string.
+    pub(crate) fn string(&mut self) -> Result<Cow<'t, str>, Fault> {
+        match self.plain_string() {
+            Some(inside) => Ok(Cow::Borrowed(inside)),
+            None => self.escaped_string().map(Cow::Owned),
         }
-        if !self.take(b'"') {
-            return Err(ExpectedToken("expected a string in double quotes"));
-        }
-        self.escaped(self.at)
     }
 
     /// Takes a string without escapes, if it is one: what stands between the quotes.
     #[inline]
-    pub(crate) fn plain_literal(&mut self) -> Option<&'t str> {
+    pub(crate) fn plain_string(&mut self) -> Option<&'t str> {
         let (b'"', rest) = self.rest().split_first()? else {
             return None;
         };
@@ -110,9 +97,13 @@ impl<'t> Tokens<'t> {
         Some(inside)
     }
 
-    /// The rest of a string in which there are escapes.
+    /// A string in which there are escapes.
     #[cold]
-    fn escaped(&mut self, start: usize) -> Result<Literal<'t>, ExpectedToken> {
+    fn escaped_string(&mut self) -> Result<String, Fault> {
+        if !self.take(b'"') {
+            return Err(Fault::Syntax("expected a string in double quotes"));
+        }
+        let start = self.at;
         loop {
             self.at += plain(self.rest());
             match self.peek() {
@@ -122,40 +113,40 @@ impl<'t> Tokens<'t> {
                     self.escape()?;
                 }
                 Some(_) => {
-                    return Err(ExpectedToken(
+                    return Err(Fault::Syntax(
                         "expected no line break or other control character in a string",
                     ));
                 }
-                None => return Err(ExpectedToken("expected a closing `\"`")),
+                None => return Err(Fault::Syntax("expected a closing `\"`")),
             }
         }
-        let inside = self.since(start);
+        let decoded = decode(self.since(start)).map_err(|offset| {
+            self.at = start + offset;
+            Fault::LoneSurrogate
+        })?;
         self.at += 1;
-        Ok(Literal {
-            inside,
-            is_plain: false,
-        })
+        Ok(decoded)
     }
 
     /// What stands after a backslash.
-    fn escape(&mut self) -> Result<(), ExpectedToken> {
+    fn escape(&mut self) -> Result<(), Fault> {
         match self.peek() {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
             Some(b'u') => {
                 self.at += 1;
                 let digits = self.rest().first_chunk::<4>();
                 if !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
-                    return Err(ExpectedToken("expected four hexadecimal digits"));
+                    return Err(Fault::Syntax("expected four hexadecimal digits"));
                 }
                 self.at += 4;
             }
-            _ => return Err(ExpectedToken("expected one of `\"\\/bfnrtu` after a backslash")),
+            _ => return Err(Fault::Syntax("expected one of `\"\\/bfnrtu` after a backslash")),
         }
         Ok(())
     }
 
     /// A number, as it is written.
-    pub(crate) fn number(&mut self) -> Result<&'t str, ExpectedToken> {
+    pub(crate) fn number(&mut self) -> Result<&'t str, Fault> {
         let start = self.at;
         self.take(b'-');
         if !self.take(b'0') {
@@ -174,7 +165,7 @@ impl<'t> Tokens<'t> {
         Ok(self.since(start))
     }
 
-    fn digits(&mut self) -> Result<(), ExpectedToken> {
+    fn digits(&mut self) -> Result<(), Fault> {
         let start = self.at;
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
@@ -182,7 +173,7 @@ impl<'t> Tokens<'t> {
         if self.at > start {
             Ok(())
         } else {
-            Err(ExpectedToken("expected a digit"))
+            Err(Fault::Syntax("expected a digit"))
         }
     }
 
@@ -217,24 +208,18 @@ impl<'t> Tokens<'t> {
     }
 }
 
-impl<'t> Literal<'t> {
-    /// The string that it stands for.
-    pub(crate) fn decode(self) -> Result<Cow<'t, str>, LoneSurrogate> {
-        if self.is_plain {
-            return Ok(Cow::Borrowed(self.inside));
-        }
-        let mut text = String::with_capacity(self.inside.len());
-        let mut rest = self.inside;
-        while let Some((before, escape)) = rest.split_once('\\') {
-            text.push_str(before);
-            let lone = LoneSurrogate(self.inside.len() - escape.len() - 1);
-            let (letter, after) = unescape(escape).ok_or(lone)?;
-            text.push(letter);
-            rest = after;
-        }
-        text.push_str(rest);
-        Ok(Cow::Owned(text))
+/// The string that is written with these escapes; where half of a surrogate pair is, if there is one.
+fn decode(inside: &str) -> Result<String, usize> {
+    let mut text = String::with_capacity(inside.len());
+    let mut rest = inside;
+    while let Some((before, escape)) = rest.split_once('\\') {
+        text.push_str(before);
+        let (letter, after) = unescape(escape).ok_or(inside.len() - escape.len() - 1)?;
+        text.push(letter);
+        rest = after;
     }
+    text.push_str(rest);
+    Ok(text)
 }
 
 /// What an escape means, and the text after it; `None` for half of a surrogate pair.

@@ -192,9 +192,9 @@ impl<'de> Cursor<'de> for Tokens<'de> {
     fn read(&mut self) -> Result<Json<'de, Self>, NotTaken> {
         self.skip_space();
         Ok(match self.peek().ok_or(NotTaken)? {
-            b'"' => Json::Text(match self.plain_literal() {
+            b'"' => Json::Text(match self.plain_string() {
                 Some(text) => Cow::Borrowed(text),
-                None => self.literal()?.decode()?,
+                None => self.string()?,
             }),
             b'{' => {
                 self.at += 1;
@@ -227,7 +227,7 @@ impl<'de> Cursor<'de> for Tokens<'de> {
     /// Without escapes: the fast path takes no others.
     #[inline]
     fn key(&mut self, _: &Left) -> Result<&'de str, NotTaken> {
-        let key = self.plain_literal().ok_or(NotTaken)?;
+        let key = self.plain_string().ok_or(NotTaken)?;
         self.skip_space();
         self.take(b':').then_some(key).ok_or(NotTaken)
     }

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use serde::de::Error;
 
-use crate::arguments::tokens::{ExpectedToken, LoneSurrogate};
+use crate::arguments::tokens::Fault;
 use crate::schema::pointer;
 
 /// An error of reading that may know its place.
@@ -118,14 +118,8 @@ impl Error for NotTaken {
     }
 }
 
-impl From<ExpectedToken> for NotTaken {
-    fn from(_: ExpectedToken) -> Self {
-        Self
-    }
-}
-
-impl From<LoneSurrogate> for NotTaken {
-    fn from(_: LoneSurrogate) -> Self {
+impl From<Fault> for NotTaken {
+    fn from(_: Fault) -> Self {
         Self
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::node::{Members, Node};
-use crate::arguments::tokens::{ExpectedToken, LoneSurrogate, Tokens};
+use crate::arguments::tokens::{Fault, Tokens};
 use crate::schema::pointer;
 
 /// Parses one complete JSON value of at most `levels` levels. Takes time linear in the text.
@@ -21,7 +21,7 @@ pub(crate) fn parse(text: &str, levels: usize) -> Result<Node<'_>, ParseError> {
     }
 }
 
-/// Why a text is not JSON, or none that is read.
+/// What is wrong with a text, and where.
 #[derive(Debug)]
 pub(crate) struct ParseError {
     pub(crate) fault: Fault,
@@ -29,15 +29,6 @@ pub(crate) struct ParseError {
     pub(crate) offset: usize,
     /// The steps to the value, the last first; known for lone surrogates only.
     steps: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// Not JSON: what was expected instead.
-    Syntax(&'static str),
-    /// Half of a surrogate pair: JSON, but no text.
-    LoneSurrogate,
-    TooDeep,
 }
 
 impl ParseError {
@@ -143,21 +134,12 @@ impl<'a> Parser<'a> {
     }
 
     fn number(&mut self) -> Result<Node<'a>, ParseError> {
-        match self.0.number() {
-            Ok(number) => Ok(Node::number(number)),
-            Err(ExpectedToken(expected)) => Err(self.fault(expected)),
-        }
+        let number = self.0.number().map_err(|fault| self.error(fault))?;
+        Ok(Node::number(number))
     }
 
     fn string(&mut self) -> Result<Cow<'a, str>, ParseError> {
-        let inside = self.0.at + 1;
-        let literal = self.0.literal();
-        let literal = literal.map_err(|ExpectedToken(expected)| self.fault(expected))?;
-        literal.decode().map_err(|LoneSurrogate(offset)| ParseError {
-            fault: Fault::LoneSurrogate,
-            offset: inside + offset,
-            steps: Vec::new(),
-        })
+        self.0.string().map_err(|fault| self.error(fault))
     }
 
     fn fault(&self, expected: &'static str) -> ParseError {
@@ -217,7 +199,8 @@ const FEW: usize = 12;
 mod tests {
     use serde_json::Value;
 
-    use super::{Fault, parse};
+    use super::parse;
+    use crate::arguments::tokens::Fault;
     use crate::wire::depth;
 
     #[test]
