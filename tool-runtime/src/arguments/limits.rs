@@ -73,17 +73,13 @@ pub(crate) fn of_text(limits: &TextLimits, text: &str) -> Option<String> {
     if let Some(min) = limits.min
         && (bytes < min || (bytes < min.saturating_mul(4) && length() < min))
     {
-        return Some(format!(
-            "at least {}, got {}",
-            counted(min, "character"),
-            length()
-        ));
+        return Some(wrong_length("at least", min, length()));
     }
     if let Some(max) = limits.max
         && bytes > max
         && length() > max
     {
-        return Some(format!("at most {}, got {}", counted(max, "character"), length()));
+        return Some(wrong_length("at most", max, length()));
     }
     // Most texts begin with a letter.
     if limits.not_blank && !text.starts_with(|first: char| first.is_ascii_graphic()) && text.trim().is_empty()
@@ -94,10 +90,20 @@ pub(crate) fn of_text(limits: &TextLimits, text: &str) -> Option<String> {
         .pattern
         .as_ref()
         .filter(|pattern| !pattern.is_match(text))?;
-    Some(format!(
+    Some(no_match(broken))
+}
+
+#[cold]
+fn wrong_length(most: &str, limit: u64, length: u64) -> String {
+    format!("{most} {}, got {length}", counted(limit, "character"))
+}
+
+#[cold]
+fn no_match(pattern: &regex_lite::Regex) -> String {
+    format!(
         "a text that matches `{}`",
-        crate::wire::issue::excerpt(broken.as_str())
-    ))
+        crate::wire::issue::excerpt(pattern.as_str())
+    )
 }
 
 /// Whether the limits of a number hold.

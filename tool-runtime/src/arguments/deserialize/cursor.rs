@@ -386,27 +386,13 @@ impl<'de, 'a> Cursor<'de> for &'de Node<'a> {
     }
 }
 
-/// A scalar that was read from text before.
+/// A scalar that was read from text before, where it is written without escapes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Scalar<'de> {
     Null,
     Bool(bool),
     Number(Number<'de>),
     Text(&'de str),
-}
-
-impl<'de> Scalar<'de> {
-    /// `None` for a list, an object, and a string that was written with escapes.
-    #[inline]
-    pub(in crate::arguments) fn of<C: Cursor<'de>>(json: &Json<'de, C>) -> Option<Self> {
-        match json {
-            Json::Null => Some(Self::Null),
-            Json::Bool(is) => Some(Self::Bool(*is)),
-            Json::Number(number) => Some(Self::Number(*number)),
-            Json::Text(Cow::Borrowed(text)) => Some(Self::Text(text)),
-            Json::Text(Cow::Owned(_)) | Json::List(..) | Json::Object(..) => None,
-        }
-    }
 }
 
 impl<'de> Cursor<'de> for Scalar<'de> {

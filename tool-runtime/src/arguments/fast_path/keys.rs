@@ -1,15 +1,14 @@
 //! The keys of one object on the fast path: each is known and unique, and all required ones are there.
 
-use std::collections::HashSet;
-
 use super::conform;
 use crate::arguments::deserialize::reader::PRIVATE;
-use crate::schema::compiled::{Additional, CompiledSchema, Object, Schema, SchemaId};
+use crate::schema::compiled::{Additional, CompiledSchema, Object, Schema};
 use crate::schema::name::KeyPrefix;
 use crate::schema::types::Types;
 
 /// What is known about the keys so far.
 pub(super) struct Keys<'s, 't> {
+    compiled: &'s CompiledSchema,
     /// The arguments as a whole: there, a key that is not declared is always worth a word.
     is_root: bool,
     object: Option<&'s Object>,
@@ -19,19 +18,10 @@ pub(super) struct Keys<'s, 't> {
     seen: u64,
     /// Where the next property is expected: models mostly write in declared order.
     expected: usize,
+    /// The declared property that the last key is.
+    pub(super) property: Option<usize>,
     /// Those that no property has; most objects have none.
-    others: Option<Box<Others<'t>>>,
-}
-
-/// Whose value stands behind a key.
-#[derive(Clone, Copy)]
-pub(super) enum Owner {
-    /// The declared property in that place.
-    Property(usize, SchemaId),
-    /// No property; the value has this schema.
-    Other(SchemaId),
-    /// No property, and a value without a schema.
-    Unchecked,
+    others: Vec<&'t str>,
 }
 
 impl<'s, 't> Keys<'s, 't> {
@@ -49,6 +39,7 @@ impl<'s, 't> Keys<'s, 't> {
                 && object.also_required.is_empty()
         };
         object.is_none_or(is_simple).then(|| Self {
+            compiled,
             is_root,
             object,
             names: object
@@ -56,7 +47,8 @@ impl<'s, 't> Keys<'s, 't> {
                 .map(|names| compiled.schema(names)),
             seen: 0,
             expected: 0,
-            others: None,
+            property: None,
+            others: Vec::new(),
         })
     }
 
@@ -69,13 +61,17 @@ impl<'s, 't> Keys<'s, 't> {
 
     /// Takes the expected one.
     #[inline]
-    pub(super) fn take_expected(&mut self) -> Option<Owner> {
+    pub(super) fn take_expected(&mut self) -> Option<&'s Schema> {
         self.take(self.object?, self.expected)
     }
 
-    /// Whose value stands behind a key; `None` when the key should not be there.
-    #[inline]
-    pub(super) fn next(&mut self, key: &'t str) -> Option<Owner> {
+    /// The schema of the value behind a key; `None` when the key should not be there.
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "keys mostly come in declared order: 3 % of a call"
+    )]
+    pub(super) fn next(&mut self, key: &'t str) -> Option<&'s Schema> {
         match self.object {
             Some(object) if object.has_at(self.expected, key) => self.take(object, self.expected),
             _ => self.find(key),
@@ -83,82 +79,63 @@ impl<'s, 't> Keys<'s, 't> {
     }
 
     #[inline(never)] // not on the way of keys in declared order
-    fn find(&mut self, key: &'t str) -> Option<Owner> {
+    fn find(&mut self, key: &'t str) -> Option<&'s Schema> {
         let Some(object) = self.object else {
-            return (!self.is_root && self.is_new(key)).then_some(Owner::Unchecked);
+            return self.take_other(key, (!self.is_root).then_some(&Schema::ANY)?);
         };
         if let Some(place) = object.position(key) {
             return self.take(object, place);
         }
-        let owner = match object.additional {
-            Additional::Unspecified if object.is_unconstrained && !self.is_root => Owner::Unchecked,
+        let schema = match object.additional {
+            Additional::Unspecified if object.is_unconstrained && !self.is_root => &Schema::ANY,
             Additional::Unspecified | Additional::Denied => return None,
-            Additional::Any => Owner::Unchecked,
-            Additional::Of(schema) => Owner::Other(schema),
+            Additional::Any => &Schema::ANY,
+            Additional::Of(schema) => self.compiled.schema(schema),
         };
         let is_named = self.names.is_none_or(|names| conform::text(names, key));
-        (is_named && self.is_new(key)).then_some(owner)
+        self.take_other(key, is_named.then_some(schema)?)
     }
 
-    fn is_new(&mut self, key: &'t str) -> bool {
-        !key.starts_with(PRIVATE) && self.others.get_or_insert_default().insert(key)
+    fn take_other(&mut self, key: &'t str, schema: &'s Schema) -> Option<&'s Schema> {
+        if key.starts_with(PRIVATE) {
+            return None;
+        }
+        self.others.push(key);
+        self.property = None;
+        Some(schema)
     }
 
-    fn take(&mut self, object: &'s Object, place: usize) -> Option<Owner> {
+    #[inline]
+    fn take(&mut self, object: &'s Object, place: usize) -> Option<&'s Schema> {
         let bit = 1 << place;
         let is_first = self.seen & bit == 0;
         self.seen |= bit;
         self.expected = place + 1;
+        self.property = Some(place);
         let property = object.properties.get(place).filter(|_| is_first)?;
-        Some(Owner::Property(place, property.schema))
+        Some(self.compiled.schema(property.schema))
     }
 
-    /// Whether everything that is required came, and neither too few nor too many.
-    pub(super) fn are_complete(&self) -> bool {
+    /// Whether each came once, everything that is required came, and neither too few nor too many.
+    #[inline]
+    pub(super) fn are_complete(mut self) -> bool {
+        if !self.others.is_empty() && !self.are_others_unique() {
+            return false;
+        }
         let Some(object) = self.object else { return true };
         if object.required & !self.seen != 0 {
             return false;
         }
-        if object.min.is_none() && object.max.is_none() {
-            return true;
-        }
-        let others = self.others.as_ref().map_or(0, |others| others.len());
-        let count = u64::from(self.seen.count_ones()) + others;
+        let count = u64::from(self.seen.count_ones()) + self.others.len() as u64;
         object.min.is_none_or(|min| min <= count) && object.max.is_none_or(|max| count <= max)
     }
-}
 
-/// The keys that no property has: each may come once.
-#[derive(Default)]
-struct Others<'t> {
-    few: Vec<&'t str>,
-    /// All of them, once they are many.
-    many: Option<HashSet<&'t str>>,
-}
-
-impl<'t> Others<'t> {
-    /// Whether the key is new.
-    fn insert(&mut self, key: &'t str) -> bool {
-        if let Some(many) = &mut self.many {
-            return many.insert(key);
-        }
-        if self.few.contains(&key) {
-            return false;
-        }
-        self.few.push(key);
-        if self.few.len() > FEW {
-            self.many = Some(self.few.iter().copied().collect());
-        }
-        true
-    }
-
-    fn len(&self) -> u64 {
-        self.many.as_ref().map_or(self.few.len(), HashSet::len) as u64
+    #[inline(never)] // most objects have none
+    fn are_others_unique(&mut self) -> bool {
+        self.others.sort_unstable();
+        self.others.is_sorted_by(|one, next| one < next)
     }
 }
 
 /// As many properties as `seen` has bits.
 const MAX_PROPERTIES: usize = 64;
-
-/// Up to this many keys are compared one by one.
-const FEW: usize = 16;

@@ -1,9 +1,11 @@
 //! Checks that arguments conform to a compiled schema exactly, and finds the value of each parameter.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::conform;
-use super::keys::{Keys, Owner};
+use super::keys::Keys;
 use crate::arguments::coerce::composite::MOST_COMPOSITES;
 use crate::arguments::deserialize::argument::{Argument, Arguments};
 use crate::arguments::deserialize::cursor::{Cursor, Json, Number, Scalar};
@@ -42,8 +44,8 @@ trait Source<'a>: Cursor<'a> {
     /// Takes a key with its colon, if it is written like this.
     fn take_key(&mut self, written: &KeyPrefix) -> bool;
 
-    /// What was read, if it is a scalar that costs something to read again.
-    fn scalar(read: &Json<'a, Self>) -> Option<Scalar<'a>>;
+    /// A scalar that was read, if it costs something to read it again.
+    fn scalar(read: Scalar<'a>) -> Option<Scalar<'a>>;
 
     /// The value between two places, which may be a scalar.
     fn until(self, end: Self, scalar: Option<Scalar<'a>>) -> Argument<'a>;
@@ -59,8 +61,8 @@ impl<'a> Source<'a> for Tokens<'a> {
     }
 
     #[inline]
-    fn scalar(read: &Json<'a, Self>) -> Option<Scalar<'a>> {
-        Scalar::of(read)
+    fn scalar(read: Scalar<'a>) -> Option<Scalar<'a>> {
+        Some(read)
     }
 
     #[inline]
@@ -80,7 +82,7 @@ impl<'a> Source<'a> for &'a Value {
     }
 
     #[inline]
-    fn scalar(_: &Json<'a, Self>) -> Option<Scalar<'a>> {
+    fn scalar(_: Scalar<'a>) -> Option<Scalar<'a>> {
         None
     }
 
@@ -142,24 +144,7 @@ impl<'s, 'a, C: Source<'a>> Walk<'s, 'a, C> {
         if self.unions > 1 {
             self.work(1)?;
         }
-        let read = self.json.read().ok()?;
-        self.scalar = C::scalar(&read);
-        let conforms = match read {
-            Json::Null => conform::null(schema),
-            Json::Bool(_) => conform::boolean(schema),
-            Json::Text(text) => {
-                if self.unions > 1 {
-                    self.work(text.len())?;
-                }
-                conform::text(schema, &text)
-            }
-            Json::Number(number) => {
-                if self.unions > 0 && is_zero_with_sign(number) {
-                    // To an alternative that takes integers it is `0`, to others it is not: no trial may end with it.
-                    self.work = 0;
-                }
-                self::number(schema, number)
-            }
+        let conforms = match self.json.read().ok()? {
             Json::List(items, _) => {
                 self.levels = self.levels.checked_sub(1)?;
                 self.list(schema, items)?;
@@ -174,6 +159,31 @@ impl<'s, 'a, C: Source<'a>> Walk<'s, 'a, C> {
                 self.scalar = None;
                 true
             }
+            Json::Null => {
+                self.scalar = C::scalar(Scalar::Null);
+                conform::null(schema)
+            }
+            Json::Bool(is) => {
+                self.scalar = C::scalar(Scalar::Bool(is));
+                conform::boolean(schema)
+            }
+            Json::Text(text) => {
+                if self.unions > 1 {
+                    self.work(text.len())?;
+                }
+                if let Cow::Borrowed(text) = text {
+                    self.scalar = C::scalar(Scalar::Text(text));
+                }
+                conform::text(schema, &text)
+            }
+            Json::Number(number) => {
+                self.scalar = C::scalar(Scalar::Number(number));
+                if self.unions > 0 && is_zero_with_sign(number) {
+                    // To an alternative that takes integers it is `0`, to others it is not: no trial may end with it.
+                    self.work = 0;
+                }
+                self::number(schema, number)
+            }
         };
         conforms.then_some(())
     }
@@ -187,23 +197,18 @@ impl<'s, 'a, C: Source<'a>> Walk<'s, 'a, C> {
     ) -> Option<()> {
         let mut keys = Keys::new(self.compiled, schema, found.is_some())?;
         while self.json.next_entry(&mut entries).ok()? {
-            match self.key(&mut keys, &entries)? {
-                Owner::Property(place, schema) => {
-                    let start = self.json;
-                    self.value(self.compiled.schema(schema))?;
-                    if let Some(found) = &mut found {
-                        found.set(place, start.until(self.json, self.scalar));
-                    }
-                }
-                Owner::Other(schema) => self.value(self.compiled.schema(schema))?,
-                Owner::Unchecked => self.value(&Schema::ANY)?,
+            let schema = self.key(&mut keys, &entries)?;
+            let start = self.json;
+            self.value(schema)?;
+            if let (Some(found), Some(place)) = (&mut found, keys.property) {
+                found.set(place, start.until(self.json, self.scalar));
             }
         }
         keys.are_complete().then_some(())
     }
 
     #[inline]
-    fn key(&mut self, keys: &mut Keys<'s, 'a>, entries: &C::Entries) -> Option<Owner> {
+    fn key(&mut self, keys: &mut Keys<'s, 'a>, entries: &C::Entries) -> Option<&'s Schema> {
         if let Some(written) = keys.expected()
             && self.json.take_key(written)
         {
