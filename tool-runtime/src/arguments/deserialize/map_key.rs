@@ -41,17 +41,6 @@ macro_rules! integer_keys {
     };
 }
 
-macro_rules! parsed_keys {
-    ($($method:ident $visit:ident $parse:expr,)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
-            match $parse(self.text) {
-                Some(value) => visitor.$visit(value),
-                None => visitor.visit_borrowed_str(self.text),
-            }
-        })*
-    };
-}
-
 /// An integer in its own spelling: with `7` and `07` in one map, one would take the other's place.
 fn integer<T: FromStr + ToString>(key: &str) -> Option<T> {
     key.parse().ok().filter(|value: &T| value.to_string() == key)
@@ -84,10 +73,6 @@ fn single(key: &str) -> Option<f32> {
         .filter(|value: &f32| is_finite && value.is_finite())
 }
 
-fn boolean(key: &str) -> Option<bool> {
-    key.parse().ok()
-}
-
 impl<'de, E: ReadError> Deserializer<'de> for Key<'de, E> {
     type Error = E;
 
@@ -102,8 +87,25 @@ impl<'de, E: ReadError> Deserializer<'de> for Key<'de, E> {
         deserialize_u64 visit_u64 u64, deserialize_u128 visit_u128 u128,
     }
 
-    parsed_keys! {
-        deserialize_f32 visit_f32 single, deserialize_f64 visit_f64 float, deserialize_bool visit_bool boolean,
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        match single(self.text) {
+            Some(value) => visitor.visit_f32(value),
+            None => visitor.visit_borrowed_str(self.text),
+        }
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        match float(self.text) {
+            Some(value) => visitor.visit_f64(value),
+            None => visitor.visit_borrowed_str(self.text),
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        match self.text.parse() {
+            Ok(value) => visitor.visit_bool(value),
+            Err(_) => visitor.visit_borrowed_str(self.text),
+        }
     }
 
     /// A type that parses text mostly says what is wrong with it, and not what it wants.
