@@ -1,10 +1,10 @@
 //! [`Arguments`]: what was sent, by parameter; as text, as values, or as a part of the tree.
 
-use serde::de::{Deserializer, Error, Visitor};
+use serde::de::{Deserializer, Visitor};
 use serde_json::Value;
 
 use super::cursor::Scalar;
-use super::error::{DeserializeError, NotTaken};
+use super::error::DeserializeError;
 use super::reader::Reader;
 use crate::arguments::tokens::Tokens;
 use crate::arguments::tree::node::{self, Node};
@@ -28,20 +28,20 @@ pub(crate) enum Argument<'a> {
 #[inline]
 fn text<'a, T>(
     (mut text, end): (Tokens<'a>, usize),
-    read: impl FnOnce(Reader<'_, Tokens<'a>>) -> Result<T, NotTaken>,
+    read: impl FnOnce(Reader<'_, Tokens<'a>>) -> Result<T, DeserializeError>,
 ) -> Result<T, DeserializeError> {
     match read(Reader(&mut text)) {
         Ok(value) if text.at == end => Ok(value),
-        _ => Err(ignored_error()),
+        _ => Err(DeserializeError::fall_back()),
     }
 }
 
 #[inline]
 fn value<C, T>(
     mut cursor: C,
-    read: impl FnOnce(Reader<'_, C>) -> Result<T, NotTaken>,
+    read: impl FnOnce(Reader<'_, C>) -> Result<T, DeserializeError>,
 ) -> Result<T, DeserializeError> {
-    read(Reader(&mut cursor)).map_err(|_| ignored_error())
+    read(Reader(&mut cursor))
 }
 
 #[cold]
@@ -50,12 +50,6 @@ fn tree<'a, T>(
     read: impl FnOnce(Reader<'_, &'a Node<'a>>) -> Result<T, DeserializeError>,
 ) -> Result<T, DeserializeError> {
     read(Reader(&mut node))
-}
-
-/// The error of a type that rejects a value on the fast path. It has no message, since the tree reads the arguments next.
-#[cold]
-fn ignored_error() -> DeserializeError {
-    DeserializeError::custom("")
 }
 
 macro_rules! forward_to_reader {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::de::{Error, Unexpected, Visitor};
 use serde_json::{Value, map};
 
-use super::error::{DeserializeError, NotTaken, ReadError};
+use super::error::DeserializeError;
 use crate::arguments::tokens::Tokens;
 use crate::arguments::tree::node::Node;
 use crate::schema::decimal::Decimal;
@@ -15,32 +15,33 @@ use crate::schema::types::Types;
 
 /// A place before a value. In text, reading the value moves it behind the value.
 pub(in crate::arguments) trait Cursor<'de>: Copy {
-    type Error: ReadError;
+    /// Whether errors have to say what is wrong; those of the fast path are never read.
+    const EXPLAINS: bool;
     /// What is left of a list.
     type Items;
     /// What is left of an object.
     type Entries;
 
     /// The type of the value; any number is a `NUMBER`.
-    fn types(&mut self) -> Result<Types, Self::Error>;
+    fn types(&mut self) -> Result<Types, DeserializeError>;
 
     /// Reads a scalar, opens a list or an object.
-    fn read(&mut self) -> Result<Json<'de, Self>, Self::Error>;
+    fn read(&mut self) -> Result<Json<'de, Self>, DeserializeError>;
 
     /// Moves before the next item; `false` when there is none.
-    fn next_item(&mut self, items: &mut Self::Items) -> Result<bool, Self::Error>;
+    fn next_item(&mut self, items: &mut Self::Items) -> Result<bool, DeserializeError>;
 
     /// Moves before the next key; `false` when there is none.
-    fn next_entry(&mut self, entries: &mut Self::Entries) -> Result<bool, Self::Error>;
+    fn next_entry(&mut self, entries: &mut Self::Entries) -> Result<bool, DeserializeError>;
 
     /// Reads the key, moves before its value.
-    fn key(&mut self, entries: &Self::Entries) -> Result<&'de str, Self::Error>;
+    fn key(&mut self, entries: &Self::Entries) -> Result<&'de str, DeserializeError>;
 
     /// Reads a value of which nothing is wanted.
-    fn skip(&mut self) -> Result<(), Self::Error>;
+    fn skip(&mut self) -> Result<(), DeserializeError>;
 
     /// Reads a value as its text.
-    fn raw(&mut self) -> Result<String, Self::Error>;
+    fn raw(&mut self) -> Result<String, DeserializeError>;
 }
 
 /// A value, as far as one look at it goes.
@@ -146,7 +147,7 @@ pub(in crate::arguments) enum Left {
 impl Left {
     /// Moves behind the comma before the next part, or behind the bracket that closes.
     #[inline]
-    fn next(&mut self, text: &mut Tokens<'_>, close: u8) -> Result<bool, NotTaken> {
+    fn next(&mut self, text: &mut Tokens<'_>, close: u8) -> Result<bool, DeserializeError> {
         if *self == Self::Nothing {
             return Ok(false);
         }
@@ -157,7 +158,7 @@ impl Left {
         }
         if *self == Self::Some {
             if !text.take(b',') {
-                return Err(NotTaken);
+                return Err(DeserializeError::fall_back());
             }
             text.skip_space();
         }
@@ -167,14 +168,14 @@ impl Left {
 }
 
 impl<'de> Cursor<'de> for Tokens<'de> {
-    type Error = NotTaken;
+    const EXPLAINS: bool = false;
     type Items = Left;
     type Entries = Left;
 
     #[inline]
-    fn types(&mut self) -> Result<Types, NotTaken> {
+    fn types(&mut self) -> Result<Types, DeserializeError> {
         self.skip_space();
-        Ok(match self.peek().ok_or(NotTaken)? {
+        Ok(match self.peek().ok_or_else(DeserializeError::fall_back)? {
             b'"' => Types::STRING,
             b'{' => Types::OBJECT,
             b'[' => Types::ARRAY,
@@ -189,9 +190,9 @@ impl<'de> Cursor<'de> for Tokens<'de> {
         clippy::inline_always,
         reason = "what a type makes of each is known there: several % of a call"
     )]
-    fn read(&mut self) -> Result<Json<'de, Self>, NotTaken> {
+    fn read(&mut self) -> Result<Json<'de, Self>, DeserializeError> {
         self.skip_space();
-        Ok(match self.peek().ok_or(NotTaken)? {
+        Ok(match self.peek().ok_or_else(DeserializeError::fall_back)? {
             b'"' => Json::Text(match self.plain_string() {
                 Some(text) => Cow::Borrowed(text),
                 None => self.string()?,
@@ -215,34 +216,36 @@ impl<'de> Cursor<'de> for Tokens<'de> {
     }
 
     #[inline]
-    fn next_item(&mut self, items: &mut Left) -> Result<bool, NotTaken> {
+    fn next_item(&mut self, items: &mut Left) -> Result<bool, DeserializeError> {
         items.next(self, b']')
     }
 
     #[inline]
-    fn next_entry(&mut self, entries: &mut Left) -> Result<bool, NotTaken> {
+    fn next_entry(&mut self, entries: &mut Left) -> Result<bool, DeserializeError> {
         entries.next(self, b'}')
     }
 
     /// Without escapes: the fast path takes no others.
     #[inline]
-    fn key(&mut self, _: &Left) -> Result<&'de str, NotTaken> {
-        let key = self.plain_string().ok_or(NotTaken)?;
+    fn key(&mut self, _: &Left) -> Result<&'de str, DeserializeError> {
+        let key = self.plain_string().ok_or_else(DeserializeError::fall_back)?;
         self.skip_space();
-        self.take(b':').then_some(key).ok_or(NotTaken)
+        self.take(b':')
+            .then_some(key)
+            .ok_or_else(DeserializeError::fall_back)
     }
 
-    fn skip(&mut self) -> Result<(), NotTaken> {
+    fn skip(&mut self) -> Result<(), DeserializeError> {
         let mut open = 0_usize;
         loop {
             self.skip_space();
-            match self.peek().ok_or(NotTaken)? {
+            match self.peek().ok_or_else(DeserializeError::fall_back)? {
                 b'[' | b'{' => {
                     open += 1;
                     self.at += 1;
                 }
                 b']' | b'}' => {
-                    open = open.checked_sub(1).ok_or(NotTaken)?;
+                    open = open.checked_sub(1).ok_or_else(DeserializeError::fall_back)?;
                     self.at += 1;
                 }
                 b',' | b':' => self.at += 1,
@@ -254,7 +257,7 @@ impl<'de> Cursor<'de> for Tokens<'de> {
         }
     }
 
-    fn raw(&mut self) -> Result<String, NotTaken> {
+    fn raw(&mut self) -> Result<String, DeserializeError> {
         self.skip_space();
         let start = self.at;
         self.skip()?;
@@ -263,13 +266,13 @@ impl<'de> Cursor<'de> for Tokens<'de> {
 }
 
 impl<'de> Cursor<'de> for &'de Value {
-    type Error = NotTaken;
+    const EXPLAINS: bool = false;
     type Items = std::slice::Iter<'de, Value>;
     /// With the key that was read last.
     type Entries = (map::Iter<'de>, &'de str);
 
     #[inline]
-    fn types(&mut self) -> Result<Types, NotTaken> {
+    fn types(&mut self) -> Result<Types, DeserializeError> {
         Ok(match self {
             Value::Null => Types::NULL,
             Value::Bool(_) => Types::BOOLEAN,
@@ -281,7 +284,7 @@ impl<'de> Cursor<'de> for &'de Value {
     }
 
     #[inline]
-    fn read(&mut self) -> Result<Json<'de, Self>, NotTaken> {
+    fn read(&mut self) -> Result<Json<'de, Self>, DeserializeError> {
         Ok(match self {
             Value::Null => Json::Null,
             Value::Bool(is) => Json::Bool(*is),
@@ -291,7 +294,7 @@ impl<'de> Cursor<'de> for &'de Value {
             } else if let Some(value) = number.as_i64().filter(|value| *value != 0) {
                 Number::Signed(value)
             } else {
-                Number::Float(number.as_f64().ok_or(NotTaken)?)
+                Number::Float(number.as_f64().ok_or_else(DeserializeError::fall_back)?)
             }),
             Value::String(text) => Json::Text(Cow::Borrowed(text)),
             Value::Array(items) => Json::List(items.iter(), Some(items.len())),
@@ -300,14 +303,14 @@ impl<'de> Cursor<'de> for &'de Value {
     }
 
     #[inline]
-    fn next_item(&mut self, items: &mut Self::Items) -> Result<bool, NotTaken> {
+    fn next_item(&mut self, items: &mut Self::Items) -> Result<bool, DeserializeError> {
         let item = items.next();
         *self = item.unwrap_or(self);
         Ok(item.is_some())
     }
 
     #[inline]
-    fn next_entry(&mut self, (entries, last): &mut Self::Entries) -> Result<bool, NotTaken> {
+    fn next_entry(&mut self, (entries, last): &mut Self::Entries) -> Result<bool, DeserializeError> {
         let Some((key, value)) = entries.next() else {
             return Ok(false);
         };
@@ -316,21 +319,21 @@ impl<'de> Cursor<'de> for &'de Value {
     }
 
     #[inline]
-    fn key(&mut self, (_, last): &Self::Entries) -> Result<&'de str, NotTaken> {
+    fn key(&mut self, (_, last): &Self::Entries) -> Result<&'de str, DeserializeError> {
         Ok(last)
     }
 
-    fn skip(&mut self) -> Result<(), NotTaken> {
+    fn skip(&mut self) -> Result<(), DeserializeError> {
         Ok(())
     }
 
-    fn raw(&mut self) -> Result<String, NotTaken> {
+    fn raw(&mut self) -> Result<String, DeserializeError> {
         written(&Node::from_value(self)).map_err(Error::custom)
     }
 }
 
 impl<'de, 'a> Cursor<'de> for &'de Node<'a> {
-    type Error = DeserializeError;
+    const EXPLAINS: bool = true;
     type Items = std::slice::Iter<'de, Node<'a>>;
     /// With the key that was read last.
     type Entries = (std::slice::Iter<'de, (Cow<'a, str>, Node<'a>)>, &'de str);
@@ -396,12 +399,12 @@ pub(crate) enum Scalar<'de> {
 }
 
 impl<'de> Cursor<'de> for Scalar<'de> {
-    type Error = NotTaken;
+    const EXPLAINS: bool = false;
     type Items = ();
     type Entries = ();
 
     #[inline]
-    fn types(&mut self) -> Result<Types, NotTaken> {
+    fn types(&mut self) -> Result<Types, DeserializeError> {
         Ok(match self {
             Self::Null => Types::NULL,
             Self::Bool(_) => Types::BOOLEAN,
@@ -411,7 +414,7 @@ impl<'de> Cursor<'de> for Scalar<'de> {
     }
 
     #[inline]
-    fn read(&mut self) -> Result<Json<'de, Self>, NotTaken> {
+    fn read(&mut self) -> Result<Json<'de, Self>, DeserializeError> {
         Ok(match *self {
             Self::Null => Json::Null,
             Self::Bool(is) => Json::Bool(is),
@@ -420,30 +423,30 @@ impl<'de> Cursor<'de> for Scalar<'de> {
         })
     }
 
-    fn next_item(&mut self, (): &mut ()) -> Result<bool, NotTaken> {
+    fn next_item(&mut self, (): &mut ()) -> Result<bool, DeserializeError> {
         Ok(false)
     }
 
-    fn next_entry(&mut self, (): &mut ()) -> Result<bool, NotTaken> {
+    fn next_entry(&mut self, (): &mut ()) -> Result<bool, DeserializeError> {
         Ok(false)
     }
 
-    fn key(&mut self, (): &()) -> Result<&'de str, NotTaken> {
-        Err(NotTaken)
+    fn key(&mut self, (): &()) -> Result<&'de str, DeserializeError> {
+        Err(DeserializeError::fall_back())
     }
 
-    fn skip(&mut self) -> Result<(), NotTaken> {
+    fn skip(&mut self) -> Result<(), DeserializeError> {
         Ok(())
     }
 
-    fn raw(&mut self) -> Result<String, NotTaken> {
+    fn raw(&mut self) -> Result<String, DeserializeError> {
         let node = match *self {
             Self::Null => Node::Null,
             Self::Bool(is) => Node::Bool(is),
             Self::Number(Number::Unsigned(value)) => Node::number(value.to_string()),
             Self::Number(Number::Signed(value)) => Node::number(value.to_string()),
             Self::Number(Number::Text(text)) => Node::number(text),
-            Self::Number(Number::Float(_)) => return Err(NotTaken),
+            Self::Number(Number::Float(_)) => return Err(DeserializeError::fall_back()),
             Self::Text(text) => Node::Text(text.into()),
         };
         written(&node).map_err(Error::custom)

@@ -1,4 +1,4 @@
-//! The errors of types that reject a value which the schema allows: with message and path, or without.
+//! The error of types that reject a value which the schema allows.
 
 use std::fmt::{self, Display};
 
@@ -7,21 +7,13 @@ use serde::de::Error;
 use crate::arguments::tokens::Fault;
 use crate::schema::pointer;
 
-/// An error of reading that may know its place.
-pub(in crate::arguments) trait ReadError: Error {
-    /// Whether the message is read: one that falls back to the tree has none.
-    const IS_READ: bool;
-
-    /// The same, one step further out.
-    fn within(self, step: impl Display) -> Self;
-
-    /// The same, of a key of a map.
-    fn of_key(self, key: &str) -> Self;
-}
-
-/// The error of a type that rejects a value: its message and the path.
+/// The error of a type that rejects a value: its message and the path. Boxed, so that the results of values stay small, of which
+/// hardly one is an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct DeserializeError {
+pub(crate) struct DeserializeError(Box<Rejection>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Rejection {
     message: String,
     /// The steps to the value, the last first.
     steps: Vec<String>,
@@ -30,9 +22,15 @@ pub(crate) struct DeserializeError {
 }
 
 impl DeserializeError {
+    /// Leaves the arguments to the tree, which has the message.
+    #[cold]
+    pub(super) fn fall_back() -> Self {
+        Self::custom("")
+    }
+
     /// What was wrong, in the type's own words.
     pub(crate) fn message(&self) -> &str {
-        &self.message
+        &self.0.message
     }
 
     /// The path to the value below the pointer given.
@@ -46,27 +44,25 @@ impl DeserializeError {
 
     /// The steps to the value, the first first.
     pub(crate) fn steps(&self) -> impl Iterator<Item = &str> {
-        self.steps.iter().rev().map(String::as_str)
+        self.0.steps.iter().rev().map(String::as_str)
     }
 
     pub(crate) fn is_of_key(&self) -> bool {
-        self.is_of_key
+        self.0.is_of_key
     }
-}
 
-impl ReadError for DeserializeError {
-    const IS_READ: bool = true;
-
-    fn within(mut self, step: impl Display) -> Self {
-        self.steps.push(step.to_string());
+    /// The same, one step further out.
+    #[cold]
+    pub(super) fn within(mut self, step: impl Display) -> Self {
+        self.0.steps.push(step.to_string());
         self
     }
 
-    fn of_key(self, key: &str) -> Self {
-        Self {
-            is_of_key: true,
-            ..self.within(key)
-        }
+    /// The same, of a key of a map.
+    #[cold]
+    pub(super) fn of_key(mut self, key: &str) -> Self {
+        self.0.is_of_key = true;
+        self.within(key)
     }
 }
 
@@ -79,47 +75,19 @@ impl Display for DeserializeError {
 impl std::error::Error for DeserializeError {}
 
 impl Error for DeserializeError {
+    #[cold]
     fn custom<T: Display>(message: T) -> Self {
-        Self {
+        Self(Box::new(Rejection {
             message: message.to_string(),
             steps: Vec::new(),
             is_of_key: false,
-        }
+        }))
     }
 }
 
-/// A type rejected a value that conforms. There is no message, since the tree reads the arguments next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::arguments) struct NotTaken;
-
-impl Display for NotTaken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not taken")
-    }
-}
-
-impl std::error::Error for NotTaken {}
-
-impl ReadError for NotTaken {
-    const IS_READ: bool = false;
-
-    fn within(self, _: impl Display) -> Self {
-        self
-    }
-
-    fn of_key(self, _: &str) -> Self {
-        self
-    }
-}
-
-impl Error for NotTaken {
-    fn custom<T: Display>(_: T) -> Self {
-        Self
-    }
-}
-
-impl From<Fault> for NotTaken {
+impl From<Fault> for DeserializeError {
+    #[cold]
     fn from(_: Fault) -> Self {
-        Self
+        Self::fall_back()
     }
 }

@@ -1,38 +1,29 @@
 //! Deserializes the keys of objects.
 
 use std::fmt::Display;
-use std::marker::PhantomData;
 use std::str::FromStr;
 
 use serde::de::value::StrDeserializer;
-use serde::de::{Deserializer, Expected, Visitor};
+use serde::de::{Deserializer, Error, Expected, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::error::ReadError;
+use super::error::DeserializeError;
 use crate::arguments::tree::json::parse;
 use crate::arguments::tree::node::Node;
 
 /// A key: text that may have to be a number or a boolean, as in a map with integer keys.
-pub(super) struct Key<'de, E> {
-    text: &'de str,
-    error: PhantomData<E>,
-}
-
-impl<'de, E> Key<'de, E> {
-    pub(super) fn new(text: &'de str) -> Self {
-        Self {
-            text,
-            error: PhantomData,
-        }
-    }
+pub(super) struct Key<'de> {
+    pub(super) text: &'de str,
+    /// Whether an error has to say what is wrong.
+    pub(super) explains: bool,
 }
 
 macro_rules! integer_keys {
     ($($method:ident $visit:ident $integer:ident,)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
             match integer::<$integer>(self.text) {
                 Some(value) => visitor.$visit(value),
-                None => visitor.visit_borrowed_str(self.text).map_err(|error: E| {
+                None => visitor.visit_borrowed_str(self.text).map_err(|error: DeserializeError| {
                     let hint = self.text.parse().ok();
                     wanted_integer(error, hint, ($integer::MIN, $integer::MAX))
                 }),
@@ -47,13 +38,17 @@ fn integer<T: FromStr + ToString>(key: &str) -> Option<T> {
 }
 
 /// What to send for an integer, where a type knows no more than that a text is none.
-fn wanted_integer<T: Display, E: ReadError>(error: E, hint: Option<T>, (min, max): (T, T)) -> E {
-    if !E::IS_READ || !error.to_string().starts_with("invalid type: string") {
+fn wanted_integer<T: Display>(
+    error: DeserializeError,
+    hint: Option<T>,
+    (min, max): (T, T),
+) -> DeserializeError {
+    if !error.message().starts_with("invalid type: string") {
         return error;
     }
     match hint {
-        Some(hint) => E::custom(format_args!("expected an integer, written `{hint}`")),
-        None => E::custom(format_args!("expected an integer from {min} to {max}")),
+        Some(hint) => Error::custom(format_args!("expected an integer, written `{hint}`")),
+        None => Error::custom(format_args!("expected an integer from {min} to {max}")),
     }
 }
 
@@ -73,10 +68,10 @@ fn single(key: &str) -> Option<f32> {
         .filter(|value: &f32| is_finite && value.is_finite())
 }
 
-impl<'de, E: ReadError> Deserializer<'de> for Key<'de, E> {
-    type Error = E;
+impl<'de> Deserializer<'de> for Key<'de> {
+    type Error = DeserializeError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         visitor.visit_borrowed_str(self.text)
     }
 
@@ -87,21 +82,21 @@ impl<'de, E: ReadError> Deserializer<'de> for Key<'de, E> {
         deserialize_u64 visit_u64 u64, deserialize_u128 visit_u128 u128,
     }
 
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match single(self.text) {
             Some(value) => visitor.visit_f32(value),
             None => visitor.visit_borrowed_str(self.text),
         }
     }
 
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match float(self.text) {
             Some(value) => visitor.visit_f64(value),
             None => visitor.visit_borrowed_str(self.text),
         }
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.text.parse() {
             Ok(value) => visitor.visit_bool(value),
             Err(_) => visitor.visit_borrowed_str(self.text),
@@ -109,22 +104,26 @@ impl<'de, E: ReadError> Deserializer<'de> for Key<'de, E> {
     }
 
     /// A type that parses text mostly says what is wrong with it, and not what it wants.
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
-        let wanted = E::IS_READ.then(|| (&visitor as &dyn Expected).to_string());
-        let read = visitor.visit_borrowed_str::<E>(self.text);
-        read.map_err(|error| match wanted {
-            Some(wanted) if !error.to_string().contains(&wanted) => {
-                E::custom(format_args!("{error}; expected {wanted}"))
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        let wanted = self.explains.then(|| (&visitor as &dyn Expected).to_string());
+        let read = visitor.visit_borrowed_str(self.text);
+        read.map_err(|error: DeserializeError| match wanted {
+            Some(wanted) if !error.message().contains(&wanted) => {
+                Error::custom(format_args!("{error}; expected {wanted}"))
             }
             _ => error,
         })
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, E> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DeserializeError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -133,15 +132,15 @@ impl<'de, E: ReadError> Deserializer<'de> for Key<'de, E> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, E> {
-        visitor.visit_enum(StrDeserializer::<E>::new(self.text))
+    ) -> Result<V::Value, DeserializeError> {
+        visitor.visit_enum(StrDeserializer::<DeserializeError>::new(self.text))
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         visitor.visit_borrowed_bytes(self.text.as_bytes())
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         self.deserialize_bytes(visitor)
     }
 

@@ -10,7 +10,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 
 use super::cursor::{Cursor, Json, Number};
-use super::error::ReadError;
+use super::error::DeserializeError;
 use super::map_key::Key;
 use crate::schema::types::Types;
 
@@ -19,7 +19,7 @@ pub(in crate::arguments) struct Reader<'c, C>(pub(in crate::arguments) &'c mut C
 
 impl<'de, C: Cursor<'de>> Reader<'_, C> {
     #[inline]
-    fn visit<V: Visitor<'de>>(self, json: Json<'de, C>, visitor: V) -> Result<V::Value, C::Error> {
+    fn visit<V: Visitor<'de>>(self, json: Json<'de, C>, visitor: V) -> Result<V::Value, DeserializeError> {
         match json {
             Json::Null => visitor.visit_unit(),
             Json::Bool(is) => visitor.visit_bool(is),
@@ -57,14 +57,14 @@ impl<'de, C: Cursor<'de>> Reader<'_, C> {
 }
 
 #[cold]
-fn too_long<E: Error>(count: Option<usize>, wanted: &&str) -> E {
-    E::invalid_length(count.unwrap_or_default(), wanted)
+fn too_long(count: Option<usize>, wanted: &&str) -> DeserializeError {
+    Error::invalid_length(count.unwrap_or_default(), wanted)
 }
 
 macro_rules! integers {
     ($($method:ident $visit:ident $type:ty,)*) => {
         $(#[inline]
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, C::Error> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
             match self.0.read()? {
                 Json::Number(number) => match number.integer::<$type>() {
                     Some(value) => visitor.$visit(value),
@@ -77,10 +77,10 @@ macro_rules! integers {
 }
 
 impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
-    type Error = C::Error;
+    type Error = DeserializeError;
 
     #[inline]
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, C::Error> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         let json = self.0.read()?;
         self.visit(json, visitor)
     }
@@ -92,7 +92,7 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
         deserialize_u64 visit_u64 u64, deserialize_u128 visit_u128 u128,
     }
 
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, C::Error> {
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.0.read()? {
             // By way of a float of 64 bits it would be rounded twice.
             Json::Number(number @ (Number::Unsigned(_) | Number::Signed(_)))
@@ -106,7 +106,7 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
         }
     }
 
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, C::Error> {
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.0.read()? {
             Json::Number(number) => visitor.visit_f64(number.float()),
             other => self.visit(other, visitor),
@@ -114,7 +114,7 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
     }
 
     #[inline]
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, C::Error> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         if self.0.types()? != Types::NULL {
             return visitor.visit_some(self);
         }
@@ -126,7 +126,7 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, C::Error> {
+    ) -> Result<V::Value, DeserializeError> {
         if name != RAW {
             return visitor.visit_newtype_struct(self);
         }
@@ -138,7 +138,7 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, C::Error> {
+    ) -> Result<V::Value, DeserializeError> {
         let expected = "a string or an object with one key";
         let several = || Error::invalid_value(Unexpected::Map, &"an object with one key");
         match self.0.read()? {
@@ -163,7 +163,7 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
         }
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, C::Error> {
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.0.read()? {
             Json::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_bytes(text.as_bytes()),
             Json::Text(text) => visitor.visit_byte_buf(text.into_owned().into_bytes()),
@@ -171,11 +171,11 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
         }
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, C::Error> {
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         self.deserialize_bytes(visitor)
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, C::Error> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         self.0.skip()?;
         visitor.visit_unit()
     }
@@ -208,10 +208,13 @@ struct List<'c, 'de, C: Cursor<'de>> {
 }
 
 impl<'de, C: Cursor<'de>> SeqAccess<'de> for List<'_, 'de, C> {
-    type Error = C::Error;
+    type Error = DeserializeError;
 
     #[inline]
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, C::Error> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, DeserializeError> {
         if !self.cursor.next_item(&mut self.items)? {
             return Ok(None);
         }
@@ -236,25 +239,31 @@ struct Object<'c, 'de, C: Cursor<'de>> {
 }
 
 impl<'de, C: Cursor<'de>> MapAccess<'de> for Object<'_, 'de, C> {
-    type Error = C::Error;
+    type Error = DeserializeError;
 
     #[inline]
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, C::Error> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, DeserializeError> {
         if !self.cursor.next_entry(&mut self.entries)? {
             return Ok(None);
         }
         let key = self.cursor.key(&self.entries)?;
-        if !C::Error::IS_READ && key.starts_with(PRIVATE) {
+        if !C::EXPLAINS && key.starts_with(PRIVATE) {
             return Err(Error::custom(""));
         }
         self.key = Some(key);
         self.left = self.left.map(|left| left.saturating_sub(1));
-        let key_read: Result<_, C::Error> = seed.deserialize(Key::new(key));
+        let key_read = seed.deserialize(Key {
+            text: key,
+            explains: C::EXPLAINS,
+        });
         key_read.map(Some).map_err(|error| error.of_key(key))
     }
 
     #[inline]
-    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, C::Error> {
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, DeserializeError> {
         let Some(key) = self.key.take() else {
             return Err(Error::custom("a value was asked for before its key"));
         };
@@ -274,7 +283,10 @@ struct Variant<'n, 'c, C> {
 }
 
 impl<'c, C> Variant<'_, 'c, C> {
-    fn read<'de, T>(self, read: impl FnOnce(Reader<'c, C>) -> Result<T, C::Error>) -> Result<T, C::Error>
+    fn read<'de, T>(
+        self,
+        read: impl FnOnce(Reader<'c, C>) -> Result<T, DeserializeError>,
+    ) -> Result<T, DeserializeError>
     where
         C: Cursor<'de>,
     {
@@ -289,19 +301,19 @@ impl<'c, C> Variant<'_, 'c, C> {
 }
 
 impl<'de, C: Cursor<'de>> EnumAccess<'de> for Variant<'_, '_, C> {
-    type Error = C::Error;
+    type Error = DeserializeError;
     type Variant = Self;
 
-    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self), C::Error> {
-        let variant = seed.deserialize(StrDeserializer::<C::Error>::new(self.name))?;
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self), DeserializeError> {
+        let variant = seed.deserialize(StrDeserializer::<DeserializeError>::new(self.name))?;
         Ok((variant, self))
     }
 }
 
 impl<'de, C: Cursor<'de>> VariantAccess<'de> for Variant<'_, '_, C> {
-    type Error = C::Error;
+    type Error = DeserializeError;
 
-    fn unit_variant(self) -> Result<(), C::Error> {
+    fn unit_variant(self) -> Result<(), DeserializeError> {
         match self.content {
             None => Ok(()),
             Some(_) => self.read(|content| match content.0.read()? {
@@ -311,11 +323,11 @@ impl<'de, C: Cursor<'de>> VariantAccess<'de> for Variant<'_, '_, C> {
         }
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, C::Error> {
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, DeserializeError> {
         self.read(|content| seed.deserialize(content))
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, C::Error> {
+    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, DeserializeError> {
         self.read(|content| content.deserialize_tuple(len, visitor))
     }
 
@@ -323,7 +335,7 @@ impl<'de, C: Cursor<'de>> VariantAccess<'de> for Variant<'_, '_, C> {
         self,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, C::Error> {
+    ) -> Result<V::Value, DeserializeError> {
         self.read(|content| content.deserialize_struct("", fields, visitor))
     }
 }
