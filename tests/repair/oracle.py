@@ -112,6 +112,8 @@ def why_refused(text, meant):
         if re.match(r"[A-Za-z]:\\", it.body) and kinds & set("abfnrtv"):
             if it.quote != '"' or kinds - set("\"'\\/abfnrtuUxv01234567\r\n"):
                 return "a drive's path with control escapes"
+        if it.is_key and kinds - set("\"'\\abfnrtvuUxN01234567\r\n"):
+            return "an unknown escape in a key"
         if kinds & set("avU") and not pythons:
             return "an escape of Python's alone without its evidence"
         if it.quote == '"' and kinds & set("01234567x\r\n") and not pythons and all(it.quote == '"' for it in strings):
@@ -140,7 +142,8 @@ def leaves(value, key=None):
 
 
 class String:
-    def __init__(self, token):
+    def __init__(self, token, is_key):
+        self.is_key = is_key
         self.prefix, rest = re.match("([a-zA-Z]*)(.*)", token, re.DOTALL).groups()
         self.quote = rest[:3] if rest[:3] in ("\"\"\"", "'''") else rest[:1]
         self.body = rest[len(self.quote):-len(self.quote)]
@@ -155,7 +158,7 @@ def read_tokens(text):
     open_brackets, side_by_side = [], []
     for before, token, after in zip([None] + tokens, tokens, tokens[1:] + [None]):
         if token.type == tokenize.STRING:
-            strings.append(String(token.string))
+            strings.append(String(token.string, after is not None and after.string == ":"))
             if before is not None and before.type == tokenize.STRING:
                 if before.end[0] == token.start[0]:
                     adjacent = "strings side by side on one line"
