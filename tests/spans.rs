@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
 use serde_json::json;
-use tool_runtime::{ToolDefinition, ToolRegistry, tool};
+use tool_runtime::{Structured, ToolDefinition, ToolOutput, ToolRegistry, tool};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
@@ -139,6 +141,63 @@ async fn call_rejected_by_a_layer_has_a_span() {
     registry().layer(shut).execute_tool("toolu_1", "hang", "{}").await;
     let (_, fields) = only_span(&seen);
     assert_eq!(fields.get("error.type").map(String::as_str), Some("layer_error"));
+}
+
+/// A number that is a text.
+struct Lie;
+
+impl Serialize for Lie {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        json!({ "count": "many" }).serialize(serializer)
+    }
+}
+
+impl JsonSchema for Lie {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Lie".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "properties": { "count": { "type": "integer" } } })
+    }
+}
+
+/// Count the books.
+#[tool]
+async fn count() -> Structured<Lie> {
+    Structured(Lie)
+}
+
+/// In a release build it is not even looked at.
+#[tokio::test]
+async fn wrong_structured_value_is_one_event_of_a_debug_build() {
+    let _alone = ALONE.lock().await;
+    let mut library = ToolRegistry::new();
+    library.register::<count>().unwrap();
+    let mut definition = ToolDefinition::new("weigh", "Weigh a book.", json!({ "type": "object" }));
+    definition.output_schema = Some(json!({ "type": "object", "required": ["grams"] }));
+    let weigh = async |_, _| ToolOutput::text("heavy").with_structured(json!({}));
+    library.register_dynamic(definition, weigh).unwrap();
+    let mut city = ToolRegistry::new();
+    city.nest("library", library.clone()).unwrap();
+    for (registry, name) in [
+        (&library, "count"),
+        (&library, "weigh"),
+        (&city, "library__count"),
+        (&city, "library__weigh"),
+    ] {
+        let seen = Seen::default();
+        let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(seen.clone()));
+        let result = registry.execute_tool("toolu_1", name, "{}").await;
+        assert!(!result.is_error && result.structured.is_some(), "{name}");
+        let events = seen.events.lock().unwrap();
+        assert_eq!(
+            events.len(),
+            usize::from(cfg!(debug_assertions)),
+            "{name}: {events:?}"
+        );
+        assert!(events.iter().all(|event| event["tool"] == name), "{events:?}");
+    }
 }
 
 /// What registering warns of: tool, path and text.

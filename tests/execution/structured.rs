@@ -2,11 +2,14 @@
 
 use serde_json::{Value, json};
 use tool_runtime::format::{anthropic, mcp, openai};
+use tool_runtime::layer::{BoxError, ToolService};
 use tool_runtime::schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use tool_runtime::serde::{Serialize, Serializer};
 use tool_runtime::{
-    RegistryError, Structured, ToolDefinition, ToolError, ToolOutput, ToolRegistry, testing, tool,
+    RegistryError, Structured, ToolCall, ToolDefinition, ToolError, ToolOutput, ToolRegistry, testing, tool,
 };
+use tower::{ServiceExt as _, service_fn};
+use tower_layer::layer_fn;
 
 /// Where a book is.
 #[derive(Serialize, JsonSchema)]
@@ -160,7 +163,30 @@ async fn result_has_text_and_value() {
 }
 
 #[tokio::test]
-async fn nested_and_layered_calls_keep_the_value() {
+async fn layers_see_and_change_the_value() {
+    let raise = |inner: ToolService| {
+        service_fn(move |call: ToolCall| {
+            let inner = inner.clone();
+            async move {
+                let mut outcome = inner.oneshot(call).await?;
+                if let Some(place) = outcome.result.structured.as_deref_mut() {
+                    assert_eq!(place["roomNumber"], 2);
+                    place["roomNumber"] = 3.into();
+                }
+                Ok::<_, BoxError>(outcome)
+            }
+        })
+    };
+    let registry = registry().layer(layer_fn(raise));
+    for name in ["find", "leaf_through"] {
+        let outcome = testing::run_in(&registry, name, "{}").await;
+        assert_eq!(outcome.result.structured.as_ref().unwrap()["roomNumber"], 3);
+        assert!(outcome.result.text().unwrap().starts_with(r#"{"roomNumber":2"#));
+    }
+}
+
+#[tokio::test]
+async fn nested_calls_keep_the_value() {
     let mut outer = ToolRegistry::new();
     outer.nest("library", registry()).unwrap();
     assert!(outer.tool_definitions()[0].output_schema.is_some());
