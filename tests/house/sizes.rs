@@ -16,7 +16,7 @@ const EMPTY_NAMES: [&str; 8] = [
 ];
 
 /// Lines of code of the parser of what is not JSON, without blank lines, comments and tests: it grows rule by rule.
-const PARSER: usize = 3100;
+const PARSER: usize = 2700;
 
 /// What people write; what a tool writes (`@generated` in its first line) may be long.
 fn written() -> Vec<PathBuf> {
@@ -81,7 +81,7 @@ fn functions_are_short() {
 
 #[test]
 fn repair_parser_is_small() {
-    let lines: usize = files(&root().join("tool-repair/src/tail"), "rs")
+    let lines: usize = files(&root().join("tool-repair/src/parser"), "rs")
         .iter()
         .map(|file| {
             let text = read(file);

@@ -119,8 +119,9 @@ fn what_comes_back_is_json_and_says_what_python_says() {
         let says = read_json(&repaired.text);
         let json = matches!(repaired.status, Status::Valid | Status::Repaired);
         assert_eq!(json, says.is_some(), "{}", repaired.text);
-        // What JSON defines is JSON's, in double quotes: `\/` is no two characters.
-        if let Some(python) = read_python(&row.text).filter(|_| !row.text.contains(r"\/"))
+        // What JSON defines is JSON's, in double quotes: `\/` is no two characters. Nor is `\_` in a key.
+        if let Some(python) =
+            read_python(&row.text).filter(|_| !row.text.contains(r"\/") && !row.text.contains(r"\_"))
             && repaired.status == Status::Repaired
         {
             assert_eq!(says, Some(python), "{}", row.text);
@@ -158,19 +159,21 @@ fn fits(code: FixCode, at: &str) -> bool {
         FixCode::PythonEscape | FixCode::UnknownEscape | FixCode::EscapedWhole => "\\{[".contains(first),
         FixCode::ControlCharacter => first.is_control(),
         FixCode::InnerQuote => "'\"".contains(first),
+        FixCode::Backticks => first == '`',
         FixCode::PythonLiteral => "TFN".contains(first),
         FixCode::PythonNumber => "+-.0123456789".contains(first),
         FixCode::Tuple | FixCode::Parentheses => first == '(',
         FixCode::TrailingComma | FixCode::DoubleComma => first == ',',
-        FixCode::MissingComma | FixCode::TextAfter => true,
-        FixCode::Comment => first == '#',
+        FixCode::MissingComma | FixCode::MissingBracket | FixCode::TextAfter | FixCode::Packaging => true,
+        FixCode::DoubledBraces => first == '{',
+        FixCode::Comment => "#/".contains(first),
         FixCode::UnquotedKey => first.is_alphabetic() || first == '_',
         FixCode::NumberKey => "-0123456789".contains(first),
         FixCode::TextBefore => !"{[".contains(first),
         FixCode::ExtraClosers => "}])".contains(first),
         FixCode::EmptyPrefix => first == '}',
         FixCode::Doubled => "{[".contains(first),
-        FixCode::OddSpace => first.is_whitespace() || first == '\u{feff}',
+        FixCode::OddSpace => first.is_whitespace() || first == '\u{feff}' || first == '\\',
         _ => false,
     }
 }

@@ -86,6 +86,15 @@ impl Fixes {
     }
 }
 
+impl Fixes {
+    /// Counts the offsets from the text as it came: one byte at `at` was inserted into it, or removed from it.
+    pub(super) fn shift(&mut self, at: usize, inserted: bool) {
+        for fix in self.first.iter_mut().filter(|fix| fix.offset >= at) {
+            fix.offset = if inserted { fix.offset - 1 } else { fix.offset + 1 };
+        }
+    }
+}
+
 impl<'a> IntoIterator for &'a Fixes {
     type Item = &'a Fix;
     type IntoIter = slice::Iter<'a, Fix>;
@@ -192,19 +201,21 @@ codes! {
     TripleQuotes = "triple_quotes",
     /// A string in typographic quotes.
     SmartQuotes = "smart_quotes",
+    /// A string in backticks.
+    Backticks = "backticks",
     /// A prefix of a Python string: `r`, `u`.
     StringPrefix = "string_prefix",
     /// Strings that stood one below the other, as Python breaks a long one, became one.
     ConcatenatedStrings = "concatenated_strings",
     /// An escape of Python that JSON does not know.
     PythonEscape = "python_escape",
-    /// A backslash that begins no escape was doubled.
+    /// A backslash that begins no escape was doubled; in a key, `\_` became `_`.
     UnknownEscape = "unknown_escape",
     /// A control character in a string was escaped.
     ControlCharacter = "control_character",
     /// A quote inside a string was escaped.
     InnerQuote = "inner_quote",
-    /// `True`, `False` or `None`.
+    /// `True`, `False`, `None`, or a literal of JSON in capitals.
     PythonLiteral = "python_literal",
     /// A number as Python writes it: `1_000`, `0x1F`, `.5`, `5.`, `+1`.
     PythonNumber = "python_number",
@@ -224,19 +235,25 @@ codes! {
     UnquotedKey = "unquoted_key",
     /// A key that is a number.
     NumberKey = "number_key",
-    /// Text before the object was removed.
+    /// A fence, tags, special tokens, labels or thoughts around the value were removed.
+    Packaging = "packaging",
+    /// Sentences before the value were removed, with what else stood there.
     TextBefore = "text_before",
-    /// Text after the value was removed.
+    /// Sentences behind the value were removed, with what else stood there.
     TextAfter = "text_after",
-    /// Closing brackets without an opening one were removed.
+    /// A bracket too many was removed.
     ExtraClosers = "extra_closers",
+    /// A bracket was inserted.
+    MissingBracket = "missing_bracket",
+    /// Braces around the whole text that were doubled.
+    DoubledBraces = "doubled_braces",
     /// An empty object before the real one was removed.
     EmptyPrefix = "empty_prefix",
     /// The same value came twice in a row.
     Doubled = "doubled",
     /// The whole text was escaped as if it stood inside a string.
     EscapedWhole = "escaped_whole",
-    /// White space that JSON does not know became a space.
+    /// White space that JSON does not know, or that was escaped, became a space.
     OddSpace = "odd_space",
 }
 

@@ -24,10 +24,10 @@
 //!
 //! * **Valid JSON leaves byte for byte as it came.** Valid is what RFC 8259 says; who needs the values may still refuse
 //!   them, half a surrogate pair for instance.
-//! * **Nothing is guessed.** A text is followed token by token as JSON and Python define them, in any mixture. Where
-//!   neither has a continuation, a few slips are mended that can be read in one way only. Everything else comes back
-//!   as it was, with the [`Reason`]. So does a text that only seems to be escaped: where one backslash or one line break
-//!   of a string is not, or an escape is one that programs do not write, the others may be backslashes, too.
+//! * **Nothing is guessed.** A text is followed token by token, in the union of three grammars: JSON with raw control
+//!   characters in its strings, JSON5, and the literals of Python. Where a token has two meanings, the rest of the text
+//!   decides, or it is refused. Where no grammar goes on, one kind of slip is fixed, and only one: those that can be
+//!   read in one way. Everything else comes back as it was, with the [`Reason`].
 //! * **Text stays text.** Numbers of JSON keep their digits; Python's (`0x1F`, `5.`) become what JSON writes. Objects
 //!   keep their order, and the keys that they have twice.
 //! * **What was cut off is never completed.** Half a call must not be executed.
@@ -58,21 +58,28 @@
 //!     ("[True, False, None]", "[true, false, null]"),
 //!     ("[1_000, 0x1F, .5, 5., +1]", "[1000, 31, 0.5, 5.0, 1]"),
 //!     ("('a', 1)", r#"["a", 1]"#),
-//!     // Keys without quotes, commas too many and too few, comments.
-//!     ("{a: 1, 2: 'b'}", r#"{"a": 1, "2": "b"}"#),
-//!     (r#"{"a": [1, 2,],, "b": 3}"#, r#"{"a": [1, 2], "b": 3}"#),
-//!     (r#"{"a": "x" "b": "y"}"#, r#"{"a": "x", "b": "y"}"#),
-//!     ("{\"a\": 1, # one\n \"b\": 2}", "{\"a\": 1, \n \"b\": 2}"),
-//!     // What was not escaped in a string, or should have been once more.
+//!     // JSON5, and comments of both languages.
+//!     ("{a: 1, 2: 'b',}", r#"{"a": 1, "2": "b"}"#),
+//!     ("{\"a\": 1, # one\n \"b\": 2 /* two */}", "{\"a\": 1, \n \"b\": 2 }"),
+//!     // Control characters in strings.
 //!     ("{\"a\": \"two\nlines\"}", r#"{"a": "two\nlines"}"#),
-//!     (r#"{"pattern": "\d+"}"#, r#"{"pattern": "\\d+"}"#),
-//!     (r#"{"a": "say "hi" now"}"#, r#"{"a": "say \"hi\" now"}"#),
-//!     // What stands around an object.
+//!     // What stands around a value.
 //!     ("Here it is:\n{\"a\": 1}", r#"{"a": 1}"#),
-//!     (r#"{}{"a": 1}"#, r#"{"a": 1}"#),
-//!     (r#"{"a": 1}{"a": 1}"#, r#"{"a": 1}"#),
+//!     ("```json\n[1, 2]\n```", "[1, 2]\n"),
+//!     ("<think>{a} or {b}?</think>\nArguments: {\"a\": 1}", r#"{"a": 1}"#),
+//!     // Slips, of one kind in each text.
+//!     (r#"{"a": "x" "b": "y",, "c": 1}"#, r#"{"a": "x", "b": "y", "c": 1}"#),
+//!     (r#"{"a": [{"b": 1]}"#, r#"{"a": [{"b": 1}]}"#),
 //!     (r#"{"a": 1}}"#, r#"{"a": 1}"#),
+//!     (r#"{"a": "say "hi", please"}"#, r#"{"a": "say \"hi\", please"}"#),
+//!     (r#"{"a": 1, b": 2}"#, r#"{"a": 1, "b": 2}"#),
+//!     (r#"{"pattern": "\d+"}"#, r#"{"pattern": "\\d+"}"#),
+//!     (r#"{"a": 1}{"a": 1}"#, r#"{"a": 1}"#),
+//!     (r#"{}{"a": 1}"#, r#"{"a": 1}"#),
+//!     (r#"{{"a": 1}}"#, r#"{"a": 1}"#),
 //!     (r#"{\"a\": 1}"#, r#"{"a": 1}"#),
+//!     (r#"{\n"a": 1}"#, r#"{ "a": 1}"#),
+//!     ("{\"a\": `b`}", r#"{"a": "b"}"#),
 //! ] {
 //!     assert_eq!(repair(text).text, json);
 //! }
@@ -90,11 +97,12 @@
 //!     "{'a': 'cut -d ' ' -f 2'}",  // two strings, or one with quotes in it?
 //!     r#"{"a": "5" pipe"}"#,       // where does the string end?
 //!     r#"{"a": "C:\data\new"}"#,   // is `\n` a line feed?
-//!     "{'a': '\\bword\\b'}",        // a backspace, as Python says, or the end of a word?
-//!     "{\"a\": \"\nprint('\\n')\"}", // escaped, or as in the file?
+//!     r#"{"a": "\bword\d"}"#,      // a backspace, or the end of a word?
 //!     "{True: 1}",                 // "True", or "true" as Python's json module would write it?
 //!     "[01]",                      // 1, or a text?
-//!     r#"{"a": [1, 2}"#,           // which bracket is missing?
+//!     "[10 500]",                  // two numbers, or one?
+//!     r#"{"a": [1, 2, "b": 3}"#,   // where is a bracket missing?
+//!     r#"{"a": "\d" "b": 1}"#,     // two kinds of slips
 //!     "{'a': {1, 2}}",
 //!     "{'a': nan}",
 //!     "{'a': f'{x}'}",
@@ -138,7 +146,7 @@ mod limits;
 mod fixes;
 mod stack;
 mod scan;
-mod tail;
+mod parser;
 mod repairer;
 #[cfg(feature = "stream")]
 mod format_fixing;

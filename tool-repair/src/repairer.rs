@@ -6,8 +6,8 @@ use std::fmt;
 
 use super::fixes::{Fixes, Reason};
 use super::limits::Limits;
+use super::parser::{self, Failure, Repair};
 use super::scan::{Deviation, Scanner};
-use super::tail::{self, Mended, Unmended};
 
 /// What a text turned out to be.
 ///
@@ -88,7 +88,7 @@ pub fn repair(text: &str) -> Repaired<'_> {
 /// As [`repair`], with other limits.
 #[must_use = "the text that was given is unchanged; the result is returned"]
 pub fn repair_with(text: &str, limits: Limits) -> Repaired<'_> {
-    repair_by(text, limits, tail::mend)
+    repair_by(text, limits, parser::repair)
 }
 
 fn repair_by(text: &str, limits: Limits, mend: impl Mend) -> Repaired<'_> {
@@ -111,7 +111,7 @@ fn repair_by(text: &str, limits: Limits, mend: impl Mend) -> Repaired<'_> {
     let (sent, rest) = text.split_at(deviation.at);
     let sent_kept = (sent.len() <= limits.sent).then_some(sent);
     match settle(rest, sent_kept, &deviation, limits, true, mend) {
-        Ok(Mended { mut text, fixes }) => {
+        Ok(Repair { mut text, fixes }) => {
             text.insert_str(0, sent); // a byte or two, as a rule: moved, not copied to another place
             Repaired {
                 text: Cow::Owned(text),
@@ -120,8 +120,8 @@ fn repair_by(text: &str, limits: Limits, mend: impl Mend) -> Repaired<'_> {
                 reason: None,
             }
         }
-        Err(Unmended::Truncated(reason)) => unchanged(Status::Truncated, Some(reason)),
-        Err(Unmended::Refused(reason)) => unchanged(Status::Refused, Some(reason)),
+        Err(Failure::Truncated(reason)) => unchanged(Status::Truncated, Some(reason)),
+        Err(Failure::Refused(reason)) => unchanged(Status::Refused, Some(reason)),
     }
 }
 
@@ -268,7 +268,7 @@ impl Repairer {
     /// Ends the text: what is still held is repaired, or comes back as it was.
     #[must_use = "`rest` is the end of the text, and is lost otherwise"]
     pub fn finish(self) -> Finished {
-        self.finish_by(tail::mend)
+        self.finish_by(parser::repair)
     }
 
     fn finish_by(self, mend: impl Mend) -> Finished {
@@ -290,8 +290,8 @@ impl Repairer {
                             reason: None,
                         };
                     }
-                    Err(Unmended::Truncated(reason)) => (Status::Truncated, Some(reason)),
-                    Err(Unmended::Refused(reason)) => (Status::Refused, Some(reason)),
+                    Err(Failure::Truncated(reason)) => (Status::Truncated, Some(reason)),
+                    Err(Failure::Refused(reason)) => (Status::Refused, Some(reason)),
                 }
             }
         };
@@ -343,10 +343,10 @@ impl Default for Repairer {
     }
 }
 
-/// What repairs the rest of a text: [`tail::mend`], or one with a mistake in it, to see that it is noticed.
-trait Mend: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Mended, Unmended> {}
+/// What repairs the rest of a text: [`parser::repair`], or one with a mistake in it, to see that it is noticed.
+trait Mend: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Repair, Failure> {}
 
-impl<F: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Mended, Unmended>> Mend for F {}
+impl<F: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Repair, Failure>> Mend for F {}
 
 /// Repairs the rest of a text and makes sure that the result is JSON.
 fn settle(
@@ -356,14 +356,14 @@ fn settle(
     limits: Limits,
     validate: bool,
     mend: impl Mend,
-) -> Result<Mended, Unmended> {
+) -> Result<Repair, Failure> {
     if let Some(reason) = too_late(deviation, deviation.at + rest.len(), limits) {
-        return Err(Unmended::Refused(reason));
+        return Err(Failure::Refused(reason));
     }
     let mended = mend(rest, sent, deviation, limits)?;
     if validate && let Err(found) = goes_on_as_json(&mended.text, deviation, limits) {
         let message = format!("the repair was no JSON at byte {found} of its result");
-        return Err(Unmended::Refused(Reason::new(deviation.found, message)));
+        return Err(Failure::Refused(Reason::new(deviation.found, message)));
     }
     Ok(mended)
 }
@@ -406,8 +406,8 @@ mod tests {
     const MISTAKEN: &str = r#""a": 01}"#;
 
     #[allow(clippy::unnecessary_wraps, reason = "as every mending")]
-    fn mistaken(_: &str, _: Option<&str>, _: &Deviation, _: Limits) -> Result<Mended, Unmended> {
-        Ok(Mended {
+    fn mistaken(_: &str, _: Option<&str>, _: &Deviation, _: Limits) -> Result<Repair, Failure> {
+        Ok(Repair {
             text: MISTAKEN.to_owned(),
             fixes: Fixes::default(),
         })

@@ -14,9 +14,6 @@ pub(crate) struct Deviation {
     pub(crate) stack: Stack,
     /// Where the string that is open at `at` (or whose closing quote stands there) began: its opening quote.
     pub(crate) opening_quote: usize,
-    /// Whether an escape came before `at` in the open string that a text without escapes may have, too: any but `\"`,
-    /// `\\` and `\u`.
-    pub(crate) doubtful_escape: bool,
     /// A limit was met here: bytes that would have to be seen again are gone, so nothing can be repaired.
     pub(crate) over_limit: Option<&'static str>,
 }

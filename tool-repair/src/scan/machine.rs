@@ -59,7 +59,6 @@ pub(crate) struct Machine {
     /// Whether the string is a key.
     pub(crate) key: bool,
     pub(crate) opening_quote: usize,
-    pub(crate) doubtful_escape: bool,
     /// How many digits of `\u` were seen.
     digits: u8,
     /// What is missing of the literal.
@@ -82,7 +81,6 @@ impl Machine {
             over_limit: None,
             key: false,
             opening_quote: 0,
-            doubtful_escape: false,
             digits: 0,
             word: b"",
         }
@@ -162,9 +160,7 @@ impl Machine {
 
     fn escape(&mut self, byte: u8) -> Step {
         match (self.state, byte) {
-            (State::Escape, b'"' | b'\\') => self.release(State::String),
-            (State::Escape, b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
-                self.doubtful_escape = true;
+            (State::Escape, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
                 self.release(State::String)
             }
             (State::Escape, b'u') => {
@@ -310,7 +306,6 @@ impl Machine {
 
     fn open_string(&mut self, key: bool) -> Step {
         self.key = key;
-        self.doubtful_escape = false;
         self.opening_quote = self.at;
         self.release(State::String)
     }

@@ -103,7 +103,6 @@ impl Scanner {
             place: machine.held.map_or(place, |_| machine.resume),
             stack: machine.stack.clone(),
             opening_quote: machine.opening_quote,
-            doubtful_escape: machine.doubtful_escape,
             over_limit: machine.over_limit,
         }
     }

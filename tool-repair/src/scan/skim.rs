@@ -86,7 +86,7 @@ impl Skim<'_> {
             *sure = self.at;
             let (byte, behind) = self.bytes.get(self.at..)?.split_first()?;
             match (byte, behind, self.machine.key) {
-                (b'\\', ..) => self.at += self.escape(behind)?,
+                (b'\\', ..) => self.at += Self::escape(behind)?,
                 // Most strings stand like this behind another, and are read without leaving the loop.
                 (b'"', [b':', b' ', b'"', ..], true) => {
                     self.at += 3;
@@ -105,13 +105,9 @@ impl Skim<'_> {
 
     /// How long the escape is that a backslash before `behind` begins.
     #[inline]
-    fn escape(&mut self, behind: &[u8]) -> Option<usize> {
+    fn escape(behind: &[u8]) -> Option<usize> {
         match behind {
-            [b'"' | b'\\', ..] => Some(2),
-            [b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => {
-                self.machine.doubtful_escape = true;
-                Some(2)
-            }
+            [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => Some(2),
             [b'u', digits @ ..] => {
                 let digits = digits.first_chunk::<4>()?;
                 digits.iter().all(u8::is_ascii_hexdigit).then_some(6)
@@ -176,7 +172,6 @@ impl Skim<'_> {
     #[inline]
     fn open_string(&mut self, key: bool) -> State {
         self.machine.key = key;
-        self.machine.doubtful_escape = false;
         self.machine.opening_quote = self.start + self.at;
         self.go(State::String)
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tool_repair::{FixCode, Fixes, Reason, Repaired, Status, repair};
+use tool_repair::{Fix, FixCode, Fixes, Reason, Repaired, Status, repair};
 
 use super::json::{ParseError, parse};
 use super::node::Node;
@@ -55,7 +55,7 @@ pub(crate) fn read(text: &str, levels: usize, policy: Policy) -> Result<Read<'_>
     let offset = error.offset;
     let repaired = repair(text);
     if repaired.status == Status::Repaired {
-        return match surrounding_text(text, &repaired.fixes, policy) {
+        return match lost_sentence(&repaired.fixes, policy) {
             Some(obstacle) => Err(Unread::NotJson {
                 offset,
                 expected,
@@ -95,46 +95,19 @@ fn is_too_deep(repaired: &Repaired<'_>) -> bool {
     repaired.reason.as_ref().is_some_and(Reason::is_too_deep)
 }
 
-/// Whether words around the object may mean that it is not to be taken as it stands. Whatever they say is lost,
-/// which Lossless does not allow; and an object in the middle of a sentence is talked about, not sent.
-fn surrounding_text(text: &str, fixes: &Fixes, policy: Policy) -> Option<ParseFailure> {
-    let (before, after) = words_around(text);
-    let has = |wanted| fixes.counts().any(|(code, _)| code == wanted);
-    let apart = |words: &str, mark: Option<char>, marks: &[char]| {
-        let may_be_lost = policy != Policy::Lossless || is_fence(words);
-        may_be_lost && mark.is_some_and(|mark| marks.contains(&mark))
+/// The sentence around the value that the repair left out: whatever it says is lost, which Lossless does not allow.
+fn lost_sentence(fixes: &Fixes, policy: Policy) -> Option<ParseFailure> {
+    let lost = |fix: &&Fix| matches!(fix.code, FixCode::TextBefore | FixCode::TextAfter);
+    let fix = fixes.iter().find(lost).filter(|_| policy == Policy::Lossless)?;
+    let message = if fix.code == FixCode::TextBefore {
+        "there is text before the value; send the value alone"
+    } else {
+        "there is text behind the value; send the value alone"
     };
-    let space = [' ', '\t'];
-    // Behind a colon, on a line of its own, in a fence or in tags.
-    let mark = before.trim_end_matches(space).chars().next_back();
-    if has(FixCode::TextBefore) && !apart(before, mark, &[':', '\u{ff1a}', '\n', '\r', '`', '>']) {
-        let message = "there are words before the object; send the object alone".into();
-        return Some(ParseFailure { offset: 0, message });
-    }
-    let mark = after.trim_start_matches(space).chars().next();
-    if has(FixCode::TextAfter) && !apart(after, mark, &['\n', '\r', '`', '<']) {
-        let offset = text.len() - after.trim_start().len();
-        let message = "there are words behind the value; send the value alone".into();
-        return Some(ParseFailure { offset, message });
-    }
-    None
-}
-
-/// Whether nothing is lost with these words: they are the fence of a block of code.
-fn is_fence(words: &str) -> bool {
-    let marks = words.trim();
-    let language = marks.trim_start_matches('`');
-    marks.len() - language.len() >= 3 && language.chars().all(|letter| letter.is_ascii_alphanumeric())
-}
-
-/// What stands before the first bracket of a repaired text, and behind its last: its words have none.
-fn words_around(text: &str) -> (&str, &str) {
-    let begin = text.find('{').unwrap_or_default();
-    let end = text.rfind(['}', ']']).map_or(text.len(), |last| last + 1);
-    (
-        text.get(..begin).unwrap_or_default(),
-        text.get(end..).unwrap_or_default(),
-    )
+    Some(ParseFailure {
+        offset: fix.offset,
+        message: message.into(),
+    })
 }
 
 /// What a string holds nests deeper than is read.
@@ -184,7 +157,10 @@ fn is_beside(code: FixCode) -> bool {
         code,
         FixCode::TextBefore
             | FixCode::TextAfter
+            | FixCode::Packaging
             | FixCode::ExtraClosers
+            | FixCode::MissingBracket
+            | FixCode::DoubledBraces
             | FixCode::EmptyPrefix
             | FixCode::Doubled
     )
@@ -200,11 +176,14 @@ fn repaired_warning(text: &str, fixes: &Fixes) -> Issue {
     if let Some(fix) = fixes.first().first() {
         done.push(format!("the first at byte {}: {}", fix.offset, fix.message));
     }
-    let (before, after) = words_around(text);
-    for (code, words) in [(FixCode::TextBefore, before), (FixCode::TextAfter, after)] {
-        if fixes.counts().any(|(found, _)| found == code) {
-            done.push(format!("left out: `{}`", excerpt(words.trim())));
-        }
+    for fix in fixes {
+        let rest = text.get(fix.offset..).unwrap_or_default();
+        let left_out = match fix.code {
+            FixCode::TextBefore => rest.split(['{', '[']).next(),
+            FixCode::TextAfter => Some(rest),
+            _ => None,
+        };
+        done.extend(left_out.map(|left_out| format!("left out: `{}`", excerpt(left_out.trim()))));
     }
     let message = format!(
         "this was not JSON and was repaired ({}); send JSON",

@@ -2,17 +2,21 @@
 
 use std::borrow::Cow;
 
-use super::super::fixes::{FixCode, Fixes, Reason};
-use super::super::limits::Limits;
-use super::super::scan::Deviation;
-use super::super::stack::Container;
-use super::evidence::Evidence;
+use super::evidence::{Evidence, Objection};
+use super::failure::Failure;
 use super::frame::{Frame, Kind};
 use super::literal::{Form, Literal};
-use super::mended::Unmended;
+use super::slip::Slip;
+use crate::fixes::{FixCode, Fixes, Reason};
+use crate::limits::Limits;
+use crate::scan::Deviation;
+use crate::stack::Container;
+
+/// White space of JSON.
+pub(super) const SPACE: [char; 4] = [' ', '\n', '\r', '\t'];
 
 /// Everything that is known while the rest is followed. Places in the text are counted from the start of the rest.
-pub(super) struct Draft<'t> {
+pub(super) struct Parser<'t> {
     pub(super) text: &'t str,
     /// What came before the text, as far as it was kept.
     pub(super) sent: Option<&'t str>,
@@ -23,22 +27,34 @@ pub(super) struct Draft<'t> {
     pub(super) out: String,
     pub(super) fixes: Fixes,
     pub(super) evidence: Evidence,
+    /// The first slip, and where it is.
+    pub(super) slip: Option<(Slip, usize)>,
+    /// What is certain only in a text without a slip.
+    pub(super) needs_no_slip: Option<Objection>,
+    /// Whether a control character stood in a string as it is.
+    pub(super) raw_control: bool,
     pub(super) frames: Vec<Frame>,
     pub(super) limits: Limits,
-    /// The last string literal.
+    /// The last string.
     pub(super) string: Literal,
     /// Where the value of the whole text begins; `None` if it began before the rest.
     pub(super) root: Option<usize>,
     /// Where the value of the whole text ends.
     pub(super) root_end: usize,
-    /// Where the last container without contents ends in the output.
-    pub(super) empty: Option<usize>,
-    /// Whether text before the root was removed.
-    pub(super) prose: bool,
+    /// Whether the value of the whole text has ended.
+    pub(super) ended: bool,
+    /// Whether a sentence before the root was removed.
+    pub(super) sentence: bool,
 }
 
-impl<'t> Draft<'t> {
-    pub(super) fn new(text: &'t str, sent: Option<&'t str>, deviation: &Deviation, limits: Limits) -> Self {
+impl<'t> Parser<'t> {
+    pub(super) fn new(
+        text: &'t str,
+        sent: Option<&'t str>,
+        deviation: &Deviation,
+        limits: Limits,
+        slip: Option<(Slip, usize)>,
+    ) -> Self {
         let frames = deviation.stack.iter().map(|container| Frame {
             kind: match container {
                 Container::Array => Kind::Array,
@@ -57,14 +73,55 @@ impl<'t> Draft<'t> {
             out: String::with_capacity(text.len() + text.len() / 16),
             fixes: Fixes::default(),
             evidence: Evidence::default(),
+            slip,
+            needs_no_slip: None,
+            raw_control: false,
             frames: frames.collect(),
             limits,
-            string: Literal::new(Form::JSON, false, deviation.opening_quote),
+            string: Literal::new(Form::DOUBLE, false, deviation.opening_quote),
             root: None,
             root_end: 0,
-            empty: None,
-            prose: false,
+            ended: false,
+            sentence: false,
         }
+    }
+
+    /// Notes a slip at `at`.
+    ///
+    /// # Errors
+    ///
+    /// The text has a slip of another kind.
+    pub(super) fn note_slip(&mut self, kind: Slip, at: usize) -> Result<(), Failure> {
+        let (first, place) = *self.slip.get_or_insert((kind, at));
+        if first == kind && (kind != Slip::KeyQuote || place == at) {
+            return Ok(());
+        }
+        let message = format!(
+            "{kind}, in a text with another slip at byte {}: {first}",
+            self.base + place
+        );
+        Err(self.refuse(at, message))
+    }
+
+    /// The kind of slip that the text has.
+    pub(super) fn slipped(&self) -> Option<Slip> {
+        self.slip.map(|(kind, _)| kind)
+    }
+
+    /// What contradicts the reading, once the whole text was read.
+    pub(super) fn objection(&self) -> Option<Objection> {
+        let slipped = self.slip.is_some();
+        let commas = self
+            .slip
+            .filter(|(kind, _)| *kind == Slip::Commas && self.raw_control);
+        self.evidence
+            .objection()
+            .or(self.needs_no_slip.filter(|_| slipped))
+            .or(commas.map(|(_, at)| {
+                let message =
+                    "a missing or doubled comma, in a text with a raw control character in a string";
+                (at, message)
+            }))
     }
 
     /// The byte before `at`, if it was kept.
@@ -80,6 +137,16 @@ impl<'t> Draft<'t> {
         let sent = self.sent.unwrap_or_default();
         let text = self.text.get(..at).unwrap_or_default();
         text.chars().rev().chain(sent.chars().rev())
+    }
+
+    /// The contents of the last string up to `end`, as they were written; `None` if they were not kept.
+    pub(super) fn contents(&self, end: usize) -> Option<Cow<'t, str>> {
+        let began = self.string.began + 1;
+        if let Some(from) = began.checked_sub(self.base) {
+            return self.text.get(from..end).map(Cow::Borrowed);
+        }
+        let sent = self.sent?.get(began..)?;
+        Some(Cow::Owned([sent, self.text.get(..end)?].concat()))
     }
 
     pub(super) fn byte(&self) -> Option<u8> {
@@ -118,21 +185,21 @@ impl<'t> Draft<'t> {
     }
 
     /// That `at` has no reading that is no guess.
-    pub(super) fn refuse(&self, at: usize, message: impl Into<Cow<'static, str>>) -> Unmended {
-        Unmended::Refused(Reason::new(self.base + at, message))
+    pub(super) fn refuse(&self, at: usize, message: impl Into<Cow<'static, str>>) -> Failure {
+        Failure::Refused(Reason::new(self.base + at, message))
     }
 
     /// That the text ends before the value does.
-    pub(super) fn ends(&self) -> Unmended {
+    pub(super) fn ends(&self) -> Failure {
         self.ends_with("the text ends before the value does")
     }
 
-    pub(super) fn ends_with(&self, message: impl Into<Cow<'static, str>>) -> Unmended {
-        Unmended::Truncated(Reason::new(self.base + self.text.len(), message))
+    pub(super) fn ends_with(&self, message: impl Into<Cow<'static, str>>) -> Failure {
+        Failure::Truncated(Reason::new(self.base + self.text.len(), message))
     }
 
     /// That the text ends inside the string that began at `began`, from the start of the whole.
-    pub(super) fn ends_in_string(&self, began: usize) -> Unmended {
+    pub(super) fn ends_in_string(&self, began: usize) -> Failure {
         self.ends_with(format!(
             "the text ends inside a string that began at byte {began}"
         ))

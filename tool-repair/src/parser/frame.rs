@@ -1,4 +1,4 @@
-//! The containers that are open, and where a reader stands in them.
+//! The containers that are open, and where the parser stands in them.
 
 /// What was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,11 +20,11 @@ impl Kind {
     }
 
     /// That something else follows a value in it.
-    pub(super) fn misses_comma(self) -> &'static str {
+    pub(super) fn expected_comma(self) -> &'static str {
         match self {
-            Self::Array => "a comma or `]` belongs here",
-            Self::Object => "a comma or `}` belongs here",
-            Self::Parentheses => "a comma or `)` belongs here",
+            Self::Array => "expected a comma or `]`",
+            Self::Object => "expected a comma or `}`",
+            Self::Parentheses => "expected a comma or `)`",
         }
     }
 }
@@ -39,7 +39,7 @@ pub(super) struct Frame {
     pub(super) contents: usize,
     /// Whether a comma was seen: parentheses with one are a tuple.
     pub(super) comma: bool,
-    /// Whether strings that stood side by side in it became one.
+    /// Whether adjacent strings in it became one.
     pub(super) joined: bool,
 }
 

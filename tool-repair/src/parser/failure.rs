@@ -1,16 +1,16 @@
-//! What a repair of the rest ends with.
+//! What the parser ends with.
 
-use super::super::fixes::{Fixes, Reason};
+use crate::fixes::{Fixes, Reason};
 
 /// What the rest became.
-pub(in super::super) struct Mended {
+pub(crate) struct Repair {
     /// Takes the place of everything from where the rest begins.
-    pub(in super::super) text: String,
-    pub(in super::super) fixes: Fixes,
+    pub(crate) text: String,
+    pub(crate) fixes: Fixes,
 }
 
 /// Why the rest stays as it is.
-pub(in super::super) enum Unmended {
+pub(crate) enum Failure {
     /// The text ends while everything so far was followed.
     Truncated(Reason),
     Refused(Reason),

@@ -1,0 +1,267 @@
+//! What follows a value inside a container: a comma, a closing bracket, or what only makes sense if a comma or a
+//! backslash was forgotten.
+
+use super::failure::Failure;
+use super::frame::{Comma, Kind, Last, State};
+use super::gap::{Gap, gap};
+use super::inner_quotes::{self, Undecided};
+use super::key;
+use super::literal::{self, Opening};
+use super::slip::Slip;
+use super::state::{Parser, SPACE};
+use super::string;
+use super::value::behind;
+use crate::fixes::FixCode;
+
+/// Reads on behind a value.
+pub(super) fn after_value(parser: &mut Parser<'_>, last: Last) -> Result<State, Failure> {
+    let written = parser.out.len();
+    // In `[5. 6]` the point may be the comma.
+    let pointed = parser.before(parser.at) == Some(b'.');
+    let first = parser.at == 0;
+    let mut gap = gap(parser)?;
+    for space in parser
+        .backwards(0)
+        .take_while(|before| first && SPACE.contains(before))
+    {
+        gap.space = true;
+        gap.newline |= matches!(space, '\n' | '\r');
+    }
+    let at = parser.at;
+    let (Some(byte), Some(inside)) = (parser.byte(), parser.inside()) else {
+        return Err(parser.ends());
+    };
+    if byte == b',' {
+        return comma(parser);
+    }
+    if byte == inside.closer() {
+        return Ok(close(parser));
+    }
+    if last == Last::String {
+        return after_string(parser, gap, inside, written);
+    }
+    let missing = gap.space && !pointed && misses_comma(parser, gap, inside, last, byte)?
+        || (inside, last, byte) == (Kind::Array, Last::Container(b'}'), b'{');
+    if missing && byte == b'{' && has_empty_neighbour(parser, at) {
+        let message = "a missing comma beside an empty object, which may be the beginning of the other";
+        return Err(parser.refuse(at, message));
+    }
+    if missing {
+        return missing_comma(parser, written);
+    }
+    Err(parser.refuse(at, inside.expected_comma()))
+}
+
+/// Reads the closing bracket that fits.
+pub(super) fn close(parser: &mut Parser<'_>) -> State {
+    let Some(kind) = parser.inside() else {
+        return State::Done;
+    };
+    // Of most frames, the rest is not wanted; reading all of what was written in parts just now would take its time.
+    let frame = parser.frames.pop();
+    let Some(frame) = frame.filter(|_| kind == Kind::Parentheses) else {
+        parser.copy(1);
+        return behind(parser, Last::Container(kind.closer()));
+    };
+    if frame.comma {
+        parser.evidence.python = true;
+        parser.fix(FixCode::Tuple, frame.opened, "a tuple became an array");
+        parser.replace(1, "]");
+        return behind(parser, Last::Container(b')'));
+    }
+    let message = "parentheses around one value were removed";
+    parser.fix(FixCode::Parentheses, frame.opened, message);
+    let message = "parentheses around one value, in a text with a slip";
+    parser.needs_no_slip.get_or_insert((frame.opened, message));
+    let bracket = frame.contents - 1;
+    parser.out.replace_range(bracket..frame.contents, " ");
+    parser.at += 1;
+    behind(parser, Last::Other)
+}
+
+/// Reads what follows a comma: another value, or a bracket that makes the comma too many.
+pub(super) fn after_comma(parser: &mut Parser<'_>, comma: Option<Comma>) -> Result<State, Failure> {
+    gap(parser)?;
+    let at = parser.at;
+    let (Some(byte), Some(inside)) = (parser.byte(), parser.inside()) else {
+        return Err(parser.ends());
+    };
+    if byte == inside.closer()
+        && let Some(comma) = comma
+    {
+        if inside != Kind::Parentheses {
+            let message = "a comma before a closing bracket was removed";
+            parser.fix(FixCode::TrailingComma, comma.at, message);
+        }
+        parser.out.remove(comma.written);
+        return Ok(close(parser));
+    }
+    if inside != Kind::Object {
+        return Ok(State::Value);
+    }
+    if byte == b','
+        && let Some(first) = comma
+    {
+        if first.at + 1 < at {
+            let message = "two commas apart: what belongs between them may be missing";
+            return Err(parser.refuse(at, message));
+        }
+        parser.note_slip(Slip::Commas, at)?;
+        parser.fix(FixCode::DoubleComma, at, "one of two commas was removed");
+        parser.at += 1;
+        return Ok(State::Next { comma });
+    }
+    key::key(parser)
+}
+
+fn comma(parser: &mut Parser<'_>) -> Result<State, Failure> {
+    let at = parser.at;
+    if let Some(frame) = parser.frames.last_mut() {
+        frame.comma = true;
+        if frame.kind == Kind::Parentheses && frame.joined {
+            return Err(parser.refuse(at, "adjacent strings in a tuple: a comma may be missing"));
+        }
+    }
+    let written = parser.out.len();
+    parser.copy(1);
+    Ok(State::Next {
+        comma: Some(Comma { at, written }),
+    })
+}
+
+/// Whether a comma, and nothing else, is missing between a value that is no string and what begins here.
+fn misses_comma(parser: &Parser<'_>, gap: Gap, inside: Kind, last: Last, byte: u8) -> Result<bool, Failure> {
+    match (inside, last) {
+        (Kind::Object, _) => key::follows(parser),
+        // On one line they may be one number; never a sign: `[1 -2]` may be a difference.
+        (Kind::Array, Last::Number) => Ok(gap.newline && byte.is_ascii_digit()),
+        (Kind::Array, Last::Container(b'}' | b']')) => Ok(matches!(byte, b'{' | b'[')),
+        _ => Ok(false),
+    }
+}
+
+/// Whether the object before `at` or the one that begins there is empty: some begin with `{}` what they then write.
+fn has_empty_neighbour(parser: &Parser<'_>, at: usize) -> bool {
+    let mut before = parser.backwards(at).filter(|before| !SPACE.contains(before));
+    let behind = parser.from(at + 1).trim_start_matches(SPACE);
+    before.next() == Some('}') && before.next() == Some('{') || behind.starts_with('}')
+}
+
+/// Writes a comma behind the last value.
+fn missing_comma(parser: &mut Parser<'_>, written: usize) -> Result<State, Failure> {
+    let key = parser.from(parser.at).trim_start_matches(['"', '\'']);
+    if key.trim_start_matches(SPACE).starts_with(',') {
+        return Err(parser.refuse(parser.at, "a missing comma, and a key that begins with one"));
+    }
+    parser.note_slip(Slip::Commas, parser.at)?;
+    parser.fix(FixCode::MissingComma, parser.at, "a comma was inserted");
+    parser.out.insert(written, ',');
+    Ok(State::Next { comma: None })
+}
+
+/// A string is followed by what cannot follow it: another string, the next key, or the rest of its own text.
+fn after_string(parser: &mut Parser<'_>, gap: Gap, inside: Kind, written: usize) -> Result<State, Failure> {
+    let at = parser.at;
+    let rest = parser.from(at);
+    if gap.space
+        && let Some(Ok(opening)) = literal::opening(rest.as_bytes())
+    {
+        let Some(end) = literal::end(rest.as_bytes(), 0, opening) else {
+            return Err(parser.ends_in_string(parser.base + at + opening.prefix));
+        };
+        let behind = parser.from(at + end).trim_start_matches(SPACE);
+        let Some(next) = behind.bytes().next() else {
+            return Err(parser.ends());
+        };
+        let key = next == b':' && inside == Kind::Object;
+        if key && !parser.string.joined && is_key_behind_value(parser, opening) {
+            return missing_comma(parser, written);
+        }
+        let goes_on =
+            next == b',' || next == inside.closer() || literal::opening(behind.as_bytes()).is_some();
+        if goes_on && !key && may_join(parser, gap, inside, opening) {
+            if let Some(frame) = parser.frames.last_mut() {
+                frame.joined = true;
+            }
+            string::join(parser, opening)?;
+            return Ok(State::After(Last::String));
+        }
+    }
+    reread(parser, inside)
+}
+
+/// Whether the last string ends, and the key with `opening` begins, as strings do: quotes and commas may have changed
+/// places, `'a,' 'b': 1`, or all of it be one string, `'x = ' '.split(':')'`.
+fn is_key_behind_value(parser: &Parser<'_>, opening: Opening) -> bool {
+    let ends = parser.before(parser.string.end).is_some_and(|last| {
+        last.is_ascii_alphanumeric() || !last.is_ascii() || b")]}.!?;%/>*".contains(&last)
+    });
+    let key = parser.from(parser.at + opening.len()).chars().next();
+    ends && key.is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '$' | '@' | '-'))
+}
+
+/// Whether two adjacent strings are one: not in a list, where a comma may be missing, and not on one line, where the
+/// quotes between them may be text: `'cut -d ' ' -f 2'`.
+fn may_join(parser: &Parser<'_>, gap: Gap, inside: Kind, opening: Opening) -> bool {
+    let in_list = match inside {
+        Kind::Object => false,
+        Kind::Array => true,
+        Kind::Parentheses => parser.frames.last().is_some_and(|frame| frame.comma),
+    };
+    !in_list && gap.newline && is_aligned(parser, parser.at + opening.prefix)
+}
+
+/// Whether the quote at `at` stands below the quote of the last string, as Python's `pprint` and those who format code
+/// put it; `'x = '\n'.join(y)'` has a line break between quotes, too.
+fn is_aligned(parser: &Parser<'_>, at: usize) -> bool {
+    let column = |before: &mut dyn Iterator<Item = char>| {
+        before.take_while(|before| !matches!(before, '\n' | '\r')).count()
+    };
+    let here = column(&mut parser.backwards(at));
+    let began = parser.string.began;
+    match began.checked_sub(parser.base) {
+        // No further than it takes to see that they are not.
+        Some(began) => column(&mut parser.backwards(began).take(here + 1)) == here,
+        None => parser
+            .sent
+            .and_then(|sent| sent.get(..began))
+            .is_some_and(|sent| column(&mut sent.chars().rev().take(here + 1)) == here),
+    }
+}
+
+/// Takes the closing quote of the last string as text, if it can be nothing else.
+fn reread(parser: &mut Parser<'_>, inside: Kind) -> Result<State, Failure> {
+    let (doubt, form) = (parser.string.end, parser.string.form);
+    if inside == Kind::Parentheses || parser.string.joined || form.triple || form.raw {
+        return Err(parser.refuse(parser.at, inside.expected_comma()));
+    }
+    let judged = match inner_quotes::judge(parser, form.quote, doubt) {
+        Ok(judged) => judged,
+        Err(Undecided::Ends) => return Err(parser.ends()),
+        Err(Undecided::Ambiguous) => return Err(ends_there(parser, inside)),
+    };
+    parser.note_slip(Slip::InnerQuotes, doubt)?;
+    string::reread(parser, &judged.inner)?;
+    if parser.string.end == judged.end {
+        Ok(State::After(Last::String))
+    } else {
+        Err(parser.refuse(doubt, AMBIGUOUS_END))
+    }
+}
+
+const AMBIGUOUS_END: &str =
+    "a quote inside the string is not escaped, and where the string ends is ambiguous";
+
+/// Why the text does not go on behind a string, whose closing quote cannot be taken as text either.
+fn ends_there(parser: &Parser<'_>, inside: Kind) -> Failure {
+    let (at, quote) = (parser.at, parser.string.end);
+    let rest = parser.from(at);
+    if literal::opening(rest.as_bytes()).is_some() {
+        let message = "two adjacent strings: a comma between them is missing, or a backslash before a quote";
+        parser.refuse(at, message)
+    } else if rest.starts_with(char::is_alphanumeric) {
+        parser.refuse(quote, AMBIGUOUS_END)
+    } else {
+        parser.refuse(at, inside.expected_comma())
+    }
+}

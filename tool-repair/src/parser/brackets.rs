@@ -1,0 +1,170 @@
+//! One bracket that is missing or too many.
+//!
+//! It is fixed if all texts that differ from this one by one bracket, and that can be read, have the same value. A
+//! bracket is never written at the end: that text was cut off.
+
+use super::failure::Repair;
+use super::literal;
+use super::machine;
+use super::slip::Slip;
+use super::state::SPACE;
+use crate::fixes::FixCode;
+use crate::limits::Limits;
+use crate::scan::{Deviation, Scanner};
+
+/// A longer text stays as it is: every place in it is tried, which takes time quadratic in the tokens.
+const MOST_TOKENS: usize = 1_000;
+
+/// Repairs the rest of a text if one bracket in it is missing or too many; `None` if that is not so, or not certain.
+pub(super) fn repair(rest: &str, sent: &str, deviation: &Deviation, limits: Limits) -> Option<Repair> {
+    let text = [sent, rest].concat();
+    let edit = only_edit(&tokens(&text)?)?;
+    // What was passed on stays.
+    let place = edit.at.checked_sub(deviation.at)?;
+    let mut edited = rest.to_owned();
+    let (code, message) = if edit.inserts {
+        edited.insert(place, edit.bracket);
+        (
+            FixCode::MissingBracket,
+            format!("`{}` was inserted", edit.bracket),
+        )
+    } else {
+        edited.remove(place);
+        (
+            FixCode::ExtraClosers,
+            format!("`{}` too many was removed", edit.bracket),
+        )
+    };
+    let slip = Some((Slip::Bracket, place));
+    let mut repaired = machine::parse(&edited, Some(sent), deviation, limits, slip).ok()?;
+    repaired.fixes.shift(edit.at, edit.inserts);
+    repaired.fixes.add(code, edit.at, message);
+    Some(repaired)
+}
+
+/// A token, as the shortest token of its kind in JSON, and where it begins and ends.
+struct Token<'t> {
+    kind: &'t str,
+    begin: usize,
+    end: usize,
+    /// Whether it is a string that begins or ends with a bracket, which may have changed places with its quote.
+    beside_bracket: bool,
+}
+
+/// A text that differs by one bracket.
+struct Edit {
+    at: usize,
+    bracket: char,
+    inserts: bool,
+}
+
+/// The tokens of a text that begins and ends with a bracket.
+fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
+    let mut tokens = Vec::new();
+    let mut rest = text.trim_matches(SPACE);
+    if !rest.starts_with(['{', '[', '}', ']']) || !rest.ends_with(['}', ']', '{', '[']) {
+        return None;
+    }
+    while let Some(first) = rest.chars().next() {
+        let begin = text.trim_end_matches(SPACE).len() - rest.len();
+        let (kind, len) = match first {
+            '{' | '}' | '[' | ']' | ',' | ':' => (rest.get(..1)?, 1),
+            '"' | '\'' => {
+                let opening = literal::opening(rest.as_bytes())?.ok()?;
+                ("\"\"", literal::end(rest.as_bytes(), 0, opening)?)
+            }
+            _ => {
+                let len = rest.find(|next: char| !next.is_ascii_alphanumeric() && !"_-+.$".contains(next))?;
+                ("0", Some(len).filter(|len| *len > 0)?)
+            }
+        };
+        let token = rest.get(..len)?;
+        rest = rest.get(len..)?.trim_start_matches(SPACE);
+        tokens.push(Token {
+            kind: if kind == "0" && rest.starts_with(':') {
+                "\"\""
+            } else {
+                kind
+            },
+            begin,
+            end: begin + len,
+            beside_bracket: kind == "\"\"" && {
+                let contents = token.trim_matches(['"', '\'']);
+                contents.starts_with(['{', '[']) || contents.ends_with(['}', ']'])
+            },
+        });
+    }
+    (tokens.len() <= MOST_TOKENS).then_some(tokens)
+}
+
+/// The edit that makes JSON of the tokens, if all such edits make the same.
+fn only_edit(tokens: &[Token<'_>]) -> Option<Edit> {
+    let kinds: String = tokens.iter().map(|token| token.kind).collect();
+    let readable = length_of_json(&kinds);
+    let doubtful = tokens.iter().any(|token| token.beside_bracket);
+    let mut found: Option<(Edit, String)> = None;
+    let mut at = 0;
+    for (index, token) in tokens.iter().enumerate() {
+        // Behind what cannot be read, an edit is of no help.
+        if at > readable {
+            break;
+        }
+        let (before, behind) = kinds.split_at(at);
+        at += token.kind.len();
+        let last_end = index
+            .checked_sub(1)
+            .and_then(|last| tokens.get(last))
+            .map_or(0, |last| last.end);
+        let mut edits = Vec::new();
+        for bracket in ['{', '}', '[', ']'] {
+            let at = if "{[".contains(bracket) {
+                token.begin
+            } else {
+                last_end
+            };
+            edits.push((
+                Edit {
+                    at,
+                    bracket,
+                    inserts: true,
+                },
+                format!("{before}{bracket}{behind}"),
+            ));
+            if token.kind == bracket.encode_utf8(&mut [0; 4]) {
+                let removed = format!("{before}{}", behind.get(1..).unwrap_or_default());
+                edits.push((
+                    Edit {
+                        at: token.begin,
+                        bracket,
+                        inserts: false,
+                    },
+                    removed,
+                ));
+            }
+        }
+        for (edit, text) in edits {
+            let text = text.replace(",}", "}").replace(",]", "]");
+            if length_of_json(&text) <= text.len() {
+                continue;
+            }
+            if found.as_ref().is_some_and(|(_, other)| *other != text) {
+                return None;
+            }
+            // Of those that say the same, the last: what was passed on stays.
+            found = Some((edit, text));
+        }
+    }
+    found
+        .map(|(edit, _)| edit)
+        .filter(|edit| !edit.inserts || !doubtful)
+}
+
+/// How far a text can be read as JSON; more than its length if it is JSON.
+fn length_of_json(text: &str) -> usize {
+    let mut scanner = Scanner::new(Limits::default());
+    match scanner.scan(text) {
+        Ok(()) if scanner.finish().is_ok() => text.len() + 1,
+        Ok(()) => text.len(),
+        Err(deviation) => deviation.found,
+    }
+}

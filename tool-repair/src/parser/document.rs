@@ -1,0 +1,169 @@
+//! The value of the whole text: what stands before and behind it, the same value again, braces around it.
+
+use super::failure::Failure;
+use super::frame::{Kind, State};
+use super::gap::gap;
+use super::literal;
+use super::packaging;
+use super::slip::Slip;
+use super::state::{Parser, SPACE};
+use super::string;
+use super::typographic;
+use crate::fixes::FixCode;
+
+/// Finds where the value of the whole text begins.
+pub(super) fn root(parser: &mut Parser<'_>) -> Result<State, Failure> {
+    let rest = parser.from(parser.at);
+    if rest.starts_with("//") || rest.starts_with("/*") {
+        gap(parser)?;
+    } else {
+        parser.at += rest.len() - rest.trim_start().len();
+        space(parser, rest.len() - rest.trim_start().len());
+    }
+    let at = parser.at;
+    let rest = parser.from(at);
+    let value = rest.starts_with(['{', '[', '('])
+        || literal::opening(rest.as_bytes())
+            .is_some_and(|opening| opening.is_ok_and(|it| it.form.quote != b'`'))
+        || typographic::quotes(rest).is_some();
+    if !value && rest.contains(['{', '[']) {
+        let packaging =
+            packaging::before(rest).map_err(|(place, message)| parser.refuse(at + place, message))?;
+        let sentence = packaging.sentence.is_some();
+        let (code, message) = if sentence {
+            (FixCode::TextBefore, "text before the value was removed")
+        } else {
+            (
+                FixCode::Packaging,
+                "a fence, tags or a label around the value were removed",
+            )
+        };
+        parser.fix(code, at, message);
+        parser.sentence = sentence;
+        parser.at += packaging.len;
+    }
+    parser.root = Some(parser.at);
+    Ok(State::Value)
+}
+
+/// Keeps white space of JSON before the value; other white space is removed.
+fn space(parser: &mut Parser<'_>, len: usize) {
+    let skipped = parser.text.get(parser.at - len..parser.at).unwrap_or_default();
+    if skipped.contains(|next: char| !SPACE.contains(&next)) {
+        let message = "white space that JSON does not know was removed";
+        parser.fix(FixCode::OddSpace, parser.at - len, message);
+    } else {
+        parser.out.push_str(skipped);
+    }
+}
+
+/// Drops the second brace of `{{…}}`, whose last one must come at the end.
+pub(super) fn doubled_braces(parser: &mut Parser<'_>) -> Result<bool, Failure> {
+    let outermost = parser.frames.len() == 1 && parser.inside() == Some(Kind::Object);
+    if !outermost || parser.byte() != Some(b'{') || parser.slipped() == Some(Slip::DoubledBraces) {
+        return Ok(false);
+    }
+    let at = parser.at;
+    parser.note_slip(Slip::DoubledBraces, at)?;
+    parser.fix(FixCode::DoubledBraces, at, "the second of two braces was removed");
+    parser.at += 1;
+    Ok(true)
+}
+
+/// Drops the `{}` that was opened last if it is the whole text so far and the real object follows: goes on inside
+/// that one.
+pub(super) fn empty_prefix(parser: &mut Parser<'_>) -> Result<bool, Failure> {
+    let behind = parser.from(parser.at + 1);
+    let object = behind.trim_start_matches(SPACE);
+    if parser.frames.len() != 1 || parser.sentence || parser.byte() != Some(b'}') || !object.starts_with('{')
+    {
+        return Ok(false);
+    }
+    parser.note_slip(Slip::Repetition, parser.at)?;
+    let message = "an empty object before the real one was removed";
+    parser.fix(FixCode::EmptyPrefix, parser.at, message);
+    let contents = parser.frames.last().map_or(0, |frame| frame.contents);
+    parser.out.truncate(contents);
+    parser.root = Some(parser.text.len() - object.len());
+    parser.at = parser.text.len() - object.len() + 1;
+    Ok(true)
+}
+
+/// Reads what follows the value of the whole text, up to the end.
+pub(super) fn end(parser: &mut Parser<'_>) -> Result<(), Failure> {
+    parser.ended = true;
+    if parser.slipped() == Some(Slip::DoubledBraces) {
+        gap(parser)?;
+        match parser.byte() {
+            Some(b'}') => parser.at += 1,
+            Some(_) => return Err(parser.refuse(parser.at, "two braces open the text, and one closes it")),
+            None => return Err(parser.ends()),
+        }
+    }
+    gap(parser)?;
+    let at = parser.at;
+    let rest = parser.from(at);
+    let Some(first) = rest.chars().next() else {
+        return Ok(());
+    };
+    let bracket = root_bracket(parser);
+    if bracket == Some(first) && !parser.sentence {
+        copies(parser)?;
+        parser.note_slip(Slip::Repetition, at)?;
+        parser.fix(FixCode::Doubled, at, "the same value came again and was removed");
+    } else if bracket.is_some() {
+        let space = parser.backwards(at).take_while(|before| before.is_whitespace());
+        let packaging = packaging::behind(rest, space.collect())
+            .map_err(|(place, message)| parser.refuse(at + place, message))?;
+        let (code, message) = if packaging.sentence.is_some() {
+            (FixCode::TextAfter, "text behind the value was removed")
+        } else {
+            (FixCode::Packaging, "what stood around the value was removed")
+        };
+        parser.fix(code, at, message);
+    } else {
+        return Err(parser.refuse(at, "expected the end of the text"));
+    }
+    parser.at = parser.text.len();
+    Ok(())
+}
+
+/// The bracket that the value of the whole text begins with, if it is a container, as far as that is known.
+fn root_bracket(parser: &Parser<'_>) -> Option<char> {
+    let text = parser.root.map_or(parser.sent, |root| Some(parser.from(root)));
+    let first = text?.trim_start_matches(SPACE).chars().next();
+    first.filter(|first| matches!(first, '{' | '['))
+}
+
+/// Makes sure that nothing follows but copies of the value, byte for byte.
+fn copies(parser: &Parser<'_>) -> Result<(), Failure> {
+    let Some(sent) = parser.sent else {
+        return Err(parser.refuse(parser.at, "something follows a value too long to compare"));
+    };
+    let whole = [sent, parser.text].concat();
+    let root = parser.root.map_or(0, |root| parser.base + root);
+    let end = parser.base + parser.root_end;
+    let value = whole.get(root..end).unwrap_or_default().trim_matches(SPACE);
+    let mut rest = parser.from(parser.at);
+    while !rest.is_empty() {
+        rest = match rest.strip_prefix(value) {
+            Some(behind) => behind.trim_start_matches(SPACE),
+            None if value.starts_with(rest) => return Err(parser.ends()),
+            None => return Err(parser.refuse(parser.at, "another value follows")),
+        };
+    }
+    Ok(())
+}
+
+/// Whether a string of the result begins as a path of a drive and holds a control character as an escape: `C:\new`.
+pub(super) fn has_drive_path(text: &str) -> bool {
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once(":\\") {
+        let drive = matches!(before.as_bytes(), [.., b'"', letter] if letter.is_ascii_alphabetic());
+        if drive && string::has_control_escape(&rest[before.len() + 1..]) {
+            return true;
+        }
+        rest = behind;
+    }
+    false
+}

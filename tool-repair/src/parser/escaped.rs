@@ -1,0 +1,126 @@
+//! A text that was escaped as a whole, as if it stood inside a string: `{\"a\": 1}`.
+
+use super::failure::{Failure, Repair};
+use super::state::SPACE;
+use crate::fixes::{FixCode, Fixes, Reason};
+use crate::limits::Limits;
+use crate::scan::{Deviation, Place, Scanner};
+
+/// Takes away one level of escapes, if the first token inside the opening brackets is a quote that is escaped. What
+/// comes out must be JSON as it is.
+pub(super) fn unescape_document(
+    rest: &str,
+    sent: Option<&str>,
+    deviation: &Deviation,
+    limits: Limits,
+) -> Option<Result<Repair, Failure>> {
+    let inside = matches!(deviation.place, Place::FirstKey | Place::FirstItem);
+    let outermost = sent?.trim_matches(['{', '[', ' ', '\n', '\r', '\t']).is_empty();
+    if !inside || !outermost || !begins_with_escaped_quote(rest) {
+        return None;
+    }
+    let refused = |at: usize, message| Failure::Refused(Reason::new(deviation.at + at, message));
+    let truncated = || {
+        let message = "the text, which is escaped as a whole, ends before the value does";
+        Failure::Truncated(Reason::new(deviation.at + rest.len(), message))
+    };
+    let text = match unescape(rest) {
+        Ok(text) => text,
+        Err(at) if at == rest.len() => return Some(Err(truncated())),
+        Err(at) => return Some(Err(refused(at, "the text is escaped as a whole, but not here"))),
+    };
+    let mut scanner = Scanner::resumed(limits, deviation);
+    if scanner.scan(&text).is_err() {
+        return Some(Err(refused(
+            0,
+            "the text is escaped as a whole, and no JSON without the escapes",
+        )));
+    }
+    if scanner.finish().is_err() {
+        return Some(Err(truncated()));
+    }
+    if only_quotes_are_escaped(&text) {
+        let message =
+            "the text is escaped as a whole, and perhaps only its quotes are: a backslash may be one";
+        return Some(Err(refused(0, message)));
+    }
+    let mut fixes = Fixes::default();
+    let message = "the whole text was escaped; the escapes were removed";
+    fixes.add(FixCode::EscapedWhole, deviation.at, message);
+    Some(Ok(Repair { text, fixes }))
+}
+
+/// White space before the quote may be escaped, too.
+fn begins_with_escaped_quote(text: &str) -> bool {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches(SPACE);
+        match rest.as_bytes() {
+            [b'\\', b'n' | b'r' | b't', ..] => rest = rest.get(2..).unwrap_or_default(),
+            [b'\\', b'"', ..] | [b'\\'] | [] => return true,
+            _ => return false,
+        }
+    }
+}
+
+/// Whether escapes in the text may be backslashes that were not escaped, `{\"path\": \"C:\\temp\"}`: nothing shows that
+/// backslashes were, and there is more than a line break.
+fn only_quotes_are_escaped(text: &str) -> bool {
+    let escapes = || text.match_indices('\\').map(|(at, _)| text.split_at(at));
+    let is_doubtful = |(before, behind): (&str, &str)| match behind.as_bytes().get(1) {
+        Some(b'n') => before.ends_with(':'),
+        // `https:\/\/`, and letters beyond ASCII: nobody means these backslashes.
+        Some(b'/') => !before.ends_with([':', '/']),
+        Some(b'u') => behind.starts_with("\\u00"),
+        _ => true,
+    };
+    !text.contains("\\\\") && !text.contains("\\\"") && escapes().any(is_doubtful)
+}
+
+/// What a string of JSON with these contents means, or where it has none. What a `\u` stands for is left to the string
+/// inside.
+fn unescape(contents: &str) -> Result<String, usize> {
+    let mut text = String::with_capacity(contents.len());
+    let mut rest = contents;
+    while let Some(plain) = rest.find(['\\', '"']) {
+        let (before, behind) = rest.split_at(plain);
+        text.push_str(before);
+        text.push_str(match behind.as_bytes() {
+            [b'\\', b'"', ..] => "\"",
+            [b'\\', b'\\', ..] => "\\",
+            [b'\\', b'/', ..] => "/",
+            [b'\\', b'n', ..] => "\n",
+            [b'\\', b'r', ..] => "\r",
+            [b'\\', b't', ..] => "\t",
+            [b'\\', b'u', ..] => "\\u",
+            [b'\\'] => return Err(contents.len()),
+            _ => return Err(contents.len() - behind.len()),
+        });
+        rest = behind.get(2..).unwrap_or_default();
+    }
+    text.push_str(rest);
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn removes_one_level_of_escapes() {
+        for (escaped, text) in [
+            (r#"\"a\": 1}"#, "\"a\": 1}"),
+            (r#"\n  \"a\": \"b\\n\\\"\"}"#, "\n  \"a\": \"b\\n\\\"\"}"),
+            (r"\u00e9\/\t", "\\u00e9/\t"),
+        ] {
+            assert_eq!(unescape(escaped).as_deref(), Ok(text), "{escaped}");
+        }
+    }
+
+    #[test]
+    fn rejects_what_is_not_escaped_throughout() {
+        for (escaped, at) in [(r#"\"a\": "b"}"#, 7), (r"\x41", 0), ("a\\", 2)] {
+            assert_eq!(unescape(escaped), Err(at), "{escaped}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Reads keys: strings, names without quotes, integers.
+
+use super::dict;
+use super::failure::Failure;
+use super::frame::State;
+use super::literal;
+use super::number::{self, BadNumber};
+use super::slip::Slip;
+use super::state::{Parser, SPACE};
+use super::string::string;
+use super::typographic::{self, typographic};
+use crate::fixes::FixCode;
+
+/// Words that are no keys: whether `True` is `"true"` or `"True"` depends on who writes it.
+const LITERALS: [&str; 6] = ["True", "False", "None", "true", "false", "null"];
+
+/// Reads the key that begins here, and what follows as far as that is of the usual form.
+pub(super) fn key(parser: &mut Parser<'_>) -> Result<State, Failure> {
+    if let Some(state) = dict::members(parser) {
+        return Ok(state);
+    }
+    let at = parser.at;
+    let rest = parser.from(at);
+    match literal::opening(rest.as_bytes()) {
+        // Before prefixes, which a name of one letter looks like.
+        _ if lost_opening_quote(rest) => name_key(parser)?,
+        Some(Ok(opening)) => string(parser, opening, true)?,
+        Some(Err(message)) => return Err(parser.refuse(at, message)),
+        None => match (typographic::quotes(rest), rest.bytes().next()) {
+            (Some(quotes), _) => typographic(parser, quotes, true)?,
+            (_, None) => return Err(parser.ends()),
+            (_, Some(b'0'..=b'9' | b'+' | b'-' | b'.')) => number_key(parser)?,
+            _ => name_key(parser)?,
+        },
+    }
+    Ok(State::Colon)
+}
+
+/// Whether a key begins here, and a colon follows it.
+pub(super) fn follows(parser: &Parser<'_>) -> Result<bool, Failure> {
+    let rest = parser.from(parser.at);
+    let len = match literal::opening(rest.as_bytes()) {
+        Some(Ok(opening)) => literal::end(rest.as_bytes(), 0, opening)
+            .ok_or_else(|| parser.ends_in_string(parser.base + parser.at + opening.prefix))?,
+        Some(Err(_)) => 0,
+        None => name(rest),
+    };
+    let behind = rest.get(len..).unwrap_or_default();
+    if len > 0 && behind.trim_start_matches(SPACE).is_empty() {
+        return Err(parser.ends());
+    }
+    Ok(len > 0 && colon_follows(behind))
+}
+
+/// How long the name is that `text` begins with.
+fn name(text: &str) -> usize {
+    let begins = |first: char| first.is_alphabetic() || matches!(first, '_' | '$');
+    if !text.starts_with(begins) {
+        return 0;
+    }
+    let end = text.find(|next: char| !next.is_alphanumeric() && !matches!(next, '_' | '$' | '-'));
+    end.unwrap_or(text.len())
+}
+
+/// Whether a name, a quote and a colon begin here.
+fn lost_opening_quote(text: &str) -> bool {
+    let behind = text.get(name(text)..).unwrap_or_default();
+    behind.len() < text.len() && behind.strip_prefix('"').is_some_and(colon_follows)
+}
+
+/// Whether `text` goes on with a colon.
+pub(super) fn colon_follows(text: &str) -> bool {
+    text.trim_start_matches(SPACE).starts_with(':')
+}
+
+fn name_key(parser: &mut Parser<'_>) -> Result<(), Failure> {
+    let at = parser.at;
+    let rest = parser.from(at);
+    let (name, behind) = rest.split_at(name(rest));
+    let behind = behind.trim_start_matches(SPACE);
+    if name.is_empty() {
+        return Err(parser.refuse(at, "expected a key"));
+    }
+    if behind.is_empty() {
+        return Err(parser.ends());
+    }
+    if LITERALS.contains(&name) {
+        let message = format!("`{name}` as a key, which JSON writes as a string: in one of two ways");
+        return Err(parser.refuse(at, message));
+    }
+    let opening_quote_lost = lost_opening_quote(rest);
+    if name.ends_with('-') || !opening_quote_lost && !colon_follows(behind) && !behind.starts_with(['/', '#'])
+    {
+        return Err(parser.refuse(at, "expected a key, and a colon behind it"));
+    }
+    if opening_quote_lost {
+        parser.note_slip(Slip::KeyQuote, at)?;
+    }
+    parser.fix(FixCode::UnquotedKey, at, "a key without quotes got them");
+    parser.out.push('"');
+    parser.copy(name.len());
+    parser.out.push('"');
+    parser.at += usize::from(opening_quote_lost);
+    Ok(())
+}
+
+fn number_key(parser: &mut Parser<'_>) -> Result<(), Failure> {
+    let at = parser.at;
+    let number = match number::read(parser.from(at)) {
+        Ok(number) => number,
+        Err(BadNumber::Ends) => return Err(parser.ends()),
+        Err(BadNumber::Refused(message)) => return Err(parser.refuse(at, message)),
+    };
+    if parser.byte() == Some(b'+') || number.json.contains(['.', 'e', 'E']) {
+        let message = "a key that is no integer, which JSON writes as a string: in one of several ways";
+        return Err(parser.refuse(at, message));
+    }
+    parser.fix(FixCode::NumberKey, at, "a key that is a number became a string");
+    parser.out.push('"');
+    // Python's integers have no negative zero.
+    let digits = if number.json == "-0" { "0" } else { &*number.json };
+    parser.out.push_str(digits);
+    parser.out.push('"');
+    parser.at += number.len;
+    Ok(())
+}

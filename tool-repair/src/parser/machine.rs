@@ -1,0 +1,144 @@
+//! Follows the rest from token to token.
+
+use super::after_value::{after_comma, after_value, close};
+use super::document;
+use super::duplicate_keys;
+use super::failure::{Failure, Repair};
+use super::frame::{Kind, Last, State};
+use super::gap::gap;
+use super::key::key;
+use super::slip::Slip;
+use super::state::{Parser, SPACE};
+use super::string;
+use super::value::{behind, value};
+use crate::limits::Limits;
+use crate::scan::{Deviation, Place};
+
+/// Follows `rest` from what was there when it began to its end. `slip` is what was fixed in it before.
+// By itself the loop of states is a fifth quicker than as a part of its caller.
+#[inline(never)]
+pub(super) fn parse(
+    rest: &str,
+    sent: Option<&str>,
+    deviation: &Deviation,
+    limits: Limits,
+    slip: Option<(Slip, usize)>,
+) -> Result<Repair, Failure> {
+    let mut parser = Parser::new(rest, sent, deviation, limits, slip);
+    let mut state = resume(&mut parser, deviation)?;
+    loop {
+        state = match state {
+            State::Root => document::root(&mut parser)?,
+            State::First => first(&mut parser)?,
+            State::Next { comma } => after_comma(&mut parser, comma)?,
+            State::Colon => colon(&mut parser)?,
+            State::Value => {
+                gap(&mut parser)?;
+                value(&mut parser)?
+            }
+            State::After(last) => after_value(&mut parser, last)?,
+            State::Done => {
+                document::end(&mut parser)?;
+                break;
+            }
+        };
+    }
+    if let Some((slip, at)) = parser.slip {
+        check_result(&parser, slip, at)?;
+    }
+    match parser.objection() {
+        Some((at, message)) => Err(parser.refuse(at, message)),
+        None => Ok(Repair {
+            text: parser.out,
+            fixes: parser.fixes,
+        }),
+    }
+}
+
+/// Refuses a slip that the whole result contradicts.
+fn check_result(parser: &Parser<'_>, slip: Slip, at: usize) -> Result<(), Failure> {
+    if !matches!(slip, Slip::Backslashes | Slip::Commas | Slip::InnerQuotes) {
+        return Ok(());
+    }
+    let Some(sent) = parser.sent else {
+        return Err(parser.refuse(at, "what came before is too long to be looked at again"));
+    };
+    let text = [sent, &parser.out].concat();
+    if slip == Slip::Backslashes {
+        if document::has_drive_path(&text) {
+            return Err(parser.refuse(at, string::DRIVE_PATH));
+        }
+    } else if duplicate_keys::has_duplicate_key(&text) {
+        let message = format!("{slip}, in a text with a key twice in one object: two may have become one");
+        return Err(parser.refuse(at, message));
+    }
+    Ok(())
+}
+
+/// Where a reader stands when the rest begins.
+fn resume(parser: &mut Parser<'_>, deviation: &Deviation) -> Result<State, Failure> {
+    Ok(match deviation.place {
+        Place::Root => State::Root,
+        Place::FirstKey | Place::FirstItem => State::First,
+        Place::Item => State::Next { comma: None },
+        Place::Colon => State::Colon,
+        Place::Value => State::Value,
+        Place::String { key } => {
+            string::resume(parser, key, deviation.opening_quote)?;
+            if key {
+                State::Colon
+            } else {
+                behind(parser, Last::String)
+            }
+        }
+        Place::After => State::After(last(parser)),
+        Place::Done => State::Done,
+    })
+}
+
+/// What kind of value was passed on last; strings never are, before something else follows.
+fn last(parser: &Parser<'_>) -> Last {
+    let sent = parser.sent.unwrap_or_default();
+    match sent.trim_end_matches(SPACE).bytes().next_back() {
+        Some(b'0'..=b'9') => Last::Number,
+        Some(closer @ (b'}' | b']')) => Last::Container(closer),
+        _ => Last::Other,
+    }
+}
+
+fn first(parser: &mut Parser<'_>) -> Result<State, Failure> {
+    gap(parser)?;
+    let (Some(byte), Some(inside)) = (parser.byte(), parser.inside()) else {
+        return Err(parser.ends());
+    };
+    if byte != inside.closer() {
+        if document::doubled_braces(parser)? {
+            return Ok(State::First);
+        }
+        return if inside == Kind::Object {
+            key(parser)
+        } else {
+            Ok(State::Value)
+        };
+    }
+    if document::empty_prefix(parser)? {
+        return Ok(State::First);
+    }
+    if let Some(frame) = parser.frames.last_mut() {
+        // Empty parentheses are a tuple.
+        frame.comma = true;
+    }
+    Ok(close(parser))
+}
+
+fn colon(parser: &mut Parser<'_>) -> Result<State, Failure> {
+    gap(parser)?;
+    match parser.byte() {
+        Some(b':') => {
+            parser.copy(1);
+            Ok(State::Value)
+        }
+        Some(_) => Err(parser.refuse(parser.at, "expected a colon")),
+        None => Err(parser.ends()),
+    }
+}

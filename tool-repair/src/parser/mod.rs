@@ -1,0 +1,55 @@
+//! The repair of the rest of a text, from the first byte that is not JSON.
+//!
+//! One pass follows the rest token by token, in the union of three grammars: JSON with raw control characters in its
+//! strings, JSON5, and the literals of Python. Where a token has two meanings, evidence elsewhere in the text decides
+//! ([`evidence`]). Where no grammar goes on, one kind of [`slip`] is fixed.
+
+mod plain_run;
+mod number;
+mod failure;
+mod slip;
+mod evidence;
+mod frame;
+mod literal;
+mod state;
+mod gap;
+mod escape;
+mod string;
+mod typographic;
+mod inner_quotes;
+mod dict;
+mod key;
+mod value;
+mod after_value;
+mod packaging;
+mod duplicate_keys;
+mod document;
+mod machine;
+mod brackets;
+mod escaped;
+
+use crate::limits::Limits;
+use crate::scan::Deviation;
+
+pub(super) use failure::{Failure, Repair};
+
+/// Repairs `rest`, the text from [`Deviation::at`] to its end. `sent` is what came before, unless that was more
+/// than [`Limits::sent`].
+///
+/// Offsets in the fixes and in the reason are counted from the start of the whole text.
+pub(super) fn repair(
+    rest: &str,
+    sent: Option<&str>,
+    deviation: &Deviation,
+    limits: Limits,
+) -> Result<Repair, Failure> {
+    if let Some(repaired) = escaped::unescape_document(rest, sent, deviation, limits) {
+        return repaired;
+    }
+    match (machine::parse(rest, sent, deviation, limits, None), sent) {
+        (Err(Failure::Refused(reason)), Some(sent)) => {
+            brackets::repair(rest, sent, deviation, limits).ok_or(Failure::Refused(reason))
+        }
+        (parsed, _) => parsed,
+    }
+}

@@ -1,0 +1,271 @@
+//! Reads numbers as JSON, JSON5 or Python write them, and writes them as JSON.
+
+use std::borrow::Cow;
+
+/// A number, and how long it is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Number<'t> {
+    /// How many bytes of the text it takes.
+    pub(super) len: usize,
+    /// The number in JSON: what was read, borrowed, if that is JSON.
+    pub(super) json: Cow<'t, str>,
+    /// Whether `json` differs from what was read.
+    pub(super) python: bool,
+}
+
+/// Why there is no number.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum BadNumber {
+    /// The text ends inside it.
+    Ends,
+    Refused(&'static str),
+}
+
+/// Reads the number that `text` begins with.
+///
+/// A number that is infinite in Python is none of the numbers it was written for: only a text that is JSON without a
+/// repair may have it.
+pub(super) fn read(text: &str) -> Result<Number<'_>, BadNumber> {
+    let (token, behind) = text.split_at(length(text));
+    let ends = behind.is_empty();
+    match spell(token) {
+        // A digit may follow a point, and more of it a number with a sign.
+        Some(Ok(_)) if ends && token.ends_with('.') => Err(BadNumber::Ends),
+        Some(Ok(json)) => Ok(Number {
+            len: token.len(),
+            python: json != token,
+            json: if json == token {
+                Cow::Borrowed(token)
+            } else {
+                Cow::Owned(json)
+            },
+        }),
+        Some(Err(message)) => Err(BadNumber::Refused(message)),
+        None if ends && matches!(spell(&format!("{token}1")), Some(Ok(_))) => Err(BadNumber::Ends),
+        None => Err(BadNumber::Refused("invalid number")),
+    }
+}
+
+/// How long the word is that a number may be: with a sign in front and behind an exponent.
+fn length(text: &str) -> usize {
+    let mut last = '\0';
+    let hexadecimal = text
+        .trim_start_matches(['+', '-'])
+        .get(1..2)
+        .is_some_and(|x| "xX".contains(x));
+    let ends = |next: char| {
+        let sign = matches!(next, '+' | '-') && (last == '\0' || !hexadecimal && matches!(last, 'e' | 'E'));
+        last = next;
+        !sign && !next.is_alphanumeric() && !matches!(next, '_' | '.')
+    };
+    text.find(ends).unwrap_or(text.len())
+}
+
+/// The number in JSON; `None` if it is none, an error if it is one that JSON should not have.
+fn spell(token: &str) -> Option<Result<String, &'static str>> {
+    let (sign, unsigned) = match token.split_at_checked(1) {
+        Some((sign @ ("-" | "+"), unsigned)) => (sign, unsigned),
+        _ => ("", token),
+    };
+    if sign == "+" && unsigned.len() > 6 && unsigned.bytes().all(|digit| digit.is_ascii_digit()) {
+        return Some(Err(
+            "a long number with a plus sign, which may be a telephone number without its quotes",
+        ));
+    }
+    let minus = if sign == "-" { "-" } else { "" };
+    let base = match unsigned.get(..2) {
+        Some("0x" | "0X") => 16,
+        Some("0o" | "0O") => 8,
+        Some("0b" | "0B") => 2,
+        _ => return decimal(unsigned).map(|json| json.map(|json| [minus, &json].concat())),
+    };
+    let digits = unsigned.get(2..).unwrap_or_default();
+    let digits = without_underscores(digits.strip_prefix('_').unwrap_or(digits), base)?;
+    let Ok(value) = u128::from_str_radix(&digits, base) else {
+        return Some(Err("an integer of more than 128 bits"));
+    };
+    // Python's integers have no negative zero.
+    Some(Ok(if value == 0 {
+        "0".to_owned()
+    } else {
+        format!("{minus}{value}")
+    }))
+}
+
+/// Everything else: `17`, `1_000`, `0.5e+3`, `.5`, `5.`.
+fn decimal(text: &str) -> Option<Result<String, &'static str>> {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (text, None),
+    };
+    let (integer, fraction) = match mantissa.split_once('.') {
+        Some((integer, fraction)) => (integer, Some(fraction)),
+        None => (mantissa, None),
+    };
+    let or_zero = |digits: &str| match digits {
+        "" => Some("0".to_owned()),
+        digits => without_underscores(digits, 10),
+    };
+    if integer.is_empty() && fraction.is_none_or(str::is_empty) {
+        return None;
+    }
+    let mut json = or_zero(integer)?;
+    if integer.len() > 1 && integer.starts_with('0') {
+        return Some(Err("a number with leading zeros"));
+    }
+    if let Some(fraction) = fraction {
+        json.push('.');
+        json.push_str(&or_zero(fraction)?);
+    }
+    if let Some(exponent) = exponent {
+        let digits = exponent.trim_start_matches(['+', '-']);
+        json.push_str(text.get(mantissa.len()..text.len() - digits.len())?);
+        json.push_str(&without_underscores(digits, 10)?);
+    }
+    let is_float = fraction.is_some() || exponent.is_some();
+    if is_float && !json.parse().is_ok_and(f64::is_finite) {
+        return Some(Err("a number that is infinite in Python"));
+    }
+    Some(Ok(json))
+}
+
+/// Digits of a base without the underscores between them; `None` if something else is there.
+fn without_underscores(digits: &str, base: u32) -> Option<String> {
+    let parts = digits.split('_');
+    let valid = |part: &str| !part.is_empty() && part.chars().all(|digit| digit.is_digit(base));
+    parts.clone().all(valid).then(|| parts.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_json_can_spell_is_kept_and_borrowed() {
+        let long = "9".repeat(5_000);
+        for text in [
+            "0", "-0", "17", "-0.0", "1e300", "1e-400", "1E+05", "0.10e-7", "0e0", &long,
+        ] {
+            for behind in ["", ",", " ", "]", "-1", "\"", "\u{3002}"] {
+                let whole = format!("{text}{behind}");
+                let number = read(&whole).unwrap();
+                assert_eq!((number.len, &*number.json), (text.len(), text));
+                assert!(
+                    matches!(number.json, Cow::Borrowed(_)) && !number.python,
+                    "{text}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_python_can_spell_becomes_json() {
+        for (text, json) in [
+            ("1_000", "1000"),
+            ("-1_0.2_5e+1_0", "-10.25e+10"),
+            ("1_0.5E1_0", "10.5E10"),
+            ("0x1F", "31"),
+            ("0X_1f", "31"),
+            ("-0x1", "-1"),
+            ("-0x0", "0"),
+            ("+0b1_0", "2"),
+            ("0o17", "15"),
+            ("0O0017", "15"),
+            (
+                "0xffffffffffffffffffffffffffffffff",
+                "340282366920938463463374607431768211455",
+            ),
+            (".5", "0.5"),
+            ("-.5e3", "-0.5e3"),
+            ("+.5e-4_00", "0.5e-400"),
+            ("5.,", "5.0"),
+            ("5.e3", "5.0e3"),
+            ("0.]", "0.0"),
+            ("+1", "1"),
+            ("+0", "0"),
+            ("+1.5", "1.5"),
+            ("1_7976931348623157e292", "17976931348623157e292"),
+        ] {
+            let number = read(text).unwrap();
+            assert_eq!(
+                (&*number.json, number.len),
+                (json, text.trim_end_matches([',', ']']).len()),
+                "{text}"
+            );
+            assert!(number.python, "{text}");
+            assert!(
+                serde_json::from_str::<serde::de::IgnoredAny>(&number.json).is_ok(),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_ends_too_early_is_told_apart() {
+        for text in [
+            "-", "+", ".", "-.", "5.", "-0.", "+5.", "1_", "1.5_", "1e", "1e+", "1e+1_", "0x", "0x_", "0b1_",
+        ] {
+            assert_eq!(read(text), Err(BadNumber::Ends), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_of_json_is_refused() {
+        for text in [
+            "01",
+            "00",
+            "-00",
+            "0_0",
+            "01.5",
+            "00.5",
+            "007,",
+            "1__0",
+            "1_,",
+            "1_.5",
+            "1._5",
+            "1e_5",
+            "1_e5",
+            "0x__1",
+            "0x1_,",
+            "0x,",
+            "0xg",
+            "0b12",
+            "0o8",
+            "1j",
+            "1.5J",
+            "5px",
+            "5_px",
+            "1.2.3",
+            "5..",
+            "..",
+            ".e5",
+            ".,",
+            "-,",
+            "--1",
+            "+-1",
+            "- 1",
+            "1e,",
+            "1e+,",
+            "1e5e5",
+            "1.e,",
+            "1e400",
+            "-1.5E999",
+            "+1e400",
+            "1_0e400",
+            "1.e999",
+            "+1.8e308",
+            "0x1.8",
+            "0x1ffffffffffffffffffffffffffffffff",
+            "5\u{e9}",
+            "5\u{4e2a}",
+            "5\u{665}",
+            "-a",
+        ] {
+            assert!(
+                matches!(read(text), Err(BadNumber::Refused(_))),
+                "{text}: {:?}",
+                read(text)
+            );
+        }
+    }
+}

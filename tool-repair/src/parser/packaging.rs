@@ -1,0 +1,256 @@
+//! The packaging of a value: a fence, tags, special tokens, labels, thoughts, and sentences.
+//!
+//! It is judged by its structure. A sentence may say what it likes, as long as it holds no bracket, quote or
+//! assignment: those may be arguments beside the value.
+
+/// What stands before a value, or behind it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Packaging {
+    /// How many bytes come before the value.
+    pub(super) len: usize,
+    /// Where the first sentence begins.
+    pub(super) sentence: Option<usize>,
+}
+
+/// Where packaging cannot be told from content, and why.
+pub(super) type Unclear = (usize, &'static str);
+
+/// Reads what stands before the first `{` or `[`.
+pub(super) fn before(text: &str) -> Result<Packaging, Unclear> {
+    let mut packaging = Packaging::default();
+    let (mut name, mut fence) = (None, false);
+    loop {
+        let at = text.len() - text.get(packaging.len..).unwrap_or_default().trim_start().len();
+        let rest = text.get(at..).unwrap_or_default();
+        let len = if rest.starts_with(['{', '[']) {
+            packaging.len = at;
+            return match name {
+                Some(at) => Err((
+                    at,
+                    "a name and a colon before the value, which may be a part of an object",
+                )),
+                None => Ok(packaging),
+            };
+        } else if let Some(len) = mark(rest, &mut fence) {
+            len.map_err(|message| (at, message))?
+        } else {
+            let line = line(rest, &['\n', '\r', '{', '[', '<']);
+            let len = line.len();
+            let touches = rest
+                .get(len..)
+                .is_some_and(|behind| behind.starts_with(['{', '[']));
+            if !may_precede(line, touches) {
+                return Err((at, "text before the value that may be more than a sentence"));
+            }
+            if !is_label(line) {
+                packaging.sentence.get_or_insert(at);
+            }
+            name = is_name(line).then_some(at);
+            len
+        };
+        packaging.len = at + len;
+    }
+}
+
+/// Reads what stands behind the value and this white space, up to the end.
+pub(super) fn behind(text: &str, mut space: String) -> Result<Packaging, Unclear> {
+    let mut packaging = Packaging::default();
+    let (mut closed, mut fence) = (false, false);
+    loop {
+        let from = text.get(packaging.len..).unwrap_or_default();
+        let at = text.len() - from.trim_start().len();
+        space.push_str(text.get(packaging.len..at).unwrap_or_default());
+        let rest = text.get(at..).unwrap_or_default();
+        let new_line = space.contains(['\n', '\r']);
+        let len = if rest.is_empty() {
+            packaging.len = text.len();
+            return Ok(packaging);
+        } else if rest.starts_with("```") {
+            let opens = rest
+                .get(3..)
+                .is_some_and(|behind| behind.starts_with(is_part_of_word));
+            if std::mem::replace(&mut fence, true) || opens {
+                return Err((at, "a fence behind the value"));
+            }
+            3
+        } else if rest.starts_with('`') {
+            1
+        } else if rest.starts_with("<|") || rest.starts_with("</") {
+            match rest.find('>') {
+                Some(end) => end + 1,
+                None => return Err((at, "a tag that does not end")),
+            }
+        } else if packaging.len == 0 && rest.starts_with([',', ';']) {
+            closed = true;
+            1
+        } else {
+            let line = line(rest, &['\n', '\r', '<']);
+            let len = line.len();
+            let apart = !space.is_empty() && !closed
+                || new_line
+                || text.get(..at).is_some_and(|text| text.ends_with("|>"));
+            if !apart || !may_follow(line, new_line) {
+                return Err((at, "expected the end of the text"));
+            }
+            packaging.sentence.get_or_insert(at);
+            closed = false;
+            len
+        };
+        packaging.len = at + len;
+        space.clear();
+    }
+}
+
+/// A text up to the first of these characters, or to a fence.
+fn line<'t>(text: &'t str, ends: &[char]) -> &'t str {
+    let line = text.split(ends).next().unwrap_or_default();
+    line.split("```").next().unwrap_or_default()
+}
+
+/// How long the fence, the tag, the special token or the thoughts are that `text` begins with, if it does.
+fn mark(text: &str, fence: &mut bool) -> Option<Result<usize, &'static str>> {
+    for (opening, closing) in THOUGHTS {
+        if text.starts_with(opening) {
+            let end = text.find(closing).map(|end| end + closing.len());
+            return Some(end.ok_or("thoughts that do not end"));
+        }
+    }
+    if let Some(behind) = text.strip_prefix("```") {
+        let language = behind.len() - behind.trim_start_matches(is_part_of_word).len();
+        let ends = behind.get(language..).unwrap_or_default();
+        let ends = ends.starts_with(|next: char| next.is_whitespace() || matches!(next, '{' | '['));
+        return Some(if std::mem::replace(fence, true) || !ends {
+            Err("a fence that holds more than the value")
+        } else {
+            Ok(3 + language)
+        });
+    }
+    if text.starts_with("`{") || text.starts_with("`[") {
+        return Some(Ok(1));
+    }
+    if let Some(behind) = text.strip_prefix("<|") {
+        return Some(
+            behind
+                .find("|>")
+                .map(|end| end + 4)
+                .ok_or("a special token that does not end"),
+        );
+    }
+    let tag = text.strip_prefix('<')?;
+    let (name, _) = tag.split_once('>')?;
+    let (word, argument) = name.split_once(['=', ' ']).unwrap_or((name, ""));
+    let word: String = word.chars().filter(|next| !matches!(next, '_' | '-')).collect();
+    if word.starts_with('/') {
+        return Some(Err("a tag that is closed before the value"));
+    }
+    let known = TAGS.iter().any(|known| word.to_lowercase().contains(known));
+    let names_argument = !argument.is_empty() && word.to_lowercase().starts_with("param");
+    Some(if known && !names_argument {
+        Ok(name.len() + 2)
+    } else {
+        Err("a tag that may be the name of an argument")
+    })
+}
+
+const THOUGHTS: [(&str, &str); 3] = [
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<|channel|>analysis<|message|>", "<|end|>"),
+];
+
+/// What the tags have in their names that stand around a call or its arguments.
+const TAGS: [&str; 10] = [
+    "tool", "function", "call", "invoke", "json", "arg", "param", "input", "output", "answer",
+];
+
+/// The labels that stand before a call or its arguments, in one word.
+const LABELS: [&str; 12] = [
+    "arguments",
+    "args",
+    "input",
+    "output",
+    "parameters",
+    "params",
+    "json",
+    "answer",
+    "action",
+    "result",
+    "response",
+    "call",
+];
+
+fn is_part_of_word(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '_' | '-' | '+')
+}
+
+/// Whether a line may stand before a value: it ends as prose ends, and does not touch the value.
+fn may_precede(line: &str, touches: bool) -> bool {
+    let text = line.trim_end();
+    let ends = text.ends_with(|last: char| {
+        last.is_alphanumeric()
+            || !last.is_ascii()
+            || matches!(last, '.' | ':' | '!' | '?' | '*' | '>' | ')' | '`' | '_')
+    });
+    let apart = !touches || text.len() < line.len() || text.ends_with([':', '\u{ff1a}', '`']);
+    ends && apart && (text == ">" || is_sentence(text))
+}
+
+/// Whether a line may stand behind a value: it begins as prose begins.
+fn may_follow(line: &str, new_line: bool) -> bool {
+    let begins = |first: char| first.is_alphabetic() || first >= '\u{1f000}';
+    let marked = new_line && line.starts_with(['*', '#', '>', '-', '(']);
+    (line.starts_with(begins) || marked) && is_sentence(line)
+}
+
+/// Whether there is something to read, and no bracket, quote or assignment.
+fn is_sentence(line: &str) -> bool {
+    let spoken = line.contains(|next: char| next.is_alphabetic() || next >= '\u{1f000}');
+    let balanced = line.matches('(').count() == line.matches(')').count();
+    let literal = matches!(line.trim(), "true" | "false" | "null" | "True" | "False" | "None");
+    spoken
+        && !literal
+        && balanced
+        && !line.contains(['"', '{', '}', '[', ']'])
+        && !has_quote(line)
+        && !has_assignment(line)
+}
+
+/// Whether there is a `'` that is no apostrophe.
+fn has_quote(line: &str) -> bool {
+    let is_letter = |character: Option<char>| character.is_some_and(char::is_alphabetic);
+    line.match_indices('\'').any(|(at, _)| {
+        let (before, behind) = line.split_at(at);
+        !is_letter(before.chars().next_back()) || !is_letter(behind.chars().nth(1))
+    })
+}
+
+/// Whether there is `path=a.txt` or `x = 1`; whom a call is for is none: `to=functions.edit`.
+fn has_assignment(line: &str) -> bool {
+    line.match_indices('=')
+        .any(|(at, _)| !line.get(..at).unwrap_or_default().ends_with("to"))
+}
+
+/// The word of a line that ends in a word and a colon, without the marks of Markdown.
+fn labelled(line: &str) -> Option<&str> {
+    let last = line.rsplit([',', ';']).next().unwrap_or_default();
+    let word = last.trim_matches(['*', '#', '>', '_', '-', ' ', '\t']);
+    let word = word.strip_suffix(':')?.trim_end_matches(['*', ' ']);
+    (!word.contains(char::is_whitespace)).then_some(word)
+}
+
+fn is_known(word: &str) -> bool {
+    LABELS.contains(&&*word.to_lowercase())
+}
+
+/// Whether a line only names what follows: `Arguments:`, `**Final Answer:**`, `json`.
+fn is_label(line: &str) -> bool {
+    let line = line.trim_matches(['*', '#', '>', '_', '-', ' ', '\t']);
+    let words = line.trim_end_matches([':', '\u{ff1a}', '*', ' ']);
+    words.is_empty()
+        || words.split_whitespace().next_back().is_some_and(is_known) && words.split_whitespace().count() <= 2
+}
+
+/// Whether a line ends in a word and a colon, and the word is no label: `path: a.txt, options: {` may be an object.
+fn is_name(line: &str) -> bool {
+    labelled(line).is_some_and(|word| !is_known(word))
+}
