@@ -12,6 +12,8 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 
+use super::polled_again::PolledAgain;
+
 /// Serves until `stop` is ready; then it accepts no more, and returns when the requests in progress have been answered. A client has
 /// `idle` for the headers of a request, also on a connection that it keeps open.
 pub(crate) async fn serve(
@@ -24,9 +26,11 @@ pub(crate) async fn serve(
     http.timer(TokioTimer::new()).header_read_timeout(idle);
     let connections = GracefulShutdown::new();
     let mut stop = pin!(stop);
+    let mut earliest = tokio::time::interval(EARLIEST);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
+            _ = earliest.tick() => continue,
             () = &mut stop => break,
         };
         let stream = match accepted {
@@ -43,15 +47,19 @@ pub(crate) async fn serve(
         let service = TowerToHyperService::new(router.clone());
         let connection = http.serve_connection(TokioIo::new(stream), service);
         let connection = connections.watch(connection);
-        tokio::spawn(async move {
+        tokio::spawn(PolledAgain::new(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection broke off");
             }
-        });
+        }));
     }
     drop(listener);
     connections.shutdown().await;
 }
+
+/// There is always a timer that ends before those of requests: for one that ends first, the runtime would wake the thread that waits for
+/// the network, once for each request.
+const EARLIEST: Duration = Duration::from_secs(1);
 
 /// Out of file descriptors or memory, accepting fails until connections end; the loop must not take the processor meanwhile.
 async fn wait_after(error: &io::Error) {
