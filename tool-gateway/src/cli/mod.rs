@@ -24,6 +24,8 @@ mod config;
 #[cfg(feature = "server")]
 mod client_keys;
 #[cfg(feature = "server")]
+mod log_lines;
+#[cfg(feature = "server")]
 mod polled_again;
 #[cfg(feature = "server")]
 mod connections;

@@ -16,6 +16,7 @@ use crate::cli::config::{
     Config, DecisionName, OffloadConfig, OwnershipRule, PermissionConfig, SessionsConfig,
 };
 use crate::cli::ending::{Ending, Failure};
+use crate::cli::log_lines::LogLines;
 use crate::cli::server_options::{OfferName, ServeOptions, StoreName, UpstreamKind};
 use crate::cli::terminal::Terminal;
 use crate::cli::{connections, tools};
@@ -351,6 +352,7 @@ fn start_log() {
     use tracing_subscriber::filter::{LevelFilter, filter_fn};
     use tracing_subscriber::fmt;
     use tracing_subscriber::layer::SubscriberExt as _;
+    use tracing_subscriber::registry;
     let level = match env::var("RUST_LOG").as_deref() {
         Ok("debug") => LevelFilter::DEBUG,
         Ok("trace") => LevelFilter::TRACE,
@@ -362,12 +364,16 @@ fn start_log() {
     let shows = filter_fn(move |metadata| {
         level >= LevelFilter::DEBUG || !(metadata.is_span() && metadata.name() == "chat")
     });
-    let log = fmt().with_max_level(level).with_writer(io::stderr);
     // A second start in one process keeps the first log.
     let _ = if io::stderr().is_terminal() {
+        let log = fmt().with_max_level(level).with_writer(io::stderr);
         tracing::subscriber::set_global_default(log.with_target(false).finish().with(shows))
     } else {
-        tracing::subscriber::set_global_default(log.json().flatten_event(true).finish().with(shows))
+        let lines = LogLines::new(|line: &[u8]| {
+            // That nobody reads it stops nothing.
+            let _ = io::stderr().write_all(line);
+        });
+        tracing::subscriber::set_global_default(registry().with(level).with(shows).with(lines))
     };
 }
 

@@ -24,7 +24,7 @@ pub(super) async fn answer(mut watcher: Watcher, is_stream: bool, session: Heade
     let mut response = if is_stream {
         let body = stream::unfold(Some(watcher), |watcher| async {
             let mut watcher = watcher?;
-            let mut events = Vec::new();
+            let mut events = String::new();
             let mut next = Some(watcher.next().await);
             // What has come in the meantime goes out in one piece.
             while let Some(Next::Sent(sent)) = &next {
@@ -122,7 +122,7 @@ fn error_event(body: &Bytes) -> StreamEvent {
 const MAX_PIECE: usize = 16 << 10;
 
 /// Appends the events of what is sent.
-fn write_events(out: &mut Vec<u8>, sent: &Sent) {
+fn write_events(out: &mut String, sent: &Sent) {
     match sent {
         Sent::Event(event) => event.write_sse(out),
         Sent::Block { index, block } => {

@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use http_body::{Frame, SizeHint};
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 /// A body each of whose pieces has to come within a time.
 pub(super) struct IdleBody {
     body: Body,
     time: Duration,
-    /// Runs while a piece is waited for.
-    timer: Pin<Box<Sleep>>,
-    is_waiting: bool,
+    /// When the piece that is waited for has to be there; `None` if none is waited for.
+    deadline: Option<Instant>,
+    /// Set anew only when it has run out: most pieces come long before.
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl IdleBody {
@@ -24,8 +25,8 @@ impl IdleBody {
         Body::new(Self {
             body,
             time,
-            timer: Box::pin(tokio::time::sleep(time)),
-            is_waiting: false,
+            deadline: None,
+            timer: None,
         })
     }
 }
@@ -38,17 +39,28 @@ impl HttpBody for IdleBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
-            self.is_waiting = false;
+        let this = &mut *self;
+        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
+            this.deadline = None;
             return Poll::Ready(frame);
         }
-        if !self.is_waiting {
-            self.is_waiting = true;
-            let timer = tokio::time::sleep(self.time);
-            self.timer.set(timer);
+        if this.deadline.is_none() {
+            this.deadline = Instant::now().checked_add(this.time);
         }
-        ready!(self.timer.as_mut().poll(cx));
-        Poll::Ready(Some(Err(axum::Error::new(Idle(self.time)))))
+        // Beyond the range of the clock there is no end.
+        let Some(deadline) = this.deadline else {
+            return Poll::Pending;
+        };
+        let timer = this
+            .timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        loop {
+            ready!(timer.as_mut().poll(cx));
+            if timer.deadline() >= deadline {
+                return Poll::Ready(Some(Err(axum::Error::new(Idle(this.time)))));
+            }
+            timer.as_mut().reset(deadline);
+        }
     }
 
     fn is_end_stream(&self) -> bool {
@@ -71,3 +83,45 @@ impl fmt::Display for Idle {
 }
 
 impl std::error::Error for Idle {}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::stream;
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    const TIME: Duration = Duration::from_secs(10);
+
+    /// A body whose pieces come so many seconds after each other, and which never ends.
+    fn wrapped(pauses: &'static [u64]) -> Body {
+        let pieces = stream::unfold(pauses.iter(), |mut pauses| async {
+            let Some(pause) = pauses.next() else {
+                return std::future::pending().await;
+            };
+            tokio::time::sleep(Duration::from_secs(*pause)).await;
+            Some((Ok::<_, Infallible>("piece"), pauses))
+        });
+        IdleBody::wrap(Body::from_stream(pieces), TIME)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_piece_has_the_whole_time() {
+        let mut body = wrapped(&[0, 9, 9, 0, 9, 1, 9]);
+        let began = Instant::now();
+        for _ in 0..7 {
+            assert!(body.frame().await.unwrap().is_ok());
+        }
+        let error = body.frame().await.unwrap().unwrap_err();
+        assert_eq!(error.to_string(), "nothing came for 10 s");
+        assert_eq!(began.elapsed().as_secs(), 37 + 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_first_piece_has_it_too() {
+        let mut body = wrapped(&[11]);
+        assert!(body.frame().await.unwrap().is_err());
+    }
+}

@@ -49,12 +49,38 @@ impl<'de> Deserialize<'de> for Digest {
 #[derive(Clone)]
 pub(crate) struct ChainKey {
     key: [u8; 32],
-    /// The contexts of the latest requests, by how they were written: a client sends the same with each request, and it is long.
-    contexts: Arc<Mutex<HashMap<Digest, Digest>>>,
+    /// The digests of the latest contexts and messages, by how they were written: a client sends the same with each request, and most
+    /// of what it sends.
+    written: Arc<Mutex<Written>>,
 }
 
-/// How many contexts are kept.
-const MAX_CONTEXTS: usize = 1_024;
+/// The digests of what was written, by that of how it was written. What was not asked for lately is forgotten.
+#[derive(Debug, Default)]
+struct Written {
+    latest: HashMap<Digest, Digest>,
+    before: HashMap<Digest, Digest>,
+}
+
+/// How many digests `latest` has at most: some 5 MB for both.
+const MAX_WRITTEN: usize = 32 << 10;
+
+impl Written {
+    fn get(&mut self, written: Digest) -> Option<Digest> {
+        if let Some(known) = self.latest.get(&written) {
+            return Some(*known);
+        }
+        let known = self.before.remove(&written)?;
+        self.insert(written, known);
+        Some(known)
+    }
+
+    fn insert(&mut self, written: Digest, known: Digest) {
+        if self.latest.len() >= MAX_WRITTEN {
+            self.before = std::mem::take(&mut self.latest);
+        }
+        self.latest.insert(written, known);
+    }
+}
 
 impl std::fmt::Debug for ChainKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -66,7 +92,7 @@ impl ChainKey {
     pub(crate) fn new(key: [u8; 32]) -> Self {
         Self {
             key,
-            contexts: Arc::default(),
+            written: Arc::default(),
         }
     }
 
@@ -101,26 +127,30 @@ impl ChainKey {
         let mut written = vec!["written context", system.unwrap_or_default()];
         written.extend(&request.tools);
         let written: Vec<&[u8]> = written.iter().map(|text| text.as_bytes()).collect();
-        let written = self.digest(&written);
-        if let Some(context) = self.lock().get(&written) {
-            return *context;
-        }
-        let context = Value::Array(vec![
-            Value::Array(canonical::system(system)),
-            Value::Array(canonical::tools(&request.tools)),
-        ]);
-        let context = self.digest(&[b"context", &canonical::bytes(&context)]);
-        let mut contexts = self.lock();
-        if contexts.len() >= MAX_CONTEXTS {
-            contexts.clear();
-        }
-        contexts.insert(written, context);
-        context
+        self.known(&written, || {
+            let context = Value::Array(vec![
+                Value::Array(canonical::system(system)),
+                Value::Array(canonical::tools(&request.tools)),
+            ]);
+            self.digest(&[b"context", &canonical::bytes(&context)])
+        })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Digest, Digest>> {
+    /// The digest of what is written so, which is computed if it is not known.
+    fn known(&self, written: &[&[u8]], compute: impl FnOnce() -> Digest) -> Digest {
+        let written = self.digest(written);
+        // Not while others wait.
+        let known = self.lock().get(written);
+        known.unwrap_or_else(|| {
+            let computed = compute();
+            self.lock().insert(written, computed);
+            computed
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Written> {
         // No change can panic half-way.
-        self.contexts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -130,7 +160,7 @@ pub(crate) struct Group {
     pub(crate) role: String,
     /// The indexes of the messages in the request.
     pub(crate) messages: Vec<usize>,
-    /// Of the last group only.
+    /// Of the last group only, if it is the model's.
     content: Vec<Value>,
     /// The chain behind this group.
     pub(crate) digest: Digest,
@@ -144,16 +174,12 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, messages: &[Message<'_>]
         .enumerate()
         .filter(|(_, message)| !message.is_system())
     {
-        let content = canonical::content(message.blocks.iter());
         match groups.last_mut() {
-            Some(last) if last.role == message.role => {
-                last.messages.push(index);
-                last.content.extend(content);
-            }
+            Some(last) if last.role == message.role => last.messages.push(index),
             _ => groups.push(Group {
                 role: message.role.clone(),
                 messages: vec![index],
-                content,
+                content: Vec::new(),
                 digest: beginning,
             }),
         }
@@ -161,12 +187,19 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, messages: &[Message<'_>]
     let mut digest = beginning;
     let last = groups.len().saturating_sub(1);
     for (index, group) in groups.iter_mut().enumerate() {
-        digest = key.next(digest, &group.role, key.content(&group.content));
+        let messages = || group.messages.iter().filter_map(|at| messages.get(*at));
+        let content = || canonical::content(messages().flat_map(|message| &message.blocks));
+        // The answer may go on with the last.
+        let of_content = if index == last && group.role == "assistant" {
+            group.content = content();
+            key.content(&group.content)
+        } else {
+            let mut written: Vec<&[u8]> = vec![b"written messages"];
+            written.extend(messages().map(|message| message.text.as_bytes()));
+            key.known(&written, || key.content(&content()))
+        };
+        digest = key.next(digest, &group.role, of_content);
         group.digest = digest;
-        // Only the last is needed again, if the answer goes on with it.
-        if index != last {
-            group.content = Vec::new();
-        }
     }
     groups
 }
@@ -287,9 +320,9 @@ mod tests {
             r#","system":"s","tools":[{"name":"a","x":2}]"#,
         ];
         // More than are kept; each is asked for when it is known, and when it is not.
-        for number in 0..=MAX_CONTEXTS {
+        for number in 0..=3 * MAX_WRITTEN {
             context(&key, &format!(r#","system":"{number}""#));
-            if number % (MAX_CONTEXTS / 2) == 0 {
+            if number % (MAX_WRITTEN / 2) == 0 {
                 assert_eq!(context(&key, equal[0]), context(&key, equal[1]));
                 for other in others {
                     assert_ne!(context(&key, equal[0]), context(&key, other));
@@ -297,7 +330,28 @@ mod tests {
                 }
             }
         }
-        assert!(key.lock().len() <= MAX_CONTEXTS);
+        let written = key.lock();
+        assert!(written.latest.len() <= MAX_WRITTEN && written.before.len() <= MAX_WRITTEN);
+    }
+
+    #[test]
+    fn messages_that_are_known_by_how_they_were_written_count_by_what_they_say() {
+        let key = ChainKey::new([7; 32]);
+        let chain = |body: &str| {
+            let request = MessagesRequest::parse(body).unwrap();
+            let groups = groups(&key, key.beginning("p"), &request.messages);
+            groups.into_iter().map(|group| group.digest).collect::<Vec<_>>()
+        };
+        let first = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}"#;
+        let other = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"}]},{"content":"b","role":"assistant"},
+            {"role":"user","content":"c"}]}"#;
+        let joined = r#"{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"},{"role":"assistant","content":"b"}]}"#;
+        let expected = chain(first);
+        assert_eq!(chain(first), expected);
+        assert_eq!(chain(other), expected);
+        assert_eq!(chain(other), expected);
+        assert_ne!(chain(joined)[0], expected[0]);
+        assert_ne!(chain(joined)[1], expected[1]);
     }
 
     #[test]

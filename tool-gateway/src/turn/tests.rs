@@ -54,6 +54,7 @@ use crate::session::recognize::{Client, Recognized, call_digest, recognize};
 use crate::session::record::{Origin, Owner, Role, SessionId, TrueMessage, Turn};
 use crate::session::store::{SavedTurn, SessionStore};
 use crate::wire::block::Block;
+use crate::wire::delta::{Delta, TextField};
 use crate::wire::event::StreamEvent;
 use crate::wire::message::{push_message, push_text};
 use crate::wire::request::MessagesRequest;
@@ -240,12 +241,12 @@ impl ClientView {
             Sent::Event(StreamEvent::BlockDelta { index, delta }) => {
                 assert_eq!(*index + 1, self.content.len(), "{sent:?} after {self:#?}");
                 let block = self.content.last_mut().unwrap();
-                let delta = object(serde_json::to_value(delta).unwrap());
-                for (field, value) in delta.iter().filter(|(field, _)| *field != "type") {
-                    match value.as_str().filter(|_| field == "partial_json") {
-                        Some(input) => block["input"] = serde_json::from_str(input).unwrap(),
-                        None => block[field] = value.clone(),
+                match delta {
+                    Delta::Text(TextField::PartialJson, input) => {
+                        block["input"] = serde_json::from_str(input).unwrap();
                     }
+                    Delta::Text(field, text) => block[field.as_str()] = text.as_str().into(),
+                    Delta::Other(_) => panic!("{sent:?} after {self:#?}"),
                 }
             }
             Sent::Event(StreamEvent::BlockStop { index }) => {

@@ -7,7 +7,7 @@ use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::delta::Delta;
+use super::delta::{Delta, TextField};
 use super::object::{Change, Object, push_string};
 
 /// A content block as JSON text. Cheap to clone.
@@ -147,6 +147,8 @@ pub(crate) struct ToolUse {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BlockBuilder {
     fields: Map<String, Value>,
+    /// The text that arrives, which is not in its field yet.
+    text: Option<(TextField, String)>,
     /// The text of `input`, which arrives in pieces of JSON.
     input: String,
 }
@@ -156,6 +158,7 @@ impl BlockBuilder {
     pub(crate) fn new(start: Map<String, Value>) -> Self {
         Self {
             fields: start,
+            text: None,
             input: String::new(),
         }
     }
@@ -163,9 +166,11 @@ impl BlockBuilder {
     /// Adds a delta. One of an unknown type changes the fields that it names: text is appended, all else is set.
     pub(crate) fn push(&mut self, delta: &Delta) {
         let fields = match delta {
-            Delta::Text(field, text) => return self.push_text(field.as_str(), text),
+            Delta::Text(TextField::PartialJson, piece) => return self.input.push_str(piece),
+            Delta::Text(field, piece) => return self.push_text(*field, piece),
             Delta::Other(fields) => fields,
         };
+        self.close_text();
         for (field, value) in fields {
             match (field.as_str(), value) {
                 ("type", _) => {}
@@ -177,7 +182,13 @@ impl BlockBuilder {
                         self.fields.insert("citations".to_owned(), citations);
                     }
                 }
-                (field, Value::String(piece)) => self.push_text(field, piece),
+                ("partial_json", Value::String(piece)) => self.input.push_str(piece),
+                (field, Value::String(piece)) => match self.fields.get_mut(field) {
+                    Some(Value::String(text)) => text.push_str(piece),
+                    _ => {
+                        self.fields.insert(field.to_owned(), piece.as_str().into());
+                    }
+                },
                 (field, value) => {
                     self.fields.insert(field.to_owned(), value.clone());
                 }
@@ -185,19 +196,32 @@ impl BlockBuilder {
         }
     }
 
-    fn push_text(&mut self, field: &str, piece: &str) {
-        if field == "partial_json" {
-            self.input.push_str(piece);
-        } else if let Some(Value::String(text)) = self.fields.get_mut(field) {
-            text.push_str(piece);
-        } else {
-            self.fields.insert(field.to_owned(), piece.into());
+    fn push_text(&mut self, field: TextField, piece: &str) {
+        if let Some((open, text)) = &mut self.text
+            && *open == field
+        {
+            return text.push_str(piece);
+        }
+        self.close_text();
+        let mut text = match self.fields.get_mut(field.as_str()).map(Value::take) {
+            Some(Value::String(text)) => text,
+            _ => String::new(),
+        };
+        text.push_str(piece);
+        self.text = Some((field, text));
+    }
+
+    /// Puts the text that has arrived into its field.
+    fn close_text(&mut self) {
+        if let Some((field, text)) = self.text.take() {
+            self.fields.insert(field.as_str().to_owned(), text.into());
         }
     }
 
     /// The whole block. Arguments that are not a JSON object, as of a call that was cut off, are an empty object, since no API
     /// takes them back otherwise; the call has them as they arrived.
     pub(crate) fn finish(mut self) -> Block {
+        self.close_text();
         if self.input.trim().is_empty() {
             return Block::new(Value::Object(self.fields).to_string());
         }

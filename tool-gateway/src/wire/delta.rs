@@ -1,10 +1,8 @@
 //! [`Delta`]: what an event of type `content_block_delta` changes in its block.
 
-use std::borrow::Cow;
-
-use serde::ser::{Serialize, SerializeMap as _, Serializer};
-use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
+
+use super::object::push_string;
 
 /// A change of a block. Nearly every event of a stream appends to one text: it is read and written without a map of its fields.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,70 +60,75 @@ impl From<Map<String, Value>> for Delta {
     }
 }
 
-impl Serialize for Delta {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(field, text) => {
-                let mut map = serializer.serialize_map(Some(2))?;
-                map.serialize_entry("type", field.delta_type())?;
-                map.serialize_entry(field.as_str(), text)?;
-                map.end()
-            }
-            Self::Other(fields) => fields.serialize(serializer),
-        }
-    }
+/// Appends a delta that appends to a text.
+pub(super) fn write_text(out: &mut String, field: TextField, text: &str) {
+    out.push_str(r#"{"type":""#);
+    out.push_str(field.delta_type());
+    out.push_str(r#"",""#);
+    out.push_str(field.as_str());
+    out.push_str(r#"":"#);
+    push_string(out, text);
+    out.push('}');
 }
 
-/// Reads the data of an event that appends to a text: its block's index, and the delta. `None` if it is another event, or has anything
-/// else.
+/// Reads the data of an event that appends to a text: its block's index, and the delta. `None` if it is another event, has anything
+/// else, or has it in another order than that of the API.
 pub(super) fn parse_text(data: &str) -> Option<(usize, Delta)> {
-    let event: TextEvent<'_> = serde_json::from_str(data).ok()?;
-    let TextFields {
-        kind,
-        text,
-        thinking,
-        signature,
-        partial_json,
-    } = event.delta;
-    let (field, text) = match (text, thinking, signature, partial_json) {
-        (Some(text), None, None, None) => (TextField::Text, text),
-        (None, Some(text), None, None) => (TextField::Thinking, text),
-        (None, None, Some(text), None) => (TextField::Signature, text),
-        (None, None, None, Some(text)) => (TextField::PartialJson, text),
-        _ => return None,
-    };
-    let is_text = event.kind == "content_block_delta" && kind == field.delta_type();
-    is_text.then_some((event.index, Delta::Text(field, text)))
+    let mut rest = Rest(data);
+    for token in [
+        "{",
+        "\"type\"",
+        ":",
+        "\"content_block_delta\"",
+        ",",
+        "\"index\"",
+        ":",
+    ] {
+        rest.expect(token)?;
+    }
+    let index = rest.number()?;
+    for token in [",", "\"delta\"", ":", "{", "\"type\"", ":"] {
+        rest.expect(token)?;
+    }
+    let field = TextField::ALL
+        .into_iter()
+        .find(|field| rest.expect_string(field.delta_type()).is_some())?;
+    rest.expect(",")?;
+    rest.expect_string(field.as_str())?;
+    rest.expect(":")?;
+    let text = rest.0.trim_ascii_end().strip_suffix('}')?;
+    let text = text.trim_ascii_end().strip_suffix('}')?;
+    // One string, and nothing behind it.
+    let text = serde_json::from_str(text).ok()?;
+    Some((index, Delta::Text(field, text)))
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TextEvent<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
-    index: usize,
-    #[serde(borrow)]
-    delta: TextFields<'a>,
-}
+/// What has not been read yet.
+struct Rest<'a>(&'a str);
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TextFields<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
-    #[serde(default, deserialize_with = "string")]
-    text: Option<String>,
-    #[serde(default, deserialize_with = "string")]
-    thinking: Option<String>,
-    #[serde(default, deserialize_with = "string")]
-    signature: Option<String>,
-    #[serde(default, deserialize_with = "string")]
-    partial_json: Option<String>,
-}
+impl Rest<'_> {
+    /// Takes a token, and the space in front of it.
+    fn expect(&mut self, token: &str) -> Option<()> {
+        self.0 = self.0.trim_ascii_start().strip_prefix(token)?;
+        Some(())
+    }
 
-/// A string; a null is none.
-fn string<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    String::deserialize(deserializer).map(Some)
+    /// Takes this string, if it has no escapes.
+    fn expect_string(&mut self, text: &str) -> Option<()> {
+        let string = self.0.trim_ascii_start().strip_prefix('"')?;
+        self.0 = string.strip_prefix(text)?.strip_prefix('"')?;
+        Some(())
+    }
+
+    fn number(&mut self) -> Option<usize> {
+        let text = self.0.trim_ascii_start();
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = text.split_at_checked(digits)?;
+        self.0 = rest;
+        // JSON has no leading zeros.
+        let is_json = digits == 1 || !number.starts_with('0');
+        is_json.then(|| number.parse().ok())?
+    }
 }
 
 #[cfg(test)]
@@ -143,7 +146,7 @@ mod tests {
                 "a\né",
             ),
             (
-                r#"{"index":3,"delta":{"thinking":"","type":"thinking_delta"},"type":"content_block_delta"}"#,
+                r#" { "type": "content_block_delta", "index": 3, "delta": {"type": "thinking_delta", "thinking": "" }   } "#,
                 TextField::Thinking,
                 "",
             ),
@@ -161,7 +164,9 @@ mod tests {
             let delta = Delta::Text(field, text.to_owned());
             assert_eq!(parse_text(data), Some((3, delta.clone())));
             let event: Value = serde_json::from_str(data).unwrap();
-            assert_eq!(serde_json::to_value(&delta).unwrap(), event["delta"]);
+            let mut out = String::new();
+            write_text(&mut out, field, text);
+            assert_eq!(serde_json::from_str::<Value>(&out).unwrap(), event["delta"]);
             assert_eq!(Delta::from(event["delta"].as_object().unwrap().clone()), delta);
         }
     }
@@ -180,10 +185,25 @@ mod tests {
             let data = json!({ "type": "content_block_delta", "index": 0, "delta": delta }).to_string();
             assert_eq!(parse_text(&data), None, "{data}");
             let read = Delta::from(delta.as_object().unwrap().clone());
-            assert!(matches!(read, Delta::Other(_)), "{data}");
-            assert_eq!(serde_json::to_value(&read).unwrap(), delta);
+            assert!(
+                matches!(&read, Delta::Other(fields) if Value::Object(fields.clone()) == delta),
+                "{data}"
+            );
         }
+        // JSON, and what is none.
         for other in [
+            r#"{"index":3,"delta":{"text":"","type":"text_delta"},"type":"content_block_delta"}"#,
+            r#"{"type":"content_block_delta","index":-1,"delta":{"type":"text_delta","text":"a"}}"#,
+            r#"{"type":"content_block_delta","index":1.5,"delta":{"type":"text_delta","text":"a"}}"#,
+            r#"{"type":"content_block_delta","index":99999999999999999999,"delta":{"type":"text_delta","text":"a"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text\u005fdelta","text":"a"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta ","text":"a"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":5}}"#,
+            r#"{"type":"content_block_delta","index":01,"delta":{"type":"text_delta","text":"a"}}"#,
+            r#"{"type":"content_block_delta","index":,"delta":{"type":"text_delta","text":"a"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a}}"#,
             r#"{"type":"content_block_start","index":0,"delta":{"type":"text_delta","text":"a"}}"#,
             r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}}"#,
             r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"},"new":1}"#,

@@ -1,5 +1,7 @@
 //! [`StreamEvent`]: the events of a streamed message.
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -73,7 +75,7 @@ impl StreamEvent {
     }
 
     /// Appends the event as server-sent event, with its `event:` line, without which the Python SDK skips it.
-    pub(crate) fn write_sse(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write_sse(&self, out: &mut String) {
         match self {
             Self::MessageStart(message) => {
                 let name = "message_start";
@@ -86,12 +88,23 @@ impl StreamEvent {
             }
             Self::BlockDelta { index, delta } => {
                 let name = "content_block_delta";
-                let event = BlockDelta {
-                    kind: name,
-                    index: *index,
-                    delta,
-                };
-                sse(out, name, &event);
+                match delta {
+                    // Nearly every event of a stream, so it is written without a value of its own.
+                    Delta::Text(field, text) => {
+                        begin_sse(out, name);
+                        // Writing to memory does not fail.
+                        let _ = write!(out, r#"{{"type":"{name}","index":{index},"delta":"#);
+                        delta::write_text(out, *field, text);
+                        out.push_str("}\n\n");
+                    }
+                    Delta::Other(delta) => {
+                        sse(
+                            out,
+                            name,
+                            &json!({ "type": name, "index": index, "delta": delta }),
+                        );
+                    }
+                }
             }
             Self::BlockStop { index } => {
                 let name = "content_block_stop";
@@ -114,22 +127,17 @@ impl StreamEvent {
     }
 }
 
-/// Nearly every event of a stream, so it is written without a value of its own.
-#[derive(Serialize)]
-struct BlockDelta<'d> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    index: usize,
-    delta: &'d Delta,
+fn begin_sse(out: &mut String, name: &str) {
+    out.push_str("event: ");
+    out.push_str(name);
+    out.push_str("\ndata: ");
 }
 
-fn sse(out: &mut Vec<u8>, name: &str, data: &impl Serialize) {
-    out.extend_from_slice(b"event: ");
-    out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b"\ndata: ");
-    // What has only strings as keys always has a form in JSON, and writing to memory does not fail.
-    let _ = serde_json::to_writer(&mut *out, data);
-    out.extend_from_slice(b"\n\n");
+fn sse(out: &mut String, name: &str, data: &impl Serialize) {
+    begin_sse(out, name);
+    // What has only strings as keys always has a form in JSON.
+    out.push_str(&serde_json::to_string(data).unwrap_or_default());
+    out.push_str("\n\n");
 }
 
 #[cfg(test)]
@@ -150,9 +158,8 @@ mod tests {
             r#"{"type":"later","x":1}"#,
         ] {
             let event = StreamEvent::parse(data).unwrap();
-            let mut out = Vec::new();
+            let mut out = String::new();
             event.write_sse(&mut out);
-            let out = String::from_utf8(out).unwrap();
             assert!(out.ends_with(&format!("data: {data}\n\n")), "{out}");
         }
     }
