@@ -30,7 +30,7 @@ pub(super) async fn run(
         return Ok((results, state));
     };
     let mut unstored = shared.resuming.lock(&known.id).await;
-    let found = shared.store.turns(&[known.point]).await;
+    let found = shared.store.turns(&[known.point], Some(&known.session)).await;
     let found = match found {
         Err(error) if shared.store.is_durable() => return Err(save::unread(&error)),
         found => found.unwrap_or_default(),

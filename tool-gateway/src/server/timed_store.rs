@@ -46,8 +46,12 @@ async fn in_time<T>(done: StoreFuture<'_, T>) -> Result<T, StoreError> {
 }
 
 impl SessionStore for TimedStore {
-    fn turns<'a>(&'a self, points: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
-        self.timed("turns", self.store.turns(points))
+    fn turns<'a>(
+        &'a self,
+        points: &'a [Digest],
+        session: Option<&'a SessionId>,
+    ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
+        self.timed("turns", self.store.turns(points, session))
     }
 
     fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {

@@ -1,5 +1,6 @@
 //! [`FileStore`]: sessions in a file, which outlive the process.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,7 +16,9 @@ use super::chain::Digest;
 use super::database::{Failed, FileDatabase};
 use super::encoding::{decode, encode};
 use super::record::{Session, SessionId, Turn};
-use super::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize};
+use super::store::{
+    MAX_TURNS_OF_POINT, Progress, SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize,
+};
 
 /// Turns by their id.
 const TURNS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("turns");
@@ -45,8 +48,8 @@ const SECRET: TableDefinition<'_, (), &[u8; 32]> = TableDefinition::new("secret"
 
 /// Keeps sessions in a file. What was saved is there after a crash, and no other process can open the file meanwhile.
 ///
-/// Sessions expire after a time without a new turn; when the file has more than its maximum of bytes, those go first that would
-/// expire first.
+/// Sessions expire after a time without a new turn, and so does how far requests have come; when the file has more than its maximum of
+/// bytes, what would expire first goes first.
 ///
 /// ```
 /// use std::time::Duration;
@@ -72,7 +75,7 @@ pub struct FileStore {
 /// How much longer a session with a suspended turn is kept than another.
 const SUSPENDED_FACTOR: u32 = 4;
 
-/// How many expired sessions one new turn removes at most, so that no request pays for all.
+/// How many sessions one new turn removes at most, or how many requests, so that no request pays for all.
 const MAX_REMOVED: usize = 8;
 
 #[derive(Serialize, Deserialize)]
@@ -133,7 +136,7 @@ impl FileStore {
         self
     }
 
-    /// Sets how many bytes of turns are kept, 4 GiB by default.
+    /// Sets how many bytes of turns and of requests' progress are kept, 4 GiB by default.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = bytes;
@@ -273,11 +276,7 @@ impl FileStore {
             .insert(turn.point.as_bytes(), (number, turn.id.as_str()))?;
         let id = turn.id.clone();
         let bytes = encode(&StoredTurn { turn, calls, number })?;
-        add(
-            transaction,
-            "bytes",
-            i64::try_from(bytes.len()).unwrap_or(i64::MAX),
-        )?;
+        add_bytes(transaction, bytes.len(), 0)?;
         transaction
             .open_table(TURNS)?
             .insert(id.as_str(), bytes.as_slice())?;
@@ -312,49 +311,99 @@ impl FileStore {
     }
 
     fn insert_progress(&self, transaction: &WriteTransaction, progress: &Progress) -> Result<(), Failed> {
-        let now = seconds(SystemTime::now());
+        let expires_at = seconds(SystemTime::now()).saturating_add(self.ttl.as_secs().max(1));
         let request = progress.request.as_bytes();
-        let expires_at = now.saturating_add(self.ttl.as_secs().max(1));
-        let mut all = transaction.open_table(PROGRESS)?;
-        let mut expiry = transaction.open_table(PROGRESS_EXPIRY)?;
-        let before = all
-            .insert(request, (expires_at, progress.record.as_slice()))?
-            .map(|before| before.value().0);
-        if let Some(before) = before {
-            expiry.remove((before, request))?;
-        }
-        expiry.insert((expires_at, request), ())?;
-        for _ in 0..MAX_REMOVED {
-            let first = expiry.first()?.map(|(key, _)| (key.value().0, *key.value().1));
-            let Some((_, request)) = first.filter(|(expires_at, _)| *expires_at <= now) else {
-                break;
-            };
-            all.remove(&request)?;
-            expiry.pop_first()?;
-        }
-        Ok(())
+        remove_progress(transaction, request)?;
+        transaction
+            .open_table(PROGRESS)?
+            .insert(request, (expires_at, progress.record.as_slice()))?;
+        transaction
+            .open_table(PROGRESS_EXPIRY)?
+            .insert((expires_at, request), ())?;
+        add_bytes(transaction, progress.record.len(), 0)
     }
 
-    /// Removes sessions that have expired, and those that would expire first while there are too many bytes.
-    fn remove_expired(&self, transaction: &WriteTransaction) -> Result<(), Failed> {
+    /// Removes what has expired, and what would expire first while there are too many bytes; but not what was saved now.
+    fn make_room(&self, transaction: &WriteTransaction, saved: &Saved<'_>) -> Result<(), Failed> {
         let now = seconds(SystemTime::now());
         for _ in 0..MAX_REMOVED {
-            let first = transaction
-                .open_table(EXPIRY)?
-                .first()?
-                .map(|(key, _)| (key.value().0, key.value().1.to_owned()));
-            let Some((expires_at, id)) = first else { break };
             let bytes = transaction
                 .open_table(COUNTERS)?
                 .get("bytes")?
                 .map_or(0, |bytes| bytes.value());
-            if expires_at > now && bytes <= self.max_bytes {
-                break;
+            let until = if bytes > self.max_bytes { u64::MAX } else { now };
+            let session = first_session(transaction, saved.session)?.filter(|(at, _)| *at <= until);
+            let progress = first_progress(transaction, saved.request)?.filter(|(at, _)| *at <= until);
+            match (session, progress) {
+                (Some((at, id)), progress) if progress.is_none_or(|(other, _)| at < other) => {
+                    remove_session(transaction, at, &id)?;
+                }
+                (_, Some((_, request))) => remove_progress(transaction, &request)?,
+                (_, None) => break,
             }
-            remove_session(transaction, expires_at, &SessionId(id))?;
         }
         Ok(())
     }
+}
+
+/// What was saved now.
+struct Saved<'s> {
+    session: Option<&'s SessionId>,
+    request: Option<Digest>,
+}
+
+/// The session that expires first, and when; not this one.
+fn first_session(
+    transaction: &WriteTransaction,
+    but: Option<&SessionId>,
+) -> Result<Option<(u64, SessionId)>, Failed> {
+    let expiry = transaction.open_table(EXPIRY)?;
+    for entry in expiry.iter()? {
+        let (key, _) = entry?;
+        let (at, id) = key.value();
+        if but.is_none_or(|but| but.0 != id) {
+            return Ok(Some((at, SessionId(id.to_owned()))));
+        }
+    }
+    Ok(None)
+}
+
+/// The request whose progress expires first, and when; not this one.
+fn first_progress(
+    transaction: &WriteTransaction,
+    but: Option<Digest>,
+) -> Result<Option<(u64, [u8; 32])>, Failed> {
+    let expiry = transaction.open_table(PROGRESS_EXPIRY)?;
+    for entry in expiry.iter()? {
+        let (key, _) = entry?;
+        let (at, request) = key.value();
+        if but.is_none_or(|but| but.as_bytes() != request) {
+            return Ok(Some((at, *request)));
+        }
+    }
+    Ok(None)
+}
+
+fn remove_progress(transaction: &WriteTransaction, request: &[u8; 32]) -> Result<(), Failed> {
+    let removed = {
+        let mut all = transaction.open_table(PROGRESS)?;
+        let removed = all.remove(request)?;
+        removed.map(|removed| (removed.value().0, removed.value().1.len()))
+    };
+    let Some((expires_at, bytes)) = removed else {
+        return Ok(());
+    };
+    transaction
+        .open_table(PROGRESS_EXPIRY)?
+        .remove((expires_at, request))?;
+    add_bytes(transaction, 0, bytes)
+}
+
+/// Counts bytes that were added and removed.
+fn add_bytes(transaction: &WriteTransaction, added: usize, removed: usize) -> Result<(), Failed> {
+    let count = |bytes: usize| i64::try_from(bytes).unwrap_or(i64::MAX);
+    add(transaction, "bytes", count(added).saturating_sub(count(removed)))?;
+    Ok(())
 }
 
 fn seconds(time: SystemTime) -> u64 {
@@ -408,8 +457,7 @@ fn remove_turn(transaction: &WriteTransaction, id: &str) -> Result<(), Failed> {
     transaction
         .open_multimap_table(POINTS)?
         .remove(stored.turn.point.as_bytes(), (stored.number, id))?;
-    add(transaction, "bytes", -i64::try_from(bytes).unwrap_or(i64::MAX))?;
-    Ok(())
+    add_bytes(transaction, 0, bytes)
 }
 
 fn remove_session(transaction: &WriteTransaction, expires_at: u64, id: &SessionId) -> Result<(), Failed> {
@@ -454,14 +502,58 @@ fn session(transaction: &redb::ReadTransaction, id: &str) -> Result<Option<Store
     Ok((session.expires_at > seconds(SystemTime::now())).then_some(session))
 }
 
-/// The turn, unless its session has expired.
-fn turn(transaction: &redb::ReadTransaction, id: &str) -> Result<Option<Arc<Turn>>, Failed> {
-    let turns = transaction.open_table(TURNS)?;
-    let Some(bytes) = turns.get(id)? else {
-        return Ok(None);
-    };
-    let stored: StoredTurn = decode(bytes.value())?;
-    Ok(session(transaction, &stored.turn.session.0)?.map(|_| Arc::new(stored.turn)))
+/// Reads turns, unless their session has expired. Most turns of a request are of one session, which is read once.
+struct TurnReader<'t> {
+    transaction: &'t redb::ReadTransaction,
+    turns: redb::ReadOnlyTable<&'static str, &'static [u8]>,
+    sessions: HashMap<SessionId, Option<Vec<String>>>,
+}
+
+impl<'t> TurnReader<'t> {
+    fn new(transaction: &'t redb::ReadTransaction) -> Result<Self, Failed> {
+        Ok(Self {
+            transaction,
+            turns: transaction.open_table(TURNS)?,
+            sessions: HashMap::new(),
+        })
+    }
+
+    fn turn(&mut self, id: &str) -> Result<Option<Arc<Turn>>, Failed> {
+        let Some(bytes) = self.turns.get(id)? else {
+            return Ok(None);
+        };
+        let stored: StoredTurn = decode(bytes.value())?;
+        let is_known = self.turns_of(&stored.turn.session)?.is_some();
+        Ok(is_known.then(|| Arc::new(stored.turn)))
+    }
+
+    /// The turns of a session; `None` if it is unknown or has expired.
+    fn turns_of(&mut self, id: &SessionId) -> Result<Option<&[String]>, Failed> {
+        if !self.sessions.contains_key(id) {
+            let session = session(self.transaction, &id.0)?;
+            self.sessions
+                .insert(id.clone(), session.map(|session| session.turns));
+        }
+        Ok(self.sessions.get(id).and_then(Option::as_deref))
+    }
+
+    /// The turns of a session behind a point that are not among these, the oldest first.
+    fn others_behind(
+        &mut self,
+        point: Digest,
+        session: Option<&SessionId>,
+        ids: &[String],
+    ) -> Result<Vec<Arc<Turn>>, Failed> {
+        let own = match session {
+            Some(session) => self.turns_of(session)?.unwrap_or_default().to_vec(),
+            None => Vec::new(),
+        };
+        let mut turns = Vec::new();
+        for id in own.iter().filter(|id| !ids.contains(id)) {
+            turns.extend(self.turn(id)?.filter(|turn| turn.point == point));
+        }
+        Ok(turns)
+    }
 }
 
 /// Runs what may wait for the disk on a thread for that.
@@ -477,16 +569,29 @@ fn on_disk<'a, T: Send + 'static>(
 }
 
 impl SessionStore for FileStore {
-    fn turns<'a>(&'a self, points: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
-        let (store, points) = (self.clone(), points.to_vec());
+    fn turns<'a>(
+        &'a self,
+        points: &'a [Digest],
+        session: Option<&'a SessionId>,
+    ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
+        let (store, points, own) = (self.clone(), points.to_vec(), session.cloned());
         on_disk(move || {
             store.read_now(|transaction| {
+                let mut reader = TurnReader::new(transaction)?;
                 let table = transaction.open_multimap_table(POINTS)?;
                 let mut found = Vec::with_capacity(points.len());
                 for point in &points {
                     let mut turns = Vec::new();
-                    for id in table.get(point.as_bytes())? {
-                        turns.extend(turn(transaction, id?.value().1)?);
+                    let latest = table.get(point.as_bytes())?.rev().take(MAX_TURNS_OF_POINT);
+                    let mut ids = Vec::new();
+                    for id in latest {
+                        ids.push(id?.value().1.to_owned());
+                    }
+                    if ids.len() == MAX_TURNS_OF_POINT {
+                        turns = reader.others_behind(*point, own.as_ref(), &ids)?;
+                    }
+                    for id in ids.iter().rev() {
+                        turns.extend(reader.turn(id)?);
                     }
                     found.push(turns);
                 }
@@ -503,7 +608,7 @@ impl SessionStore for FileStore {
                 let Some(id) = calls.get(call.as_bytes())? else {
                     return Ok(None);
                 };
-                turn(transaction, id.value())
+                TurnReader::new(transaction)?.turn(id.value())
             })
         })
     }
@@ -530,11 +635,16 @@ impl SessionStore for FileStore {
 
     fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
         self.write(move |store, transaction| {
+            let session = saved.turn.session.clone();
             store.insert(transaction, saved.turn, saved.client, saved.calls, saved.keys)?;
             if let Some(progress) = &saved.progress {
                 store.insert_progress(transaction, progress)?;
             }
-            store.remove_expired(transaction)
+            let saved = Saved {
+                session: Some(&session),
+                request: saved.progress.map(|progress| progress.request),
+            };
+            store.make_room(transaction, &saved)
         })
     }
 
@@ -543,7 +653,14 @@ impl SessionStore for FileStore {
     }
 
     fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
-        self.write(move |store, transaction| store.insert_progress(transaction, &progress))
+        self.write(move |store, transaction| {
+            store.insert_progress(transaction, &progress)?;
+            let saved = Saved {
+                session: None,
+                request: Some(progress.request),
+            };
+            store.make_room(transaction, &saved)
+        })
     }
 
     fn progress(&self, request: Digest) -> StoreFuture<'_, Option<Progress>> {

@@ -8,7 +8,7 @@ use serde_json::Map;
 
 use super::chain::Digest;
 use super::record::{Session, SessionId, Turn};
-use super::store::{SavedTurn, SessionStore, StoreFuture, StoreSize};
+use super::store::{MAX_TURNS_OF_POINT, SavedTurn, SessionStore, StoreFuture, StoreSize};
 
 /// Keeps turns in memory, up to a number and a size. What was not used for the longest time goes first, suspended turns last.
 ///
@@ -34,7 +34,8 @@ const SUSPENDED_FACTOR: u32 = 4;
 #[derive(Debug, Default)]
 struct Tables {
     turns: HashMap<String, Entry>,
-    points: HashMap<Digest, Vec<String>>,
+    /// The turns behind a point, in the order in which they were stored.
+    points: BTreeMap<(Digest, u64), String>,
     calls: HashMap<Digest, String>,
     keys: HashMap<Digest, SessionId>,
     sessions: HashMap<SessionId, SessionEntry>,
@@ -51,6 +52,8 @@ struct Entry {
     turn: Arc<Turn>,
     client: Digest,
     calls: Vec<Digest>,
+    /// Its number among all that were stored.
+    number: u64,
     /// Whether it is suspended, and its session has not gone on from it.
     is_open: bool,
     used: u64,
@@ -61,7 +64,7 @@ struct Entry {
 struct SessionEntry {
     session: Session,
     keys: Vec<Digest>,
-    turns: usize,
+    turns: Vec<String>,
     /// When any of its turns was used.
     used_at: Instant,
     /// The turns that are open.
@@ -182,15 +185,13 @@ impl Tables {
         for call in entry.calls {
             self.calls.remove(&call);
         }
-        if let Some(turns) = self.points.get_mut(&entry.turn.point) {
-            turns.retain(|other| other != id);
-            if turns.is_empty() {
-                self.points.remove(&entry.turn.point);
-            }
-        }
+        self.points.remove(&(entry.turn.point, entry.number));
         if let Some(session) = self.sessions.get_mut(&entry.turn.session) {
-            session.turns -= 1;
-            if session.turns == 0
+            // The oldest is in front, and goes first.
+            if let Some(at) = session.turns.iter().position(|other| other == id) {
+                session.turns.remove(at);
+            }
+            if session.turns.is_empty()
                 && let Some(session) = self.sessions.remove(&entry.turn.session)
             {
                 for key in session.keys {
@@ -224,11 +225,11 @@ impl Tables {
                     state: Map::new(),
                 },
                 keys: Vec::new(),
-                turns: 0,
+                turns: Vec::new(),
                 used_at: Instant::now(),
                 open: Vec::new(),
             });
-        session.turns += 1;
+        session.turns.push(turn.id.clone());
         session.session.last_active = now;
         session.used_at = Instant::now();
         session.session.state.clone_from(&turn.state);
@@ -243,7 +244,7 @@ impl Tables {
         for call in &calls {
             self.calls.insert(*call, turn.id.clone());
         }
-        self.points.entry(turn.point).or_default().push(turn.id.clone());
+        self.points.insert((turn.point, self.uses), turn.id.clone());
         let is_open = turn.is_suspended();
         self.count_others_as_answered(&turn);
         self.order.insert((is_open, self.uses), turn.id.clone());
@@ -253,6 +254,7 @@ impl Tables {
             .insert((is_open, self.uses));
         self.bytes += turn.size();
         let entry = Entry {
+            number: self.uses,
             used: self.uses,
             used_at: Instant::now(),
             calls,
@@ -265,6 +267,25 @@ impl Tables {
 }
 
 impl Tables {
+    /// The turns behind a point, the oldest first: the latest, and those of a session.
+    fn behind(&self, point: Digest, session: Option<&SessionId>) -> Vec<String> {
+        let all = self.points.range((point, 0)..=(point, u64::MAX)).rev();
+        let mut ids: Vec<String> = all.take(MAX_TURNS_OF_POINT).map(|(_, id)| id.clone()).collect();
+        if ids.len() == MAX_TURNS_OF_POINT
+            && let Some(session) = session.and_then(|session| self.sessions.get(session))
+        {
+            let is_behind = |id: &&String| {
+                let entry = self.turns.get(*id);
+                entry.is_some_and(|entry| entry.turn.point == point)
+            };
+            let own = session.turns.iter().rev().filter(is_behind);
+            let own: Vec<_> = own.filter(|id| !ids.contains(id)).cloned().collect();
+            ids.extend(own);
+        }
+        ids.reverse();
+        ids
+    }
+
     /// The session has gone on with a turn: those that waited for results before it are kept as others are.
     fn count_others_as_answered(&mut self, turn: &Turn) {
         let Some(session) = self.sessions.get_mut(&turn.session) else {
@@ -305,10 +326,14 @@ fn move_in(
 }
 
 impl SessionStore for MemoryStore {
-    fn turns<'a>(&'a self, points: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
+    fn turns<'a>(
+        &'a self,
+        points: &'a [Digest],
+        session: Option<&'a SessionId>,
+    ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
         let mut tables = self.lock();
         let turns = points.iter().map(|point| {
-            let ids = tables.points.get(point).cloned().unwrap_or_default();
+            let ids = tables.behind(*point, session);
             ids.iter().filter_map(|id| self.find(&mut tables, id)).collect()
         });
         let turns = Ok(turns.collect());
@@ -343,18 +368,21 @@ impl SessionStore for MemoryStore {
 
     fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
         let mut tables = self.lock();
-        let client = saved.client;
+        let (client, saved_id) = (saved.client, saved.turn.id.clone());
         tables.insert(saved);
         while let Some(order) = tables.order_of_client.get(&client)
             && order.len() > self.max_turns_per_client
         {
-            let Some(id) = order.first().and_then(|first| tables.order.get(first)).cloned() else {
+            let mut ids = order.iter().filter_map(|place| tables.order.get(place));
+            let Some(id) = ids.find(|id| **id != saved_id).cloned() else {
                 break;
             };
             tables.remove(&id);
         }
         while tables.turns.len() > self.max_turns || tables.bytes > self.max_bytes {
-            let Some(id) = tables.order.first_key_value().map(|(_, id)| id.clone()) else {
+            // What was saved now is not what has to go, though all others are suspended.
+            let mut ids = tables.order.values();
+            let Some(id) = ids.find(|id| **id != saved_id).cloned() else {
                 break;
             };
             tables.remove(&id);

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::chain::{AnswerContent, ChainKey, Digest, Group, groups};
 use super::record::{SessionId, Turn};
-use super::store::{SessionStore, StoreError};
+use super::store::{MAX_TURNS_OF_POINT, SessionStore, StoreError};
 use crate::wire::block::Block;
 use crate::wire::object::Object;
 use crate::wire::request::MessagesRequest;
@@ -113,9 +113,6 @@ pub(crate) async fn recognize(
         .iter()
         .filter_map(|index| Some(recognized.groups.get(*index)?.digest))
         .collect();
-    let candidates = store.turns(&points).await?;
-    let candidates: HashMap<usize, Vec<Arc<Turn>>> = answers.iter().copied().zip(candidates).collect();
-
     let mut named = None;
     for name in &client.keys {
         named = store
@@ -125,6 +122,11 @@ pub(crate) async fn recognize(
             break;
         }
     }
+    let minted = minted(key, store, client, request, &recognized.groups).await?;
+    // Those that come first, if they are in the history at all.
+    let expected = minted.as_ref().map(|(_, turn)| &turn.session).or(named.as_ref());
+    let turns = store.turns(&points, expected).await?;
+    let mut candidates: HashMap<usize, Vec<Arc<Turn>>> = answers.iter().copied().zip(turns).collect();
 
     let longest = |accepts: &dyn Fn(usize, &Turn) -> bool| {
         answers.iter().rev().find_map(|index| {
@@ -158,6 +160,16 @@ pub(crate) async fn recognize(
         .or_else(|| by_key().map(|last| (Found::Key, last)))
         .or_else(|| by_chain().map(|last| (Found::Chain, last)));
 
+    // It was not expected, and its turns may be missing behind points that have many.
+    if let Some((_, (_, turn))) = last
+        .as_ref()
+        .filter(|(_, (_, turn))| expected != Some(&turn.session))
+        && candidates.values().any(|turns| turns.len() >= MAX_TURNS_OF_POINT)
+    {
+        let turns = store.turns(&points, Some(&turn.session)).await?;
+        candidates = answers.iter().copied().zip(turns).collect();
+    }
+
     // Whether the session is known and the turn before this one is not.
     let mut is_detached = false;
     if let Some((found, (index, turn))) = last {
@@ -189,7 +201,7 @@ pub(crate) async fn recognize(
     }
     // A turn with an id that was minted here, behind a history that is not what it was: what is not known goes up as sent, and
     // this turn is restored, if it is whole. The session goes on with its latest state.
-    if let Some((index, turn)) = minted(key, store, client, request, &recognized.groups).await?
+    if let Some((index, turn)) = minted
         && recognized.last_known.is_none_or(|last| last < index)
     {
         recognized.found = Found::Minted;

@@ -18,7 +18,14 @@ use super::record::{Session, SessionId, Turn};
 pub trait SessionStore: Send + Sync + 'static {
     /// The turns behind each of these points of a conversation, the oldest first (`find_session_by_hash` in requirements 004). Two branches
     /// with the same visible history are two turns behind one point.
-    fn turns<'a>(&'a self, points: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>>;
+    ///
+    /// Behind a point at which more conversations were, such as one of "Hi" and "Hello", these are the latest
+    /// [`MAX_TURNS_OF_POINT`] of them, and in any case all of `session`.
+    fn turns<'a>(
+        &'a self,
+        points: &'a [Digest],
+        session: Option<&'a SessionId>,
+    ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>>;
 
     /// The turn that has the call with this id.
     fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>>;
@@ -64,6 +71,9 @@ pub trait SessionStore: Send + Sync + 'static {
     /// What it is, for the operator: `memory`.
     fn name(&self) -> String;
 }
+
+/// How many turns behind one point [`SessionStore::turns`] finds, besides those of the session that it is asked for.
+pub const MAX_TURNS_OF_POINT: usize = 64;
 
 /// A turn, and under what it is found.
 #[derive(Debug, Clone)]

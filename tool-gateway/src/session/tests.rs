@@ -10,7 +10,7 @@ use super::chain::{ChainKey, Digest};
 use super::file::FileStore;
 use super::memory::MemoryStore;
 use super::record::{Call, Owner, Role, Session, SessionId, TrueMessage, Turn};
-use super::store::{Progress, SavedTurn, SessionStore, StoreError};
+use super::store::{MAX_TURNS_OF_POINT, Progress, SavedTurn, SessionStore, StoreError};
 use crate::wire::block::Block;
 
 fn digest(name: &str) -> Digest {
@@ -78,7 +78,7 @@ async fn save_with(store: &dyn SessionStore, turn: Turn, calls: &[&str], keys: &
 }
 
 async fn ids(store: &dyn SessionStore, point: &str) -> Vec<String> {
-    let turns = store.turns(&[digest(point)]).await.unwrap();
+    let turns = store.turns(&[digest(point)], None).await.unwrap();
     assert_eq!(turns.len(), 1, "one list for each point");
     turns.concat().iter().map(|turn| turn.id.clone()).collect()
 }
@@ -106,7 +106,7 @@ async fn conforms(store: &dyn SessionStore) {
     let first = turn("suspended-1", "a", "one");
     save_with(store, first.clone(), &["call 1"], &["key a"]).await;
     assert_eq!(
-        store.turns(&[digest("one")]).await.unwrap(),
+        store.turns(&[digest("one")], None).await.unwrap(),
         [[Arc::new(first.clone())]]
     );
     assert_eq!(
@@ -125,7 +125,7 @@ async fn conforms(store: &dyn SessionStore) {
     save(store, turn("3", "a", "two")).await;
     assert_eq!(ids(store, "one").await, ["suspended-1", "2"]);
     let several = store
-        .turns(&[digest("two"), digest("nowhere"), digest("one")])
+        .turns(&[digest("two"), digest("nowhere"), digest("one")], None)
         .await
         .unwrap();
     assert_eq!(several.iter().map(Vec::len).collect::<Vec<_>>(), [1, 0, 2]);
@@ -171,10 +171,32 @@ async fn conforms(store: &dyn SessionStore) {
     );
 }
 
+/// Of the turns behind one point come the latest, and those of a session that is asked for, however many others there are.
+async fn bounds_equal_histories(store: &dyn SessionStore, sessions: usize) {
+    let id = |number: usize| format!("{number:05}");
+    for number in 0..sessions {
+        save(store, turn(&id(number), &id(number), "hi")).await;
+    }
+    save(store, turn("again", &id(0), "elsewhere")).await;
+    let found = async |session: Option<&SessionId>| {
+        let points = [digest("elsewhere"), digest("hi")];
+        let turns = store.turns(&points, session).await.unwrap();
+        assert_eq!(turns[0].len(), 1);
+        turns[1].iter().map(|turn| turn.id.clone()).collect::<Vec<_>>()
+    };
+    let latest: Vec<_> = (sessions - MAX_TURNS_OF_POINT..sessions).map(id).collect();
+    assert_eq!(found(None).await, latest);
+    assert_eq!(found(Some(&SessionId(id(sessions - 1)))).await, latest);
+    assert_eq!(found(Some(&SessionId("unknown".to_owned()))).await, latest);
+    let with_own = [vec![id(0)], latest].concat();
+    assert_eq!(found(Some(&SessionId(id(0)))).await, with_own);
+}
+
 /// R-GW-11
 #[tokio::test]
 async fn the_store_in_memory_conforms() {
     conforms(&MemoryStore::new()).await;
+    bounds_equal_histories(&MemoryStore::new(), 10_000).await;
 }
 
 /// A folder that is removed in the end.
@@ -203,6 +225,7 @@ async fn the_store_in_a_file_conforms_and_outlives_the_process() {
     let folder = Folder::new("conforms");
     let store = FileStore::open(folder.file()).unwrap();
     conforms(&store).await;
+    bounds_equal_histories(&store, 200).await;
     let secret = store.secret().unwrap();
     drop(store);
     let store = FileStore::open(folder.file()).unwrap();
@@ -289,7 +312,7 @@ impl Model {
         let is_missing = |is_there: bool| !is_there && expect == Expect::All;
         let mut points: Vec<Digest> = self.turns.iter().map(|turn| turn.point).collect();
         points.dedup();
-        for (point, found) in points.iter().zip(store.turns(&points).await?) {
+        for (point, found) in points.iter().zip(store.turns(&points, None).await?) {
             let found: Vec<_> = found.iter().map(AsRef::as_ref).collect();
             let expected = self.turns.iter().filter(|turn| turn.point == *point);
             let expected = expected.filter(|turn| expect == Expect::All || found.contains(turn));
@@ -366,7 +389,7 @@ async fn expires(store: &dyn SessionStore, later: &dyn SessionStore, within: Dur
         old.check(later, Expect::Gone).await;
     }
     for point in old.turns.iter().map(|turn| turn.point) {
-        assert_eq!(later.turns(&[point]).await.unwrap(), [[]; 1]);
+        assert_eq!(later.turns(&[point], None).await.unwrap(), [[]; 1]);
     }
 }
 
@@ -427,7 +450,7 @@ async fn a_look_up_among_a_hundred_thousand_sessions_takes_as_long_as_among_a_th
             for _ in 0..2_000 {
                 let id = random.below(sessions).to_string();
                 let began = std::time::Instant::now();
-                assert_eq!(store.turns(&[digest(&id)]).await.unwrap()[0].len(), 1);
+                assert_eq!(store.turns(&[digest(&id)], None).await.unwrap()[0].len(), 1);
                 assert!(store.session_of_key(digest(&id)).await.unwrap().is_some());
                 times.push(began.elapsed());
             }
@@ -575,6 +598,63 @@ async fn sessions_in_a_file_expire_whole_and_make_room() {
     }
     let later = std::fs::metadata(folder.file()).unwrap().len();
     assert!(later <= size * 2, "{size} → {later}");
+}
+
+/// How far requests have come makes room as their sessions do.
+#[tokio::test]
+async fn progress_in_a_file_makes_room() {
+    let folder = Folder::new("progress");
+    let store = FileStore::open(folder.file()).unwrap().with_max_bytes(20_000);
+    let progress = |number: usize| Progress {
+        request: digest(&number.to_string()),
+        record: "x".repeat(1000).into_bytes(),
+    };
+    let mut size = 0;
+    for number in 0..1000 {
+        store.save_progress(progress(number)).await.unwrap();
+        // The same request again takes no more.
+        store.save_progress(progress(number)).await.unwrap();
+        let found = store.progress(digest(&number.to_string())).await.unwrap();
+        assert_eq!(found, Some(progress(number)));
+        if number == 100 {
+            size = std::fs::metadata(folder.file()).unwrap().len();
+        }
+    }
+    let mut kept = Vec::new();
+    for number in 0..1000 {
+        let found = store.progress(digest(&number.to_string())).await.unwrap();
+        kept.extend(found.map(|_| number));
+    }
+    assert!((15..=20).contains(&kept.len()), "{kept:?}");
+    let later = std::fs::metadata(folder.file()).unwrap().len();
+    assert!(later <= size * 2, "{size} → {later}");
+}
+
+/// Nobody's suspended turns keep those of others out.
+#[tokio::test]
+async fn what_is_saved_has_space_beside_suspended_turns() {
+    let folder = Folder::new("suspended-space");
+    let file = FileStore::open(folder.file()).unwrap().with_max_bytes(6_000);
+    let memory = MemoryStore::new().with_max_turns(4);
+    for store in [&file as &dyn SessionStore, &memory] {
+        for id in [
+            "suspended-1",
+            "suspended-2",
+            "suspended-3",
+            "suspended-4",
+            "suspended-5",
+        ] {
+            save(store, turn(id, &format!("bo/{id}"), id)).await;
+        }
+        save(store, turn("1", "ada/1", "1")).await;
+        assert_eq!(ids(store, "1").await, ["1"], "{}", store.name());
+        assert_eq!(
+            ids(store, "suspended-5").await,
+            ["suspended-5"],
+            "{}",
+            store.name()
+        );
+    }
 }
 
 #[tokio::test]

@@ -84,8 +84,15 @@ impl FailingStore {
 }
 
 impl SessionStore for FailingStore {
-    fn turns<'a>(&'a self, points: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
-        self.run("turns", Box::pin(async { self.inner.turns(points).await }))
+    fn turns<'a>(
+        &'a self,
+        points: &'a [Digest],
+        session: Option<&'a SessionId>,
+    ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
+        self.run(
+            "turns",
+            Box::pin(async move { self.inner.turns(points, session).await }),
+        )
     }
 
     fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {

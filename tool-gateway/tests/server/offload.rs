@@ -514,7 +514,11 @@ fn unavailable<'a, T>() -> StoreFuture<'a, T> {
 }
 
 impl SessionStore for Unavailable {
-    fn turns<'a>(&'a self, _: &'a [Digest]) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
+    fn turns<'a>(
+        &'a self,
+        _: &'a [Digest],
+        _: Option<&'a SessionId>,
+    ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
         unavailable()
     }
 
