@@ -15,6 +15,11 @@ const KNOWN: &[(&str, &[&str])] = &[
     // What hyper-util calls watching a connection.
     ("tool-gateway/src/cli/connections.rs", &["watch"]),
     ("tool-gateway/src/cli/log_warnings.rs", &["Mutex"]),
+    // Whether a future is polled or was woken: loom found no order of one or two wakes and its polls in which a wake is lost.
+    (
+        "tool-gateway/src/cli/polled_again.rs",
+        &["AtomicU8", "AtomicWaker"],
+    ),
     // One map, changed in one step.
     (
         "tool-gateway/src/server/client_limits.rs",

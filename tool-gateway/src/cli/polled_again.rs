@@ -39,9 +39,9 @@ impl<F: Future> Future for PolledAgain<F> {
         let Self { future, wakes, waker } = &mut *self;
         wakes.task.register(cx.waker());
         for _ in 0..MAX_POLLS {
-            wakes.state.store(POLLING, Ordering::SeqCst);
+            wakes.state.swap(POLLING, Ordering::AcqRel);
             let polled = future.as_mut().poll(&mut Context::from_waker(waker));
-            let before = wakes.state.swap(WAITING, Ordering::SeqCst);
+            let before = wakes.state.swap(WAITING, Ordering::AcqRel);
             if polled.is_ready() || before == POLLING {
                 return polled;
             }
@@ -67,10 +67,8 @@ impl Wake for Wakes {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        let woken = self
-            .state
-            .compare_exchange(POLLING, WOKEN, Ordering::SeqCst, Ordering::SeqCst);
-        if woken == Err(WAITING) {
+        // Always written, so that the next poll sees what this wake is about.
+        if self.state.swap(WOKEN, Ordering::AcqRel) == WAITING {
             self.task.wake();
         }
     }

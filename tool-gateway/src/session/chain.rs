@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_are_known_by_how_they_were_written_count_by_what_they_say() {
+    fn written_messages_count_by_their_canonical_form() {
         let key = ChainKey::new([7; 32]);
         let chain = |body: &str| {
             let request = MessagesRequest::parse(body).unwrap();

@@ -538,7 +538,7 @@ impl<'t> TurnReader<'t> {
     }
 
     /// The turns of a session behind a point that are not among these, the oldest first.
-    fn others_behind(
+    fn others_of_point(
         &mut self,
         point: Digest,
         session: Option<&SessionId>,
@@ -588,7 +588,7 @@ impl SessionStore for FileStore {
                         ids.push(id?.value().1.to_owned());
                     }
                     if ids.len() == MAX_TURNS_OF_POINT {
-                        turns = reader.others_behind(*point, own.as_ref(), &ids)?;
+                        turns = reader.others_of_point(*point, own.as_ref(), &ids)?;
                     }
                     for id in ids.iter().rev() {
                         turns.extend(reader.turn(id)?);

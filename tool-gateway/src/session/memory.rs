@@ -268,17 +268,17 @@ impl Tables {
 
 impl Tables {
     /// The turns behind a point, the oldest first: the latest, and those of a session.
-    fn behind(&self, point: Digest, session: Option<&SessionId>) -> Vec<String> {
+    fn turns_of_point(&self, point: Digest, session: Option<&SessionId>) -> Vec<String> {
         let all = self.points.range((point, 0)..=(point, u64::MAX)).rev();
         let mut ids: Vec<String> = all.take(MAX_TURNS_OF_POINT).map(|(_, id)| id.clone()).collect();
         if ids.len() == MAX_TURNS_OF_POINT
             && let Some(session) = session.and_then(|session| self.sessions.get(session))
         {
-            let is_behind = |id: &&String| {
+            let is_of_point = |id: &&String| {
                 let entry = self.turns.get(*id);
                 entry.is_some_and(|entry| entry.turn.point == point)
             };
-            let own = session.turns.iter().rev().filter(is_behind);
+            let own = session.turns.iter().rev().filter(is_of_point);
             let own: Vec<_> = own.filter(|id| !ids.contains(id)).cloned().collect();
             ids.extend(own);
         }
@@ -333,7 +333,7 @@ impl SessionStore for MemoryStore {
     ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
         let mut tables = self.lock();
         let turns = points.iter().map(|point| {
-            let ids = tables.behind(*point, session);
+            let ids = tables.turns_of_point(*point, session);
             ids.iter().filter_map(|id| self.find(&mut tables, id)).collect()
         });
         let turns = Ok(turns.collect());

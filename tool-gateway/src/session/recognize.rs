@@ -113,15 +113,7 @@ pub(crate) async fn recognize(
         .iter()
         .filter_map(|index| Some(recognized.groups.get(*index)?.digest))
         .collect();
-    let mut named = None;
-    for name in &client.keys {
-        named = store
-            .session_of_key(key_digest(key, &client.principal, name))
-            .await?;
-        if named.is_some() {
-            break;
-        }
-    }
+    let named = named(key, store, client).await?;
     let minted = minted(key, store, client, request, &recognized.groups).await?;
     // Those that come first, if they are in the history at all.
     let expected = minted.as_ref().map(|(_, turn)| &turn.session).or(named.as_ref());
@@ -333,6 +325,21 @@ async fn minted(
             .await?
         {
             return Ok(Some((index, turn)));
+        }
+    }
+    Ok(None)
+}
+
+/// The session that the client names by one of its keys.
+async fn named(
+    key: &ChainKey,
+    store: &dyn SessionStore,
+    client: &Client,
+) -> Result<Option<SessionId>, StoreError> {
+    for name in &client.keys {
+        let digest = key_digest(key, &client.principal, name);
+        if let Some(session) = store.session_of_key(digest).await? {
+            return Ok(Some(session));
         }
     }
     Ok(None)
