@@ -219,11 +219,34 @@ impl Config {
     fn parse(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |span| line(text, span.start));
-            let message = error.message();
+            let message = in_words_of_toml(error.message());
             let advice =
-                nearest(message).map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+                nearest(&message).map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
             format!("{line}: {message}{advice}")
         })
+    }
+}
+
+/// What serde expects, without Rust's names of it.
+fn in_words_of_toml(message: &str) -> String {
+    let mut message = message.to_owned();
+    for (rust, toml) in [
+        (
+            "map, expected a sequence",
+            "table, expected a list: write its name in double brackets, [[…]]",
+        ),
+        ("sequence, expected a map", "list, expected a table"),
+        ("a nonzero usize", "a whole number from 1"),
+        ("a nonzero u64", "a whole number from 1"),
+        ("a nonzero u32", "a whole number from 1"),
+        ("expected usize", "expected a whole number from 0"),
+        ("expected u64", "expected a whole number from 0"),
+    ] {
+        message = message.replace(rust, toml);
+    }
+    match message.split_once("expected struct ") {
+        Some((before, _)) => format!("{before}expected a table"),
+        None => message,
     }
 }
 
@@ -291,12 +314,21 @@ mod tests {
             ("[limits]\nround = 3", "did you mean `rounds`?"),
             (
                 "limits.rounds = \"many\"",
-                "1: invalid type: string \"many\", expected a nonzero usize",
+                "1: invalid type: string \"many\", expected a whole number from 1",
             ),
             (
                 "[limits]\nclient_idle_seconds = 0",
-                "2: invalid value: integer `0`, expected a nonzero u64",
+                "2: invalid value: integer `0`, expected a whole number from 1",
             ),
+            (
+                "[limits]\nshutdown_seconds = -1",
+                "2: invalid value: integer `-1`, expected a whole number from 0",
+            ),
+            (
+                "\n[clients]\nname = \"ada\"",
+                "2: invalid type: table, expected a list: write its name in double brackets, [[…]]",
+            ),
+            ("limits = 5", "1: invalid type: integer `5`, expected a table"),
             (
                 "listen = \"8080\"",
                 "1: invalid value: string \"8080\", expected an IP address and a port as `listen`, such as \"127.0.0.1:8484\"",

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
 use tool_runtime::permission::{Decision, Permission, PermissionRequest};
 use tool_runtime::{CancellationToken, ToolRegistry};
 
@@ -34,7 +35,17 @@ pub(crate) fn run(options: &ServeOptions, _: Terminal) -> Result<Ending, Failure
     start_log();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Message(format!("no runtime can be started: {error}")))?;
-    runtime.block_on(serve(options))
+    run_on(runtime, serve(options))
+}
+
+/// How long threads that block may go on when all else has ended.
+const LAST: Duration = Duration::from_secs(1);
+
+/// Runs a future to its end, and the program with it: a runtime that is dropped would wait for threads of tools, or for a disk that hangs.
+fn run_on<T>(runtime: Runtime, work: impl Future<Output = T>) -> T {
+    let done = runtime.block_on(work);
+    runtime.shutdown_timeout(LAST);
+    done
 }
 
 async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
@@ -401,4 +412,24 @@ async fn stopped() {
         }
     }
     interrupted.await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn the_program_ends_though_a_thread_does_not() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+        let began = Instant::now();
+        let done = run_on(runtime, async {
+            tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_secs(30)));
+            tokio::task::yield_now().await;
+            5
+        });
+        assert_eq!(done, 5);
+        assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    }
 }

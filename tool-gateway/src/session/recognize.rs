@@ -109,16 +109,11 @@ pub(crate) async fn recognize(
     let mut recognized = Recognized::unknown(key, client, request);
     let context = recognized.context;
     let answers: Vec<usize> = answer_indexes(&recognized.groups);
-    let points: Vec<Digest> = answers
-        .iter()
-        .filter_map(|index| Some(recognized.groups.get(*index)?.digest))
-        .collect();
     let named = named(key, store, client).await?;
     let minted = minted(key, store, client, request, &recognized.groups).await?;
     // Those that come first, if they are in the history at all.
     let expected = minted.as_ref().map(|(_, turn)| &turn.session).or(named.as_ref());
-    let turns = store.turns(&points, expected).await?;
-    let mut candidates: HashMap<usize, Vec<Arc<Turn>>> = answers.iter().copied().zip(turns).collect();
+    let mut candidates = candidates(store, &recognized.groups, expected).await?;
 
     let longest = |accepts: &dyn Fn(usize, &Turn) -> bool| {
         answers.iter().rev().find_map(|index| {
@@ -131,14 +126,16 @@ pub(crate) async fn recognize(
         })
     };
     // An id that was minted here is in the history: no other conversation has it, whatever its prompt and its tools are now.
+    let mut minted_at: HashMap<&SessionId, usize> = HashMap::new();
+    for (at, turns) in &candidates {
+        for turn in turns.iter().filter(|turn| turn.visible_ids().next().is_some()) {
+            let first = minted_at.entry(&turn.session).or_insert(*at);
+            *first = (*first).min(*at);
+        }
+    }
     let has_minted_id = |index: usize, turn: &Turn| {
-        let earlier = candidates
-            .iter()
-            .filter(|(at, _)| **at <= index)
-            .flat_map(|(_, turns)| turns);
-        earlier
-            .into_iter()
-            .any(|other| other.session == turn.session && other.visible_ids().next().is_some())
+        let first = minted_at.get(&turn.session);
+        first.is_some_and(|first| *first <= index)
     };
     let by_id = longest(&has_minted_id);
     let by_key = || {
@@ -158,8 +155,7 @@ pub(crate) async fn recognize(
         .filter(|(_, (_, turn))| expected != Some(&turn.session))
         && candidates.values().any(|turns| turns.len() >= MAX_TURNS_OF_POINT)
     {
-        let turns = store.turns(&points, Some(&turn.session)).await?;
-        candidates = answers.iter().copied().zip(turns).collect();
+        candidates = self::candidates(store, &recognized.groups, Some(&turn.session)).await?;
     }
 
     // Whether the session is known and the turn before this one is not.
@@ -212,6 +208,25 @@ pub(crate) async fn recognize(
         recognized.state = session.map(|session| session.state).unwrap_or_default();
     }
     Ok(recognized)
+}
+
+/// The stored turns behind each of the model's groups.
+async fn candidates(
+    store: &dyn SessionStore,
+    groups: &[Group],
+    session: Option<&SessionId>,
+) -> Result<HashMap<usize, Vec<Arc<Turn>>>, StoreError> {
+    let answers = answer_indexes(groups);
+    // The first request of a conversation needs nothing of the store.
+    if answers.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let points: Vec<Digest> = answers
+        .iter()
+        .filter_map(|index| Some(groups.get(*index)?.digest))
+        .collect();
+    let turns = store.turns(&points, session).await?;
+    Ok(answers.into_iter().zip(turns).collect())
 }
 
 /// Whether these are the blocks of a turn, perhaps with other space around texts, or other arguments where they were no JSON.

@@ -16,7 +16,9 @@ use tool_runtime::{Context, ToolDefinition};
 
 use crate::failing_store::FailingStore;
 use crate::fault_rows::{Log, Row, row};
-use crate::lab::{Chat, Lab, Runs, call, post, registry, result, says, schema, slow_call, text, user};
+use crate::lab::{
+    Chat, Lab, Runs, assistant, call, post, registry, result, says, schema, slow_call, text, user,
+};
 #[cfg(target_os = "linux")]
 use crate::own_process::{on_a_small_disk, told_to};
 use crate::reply::{Reply, until_broken};
@@ -68,6 +70,14 @@ fn lab_with(fault: impl Upstream, at: usize, configure: impl FnOnce(Gateway) -> 
 fn chat(is_stream: bool, content: &str) -> Chat {
     let mut chat = Chat::new(is_stream);
     chat.messages().push(user(content));
+    chat
+}
+
+/// A request of a conversation that has begun elsewhere.
+fn later_chat(is_stream: bool, content: &str) -> Chat {
+    let mut chat = Chat::new(is_stream);
+    chat.messages()
+        .extend([user("Hi"), assistant("Hello."), user(content)]);
     chat
 }
 
@@ -464,8 +474,7 @@ async fn client_is_gone_before_it_answers_its_calls() {
     // The deferred call has not run in the meantime.
     tokio::time::sleep(Duration::from_secs(3600)).await;
     assert_eq!(lab.runs.begun(), ["write a"]);
-    chat.messages()
-        .push(crate::lab::assistant(reply.message["content"].clone()));
+    chat.messages().push(assistant(reply.message["content"].clone()));
     chat.messages()
         .push(user(json!([result(&reply.ids()[0], "rain")])));
     assert_eq!(chat.ask(&lab).await.text(), "Done.");
@@ -526,8 +535,7 @@ async fn tool_fails<F>(
         row.host_learns(&lab, &log).await;
         assert_eq!(lab.ask_with(&chat.body, &[RETRY]).await.message, reply.message);
         if reply.stop_reason() == "pause_turn" {
-            chat.messages()
-                .push(crate::lab::assistant(reply.message["content"].clone()));
+            chat.messages().push(assistant(reply.message["content"].clone()));
         }
         comes_to_its_end(&lab, &chat).await;
         assert!(lab.last_seen().to_string().contains(model_reads));
@@ -581,7 +589,7 @@ async fn store_fails(row: Row, operation: &'static str, number: usize, begun: &[
         let store = FailingStore::durable();
         store.fail(is_at(operation, number));
         let (lab, _) = lab_with(Silent, usize::MAX, |gateway| gateway.with_store(store));
-        let chat = chat(is_stream, "go");
+        let chat = later_chat(is_stream, "go");
         row.client_sees(&chat.ask(&lab).await);
         row.host_learns(&lab, &log).await;
         assert_eq!(lab.runs.begun(), begun);
@@ -675,12 +683,31 @@ async fn store_hangs_as_it_is_read() {
             let store = FailingStore::durable();
             store.hang(is_at(operation, 1));
             let (lab, _) = lab_with(Silent, usize::MAX, |gateway| gateway.with_store(store));
-            let chat = chat(is_stream, "go");
+            let chat = later_chat(is_stream, "go");
             row.client_sees(&chat.ask(&lab).await);
             row.host_learns(&lab, &log).await;
             assert!(lab.runs.begun().is_empty() && lab.seen().is_empty());
             comes_to_its_end(&lab, &chat).await;
         }
+    }
+}
+
+/// Nothing runs, so nothing has to be stored.
+#[tokio::test]
+async fn store_fails_where_nothing_runs() {
+    let row = row("store_fails_where_nothing_runs");
+    for is_stream in [false, true] {
+        let log = Log::start();
+        let store = FailingStore::durable();
+        store.fail(|_| true);
+        let script = json!({ "turns": [says(&[text("Done.")])] });
+        let lab = Lab::with(script, |gateway| gateway.with_store(store));
+        let mut body = json!(chat(is_stream, "go").body);
+        body.as_object_mut().unwrap().remove("tools");
+        let reply = lab.ask(&body).await;
+        row.client_sees(&reply);
+        row.host_learns(&lab, &log).await;
+        assert_eq!(reply.text(), "Done.");
     }
 }
 
@@ -696,7 +723,7 @@ async fn store_in_memory_fails() {
         says(&[text("Done.")]),
     ] });
     let lab = Lab::with(script, |gateway| gateway.with_store(store));
-    let mut chat = Chat::new(true);
+    let mut chat = later_chat(true, "first");
     let reply = chat.say(&lab, "go").await;
     row.client_sees(&reply);
     row.host_learns(&lab, &log).await;
