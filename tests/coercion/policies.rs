@@ -28,3 +28,20 @@ async fn policy_of_the_call_overrides_tool_and_registry() {
             .is_empty()
     );
 }
+
+/// A repair keeps its first 64 changes in full; the sentence behind the value is none of these.
+#[tokio::test]
+async fn lossless_refuses_sentences_after_many_repairs() {
+    let registry = typed::registry();
+    let others: Vec<String> = (0..70).map(|place| format!("'k{place}': 1")).collect();
+    let sent = format!("{{'x': 1, {}}}\n\nI hope that this helps.", others.join(", "));
+    let call = |policy| registry.call(ToolCall::new("id", "integer", &*sent).with_policy(policy));
+    assert!(call(Policy::Lossless).await.result.is_error);
+    let lenient = call(Policy::Lenient).await;
+    assert!(!lenient.result.is_error);
+    let warning = lenient.warnings[0].to_string();
+    assert!(
+        warning.contains("left out: `I hope that this helps.`"),
+        "{warning}"
+    );
+}

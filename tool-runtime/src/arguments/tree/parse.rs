@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tool_repair::{Fix, FixCode, Fixes, Reason, Repaired, Status, repair};
+use tool_repair::{FixCode, Fixes, Reason, Repaired, Status, repair};
 
 use super::json::{ParseError, parse};
 use super::node::Node;
@@ -55,7 +55,7 @@ pub(crate) fn read(text: &str, levels: usize, policy: Policy) -> Result<Read<'_>
     let offset = error.offset;
     let repaired = repair(text);
     if repaired.status == Status::Repaired {
-        return match lost_sentence(&repaired.fixes, policy) {
+        return match lost_sentence(text, &repaired.fixes, policy) {
             Some(obstacle) => Err(Unread::NotJson {
                 offset,
                 expected,
@@ -96,17 +96,35 @@ fn is_too_deep(repaired: &Repaired<'_>) -> bool {
 }
 
 /// The sentence around the value that the repair left out: whatever it says is lost, which Lossless does not allow.
-fn lost_sentence(fixes: &Fixes, policy: Policy) -> Option<ParseFailure> {
-    let lost = |fix: &&Fix| matches!(fix.code, FixCode::TextBefore | FixCode::TextAfter);
-    let fix = fixes.iter().find(lost).filter(|_| policy == Policy::Lossless)?;
-    let message = if fix.code == FixCode::TextBefore {
+fn lost_sentence(text: &str, fixes: &Fixes, policy: Policy) -> Option<ParseFailure> {
+    let (code, offset, _) = left_out(text, fixes)
+        .next()
+        .filter(|_| policy == Policy::Lossless)?;
+    let message = if code == FixCode::TextBefore {
         "there is text before the value; send the value alone"
     } else {
         "there is text behind the value; send the value alone"
     };
     Some(ParseFailure {
-        offset: fix.offset,
+        offset,
         message: message.into(),
+    })
+}
+
+/// The sentences before and behind the value that the repair left out, with their places.
+fn left_out<'a>(text: &'a str, fixes: &'a Fixes) -> impl Iterator<Item = (FixCode, usize, &'a str)> {
+    let codes = [FixCode::TextBefore, FixCode::TextAfter].into_iter();
+    let codes = codes.filter(|code| fixes.counts().any(|(found, _)| found == *code));
+    codes.map(move |code| {
+        // The last of many fixes are only counted; sentences hold no bracket.
+        let place = fixes.iter().find(|fix| fix.code == code).map(|fix| fix.offset);
+        let offset = place.unwrap_or_else(|| text.rfind(['}', ']']).map_or(0, |last| last + 1));
+        let words = text.get(offset..).unwrap_or_default();
+        let words = match code {
+            FixCode::TextBefore => words.split(['{', '[']).next().unwrap_or_default(),
+            _ => words,
+        };
+        (code, offset, words)
     })
 }
 
@@ -176,15 +194,7 @@ fn repaired_warning(text: &str, fixes: &Fixes) -> Issue {
     if let Some(fix) = fixes.first().first() {
         done.push(format!("the first at byte {}: {}", fix.offset, fix.message));
     }
-    for fix in fixes {
-        let rest = text.get(fix.offset..).unwrap_or_default();
-        let left_out = match fix.code {
-            FixCode::TextBefore => rest.split(['{', '[']).next(),
-            FixCode::TextAfter => Some(rest),
-            _ => None,
-        };
-        done.extend(left_out.map(|left_out| format!("left out: `{}`", excerpt(left_out.trim()))));
-    }
+    done.extend(left_out(text, fixes).map(|(_, _, words)| format!("left out: `{}`", excerpt(words.trim()))));
     let message = format!(
         "this was not JSON and was repaired ({}); send JSON",
         done.join("; ")
