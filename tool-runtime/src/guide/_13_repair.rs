@@ -26,11 +26,14 @@
 //! assert_eq!(repairer.finish().rest, "true}");
 //! ```
 //!
-//! Three promises:
+//! Four promises:
 //!
 //! - Valid JSON comes back byte for byte.
 //! - A repair is never a guess. A text that could only be repaired by guessing comes back as it was, with the reason and its
 //!   place. A text that was cut off is never completed.
+//! - What stands around the value is left out where it cannot be a part of it: a fence, known tags and labels, and sentences
+//!   that hold no bracket, quote or assignment, whatever they say. Each has a fix that tells; a registry under `Lossless`
+//!   refuses sentences.
 //! - Every fix has a code, a place and a message. The time is linear in the length of the text, whatever the text is.
 //!
 //! [`repair`](mod@crate::repair) lists what is repaired and what is refused.

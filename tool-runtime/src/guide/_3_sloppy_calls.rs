@@ -133,7 +133,7 @@
 //! # }
 //! ```
 //!
-//! `Lossless` also refuses arguments with other text around the object, since that text would be lost. `Strict` changes
+//! `Lossless` also refuses arguments with sentences around the object, since they would be lost. `Strict` changes
 //! no value and repairs no text. For a single parameter there is `#[arg(strict)]`. All rules, with every code, are on one
 //! page: [`coercion`](crate::coercion).
 //!
