@@ -670,12 +670,59 @@ fn arguments_take_linear_time() {
             json!({ "parts": json!({ "x": json!([1]).to_string().repeat(size) }).to_string() }).to_string()
         }),
     ];
+    take_linear_time(&registry, &shapes);
+}
+
+/// The same of the keywords that are enforced after coercion.
+#[test]
+fn assertions_take_linear_time() {
+    let registry = registry(&json!({
+        "type": "object",
+        "properties": {
+            "list": {
+                "type": "array",
+                "items": { "$ref": "#/$defs/Item" },
+                "contains": { "not": { "type": "integer" } },
+                "not": { "contains": { "const": "never" } },
+            },
+            "map": {
+                "propertyNames": { "not": { "pattern": "^_" } },
+                "allOf": [{ "patternProperties": { "^k": {} } }, { "patternProperties": { "^l": { "type": "integer" } } }],
+                "unevaluatedProperties": false,
+            },
+        },
+        "$defs": { "Item": { "anyOf": [
+            { "type": "object", "not": { "required": ["a", "b"] }, "if": { "required": ["a"] }, "then": { "required": ["c"] } },
+            { "type": "object", "required": ["a", "b"], "dependentRequired": { "a": ["c"] } },
+            { "type": "integer", "not": { "const": 5 } },
+            { "type": "boolean" },
+        ] } },
+    }));
+    let shapes: [(&str, Shape); 6] = [
+        ("items that fit", |size| listed(size, "{\"a\":1,\"c\":1}")),
+        ("items that do not", |size| listed(size, "{\"a\":1,\"b\":1}")),
+        ("excluded numbers", |size| listed(size, "5")),
+        ("coerced numbers", |size| listed(size, "\"6\"")),
+        ("known keys", |size| keyed("map", size, "1").replace("\"b", "\"k")),
+        ("unknown keys", |size| {
+            keyed("map", size, "1").replace("\"b", "\"_")
+        }),
+    ];
+    take_linear_time(&registry, &shapes);
+}
+
+/// A list of so many items.
+fn listed(count: usize, item: &str) -> String {
+    format!("{{\"list\":[{}]}}", vec![item; count].join(","))
+}
+
+fn take_linear_time(registry: &ToolRegistry, shapes: &[(&str, Shape)]) {
     for (name, shape) in shapes {
         for policy in POLICIES {
             let work = |size: usize| {
                 let text = shape(size);
                 let clock = Clock::start();
-                prepare(&registry, text, policy);
+                prepare(registry, text, policy);
                 clock.worked()
             };
             let (small, large) = (work(SIZE).max(work(SIZE)), work(SIZE * 8));

@@ -8,7 +8,7 @@ pub(super) mod evaluate;
 mod messages;
 mod walk;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::arguments::report::messages::{too_complex, too_many_unions};
 use crate::arguments::report::path::Path;
@@ -67,8 +67,15 @@ pub(super) fn validate(
 /// Adds what was found, unless the same place has an error already.
 fn add(compiled: &CompiledSchema, issues: &mut Vec<Issue>, found: Vec<Issue>) {
     let refused: HashSet<String> = errors(issues).map(|issue| issue.path.clone()).collect();
+    let unknown = issues
+        .iter()
+        .enumerate()
+        .filter(|(_, issue)| is_of_unknown_key(issue));
+    let unknown: HashMap<String, usize> = unknown
+        .map(|(place, issue)| (issue.path.clone(), place))
+        .collect();
     let mut seen = HashSet::new();
-    let mut is_changed = false;
+    let mut added = Vec::new();
     for issue in found {
         let message = issue.message.clone();
         let finding = (
@@ -79,25 +86,39 @@ fn add(compiled: &CompiledSchema, issues: &mut Vec<Issue>, found: Vec<Issue>) {
         if refused.contains(&issue.path) || !seen.insert(finding) {
             continue;
         }
-        is_changed = true;
         // A key that coercion has warned of.
-        if is_of_unknown_key(&issue)
-            && let Some(warning) = issues
-                .iter_mut()
-                .find(|known| known.code == issue.code && known.path == issue.path)
-        {
-            if issue.severity == Severity::Error {
-                warning.severity = Severity::Error;
-            }
-            continue;
+        let warning = unknown.get(&issue.path).filter(|_| is_of_unknown_key(&issue));
+        match warning.and_then(|place| issues.get_mut(*place)) {
+            Some(warning) if issue.severity == Severity::Error => warning.severity = Severity::Error,
+            Some(_) => {}
+            None => added.push(issue),
         }
-        let later = |known: &Issue| pointer::is_earlier_item(&issue.path, &known.path);
-        let place = issues.iter().position(later).unwrap_or(issues.len());
-        issues.insert(place, issue);
     }
-    if is_changed {
-        issues.sort_by_cached_key(|issue| (!issue.path.is_empty(), compiled.rank(&issue.path)));
+    if !added.is_empty() {
+        merge(compiled, issues, added);
     }
+}
+
+/// Puts issues among others, in the order of the parameters, then of the items. Both are in that order.
+fn merge(compiled: &CompiledSchema, issues: &mut Vec<Issue>, added: Vec<Issue>) {
+    let rank = |issue: Issue| ((!issue.path.is_empty(), compiled.rank(&issue.path)), issue);
+    let mut known = std::mem::take(issues).into_iter().map(rank).peekable();
+    let mut added = added.into_iter().map(rank).peekable();
+    let mut merged = Vec::new();
+    loop {
+        let is_added_next = match (known.peek(), added.peek()) {
+            (Some((known_rank, known)), Some((rank, issue))) => {
+                rank < known_rank || rank == known_rank && pointer::is_earlier_item(&issue.path, &known.path)
+            }
+            (None, Some(_)) => true,
+            (_, None) => false,
+        };
+        let next = if is_added_next { added.next() } else { known.next() };
+        let Some(next) = next else { break };
+        merged.push(next);
+    }
+    merged.sort_by_key(|(rank, _)| *rank);
+    issues.extend(merged.into_iter().map(|(_, issue)| issue));
 }
 
 fn errors(issues: &[Issue]) -> impl Iterator<Item = &Issue> {
@@ -110,14 +131,55 @@ fn is_of_unknown_key(issue: &Issue) -> bool {
 
 /// The addresses of the values that have errors.
 fn refused(arguments: &Node<'_>, issues: &[Issue]) -> HashSet<usize> {
-    let node_at = |issue: &Issue| {
+    let mut places = Places::default();
+    for issue in errors(issues) {
         let steps = issue.path.split('/').skip(1);
-        let steps: Vec<String> = steps
-            .map(|step| step.replace("~1", "/").replace("~0", "~"))
-            .collect();
-        arguments.at(steps.iter().map(String::as_str)).map(address)
-    };
-    errors(issues).filter_map(node_at).collect()
+        let place = steps.fold(&mut places, |place, step| {
+            place
+                .inner
+                .entry(step.replace("~1", "/").replace("~0", "~"))
+                .or_default()
+        });
+        place.is_refused = true;
+    }
+    let mut found = HashSet::new();
+    places.find(arguments, &mut found);
+    found
+}
+
+/// The places of errors, as a tree: each step is looked at once.
+#[derive(Default)]
+struct Places {
+    is_refused: bool,
+    inner: HashMap<String, Places>,
+}
+
+impl Places {
+    fn find(&self, node: &Node<'_>, found: &mut HashSet<usize>) {
+        if self.is_refused {
+            found.insert(address(node));
+        }
+        if self.inner.is_empty() {
+            return;
+        }
+        match node {
+            Node::List(items) => {
+                for (place, item) in items.iter().enumerate() {
+                    if let Some(inner) = self.inner.get(&place.to_string()) {
+                        inner.find(item, found);
+                    }
+                }
+            }
+            Node::Object(members) => {
+                for (key, entry) in members.entries.iter() {
+                    if let Some(inner) = self.inner.get(&**key) {
+                        inner.find(entry, found);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// How many values there are.

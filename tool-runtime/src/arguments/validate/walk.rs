@@ -67,15 +67,15 @@ impl<'v, 'm> Walk<'v, 'm> {
         }
         if enforced || self.own_limits(id, node, at) {
             self.format(schema, node, at);
+            if let Some(in_place) = &schema.in_place {
+                self.in_place(id, node, in_place, at, enforced);
+            }
             match (node, &schema.list, &schema.object) {
                 (Node::List(items), Some(list), _) => self.list(items, list, at, enforced),
                 (Node::Object(members), _, Some(object)) => {
                     self.object(node, (members, object), at, enforced);
                 }
                 _ => {}
-            }
-            if let Some(in_place) = &schema.in_place {
-                self.in_place(id, node, in_place, at, enforced);
             }
             if let Some(rest) = unevaluated(schema, node) {
                 self.unevaluated((id, rest), node, at);
