@@ -190,7 +190,10 @@ impl Tool {
 fn each(seed: u64, kinds: Kinds, mut check: impl FnMut(&mut Random, &Value, &Tool)) {
     let mut random = Random::new(seed);
     for _ in 0..if properties_long() { SCHEMAS_LONG } else { SCHEMAS } {
-        let schema = schemas::tool(&mut random, kinds);
+        let mut schema = schemas::tool(&mut random, kinds);
+        if random.one_in(3) {
+            schemas::add_assertions(&mut random, &mut schema);
+        }
         let tool = Tool::new(&schema);
         for _ in 0..INSTANCES {
             check(&mut random, &schema, &tool);

@@ -54,6 +54,80 @@ pub fn tool(random: &mut Random, kinds: Kinds) -> Value {
     schema
 }
 
+/// Adds keywords that are enforced after coercion to some of the schemas in a schema.
+pub fn add_assertions(random: &mut Random, schema: &mut Value) {
+    let Value::Object(keywords) = schema else { return };
+    for keyword in ["properties", "patternProperties", "$defs"] {
+        let named = keywords.get_mut(keyword).and_then(Value::as_object_mut);
+        for inner in named.into_iter().flat_map(Map::values_mut) {
+            add_assertions(random, inner);
+        }
+    }
+    for keyword in ["anyOf", "oneOf", "allOf", "prefixItems"] {
+        let listed = keywords.get_mut(keyword).and_then(Value::as_array_mut);
+        for inner in listed.into_iter().flatten() {
+            add_assertions(random, inner);
+        }
+    }
+    for keyword in ["items", "additionalProperties"] {
+        if let Some(inner) = keywords.get_mut(keyword) {
+            add_assertions(random, inner);
+        }
+    }
+    if random.one_in(3) {
+        let (keyword, value) = assertion(random);
+        if keyword == "if" {
+            keywords.insert("then".to_owned(), judged(random, 1));
+            keywords.insert("else".to_owned(), judged(random, 1));
+        }
+        keywords.insert(keyword.to_owned(), value);
+    }
+}
+
+fn assertion(random: &mut Random) -> (&'static str, Value) {
+    let name = *random.pick(&PROPERTIES);
+    match random.below(9) {
+        0 => ("not", judged(random, 1)),
+        1 | 2 => ("if", judged(random, 1)),
+        3 => ("contains", judged(random, 0)),
+        4 => ("dependentRequired", json!({ name: [*random.pick(&PROPERTIES)] })),
+        5 => ("dependentSchemas", json!({ name: judged(random, 1) })),
+        6 => ("unevaluatedProperties", rest(random)),
+        7 => ("unevaluatedItems", rest(random)),
+        _ => (
+            "propertyNames",
+            json!({ "not": { "pattern": *random.pick(&KEY_PATTERNS[..3]) } }),
+        ),
+    }
+}
+
+fn rest(random: &mut Random) -> Value {
+    if random.one_in(2) {
+        json!(false)
+    } else {
+        judged(random, 0)
+    }
+}
+
+/// A schema that leads nowhere else.
+fn judged(random: &mut Random, depth: usize) -> Value {
+    let name = *random.pick(&PROPERTIES);
+    match random.below(if depth == 0 { 6 } else { 10 }) {
+        0 => json!({ "type": *random.pick(&["integer", "string", "object", "array", "boolean"]) }),
+        1 => json!({ "minimum": random.between(-2, 5) }),
+        2 => json!({ "enum": [1, "red", null, true] }),
+        3 => json!({ "required": [name] }),
+        4 => json!({ "pattern": *random.pick(&PATTERNS), "maxItems": 2 }),
+        5 => json!({ "minProperties": 1, "minItems": 1, "maxLength": 3 }),
+        6 => json!({ "properties": { name: judged(random, 0) } }),
+        7 => {
+            json!({ "properties": { name: judged(random, 0) }, "required": [name], "additionalProperties": random.one_in(2) })
+        }
+        8 => json!({ (*random.pick(&["anyOf", "oneOf", "allOf"])): [judged(random, 0), judged(random, 0)] }),
+        _ => json!({ "not": judged(random, 0), "items": judged(random, 0) }),
+    }
+}
+
 /// Where references lead.
 const TARGETS: [&str; 8] = [
     "#/$defs/node",
