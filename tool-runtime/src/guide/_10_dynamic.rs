@@ -106,6 +106,48 @@
 //!
 //! [`mcp::output`](crate::format::mcp::output) says what becomes of each kind of content.
 //!
+//! ## Rules between arguments
+//!
+//! A schema can have rules that one value alone cannot break: `if` and `then`, `not`, `dependentRequired`, `contains`. They are enforced
+//! on the coerced arguments, and never decide what a value is coerced to. Each tells the model [what to send](crate::coercion#keywords-that-are-enforced-after-coercion).
+//! `format` is information for the model, unless the registry enforces it:
+//!
+//! ```
+//! use tool_runtime::serde_json::{Value, json};
+//! use tool_runtime::{Context, ToolDefinition, ToolRegistry};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let definition = ToolDefinition::new("remind", "Remind a reader.", json!({
+//!     "type": "object",
+//!     "properties": {
+//!         "by": { "enum": ["letter", "mail"] },
+//!         "mail": { "type": "string", "format": "email" },
+//!         "on": { "type": "string", "format": "date" }
+//!     },
+//!     "required": ["by"],
+//!     "if": { "properties": { "by": { "const": "mail" } } },
+//!     "then": { "required": ["mail"] },
+//!     "else": { "properties": { "mail": false } }
+//! }));
+//! let mut registry = ToolRegistry::new().with_formats_enforced(true);
+//! registry.register_dynamic(definition, async |arguments: Value, _: Context| arguments)?;
+//!
+//! let result = registry.execute_tool("toolu_01", "remind", r#"{ "by": "Mail", "on": "2025-02-30" }"#).await;
+//! assert_eq!(
+//!     result.text(),
+//!     Some(
+//!         "`remind` was not called because of invalid arguments:\n\
+//!          - missing_required:mail at /mail: missing required parameter; expected an email address (since `by` is \"mail\")\n\
+//!          - constraint_violated at /on: invalid value \"2025-02-30\"; expected a date of the calendar, as 2025-01-31"
+//!     ),
+//! );
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The schema of a type has such rules with `#[schemars(extend("not" = { "required": ["locker", "street"] }))]`.
+//!
 //! A schema that is none, or that points to another document, is refused when it is registered, with the place. One
 //! with a pattern that [cannot be enforced](crate::coercion#the-definition-and-the-enforced-schema) is taken, with a warning in the
 //! log. Two limits hold: a schema nests at most 128
