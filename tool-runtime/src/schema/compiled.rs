@@ -17,7 +17,7 @@ use super::validation::{SubschemaId, Validation};
 use super::values::MAX_LINEAR_SEARCH;
 pub(crate) use super::values::{TextLimits, Values};
 
-/// A compiled schema. Created once per tool by [`CompiledSchema::compile`](CompiledSchema::compile), shared by all its calls.
+/// A compiled schema. Created once per tool by [`compile_with_formats`](Self::compile_with_formats), shared by all its calls.
 #[derive(Debug, Clone)]
 pub(crate) struct CompiledSchema {
     pub(super) schemas: Vec<Schema>,
