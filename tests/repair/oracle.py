@@ -47,17 +47,21 @@ def main():
 
 
 def judge_value(text, meant, status, result):
-    """The repr of a value of JSON's kinds is followed to its end, whatever it holds; with one exception.
+    """The repr of a value of JSON's kinds is followed to its end, whatever it holds; with two exceptions.
 
-    `"it's\\x1b"` looks like JSON with a backslash too few, unless something else in the text is Python's.
+    `"it's\\x1b"` looks like JSON with a backslash too few, unless something else in the text is Python's; and `'C:\\temp'`
+    like a path of a drive.
     """
     if status == "refused" and result == text and PYTHONS_ESCAPE.search(text) and not pythons_own(meant):
         return "no evidence"
+    if status == "refused" and result == text and DRIVE.search(text):
+        return "a drive's path"
     if status not in ("valid", "repaired"):
         return "wrong"
     return status if same(meant, result) else "wrong"
 
 
+DRIVE = re.compile(r"(['\"])[A-Za-z]:(?=\\)(?:(?!\1)[^\\]|\\.)*?\\[abfnrtv]")
 PYTHONS_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\[^\"\\/bfnrtu]")
 
 
