@@ -16,8 +16,6 @@ use crate::fixes::FixCode;
 /// Reads on behind a value.
 pub(super) fn after_value(parser: &mut Parser<'_>, last: Last) -> Result<State, Failure> {
     let written = parser.out.len();
-    // In `[5. 6]` the point may be the comma.
-    let pointed = parser.before(parser.at) == Some(b'.');
     let first = parser.at == 0;
     let mut gap = gap(parser)?;
     for space in parser
@@ -40,7 +38,7 @@ pub(super) fn after_value(parser: &mut Parser<'_>, last: Last) -> Result<State, 
     if last == Last::String {
         return after_string(parser, gap, inside, written);
     }
-    let missing = gap.space && !pointed && misses_comma(parser, gap, inside, last, byte)?
+    let missing = gap.space && misses_comma(parser, gap, inside, last, byte)?
         || (inside, last, byte) == (Kind::Array, Last::Container(b'}'), b'{');
     if missing && byte == b'{' && has_empty_neighbour(parser, at) {
         let message = "a missing comma beside an empty object, which may be the beginning of the other";

@@ -13,13 +13,7 @@ use crate::fixes::FixCode;
 
 /// Finds where the value of the whole text begins.
 pub(super) fn root(parser: &mut Parser<'_>) -> Result<State, Failure> {
-    let rest = parser.from(parser.at);
-    if rest.starts_with("//") || rest.starts_with("/*") {
-        gap(parser)?;
-    } else {
-        parser.at += rest.len() - rest.trim_start().len();
-        space(parser, rest.len() - rest.trim_start().len());
-    }
+    gap(parser)?;
     let at = parser.at;
     let rest = parser.from(at);
     let value = rest.starts_with(['{', '[', '('])
@@ -44,17 +38,6 @@ pub(super) fn root(parser: &mut Parser<'_>) -> Result<State, Failure> {
     }
     parser.root = Some(parser.at);
     Ok(State::Value)
-}
-
-/// Keeps white space of JSON before the value; other white space is removed.
-fn space(parser: &mut Parser<'_>, len: usize) {
-    let skipped = parser.text.get(parser.at - len..parser.at).unwrap_or_default();
-    if skipped.contains(|next: char| !SPACE.contains(&next)) {
-        let message = "white space that JSON does not know was removed";
-        parser.fix(FixCode::OddSpace, parser.at - len, message);
-    } else {
-        parser.out.push_str(skipped);
-    }
 }
 
 /// Drops the second brace of `{{…}}`, whose last one must come at the end.
@@ -107,7 +90,11 @@ pub(super) fn end(parser: &mut Parser<'_>) -> Result<(), Failure> {
         return Ok(());
     };
     let bracket = root_bracket(parser);
-    if bracket == Some(first) && !parser.sentence {
+    let spaced = parser
+        .backwards(at)
+        .next()
+        .is_some_and(|before| SPACE.contains(&before));
+    if bracket == Some(first) && !parser.sentence && (spaced || first == '{') {
         copies(parser)?;
         parser.note_slip(Slip::Repetition, at)?;
         parser.fix(FixCode::Doubled, at, "the same value came again and was removed");

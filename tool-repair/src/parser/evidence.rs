@@ -3,7 +3,7 @@
 /// How much of another language than JSON must be in a text, for a token to be read as that language has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
-    /// Anything that Python and JSON5 have and JSON lacks: single quotes are enough.
+    /// Anything that Python and JSON5 have and JSON lacks: single quotes or a key without quotes are enough.
     NotJson,
     /// What Python alone has: `True`, `None`, a prefix, a tuple, three quotes.
     Python,
@@ -17,7 +17,8 @@ pub(super) type Objection = (usize, &'static str);
 /// What was seen so far.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
-    pub(super) single_quotes: bool,
+    /// Single quotes, or a key without quotes.
+    pub(super) not_json: bool,
     pub(super) triple_quotes: bool,
     /// `True`, `False`, `None`, a prefix of a string, or a tuple.
     pub(super) python: bool,
@@ -40,9 +41,9 @@ impl Evidence {
         let [not_json, python, without_triple_quotes] = self.needed;
         let strong = self.python || self.triple_quotes;
         not_json
-            .filter(|_| !strong && !self.single_quotes)
+            .filter(|_| !strong && !self.not_json)
             .or(python.filter(|_| !strong))
             .or(without_triple_quotes.filter(|_| !self.python))
-            .or(self.needs_json.filter(|_| strong || self.single_quotes))
+            .or(self.needs_json.filter(|_| strong || self.not_json))
     }
 }

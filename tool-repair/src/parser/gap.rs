@@ -42,8 +42,15 @@ fn long_gap(parser: &mut Parser<'_>) -> Result<Gap, Failure> {
                 gap.newline |= rest.bytes().take(len).any(|byte| byte == b'\n' || byte == b'\r');
                 parser.copy(len);
             }
-            [b'/', b'/' | b'*', ..] | [b'#', ..] => {
+            [b'/', b'/' | b'*', ..] => comment(parser)?,
+            // Before the value it is a heading of Markdown, as likely as not.
+            [b'#', ..] if parser.root.is_some() || !parser.frames.is_empty() || parser.ended => {
                 comment(parser)?;
+            }
+            [b'\\', b'\n' | b'\r', ..] => {
+                let message = "a backslash at the end of a line became a space";
+                parser.fix(FixCode::OddSpace, parser.at, message);
+                parser.replace(1, " ");
             }
             [b'\\', b'n' | b'r' | b't', ..] => {
                 parser.note_slip(Slip::EscapedSpace, parser.at)?;
@@ -95,10 +102,13 @@ fn comment(parser: &mut Parser<'_>) -> Result<(), Failure> {
         rest.find(line_ends)
     };
     let comment = rest.get(..len.unwrap_or(rest.len())).unwrap_or_default();
-    let behind_quote = matches!(parser.before(at), Some(b'"' | b'\''));
-    if behind_quote && has_quote(comment) {
-        let message = "a comment with a quote in it, directly behind a quote: perhaps a part of the string";
-        return Err(parser.refuse(at, message));
+    // `'…'//''`, `https://…`: a line of a text that lost a quote.
+    let touches = parser
+        .before(at)
+        .is_some_and(|before| !before.is_ascii_whitespace());
+    let in_text = comment.ends_with(['"', '\'', '\u{201d}', '\u{2019}']) || parser.before(at) == Some(b':');
+    if touches && in_text && comment.starts_with("//") {
+        return Err(parser.refuse(at, "a comment that may be a part of a string"));
     }
     if comment.strip_prefix('#').is_some_and(may_be_content) {
         return Err(parser.refuse(at, "a comment that may be a value or a part of a string"));

@@ -12,7 +12,7 @@ use super::typographic::{self, typographic};
 use crate::fixes::FixCode;
 
 /// Words that are no keys: whether `True` is `"true"` or `"True"` depends on who writes it.
-const LITERALS: [&str; 6] = ["True", "False", "None", "true", "false", "null"];
+const LITERALS: [&str; 3] = ["True", "False", "None"];
 
 /// Reads the key that begins here, and what follows as far as that is of the usual form.
 pub(super) fn key(parser: &mut Parser<'_>) -> Result<State, Failure> {
@@ -76,25 +76,19 @@ pub(super) fn colon_follows(text: &str) -> bool {
 fn name_key(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let at = parser.at;
     let rest = parser.from(at);
-    let (name, behind) = rest.split_at(name(rest));
-    let behind = behind.trim_start_matches(SPACE);
-    if name.is_empty() {
+    let name = rest.get(..name(rest)).unwrap_or_default();
+    if name.is_empty() || name.ends_with('-') {
         return Err(parser.refuse(at, "expected a key"));
-    }
-    if behind.is_empty() {
-        return Err(parser.ends());
     }
     if LITERALS.contains(&name) {
         let message = format!("`{name}` as a key, which JSON writes as a string: in one of two ways");
         return Err(parser.refuse(at, message));
     }
     let opening_quote_lost = lost_opening_quote(rest);
-    if name.ends_with('-') || !opening_quote_lost && !colon_follows(behind) && !behind.starts_with(['/', '#'])
-    {
-        return Err(parser.refuse(at, "expected a key, and a colon behind it"));
-    }
     if opening_quote_lost {
         parser.note_slip(Slip::KeyQuote, at)?;
+    } else {
+        parser.evidence.not_json = true;
     }
     parser.fix(FixCode::UnquotedKey, at, "a key without quotes got them");
     parser.out.push('"');

@@ -111,17 +111,15 @@ impl<'t> Parser<'t> {
     /// What contradicts the reading, once the whole text was read.
     pub(super) fn objection(&self) -> Option<Objection> {
         let slipped = self.slip.is_some();
-        let commas = self
-            .slip
-            .filter(|(kind, _)| *kind == Slip::Commas && self.raw_control);
+        let misread = |(kind, _): &(Slip, usize)| {
+            self.raw_control && matches!(kind, Slip::Commas | Slip::Bracket | Slip::InnerQuotes)
+        };
+        let message =
+            "a slip in a text with a raw control character in a string, which may have lost a quote";
         self.evidence
             .objection()
             .or(self.needs_no_slip.filter(|_| slipped))
-            .or(commas.map(|(_, at)| {
-                let message =
-                    "a missing or doubled comma, in a text with a raw control character in a string";
-                (at, message)
-            }))
+            .or(self.slip.filter(misread).map(|(_, at)| (at, message)))
     }
 
     /// The byte before `at`, if it was kept.

@@ -87,7 +87,7 @@ fn begin(parser: &mut Parser<'_>, opening: Opening, key: bool) -> Result<(), Fai
 /// Notes that the quotes at `at` became double ones.
 #[inline]
 pub(super) fn note_single_quotes(parser: &mut Parser<'_>, at: usize) {
-    parser.evidence.single_quotes = true;
+    parser.evidence.not_json = true;
     parser.fix(FixCode::SingleQuotes, at, "single quotes became double quotes");
 }
 
@@ -101,9 +101,6 @@ fn triple(parser: &mut Parser<'_>, at: usize) -> Result<(), Failure> {
     parser
         .fixes
         .add(FixCode::TripleQuotes, began, "three quotes became one");
-    if parser.string.key {
-        return Err(parser.refuse(at, "a key in three quotes"));
-    }
     // With two strings that lost their commas, the text between them would look like one in three quotes.
     match parser.from(parser.at).trim_start().as_bytes() {
         [b',' | b':' | b']' | b'}', ..] => Err(parser.refuse(at, AMBIGUOUS_TRIPLE)),
@@ -216,8 +213,8 @@ pub(super) const DRIVE_PATH: &str = "a path of a drive, whose backslashes may be
 
 /// Whether a text begins as a path of a drive: `C:\`.
 pub(super) fn is_drive_path(text: &str) -> bool {
-    let begins = |letter: &u8, next: &u8| letter.is_ascii_alphabetic() && next.is_ascii_alphanumeric();
-    matches!(text.as_bytes(), [letter, b':', b'\\', next, ..] if begins(letter, next))
+    let word = |text: &[u8]| text.iter().all(u8::is_ascii_alphanumeric);
+    matches!(text.as_bytes(), [letter, b':', b'\\', next, behind, ..] if letter.is_ascii_alphabetic() && word(&[*next, *behind]))
 }
 
 /// Whether escapes of a string may be backslashes, where others are: `\b`, `\f` and `\/`, which nobody needs; those before
@@ -269,9 +266,9 @@ pub(super) fn control(parser: &mut Parser<'_>, byte: u8) -> Result<(), Failure> 
         parser.raw_control = true;
         let message = "a control character in the string was escaped";
         parser.fix(FixCode::ControlCharacter, at, message);
-    } else if byte == b'\r' {
-        let message = "a carriage return in three quotes, which Python would drop or change";
-        return Err(parser.refuse(at, message));
+    }
+    if byte == b'\r' && (parser.string.form.triple || parser.string.form.raw) {
+        return Err(parser.refuse(at, "a carriage return, which Python would drop or change here"));
     }
     escape::push(&mut parser.out, char::from(byte));
     parser.at += 1;

@@ -99,6 +99,10 @@ fn number(parser: &mut Parser<'_>) -> Result<State, Failure> {
                 let message = "a number as Python writes it became one as JSON writes it";
                 parser.fix(FixCode::PythonNumber, at, message);
             }
+            if rest.get(..number.len).is_some_and(|number| number.ends_with('.')) {
+                let message = "a number that ends with a point, which may be a comma or a bracket";
+                parser.needs_no_slip.get_or_insert((at, message));
+            }
             parser.replace(number.len, &number.json);
             Ok(behind(parser, Last::Number))
         }
