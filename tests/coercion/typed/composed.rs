@@ -39,7 +39,30 @@ pub struct Tree {
     children: Option<Vec<Tree>>,
 }
 
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[schemars(
+    extend("not" = { "required": ["locker", "street"] }),
+    extend("dependentRequired" = { "street": ["city"] })
+)]
+pub struct Address {
+    /// A locker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    locker: Option<i64>,
+    /// A street.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    street: Option<String>,
+    /// A city.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    city: Option<String>,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[schemars(extend("contains" = { "minimum": 5 }))]
+pub struct Weights(Vec<i64>);
+
 echo! {
+    exclusive_fields(Address);
+    some_heavy(Weights);
     object(Point);
     optional_object(Option<Point>);
     object_map(BTreeMap<String, Point>);

@@ -108,7 +108,7 @@ fn merge(compiled: &CompiledSchema, issues: &mut Vec<Issue>, added: Vec<Issue>) 
     loop {
         let is_added_next = match (known.peek(), added.peek()) {
             (Some((known_rank, known)), Some((rank, issue))) => {
-                rank < known_rank || rank == known_rank && pointer::is_earlier_item(&issue.path, &known.path)
+                rank < known_rank || rank == known_rank && is_earlier(&issue.path, &known.path)
             }
             (None, Some(_)) => true,
             (_, None) => false,
@@ -119,6 +119,12 @@ fn merge(compiled: &CompiledSchema, issues: &mut Vec<Issue>, added: Vec<Issue>) 
     }
     merged.sort_by_key(|(rank, _)| *rank);
     issues.extend(merged.into_iter().map(|(_, issue)| issue));
+}
+
+/// Whether a place is an earlier item than another one, or around it.
+fn is_earlier(one: &str, other: &str) -> bool {
+    let is_around = one.len() < other.len() && pointer::overlap(one, other);
+    is_around || pointer::is_earlier_item(one, other)
 }
 
 fn errors(issues: &[Issue]) -> impl Iterator<Item = &Issue> {
