@@ -116,6 +116,7 @@ fn guesses(slip: &Slip, repaired: &Repaired<'_>) -> usize {
         | FixCode::UnquotedKey
         | FixCode::OddSpace
         | FixCode::TrailingComma
+        | FixCode::Packaging
         | FixCode::TextBefore
         | FixCode::TextAfter => 0,
         // There were some before.

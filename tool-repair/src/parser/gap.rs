@@ -103,11 +103,16 @@ fn comment(parser: &mut Parser<'_>) -> Result<(), Failure> {
     };
     let comment = rest.get(..len.unwrap_or(rest.len())).unwrap_or_default();
     // `'…'//''`, `https://…`: a line of a text that lost a quote.
-    let touches = parser
-        .before(at)
-        .is_some_and(|before| !before.is_ascii_whitespace());
-    let in_text = comment.ends_with(['"', '\'', '\u{201d}', '\u{2019}']) || parser.before(at) == Some(b':');
-    if touches && in_text && comment.starts_with("//") {
+    let spaced = comment.starts_with("// ");
+    let mut before = parser.backwards(at);
+    let in_text = match before.next() {
+        Some(':') => !spaced && before.next().is_some_and(char::is_alphanumeric),
+        Some('"' | '\'' | '\u{200b}') if spaced => comment.ends_with(['"', '\'']),
+        Some('"' | '\'' | '\u{200b}') => has_quote(comment),
+        Some(before) => !before.is_whitespace() && comment.ends_with(['\u{201d}', '\u{2019}']),
+        None => false,
+    };
+    if in_text && comment.starts_with("//") {
         return Err(parser.refuse(at, "a comment that may be a part of a string"));
     }
     if comment.strip_prefix('#').is_some_and(may_be_content) {

@@ -58,7 +58,14 @@ fn name(text: &str) -> usize {
     if !text.starts_with(begins) {
         return 0;
     }
-    let end = text.find(|next: char| !next.is_alphanumeric() && !matches!(next, '_' | '$' | '-'));
+    let part = |next: char| {
+        next.is_alphanumeric()
+            || matches!(
+                next,
+                '_' | '$' | '-' | '\u{200c}' | '\u{200d}' | '\u{203f}' | '\u{2040}'
+            )
+    };
+    let end = text.find(|next| !part(next));
     end.unwrap_or(text.len())
 }
 

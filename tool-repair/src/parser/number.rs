@@ -67,7 +67,8 @@ fn spell(token: &str) -> Option<Result<String, &'static str>> {
         Some((sign @ ("-" | "+"), unsigned)) => (sign, unsigned),
         _ => ("", token),
     };
-    if sign == "+" && unsigned.len() > 6 && unsigned.bytes().all(|digit| digit.is_ascii_digit()) {
+    if sign == "+" && matches!(unsigned.len(), 7..=15) && unsigned.bytes().all(|digit| digit.is_ascii_digit())
+    {
         return Some(Err(
             "a long number with a plus sign, which may be a telephone number without its quotes",
         ));
