@@ -36,6 +36,15 @@ fn readme_is_short() {
     );
 }
 
+/// The package needs its own, as a link: a copy of it would fall behind.
+#[test]
+fn readme_of_the_runtime_is_the_readme() {
+    assert!(
+        text("tool-runtime/README.md") == text("README.md"),
+        "tool-runtime/README.md is not README.md; make it a link: ln -sf ../README.md tool-runtime/README.md",
+    );
+}
+
 #[test]
 fn both_readmes_have_the_same_code_blocks() {
     let (english, chinese) = (blocks("README.md"), blocks("README.zh-CN.md"));
