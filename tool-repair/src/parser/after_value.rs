@@ -6,7 +6,7 @@ use super::frame::{Comma, Kind, Last, State};
 use super::gap::{Gap, gap};
 use super::inner_quotes::{self, Undecided};
 use super::key;
-use super::literal::{self, Opening};
+use super::literal::{self, Form, Opening};
 use super::slip::Slip;
 use super::state::{Parser, SPACE};
 use super::string;
@@ -177,7 +177,7 @@ fn after_string(parser: &mut Parser<'_>, gap: Gap, inside: Kind, written: usize)
         }
         let goes_on =
             next == b',' || next == inside.closer() || literal::opening(behind.as_bytes()).is_some();
-        if goes_on && !key && may_join(parser, gap, inside, opening) {
+        if goes_on && !key && may_join(parser, inside, opening) {
             if let Some(frame) = parser.frames.last_mut() {
                 frame.joined = true;
             }
@@ -200,13 +200,13 @@ fn is_key_behind_value(parser: &Parser<'_>, opening: Opening) -> bool {
 
 /// Whether two adjacent strings are one: not in a list, where a comma may be missing, and not on one line, where the
 /// quotes between them may be text: `'cut -d ' ' -f 2'`.
-fn may_join(parser: &Parser<'_>, gap: Gap, inside: Kind, opening: Opening) -> bool {
+fn may_join(parser: &Parser<'_>, inside: Kind, opening: Opening) -> bool {
     let in_list = match inside {
         Kind::Object => false,
         Kind::Array => true,
         Kind::Parentheses => parser.frames.last().is_some_and(|frame| frame.comma),
     };
-    !in_list && gap.newline && is_aligned(parser, parser.at + opening.prefix)
+    !in_list && is_aligned(parser, parser.at + opening.prefix)
 }
 
 /// Whether the quote at `at` stands below the quote of the last string, as Python's `pprint` and those who format code
@@ -230,7 +230,7 @@ fn is_aligned(parser: &Parser<'_>, at: usize) -> bool {
 /// Takes the closing quote of the last string as text, if it can be nothing else.
 fn reread(parser: &mut Parser<'_>, inside: Kind) -> Result<State, Failure> {
     let (doubt, form) = (parser.string.end, parser.string.form);
-    if inside == Kind::Parentheses || parser.string.joined || form.triple || form.raw {
+    if inside == Kind::Parentheses || parser.string.joined || form != Form::DOUBLE && form != Form::SINGLE {
         return Err(parser.refuse(parser.at, inside.expected_comma()));
     }
     let judged = match inner_quotes::judge(parser, form.quote, doubt) {

@@ -8,7 +8,6 @@ use super::packaging;
 use super::slip::Slip;
 use super::state::{Parser, SPACE};
 use super::string;
-use super::typographic;
 use crate::fixes::FixCode;
 
 /// Finds where the value of the whole text begins.
@@ -18,8 +17,7 @@ pub(super) fn root(parser: &mut Parser<'_>) -> Result<State, Failure> {
     let rest = parser.from(at);
     let value = rest.starts_with(['{', '[', '('])
         || literal::opening(rest.as_bytes())
-            .is_some_and(|opening| opening.is_ok_and(|it| it.form.quote != b'`'))
-        || typographic::quotes(rest).is_some();
+            .is_some_and(|opening| opening.is_ok_and(|it| it.form.quote != b'`'));
     if !value && rest.contains(['{', '[']) {
         let packaging =
             packaging::before(rest).map_err(|(place, message)| parser.refuse(at + place, message))?;

@@ -142,10 +142,10 @@ fn may_be_content(comment: &str) -> bool {
 }
 
 /// Whether there is a quote that is no apostrophe.
-fn has_quote(comment: &str) -> bool {
+pub(super) fn has_quote(text: &str) -> bool {
     let is_letter = |character: Option<char>| character.is_some_and(char::is_alphabetic);
-    comment.match_indices(['"', '\'']).any(|(at, quote)| {
-        let (before, behind) = comment.split_at(at);
+    text.match_indices(['"', '\'']).any(|(at, quote)| {
+        let (before, behind) = text.split_at(at);
         quote != "'" || !is_letter(before.chars().next_back()) || !is_letter(behind.chars().nth(1))
     })
 }

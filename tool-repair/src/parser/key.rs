@@ -8,7 +8,6 @@ use super::number::{self, BadNumber};
 use super::slip::Slip;
 use super::state::{Parser, SPACE};
 use super::string::string;
-use super::typographic::{self, typographic};
 use crate::fixes::FixCode;
 
 /// Words that are no keys: whether `True` is `"true"` or `"True"` depends on who writes it.
@@ -26,10 +25,9 @@ pub(super) fn key(parser: &mut Parser<'_>) -> Result<State, Failure> {
         _ if lost_opening_quote(rest) => name_key(parser)?,
         Some(Ok(opening)) => string(parser, opening, true)?,
         Some(Err(message)) => return Err(parser.refuse(at, message)),
-        None => match (typographic::quotes(rest), rest.bytes().next()) {
-            (Some(quotes), _) => typographic(parser, quotes, true)?,
-            (_, None) => return Err(parser.ends()),
-            (_, Some(b'0'..=b'9' | b'+' | b'-' | b'.')) => number_key(parser)?,
+        None => match rest.bytes().next() {
+            None => return Err(parser.ends()),
+            Some(b'0'..=b'9' | b'+' | b'-' | b'.') => number_key(parser)?,
             _ => name_key(parser)?,
         },
     }

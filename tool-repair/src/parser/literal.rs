@@ -3,7 +3,10 @@
 /// What the quotes and the prefix say about the contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Form {
+    /// The first byte of the closing quote.
     pub(super) quote: u8,
+    /// The closing quote of a typographic pair.
+    pub(super) typographic: Option<char>,
     pub(super) triple: bool,
     /// Whether a backslash is a backslash.
     pub(super) raw: bool,
@@ -14,6 +17,7 @@ pub(super) struct Form {
 impl Form {
     pub(super) const DOUBLE: Self = Self {
         quote: b'"',
+        typographic: None,
         triple: false,
         raw: false,
         python: false,
@@ -21,6 +25,7 @@ impl Form {
 
     pub(super) const SINGLE: Self = Self {
         quote: b'\'',
+        typographic: None,
         triple: false,
         raw: false,
         python: true,
@@ -85,7 +90,8 @@ pub(super) struct Opening {
 impl Opening {
     /// How many bytes come before the contents.
     pub(super) fn len(self) -> usize {
-        self.prefix + if self.form.triple { 3 } else { 1 }
+        let wide = self.form.triple || self.form.typographic.is_some();
+        self.prefix + if wide { 3 } else { 1 }
     }
 }
 
@@ -95,6 +101,19 @@ impl Opening {
 ///
 /// Why a literal with this prefix is no string that the text holds.
 pub(super) fn opening(text: &[u8]) -> Option<Result<Opening, &'static str>> {
+    let closing = match text {
+        [0xE2, 0x80, 0x9C, ..] => Some('\u{201d}'),
+        [0xE2, 0x80, 0x98, ..] => Some('\u{2019}'),
+        _ => None,
+    };
+    if closing.is_some() {
+        let form = Form {
+            quote: 0xE2,
+            typographic: closing,
+            ..Form::DOUBLE
+        };
+        return Some(Ok(Opening { form, prefix: 0 }));
+    }
     let prefix = text
         .iter()
         .take(3)
@@ -116,6 +135,7 @@ pub(super) fn opening(text: &[u8]) -> Option<Result<Opening, &'static str>> {
     let triple = quote != b'`' && behind.starts_with(&[quote, quote]);
     let form = Form {
         quote,
+        typographic: None,
         triple,
         raw,
         python: quote == b'\'' || triple || prefix > 0,
@@ -126,6 +146,13 @@ pub(super) fn opening(text: &[u8]) -> Option<Result<Opening, &'static str>> {
 /// Where the string ends that begins at `at`; `None` if the text ends before.
 pub(super) fn end(text: &[u8], at: usize, opening: Opening) -> Option<usize> {
     let Form { quote, triple, .. } = opening.form;
+    if let Some(closing) = opening.form.typographic {
+        let mut buffer = [0; 4];
+        let closing = closing.encode_utf8(&mut buffer).as_bytes();
+        let contents = text.get(at + opening.len()..)?;
+        let len = contents.windows(3).position(|bytes| bytes == closing)?;
+        return Some(at + opening.len() + len + 3);
+    }
     let mut at = at + opening.len();
     loop {
         match *text.get(at)? {

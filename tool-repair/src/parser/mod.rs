@@ -15,7 +15,6 @@ mod state;
 mod gap;
 mod escape;
 mod string;
-mod typographic;
 mod inner_quotes;
 mod dict;
 mod key;

@@ -3,6 +3,8 @@
 //! It is judged by its structure. A sentence may say what it likes, as long as it holds no bracket, quote or
 //! assignment: those may be arguments beside the value.
 
+use super::gap::has_quote;
+
 /// What stands before a value, or behind it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Packaging {
@@ -210,18 +212,9 @@ fn is_sentence(line: &str) -> bool {
     spoken
         && !literal
         && balanced
-        && !line.contains(['"', '{', '}', '[', ']'])
+        && !line.contains(['{', '}', '[', ']'])
         && !has_quote(line)
         && !has_assignment(line)
-}
-
-/// Whether there is a `'` that is no apostrophe.
-fn has_quote(line: &str) -> bool {
-    let is_letter = |character: Option<char>| character.is_some_and(char::is_alphabetic);
-    line.match_indices('\'').any(|(at, _)| {
-        let (before, behind) = line.split_at(at);
-        !is_letter(before.chars().next_back()) || !is_letter(behind.chars().nth(1))
-    })
 }
 
 /// Whether there is `path=a.txt` or `x = 1`; whom a call is for is none: `to=functions.edit`.

@@ -75,6 +75,12 @@ fn begin(parser: &mut Parser<'_>, opening: Opening, key: bool) -> Result<(), Fai
             note_single_quotes(parser, at + prefix);
             Ok(())
         }
+        0xE2 => {
+            parser.note_slip(Slip::TypographicQuotes, at)?;
+            let message = "typographic quotes became double quotes";
+            parser.fix(FixCode::SmartQuotes, at, message);
+            Ok(())
+        }
         b'`' => {
             parser.note_slip(Slip::Backticks, at)?;
             parser.fix(FixCode::Backticks, at, "backticks became double quotes");
@@ -119,6 +125,18 @@ fn contents(parser: &mut Parser<'_>, mut inner: &[usize]) -> Result<(), Failure>
         parser.copy(plain(rest, form.quote));
         match parser.byte() {
             None => return Err(parser.ends_in_string(parser.string.began)),
+            Some(byte) if byte == form.quote && form.typographic.is_some() => {
+                let rest = parser.from(parser.at);
+                if rest.starts_with(['\u{201c}', '\u{2018}']) {
+                    let message =
+                        "a typographic quote in typographic quotes, and where the string ends is ambiguous";
+                    return Err(parser.refuse(parser.at, message));
+                }
+                if form.typographic.is_some_and(|closing| rest.starts_with(closing)) {
+                    return close(parser, 3);
+                }
+                parser.copy(rest.chars().next().map_or(1, char::len_utf8));
+            }
             Some(byte) if byte == form.quote => {
                 if let Some((first, behind)) = inner.split_first()
                     && *first == parser.at

@@ -7,7 +7,6 @@ use super::literal;
 use super::number::{self, BadNumber};
 use super::state::Parser;
 use super::string::string;
-use super::typographic::{self, typographic};
 use crate::fixes::FixCode;
 use crate::limits::TOO_DEEP;
 
@@ -44,13 +43,7 @@ pub(super) fn value(parser: &mut Parser<'_>) -> Result<State, Failure> {
                     Ok(behind(parser, Last::String))
                 }
                 Some(Err(message)) => Err(parser.refuse(at, message)),
-                None => match typographic::quotes(rest) {
-                    Some(quotes) => {
-                        typographic(parser, quotes, false)?;
-                        Ok(behind(parser, Last::Other))
-                    }
-                    None => word(parser),
-                },
+                None => word(parser),
             }
         }
     }
