@@ -19,6 +19,12 @@ const MOST_TOKENS: usize = 1_000;
 pub(super) fn repair(rest: &str, sent: &str, deviation: &Deviation, limits: Limits) -> Option<Repair> {
     let text = [sent, rest].concat();
     let edit = only_edit(&tokens(&text)?)?;
+    // Of a text that begins with a bracket that it lacks, or ends so behind `[1]` or `{}`, the beginning is missing.
+    let is_first = edit.inserts && text.get(..edit.at)?.trim_matches(SPACE).is_empty();
+    let is_last = !edit.inserts && text.get(edit.at + 1..)?.trim_matches(SPACE).is_empty();
+    if is_first || is_last && !begins_with_member(&text) {
+        return None;
+    }
     // What was passed on stays.
     let place = edit.at.checked_sub(deviation.at)?;
     let mut edited = rest.to_owned();
@@ -40,6 +46,12 @@ pub(super) fn repair(rest: &str, sent: &str, deviation: &Deviation, limits: Limi
     repaired.fixes.shift(edit.at, edit.inserts);
     repaired.fixes.add(code, edit.at, message);
     Some(repaired)
+}
+
+/// Whether a text begins with an object that is not empty.
+fn begins_with_member(text: &str) -> bool {
+    let contents = text.trim_start_matches(SPACE).strip_prefix('{');
+    contents.is_some_and(|contents| !contents.trim_start_matches(SPACE).starts_with('}'))
 }
 
 /// A token, as the shortest token of its kind in JSON, and where it begins and ends.
