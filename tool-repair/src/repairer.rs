@@ -91,7 +91,7 @@ pub fn repair_with(text: &str, limits: Limits) -> Repaired<'_> {
     repair_by(text, limits, parser::repair)
 }
 
-fn repair_by(text: &str, limits: Limits, mend: impl Mend) -> Repaired<'_> {
+fn repair_by(text: &str, limits: Limits, parse: impl Parse) -> Repaired<'_> {
     let mut scanner = Scanner::new(limits);
     let unchanged = |status, reason| Repaired {
         text: Cow::Borrowed(text),
@@ -110,7 +110,7 @@ fn repair_by(text: &str, limits: Limits, mend: impl Mend) -> Repaired<'_> {
     };
     let (sent, rest) = text.split_at(deviation.at);
     let sent_kept = (sent.len() <= limits.sent).then_some(sent);
-    match settle(rest, sent_kept, &deviation, limits, true, mend) {
+    match settle(rest, sent_kept, &deviation, limits, true, parse) {
         Ok(Repair { mut text, fixes }) => {
             text.insert_str(0, sent); // a byte or two, as a rule: moved, not copied to another place
             Repaired {
@@ -271,7 +271,7 @@ impl Repairer {
         self.finish_by(parser::repair)
     }
 
-    fn finish_by(self, mend: impl Mend) -> Finished {
+    fn finish_by(self, parse: impl Parse) -> Finished {
         let (status, reason) = match &self.state {
             State::Scanning(scanner) => match scanner.finish() {
                 Ok(()) => (Status::Valid, None),
@@ -281,12 +281,12 @@ impl Repairer {
             State::Deviated(deviation) => {
                 let (sent, held) = self.text.split_at(self.sent - self.dropped);
                 let sent_kept = (self.sent <= self.limits.sent).then_some(sent);
-                match settle(held, sent_kept, deviation, self.limits, self.validate, mend) {
-                    Ok(mended) => {
+                match settle(held, sent_kept, deviation, self.limits, self.validate, parse) {
+                    Ok(repaired) => {
                         return Finished {
-                            rest: mended.text,
+                            rest: repaired.text,
                             status: Status::Repaired,
-                            fixes: mended.fixes,
+                            fixes: repaired.fixes,
                             reason: None,
                         };
                     }
@@ -344,9 +344,9 @@ impl Default for Repairer {
 }
 
 /// What repairs the rest of a text: [`parser::repair`], or one with a mistake in it, to see that it is noticed.
-trait Mend: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Repair, Failure> {}
+trait Parse: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Repair, Failure> {}
 
-impl<F: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Repair, Failure>> Mend for F {}
+impl<F: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Repair, Failure>> Parse for F {}
 
 /// Repairs the rest of a text and makes sure that the result is JSON.
 fn settle(
@@ -355,17 +355,17 @@ fn settle(
     deviation: &Deviation,
     limits: Limits,
     validate: bool,
-    mend: impl Mend,
+    parse: impl Parse,
 ) -> Result<Repair, Failure> {
     if let Some(reason) = too_late(deviation, deviation.at + rest.len(), limits) {
         return Err(Failure::Refused(reason));
     }
-    let mended = mend(rest, sent, deviation, limits)?;
-    if validate && let Err(found) = goes_on_as_json(&mended.text, deviation, limits) {
+    let repaired = parse(rest, sent, deviation, limits)?;
+    if validate && let Err(found) = goes_on_as_json(&repaired.text, deviation, limits) {
         let message = format!("the repair was no JSON at byte {found} of its result");
         return Err(Failure::Refused(Reason::new(deviation.found, message)));
     }
-    Ok(mended)
+    Ok(repaired)
 }
 
 /// Whether JSON goes on, and ends, with this text in the place of the rest; otherwise where it does not. No repair is
@@ -405,7 +405,7 @@ mod tests {
 
     const MISTAKEN: &str = r#""a": 01}"#;
 
-    #[allow(clippy::unnecessary_wraps, reason = "as every mending")]
+    #[allow(clippy::unnecessary_wraps, reason = "as every parser")]
     fn mistaken(_: &str, _: Option<&str>, _: &Deviation, _: Limits) -> Result<Repair, Failure> {
         Ok(Repair {
             text: MISTAKEN.to_owned(),
