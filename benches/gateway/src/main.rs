@@ -17,6 +17,10 @@ mod memory;
 mod sessions;
 mod recognition;
 
+/// The gateway's, so that it is no difference between it and the floor.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A section's name, and what runs it.
 type Section = (&'static str, fn());
 
