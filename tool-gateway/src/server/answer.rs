@@ -1,5 +1,7 @@
 //! What the client gets of a turn: a stream of events, or one message. Either from either kind of upstream response.
 
+use std::ops::ControlFlow;
+
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -13,6 +15,7 @@ use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
 use crate::wire::delta::{Delta, TextField};
 use crate::wire::event::StreamEvent;
+use crate::wire::message::WholeMessage;
 use crate::wire::object::{Change, Object};
 
 /// Answers a request from a turn.
@@ -24,23 +27,23 @@ pub(super) async fn answer(mut watcher: Watcher, is_stream: bool, session: Heade
     let mut response = if is_stream {
         let body = stream::unfold(Some(watcher), |watcher| async {
             let mut watcher = watcher?;
+            watcher.changed().await;
             let mut events = String::new();
-            let mut next = Some(watcher.next().await);
             // What has come in the meantime goes out in one piece.
-            while let Some(Next::Sent(sent)) = &next {
+            let end = watcher.ready(|sent| {
                 write_events(&mut events, sent);
                 if events.len() > MAX_PIECE {
-                    break;
+                    return ControlFlow::Break(());
                 }
-                next = watcher.ready();
-            }
-            let rest = match next {
-                Some(Next::End(RunEnd::Done)) => None,
-                Some(Next::End(RunEnd::Failed { body, .. })) => {
+                ControlFlow::Continue(())
+            });
+            let rest = match end {
+                Some(RunEnd::Done) => None,
+                Some(RunEnd::Failed { body, .. }) => {
                     error_event(&body).write_sse(&mut events);
                     None
                 }
-                _ => Some(watcher),
+                None => Some(watcher),
             };
             (rest.is_some() || !events.is_empty())
                 .then(|| (Ok::<_, std::convert::Infallible>(Bytes::from(events)), rest))
@@ -130,6 +133,18 @@ fn write_events(out: &mut String, sent: &Sent) {
                 event.write_sse(out);
             }
         }
+        Sent::Message(message) => {
+            let (start, mut end) = message.start_and_end();
+            end.insert("usage".to_owned(), Value::Object(message.usage().clone()));
+            StreamEvent::MessageStart(start).write_sse(out);
+            for (index, block) in message.blocks().iter().enumerate() {
+                for event in block_events(index, block) {
+                    event.write_sse(out);
+                }
+            }
+            StreamEvent::MessageDelta(end).write_sse(out);
+            StreamEvent::MessageStop.write_sse(out);
+        }
     }
 }
 
@@ -186,6 +201,8 @@ fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
 /// The message that a client gets without a stream.
 #[derive(Debug, Default)]
 struct Collected {
+    /// The message, if it came whole.
+    whole: Option<WholeMessage>,
     message: Map<String, Value>,
     assembly: Assembly,
 }
@@ -194,6 +211,10 @@ impl Collected {
     fn push(&mut self, sent: Sent) {
         let event = match sent {
             Sent::Block { block, .. } => return self.assembly.push_block(block),
+            Sent::Message(message) => {
+                self.whole = Some(message);
+                return;
+            }
             Sent::Event(event) => self.assembly.push(event),
         };
         match event {
@@ -209,6 +230,9 @@ impl Collected {
     }
 
     fn finish(self) -> String {
+        if let Some(whole) = self.whole {
+            return whole.as_str().to_owned();
+        }
         let mut content = "[".to_owned();
         for (index, block) in self.assembly.into_blocks().iter().enumerate() {
             if index > 0 {

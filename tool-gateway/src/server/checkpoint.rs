@@ -53,6 +53,16 @@ impl Checkpoint {
         for sent in self.sent.iter().cloned() {
             match sent {
                 Sent::Block { block, .. } => assembly.push_block(block),
+                Sent::Message(whole) => {
+                    let (start, mut delta) = whole.start_and_end();
+                    delta.insert("usage".to_owned(), Value::Object(whole.usage().clone()));
+                    whole
+                        .blocks()
+                        .iter()
+                        .cloned()
+                        .for_each(|block| assembly.push_block(block));
+                    (message, end) = (Some(start), Some(delta));
+                }
                 Sent::Event(event) => match assembly.push(event) {
                     Some(StreamEvent::MessageStart(start)) => message = Some(start),
                     Some(StreamEvent::MessageDelta(delta)) => end = Some(delta),

@@ -21,10 +21,10 @@ use super::shared::Shared;
 use crate::turn::machine::Event;
 use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
+use crate::wire::delta::{Delta, TextEvent, TextRun};
 use crate::wire::error::ApiError;
 use crate::wire::event::StreamEvent;
-use crate::wire::message;
-use crate::wire::object::Object;
+use crate::wire::message::WholeMessage;
 
 /// Sends a client's request to the upstream with this body; that it cannot be reached is an error that clients retry.
 pub(super) async fn send(
@@ -102,6 +102,10 @@ impl PassingMessage {
             // What is too large to be read makes the message another.
             self.is_lost |= matches!(frame, Frame::Oversized { .. });
             let Frame::Event(event) = frame else { continue };
+            if let Some(event) = TextEvent::parse(event.raw()) {
+                self.assembly.push_text(&event);
+                continue;
+            }
             let Some(data) = event.data() else { continue };
             // Checked once, and not again for each string in it.
             let Ok(data) = std::str::from_utf8(&data) else {
@@ -131,15 +135,9 @@ impl PassingMessage {
                 usage: self.usage,
             });
         }
-        let text = std::str::from_utf8(&self.bytes).ok()?;
-        let message = Object::parse(text).ok()?;
-        let usage = message.get("usage");
-        Some(PassedMessage {
-            blocks: message::blocks(message.get("content")?)?,
-            usage: usage
-                .and_then(|usage| serde_json::from_str(usage).ok())
-                .unwrap_or_default(),
-        })
+        let message = WholeMessage::parse(std::str::from_utf8(&self.bytes).ok()?)?;
+        let (blocks, usage) = message.into_parts();
+        Some(PassedMessage { blocks, usage })
     }
 }
 
@@ -317,6 +315,10 @@ impl UpstreamEvents {
             // A part of the message that cannot be read is not left out.
             match frame {
                 Frame::Event(event) if event.ended() => {
+                    if let Some(event) = TextEvent::parse(event.raw()) {
+                        push_text(&mut self.ready, &event);
+                        continue;
+                    }
                     let Some(data) = event.data().filter(|data| !data.is_empty()) else {
                         continue;
                     };
@@ -336,41 +338,41 @@ impl UpstreamEvents {
         }
     }
 
-    /// Reads a message that is not streamed as the events of one that is.
+    /// Reads a message that is not streamed; one with calls as the events of one that is.
     fn whole(&mut self) -> Result<(), String> {
         let unreadable = || "the upstream's response is not a message of the API".to_owned();
         let text = std::str::from_utf8(&self.bytes).map_err(|_| unreadable())?;
-        let content = Object::parse(text)
-            .ok()
-            .and_then(|message| message.get("content"));
-        let blocks = content.and_then(message::blocks).ok_or_else(unreadable)?;
-        let Ok(Value::Object(mut message)) = serde_json::from_str::<Value>(text) else {
-            return Err(unreadable());
-        };
-        let mut delta = Map::new();
-        for field in ["stop_reason", "stop_sequence"] {
-            let value = message.get_mut(field).map(Value::take).unwrap_or_default();
-            delta.insert(field.to_owned(), value);
+        let message = WholeMessage::parse(text).ok_or_else(unreadable)?;
+        if message.blocks().iter().all(|block| block.tool_use().is_none()) {
+            self.ready.push_back(Ok(Event::Message(message)));
+            return Ok(());
         }
-        for field in ["stop_details", "container"] {
-            if let Some(value) = message.get(field).filter(|value| !value.is_null()) {
-                delta.insert(field.to_owned(), value.clone());
-            }
-        }
-        if let Some(content) = message.get_mut("content") {
-            *content = Value::Array(Vec::new());
-        }
-        let mut end = Map::new();
-        end.insert("delta".to_owned(), Value::Object(delta));
-        let start = Event::Stream(StreamEvent::MessageStart(message));
+        let (start, end) = message.start_and_end();
+        let start = Event::Stream(StreamEvent::MessageStart(start));
         let end = [StreamEvent::MessageDelta(end), StreamEvent::MessageStop].map(Event::Stream);
         let events = [start]
             .into_iter()
-            .chain(blocks.into_iter().map(Event::Block))
+            .chain(message.blocks().iter().cloned().map(Event::Block))
             .chain(end);
         self.ready.extend(events.map(Ok));
         Ok(())
     }
+}
+
+/// Appends an event that appends to a text: to the last one, if that changes the same text.
+fn push_text(ready: &mut VecDeque<Result<Event, String>>, event: &TextEvent<'_>) {
+    if let Some(Ok(Event::Stream(StreamEvent::BlockDelta {
+        delta: Delta::Texts(run),
+        ..
+    }))) = ready.back_mut()
+        && run.push(event)
+    {
+        return;
+    }
+    ready.push_back(Ok(Event::Stream(StreamEvent::BlockDelta {
+        index: event.index,
+        delta: Delta::Texts(TextRun::new(event)),
+    })));
 }
 
 impl std::fmt::Debug for UpstreamEvents {

@@ -24,7 +24,7 @@ use crate::session::chain::ChainKey;
 use crate::session::database::create_folder;
 use crate::session::memory::MemoryStore;
 use crate::session::store::SessionStore;
-use crate::turn::ownership::{Offer, Ownership};
+use crate::turn::ownership::{Offer, OfferedTool, Ownership};
 use crate::upstream::Upstream;
 
 /// An Anthropic-compatible server that runs its own tools and returns the client's calls to the client.
@@ -65,6 +65,7 @@ impl Gateway {
         Self {
             shared: Shared {
                 registry: registry.layer(CountedCalls::new(metrics.clone())),
+                offered: Vec::new(),
                 upstream: Arc::new(upstream),
                 store: Arc::new(MemoryStore::new()),
                 secret: ChainKey::new(crate::random::bytes()),
@@ -283,6 +284,9 @@ impl Gateway {
     pub fn router(self) -> Router {
         let Self { mut shared } = self;
         shared.store = Arc::new(TimedStore::new(shared.store, shared.metrics.clone()));
+        // No more are added.
+        let definitions = shared.definitions().into_iter().cloned();
+        shared.offered = definitions.map(OfferedTool::new).collect();
         let shared = Arc::new(shared);
         offload_sweep::start(&shared);
         Router::new()

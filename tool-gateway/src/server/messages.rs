@@ -297,7 +297,7 @@ async fn look_up(
     };
     let tools = classify(
         &request.tools,
-        &shared.definitions(),
+        &shared.offered,
         shared.offer,
         shared.offload_directory.is_some().then_some(READ_OFFLOADED),
         &shared.ownership,
@@ -346,22 +346,12 @@ fn identity(
         .groups
         .last()
         .map_or(recognized.beginning, |group| group.digest);
-    let mut settings = request.with(&[
-        ("messages", "null"),
-        ("tools", "null"),
-        ("system", "null"),
-        ("stream", "null"),
-    ]);
-    if let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(&settings) {
-        let mut fields: Vec<_> = fields.into_iter().collect();
-        fields.sort_by(|left, right| left.0.cmp(&right.0));
-        settings = Value::Object(fields.into_iter().collect()).to_string();
-    }
-    let history = history.to_hex();
-    let context = recognized.context.to_hex();
-    let mut identity = vec![client.principal.as_str(), &history, &context, &settings];
+    let settings = shared.secret.settings(request);
+    let digests = [history, recognized.context, settings];
+    let mut identity = vec![client.principal.as_bytes()];
+    identity.extend(digests.iter().map(|digest| digest.as_bytes().as_slice()));
     // Neither the sessions that the client names nor system messages between the others are part of the history.
-    identity.extend(client.keys.iter().map(String::as_str));
+    identity.extend(client.keys.iter().map(String::as_bytes));
     let systems = request
         .messages
         .iter()
@@ -370,8 +360,8 @@ fn identity(
     let systems: Vec<_> = systems
         .map(|(index, message)| format!("{index} {}", message.text))
         .collect();
-    identity.extend(systems.iter().map(String::as_str));
-    identity.push(parts.uri.query().unwrap_or_default());
+    identity.extend(systems.iter().map(String::as_bytes));
+    identity.push(parts.uri.query().unwrap_or_default().as_bytes());
     // Also of the upstream's account, where the client names one beside its key for the gateway.
     for name in [
         "anthropic-version",
@@ -379,9 +369,8 @@ fn identity(
         "authorization",
         "x-api-key",
     ] {
-        identity.push(header(&parts.headers, name).unwrap_or_default());
+        identity.push(header(&parts.headers, name).unwrap_or_default().as_bytes());
     }
-    let identity: Vec<&[u8]> = identity.iter().map(|part| part.as_bytes()).collect();
     shared.secret.digest(&identity)
 }
 

@@ -1,6 +1,8 @@
 //! [`Running`]: a turn that several requests may watch: the first, and its retries.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::ControlFlow;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,7 +10,7 @@ use std::time::{Duration, Instant};
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use serde_json::{Map, Value};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tool_runtime::CancellationToken;
 
 use super::checkpoint::Checkpoint;
@@ -25,8 +27,8 @@ use crate::wire::event::StreamEvent;
 pub(super) struct Running {
     pub(super) session: SessionId,
     state: Mutex<RunState>,
-    /// Counts the changes.
-    changed: watch::Sender<u64>,
+    /// Wakes those who wait for what happens.
+    changed: Notify,
     /// Cancelled when nobody waits any more.
     pub(super) abandoned: CancellationToken,
     /// How many bytes all turns keep.
@@ -84,7 +86,7 @@ impl Running {
         Self {
             session,
             state: Mutex::default(),
-            changed: watch::Sender::new(0),
+            changed: Notify::new(),
             abandoned: CancellationToken::new(),
             kept: Arc::clone(kept),
         }
@@ -110,7 +112,7 @@ impl Running {
     }
 
     fn notify(&self) {
-        self.changed.send_modify(|changes| *changes += 1);
+        self.changed.notify_waiters();
     }
 
     /// The headers of the upstream's first response.
@@ -190,7 +192,7 @@ impl Running {
                 block.get("id").is_some_and(|own| own == id)
             }
             Sent::Block { block, .. } => block.tool_use().is_some_and(|call| call.id == id),
-            Sent::Event(_) => false,
+            Sent::Event(_) | Sent::Message(_) => false,
         };
         state.end.is_none() && state.sent.iter().any(is_call)
     }
@@ -203,8 +205,35 @@ impl Running {
 
     /// Waits until it has ended.
     pub(super) async fn until_ended(&self) {
-        let mut changed = self.changed.subscribe();
-        while self.ended().is_none() && changed.changed().await.is_ok() {}
+        self.until(|running| running.has_ended().then_some(())).await;
+    }
+
+    /// Waits until there is something to find.
+    async fn until<T>(&self, mut find: impl FnMut(&Self) -> Option<T>) -> T {
+        // What is there at once needs no place among those who wait.
+        if let Some(found) = find(self) {
+            return found;
+        }
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            // What happens between the look and the wait wakes, too.
+            changed.as_mut().enable();
+            if let Some(found) = find(self) {
+                return found;
+            }
+            changed.await;
+        }
+    }
+
+    /// What comes behind the first `at` pieces, if it has happened.
+    fn next(&self, at: &mut usize) -> Option<Next> {
+        let mut state = self.lock();
+        if let Some(sent) = state.sent.get(*at).cloned() {
+            *at += 1;
+            state.is_delivered |= is_end(&sent);
+            return Some(Next::Sent(sent));
+        }
+        state.end.clone().map(Next::End)
     }
 
     fn is_delivered(&self) -> bool {
@@ -220,7 +249,6 @@ impl Running {
         state.waiting += 1;
         drop(state);
         Some(Watcher {
-            changed: self.changed.subscribe(),
             running: Arc::clone(self),
             at: 0,
         })
@@ -238,6 +266,11 @@ impl Drop for Running {
 /// What says that a turn is alive.
 const PING: Sent = Sent::Event(StreamEvent::Ping);
 
+/// Whether nothing comes behind it.
+fn is_end(sent: &Sent) -> bool {
+    matches!(sent, Sent::Event(StreamEvent::MessageStop) | Sent::Message(_))
+}
+
 /// How many bytes a piece takes, about.
 fn size(sent: &Sent) -> usize {
     let texts = |fields: &Map<String, Value>| -> usize {
@@ -246,8 +279,11 @@ fn size(sent: &Sent) -> usize {
     };
     let size = match sent {
         Sent::Block { block, .. } => block.as_str().len(),
+        // The blocks are copies of what is in it.
+        Sent::Message(message) => 2 * message.as_str().len(),
         Sent::Event(StreamEvent::BlockDelta { delta, .. }) => match delta {
             Delta::Text(_, text) => text.len(),
+            Delta::Texts(run) => run.size(),
             Delta::Other(fields) => texts(fields),
         },
         Sent::Event(StreamEvent::BlockStart { block, .. }) => texts(block),
@@ -267,52 +303,49 @@ impl Watcher {
 #[derive(Debug)]
 pub(super) struct Watcher {
     running: Arc<Running>,
-    changed: watch::Receiver<u64>,
     at: usize,
 }
 
 impl Watcher {
     /// What comes next; it is there at once if it has happened.
     pub(super) async fn next(&mut self) -> Next {
-        loop {
-            self.changed.mark_unchanged();
-            if let Some(next) = self.ready() {
-                return next;
-            }
-            if self.changed.changed().await.is_err() {
-                return Next::End(RunEnd::Done);
-            }
-        }
+        let Self { running, at } = self;
+        running.until(|running| running.next(at)).await
     }
 
-    /// What comes next, if it has happened.
-    pub(super) fn ready(&mut self) -> Option<Next> {
+    /// Hands what has happened to `show`, until that has enough; how the turn ended, if that comes next.
+    pub(super) fn ready(&mut self, mut show: impl FnMut(&Sent) -> ControlFlow<()>) -> Option<RunEnd> {
         let mut state = self.running.lock();
-        if let Some(sent) = state.sent.get(self.at).cloned() {
+        let state = &mut *state;
+        while let Some(sent) = state.sent.get(self.at) {
             self.at += 1;
-            state.is_delivered |= sent == Sent::Event(StreamEvent::MessageStop);
-            return Some(Next::Sent(sent));
+            state.is_delivered |= is_end(sent);
+            if show(sent).is_break() {
+                return None;
+            }
         }
-        state.end.clone().map(Next::End)
+        state.end.clone()
     }
 
     /// Waits until the turn has something to show, and gives the headers of the upstream's response.
     pub(super) async fn upstream_headers(&mut self) -> Result<HeaderMap, RunEnd> {
-        loop {
-            self.changed.mark_unchanged();
-            {
-                let state = self.running.lock();
-                if !state.sent.is_empty() {
-                    return Ok(state.headers.clone().unwrap_or_default());
-                }
-                if let Some(end) = &state.end {
-                    return Err(end.clone());
-                }
+        let headers = |running: &Running| {
+            let state = running.lock();
+            if !state.sent.is_empty() {
+                return Some(Ok(state.headers.clone().unwrap_or_default()));
             }
-            if self.changed.changed().await.is_err() {
-                return Err(RunEnd::Done);
-            }
-        }
+            state.end.clone().map(Err)
+        };
+        self.running.until(headers).await
+    }
+
+    /// Waits until something comes behind what was seen.
+    pub(super) async fn changed(&self) {
+        let is_there = |running: &Running| {
+            let state = running.lock();
+            (state.sent.len() > self.at || state.end.is_some()).then_some(())
+        };
+        self.running.until(is_there).await;
     }
 }
 
@@ -359,43 +392,82 @@ pub(super) struct RunningTurns {
 
 #[derive(Debug, Default)]
 struct Turns {
-    by_request: HashMap<Digest, Arc<Running>>,
-    order: VecDeque<Digest>,
+    by_request: HashMap<Digest, Kept>,
+    /// The requests with the numbers of their turns, the oldest first. Of two turns of one request, the later is kept.
+    order: VecDeque<(Digest, u64)>,
+    /// How many turns there were.
+    number: u64,
+}
+
+/// A turn that is kept for retries.
+#[derive(Debug)]
+struct Kept {
+    number: u64,
+    running: Arc<Running>,
 }
 
 impl Turns {
+    fn insert(&mut self, request: Digest, running: Arc<Running>) {
+        self.number += 1;
+        let number = self.number;
+        self.by_request.insert(request, Kept { number, running });
+        self.order.push_back((request, number));
+    }
+
+    /// The turn at this place, unless another has replaced it.
+    fn at(&self, (request, number): &(Digest, u64)) -> Option<&Running> {
+        let kept = self.by_request.get(request)?;
+        (kept.number == *number).then_some(&*kept.running)
+    }
+
+    /// Removes the turn at this place in the order.
+    fn remove(&mut self, place: usize) {
+        if let Some(removed) = self.order.remove(place)
+            && self.at(&removed).is_some()
+        {
+            self.by_request.remove(&removed.0);
+        }
+    }
+
+    /// The place of the oldest turn of which this holds, or that was replaced.
+    fn oldest(&self, mut is_wanted: impl FnMut(&Running) -> bool) -> Option<usize> {
+        let mut order = self.order.iter();
+        order.position(|place| self.at(place).is_none_or(&mut is_wanted))
+    }
+
     /// Removes the oldest turn whose answer a client has: what it did is stored. Whether there was one.
     fn remove_delivered(&mut self) -> bool {
-        let is_delivered = |request: &Digest| {
-            let running = self.by_request.get(request);
-            running
-                .is_none_or(|running| matches!(running.ended(), Some(RunEnd::Done)) && running.is_delivered())
-        };
-        let Some(oldest) = self.order.iter().position(is_delivered) else {
-            return false;
-        };
-        if let Some(request) = self.order.remove(oldest)
-            && !self.order.contains(&request)
-        {
-            self.by_request.remove(&request);
+        let oldest =
+            self.oldest(|running| matches!(running.ended(), Some(RunEnd::Done)) && running.is_delivered());
+        if let Some(oldest) = oldest {
+            self.remove(oldest);
         }
-        true
+        oldest.is_some()
     }
 
     /// Removes turns that ended long ago, the oldest first.
     fn remove_expired(&mut self) {
-        while let Some(oldest) = self.order.front() {
-            let is_expired = self
-                .by_request
-                .get(oldest)
-                .is_none_or(|running| running.is_expired());
-            if !is_expired {
+        while let Some(oldest) = self.order.front()
+            && self.at(oldest).is_none_or(Running::is_expired)
+        {
+            self.remove(0);
+        }
+    }
+
+    /// Removes turns until there is room for those that are kept, but none that runs.
+    fn make_room(&mut self, bytes: &AtomicUsize) {
+        while self.order.len() > KEPT || bytes.load(Ordering::Relaxed) > KEPT_BYTES {
+            if self.remove_delivered() {
+                continue;
+            }
+            let Some(oldest) = self.order.front().copied() else {
+                break;
+            };
+            if self.at(&oldest).is_some_and(|running| !running.has_ended()) {
+                self.order.rotate_left(1);
                 break;
             }
-            let oldest = self.order.pop_front();
-            if let Some(oldest) = oldest.filter(|oldest| !self.order.contains(oldest)) {
-                self.by_request.remove(&oldest);
-            }
+            self.remove(0);
         }
     }
 }
@@ -430,7 +502,8 @@ impl RunningTurns {
 
     /// Waits until all turns have ended that run now.
     pub(super) async fn until_all_ended(&self) {
-        let turns: Vec<_> = self.lock().by_request.values().map(Arc::clone).collect();
+        let running = |kept: &Kept| Arc::clone(&kept.running);
+        let turns: Vec<_> = self.lock().by_request.values().map(running).collect();
         for running in turns {
             running.until_ended().await;
         }
@@ -438,9 +511,12 @@ impl RunningTurns {
 
     /// Whether a turn that has not ended has shown one of these calls: what answers them comes too early.
     pub(super) fn show_one_of(&self, calls: &[String]) -> bool {
+        if calls.is_empty() {
+            return false;
+        }
         let turns = self.lock();
-        let mut running = turns.by_request.values();
-        running.any(|running| calls.iter().any(|id| running.shows_call(id)))
+        let mut kept = turns.by_request.values();
+        kept.any(|kept| calls.iter().any(|id| kept.running.shows_call(id)))
     }
 
     /// Joins an equal request, or begins a turn (docs/gateway.md, "Which session it is").
@@ -458,7 +534,7 @@ impl RunningTurns {
         let mut turns = self.lock();
         turns.remove_expired();
         let mut checkpoint = stored.filter(|stored| is_retry || !stored.is_complete()).cloned();
-        if let Some(running) = turns.by_request.get(&request) {
+        if let Some(Kept { running, .. }) = turns.by_request.get(&request) {
             let joined = running.watch();
             match (running.ended(), joined) {
                 (None, Some(watcher)) => return Joined::Same(watcher),
@@ -475,26 +551,8 @@ impl RunningTurns {
             Some(checkpoint) => Running::from_checkpoint(checkpoint, &self.bytes),
             None => Running::new(session.clone(), &self.bytes),
         });
-        turns.by_request.insert(request, Arc::clone(&running));
-        turns.order.push_back(request);
-        while turns.order.len() > KEPT || self.bytes.load(Ordering::Relaxed) > KEPT_BYTES {
-            if turns.remove_delivered() {
-                continue;
-            }
-            let Some(oldest) = turns.order.pop_front() else {
-                break;
-            };
-            let is_over = turns
-                .by_request
-                .get(&oldest)
-                .is_none_or(|running| running.ended().is_some());
-            if is_over && !turns.order.contains(&oldest) {
-                turns.by_request.remove(&oldest);
-            } else if !is_over {
-                turns.order.push_back(oldest);
-                break;
-            }
-        }
+        turns.insert(request, Arc::clone(&running));
+        turns.make_room(&self.bytes);
         let Some(watcher) = running.watch() else {
             return Joined::Abandoned(running);
         };

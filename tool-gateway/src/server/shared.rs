@@ -13,12 +13,14 @@ use super::principal::ClientKey;
 use super::running::{Resuming, RunningTurns};
 use crate::session::chain::ChainKey;
 use crate::session::store::SessionStore;
-use crate::turn::ownership::{Offer, Ownership};
+use crate::turn::ownership::{Offer, OfferedTool, Ownership};
 use crate::upstream::Upstream;
 
 /// The settings and the tables of a gateway.
 pub(super) struct Shared {
     pub(super) registry: ToolRegistry,
+    /// The tools of the registry as they go up, in the order of registration.
+    pub(super) offered: Vec<OfferedTool>,
     pub(super) upstream: Arc<dyn Upstream>,
     pub(super) store: Arc<dyn SessionStore>,
     pub(super) secret: ChainKey,

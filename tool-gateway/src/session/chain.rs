@@ -136,6 +136,29 @@ impl ChainKey {
         })
     }
 
+    /// The digest of what a request asks for beside its conversation and its context, whether it is streamed or not.
+    pub(crate) fn settings(&self, request: &MessagesRequest<'_>) -> Digest {
+        let mut settings: Vec<_> = request
+            .fields()
+            .filter(|(name, _)| !matches!(*name, "messages" | "tools" | "system" | "stream"))
+            .collect();
+        // Of a repeated field the last counts.
+        settings.sort_by_key(|(name, _)| *name);
+        let written = settings
+            .iter()
+            .flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
+        let written: Vec<&[u8]> = std::iter::once(&b"written settings"[..]).chain(written).collect();
+        self.known(&written, || {
+            let value =
+                |text| serde_json::from_str::<Value>(text).unwrap_or_else(|_| Value::String(text.to_owned()));
+            let fields = settings
+                .iter()
+                .map(|(name, text)| ((*name).to_owned(), value(text)));
+            let settings = Value::Object(fields.collect());
+            self.digest(&[b"settings", &canonical::bytes(&settings)])
+        })
+    }
+
     /// The digest of what is written so, which is computed if it is not known.
     fn known(&self, written: &[&[u8]], compute: impl FnOnce() -> Digest) -> Digest {
         let written = self.digest(written);
@@ -332,6 +355,34 @@ mod tests {
         }
         let written = key.lock();
         assert!(written.latest.len() <= MAX_WRITTEN && written.before.len() <= MAX_WRITTEN);
+    }
+
+    #[test]
+    fn settings_are_all_but_the_conversation_and_whether_it_is_streamed() {
+        let key = ChainKey::new([7; 32]);
+        let settings = |fields: &str| {
+            let body = format!(r#"{{"messages":[]{fields}}}"#);
+            key.settings(&MessagesRequest::parse(&body).unwrap())
+        };
+        let first =
+            settings(r#","model":"m","x":{"a":1.0},"stream":true,"system":"s","tools":[{"name":"a"}]"#);
+        for equal in [
+            r#","model":"m","x":{"a":1.0}"#,
+            r#","x":{ "a" : 1 },"model":"m","stream":false,"system":"t""#,
+            r#","model":"n","x":{"a":1},"model":"m""#,
+        ] {
+            assert_eq!(settings(equal), first, "{equal}");
+        }
+        for other in [
+            "",
+            r#","model":"m""#,
+            r#","model":"m","x":{"a":2}"#,
+            r#","model":"m","x":{"a":1},"y":null"#,
+            r#","model":"m","x":{"a":1},"model":"n""#,
+            r#","model":"x","m":{"a":1}"#,
+        ] {
+            assert_ne!(settings(other), first, "{other}");
+        }
     }
 
     #[test]

@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::session::record::{Call, Origin, Owner, Role, TrueMessage};
-use crate::turn::restore::is_counted;
 use crate::wire::block::{Block, BlockBuilder};
 use crate::wire::event::StreamEvent;
+use crate::wire::message::WholeMessage;
 use crate::wire::usage;
 
 /// What happened.
@@ -27,6 +27,8 @@ pub(crate) enum Event {
     Stream(StreamEvent),
     /// A whole block of a message that is not streamed.
     Block(Block),
+    /// A whole message without calls.
+    Message(WholeMessage),
     /// A call of the gateway has its `tool_result` block.
     Result { call: usize, result: Block },
     /// A call of the gateway was not permitted; the client is to run it.
@@ -61,6 +63,8 @@ pub(crate) enum Sent {
         index: usize,
         block: Block,
     },
+    /// All of the turn, as the upstream sent it.
+    Message(WholeMessage),
 }
 
 /// The outcome of a turn.
@@ -258,6 +262,7 @@ impl TurnMachine {
             (_, Event::OutOfTime) => self.is_out_of_time = true,
             (Phase::Asking, Event::Stream(event)) => self.on_stream(event, &mut actions),
             (Phase::Asking, Event::Block(block)) => self.on_block(block, &mut actions),
+            (Phase::Asking, Event::Message(message)) => self.on_whole(message, &mut actions),
             (Phase::Running { calls, open }, Event::Result { call, result }) => {
                 if open.remove(&call)
                     && let Some(call) = calls.get_mut(call)
@@ -385,6 +390,51 @@ impl TurnMachine {
         });
     }
 
+    /// A message without calls. If it is the first of the turn, it is the answer, and the client gets it as it is.
+    fn on_whole(&mut self, message: WholeMessage, actions: &mut Vec<Action>) {
+        if self.is_started || message.blocks().is_empty() {
+            let (start, end) = message.start_and_end();
+            self.on_stream(StreamEvent::MessageStart(start), actions);
+            for block in message.blocks() {
+                self.on_block(block.clone(), actions);
+            }
+            self.on_stream(StreamEvent::MessageDelta(end), actions);
+            return self.on_stream(StreamEvent::MessageStop, actions);
+        }
+        self.phase = Phase::Over;
+        self.is_started = true;
+        usage::add(&mut self.usage, message.usage());
+        let counted = message
+            .blocks()
+            .iter()
+            .enumerate()
+            .filter(|(_, block)| block.is_counted());
+        self.visible = counted
+            .map(|(at, block)| {
+                (
+                    block.clone(),
+                    Origin {
+                        message: 0,
+                        block: at,
+                    },
+                )
+            })
+            .collect();
+        self.next_index = message.blocks().len();
+        self.truth.push(TrueMessage {
+            role: Role::Assistant,
+            blocks: message.blocks().to_vec(),
+        });
+        actions.push(Action::Record(Answer {
+            truth: self.truth.clone(),
+            visible: self.visible.clone(),
+            calls: Vec::new(),
+            is_unchanged: true,
+        }));
+        actions.push(Action::Send(Sent::Message(message)));
+        actions.push(Action::End);
+    }
+
     fn next_index(&mut self) -> usize {
         self.next_index += 1;
         self.next_index - 1
@@ -431,7 +481,7 @@ impl TurnMachine {
                     is_begun: false,
                 });
             }
-            if part.client_index.is_some() && is_counted(&shown) {
+            if part.client_index.is_some() && shown.is_counted() {
                 let origin = Origin {
                     message: at,
                     block: message.blocks.len(),
@@ -625,4 +675,84 @@ fn send(event: StreamEvent) -> Action {
 
 fn stop_reason(end: &Map<String, Value>) -> Option<&str> {
     end.get("delta")?.get("stop_reason")?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn message(usage: u64, blocks: &[Value]) -> WholeMessage {
+        let message = json!({ "id": "m", "content": blocks, "stop_reason": "end_turn", "usage": { "output_tokens": usage } });
+        WholeMessage::parse(&message.to_string()).unwrap()
+    }
+
+    fn started() -> TurnMachine {
+        let mut machine = TurnMachine::new(Rules {
+            internal: ["Internal".to_owned()].into(),
+            max_rounds: 5,
+            ..Rules::default()
+        });
+        machine.start();
+        machine
+    }
+
+    #[test]
+    fn first_message_without_calls_is_the_answer_as_it_is() {
+        let thinking = json!({ "type": "thinking", "thinking": "", "signature": "s" });
+        let whole = message(5, &[thinking, json!({ "type": "text", "text": "a" })]);
+        let mut machine = started();
+        let actions = machine.on(Event::Message(whole.clone()));
+        let [
+            Action::Record(answer),
+            Action::Send(Sent::Message(sent)),
+            Action::End,
+        ] = actions.as_slice()
+        else {
+            panic!("{actions:?}")
+        };
+        assert_eq!(*sent, whole);
+        assert!(answer.is_unchanged && machine.is_over());
+        assert_eq!(answer.truth[0].blocks, whole.blocks());
+        let origin = Origin { message: 0, block: 1 };
+        assert_eq!(answer.visible, [(whole.blocks()[1].clone(), origin)]);
+        assert_eq!(machine.usage()["output_tokens"], 5);
+    }
+
+    #[test]
+    fn later_messages_and_empty_ones_are_written_anew() {
+        let mut machine = started();
+        let call = json!({ "type": "tool_use", "id": "t", "name": "Internal", "input": {} });
+        let start = StreamEvent::MessageStart(Map::new());
+        machine.on(Event::Stream(start));
+        machine.on(Event::Block(Block::new(call.to_string())));
+        let mut end = Map::new();
+        end.insert("delta".to_owned(), json!({ "stop_reason": "tool_use" }));
+        end.insert("usage".to_owned(), json!({ "output_tokens": 2 }));
+        machine.on(Event::Stream(StreamEvent::MessageDelta(end)));
+        machine.on(Event::Stream(StreamEvent::MessageStop));
+        let result = Block::new(json!({ "type": "tool_result", "tool_use_id": "t" }).to_string());
+        let actions = machine.on(Event::Result { call: 0, result });
+        assert!(matches!(actions.as_slice(), [Action::Ask(_)]), "{actions:?}");
+        let actions = machine.on(Event::Message(message(
+            5,
+            &[json!({ "type": "text", "text": "a" })],
+        )));
+        let ended = actions.iter().find_map(|action| match action {
+            Action::Send(Sent::Event(StreamEvent::MessageDelta(end))) => Some(end),
+            _ => None,
+        });
+        assert_eq!(ended.unwrap()["usage"]["output_tokens"], 7);
+        assert!(
+            matches!(actions.first(), Some(Action::Send(Sent::Block { index: 0, .. }))),
+            "{actions:?}"
+        );
+
+        let actions = started().on(Event::Message(message(5, &[])));
+        let notice = actions
+            .iter()
+            .any(|action| matches!(action, Action::Send(Sent::Block { .. })));
+        assert!(notice, "a client cannot echo an empty message: {actions:?}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Who runs which tool: the gateway those that it offers, the client all others (`classify_tools` in requirements 004).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
@@ -90,6 +91,33 @@ impl Ownership {
     }
 }
 
+/// A tool that the gateway offers, with what goes up for it.
+#[derive(Debug)]
+pub(crate) struct OfferedTool {
+    definition: ToolDefinition,
+    /// The definition, its schema and its description in JSON's form.
+    text: String,
+    schema: String,
+    description: String,
+}
+
+impl OfferedTool {
+    pub(crate) fn new(definition: ToolDefinition) -> Self {
+        let mut description = String::new();
+        push_string(&mut description, &definition.description);
+        Self {
+            text: serde_json::to_string(&definition).unwrap_or_default(),
+            schema: definition.input_schema.to_string(),
+            description,
+            definition,
+        }
+    }
+
+    fn name(&self) -> &str {
+        self.definition.name.as_str()
+    }
+}
+
 /// The tools of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Tools {
@@ -101,61 +129,85 @@ pub(crate) struct Tools {
     pub(crate) declared: Option<String>,
 }
 
+/// A tool that the client declares.
+struct DeclaredTool<'a> {
+    text: &'a str,
+    fields: Object<'a>,
+    name: String,
+    is_custom: bool,
+    /// The gateway's, if it runs it.
+    own: Option<&'a OfferedTool>,
+}
+
 /// Classifies the tools of a request. `always` is offered whatever `offer` says.
-pub(crate) fn classify(
-    declared: &[&str],
-    offered: &[&ToolDefinition],
+pub(crate) fn classify<'a>(
+    declared: &[&'a str],
+    offered: &'a [OfferedTool],
     offer: Offer,
     always: Option<&str>,
     ownership: &Ownership,
 ) -> Result<Tools, ApiError> {
-    let mut internal = BTreeSet::new();
-    let mut served = BTreeSet::new();
-    let mut names = BTreeSet::new();
-    let mut items: Vec<String> = Vec::new();
-    for (index, text) in declared.iter().enumerate() {
-        let tool = Object::parse(text)
+    let declared = declared.iter().enumerate().map(|(index, text)| {
+        let fields = Object::parse(text)
             .map_err(|_| ApiError::invalid(format!("tools.{index}: expected an object")))?;
-        let is_custom = tool
+        let is_custom = fields
             .get("type")
             .is_none_or(|kind| kind == "null" || kind == "\"custom\"");
-        let name = tool.string("name").unwrap_or_default();
-        names.insert(name.clone());
+        let name = fields.string("name").unwrap_or_default();
         let own_name = ownership.own_name(&name);
-        let own = offered
-            .iter()
-            .find(|own| is_custom && own.name.as_str() == own_name);
-        match own.filter(|own| is_internal(&name, &tool, own, ownership)) {
-            Some(own) => {
-                items.push(with_our_schema(&tool, own));
-                served.insert(own.name.as_str());
-                internal.insert(name);
-            }
-            None if is_custom => items.push(filled_in(&tool, text)),
-            None => items.push((*text).to_owned()),
-        }
-    }
-    let by_client = internal.clone();
+        let own = offered.iter().find(|own| is_custom && own.name() == own_name);
+        let own = own.filter(|own| is_internal(&name, &fields, own, ownership));
+        Ok(DeclaredTool {
+            text,
+            fields,
+            name,
+            is_custom,
+            own,
+        })
+    });
+    let declared = declared.collect::<Result<Vec<_>, ApiError>>()?;
     let is_added = |name: &str| {
+        let is_declared =
+            |tool: &DeclaredTool<'_>| tool.name == name || tool.own.is_some_and(|own| own.name() == name);
         (offer == Offer::Always || always == Some(name))
-            && !names.contains(name)
-            && !served.contains(name)
+            && !declared.iter().any(is_declared)
             && !ownership.external.contains(name)
             && !ownership.aliases.contains_key(name)
     };
-    for own in offered.iter().filter(|own| is_added(own.name.as_str())) {
-        items.push(serde_json::to_string(own).unwrap_or_default());
-        internal.insert(own.name.as_str().to_owned());
+    let added: Vec<_> = offered.iter().filter(|own| is_added(own.name())).collect();
+    if added.is_empty() && declared.iter().all(|tool| tool.own.is_none()) {
+        return Ok(Tools::default());
     }
-    let declared = (!internal.is_empty()).then(|| format!("[{}]", items.join(",")));
+    let mut list = "[".to_owned();
+    let mut push = |text: &str| {
+        if list.len() > 1 {
+            list.push(',');
+        }
+        list.push_str(text);
+    };
+    for tool in &declared {
+        match tool.own {
+            Some(own) => push(&with_our_schema(&tool.fields, own)),
+            None if tool.is_custom => push(&filled_in(&tool.fields, tool.text)),
+            None => push(tool.text),
+        }
+    }
+    for own in &added {
+        push(&own.text);
+    }
+    list.push(']');
+    let by_client = declared.into_iter().filter(|tool| tool.own.is_some());
+    let by_client: BTreeSet<String> = by_client.map(|tool| tool.name).collect();
+    let mut internal = by_client.clone();
+    internal.extend(added.iter().map(|own| own.name().to_owned()));
     Ok(Tools {
         internal,
         by_client,
-        declared,
+        declared: Some(list),
     })
 }
 
-fn is_internal(name: &str, tool: &Object<'_>, own: &ToolDefinition, ownership: &Ownership) -> bool {
+fn is_internal(name: &str, tool: &Object<'_>, own: &OfferedTool, ownership: &Ownership) -> bool {
     if ownership.external.contains(name) {
         return false;
     }
@@ -167,7 +219,8 @@ fn is_internal(name: &str, tool: &Object<'_>, own: &ToolDefinition, ownership: &
         Some(Ok(Value::Object(schema))) if schema.is_empty() => true,
         Some(Ok(schema)) => {
             // Canonical, since JavaScript turns `1.0` into `1`.
-            canonical::bytes(&same_schema(&schema)) == canonical::bytes(&same_schema(&own.input_schema))
+            canonical::bytes(&same_schema(&schema))
+                == canonical::bytes(&same_schema(&own.definition.input_schema))
         }
         Some(Err(_)) => false,
     }
@@ -192,33 +245,33 @@ fn same_schema(schema: &Value) -> Value {
 }
 
 /// The client's declaration with the gateway's schema, and its description where the client has none.
-fn with_our_schema(tool: &Object<'_>, own: &ToolDefinition) -> String {
-    let schema = own.input_schema.to_string();
-    let mut description = String::new();
-    push_string(&mut description, &own.description);
+fn with_our_schema(tool: &Object<'_>, own: &OfferedTool) -> String {
+    let OfferedTool {
+        schema, description, ..
+    } = own;
     let mut text = String::new();
     tool.write(&mut text, |name, value| match name {
-        "input_schema" => Some(Change::To(&schema)),
-        "description" if value == "null" => Some(Change::To(&description)),
+        "input_schema" => Some(Change::To(schema)),
+        "description" if value == "null" => Some(Change::To(description)),
         _ => Some(Change::Keep),
     });
     if tool.get("description").is_none() {
-        text = with_field(&text, "description", &description);
+        text = with_field(&text, "description", description);
     }
     if tool.get("input_schema").is_none() {
-        text = with_field(&text, "input_schema", &schema);
+        text = with_field(&text, "input_schema", schema);
     }
     text
 }
 
 /// A tool of the client's, with what the API wants filled in (R-GW-6).
-fn filled_in(tool: &Object<'_>, text: &str) -> String {
-    let mut text = text.to_owned();
+fn filled_in<'t>(tool: &Object<'_>, text: &'t str) -> Cow<'t, str> {
+    let mut text = Cow::Borrowed(text);
     if tool.get("description").is_none() {
-        text = with_field(&text, "description", "\"\"");
+        text = with_field(&text, "description", "\"\"").into();
     }
     if tool.get("input_schema").is_none() {
-        text = with_field(&text, "input_schema", r#"{"type":"object","properties":{}}"#);
+        text = with_field(&text, "input_schema", r#"{"type":"object","properties":{}}"#).into();
     }
     text
 }
@@ -242,7 +295,7 @@ mod tests {
             .map(Value::to_string)
             .collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let tools = classify(&texts, &[&own()], offer, None, ownership).unwrap();
+        let tools = classify(&texts, &[OfferedTool::new(own())], offer, None, ownership).unwrap();
         let sent = tools
             .declared
             .map_or(declared.clone(), |text| serde_json::from_str(&text).unwrap());

@@ -241,7 +241,7 @@ impl Transcript<'_> {
                     .blocks
                     .iter()
                     .enumerate()
-                    .filter(|(_, block)| is_counted(block));
+                    .filter(|(_, block)| block.is_counted());
                 self.prior_visible.extend(blocks.map(|(block, _)| Origin {
                     message: message_at,
                     block,
@@ -388,7 +388,7 @@ fn blocks_of(recognized: &Recognized, request: &MessagesRequest<'_>, index: usiz
 /// The truth of a turn, with the client's marks for the cache where it has them now.
 fn marked(turn: &Turn, echoed: &[Block]) -> Vec<TrueMessage> {
     let mut messages = turn.truth.clone();
-    let marks = echoed.iter().filter(|block| is_counted(block)).map(mark);
+    let marks = echoed.iter().filter(|block| block.is_counted()).map(mark);
     for (mark, origin) in marks.zip(&turn.visible) {
         let block = messages
             .get_mut(origin.message)
@@ -398,16 +398,6 @@ fn marked(turn: &Turn, echoed: &[Block]) -> Vec<TrueMessage> {
         }
     }
     messages
-}
-
-/// Whether a block counts among the visible ones: clients may leave out thinking and empty texts.
-pub(crate) fn is_counted(block: &Block) -> bool {
-    let object = Object::parse(block.as_str()).unwrap_or_default();
-    match object.string("type").as_deref() {
-        Some("thinking" | "redacted_thinking") => false,
-        Some("text") => object.string("text").is_some_and(|text| !text.is_empty()),
-        _ => true,
-    }
 }
 
 /// The mark for the cache that a block has.

@@ -224,6 +224,7 @@ impl ClientView {
             }
             Sent::Event(StreamEvent::MessageStop) => (Stage::Ending, Stage::Ended),
             Sent::Event(_) | Sent::Block { .. } => (Stage::Started, Stage::Started),
+            Sent::Message(_) => (Stage::Empty, Stage::Ended),
         };
         assert_eq!(self.stage, next_stage.0, "{sent:?} after {self:#?}");
         self.stage = next_stage.1;
@@ -246,7 +247,7 @@ impl ClientView {
                         block["input"] = serde_json::from_str(input).unwrap();
                     }
                     Delta::Text(field, text) => block[field.as_str()] = text.as_str().into(),
-                    Delta::Other(_) => panic!("{sent:?} after {self:#?}"),
+                    Delta::Texts(_) | Delta::Other(_) => panic!("{sent:?} after {self:#?}"),
                 }
             }
             Sent::Event(StreamEvent::BlockStop { index }) => {
@@ -258,6 +259,16 @@ impl ClientView {
                 self.content.push(serde_json::from_str(block.as_str()).unwrap());
             }
             Sent::Event(_) => {}
+            Sent::Message(message) => {
+                self.content = message
+                    .blocks()
+                    .iter()
+                    .map(|block| serde_json::from_str(block.as_str()).unwrap())
+                    .collect();
+                (_, self.end) = message.start_and_end();
+                self.end
+                    .insert("usage".to_owned(), message.usage().clone().into());
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! [`Assembly`]: puts the blocks of a streamed message together.
 
 use super::block::{Block, BlockBuilder};
+use super::delta::TextEvent;
 use super::event::StreamEvent;
 
 /// The blocks of a message, from its events.
@@ -29,6 +30,13 @@ impl Assembly {
             event => return Some(event),
         }
         None
+    }
+
+    /// Takes an event that appends to a text.
+    pub(crate) fn push_text(&mut self, event: &TextEvent<'_>) {
+        if let Some((_, builder)) = self.open.iter_mut().find(|(open, _)| *open == event.index) {
+            builder.push_text(event.field, &event.piece);
+        }
     }
 
     /// Adds a whole block.

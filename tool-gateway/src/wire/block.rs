@@ -1,6 +1,6 @@
 //! Content blocks as the upstream sends them: whole, or built from the events of a stream.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Error as _, Serialize, Serializer};
@@ -13,15 +13,57 @@ use super::object::{Change, Object, push_string};
 /// A content block as JSON text. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Block {
-    text: Arc<str>,
+    json: Arc<Json>,
     /// The arguments of a call as they arrived, if they are not a JSON object.
     raw_input: Option<Arc<str>>,
 }
 
+/// The text of a block, and what it is, which is asked for several times.
+#[derive(Debug)]
+struct Json {
+    text: String,
+    kind: OnceLock<Kind>,
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Json {}
+
+/// What a block is, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    EmptyText,
+    Thinking,
+    ToolUse,
+    Other,
+}
+
+impl Kind {
+    fn of(object: &Object<'_>) -> Self {
+        match object.string("type").as_deref() {
+            Some("thinking" | "redacted_thinking") => Self::Thinking,
+            Some("tool_use") => Self::ToolUse,
+            Some("text") => match object.get("text") {
+                Some(text) if text.len() > 2 && text.starts_with('"') => Self::Text,
+                _ => Self::EmptyText,
+            },
+            _ => Self::Other,
+        }
+    }
+}
+
 impl Block {
-    pub(crate) fn new(text: impl Into<Arc<str>>) -> Self {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
         Self {
-            text: text.into(),
+            json: Arc::new(Json {
+                text: text.into(),
+                kind: OnceLock::new(),
+            }),
             raw_input: None,
         }
     }
@@ -35,11 +77,20 @@ impl Block {
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        &self.text
+        &self.json.text
     }
 
     fn object(&self) -> Object<'_> {
-        Object::parse(&self.text).unwrap_or_default()
+        Object::parse(&self.json.text).unwrap_or_default()
+    }
+
+    fn kind(&self) -> Kind {
+        *self.json.kind.get_or_init(|| Kind::of(&self.object()))
+    }
+
+    /// Whether it counts among the visible ones: clients may leave out thinking and empty texts.
+    pub(crate) fn is_counted(&self) -> bool {
+        !matches!(self.kind(), Kind::Thinking | Kind::EmptyText)
     }
 
     /// Whether it is no call, or one whose arguments arrived as a JSON object.
@@ -54,7 +105,7 @@ impl Block {
         };
         let repaired = tool_runtime::repair::repair(raw);
         let input = Some(&*repaired.text).filter(|text| Object::parse(text).is_ok());
-        let mut text = String::with_capacity(self.text.len() + raw.len());
+        let mut text = String::with_capacity(self.json.text.len() + raw.len());
         self.object().write(&mut text, |name, _| {
             Some(match input {
                 Some(input) if name == "input" => Change::To(input),
@@ -66,8 +117,7 @@ impl Block {
 
     /// Whether the block is thinking, which belongs to the exact messages before it.
     pub(crate) fn is_thinking(&self) -> bool {
-        let kind = self.object().string("type");
-        matches!(kind.as_deref(), Some("thinking" | "redacted_thinking"))
+        self.kind() == Kind::Thinking
     }
 
     /// The block without its mark for the cache.
@@ -75,20 +125,23 @@ impl Block {
         if self.object().get("cache_control").is_none() {
             return self.clone();
         }
-        let mut text = String::with_capacity(self.text.len());
+        let mut text = String::with_capacity(self.json.text.len());
         self.object().write(&mut text, |name, _| {
             (name != "cache_control").then_some(Change::Keep)
         });
         Self {
-            text: text.into(),
             raw_input: self.raw_input.clone(),
+            ..Self::new(text)
         }
     }
 
     /// The call, if the block is one.
     pub(crate) fn tool_use(&self) -> Option<ToolUse> {
+        if self.kind() != Kind::ToolUse {
+            return None;
+        }
         let object = self.object();
-        object.is("type", "tool_use").then(|| ToolUse {
+        Some(ToolUse {
             id: object.string("id").unwrap_or_default(),
             name: object.string("name").unwrap_or_default(),
             input: self
@@ -104,7 +157,7 @@ impl Block {
     pub(crate) fn with_string(&self, field: &str, value: &str) -> Self {
         let mut json = String::new();
         push_string(&mut json, value);
-        let mut text = String::with_capacity(self.text.len() + json.len());
+        let mut text = String::with_capacity(self.json.text.len() + json.len());
         self.object().write(&mut text, |name, _| {
             Some(if name == field {
                 Change::To(&json)
@@ -113,8 +166,8 @@ impl Block {
             })
         });
         Self {
-            text: text.into(),
             raw_input: self.raw_input.clone(),
+            ..Self::new(text)
         }
     }
 }
@@ -122,7 +175,7 @@ impl Block {
 /// As the JSON that it is, byte for byte.
 impl Serialize for Block {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let text: &RawValue = serde_json::from_str(&self.text).map_err(S::Error::custom)?;
+        let text: &RawValue = serde_json::from_str(self.as_str()).map_err(S::Error::custom)?;
         text.serialize(serializer)
     }
 }
@@ -166,8 +219,8 @@ impl BlockBuilder {
     /// Adds a delta. One of an unknown type changes the fields that it names: text is appended, all else is set.
     pub(crate) fn push(&mut self, delta: &Delta) {
         let fields = match delta {
-            Delta::Text(TextField::PartialJson, piece) => return self.input.push_str(piece),
             Delta::Text(field, piece) => return self.push_text(*field, piece),
+            Delta::Texts(run) => return self.push_text(run.field, &run.text),
             Delta::Other(fields) => fields,
         };
         self.close_text();
@@ -196,7 +249,11 @@ impl BlockBuilder {
         }
     }
 
-    fn push_text(&mut self, field: TextField, piece: &str) {
+    /// Appends to a text.
+    pub(super) fn push_text(&mut self, field: TextField, piece: &str) {
+        if field == TextField::PartialJson {
+            return self.input.push_str(piece);
+        }
         if let Some((open, text)) = &mut self.text
             && *open == field
         {

@@ -1,14 +1,19 @@
 //! [`Delta`]: what an event of type `content_block_delta` changes in its block.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
-use super::object::push_string;
+use super::object::{has_escapes, push_string};
 
 /// A change of a block. Nearly every event of a stream appends to one text: it is read and written without a map of its fields.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Delta {
     /// Appends to a text.
     Text(TextField, String),
+    /// Appends to a text, several times.
+    Texts(TextRun),
     /// Any other, with all of its fields.
     Other(Map<String, Value>),
 }
@@ -44,6 +49,105 @@ impl TextField {
             Self::PartialJson => "input_json_delta",
         }
     }
+}
+
+/// Changes of one text that came together. Their events are kept as they came, so that they are not written anew.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TextRun {
+    pub(crate) field: TextField,
+    /// What they append.
+    pub(crate) text: String,
+    /// The index of the block that they name.
+    index: usize,
+    events: String,
+}
+
+/// How an event begins whose index can be changed in its text.
+const EVENT: &str = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":";
+
+impl TextRun {
+    pub(crate) fn new(first: &TextEvent<'_>) -> Self {
+        Self {
+            field: first.field,
+            text: first.piece.clone().into_owned(),
+            index: first.index,
+            events: first.event.to_owned(),
+        }
+    }
+
+    /// Appends an event; whether it changes the same text.
+    pub(crate) fn push(&mut self, next: &TextEvent<'_>) -> bool {
+        let is_same = self.field == next.field && self.index == next.index;
+        if is_same {
+            self.text.push_str(&next.piece);
+            self.events.push_str(next.event);
+        }
+        is_same
+    }
+
+    /// How many bytes it has.
+    pub(crate) fn size(&self) -> usize {
+        self.text.len() + self.events.len()
+    }
+
+    /// Appends the events, for a block at this index.
+    pub(super) fn write_sse(&self, out: &mut String, index: usize) {
+        if index == self.index {
+            return out.push_str(&self.events);
+        }
+        // No text of an event has this in it: there, a quote is escaped.
+        for event in self.events.split(EVENT).skip(1) {
+            let rest = event.trim_start_matches(|character: char| character.is_ascii_digit());
+            // Writing to memory does not fail.
+            let _ = write!(out, "{EVENT}{index}{rest}");
+        }
+    }
+}
+
+/// An event that appends to a text, written as the API writes it.
+#[derive(Debug, PartialEq)]
+pub(crate) struct TextEvent<'e> {
+    /// Its block's index.
+    pub(crate) index: usize,
+    pub(crate) field: TextField,
+    /// What it appends.
+    pub(crate) piece: Cow<'e, str>,
+    event: &'e str,
+}
+
+impl<'e> TextEvent<'e> {
+    /// Reads an event; `None` if it is another one, or is written otherwise.
+    pub(crate) fn parse(event: &'e [u8]) -> Option<Self> {
+        if !event.starts_with(EVENT.as_bytes()) {
+            return None;
+        }
+        let event = std::str::from_utf8(event).ok()?;
+        let mut rest = Rest(event.strip_prefix(EVENT)?);
+        let index = rest.number()?;
+        let rest = rest.0.strip_prefix(",\"delta\":{\"type\":\"")?;
+        let strip = |field: TextField| {
+            let rest = rest.strip_prefix(field.delta_type())?.strip_prefix("\",\"")?;
+            rest.strip_prefix(field.as_str())?.strip_prefix("\":")
+        };
+        let (field, rest) = TextField::ALL
+            .into_iter()
+            .find_map(|field| Some((field, strip(field)?)))?;
+        Some(Self {
+            index,
+            field,
+            piece: string(rest.strip_suffix("}}\n\n")?)?,
+            event,
+        })
+    }
+}
+
+/// Reads one string, without anything around it.
+fn string(text: &str) -> Option<Cow<'_, str>> {
+    let plain = text.strip_prefix('"')?.strip_suffix('"')?;
+    if has_escapes(plain) {
+        return serde_json::from_str(text).ok().map(Cow::Owned);
+    }
+    Some(Cow::Borrowed(plain))
 }
 
 impl From<Map<String, Value>> for Delta {
@@ -98,9 +202,8 @@ pub(super) fn parse_text(data: &str) -> Option<(usize, Delta)> {
     rest.expect(":")?;
     let text = rest.0.trim_ascii_end().strip_suffix('}')?;
     let text = text.trim_ascii_end().strip_suffix('}')?;
-    // One string, and nothing behind it.
-    let text = serde_json::from_str(text).ok()?;
-    Some((index, Delta::Text(field, text)))
+    let text = string(text.trim_ascii())?;
+    Some((index, Delta::Text(field, text.into_owned())))
 }
 
 /// What has not been read yet.
@@ -136,6 +239,55 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn events_that_came_together_leave_as_they_came_or_with_another_index() {
+        let event = |index: usize, text: &str| {
+            format!("{EVENT}{index},\"delta\":{{\"type\":\"text_delta\",\"text\":{text}}}}}\n\n")
+        };
+        // What looks like an event in a text is a text.
+        let texts = [r#""a""#, r#""""#, r#""\u00e9\n\"index\":3,""#, "\"é\""];
+        let mut run: Option<TextRun> = None;
+        for text in texts {
+            let event = event(3, text);
+            let read = TextEvent::parse(event.as_bytes()).unwrap();
+            assert_eq!((read.index, read.field), (3, TextField::Text));
+            match &mut run {
+                None => run = Some(TextRun::new(&read)),
+                Some(run) => assert!(run.push(&read)),
+            }
+        }
+        let mut run = run.unwrap();
+        for other in [event(4, "\"a\""), event(3, "\"a\"").replace("text", "thinking")] {
+            assert!(!run.push(&TextEvent::parse(other.as_bytes()).unwrap()), "{other}");
+        }
+        assert_eq!(run.text, "aé\n\"index\":3,é");
+        for index in [3, 0, 12] {
+            let mut out = String::new();
+            run.write_sse(&mut out, index);
+            assert_eq!(out, texts.map(|text| event(index, text)).concat());
+        }
+    }
+
+    #[test]
+    fn events_in_another_form_are_none_that_stay_as_they_came() {
+        let event = |rest: &str| format!("{EVENT}{rest}");
+        for other in [
+            event("0,\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}}\r\n\r\n"),
+            event("0,\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}}\nid: 1\n\n"),
+            event("0,\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"},\"new\":1}\n\n"),
+            event("0,\"delta\":{\"type\":\"text_delta\",\"text\":\"a\",\"new\":\"b\"}}\n\n"),
+            event("0,\"delta\":{\"type\":\"text_delta\",\"text\":\"a\nb\"}}\n\n"),
+            event("0,\"delta\":{\"type\":\"text_delta\",\"text\":\"\\ud800\"}}\n\n"),
+            event("0,\"delta\":{\"type\":\"text_delta\",\"text\":\"}}\n\n"),
+            event("00,\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}}\n\n"),
+            event(",\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}}\n\n"),
+            event("0,\"delta\":{\"type\":\"text_delta\",\"thinking\":\"a\"}}\n\n"),
+            "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n".to_owned(),
+        ] {
+            assert_eq!(TextEvent::parse(other.as_bytes()), None, "{other:?}");
+        }
+    }
 
     #[test]
     fn texts_are_read_and_written_without_a_map() {

@@ -97,6 +97,7 @@ impl StreamEvent {
                         delta::write_text(out, *field, text);
                         out.push_str("}\n\n");
                     }
+                    Delta::Texts(run) => run.write_sse(out, *index),
                     Delta::Other(delta) => {
                         sse(
                             out,

@@ -1,6 +1,9 @@
 //! Messages of a request, and the text of messages.
 
+use std::sync::Arc;
+
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::block::Block;
 use super::object::{Object, push_string};
@@ -46,6 +49,75 @@ pub(crate) fn blocks(content: &str) -> Option<Vec<Block>> {
     }
     let blocks: Vec<&RawValue> = serde_json::from_str(content).ok()?;
     Some(blocks.into_iter().map(|block| Block::new(block.get())).collect())
+}
+
+/// A message of the model that came whole, not as a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct WholeMessage {
+    text: Arc<str>,
+    blocks: Vec<Block>,
+    usage: Map<String, Value>,
+}
+
+impl WholeMessage {
+    /// Reads the body of a response.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let fields = Object::parse(text).ok()?;
+        let usage = fields.get("usage").map(serde_json::from_str);
+        Some(Self {
+            blocks: blocks(fields.get("content")?)?,
+            usage: usage.and_then(Result::ok).unwrap_or_default(),
+            text: text.into(),
+        })
+    }
+
+    /// The message as it came.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    pub(crate) fn usage(&self) -> &Map<String, Value> {
+        &self.usage
+    }
+
+    /// Its blocks and its usage.
+    pub(crate) fn into_parts(self) -> (Vec<Block>, Map<String, Value>) {
+        (self.blocks, self.usage)
+    }
+
+    /// The message as that of a `message_start` event, and the fields of its `message_delta`. A value beyond what this program can
+    /// hold, as `1e999`, is null.
+    pub(crate) fn start_and_end(&self) -> (Map<String, Value>, Map<String, Value>) {
+        let (mut message, mut delta) = (Map::new(), Map::new());
+        for field in ["stop_reason", "stop_sequence"] {
+            delta.insert(field.to_owned(), Value::Null);
+        }
+        for (name, value) in Object::parse(&self.text).unwrap_or_default().0 {
+            let value = match &*name {
+                "content" => Value::Array(Vec::new()),
+                _ => serde_json::from_str(value.get()).unwrap_or_default(),
+            };
+            let shown = match &*name {
+                "stop_reason" | "stop_sequence" => {
+                    delta.insert(name.clone().into_owned(), value);
+                    Value::Null
+                }
+                "stop_details" | "container" if !value.is_null() => {
+                    delta.insert(name.clone().into_owned(), value.clone());
+                    value
+                }
+                _ => value,
+            };
+            message.insert(name.into_owned(), shown);
+        }
+        let mut end = Map::new();
+        end.insert("delta".to_owned(), Value::Object(delta));
+        (message, end)
+    }
 }
 
 /// Appends a message to the text of a list of messages.

@@ -39,6 +39,11 @@ impl<'a> MessagesRequest<'a> {
         self.object.get(field)
     }
 
+    /// All fields with their text, in their order.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.object.0.iter().map(|(name, value)| (&**name, value.get()))
+    }
+
     /// Whether the client asked for a stream.
     pub(crate) fn is_stream(&self) -> bool {
         self.get("stream") == Some("true")

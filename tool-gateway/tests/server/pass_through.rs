@@ -88,6 +88,47 @@ async fn requests_and_responses_are_unchanged() {
     }
 }
 
+/// The client's next request is recognised, and a retry may ask for the other form.
+#[tokio::test]
+async fn whole_messages_without_calls_are_unchanged_though_tools_are_offered() {
+    let body = |is_stream: bool, more: &str| {
+        format!(
+            r#"{{"messages":[{{"role":"user","content":"a"}}{more}],"tools":[{{"name":"lookup"}}],"stream":{is_stream}}}"#
+        )
+    };
+    let content = [thinking("s"), text("天气 \"quoted\"\n")];
+    let script =
+        json!({ "turns": [{ "id": "msg_1", "content": content, "usage": { "input_tokens": 3, "x": 1 } }] })
+            .to_string();
+    let expected = reply::bytes(direct(&script, &body(false, "")).await.into_body()).await;
+    let router = gateway(ScriptUpstream::from_json(&script).unwrap());
+    let ask = |body: String, headers: &'static [(&str, &str)]| {
+        let router = router.clone();
+        async move { router.oneshot(post("/v1/messages", body, headers)).await.unwrap() }
+    };
+    let whole = ask(body(false, ""), &[]).await;
+    let session = whole.headers()["x-tool-gateway-session"]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(reply::bytes(whole.into_body()).await, expected);
+    let streamed = Reply::read(ask(body(true, ""), &[("x-stainless-retry-count", "1")]).await).await;
+    assert_eq!(
+        streamed.message,
+        serde_json::from_slice::<Value>(&expected).unwrap()
+    );
+    let more = format!(
+        r#",{{"role":"assistant","content":{}}},{{"role":"user","content":"b"}}"#,
+        json!(content)
+    );
+    let next = ask(body(false, &more), &[]).await;
+    let next = next.headers()["x-tool-gateway-session"]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(next, session.replace("found=new", "found=chain"));
+}
+
 #[tokio::test]
 async fn errors_of_the_upstream_are_unchanged() {
     let errors = [
