@@ -27,7 +27,7 @@ fn the_repr_of_a_value_is_repaired_to_that_value() {
     );
 }
 
-/// Strings in several pieces, one below the other: one string, but not in a list, where a comma may be missing.
+/// Strings in several pieces, on lines of their own: one string, but not in a list, where a comma may be missing.
 #[test]
 fn what_pprint_writes_means_what_python_says_or_is_left_alone() {
     let Some(judged) = judged_by_python("pretty", 6, answer_of_the_repair) else {
@@ -71,9 +71,9 @@ fn the_reader_of_literals_reads_what_python_reads() {
 }
 
 /// The least share of literals that are read; what it is today less a little, so that nobody passes by refusing.
-const PRETTY_READ: f64 = 0.8;
-const LITERALS_READ: f64 = 0.65;
-const SLIPS_READ: f64 = 0.6;
+const PRETTY_READ: f64 = 0.85;
+const LITERALS_READ: f64 = 0.95;
+const SLIPS_READ: f64 = 0.8;
 const READER_READS: f64 = 0.9;
 
 fn of_the_reader(text: &str) -> Answer {

@@ -168,7 +168,7 @@ fn fits(code: FixCode, at: &str) -> bool {
         FixCode::DoubledBraces => first == '{',
         FixCode::Comment => "#/".contains(first),
         FixCode::UnquotedKey => first.is_alphabetic() || first == '_',
-        FixCode::NumberKey => "-0123456789".contains(first),
+        FixCode::NumberKey => "+-0123456789".contains(first),
         FixCode::TextBefore => !"{[".contains(first),
         FixCode::ExtraClosers => "}])".contains(first),
         FixCode::EmptyPrefix => first == '}',

@@ -71,8 +71,15 @@ impl Fixes {
         self.counts.iter().all(|count| *count == 0)
     }
 
+    /// Adds a change at `offset` in the words of its code.
     #[inline]
-    pub(super) fn add(&mut self, code: FixCode, offset: usize, message: impl Into<Cow<'static, str>>) {
+    pub(super) fn add(&mut self, code: FixCode, offset: usize) {
+        self.add_as(code, offset, code.message());
+    }
+
+    /// Adds a change at `offset` that needs words of its own.
+    #[inline]
+    pub(super) fn add_as(&mut self, code: FixCode, offset: usize, message: impl Into<Cow<'static, str>>) {
         if let Some(count) = self.counts.get_mut(code as usize) {
             *count += 1;
         }
@@ -170,9 +177,9 @@ impl fmt::Display for Reason {
 
 impl error::Error for Reason {}
 
-/// Declares [`FixCode`] with the text of each code beside its meaning.
+/// Declares [`FixCode`] with the text of each code, and what is said of a change of its kind.
 macro_rules! codes {
-    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $message:literal;)+) => {
         /// The kinds of changes. Their texts are API.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
@@ -190,71 +197,78 @@ macro_rules! codes {
                     $(Self::$name => $text,)+
                 }
             }
+
+            /// What was there and what it became, unless that differs from change to change.
+            const fn message(self) -> &'static str {
+                match self {
+                    $(Self::$name => $message,)+
+                }
+            }
         }
     };
 }
 
 codes! {
     /// A string in single quotes.
-    SingleQuotes = "single_quotes",
+    SingleQuotes = "single_quotes", "single quotes became double quotes";
     /// A string in three quotes.
-    TripleQuotes = "triple_quotes",
+    TripleQuotes = "triple_quotes", "three quotes became one";
     /// A string in typographic quotes.
-    SmartQuotes = "smart_quotes",
+    SmartQuotes = "smart_quotes", "typographic quotes became double quotes";
     /// A string in backticks.
-    Backticks = "backticks",
+    Backticks = "backticks", "backticks became double quotes";
     /// A prefix of a Python string: `r`, `u`.
-    StringPrefix = "string_prefix",
-    /// Strings that stood one below the other, as Python breaks a long one, became one.
-    ConcatenatedStrings = "concatenated_strings",
+    StringPrefix = "string_prefix", "the prefix of a string was removed";
+    /// Strings on lines of their own, as Python breaks a long one, became one.
+    ConcatenatedStrings = "concatenated_strings", "adjacent strings became one";
     /// An escape of Python that JSON does not know.
-    PythonEscape = "python_escape",
+    PythonEscape = "python_escape", "an escape of Python became its character, as JSON writes it";
     /// A backslash that begins no escape was doubled; in a key, `\_` became `_`.
-    UnknownEscape = "unknown_escape",
+    UnknownEscape = "unknown_escape", "a backslash that begins no escape was doubled";
     /// A control character in a string was escaped.
-    ControlCharacter = "control_character",
+    ControlCharacter = "control_character", "a control character in the string was escaped";
     /// A quote inside a string was escaped.
-    InnerQuote = "inner_quote",
+    InnerQuote = "inner_quote", "a quote inside the string was escaped";
     /// `True`, `False`, `None`, or a literal of JSON in capitals.
-    PythonLiteral = "python_literal",
+    PythonLiteral = "python_literal", "a literal of Python became one of JSON";
     /// A number as Python writes it: `1_000`, `0x1F`, `.5`, `5.`, `+1`.
-    PythonNumber = "python_number",
+    PythonNumber = "python_number", "a number as Python writes it became one as JSON writes it";
     /// A tuple became an array.
-    Tuple = "tuple",
+    Tuple = "tuple", "a tuple became an array";
     /// Parentheses around one value were removed.
-    Parentheses = "parentheses",
+    Parentheses = "parentheses", "parentheses around one value were removed";
     /// A comma before a closing bracket was removed.
-    TrailingComma = "trailing_comma",
+    TrailingComma = "trailing_comma", "a comma before a closing bracket was removed";
     /// One of two commas was removed.
-    DoubleComma = "double_comma",
+    DoubleComma = "double_comma", "one of two commas was removed";
     /// A comma was inserted.
-    MissingComma = "missing_comma",
+    MissingComma = "missing_comma", "a comma was inserted";
     /// A comment was removed.
-    Comment = "comment",
+    Comment = "comment", "a comment was removed";
     /// A key without quotes.
-    UnquotedKey = "unquoted_key",
+    UnquotedKey = "unquoted_key", "a key without quotes got them";
     /// A key that is a number.
-    NumberKey = "number_key",
+    NumberKey = "number_key", "a key that is a number became a string";
     /// A fence, tags, special tokens, labels or thoughts around the value were removed.
-    Packaging = "packaging",
+    Packaging = "packaging", "what stood around the value was removed";
     /// Sentences before the value were removed, with what else stood there.
-    TextBefore = "text_before",
+    TextBefore = "text_before", "text before the value was removed";
     /// Sentences behind the value were removed, with what else stood there.
-    TextAfter = "text_after",
+    TextAfter = "text_after", "text behind the value was removed";
     /// A bracket too many was removed.
-    ExtraClosers = "extra_closers",
+    ExtraClosers = "extra_closers", "a bracket too many was removed";
     /// A bracket was inserted.
-    MissingBracket = "missing_bracket",
+    MissingBracket = "missing_bracket", "a bracket was inserted";
     /// Braces around the whole text that were doubled.
-    DoubledBraces = "doubled_braces",
+    DoubledBraces = "doubled_braces", "the second of two braces was removed";
     /// An empty object before the real one was removed.
-    EmptyPrefix = "empty_prefix",
+    EmptyPrefix = "empty_prefix", "an empty object before the real one was removed";
     /// The same value came twice in a row.
-    Doubled = "doubled",
+    Doubled = "doubled", "the same value came again and was removed";
     /// The whole text was escaped as if it stood inside a string.
-    EscapedWhole = "escaped_whole",
+    EscapedWhole = "escaped_whole", "the whole text was escaped; the escapes were removed";
     /// White space that JSON does not know, or that was escaped, became a space.
-    OddSpace = "odd_space",
+    OddSpace = "odd_space", "white space that JSON does not know, or that was escaped, became a space";
 }
 
 #[cfg(feature = "serde")]
@@ -276,9 +290,9 @@ mod tests {
 
     fn fixes() -> Fixes {
         let mut fixes = Fixes::default();
-        fixes.add(FixCode::Tuple, 1, "a tuple became an array");
+        fixes.add(FixCode::Tuple, 1);
         for place in 0..Fixes::KEPT {
-            fixes.add(FixCode::PythonLiteral, 10 + place, "`True` became `true`");
+            fixes.add(FixCode::PythonLiteral, 10 + place);
         }
         fixes
     }

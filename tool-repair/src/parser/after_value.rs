@@ -16,21 +16,18 @@ use crate::fixes::FixCode;
 /// Reads on behind a value.
 pub(super) fn after_value(parser: &mut Parser<'_>, last: Last) -> Result<State, Failure> {
     let written = parser.out.len();
-    let first = parser.at == 0;
-    let mut gap = gap(parser)?;
-    for space in parser
-        .backwards(0)
-        .take_while(|before| first && SPACE.contains(before))
-    {
-        gap.space = true;
-        gap.newline |= matches!(space, '\n' | '\r');
-    }
+    let before = if parser.at == 0 {
+        passed_on(parser)
+    } else {
+        Gap::default()
+    };
+    let gap = gap(parser)?.or(before);
     let at = parser.at;
     let (Some(byte), Some(inside)) = (parser.byte(), parser.inside()) else {
         return Err(parser.ends());
     };
     if byte == b',' {
-        return comma(parser);
+        return Ok(comma(parser));
     }
     if byte == inside.closer() {
         return Ok(close(parser));
@@ -38,16 +35,30 @@ pub(super) fn after_value(parser: &mut Parser<'_>, last: Last) -> Result<State, 
     if last == Last::String {
         return after_string(parser, gap, inside, written);
     }
-    let missing = gap.space && misses_comma(parser, gap, inside, last, byte)?
-        || (inside, last, byte) == (Kind::Array, Last::Container(b'}'), b'{');
-    if missing && byte == b'{' && has_empty_neighbour(parser, at) {
-        let message = "a missing comma beside an empty object, which may be the beginning of the other";
-        return Err(parser.refuse(at, message));
-    }
+    let missing = match (inside, last) {
+        (Kind::Object, _) => gap.space && key::follows(parser)?,
+        // On one line they may be one number; never a sign: `[1 -2]` may be a difference.
+        (Kind::Array, Last::Number) => gap.newline && byte.is_ascii_digit(),
+        (Kind::Array, Last::Container(closer)) => match byte {
+            b'{' => gap.space || closer == b'}',
+            byte => gap.space && byte == b'[',
+        },
+        _ => false,
+    };
     if missing {
         return missing_comma(parser, written);
     }
     Err(parser.refuse(at, inside.expected_comma()))
+}
+
+/// The white space behind the last value that was passed on.
+fn passed_on(parser: &Parser<'_>) -> Gap {
+    let sent = parser.sent.unwrap_or_default();
+    let space = sent.get(sent.trim_end_matches(SPACE).len()..).unwrap_or_default();
+    Gap {
+        space: !space.is_empty(),
+        newline: space.contains(['\n', '\r']),
+    }
 }
 
 /// Reads the closing bracket that fits.
@@ -63,14 +74,15 @@ pub(super) fn close(parser: &mut Parser<'_>) -> State {
     };
     if frame.comma {
         parser.evidence.python = true;
-        parser.fix(FixCode::Tuple, frame.opened, "a tuple became an array");
+        parser.fix(FixCode::Tuple, frame.opened);
         parser.replace(1, "]");
         return behind(parser, Last::Container(b')'));
     }
-    let message = "parentheses around one value were removed";
-    parser.fix(FixCode::Parentheses, frame.opened, message);
-    let message = "parentheses around one value, in a text with a slip";
-    parser.needs_no_slip.get_or_insert((frame.opened, message));
+    parser.fix(FixCode::Parentheses, frame.opened);
+    parser.needs_no_slip(
+        frame.opened,
+        "parentheses around one value, in a text with a slip",
+    );
     let bracket = frame.contents - 1;
     parser.out.replace_range(bracket..frame.contents, " ");
     parser.at += 1;
@@ -88,8 +100,7 @@ pub(super) fn after_comma(parser: &mut Parser<'_>, comma: Option<Comma>) -> Resu
         && let Some(comma) = comma
     {
         if inside != Kind::Parentheses {
-            let message = "a comma before a closing bracket was removed";
-            parser.fix(FixCode::TrailingComma, comma.at, message);
+            parser.fix(FixCode::TrailingComma, comma.at);
         }
         parser.out.remove(comma.written);
         return Ok(close(parser));
@@ -97,62 +108,37 @@ pub(super) fn after_comma(parser: &mut Parser<'_>, comma: Option<Comma>) -> Resu
     if inside != Kind::Object {
         return Ok(State::Value);
     }
-    if byte == b','
-        && let Some(first) = comma
-    {
-        if first.at + 1 < at {
-            let message = "two commas apart: what belongs between them may be missing";
-            return Err(parser.refuse(at, message));
-        }
+    if byte == b',' && comma.is_some() {
         parser.note_slip(Slip::Commas, at)?;
-        parser.fix(FixCode::DoubleComma, at, "one of two commas was removed");
+        parser.fix(FixCode::DoubleComma, at);
         parser.at += 1;
         return Ok(State::Next { comma });
     }
     key::key(parser)
 }
 
-fn comma(parser: &mut Parser<'_>) -> Result<State, Failure> {
-    let at = parser.at;
+fn comma(parser: &mut Parser<'_>) -> State {
     if let Some(frame) = parser.frames.last_mut() {
         frame.comma = true;
-        if frame.kind == Kind::Parentheses && frame.joined {
-            return Err(parser.refuse(at, "adjacent strings in a tuple: a comma may be missing"));
-        }
     }
-    let written = parser.out.len();
+    let (at, written) = (parser.at, parser.out.len());
     parser.copy(1);
-    Ok(State::Next {
+    State::Next {
         comma: Some(Comma { at, written }),
-    })
-}
-
-/// Whether a comma, and nothing else, is missing between a value that is no string and what begins here.
-fn misses_comma(parser: &Parser<'_>, gap: Gap, inside: Kind, last: Last, byte: u8) -> Result<bool, Failure> {
-    match (inside, last) {
-        (Kind::Object, _) => key::follows(parser),
-        // On one line they may be one number; never a sign: `[1 -2]` may be a difference.
-        (Kind::Array, Last::Number) => Ok(gap.newline && byte.is_ascii_digit()),
-        (Kind::Array, Last::Container(b'}' | b']')) => Ok(matches!(byte, b'{' | b'[')),
-        _ => Ok(false),
     }
-}
-
-/// Whether the object before `at` or the one that begins there is empty: some begin with `{}` what they then write.
-fn has_empty_neighbour(parser: &Parser<'_>, at: usize) -> bool {
-    let mut before = parser.backwards(at).filter(|before| !SPACE.contains(before));
-    let behind = parser.from(at + 1).trim_start_matches(SPACE);
-    before.next() == Some('}') && before.next() == Some('{') || behind.starts_with('}')
 }
 
 /// Writes a comma behind the last value.
 fn missing_comma(parser: &mut Parser<'_>, written: usize) -> Result<State, Failure> {
     let key = parser.from(parser.at).trim_start_matches(['"', '\'']);
-    if key.trim_start_matches(SPACE).starts_with(',') {
-        return Err(parser.refuse(parser.at, "a missing comma, and a key that begins with one"));
-    }
+    let comma = key.trim_start_matches(SPACE).starts_with(',');
+    parser.refuse_if(
+        comma,
+        parser.at,
+        "a missing comma, and a key that begins with one",
+    )?;
     parser.note_slip(Slip::Commas, parser.at)?;
-    parser.fix(FixCode::MissingComma, parser.at, "a comma was inserted");
+    parser.fix(FixCode::MissingComma, parser.at);
     parser.out.insert(written, ',');
     Ok(State::Next { comma: None })
 }
@@ -172,15 +158,12 @@ fn after_string(parser: &mut Parser<'_>, gap: Gap, inside: Kind, written: usize)
             return Err(parser.ends());
         };
         let key = next == b':' && inside == Kind::Object;
-        if key && !parser.string.joined && is_key_behind_value(parser, opening) {
+        if key && is_key_behind_value(parser, opening) {
             return missing_comma(parser, written);
         }
-        let goes_on =
-            next == b',' || next == inside.closer() || literal::opening(behind.as_bytes()).is_some();
-        if goes_on && !key && may_join(parser, inside, opening) {
-            if let Some(frame) = parser.frames.last_mut() {
-                frame.joined = true;
-            }
+        // Not in a list, where a comma may be missing, and not on one line, where the quotes may be text: `'cut -d ' ' -f 2'`.
+        let in_list = inside != Kind::Object && parser.frames.last().is_some_and(|frame| frame.comma);
+        if !key && gap.newline && inside != Kind::Array && !in_list {
             string::join(parser, opening)?;
             return Ok(State::After(Last::String));
         }
@@ -198,35 +181,6 @@ fn is_key_behind_value(parser: &Parser<'_>, opening: Opening) -> bool {
     ends && key.is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '$' | '@' | '-'))
 }
 
-/// Whether two adjacent strings are one: not in a list, where a comma may be missing, and not on one line, where the
-/// quotes between them may be text: `'cut -d ' ' -f 2'`.
-fn may_join(parser: &Parser<'_>, inside: Kind, opening: Opening) -> bool {
-    let in_list = match inside {
-        Kind::Object => false,
-        Kind::Array => true,
-        Kind::Parentheses => parser.frames.last().is_some_and(|frame| frame.comma),
-    };
-    !in_list && is_aligned(parser, parser.at + opening.prefix)
-}
-
-/// Whether the quote at `at` stands below the quote of the last string, as Python's `pprint` and those who format code
-/// put it; `'x = '\n'.join(y)'` has a line break between quotes, too.
-fn is_aligned(parser: &Parser<'_>, at: usize) -> bool {
-    let column = |before: &mut dyn Iterator<Item = char>| {
-        before.take_while(|before| !matches!(before, '\n' | '\r')).count()
-    };
-    let here = column(&mut parser.backwards(at));
-    let began = parser.string.began;
-    match began.checked_sub(parser.base) {
-        // No further than it takes to see that they are not.
-        Some(began) => column(&mut parser.backwards(began).take(here + 1)) == here,
-        None => parser
-            .sent
-            .and_then(|sent| sent.get(..began))
-            .is_some_and(|sent| column(&mut sent.chars().rev().take(here + 1)) == here),
-    }
-}
-
 /// Takes the closing quote of the last string as text, if it can be nothing else.
 fn reread(parser: &mut Parser<'_>, inside: Kind) -> Result<State, Failure> {
     let (doubt, form) = (parser.string.end, parser.string.form);
@@ -239,12 +193,8 @@ fn reread(parser: &mut Parser<'_>, inside: Kind) -> Result<State, Failure> {
         Err(Undecided::Ambiguous) => return Err(ends_there(parser, inside)),
     };
     parser.note_slip(Slip::InnerQuotes, doubt)?;
-    string::reread(parser, &judged.inner)?;
-    if parser.string.end == judged.end {
-        Ok(State::After(Last::String))
-    } else {
-        Err(parser.refuse(doubt, AMBIGUOUS_END))
-    }
+    string::reread(parser, &judged)?;
+    Ok(State::After(Last::String))
 }
 
 const AMBIGUOUS_END: &str =

@@ -28,23 +28,23 @@ pub(super) fn repair(rest: &str, sent: &str, deviation: &Deviation, limits: Limi
     // What was passed on stays.
     let place = edit.at.checked_sub(deviation.at)?;
     let mut edited = rest.to_owned();
-    let (code, message) = if edit.inserts {
+    let (code, what) = if edit.inserts {
         edited.insert(place, edit.bracket);
-        (
-            FixCode::MissingBracket,
-            format!("`{}` was inserted", edit.bracket),
-        )
+        (FixCode::MissingBracket, "was inserted")
     } else {
         edited.remove(place);
-        (
-            FixCode::ExtraClosers,
-            format!("`{}` too many was removed", edit.bracket),
-        )
+        (FixCode::ExtraClosers, "too many was removed")
     };
     let slip = Some((Slip::Bracket, place));
     let mut repaired = machine::parse(&edited, Some(sent), deviation, limits, slip).ok()?;
+    // A string over several lines may have lost its closing quote, too.
+    let over_lines = |(code, _)| code == FixCode::ControlCharacter;
+    if repaired.fixes.counts().any(over_lines) {
+        return None;
+    }
     repaired.fixes.shift(edit.at, edit.inserts);
-    repaired.fixes.add(code, edit.at, message);
+    let message = format!("`{}` {what}", edit.bracket);
+    repaired.fixes.add_as(code, edit.at, message);
     Some(repaired)
 }
 
@@ -123,38 +123,37 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<Edit> {
         }
         let (before, behind) = kinds.split_at(at);
         at += token.kind.len();
-        let last_end = index
-            .checked_sub(1)
-            .and_then(|last| tokens.get(last))
-            .map_or(0, |last| last.end);
-        let mut edits = Vec::new();
-        for bracket in ['{', '}', '[', ']'] {
+        let last = index.checked_sub(1).and_then(|last| tokens.get(last));
+        let last_end = last.map_or(0, |last| last.end);
+        let inserted = ['{', '}', '[', ']'].map(|bracket| {
             let at = if "{[".contains(bracket) {
                 token.begin
             } else {
                 last_end
             };
-            edits.push((
+            let text = format!("{before}{bracket}{behind}");
+            (
                 Edit {
                     at,
                     bracket,
                     inserts: true,
                 },
-                format!("{before}{bracket}{behind}"),
-            ));
-            if token.kind == bracket.encode_utf8(&mut [0; 4]) {
-                let removed = format!("{before}{}", behind.get(1..).unwrap_or_default());
-                edits.push((
-                    Edit {
-                        at: token.begin,
-                        bracket,
-                        inserts: false,
-                    },
-                    removed,
-                ));
-            }
-        }
-        for (edit, text) in edits {
+                text,
+            )
+        });
+        let bracket = token.kind.chars().next().filter(|kind| "{}[]".contains(*kind));
+        let removed = bracket.map(|bracket| {
+            let text = [before, behind.get(1..).unwrap_or_default()].concat();
+            (
+                Edit {
+                    at: token.begin,
+                    bracket,
+                    inserts: false,
+                },
+                text,
+            )
+        });
+        for (edit, text) in inserted.into_iter().chain(removed) {
             let text = text.replace(",}", "}").replace(",]", "]");
             if length_of_json(&text) <= text.len() {
                 continue;

@@ -6,8 +6,7 @@ use super::gap::gap;
 use super::literal;
 use super::packaging;
 use super::slip::Slip;
-use super::state::{Parser, SPACE};
-use super::string;
+use super::state::{NOT_KEPT, Parser, SPACE};
 use crate::fixes::FixCode;
 
 /// Finds where the value of the whole text begins.
@@ -15,24 +14,18 @@ pub(super) fn root(parser: &mut Parser<'_>) -> Result<State, Failure> {
     gap(parser)?;
     let at = parser.at;
     let rest = parser.from(at);
-    let value = rest.starts_with(['{', '[', '('])
-        || literal::opening(rest.as_bytes())
-            .is_some_and(|opening| opening.is_ok_and(|it| it.form.quote != b'`'));
-    if !value && rest.contains(['{', '[']) {
-        let packaging =
-            packaging::before(rest).map_err(|(place, message)| parser.refuse(at + place, message))?;
-        let sentence = packaging.sentence.is_some();
-        let (code, message) = if sentence {
-            (FixCode::TextBefore, "text before the value was removed")
+    let string = literal::opening(rest.as_bytes())
+        .is_some_and(|opening| opening.is_ok_and(|opening| opening.form.quote != b'`'));
+    if !string && !rest.starts_with(['{', '[', '(']) && rest.contains(['{', '[']) {
+        let before = packaging::before(rest);
+        let (len, sentence) = before.map_err(|(place, message)| parser.refuse(at + place, message))?;
+        let code = if sentence {
+            FixCode::TextBefore
         } else {
-            (
-                FixCode::Packaging,
-                "a fence, tags or a label around the value were removed",
-            )
+            FixCode::Packaging
         };
-        parser.fix(code, at, message);
-        parser.sentence = sentence;
-        parser.at += packaging.len;
+        parser.fix(code, at);
+        parser.at += len;
     }
     parser.root = Some(parser.at);
     Ok(State::Value)
@@ -46,7 +39,7 @@ pub(super) fn doubled_braces(parser: &mut Parser<'_>) -> Result<bool, Failure> {
     }
     let at = parser.at;
     parser.note_slip(Slip::DoubledBraces, at)?;
-    parser.fix(FixCode::DoubledBraces, at, "the second of two braces was removed");
+    parser.fix(FixCode::DoubledBraces, at);
     parser.at += 1;
     Ok(true)
 }
@@ -56,13 +49,11 @@ pub(super) fn doubled_braces(parser: &mut Parser<'_>) -> Result<bool, Failure> {
 pub(super) fn empty_prefix(parser: &mut Parser<'_>) -> Result<bool, Failure> {
     let behind = parser.from(parser.at + 1);
     let object = behind.trim_start_matches(SPACE);
-    if parser.frames.len() != 1 || parser.sentence || parser.byte() != Some(b'}') || !object.starts_with('{')
-    {
+    if parser.frames.len() != 1 || parser.byte() != Some(b'}') || !object.starts_with('{') {
         return Ok(false);
     }
     parser.note_slip(Slip::Repetition, parser.at)?;
-    let message = "an empty object before the real one was removed";
-    parser.fix(FixCode::EmptyPrefix, parser.at, message);
+    parser.fix(FixCode::EmptyPrefix, parser.at);
     let contents = parser.frames.last().map_or(0, |frame| frame.contents);
     parser.out.truncate(contents);
     parser.root = Some(parser.text.len() - object.len());
@@ -88,26 +79,22 @@ pub(super) fn end(parser: &mut Parser<'_>) -> Result<(), Failure> {
         return Ok(());
     };
     let bracket = root_bracket(parser);
-    let spaced = parser
-        .backwards(at)
-        .next()
-        .is_some_and(|before| SPACE.contains(&before));
-    if bracket == Some(first) && !parser.sentence && (spaced || first == '{') {
+    parser.refuse_if(bracket.is_none(), at, "expected the end of the text")?;
+    let space = parser.backwards(at).take_while(|before| before.is_whitespace());
+    let space: String = space.collect();
+    if bracket == Some(first) && (first == '{' || !space.is_empty()) {
         copies(parser)?;
         parser.note_slip(Slip::Repetition, at)?;
-        parser.fix(FixCode::Doubled, at, "the same value came again and was removed");
-    } else if bracket.is_some() {
-        let space = parser.backwards(at).take_while(|before| before.is_whitespace());
-        let packaging = packaging::behind(rest, space.collect())
-            .map_err(|(place, message)| parser.refuse(at + place, message))?;
-        let (code, message) = if packaging.sentence.is_some() {
-            (FixCode::TextAfter, "text behind the value was removed")
-        } else {
-            (FixCode::Packaging, "what stood around the value was removed")
-        };
-        parser.fix(code, at, message);
+        parser.fix(FixCode::Doubled, at);
     } else {
-        return Err(parser.refuse(at, "expected the end of the text"));
+        let behind = packaging::behind(rest, &space);
+        let sentence = behind.map_err(|(place, message)| parser.refuse(at + place, message))?;
+        let code = if sentence {
+            FixCode::TextAfter
+        } else {
+            FixCode::Packaging
+        };
+        parser.fix(code, at);
     }
     parser.at = parser.text.len();
     Ok(())
@@ -123,7 +110,7 @@ fn root_bracket(parser: &Parser<'_>) -> Option<char> {
 /// Makes sure that nothing follows but copies of the value, byte for byte.
 fn copies(parser: &Parser<'_>) -> Result<(), Failure> {
     let Some(sent) = parser.sent else {
-        return Err(parser.refuse(parser.at, "something follows a value too long to compare"));
+        return Err(parser.refuse(parser.at, NOT_KEPT));
     };
     let whole = [sent, parser.text].concat();
     let root = parser.root.map_or(0, |root| parser.base + root);
@@ -138,17 +125,4 @@ fn copies(parser: &Parser<'_>) -> Result<(), Failure> {
         };
     }
     Ok(())
-}
-
-/// Whether a string of the result begins as a path of a drive and holds a control character as an escape: `C:\new`.
-pub(super) fn has_drive_path(text: &str) -> bool {
-    let mut rest = text;
-    while let Some((before, behind)) = rest.split_once(":\\") {
-        let drive = matches!(before.as_bytes(), [.., b'"', letter] if letter.is_ascii_alphabetic());
-        if drive && string::has_control_escape(&rest[before.len() + 1..]) {
-            return true;
-        }
-        rest = behind;
-    }
-    false
 }

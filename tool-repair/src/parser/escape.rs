@@ -9,6 +9,18 @@ use super::slip::Slip;
 use super::state::Parser;
 use crate::fixes::FixCode;
 
+/// The escapes of a string with these contents: the character behind each backslash, and what follows that.
+pub(super) fn escapes(contents: &str) -> impl Iterator<Item = (char, &str)> {
+    let mut rest = contents;
+    std::iter::from_fn(move || {
+        let (_, escape) = rest.split_once('\\')?;
+        let mut behind = escape.chars();
+        let escaped = behind.next()?;
+        rest = behind.as_str();
+        Some((escaped, rest))
+    })
+}
+
 /// Writes a character as it stands in a string of JSON.
 pub(super) fn push(out: &mut String, character: char) {
     match character {
@@ -40,51 +52,23 @@ pub(super) fn escape(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let Some(escaped) = parser.byte_at(at + 1) else {
         return Err(parser.ends_in_string(parser.string.began));
     };
+    parser.string.escaped = true;
     match escaped {
-        b'\'' => apostrophe(parser),
-        b'b' | b'f' | b'n' | b'r' | b't' => {
-            parser.string.control_escape = true;
-            parser.copy(2);
+        b'\'' => {
+            if !python {
+                parser.fix_as(FixCode::PythonEscape, at, "`\\'` became `'`");
+            }
+            parser.replace(2, "'");
         }
         b'/' if python => {
             return Err(parser.refuse(at, "`\\/`, which is `/` in JSON5, but two characters in Python"));
         }
-        b'"' | b'\\' | b'/' => parser.copy(2),
-        b'u' => match digits(parser, 4)? {
-            Some(value) => {
-                refuse_split_pair(parser, value)?;
-                parser.copy(6);
-            }
-            None if python => return Err(parser.refuse(at, INCOMPLETE)),
-            None => unknown(parser)?,
-        },
-        b'x' => match digits(parser, 2)? {
-            Some(value) => {
-                if !python {
-                    parser
-                        .evidence
-                        .need(Level::NotJson, at, "`\\x…`, in a text that may be JSON");
-                }
-                write(parser, 4, value)?;
-            }
-            None if python => return Err(parser.refuse(at, INCOMPLETE)),
-            None => unknown(parser)?,
-        },
-        b'U' => match digits(parser, 8)? {
-            Some(value) => {
-                if !python {
-                    parser
-                        .evidence
-                        .need(Level::NotJson, at, "`\\U…`, in a text that may be JSON");
-                }
-                write(parser, 10, value)?;
-            }
-            None if python => return Err(parser.refuse(at, INCOMPLETE)),
-            None => unknown(parser)?,
-        },
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => parser.copy(2),
+        b'x' => hexadecimal(parser, 2)?,
+        b'u' => hexadecimal(parser, 4)?,
+        b'U' => hexadecimal(parser, 8)?,
         b'a' | b'v' => {
-            need_python(parser);
-            parser.string.control_escape = true;
+            need_evidence(parser, Level::Python);
             write(parser, 2, if escaped == b'a' { 0x7 } else { 0xb })?;
         }
         b'0'..=b'7' => octal(parser)?,
@@ -92,14 +76,9 @@ pub(super) fn escape(parser: &mut Parser<'_>) -> Result<(), Failure> {
             return Err(parser.refuse(at, "`\\N{…}`, the name of a character, which is not known here"));
         }
         b'\n' | b'\r' => line_continuation(parser),
-        _ if parser.from(at + 1).starts_with(['\u{2028}', '\u{2029}']) => {
-            return Err(parser.refuse(at, "a line that goes on in JSON5, but not in Python"));
-        }
         b'_' if parser.string.key && !python => {
             // As in Markdown, where it is an underscore; nobody means a backslash in a name.
-            let message = "`\\_` in a key, in a text that is not only JSON";
-            parser.evidence.needs_json.get_or_insert((at, message));
-            parser.fix(FixCode::UnknownEscape, at, "`\\_` in a key became `_`");
+            parser.fix_as(FixCode::UnknownEscape, at, "`\\_` in a key became `_`");
             parser.replace(2, "_");
         }
         _ => unknown(parser)?,
@@ -107,139 +86,111 @@ pub(super) fn escape(parser: &mut Parser<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-const INCOMPLETE: &str = "an escape without its hexadecimal digits";
-
-fn need_python(parser: &mut Parser<'_>) {
-    let message = "an escape that Python alone has, in a text that has nothing else of Python";
-    parser.evidence.need(Level::Python, parser.at, message);
+/// Notes that JSON lacks the escape that begins here.
+fn need_evidence(parser: &mut Parser<'_>, level: Level) {
+    let message = match level {
+        Level::NotJson => "an escape that JSON lacks, in a text that may be JSON",
+        _ => "an escape that Python alone has, in a text that has nothing else of Python",
+    };
+    parser.evidence.need(level, parser.at, message);
 }
 
-/// `\'`. Beside another quote it is the way of shells to write one, in which the backslash stays.
-fn apostrophe(parser: &mut Parser<'_>) {
-    let at = parser.at;
-    if !parser.string.form.python {
-        if parser.before(at) == Some(b'\'') || parser.byte_at(at + 2) == Some(b'\'') {
-            let message = "`\\'` beside another quote, as shells write it";
-            parser.evidence.need(Level::Python, at, message);
-        }
-        parser.string.escaped_apostrophe = true;
-        parser.fix(FixCode::PythonEscape, at, "`\\'` became `'`");
+/// Reads `\x41`, `\u4e2d` or `\U0001f600`, with as many digits as `wanted`.
+fn hexadecimal(parser: &mut Parser<'_>, wanted: usize) -> Result<(), Failure> {
+    let (at, python) = (parser.at, parser.string.form.python);
+    let behind = parser.from(at + 2);
+    let digits = behind.bytes().take(wanted).take_while(u8::is_ascii_hexdigit);
+    let found = digits.count();
+    if found < wanted && found == behind.len() {
+        return Err(parser.ends_in_string(parser.string.began));
     }
-    parser.replace(2, "'");
+    if found == 0 && !python {
+        return unknown(parser);
+    }
+    parser.refuse_if(found < wanted, at, "an escape without its hexadecimal digits")?;
+    let value = behind.get(..wanted).map(|digits| u32::from_str_radix(digits, 16));
+    let value = value.and_then(Result::ok).unwrap_or_default();
+    if wanted == 4 {
+        refuse_split_pair(parser, value)?;
+        parser.copy(6);
+        return Ok(());
+    }
+    if !python {
+        need_evidence(parser, Level::NotJson);
+    }
+    write(parser, 2 + wanted, value)
 }
 
 /// `\0`, `\033`. In `"…"` a number may be that of a group: `(a)\1`.
 fn octal(parser: &mut Parser<'_>) -> Result<(), Failure> {
-    let at = parser.at;
-    let behind = parser.from(at + 1).as_bytes();
-    let len = behind
-        .iter()
+    let behind = parser.from(parser.at + 1);
+    let digits = behind
+        .bytes()
         .take(3)
-        .take_while(|byte| matches!(byte, b'0'..=b'7'))
-        .count();
-    if len == behind.len() {
+        .take_while(|byte| matches!(byte, b'0'..=b'7'));
+    let (digits, behind) = behind.split_at(digits.count());
+    if behind.is_empty() {
         return Err(parser.ends_in_string(parser.string.began));
     }
-    let digits = parser.text.get(at + 1..at + 1 + len).unwrap_or_default();
-    let followed = behind.get(len).is_some_and(u8::is_ascii_digit);
     if !parser.string.form.python {
-        if digits == "0" && !followed {
-            parser
-                .evidence
-                .need(Level::NotJson, at, "`\\0`, in a text that may be JSON");
-        } else {
-            need_python(parser);
-        }
+        let group = digits != "0" || behind.starts_with(|next: char| next.is_ascii_digit());
+        need_evidence(parser, if group { Level::Python } else { Level::NotJson });
     }
-    parser.string.control_escape = true;
     write(
         parser,
-        1 + len,
+        1 + digits.len(),
         u32::from_str_radix(digits, 8).unwrap_or_default(),
     )
 }
 
 /// A backslash at the end of a line: neither is part of the string.
 fn line_continuation(parser: &mut Parser<'_>) {
-    let at = parser.at;
     if !parser.string.form.python {
-        let message = "a backslash at the end of a line, in a text that may be JSON";
-        parser.evidence.need(Level::NotJson, at, message);
+        need_evidence(parser, Level::NotJson);
     }
-    parser.string.line_continuation = true;
-    let len = if parser.from(at + 1).starts_with("\r\n") {
-        3
-    } else {
-        2
-    };
     let message = "a backslash and the line break behind it were removed";
-    parser.fix(FixCode::PythonEscape, at, message);
-    parser.at += len;
+    parser.fix_as(FixCode::PythonEscape, parser.at, message);
+    let wide = parser.from(parser.at + 1).starts_with("\r\n");
+    parser.at += if wide { 3 } else { 2 };
 }
 
 /// A backslash that stands for itself.
 fn unknown(parser: &mut Parser<'_>) -> Result<(), Failure> {
     if !parser.string.form.python {
-        if parser.string.key {
-            return Err(parser.refuse(parser.at, "an unknown escape in a key"));
-        }
+        parser.refuse_if(parser.string.key, parser.at, "an unknown escape in a key")?;
         parser.note_slip(Slip::Backslashes, parser.at)?;
-        parser.string.unknown_escape = true;
+        parser.string.slipped = true;
     }
-    let message = "a backslash that begins no escape was doubled";
-    parser.fix(FixCode::UnknownEscape, parser.at, message);
+    parser.fix(FixCode::UnknownEscape, parser.at);
     parser.replace(1, "\\\\");
     Ok(())
 }
 
-/// The value of the hexadecimal digits of the escape that begins here; `None` if it has none at all.
-fn digits(parser: &Parser<'_>, wanted: usize) -> Result<Option<u32>, Failure> {
-    let behind = parser.from(parser.at + 2);
-    let found = behind
-        .bytes()
-        .take(wanted)
-        .take_while(u8::is_ascii_hexdigit)
-        .count();
-    match found {
-        _ if found < wanted && found == behind.len() => Err(parser.ends_in_string(parser.string.began)),
-        0 => Ok(None),
-        _ if found < wanted => Err(parser.refuse(parser.at, INCOMPLETE)),
-        _ => Ok(behind
-            .get(..wanted)
-            .and_then(|digits| u32::from_str_radix(digits, 16).ok())),
-    }
-}
-
 /// Writes the character of an escape of `len` bytes.
 fn write(parser: &mut Parser<'_>, len: usize, value: u32) -> Result<(), Failure> {
-    match char::from_u32(value) {
-        Some(character) => push(&mut parser.out, character),
-        None if value > 0x10_FFFF => return Err(parser.refuse(parser.at, "an escape of no character")),
-        None => {
-            refuse_split_pair(parser, value)?;
-            push_unicode(&mut parser.out, value);
-        }
+    parser.refuse_if(value > 0x10_FFFF, parser.at, "an escape of no character")?;
+    if let Some(character) = char::from_u32(value) {
+        push(&mut parser.out, character);
+    } else {
+        refuse_split_pair(parser, value)?;
+        push_unicode(&mut parser.out, value);
     }
-    let message = "an escape of Python became its character, as JSON writes it";
-    parser.fix(FixCode::PythonEscape, parser.at, message);
+    parser.fix(FixCode::PythonEscape, parser.at);
     parser.at += len;
     Ok(())
 }
 
 /// Python's `'\ud83d\ude00'` is two characters that are no text; in JSON and JSON5 it is one that is.
 fn refuse_split_pair(parser: &Parser<'_>, value: u32) -> Result<(), Failure> {
-    let written = parser
-        .out
-        .len()
-        .checked_sub(6)
-        .and_then(|from| parser.out.get(from..));
-    let high = written
-        .and_then(|escape| escape.strip_prefix("\\u"))
-        .and_then(|digits| u32::from_str_radix(digits, 16).ok())
-        .is_some_and(|value| matches!(value, 0xD800..=0xDBFF));
-    if high && parser.string.form.python && matches!(value, 0xDC00..=0xDFFF) {
-        let message = "two escapes that are two characters in Python, but one in JSON";
-        return Err(parser.refuse(parser.at, message));
+    if !parser.string.form.python || !matches!(value, 0xDC00..=0xDFFF) {
+        return Ok(());
     }
-    Ok(())
+    let written = parser.out.get(parser.out.len().wrapping_sub(6)..);
+    let digits = written.and_then(|escape| escape.strip_prefix("\\u"));
+    let high = digits.is_some_and(|digits| matches!(u32::from_str_radix(digits, 16), Ok(0xD800..=0xDBFF)));
+    parser.refuse_if(
+        high,
+        parser.at,
+        "two escapes that are two characters in Python, but one in JSON",
+    )
 }

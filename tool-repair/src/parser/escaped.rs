@@ -45,8 +45,7 @@ pub(super) fn unescape_document(
         return Some(Err(refused(0, message)));
     }
     let mut fixes = Fixes::default();
-    let message = "the whole text was escaped; the escapes were removed";
-    fixes.add(FixCode::EscapedWhole, deviation.at, message);
+    fixes.add(FixCode::EscapedWhole, deviation.at);
     Some(Ok(Repair { text, fixes }))
 }
 

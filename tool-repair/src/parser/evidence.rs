@@ -24,8 +24,6 @@ pub(super) struct Evidence {
     pub(super) python: bool,
     /// The first token for each level that is refused unless there is evidence of that level.
     needed: [Option<Objection>; 3],
-    /// The first token that is refused if there is evidence of any level.
-    pub(super) needs_json: Option<Objection>,
 }
 
 impl Evidence {
@@ -44,6 +42,5 @@ impl Evidence {
             .filter(|_| !strong && !self.not_json)
             .or(python.filter(|_| !strong))
             .or(without_triple_quotes.filter(|_| !self.python))
-            .or(self.needs_json.filter(|_| strong || self.not_json))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::slip::Slip;
-use super::state::Parser;
+use super::state::{Parser, SPACE};
 use crate::fixes::FixCode;
 
 /// What stood between two tokens.
@@ -10,6 +10,15 @@ use crate::fixes::FixCode;
 pub(super) struct Gap {
     pub(super) space: bool,
     pub(super) newline: bool,
+}
+
+impl Gap {
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            space: self.space || other.space,
+            newline: self.newline || other.newline,
+        }
+    }
 }
 
 /// Copies white space and removes comments.
@@ -38,7 +47,7 @@ fn long_gap(parser: &mut Parser<'_>) -> Result<Gap, Failure> {
         let rest = parser.from(parser.at);
         match rest.as_bytes() {
             [b' ' | b'\n' | b'\r' | b'\t', ..] => {
-                let len = rest.len() - rest.trim_start_matches(super::state::SPACE).len();
+                let len = rest.len() - rest.trim_start_matches(SPACE).len();
                 gap.newline |= rest.bytes().take(len).any(|byte| byte == b'\n' || byte == b'\r');
                 parser.copy(len);
             }
@@ -47,98 +56,73 @@ fn long_gap(parser: &mut Parser<'_>) -> Result<Gap, Failure> {
             [b'#', ..] if parser.root.is_some() || !parser.frames.is_empty() || parser.ended => {
                 comment(parser)?;
             }
-            [b'\\', b'\n' | b'\r', ..] => {
-                let message = "a backslash at the end of a line became a space";
-                parser.fix(FixCode::OddSpace, parser.at, message);
-                parser.replace(1, " ");
-            }
-            [b'\\', b'n' | b'r' | b't', ..] => {
-                parser.note_slip(Slip::EscapedSpace, parser.at)?;
-                parser.fix(
-                    FixCode::OddSpace,
-                    parser.at,
-                    "an escaped line break or tab between tokens became a space",
-                );
-                parser.replace(2, " ");
-                gap.newline = true;
-            }
-            [0x0b | 0x0c | 0x1c..=0x1f | 0x80.., ..] => match odd_space(rest) {
-                Some(len) => {
-                    parser.fix(
-                        FixCode::OddSpace,
-                        parser.at,
-                        "white space that JSON does not know became a space",
-                    );
-                    parser.replace(len, " ");
-                    continue; // no comma is missing there: it may stand between the thousands of a number
+            [b'\\', next @ (b'\n' | b'\r' | b'n' | b'r' | b't'), ..] => {
+                if next.is_ascii_alphabetic() {
+                    parser.note_slip(Slip::EscapedSpace, parser.at)?;
                 }
-                None => return Ok(gap),
-            },
+                gap.newline = true;
+                odd_space(parser, 2);
+            }
+            [0x0b | 0x0c | 0x1c..=0x1f | 0x80.., ..] => {
+                let first = rest.chars().next().unwrap_or_default();
+                if !first.is_whitespace() && !matches!(first, '\u{200b}' | '\u{feff}') {
+                    return Ok(gap);
+                }
+                odd_space(parser, first.len_utf8());
+            }
             _ => return Ok(gap),
         }
         gap.space = true;
     }
 }
 
-/// How long the white space is that `text` begins with and that JSON does not know.
-fn odd_space(text: &str) -> Option<usize> {
-    let first = text.chars().next()?;
-    let space = first.is_whitespace() || matches!(first, '\u{200b}' | '\u{feff}');
-    space.then(|| first.len_utf8())
+fn odd_space(parser: &mut Parser<'_>, len: usize) {
+    parser.fix(FixCode::OddSpace, parser.at);
+    parser.replace(len, " ");
 }
 
 /// Removes the comment that begins here.
 fn comment(parser: &mut Parser<'_>) -> Result<(), Failure> {
-    let at = parser.at;
-    let rest = parser.from(at);
-    let len = if rest.starts_with("/*") {
+    let (at, rest) = (parser.at, parser.from(parser.at));
+    let block = rest.starts_with("/*");
+    let len = if block {
         rest.find("*/").map(|end| end + 2)
     } else {
-        let line_ends: &[char] = if rest.starts_with('#') {
-            &['\n', '\r']
-        } else {
-            &['\n', '\r', '\u{2028}', '\u{2029}']
-        };
-        rest.find(line_ends)
+        // Behind the value, a comment may end the text.
+        let end = parser.ended.then_some(rest.len());
+        rest.find(['\n', '\r', '\u{2028}', '\u{2029}']).or(end)
     };
     let comment = rest.get(..len.unwrap_or(rest.len())).unwrap_or_default();
-    // `'…'//''`, `https://…`: a line of a text that lost a quote.
-    let spaced = comment.starts_with("// ");
-    let mut before = parser.backwards(at);
-    let in_text = match before.next() {
-        Some(':') => !spaced && before.next().is_some_and(char::is_alphanumeric),
-        Some('"' | '\'' | '\u{200b}') if spaced => comment.ends_with(['"', '\'']),
-        Some('"' | '\'' | '\u{200b}') => has_quote(comment),
-        Some(before) => !before.is_whitespace() && comment.ends_with(['\u{201d}', '\u{2019}']),
-        None => false,
-    };
-    if in_text && comment.starts_with("//") {
-        return Err(parser.refuse(at, "a comment that may be a part of a string"));
-    }
-    if comment.strip_prefix('#').is_some_and(may_be_content) {
-        return Err(parser.refuse(at, "a comment that may be a value or a part of a string"));
-    }
-    // Behind the value, a comment may end the text.
-    let end = Some(comment.len()).filter(|_| parser.ended && !comment.starts_with("/*"));
-    let Some(len) = len.or(end) else {
+    let message = "a comment that may be a value or a part of a string";
+    parser.refuse_if(!block && may_be_text(comment, parser.backwards(at)), at, message)?;
+    let Some(len) = len else {
         return Err(parser.ends_with("the text ends inside a comment"));
     };
-    parser.fix(FixCode::Comment, at, "a comment was removed");
+    parser.fix(FixCode::Comment, at);
     parser.at += len;
     Ok(())
 }
 
-/// Whether a `#` may stand in the place of a quote, a comma or a bracket: before anything but words.
-fn may_be_content(comment: &str) -> bool {
-    let words = comment.trim_start_matches('#');
+/// Whether a comment to the end of the line may be something else: the rest of a string that lost a quote, an address
+/// (`https://…`), or, behind `#`, anything but words (`#fff`).
+fn may_be_text(comment: &str, mut before: impl Iterator<Item = char>) -> bool {
+    let words = comment.trim_start_matches(['#', '/']);
     let text = words.trim_start();
-    let word = text
-        .split(|next: char| !next.is_alphanumeric())
-        .next()
-        .unwrap_or_default();
-    let literal = matches!(word, "true" | "false" | "null" | "True" | "False" | "None");
-    let apart = text.is_empty() || text.len() < words.len() && text.starts_with(char::is_alphabetic);
-    !apart || literal || has_quote(text)
+    let apart = text.is_empty() || text.len() < words.len();
+    let before = (before.next(), before.next());
+    let address = matches!(before, (Some(':'), Some(host)) if host.is_alphanumeric());
+    let touches = before.0.is_some_and(|before| !before.is_whitespace());
+    let line = text.trim_end_matches([' ', ',', ':', ']', '}', ')']);
+    let quote = line
+        .chars()
+        .next_back()
+        .filter(|last| "\"'\u{201d}\u{2019}".contains(*last));
+    if !comment.starts_with('#') {
+        let quoted = text.contains(['"', '\'', '\u{201c}', '\u{201d}', '\u{2018}', '\u{2019}']);
+        return !apart && (address || touches && quoted) || touches && quote.is_some();
+    }
+    let lost_quote = quote.is_some_and(|quote| line.matches(quote).count() % 2 == 1);
+    !apart || lost_quote || !text.is_empty() && !text.starts_with(char::is_alphabetic)
 }
 
 /// Whether there is a quote that is no apostrophe.

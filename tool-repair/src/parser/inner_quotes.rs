@@ -5,16 +5,8 @@
 //! that look like quotations, or if each stands between two letters.
 
 use super::frame::Kind;
+use super::key;
 use super::state::{Parser, SPACE};
-
-/// Where a string with quotes in its text ends.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Judged {
-    /// Offset of the quote that closes the string.
-    pub(super) end: usize,
-    /// Offsets of the quotes that are text, in order.
-    pub(super) inner: Vec<usize>,
-}
 
 /// Why it is not known where a string with quotes in its text ends.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,9 +17,9 @@ pub(super) enum Undecided {
     Ambiguous,
 }
 
-/// Judges the quote at `doubt`, behind which nothing goes on, in the last string of the parser. Takes time linear in
-/// what it reads.
-pub(super) fn judge(parser: &Parser<'_>, quote: u8, doubt: usize) -> Result<Judged, Undecided> {
+/// The quotes that are text in the last string of the parser, from the one at `doubt` on, behind which nothing goes on.
+/// Takes time linear in what it reads.
+pub(super) fn judge(parser: &Parser<'_>, quote: u8, doubt: usize) -> Result<Vec<usize>, Undecided> {
     let bytes = parser.text.as_bytes();
     let string = Judge { parser, quote };
     let mut inner = Vec::new();
@@ -41,7 +33,7 @@ pub(super) fn judge(parser: &Parser<'_>, quote: u8, doubt: usize) -> Result<Judg
                     let even = inner.len() % 2 == 0;
                     let certain = even && pairs || between_letters && (even || quote == b'\'');
                     return if certain && !inner.is_empty() {
-                        Ok(Judged { end: at, inner })
+                        Ok(inner)
                     } else {
                         Err(Undecided::Ambiguous)
                     };
@@ -74,7 +66,9 @@ impl Judge<'_, '_> {
         let bytes = self.parser.text.as_bytes();
         let mut at = self.solid(at + 1)?;
         match bytes.get(at) {
-            Some(b',') if self.parser.inside() == Some(Kind::Object) => return self.is_key(at + 1),
+            Some(b',') if self.parser.inside() == Some(Kind::Object) => {
+                return key::string_follows(self.parser.from(self.solid(at + 1)?)).ok_or(Undecided::Ends);
+            }
             Some(b',' | b':') => return Err(Undecided::Ambiguous),
             _ => {}
         }
@@ -95,32 +89,11 @@ impl Judge<'_, '_> {
         Ok(false)
     }
 
-    /// Whether `"key":` stands at `at`, behind white space or none.
-    fn is_key(&self, at: usize) -> Result<bool, Undecided> {
-        let bytes = self.parser.text.as_bytes();
-        let opening = self.solid(at)?;
-        let Some(quote @ (b'"' | b'\'')) = bytes.get(opening).copied() else {
-            return Ok(false);
-        };
-        let mut at = opening + 1;
-        loop {
-            match *bytes.get(at).ok_or(Undecided::Ends)? {
-                byte if byte == quote => break,
-                b'\\' => at += 2,
-                0..=0x1F => return Ok(false),
-                _ => at += 1,
-            }
-        }
-        Ok(at > opening + 1 && bytes.get(self.solid(at + 1)?) == Some(&b':'))
-    }
-
     /// Whether the quote at `at` looks like an opening one: `say "hi`, `f("x`, `="x`.
     fn opens_quotation(&self, at: usize) -> bool {
-        let before = self.behind_escaped_space(at)
-            || self.parser.backwards(at).next().is_some_and(|before| {
-                matches!(before, '(' | '[' | '=' | '<' | '>' | '/')
-                    || before.is_whitespace()
-                    || !before.is_ascii()
+        let before =
+            self.parser.backwards(at).next().is_some_and(|before| {
+                "([=<>/".contains(before) || before.is_whitespace() || !before.is_ascii()
             });
         let after = self.after(at).is_some_and(|after| {
             "_/<.$#-《「『".contains(after) || after.is_alphanumeric() || after >= '\u{10000}'
@@ -136,7 +109,6 @@ impl Judge<'_, '_> {
         before.is_some_and(|before| !before.is_whitespace() && !",:[{(".contains(before))
             && between.contains(char::is_alphanumeric)
             && (between.is_ascii() || between.chars().nth(1).is_some())
-            && !self.behind_escaped_space(at)
             && self.after(at).is_some_and(|after| !after.is_ascii_alphanumeric())
     }
 
@@ -145,7 +117,7 @@ impl Judge<'_, '_> {
         let before = self.parser.backwards(at).next();
         let is_letter =
             |letter: Option<char>| letter.is_some_and(|letter| letter < '\u{250}' && letter.is_alphabetic());
-        is_letter(before) && is_letter(self.after(at)) && !self.behind_escape(at)
+        is_letter(before) && is_letter(self.after(at))
     }
 
     /// Whether the quote at `at` may open a string of Python with a prefix, or close one that such a string follows:
@@ -174,16 +146,5 @@ impl Judge<'_, '_> {
 
     fn after(&self, at: usize) -> Option<char> {
         self.parser.from(at + 1).chars().next()
-    }
-
-    /// Whether `\n`, `\r` or `\t` stands before `at`.
-    fn behind_escaped_space(&self, at: usize) -> bool {
-        matches!(self.parser.backwards(at).next(), Some('n' | 'r' | 't')) && self.behind_escape(at)
-    }
-
-    /// Whether a backslash and one character stand before `at`.
-    fn behind_escape(&self, at: usize) -> bool {
-        let before = self.parser.backwards(at).skip(1);
-        before.take_while(|before| *before == '\\').count() % 2 == 1
     }
 }

@@ -4,7 +4,6 @@ use super::dict;
 use super::failure::Failure;
 use super::frame::State;
 use super::literal;
-use super::number::{self, BadNumber};
 use super::slip::Slip;
 use super::state::{Parser, SPACE};
 use super::string::string;
@@ -37,17 +36,24 @@ pub(super) fn key(parser: &mut Parser<'_>) -> Result<State, Failure> {
 /// Whether a key begins here, and a colon follows it.
 pub(super) fn follows(parser: &Parser<'_>) -> Result<bool, Failure> {
     let rest = parser.from(parser.at);
-    let len = match literal::opening(rest.as_bytes()) {
-        Some(Ok(opening)) => literal::end(rest.as_bytes(), 0, opening)
-            .ok_or_else(|| parser.ends_in_string(parser.base + parser.at + opening.prefix))?,
-        Some(Err(_)) => 0,
-        None => name(rest),
-    };
-    let behind = rest.get(len..).unwrap_or_default();
-    if len > 0 && behind.trim_start_matches(SPACE).is_empty() {
+    if literal::opening(rest.as_bytes()).is_some() {
+        return string_follows(rest).ok_or_else(|| parser.ends());
+    }
+    let behind = rest.get(name(rest)..).unwrap_or_default();
+    if behind.trim_start_matches(SPACE).is_empty() {
         return Err(parser.ends());
     }
-    Ok(len > 0 && colon_follows(behind))
+    Ok(behind.len() < rest.len() && colon_follows(behind))
+}
+
+/// Whether `text` begins with a string and a colon; `None` if it ends before.
+pub(super) fn string_follows(text: &str) -> Option<bool> {
+    let Some(Ok(opening)) = literal::opening(text.as_bytes()) else {
+        return Some(false);
+    };
+    let behind = text.get(literal::end(text.as_bytes(), 0, opening)?..)?;
+    let behind = behind.trim_start_matches(SPACE);
+    (!behind.is_empty()).then(|| behind.starts_with(':'))
 }
 
 /// How long the name is that `text` begins with.
@@ -82,20 +88,16 @@ fn name_key(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let at = parser.at;
     let rest = parser.from(at);
     let name = rest.get(..name(rest)).unwrap_or_default();
-    if name.is_empty() || name.ends_with('-') {
-        return Err(parser.refuse(at, "expected a key"));
-    }
-    if LITERALS.contains(&name) {
-        let message = format!("`{name}` as a key, which JSON writes as a string: in one of two ways");
-        return Err(parser.refuse(at, message));
-    }
+    parser.refuse_if(name.is_empty(), at, "expected a key")?;
+    let message = "a literal of Python as a key, which JSON writes as a string: in one of two ways";
+    parser.refuse_if(LITERALS.contains(&name), at, message)?;
     let opening_quote_lost = lost_opening_quote(rest);
     if opening_quote_lost {
         parser.note_slip(Slip::KeyQuote, at)?;
     } else {
         parser.evidence.not_json = true;
     }
-    parser.fix(FixCode::UnquotedKey, at, "a key without quotes got them");
+    parser.fix(FixCode::UnquotedKey, at);
     parser.out.push('"');
     parser.copy(name.len());
     parser.out.push('"');
@@ -105,16 +107,10 @@ fn name_key(parser: &mut Parser<'_>) -> Result<(), Failure> {
 
 fn number_key(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let at = parser.at;
-    let number = match number::read(parser.from(at)) {
-        Ok(number) => number,
-        Err(BadNumber::Ends) => return Err(parser.ends()),
-        Err(BadNumber::Refused(message)) => return Err(parser.refuse(at, message)),
-    };
-    if parser.byte() == Some(b'+') || number.json.contains(['.', 'e', 'E']) {
-        let message = "a key that is no integer, which JSON writes as a string: in one of several ways";
-        return Err(parser.refuse(at, message));
-    }
-    parser.fix(FixCode::NumberKey, at, "a key that is a number became a string");
+    let number = parser.number()?;
+    let message = "a key that is no integer, which JSON writes as a string: in one of several ways";
+    parser.refuse_if(number.json.contains(['.', 'e', 'E']), at, message)?;
+    parser.fix(FixCode::NumberKey, at);
     parser.out.push('"');
     // Python's integers have no negative zero.
     let digits = if number.json == "-0" { "0" } else { &*number.json };

@@ -30,14 +30,20 @@ impl Form {
         raw: false,
         python: true,
     };
+
+    /// How many bytes its quotes have.
+    pub(super) fn width(self) -> usize {
+        if self.triple || self.typographic.is_some() {
+            3
+        } else {
+            1
+        }
+    }
 }
 
 /// A string that is being read, or was the last to be.
 #[derive(Debug, Clone, Copy)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each says something of its own about the string"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "each says something of its own")]
 pub(super) struct Literal {
     pub(super) form: Form,
     pub(super) key: bool,
@@ -49,16 +55,10 @@ pub(super) struct Literal {
     pub(super) closed: usize,
     /// Whether it is put together from several.
     pub(super) joined: bool,
-    /// Whether one of `\a \b \f \n \r \t \v`, or an octal one, was seen in it.
-    pub(super) control_escape: bool,
+    /// Whether an escape was seen in it.
+    pub(super) escaped: bool,
     /// Whether a backslash was seen in it that begins no escape.
-    pub(super) unknown_escape: bool,
-    /// Whether `\'` was seen in it.
-    pub(super) escaped_apostrophe: bool,
-    /// Whether a line of it ends with a backslash.
-    pub(super) line_continuation: bool,
-    /// Whether a line of it ends without an escape.
-    pub(super) raw_line_break: bool,
+    pub(super) slipped: bool,
 }
 
 impl Literal {
@@ -70,11 +70,8 @@ impl Literal {
             end: 0,
             closed: 0,
             joined: false,
-            control_escape: false,
-            unknown_escape: false,
-            escaped_apostrophe: false,
-            line_continuation: false,
-            raw_line_break: false,
+            escaped: false,
+            slipped: false,
         }
     }
 }
@@ -90,8 +87,7 @@ pub(super) struct Opening {
 impl Opening {
     /// How many bytes come before the contents.
     pub(super) fn len(self) -> usize {
-        let wide = self.form.triple || self.form.typographic.is_some();
-        self.prefix + if wide { 3 } else { 1 }
+        self.prefix + self.form.width()
     }
 }
 
@@ -145,24 +141,20 @@ pub(super) fn opening(text: &[u8]) -> Option<Result<Opening, &'static str>> {
 
 /// Where the string ends that begins at `at`; `None` if the text ends before.
 pub(super) fn end(text: &[u8], at: usize, opening: Opening) -> Option<usize> {
-    let Form { quote, triple, .. } = opening.form;
-    if let Some(closing) = opening.form.typographic {
-        let mut buffer = [0; 4];
-        let closing = closing.encode_utf8(&mut buffer).as_bytes();
-        let contents = text.get(at + opening.len()..)?;
-        let len = contents.windows(3).position(|bytes| bytes == closing)?;
-        return Some(at + opening.len() + len + 3);
+    let Form {
+        quote, typographic, ..
+    } = opening.form;
+    let mut closing = [quote; 4];
+    if let Some(typographic) = typographic {
+        typographic.encode_utf8(&mut closing);
     }
+    let (closing, _) = closing.split_at(opening.form.width());
     let mut at = at + opening.len();
-    loop {
-        match *text.get(at)? {
-            // A raw string too goes on behind `\'`.
-            b'\\' => at += 2,
-            byte if byte == quote && !triple => return Some(at + 1),
-            byte if byte == quote && is_triple(text, at, quote) => return Some(at + 3),
-            _ => at += 1,
-        }
+    while !text.get(at..)?.starts_with(closing) {
+        // A raw string too goes on behind `\'`.
+        at += if *text.get(at)? == b'\\' { 2 } else { 1 };
     }
+    Some(at + closing.len())
 }
 
 /// Whether three quotes stand at `at`.

@@ -8,7 +8,7 @@ use super::frame::{Kind, Last, State};
 use super::gap::gap;
 use super::key::key;
 use super::slip::Slip;
-use super::state::{Parser, SPACE};
+use super::state::{NOT_KEPT, Parser, SPACE};
 use super::string;
 use super::value::{behind, value};
 use crate::limits::Limits;
@@ -57,22 +57,22 @@ pub(super) fn parse(
 
 /// Refuses a slip that the whole result contradicts.
 fn check_result(parser: &Parser<'_>, slip: Slip, at: usize) -> Result<(), Failure> {
-    if !matches!(slip, Slip::Backslashes | Slip::Commas | Slip::InnerQuotes) {
-        return Ok(());
-    }
+    let message = match slip {
+        Slip::Backslashes => string::DRIVE_PATH,
+        Slip::Commas | Slip::InnerQuotes => {
+            "a slip in a text with a key twice in one object: two may have become one"
+        }
+        _ => return Ok(()),
+    };
     let Some(sent) = parser.sent else {
-        return Err(parser.refuse(at, "what came before is too long to be looked at again"));
+        return Err(parser.refuse(at, NOT_KEPT));
     };
     let text = [sent, &parser.out].concat();
-    if slip == Slip::Backslashes {
-        if document::has_drive_path(&text) {
-            return Err(parser.refuse(at, string::DRIVE_PATH));
-        }
-    } else if duplicate_keys::has_duplicate_key(&text) {
-        let message = format!("{slip}, in a text with a key twice in one object: two may have become one");
-        return Err(parser.refuse(at, message));
-    }
-    Ok(())
+    let contradicted = match slip {
+        Slip::Backslashes => string::has_drive_path(&text),
+        _ => duplicate_keys::has_duplicate_key(&text),
+    };
+    parser.refuse_if(contradicted, at, message)
 }
 
 /// Where a reader stands when the rest begins.

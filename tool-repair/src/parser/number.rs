@@ -48,23 +48,24 @@ pub(super) fn read(text: &str) -> Result<Number<'_>, BadNumber> {
 
 /// How long the word is that a number may be: with a sign in front and behind an exponent.
 fn length(text: &str) -> usize {
-    let mut last = '\0';
-    let hexadecimal = text
-        .trim_start_matches(['+', '-'])
-        .get(1..2)
-        .is_some_and(|x| "xX".contains(x));
+    let unsigned = text
+        .strip_prefix(['+', '-'])
+        .unwrap_or(text)
+        .trim_start_matches(' ');
+    let hexadecimal = unsigned.get(1..2).is_some_and(|x| "xX".contains(x));
+    let mut last = '0';
     let ends = |next: char| {
-        let sign = matches!(next, '+' | '-') && (last == '\0' || !hexadecimal && matches!(last, 'e' | 'E'));
+        let sign = matches!(next, '+' | '-') && !hexadecimal && matches!(last, 'e' | 'E');
         last = next;
         !sign && !next.is_alphanumeric() && !matches!(next, '_' | '.')
     };
-    text.find(ends).unwrap_or(text.len())
+    text.len() - unsigned.len() + unsigned.find(ends).unwrap_or(unsigned.len())
 }
 
 /// The number in JSON; `None` if it is none, an error if it is one that JSON should not have.
 fn spell(token: &str) -> Option<Result<String, &'static str>> {
     let (sign, unsigned) = match token.split_at_checked(1) {
-        Some((sign @ ("-" | "+"), unsigned)) => (sign, unsigned),
+        Some((sign @ ("-" | "+"), unsigned)) => (sign, unsigned.trim_start_matches(' ')),
         _ => ("", token),
     };
     if sign == "+" && matches!(unsigned.len(), 7..=15) && unsigned.bytes().all(|digit| digit.is_ascii_digit())
@@ -110,9 +111,14 @@ fn decimal(text: &str) -> Option<Result<String, &'static str>> {
     if integer.is_empty() && fraction.is_none_or(str::is_empty) {
         return None;
     }
-    let mut json = or_zero(integer)?;
-    if integer.len() > 1 && integer.starts_with('0') {
-        return Some(Err("a number with leading zeros"));
+    let digits = or_zero(integer)?;
+    let mut json = match digits.trim_start_matches('0') {
+        "" => "0".to_owned(),
+        significant => significant.to_owned(),
+    };
+    // `00` too, which Python reads: in `[1,000]` it is a part of a number.
+    if json.len() < digits.len() && fraction.is_none() && exponent.is_none() {
+        return Some(Err("an integer with leading zeros"));
     }
     if let Some(fraction) = fraction {
         json.push('.');
@@ -185,6 +191,11 @@ mod tests {
             ("+1", "1"),
             ("+0", "0"),
             ("+1.5", "1.5"),
+            ("01.5", "1.5"),
+            ("0_0.5", "0.5"),
+            ("07e1", "7e1"),
+            ("- 1", "-1"),
+            ("+  .5", "0.5"),
             ("1_7976931348623157e292", "17976931348623157e292"),
         ] {
             let number = read(text).unwrap();
@@ -217,8 +228,6 @@ mod tests {
             "00",
             "-00",
             "0_0",
-            "01.5",
-            "00.5",
             "007,",
             "1__0",
             "1_,",
@@ -244,7 +253,6 @@ mod tests {
             "-,",
             "--1",
             "+-1",
-            "- 1",
             "1e,",
             "1e+,",
             "1e5e5",

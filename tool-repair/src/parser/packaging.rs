@@ -5,101 +5,64 @@
 
 use super::gap::has_quote;
 
-/// What stands before a value, or behind it.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Packaging {
-    /// How many bytes come before the value.
-    pub(super) len: usize,
-    /// Where the first sentence begins.
-    pub(super) sentence: Option<usize>,
-}
-
 /// Where packaging cannot be told from content, and why.
 pub(super) type Unclear = (usize, &'static str);
 
-/// Reads what stands before the first `{` or `[`.
-pub(super) fn before(text: &str) -> Result<Packaging, Unclear> {
-    let mut packaging = Packaging::default();
-    let (mut name, mut fence) = (None, false);
+/// How many bytes come before the first `{` or `[`, and whether there are sentences among them.
+pub(super) fn before(text: &str) -> Result<(usize, bool), Unclear> {
+    let (mut rest, mut sentence, mut fence, mut name) = (text, false, false, None);
     loop {
-        let at = text.len() - text.get(packaging.len..).unwrap_or_default().trim_start().len();
-        let rest = text.get(at..).unwrap_or_default();
+        rest = rest.trim_start();
+        let at = text.len() - rest.len();
         let len = if rest.starts_with(['{', '[']) {
-            packaging.len = at;
-            return match name {
-                Some(at) => Err((
-                    at,
-                    "a name and a colon before the value, which may be a part of an object",
-                )),
-                None => Ok(packaging),
-            };
+            let message = "a name and a colon before the value, which may be a part of an object";
+            return name.map_or(Ok((at, sentence)), |at| Err((at, message)));
         } else if let Some(len) = mark(rest, &mut fence) {
             len.map_err(|message| (at, message))?
         } else {
             let line = line(rest, &['\n', '\r', '{', '[', '<']);
-            let len = line.len();
-            let touches = rest
-                .get(len..)
-                .is_some_and(|behind| behind.starts_with(['{', '[']));
-            if !may_precede(line, touches) {
+            let behind = rest.get(line.len()..).unwrap_or_default();
+            if !may_precede(line, behind.starts_with(['{', '['])) {
                 return Err((at, "text before the value that may be more than a sentence"));
             }
-            if !is_label(line) {
-                packaging.sentence.get_or_insert(at);
-            }
+            sentence |= !is_label(line);
             name = is_name(line).then_some(at);
-            len
+            line.len()
         };
-        packaging.len = at + len;
+        rest = rest.get(len..).unwrap_or_default();
     }
 }
 
-/// Reads what stands behind the value and this white space, up to the end.
-pub(super) fn behind(text: &str, mut space: String) -> Result<Packaging, Unclear> {
-    let mut packaging = Packaging::default();
-    let (mut closed, mut fence) = (false, false);
+/// Reads what stands behind the value and this white space, up to the end; whether there are sentences in it.
+pub(super) fn behind(text: &str, space: &str) -> Result<bool, Unclear> {
+    let is_line_break = |text: &str| text.contains(['\n', '\r']);
+    let (mut rest, mut sentence, mut fence, mut new_line) = (text, false, false, is_line_break(space));
     loop {
-        let from = text.get(packaging.len..).unwrap_or_default();
-        let at = text.len() - from.trim_start().len();
-        space.push_str(text.get(packaging.len..at).unwrap_or_default());
-        let rest = text.get(at..).unwrap_or_default();
-        let new_line = space.contains(['\n', '\r']);
+        let (space, behind) = rest.split_at(rest.len() - rest.trim_start().len());
+        new_line |= is_line_break(space);
+        rest = behind;
+        let at = text.len() - rest.len();
         let len = if rest.is_empty() {
-            packaging.len = text.len();
-            return Ok(packaging);
-        } else if rest.starts_with("```") {
-            let opens = rest
-                .get(3..)
-                .is_some_and(|behind| behind.starts_with(is_part_of_word));
-            if std::mem::replace(&mut fence, true) || opens {
+            return Ok(sentence);
+        } else if let Some(behind) = rest.strip_prefix("```") {
+            if std::mem::replace(&mut fence, true) || behind.starts_with(is_part_of_word) {
                 return Err((at, "a fence behind the value"));
             }
             3
-        } else if rest.starts_with('`') {
+        } else if rest.starts_with('`') || at == 0 && rest.starts_with([',', ';']) {
             1
         } else if rest.starts_with("<|") || rest.starts_with("</") {
-            match rest.find('>') {
-                Some(end) => end + 1,
-                None => return Err((at, "a tag that does not end")),
-            }
-        } else if packaging.len == 0 && rest.starts_with([',', ';']) {
-            closed = true;
-            1
+            rest.find('>').ok_or((at, "a tag that does not end"))? + 1
         } else {
             let line = line(rest, &['\n', '\r', '<']);
-            let len = line.len();
-            let apart = !space.is_empty() && !closed
-                || new_line
-                || text.get(..at).is_some_and(|text| text.ends_with("|>"));
-            if !apart || !may_follow(line, new_line) {
+            if !may_follow(line, new_line) {
                 return Err((at, "expected the end of the text"));
             }
-            packaging.sentence.get_or_insert(at);
-            closed = false;
-            len
+            sentence = true;
+            line.len()
         };
-        packaging.len = at + len;
-        space.clear();
+        new_line = false;
+        rest = rest.get(len..).unwrap_or_default();
     }
 }
 
@@ -119,9 +82,7 @@ fn mark(text: &str, fence: &mut bool) -> Option<Result<usize, &'static str>> {
     }
     if let Some(behind) = text.strip_prefix("```") {
         let language = behind.len() - behind.trim_start_matches(is_part_of_word).len();
-        let ends = behind.get(language..).unwrap_or_default();
-        let ends = ends.starts_with(|next: char| next.is_whitespace() || matches!(next, '{' | '['));
-        return Some(if std::mem::replace(fence, true) || !ends {
+        return Some(if std::mem::replace(fence, true) {
             Err("a fence that holds more than the value")
         } else {
             Ok(3 + language)
@@ -131,12 +92,8 @@ fn mark(text: &str, fence: &mut bool) -> Option<Result<usize, &'static str>> {
         return Some(Ok(1));
     }
     if let Some(behind) = text.strip_prefix("<|") {
-        return Some(
-            behind
-                .find("|>")
-                .map(|end| end + 4)
-                .ok_or("a special token that does not end"),
-        );
+        let end = behind.find("|>").map(|end| end + 4);
+        return Some(end.ok_or("a special token that does not end"));
     }
     let tag = text.strip_prefix('<')?;
     let (name, _) = tag.split_once('>')?;
@@ -166,20 +123,7 @@ const TAGS: [&str; 10] = [
 ];
 
 /// The labels that stand before a call or its arguments, in one word.
-const LABELS: [&str; 12] = [
-    "arguments",
-    "args",
-    "input",
-    "output",
-    "parameters",
-    "params",
-    "json",
-    "answer",
-    "action",
-    "result",
-    "response",
-    "call",
-];
+const LABELS: &str = "arguments args input output parameters params json answer action result response call";
 
 fn is_part_of_word(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-' | '+')
@@ -188,13 +132,10 @@ fn is_part_of_word(character: char) -> bool {
 /// Whether a line may stand before a value: it ends as prose ends, and does not touch the value.
 fn may_precede(line: &str, touches: bool) -> bool {
     let text = line.trim_end();
-    let ends = text.ends_with(|last: char| {
-        last.is_alphanumeric()
-            || !last.is_ascii()
-            || matches!(last, '.' | ':' | '!' | '?' | '*' | '>' | ')' | '`' | '_')
-    });
+    let ends =
+        text.ends_with(|last: char| last.is_alphanumeric() || !last.is_ascii() || ".:!?*>)`_".contains(last));
     let apart = !touches || text.len() < line.len() || text.ends_with([':', '\u{ff1a}', '`']);
-    ends && apart && (text == ">" || is_sentence(text))
+    ends && apart && is_sentence(text)
 }
 
 /// Whether a line may stand behind a value: it begins as prose begins.
@@ -204,17 +145,10 @@ fn may_follow(line: &str, new_line: bool) -> bool {
     (line.starts_with(begins) || marked) && is_sentence(line)
 }
 
-/// Whether there is something to read, and no bracket, quote or assignment.
+/// Whether there is no bracket, quote or assignment, and not only a literal.
 fn is_sentence(line: &str) -> bool {
-    let spoken = line.contains(|next: char| next.is_alphabetic() || next >= '\u{1f000}');
-    let balanced = line.matches('(').count() == line.matches(')').count();
     let literal = matches!(line.trim(), "true" | "false" | "null" | "True" | "False" | "None");
-    spoken
-        && !literal
-        && balanced
-        && !line.contains(['{', '}', '[', ']'])
-        && !has_quote(line)
-        && !has_assignment(line)
+    !literal && !line.contains(['{', '}', '[', ']']) && !has_quote(line) && !has_assignment(line)
 }
 
 /// Whether there is `path=a.txt` or `x = 1`; whom a call is for is none: `to=functions.edit`.
@@ -232,7 +166,7 @@ fn labelled(line: &str) -> Option<&str> {
 }
 
 fn is_known(word: &str) -> bool {
-    LABELS.contains(&&*word.to_lowercase())
+    LABELS.split(' ').any(|label| label.eq_ignore_ascii_case(word))
 }
 
 /// Whether a line only names what follows: `Arguments:`, `**Final Answer:**`, `json`.

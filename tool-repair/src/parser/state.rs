@@ -6,6 +6,7 @@ use super::evidence::{Evidence, Objection};
 use super::failure::Failure;
 use super::frame::{Frame, Kind};
 use super::literal::{Form, Literal};
+use super::number::{self, BadNumber, Number};
 use super::slip::Slip;
 use crate::fixes::{FixCode, Fixes, Reason};
 use crate::limits::Limits;
@@ -14,6 +15,9 @@ use crate::stack::Container;
 
 /// White space of JSON.
 pub(super) const SPACE: [char; 4] = [' ', '\n', '\r', '\t'];
+
+/// Why a text is refused that must be looked at again and was not kept.
+pub(super) const NOT_KEPT: &str = "what came before is too long to be looked at again";
 
 /// Everything that is known while the rest is followed. Places in the text are counted from the start of the rest.
 pub(super) struct Parser<'t> {
@@ -30,9 +34,7 @@ pub(super) struct Parser<'t> {
     /// The first slip, and where it is.
     pub(super) slip: Option<(Slip, usize)>,
     /// What is certain only in a text without a slip.
-    pub(super) needs_no_slip: Option<Objection>,
-    /// Whether a control character stood in a string as it is.
-    pub(super) raw_control: bool,
+    needs_no_slip: Option<Objection>,
     pub(super) frames: Vec<Frame>,
     pub(super) limits: Limits,
     /// The last string.
@@ -43,8 +45,6 @@ pub(super) struct Parser<'t> {
     pub(super) root_end: usize,
     /// Whether the value of the whole text has ended.
     pub(super) ended: bool,
-    /// Whether a sentence before the root was removed.
-    pub(super) sentence: bool,
 }
 
 impl<'t> Parser<'t> {
@@ -63,7 +63,6 @@ impl<'t> Parser<'t> {
             opened: 0,
             contents: 0,
             comma: false,
-            joined: false,
         });
         Self {
             text,
@@ -75,14 +74,12 @@ impl<'t> Parser<'t> {
             evidence: Evidence::default(),
             slip,
             needs_no_slip: None,
-            raw_control: false,
             frames: frames.collect(),
             limits,
             string: Literal::new(Form::DOUBLE, false, deviation.opening_quote),
             root: None,
             root_end: 0,
             ended: false,
-            sentence: false,
         }
     }
 
@@ -108,18 +105,15 @@ impl<'t> Parser<'t> {
         self.slip.map(|(kind, _)| kind)
     }
 
+    /// Notes what `at` is refused for in a text with a slip.
+    pub(super) fn needs_no_slip(&mut self, at: usize, message: &'static str) {
+        self.needs_no_slip.get_or_insert((at, message));
+    }
+
     /// What contradicts the reading, once the whole text was read.
     pub(super) fn objection(&self) -> Option<Objection> {
-        let slipped = self.slip.is_some();
-        let misread = |(kind, _): &(Slip, usize)| {
-            self.raw_control && matches!(kind, Slip::Commas | Slip::Bracket | Slip::InnerQuotes)
-        };
-        let message =
-            "a slip in a text with a raw control character in a string, which may have lost a quote";
-        self.evidence
-            .objection()
-            .or(self.needs_no_slip.filter(|_| slipped))
-            .or(self.slip.filter(misread).map(|(_, at)| (at, message)))
+        let objection = self.needs_no_slip.filter(|_| self.slip.is_some());
+        self.evidence.objection().or(objection)
     }
 
     /// The byte before `at`, if it was kept.
@@ -139,7 +133,7 @@ impl<'t> Parser<'t> {
 
     /// The contents of the last string up to `end`, as they were written; `None` if they were not kept.
     pub(super) fn contents(&self, end: usize) -> Option<Cow<'t, str>> {
-        let began = self.string.began + 1;
+        let began = self.string.began + self.string.form.width();
         if let Some(from) = began.checked_sub(self.base) {
             return self.text.get(from..end).map(Cow::Borrowed);
         }
@@ -173,8 +167,14 @@ impl<'t> Parser<'t> {
         self.at += len;
     }
 
-    pub(super) fn fix(&mut self, code: FixCode, at: usize, message: impl Into<Cow<'static, str>>) {
-        self.fixes.add(code, self.base + at, message);
+    /// Notes a change at `at`.
+    pub(super) fn fix(&mut self, code: FixCode, at: usize) {
+        self.fixes.add(code, self.base + at);
+    }
+
+    /// Notes a change at `at` that needs words of its own.
+    pub(super) fn fix_as(&mut self, code: FixCode, at: usize, message: &'static str) {
+        self.fixes.add_as(code, self.base + at, message);
     }
 
     /// The innermost open container.
@@ -185,6 +185,23 @@ impl<'t> Parser<'t> {
     /// That `at` has no reading that is no guess.
     pub(super) fn refuse(&self, at: usize, message: impl Into<Cow<'static, str>>) -> Failure {
         Failure::Refused(Reason::new(self.base + at, message))
+    }
+
+    /// The number that begins here.
+    pub(super) fn number(&self) -> Result<Number<'t>, Failure> {
+        number::read(self.from(self.at)).map_err(|bad| match bad {
+            BadNumber::Ends => self.ends(),
+            BadNumber::Refused(message) => self.refuse(self.at, message),
+        })
+    }
+
+    /// Refuses `at` if `condition` holds.
+    pub(super) fn refuse_if(&self, condition: bool, at: usize, message: &'static str) -> Result<(), Failure> {
+        if condition {
+            Err(self.refuse(at, message))
+        } else {
+            Ok(())
+        }
     }
 
     /// That the text ends before the value does.

@@ -6,7 +6,7 @@ use super::failure::Failure;
 use super::literal::{self, Form, Literal, Opening};
 use super::plain_run::plain;
 use super::slip::Slip;
-use super::state::Parser;
+use super::state::{NOT_KEPT, Parser};
 use crate::fixes::FixCode;
 
 /// Reads the string that begins here.
@@ -24,7 +24,7 @@ pub(super) fn resume(parser: &mut Parser<'_>, key: bool, began: usize) -> Result
         parser.at = 2;
         parser.string.form.triple = true;
         parser.string.form.python = true;
-        triple(parser, 0)?;
+        note_triple_quotes(parser)?;
     }
     contents(parser, &[])
 }
@@ -32,15 +32,17 @@ pub(super) fn resume(parser: &mut Parser<'_>, key: bool, began: usize) -> Result
 /// Reads the string that begins here as the continuation of the last one.
 pub(super) fn join(parser: &mut Parser<'_>, opening: Opening) -> Result<(), Failure> {
     let (at, closed) = (parser.at, parser.string.closed);
-    parser.evidence.need(
-        Level::NotJson,
-        at,
-        "two adjacent strings, in a text that may be JSON",
-    );
-    parser
-        .needs_no_slip
-        .get_or_insert((at, "adjacent strings, in a text with a slip"));
-    parser.fix(FixCode::ConcatenatedStrings, at, "adjacent strings became one");
+    // `'x = '⏎'.join(y)'` is a text with a line break between quotes; those who format code indent what they break.
+    let (level, message) = match parser.before(at) {
+        Some(b' ' | b'\t') => (Level::NotJson, "two adjacent strings, in a text that may be JSON"),
+        _ => (
+            Level::Python,
+            "two adjacent strings, in a text that has nothing else of Python",
+        ),
+    };
+    parser.evidence.need(level, at, message);
+    parser.needs_no_slip(at, "adjacent strings, in a text with a slip");
+    parser.fix(FixCode::ConcatenatedStrings, at);
     parser.out.truncate(closed);
     begin(parser, opening, false)?;
     parser.string.joined = true;
@@ -61,60 +63,54 @@ fn begin(parser: &mut Parser<'_>, opening: Opening, key: bool) -> Result<(), Fai
     parser.string = Literal::new(form, key, parser.base + at + prefix);
     if prefix > 0 {
         parser.evidence.python = true;
-        let message = if form.raw {
-            "the prefix `r` was removed, backslashes were doubled"
-        } else {
-            "the prefix `u` was removed"
-        };
-        parser.fix(FixCode::StringPrefix, at, message);
+        parser.fix(FixCode::StringPrefix, at);
     }
     parser.at += opening.len();
     match form.quote {
-        _ if form.triple => triple(parser, at + prefix),
-        b'\'' => {
-            note_single_quotes(parser, at + prefix);
-            Ok(())
-        }
+        _ if form.triple => note_triple_quotes(parser)?,
+        b'\'' => note_single_quotes(parser, at + prefix),
         0xE2 => {
             parser.note_slip(Slip::TypographicQuotes, at)?;
-            let message = "typographic quotes became double quotes";
-            parser.fix(FixCode::SmartQuotes, at, message);
-            Ok(())
+            parser.fix(FixCode::SmartQuotes, at);
         }
         b'`' => {
             parser.note_slip(Slip::Backticks, at)?;
-            parser.fix(FixCode::Backticks, at, "backticks became double quotes");
-            Ok(())
+            parser.fix(FixCode::Backticks, at);
         }
-        _ => Ok(()),
+        _ => {}
     }
+    Ok(())
 }
 
 /// Notes that the quotes at `at` became double ones.
 #[inline]
 pub(super) fn note_single_quotes(parser: &mut Parser<'_>, at: usize) {
     parser.evidence.not_json = true;
-    parser.fix(FixCode::SingleQuotes, at, "single quotes became double quotes");
+    parser.fix(FixCode::SingleQuotes, at);
 }
 
-fn triple(parser: &mut Parser<'_>, at: usize) -> Result<(), Failure> {
+/// Notes that the quotes of this string became one. The first of them may have been passed on.
+fn note_triple_quotes(parser: &mut Parser<'_>) -> Result<(), Failure> {
+    let Literal { began, form, .. } = parser.string;
     parser.evidence.triple_quotes = true;
-    parser
-        .needs_no_slip
-        .get_or_insert((at, "three quotes, in a text with a slip"));
-    // The first of them may have been passed on.
-    let began = parser.string.began;
-    parser
-        .fixes
-        .add(FixCode::TripleQuotes, began, "three quotes became one");
-    // With two strings that lost their commas, the text between them would look like one in three quotes.
-    match parser.from(parser.at).trim_start().as_bytes() {
-        [b',' | b':' | b']' | b'}', ..] => Err(parser.refuse(at, AMBIGUOUS_TRIPLE)),
-        _ => Ok(()),
-    }
+    // Of `"""` behind a colon, a quote may be too many, and the key behind it would look like contents.
+    let behind = parser
+        .from(parser.at)
+        .trim_start_matches([',', ':', ' '])
+        .as_bytes();
+    let key = behind.first() == Some(&form.quote) && !literal::is_triple(behind, 0, form.quote);
+    parser.refuse_if(
+        key,
+        parser.at,
+        "three quotes, and which belong together is ambiguous",
+    )?;
+    parser.needs_no_slip(
+        began.saturating_sub(parser.base),
+        "three quotes, in a text with a slip",
+    );
+    parser.fixes.add(FixCode::TripleQuotes, began);
+    Ok(())
 }
-
-const AMBIGUOUS_TRIPLE: &str = "three quotes, and which belong together is ambiguous";
 
 /// Reads up to the closing quote and writes that too. The quotes at the places `inner` are text.
 fn contents(parser: &mut Parser<'_>, mut inner: &[usize]) -> Result<(), Failure> {
@@ -125,39 +121,29 @@ fn contents(parser: &mut Parser<'_>, mut inner: &[usize]) -> Result<(), Failure>
         parser.copy(plain(rest, form.quote));
         match parser.byte() {
             None => return Err(parser.ends_in_string(parser.string.began)),
-            Some(byte) if byte == form.quote && form.typographic.is_some() => {
-                let rest = parser.from(parser.at);
-                if rest.starts_with(['\u{201c}', '\u{2018}']) {
-                    let message =
-                        "a typographic quote in typographic quotes, and where the string ends is ambiguous";
-                    return Err(parser.refuse(parser.at, message));
-                }
-                if form.typographic.is_some_and(|closing| rest.starts_with(closing)) {
-                    return close(parser, 3);
-                }
-                parser.copy(rest.chars().next().map_or(1, char::len_utf8));
-            }
             Some(byte) if byte == form.quote => {
+                if let Some(closing) = form.typographic {
+                    if parser.from(parser.at).starts_with(closing) {
+                        return close(parser);
+                    }
+                    parser.copy(3); // another character that begins with the same byte
+                    continue;
+                }
                 if let Some((first, behind)) = inner.split_first()
                     && *first == parser.at
                 {
                     inner = behind;
-                    let message = "a quote inside the string was escaped";
-                    parser.fix(FixCode::InnerQuote, parser.at, message);
-                } else if !form.triple {
-                    return close(parser, 1);
-                } else if literal::is_triple(bytes, parser.at, form.quote) {
-                    return close(parser, 3);
+                    parser.fix(FixCode::InnerQuote, parser.at);
+                } else if !form.triple || literal::is_triple(bytes, parser.at, form.quote) {
+                    return close(parser);
                 }
                 parser.replace(1, if byte == b'"' { "\\\"" } else { "'" });
             }
             Some(b'"') => parser.replace(1, "\\\""),
             Some(b'\\') if form.raw => raw_backslash(parser),
             Some(b'\\') if form.quote == b'`' => {
-                return Err(parser.refuse(
-                    parser.at,
-                    "a backslash in backticks, which may be one or begin an escape",
-                ));
+                let message = "a backslash in backticks, which may be one or begin an escape";
+                return Err(parser.refuse(parser.at, message));
             }
             Some(b'\\') => escape::escape(parser)?,
             Some(byte) => control(parser, byte)?,
@@ -165,143 +151,121 @@ fn contents(parser: &mut Parser<'_>, mut inner: &[usize]) -> Result<(), Failure>
     }
 }
 
-fn close(parser: &mut Parser<'_>, quotes: usize) -> Result<(), Failure> {
+fn close(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let at = parser.at;
-    let Literal {
-        form,
-        control_escape,
-        unknown_escape,
-        escaped_apostrophe,
-        line_continuation,
-        raw_line_break,
-        ..
-    } = parser.string;
-    if form.triple {
-        let contents = parser.text.get(..at).unwrap_or_default().trim_end_matches(' ');
-        if contents.ends_with([',', ':', '[', '{']) {
-            return Err(parser.refuse(at, AMBIGUOUS_TRIPLE));
-        }
-        if raw_line_break && control_escape {
-            let message =
-                "three quotes with line breaks and with `\\n` or the like, which may be two characters";
-            parser
-                .evidence
-                .need(Level::PythonWithoutTripleQuotes, at, message);
-        }
-    }
-    if line_continuation && raw_line_break && !form.triple {
-        let message = "a backslash at the end of a line, in a string with line breaks that are not escaped";
-        return Err(parser.refuse(at, message));
-    }
-    if form.quote == b'`'
-        && parser
-            .contents(at)
-            .is_some_and(|contents| contents.contains("${"))
-    {
-        return Err(parser.refuse(at, "a template of JavaScript, whose value is not in the text"));
-    }
-    if control_escape
-        && form.python
-        && !form.raw
-        && parser.contents(at).is_none_or(|text| is_drive_path(&text))
-    {
-        return Err(parser.refuse(at, DRIVE_PATH));
-    }
-    if unknown_escape
-        && parser
-            .contents(at)
-            .is_some_and(|text| has_ambiguous_escape(&text))
-    {
-        return Err(parser.refuse(
+    if parser.string.escaped {
+        check_escapes(parser)?;
+    } else if parser.string.form.quote == b'`' {
+        let template = parser.contents(at).is_none_or(|contents| contents.contains("${"));
+        parser.refuse_if(
+            template,
             at,
-            "a backslash that is not escaped, beside an escape that may be one, too",
-        ));
-    }
-    if escaped_apostrophe && parser.contents(at).is_none_or(|text| has_bare_apostrophe(&text)) {
-        let message = "`\\'` and a `'` without a backslash in one string: perhaps nothing in it is escaped";
-        parser.evidence.need(Level::Python, at, message);
+            "a template of JavaScript, whose value is not in the text",
+        )?;
     }
     parser.string.end = at;
     parser.string.closed = parser.out.len();
-    parser.replace(quotes, "\"");
+    parser.replace(parser.string.form.width(), "\"");
+    Ok(())
+}
+
+/// Refuses escapes in the string that ends here that may be backslashes, where the whole of it shows that.
+fn check_escapes(parser: &mut Parser<'_>) -> Result<(), Failure> {
+    let (at, Literal { form, slipped, .. }) = (parser.at, parser.string);
+    let Some(contents) = parser.contents(at) else {
+        return Err(parser.refuse(at, NOT_KEPT));
+    };
+    let has = |wanted: &str| escape::escapes(&contents).any(|(escape, _)| wanted.contains(escape));
+    let mut breaks = contents
+        .match_indices(['\n', '\r'])
+        .map(|(at, _)| contents.split_at(at).0);
+    let raw_line_break = breaks.any(|line| !line.trim_end_matches('\r').ends_with('\\'));
+    let drive_path = form.python && is_drive_path(&contents) && has("abfnrtv01234567");
+    parser.refuse_if(drive_path, at, DRIVE_PATH)?;
+    let continued = raw_line_break && !form.triple && has("\n\r");
+    let message = "a backslash at the end of a line, in a string with line breaks that are not escaped";
+    parser.refuse_if(continued, at, message)?;
+    let message = "a backslash that is not escaped, beside an escape that may be one, too";
+    parser.refuse_if(slipped && has_ambiguous_escape(&contents), at, message)?;
+    if raw_line_break && form.triple && has("nrt") {
+        let message = "three quotes with line breaks and with `\\n` or the like, which may be two characters";
+        parser
+            .evidence
+            .need(Level::PythonWithoutTripleQuotes, at, message);
+    }
+    let apostrophes = escape::escapes(&contents)
+        .filter(|(escape, _)| *escape == '\'')
+        .count();
+    if !form.python && (1..contents.matches('\'').count()).contains(&apostrophes) {
+        let message = "`\\'` and a `'` without a backslash in one string: perhaps nothing in it is escaped";
+        parser.evidence.need(Level::Python, at, message);
+    }
     Ok(())
 }
 
 pub(super) const DRIVE_PATH: &str = "a path of a drive, whose backslashes may be escapes";
 
 /// Whether a text begins as a path of a drive: `C:\`.
-pub(super) fn is_drive_path(text: &str) -> bool {
+fn is_drive_path(text: &str) -> bool {
     let word = |text: &[u8]| text.iter().all(u8::is_ascii_alphanumeric);
     matches!(text.as_bytes(), [letter, b':', b'\\', next, behind, ..] if letter.is_ascii_alphabetic() && word(&[*next, *behind]))
+}
+
+/// Whether a string of JSON in the text begins as a path of a drive and holds a control character as an escape: `C:\new`.
+pub(super) fn has_drive_path(text: &str) -> bool {
+    let opening = Opening {
+        form: Form::DOUBLE,
+        prefix: 0,
+    };
+    text.match_indices(":\\").any(|(at, _)| {
+        let (before, path) = text.split_at(at);
+        let path = match (before.as_bytes(), literal::end) {
+            ([.., b'"', letter], end) if letter.is_ascii_alphabetic() => {
+                end(path.as_bytes(), 0, opening).and_then(|end| path.get(..end))
+            }
+            _ => None,
+        };
+        path.is_some_and(|path| escape::escapes(path).any(|(escape, _)| "bfnrt".contains(escape)))
+    })
 }
 
 /// Whether escapes of a string may be backslashes, where others are: `\b`, `\f` and `\/`, which nobody needs; those before
 /// a letter (`\text`) where a word follows another backslash (`\sigma`); `\\` at the beginning or before white space.
 fn has_ambiguous_escape(contents: &str) -> bool {
     let (mut word, mut before_letter) = (false, false);
-    let mut bytes = contents.as_bytes();
-    while let [byte, rest @ ..] = bytes {
-        let begins = bytes.len() == contents.len();
-        bytes = rest;
-        let ([escape, behind @ ..], b'\\') = (rest, byte) else {
-            continue;
-        };
-        bytes = behind;
-        let letter = behind.first().is_some_and(u8::is_ascii_alphabetic);
+    for (escape, behind) in escape::escapes(contents) {
+        let letter = behind.starts_with(|next: char| next.is_ascii_alphabetic());
         match escape {
-            b'b' | b'f' | b'/' => return true,
-            b'\\' if begins || behind.first().is_none_or(u8::is_ascii_whitespace) => return true,
-            b'n' | b'r' | b't' => before_letter |= letter,
-            escape => word |= letter && escape.is_ascii_alphabetic() && *escape != b'u',
+            'b' | 'f' | '/' => return true,
+            '\\' if behind.len() + 2 == contents.len() || behind.trim_start().len() < behind.len().max(1) => {
+                return true;
+            }
+            'n' | 'r' | 't' => before_letter |= letter,
+            escape => word |= letter && escape.is_ascii_alphabetic() && escape != 'u',
         }
     }
     word && before_letter
 }
 
-fn has_bare_apostrophe(text: &str) -> bool {
-    text.matches('\'').count() > text.matches("\\'").count()
-}
-
 /// In a raw string a backslash is one, and so is a quote or a backslash behind it.
 fn raw_backslash(parser: &mut Parser<'_>) {
     parser.replace(1, "\\\\");
-    match parser.byte() {
-        Some(b'"') => parser.replace(1, "\\\""),
-        Some(b'\\') => parser.replace(1, "\\\\"),
-        Some(b'\'') => parser.replace(1, "'"),
-        _ => {}
+    if let Some(byte @ (b'"' | b'\'' | b'\\')) = parser.byte() {
+        escape::push(&mut parser.out, char::from(byte));
+        parser.at += 1;
     }
 }
 
-pub(super) fn control(parser: &mut Parser<'_>, byte: u8) -> Result<(), Failure> {
-    let at = parser.at;
-    if parser.string.key {
-        let message = "a line break or another control character in a key";
-        return Err(parser.refuse(at, message));
-    }
-    parser.string.raw_line_break |= matches!(byte, b'\n' | b'\r');
-    if !parser.string.form.triple {
-        parser.raw_control = true;
-        let message = "a control character in the string was escaped";
-        parser.fix(FixCode::ControlCharacter, at, message);
-    }
-    if byte == b'\r' && (parser.string.form.triple || parser.string.form.raw) {
-        return Err(parser.refuse(at, "a carriage return, which Python would drop or change here"));
+fn control(parser: &mut Parser<'_>, byte: u8) -> Result<(), Failure> {
+    let (at, Literal { form, key, .. }) = (parser.at, parser.string);
+    let message = "a line break or another control character in a key";
+    parser.refuse_if(key && !form.triple, at, message)?;
+    let message = "a carriage return, which Python would drop or change here";
+    parser.refuse_if(byte == b'\r' && (form.triple || form.raw), at, message)?;
+    if !form.triple {
+        parser.fix(FixCode::ControlCharacter, at);
     }
     escape::push(&mut parser.out, char::from(byte));
     parser.at += 1;
     Ok(())
-}
-
-/// Whether one of `\b \f \n \r \t` stands in the rest of a string of JSON, up to its closing quote.
-pub(super) fn has_control_escape(contents: &str) -> bool {
-    let mut bytes = contents.bytes();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => return false,
-            b'\\' if matches!(bytes.next(), Some(b'b' | b'f' | b'n' | b'r' | b't')) => return true,
-            _ => {}
-        }
-    }
-    false
 }

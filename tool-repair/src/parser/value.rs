@@ -4,23 +4,22 @@ use super::dict;
 use super::failure::Failure;
 use super::frame::{Frame, Kind, Last, State};
 use super::literal;
-use super::number::{self, BadNumber};
 use super::state::Parser;
 use super::string::string;
 use crate::fixes::FixCode;
 use crate::limits::TOO_DEEP;
 
-/// The literals of JSON and Python, and those of JSON in capitals.
-const LITERALS: [(&str, &str); 9] = [
-    ("True", "true"),
-    ("False", "false"),
-    ("None", "null"),
-    ("true", "true"),
-    ("false", "false"),
-    ("null", "null"),
-    ("TRUE", "true"),
-    ("FALSE", "false"),
-    ("NULL", "null"),
+/// The literals of JSON and Python, and those of JSON in capitals; what becomes of them, and how that is said.
+const LITERALS: [(&str, &str, &str); 9] = [
+    ("true", "true", ""),
+    ("false", "false", ""),
+    ("null", "null", ""),
+    ("True", "true", "`True` became `true`"),
+    ("False", "false", "`False` became `false`"),
+    ("None", "null", "`None` became `null`"),
+    ("TRUE", "true", "`TRUE` became `true`"),
+    ("FALSE", "false", "`FALSE` became `false`"),
+    ("NULL", "null", "`NULL` became `null`"),
 ];
 
 /// Reads the value that begins here, a container as far as its opening bracket.
@@ -61,9 +60,7 @@ pub(super) fn behind(parser: &mut Parser<'_>, last: Last) -> State {
 
 fn open(parser: &mut Parser<'_>, kind: Kind) -> Result<State, Failure> {
     let opened = parser.at;
-    if parser.frames.len() >= parser.limits.depth {
-        return Err(parser.refuse(opened, TOO_DEEP));
-    }
+    parser.refuse_if(parser.frames.len() >= parser.limits.depth, opened, TOO_DEEP)?;
     if kind == Kind::Parentheses {
         parser.replace(1, "[");
     } else {
@@ -74,7 +71,6 @@ fn open(parser: &mut Parser<'_>, kind: Kind) -> Result<State, Failure> {
         opened,
         contents: parser.out.len(),
         comma: false,
-        joined: false,
     });
     Ok(State::First)
 }
@@ -86,22 +82,16 @@ fn number(parser: &mut Parser<'_>) -> Result<State, Failure> {
         parser.copy(len);
         return Ok(behind(parser, Last::Number));
     }
-    match number::read(rest) {
-        Ok(number) => {
-            if number.python {
-                let message = "a number as Python writes it became one as JSON writes it";
-                parser.fix(FixCode::PythonNumber, at, message);
-            }
-            if rest.get(..number.len).is_some_and(|number| number.ends_with('.')) {
-                let message = "a number that ends with a point, which may be a comma or a bracket";
-                parser.needs_no_slip.get_or_insert((at, message));
-            }
-            parser.replace(number.len, &number.json);
-            Ok(behind(parser, Last::Number))
-        }
-        Err(BadNumber::Ends) => Err(parser.ends()),
-        Err(BadNumber::Refused(message)) => Err(parser.refuse(at, message)),
+    let number = parser.number()?;
+    if number.python {
+        parser.fix(FixCode::PythonNumber, at);
     }
+    if rest.get(..number.len).is_some_and(|number| number.ends_with('.')) {
+        let message = "a number that ends with a point, which may be a comma or a bracket";
+        parser.needs_no_slip(at, message);
+    }
+    parser.replace(number.len, &number.json);
+    Ok(behind(parser, Last::Number))
 }
 
 /// How long the integer is that `text` begins with, if it is the most usual kind of number and ends beyond doubt.
@@ -118,9 +108,9 @@ fn word(parser: &mut Parser<'_>) -> Result<State, Failure> {
     let rest = parser.from(at);
     let end = rest.find(|next: char| !next.is_alphanumeric() && next != '_');
     let word = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
-    let Some((_, json)) = LITERALS.iter().find(|(name, _)| *name == word) else {
+    let Some((_, json, message)) = LITERALS.iter().find(|(name, ..)| *name == word) else {
         let unfinished =
-            LITERALS.iter().any(|(name, _)| name.starts_with(word)) || matches!(word, "r" | "R" | "u" | "U");
+            LITERALS.iter().any(|(name, ..)| name.starts_with(word)) || matches!(word, "r" | "R" | "u" | "U");
         return Err(if end.is_none() && unfinished {
             parser.ends()
         } else if word.is_empty() {
@@ -133,12 +123,7 @@ fn word(parser: &mut Parser<'_>) -> Result<State, Failure> {
     };
     if word != *json {
         parser.evidence.python |= word != word.to_ascii_uppercase();
-        let message = match *json {
-            "true" => "`True` became `true`",
-            "false" => "`False` became `false`",
-            _ => "`None` became `null`",
-        };
-        parser.fix(FixCode::PythonLiteral, at, message);
+        parser.fix_as(FixCode::PythonLiteral, at, message);
     }
     parser.replace(word.len(), json);
     Ok(behind(parser, Last::Other))
