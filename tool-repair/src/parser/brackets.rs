@@ -70,6 +70,14 @@ struct Edit {
     inserts: bool,
 }
 
+impl Edit {
+    fn new(at: usize, bracket: char, inserts: bool) -> Self {
+        Self { at, bracket, inserts }
+    }
+}
+
+const STRING: &str = "\"\"";
+
 /// The tokens of a text that begins and ends with a bracket.
 fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     let mut tokens = Vec::new();
@@ -83,27 +91,23 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
             '{' | '}' | '[' | ']' | ',' | ':' => (rest.get(..1)?, 1),
             '"' | '\'' => {
                 let opening = literal::opening(rest.as_bytes())?.ok()?;
-                ("\"\"", literal::end(rest.as_bytes(), 0, opening)?)
+                (STRING, literal::end(rest.as_bytes(), 0, opening)?)
             }
             _ => {
                 let len = rest.find(|next: char| !next.is_ascii_alphanumeric() && !"_-+.$".contains(next))?;
                 ("0", Some(len).filter(|len| *len > 0)?)
             }
         };
-        let token = rest.get(..len)?;
-        rest = rest.get(len..)?.trim_start_matches(SPACE);
+        let (token, behind) = rest.split_at_checked(len)?;
+        rest = behind.trim_start_matches(SPACE);
+        let contents = token.trim_matches(['"', '\'']);
+        let outer = contents.starts_with(['{', '[']) || contents.ends_with(['}', ']']);
+        let is_key = kind == "0" && rest.starts_with(':');
         tokens.push(Token {
-            kind: if kind == "0" && rest.starts_with(':') {
-                "\"\""
-            } else {
-                kind
-            },
+            kind: if is_key { STRING } else { kind },
             begin,
             end: begin + len,
-            beside_bracket: kind == "\"\"" && {
-                let contents = token.trim_matches(['"', '\'']);
-                contents.starts_with(['{', '[']) || contents.ends_with(['}', ']'])
-            },
+            beside_bracket: kind == STRING && outer,
         });
     }
     (tokens.len() <= MOST_TOKENS).then_some(tokens)
@@ -115,45 +119,25 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<Edit> {
     let readable = length_of_json(&kinds);
     let doubtful = tokens.iter().any(|token| token.beside_bracket);
     let mut found: Option<(Edit, String)> = None;
-    let mut at = 0;
-    for (index, token) in tokens.iter().enumerate() {
+    let (mut at, mut last_end) = (0, 0);
+    for token in tokens {
         // Behind what cannot be read, an edit is of no help.
         if at > readable {
             break;
         }
         let (before, behind) = kinds.split_at(at);
         at += token.kind.len();
-        let last = index.checked_sub(1).and_then(|last| tokens.get(last));
-        let last_end = last.map_or(0, |last| last.end);
-        let inserted = ['{', '}', '[', ']'].map(|bracket| {
-            let at = if "{[".contains(bracket) {
-                token.begin
-            } else {
-                last_end
-            };
-            let text = format!("{before}{bracket}{behind}");
-            (
-                Edit {
-                    at,
-                    bracket,
-                    inserts: true,
-                },
-                text,
-            )
-        });
-        let bracket = token.kind.chars().next().filter(|kind| "{}[]".contains(*kind));
-        let removed = bracket.map(|bracket| {
-            let text = [before, behind.get(1..).unwrap_or_default()].concat();
-            (
-                Edit {
-                    at: token.begin,
-                    bracket,
-                    inserts: false,
-                },
-                text,
-            )
-        });
-        for (edit, text) in inserted.into_iter().chain(removed) {
+        let begin = token.begin;
+        let mut edits = Vec::new();
+        for (bracket, at) in [('{', begin), ('[', begin), ('}', last_end), (']', last_end)] {
+            edits.push((Edit::new(at, bracket, true), format!("{before}{bracket}{behind}")));
+            if token.kind.starts_with(bracket) {
+                let text = [before, behind.get(1..).unwrap_or_default()].concat();
+                edits.push((Edit::new(begin, bracket, false), text));
+            }
+        }
+        last_end = token.end;
+        for (edit, text) in edits {
             let text = text.replace(",}", "}").replace(",]", "]");
             if length_of_json(&text) <= text.len() {
                 continue;

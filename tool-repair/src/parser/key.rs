@@ -9,9 +9,6 @@ use super::state::{Parser, SPACE};
 use super::string::string;
 use crate::fixes::FixCode;
 
-/// Words that are no keys: whether `True` is `"true"` or `"True"` depends on who writes it.
-const LITERALS: [&str; 3] = ["True", "False", "None"];
-
 /// Reads the key that begins here, and what follows as far as that is of the usual form.
 pub(super) fn key(parser: &mut Parser<'_>) -> Result<State, Failure> {
     if let Some(state) = dict::members(parser) {
@@ -62,15 +59,8 @@ fn name(text: &str) -> usize {
     if !text.starts_with(begins) {
         return 0;
     }
-    let part = |next: char| {
-        next.is_alphanumeric()
-            || matches!(
-                next,
-                '_' | '$' | '-' | '\u{200c}' | '\u{200d}' | '\u{203f}' | '\u{2040}'
-            )
-    };
-    let end = text.find(|next| !part(next));
-    end.unwrap_or(text.len())
+    let part = |next: char| next.is_alphanumeric() || "_$-\u{200c}\u{200d}\u{203f}\u{2040}".contains(next);
+    text.find(|next| !part(next)).unwrap_or(text.len())
 }
 
 /// Whether a name, a quote and a colon begin here.
@@ -89,8 +79,9 @@ fn name_key(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let rest = parser.from(at);
     let name = rest.get(..name(rest)).unwrap_or_default();
     parser.refuse_if(name.is_empty(), at, "expected a key")?;
+    // Whether `True` is `"true"` or `"True"` depends on who writes it.
     let message = "a literal of Python as a key, which JSON writes as a string: in one of two ways";
-    parser.refuse_if(LITERALS.contains(&name), at, message)?;
+    parser.refuse_if(matches!(name, "True" | "False" | "None"), at, message)?;
     let opening_quote_lost = lost_opening_quote(rest);
     if opening_quote_lost {
         parser.note_slip(Slip::KeyQuote, at)?;
