@@ -18,12 +18,7 @@ pub(super) fn root(parser: &mut Parser<'_>) -> Result<State, Failure> {
         .is_some_and(|opening| opening.is_ok_and(|opening| opening.form.quote != b'`'));
     if !string && !rest.starts_with(['{', '[', '(']) && rest.contains(['{', '[']) {
         let before = packaging::before(rest);
-        let (len, sentence) = before.map_err(|(place, message)| parser.refuse(at + place, message))?;
-        let code = if sentence {
-            FixCode::TextBefore
-        } else {
-            FixCode::Packaging
-        };
+        let (len, code) = before.map_err(|(place, message)| parser.refuse(at + place, message))?;
         parser.fix(code, at);
         parser.at += len;
     }
@@ -88,12 +83,7 @@ pub(super) fn end(parser: &mut Parser<'_>) -> Result<(), Failure> {
         parser.fix(FixCode::Doubled, at);
     } else {
         let behind = packaging::behind(rest, &space);
-        let sentence = behind.map_err(|(place, message)| parser.refuse(at + place, message))?;
-        let code = if sentence {
-            FixCode::TextAfter
-        } else {
-            FixCode::Packaging
-        };
+        let code = behind.map_err(|(place, message)| parser.refuse(at + place, message))?;
         parser.fix(code, at);
     }
     parser.at = parser.text.len();

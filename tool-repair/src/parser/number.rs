@@ -9,8 +9,6 @@ pub(super) struct Number<'t> {
     pub(super) len: usize,
     /// The number in JSON: what was read, borrowed, if that is JSON.
     pub(super) json: Cow<'t, str>,
-    /// Whether `json` differs from what was read.
-    pub(super) python: bool,
 }
 
 /// Why there is no number.
@@ -31,15 +29,15 @@ pub(super) fn read(text: &str) -> Result<Number<'_>, BadNumber> {
     match spell(token) {
         // A digit may follow a point, and more of it a number with a sign.
         Some(Ok(_)) if ends && token.ends_with('.') => Err(BadNumber::Ends),
-        Some(Ok(json)) => Ok(Number {
-            len: token.len(),
-            python: json != token,
-            json: if json == token {
+        Some(Ok(json)) => {
+            let (len, same) = (token.len(), json == token);
+            let json = if same {
                 Cow::Borrowed(token)
             } else {
                 Cow::Owned(json)
-            },
-        }),
+            };
+            Ok(Number { len, json })
+        }
         Some(Err(message)) => Err(BadNumber::Refused(message)),
         None if ends && matches!(spell(&format!("{token}1")), Some(Ok(_))) => Err(BadNumber::Ends),
         None => Err(BadNumber::Refused("invalid number")),
@@ -68,11 +66,10 @@ fn spell(token: &str) -> Option<Result<String, &'static str>> {
         Some((sign @ ("-" | "+"), unsigned)) => (sign, unsigned.trim_start_matches(' ')),
         _ => ("", token),
     };
-    if sign == "+" && matches!(unsigned.len(), 7..=15) && unsigned.bytes().all(|digit| digit.is_ascii_digit())
-    {
-        return Some(Err(
-            "a long number with a plus sign, which may be a telephone number without its quotes",
-        ));
+    let digits = unsigned.bytes().all(|digit| digit.is_ascii_digit());
+    if sign == "+" && digits && matches!(unsigned.len(), 7..=15) {
+        let message = "a long number with a plus sign, which may be a telephone number without its quotes";
+        return Some(Err(message));
     }
     let minus = if sign == "-" { "-" } else { "" };
     let base = match unsigned.get(..2) {
@@ -87,11 +84,8 @@ fn spell(token: &str) -> Option<Result<String, &'static str>> {
         return Some(Err("an integer of more than 128 bits"));
     };
     // Python's integers have no negative zero.
-    Some(Ok(if value == 0 {
-        "0".to_owned()
-    } else {
-        format!("{minus}{value}")
-    }))
+    let minus = if value == 0 { "" } else { minus };
+    Some(Ok(format!("{minus}{value}")))
 }
 
 /// Everything else: `17`, `1_000`, `0.5e+3`, `.5`, `5.`.
@@ -157,10 +151,7 @@ mod tests {
                 let whole = format!("{text}{behind}");
                 let number = read(&whole).unwrap();
                 assert_eq!((number.len, &*number.json), (text.len(), text));
-                assert!(
-                    matches!(number.json, Cow::Borrowed(_)) && !number.python,
-                    "{text}"
-                );
+                assert!(matches!(number.json, Cow::Borrowed(_)), "{text}");
             }
         }
     }
@@ -204,7 +195,7 @@ mod tests {
                 (json, text.trim_end_matches([',', ']']).len()),
                 "{text}"
             );
-            assert!(number.python, "{text}");
+            assert!(matches!(number.json, Cow::Owned(_)), "{text}");
             assert!(
                 serde_json::from_str::<serde::de::IgnoredAny>(&number.json).is_ok(),
                 "{text}"

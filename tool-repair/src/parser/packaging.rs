@@ -4,19 +4,20 @@
 //! assignment: those may be arguments beside the value.
 
 use super::gap::has_quote;
+use crate::fixes::FixCode;
 
 /// Where packaging cannot be told from content, and why.
 pub(super) type Unclear = (usize, &'static str);
 
-/// How many bytes come before the first `{` or `[`, and whether there are sentences among them.
-pub(super) fn before(text: &str) -> Result<(usize, bool), Unclear> {
-    let (mut rest, mut sentence, mut fence, mut name) = (text, false, false, None);
+/// How many bytes come before the first `{` or `[`, and what their removal is called.
+pub(super) fn before(text: &str) -> Result<(usize, FixCode), Unclear> {
+    let (mut rest, mut code, mut fence, mut name) = (text, FixCode::Packaging, false, None);
     loop {
         rest = rest.trim_start();
         let at = text.len() - rest.len();
         let len = if rest.starts_with(['{', '[']) {
             let message = "a name and a colon before the value, which may be a part of an object";
-            return name.map_or(Ok((at, sentence)), |at| Err((at, message)));
+            return name.map_or(Ok((at, code)), |at| Err((at, message)));
         } else if let Some(len) = mark(rest, &mut fence) {
             len.map_err(|message| (at, message))?
         } else {
@@ -25,7 +26,9 @@ pub(super) fn before(text: &str) -> Result<(usize, bool), Unclear> {
             if !may_precede(line, behind.starts_with(['{', '['])) {
                 return Err((at, "text before the value that may be more than a sentence"));
             }
-            sentence |= !is_label(line);
+            if !is_label(line) {
+                code = FixCode::TextBefore;
+            }
             name = is_name(line).then_some(at);
             line.len()
         };
@@ -33,17 +36,18 @@ pub(super) fn before(text: &str) -> Result<(usize, bool), Unclear> {
     }
 }
 
-/// Reads what stands behind the value and this white space, up to the end; whether there are sentences in it.
-pub(super) fn behind(text: &str, space: &str) -> Result<bool, Unclear> {
+/// Reads what stands behind the value and this white space, up to the end; what its removal is called.
+pub(super) fn behind(text: &str, space: &str) -> Result<FixCode, Unclear> {
     let is_line_break = |text: &str| text.contains(['\n', '\r']);
-    let (mut rest, mut sentence, mut fence, mut new_line) = (text, false, false, is_line_break(space));
+    let (mut rest, mut code, mut fence) = (text, FixCode::Packaging, false);
+    let mut new_line = is_line_break(space);
     loop {
         let (space, behind) = rest.split_at(rest.len() - rest.trim_start().len());
         new_line |= is_line_break(space);
         rest = behind;
         let at = text.len() - rest.len();
         let len = if rest.is_empty() {
-            return Ok(sentence);
+            return Ok(code);
         } else if let Some(behind) = rest.strip_prefix("```") {
             if std::mem::replace(&mut fence, true) || behind.starts_with(is_part_of_word) {
                 return Err((at, "a fence behind the value"));
@@ -58,7 +62,7 @@ pub(super) fn behind(text: &str, space: &str) -> Result<bool, Unclear> {
             if !may_follow(line, new_line) {
                 return Err((at, "expected the end of the text"));
             }
-            sentence = true;
+            code = FixCode::TextAfter;
             line.len()
         };
         new_line = false;

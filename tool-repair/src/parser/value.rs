@@ -1,5 +1,7 @@
 //! Reads values: strings, numbers, literals, and the beginning of containers.
 
+use std::borrow::Cow;
+
 use super::dict;
 use super::failure::Failure;
 use super::frame::{Frame, Kind, Last, State};
@@ -83,7 +85,7 @@ fn number(parser: &mut Parser<'_>) -> Result<State, Failure> {
         return Ok(behind(parser, Last::Number));
     }
     let number = parser.number()?;
-    if number.python {
+    if matches!(number.json, Cow::Owned(_)) {
         parser.fix(FixCode::PythonNumber, at);
     }
     if rest.get(..number.len).is_some_and(|number| number.ends_with('.')) {
