@@ -27,7 +27,7 @@ pub(super) fn after_value(parser: &mut Parser<'_>, last: Last) -> Result<State, 
         return Err(parser.ends());
     };
     if byte == b',' {
-        return Ok(comma(parser));
+        return comma(parser);
     }
     if byte == inside.closer() {
         return Ok(close(parser));
@@ -117,15 +117,17 @@ pub(super) fn after_comma(parser: &mut Parser<'_>, comma: Option<Comma>) -> Resu
     key::key(parser)
 }
 
-fn comma(parser: &mut Parser<'_>) -> State {
+fn comma(parser: &mut Parser<'_>) -> Result<State, Failure> {
+    let (at, written) = (parser.at, parser.out.len());
     if let Some(frame) = parser.frames.last_mut() {
         frame.comma = true;
+        let list = frame.kind == Kind::Parentheses && frame.joined;
+        parser.refuse_if(list, at, "adjacent strings in a tuple: a comma may be missing")?;
     }
-    let (at, written) = (parser.at, parser.out.len());
     parser.copy(1);
-    State::Next {
+    Ok(State::Next {
         comma: Some(Comma { at, written }),
-    }
+    })
 }
 
 /// Writes a comma behind the last value.
@@ -164,6 +166,9 @@ fn after_string(parser: &mut Parser<'_>, gap: Gap, inside: Kind, written: usize)
         // Not in a list, where a comma may be missing, and not on one line, where the quotes may be text: `'cut -d ' ' -f 2'`.
         let in_list = inside != Kind::Object && parser.frames.last().is_some_and(|frame| frame.comma);
         if !key && gap.newline && inside != Kind::Array && !in_list {
+            if let Some(frame) = parser.frames.last_mut() {
+                frame.joined = true;
+            }
             string::join(parser, opening)?;
             return Ok(State::After(Last::String));
         }

@@ -39,6 +39,8 @@ pub(super) struct Frame {
     pub(super) contents: usize,
     /// Whether a comma was seen: parentheses with one are a tuple.
     pub(super) comma: bool,
+    /// Whether adjacent strings in it became one.
+    pub(super) joined: bool,
 }
 
 /// Where a comma stands.

@@ -63,6 +63,7 @@ impl<'t> Parser<'t> {
             opened: 0,
             contents: 0,
             comma: false,
+            joined: false,
         });
         Self {
             text,

@@ -176,10 +176,7 @@ fn check_escapes(parser: &mut Parser<'_>) -> Result<(), Failure> {
         return Err(parser.refuse(at, NOT_KEPT));
     };
     let has = |wanted: &str| escape::escapes(&contents).any(|(escape, _)| wanted.contains(escape));
-    let mut breaks = contents
-        .match_indices(['\n', '\r'])
-        .map(|(at, _)| contents.split_at(at).0);
-    let raw_line_break = breaks.any(|line| !line.trim_end_matches('\r').ends_with('\\'));
+    let raw_line_break = escape::has_raw_line_break(&contents);
     let drive_path = form.python && is_drive_path(&contents) && has("abfnrtv01234567");
     parser.refuse_if(drive_path, at, DRIVE_PATH)?;
     let continued = raw_line_break && !form.triple && has("\n\r");
@@ -219,13 +216,11 @@ pub(super) fn has_drive_path(text: &str) -> bool {
     };
     text.match_indices(":\\").any(|(at, _)| {
         let (before, path) = text.split_at(at);
-        let path = match (before.as_bytes(), literal::end) {
-            ([.., b'"', letter], end) if letter.is_ascii_alphabetic() => {
-                end(path.as_bytes(), 0, opening).and_then(|end| path.get(..end))
-            }
-            _ => None,
-        };
-        path.is_some_and(|path| escape::escapes(path).any(|(escape, _)| "bfnrt".contains(escape)))
+        let drive = matches!(before.as_bytes(), [.., b'"', letter] if letter.is_ascii_alphabetic());
+        // The colon is passed over as an opening quote would be.
+        let end = drive.then(|| literal::end(path.as_bytes(), 0, opening)).flatten();
+        let path = end.and_then(|end| path.get(..end)).unwrap_or_default();
+        escape::escapes(path).any(|(escape, _)| "bfnrt".contains(escape))
     })
 }
 

@@ -73,6 +73,7 @@ fn open(parser: &mut Parser<'_>, kind: Kind) -> Result<State, Failure> {
         opened,
         contents: parser.out.len(),
         comma: false,
+        joined: false,
     });
     Ok(State::First)
 }
