@@ -71,15 +71,20 @@ impl Fixes {
         self.counts.iter().all(|count| *count == 0)
     }
 
-    /// Adds a change at `offset` in the words of its code.
+    /// Adds a change at `offset` with the message of its code.
     #[inline]
     pub(super) fn add(&mut self, code: FixCode, offset: usize) {
-        self.add_as(code, offset, code.message());
+        self.add_with_message(code, offset, code.message());
     }
 
-    /// Adds a change at `offset` that needs words of its own.
+    /// Adds a change at `offset` with its own message.
     #[inline]
-    pub(super) fn add_as(&mut self, code: FixCode, offset: usize, message: impl Into<Cow<'static, str>>) {
+    pub(super) fn add_with_message(
+        &mut self,
+        code: FixCode,
+        offset: usize,
+        message: impl Into<Cow<'static, str>>,
+    ) {
         if let Some(count) = self.counts.get_mut(code as usize) {
             *count += 1;
         }
@@ -177,7 +182,7 @@ impl fmt::Display for Reason {
 
 impl error::Error for Reason {}
 
-/// Declares [`FixCode`] with the text of each code, and what is said of a change of its kind.
+/// Declares [`FixCode`] with the text and the message of each code.
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $message:literal;)+) => {
         /// The kinds of changes. Their texts are API.
@@ -198,7 +203,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What was there and what it became, unless that differs from change to change.
+            /// The message of a change, unless it has its own.
             const fn message(self) -> &'static str {
                 match self {
                     $(Self::$name => $message,)+

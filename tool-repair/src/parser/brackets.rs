@@ -44,7 +44,7 @@ pub(super) fn repair(rest: &str, sent: &str, deviation: &Deviation, limits: Limi
     }
     repaired.fixes.shift(edit.at, edit.inserts);
     let message = format!("`{}` {what}", edit.bracket);
-    repaired.fixes.add_as(code, edit.at, message);
+    repaired.fixes.add_with_message(code, edit.at, message);
     Some(repaired)
 }
 

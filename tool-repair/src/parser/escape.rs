@@ -62,11 +62,11 @@ pub(super) fn escape(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let Some(escaped) = parser.byte_at(at + 1) else {
         return Err(parser.ends_in_string(parser.string.began));
     };
-    parser.string.escaped = true;
+    parser.string.has_escapes = true;
     match escaped {
         b'\'' => {
             if !python {
-                parser.fix_as(FixCode::PythonEscape, at, "`\\'` became `'`");
+                parser.fix_with_message(FixCode::PythonEscape, at, "`\\'` became `'`");
             }
             parser.replace(2, "'");
         }
@@ -88,7 +88,7 @@ pub(super) fn escape(parser: &mut Parser<'_>) -> Result<(), Failure> {
         b'\n' | b'\r' => line_continuation(parser),
         b'_' if parser.string.key && !python => {
             // As in Markdown, where it is an underscore; nobody means a backslash in a name.
-            parser.fix_as(FixCode::UnknownEscape, at, "`\\_` in a key became `_`");
+            parser.fix_with_message(FixCode::UnknownEscape, at, "`\\_` in a key became `_`");
             parser.replace(2, "_");
         }
         _ => unknown(parser)?,
@@ -159,7 +159,7 @@ fn line_continuation(parser: &mut Parser<'_>) {
         need_evidence(parser, Level::NotJson);
     }
     let message = "a backslash and the line break behind it were removed";
-    parser.fix_as(FixCode::PythonEscape, parser.at, message);
+    parser.fix_with_message(FixCode::PythonEscape, parser.at, message);
     let wide = parser.from(parser.at + 1).starts_with("\r\n");
     parser.at += if wide { 3 } else { 2 };
 }
@@ -169,7 +169,7 @@ fn unknown(parser: &mut Parser<'_>) -> Result<(), Failure> {
     if !parser.string.form.python {
         parser.refuse_if(parser.string.key, parser.at, "an unknown escape in a key")?;
         parser.note_slip(Slip::Backslashes, parser.at)?;
-        parser.string.slipped = true;
+        parser.string.unknown_escape = true;
     }
     parser.fix(FixCode::UnknownEscape, parser.at);
     parser.replace(1, "\\\\");

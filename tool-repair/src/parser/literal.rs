@@ -43,7 +43,7 @@ impl Form {
 
 /// A string that is being read, or was the last to be.
 #[derive(Debug, Clone, Copy)]
-#[allow(clippy::struct_excessive_bools, reason = "each says something of its own")]
+#[allow(clippy::struct_excessive_bools, reason = "they are independent")]
 pub(super) struct Literal {
     pub(super) form: Form,
     pub(super) key: bool,
@@ -56,9 +56,9 @@ pub(super) struct Literal {
     /// Whether it is put together from several.
     pub(super) joined: bool,
     /// Whether an escape was seen in it.
-    pub(super) escaped: bool,
+    pub(super) has_escapes: bool,
     /// Whether a backslash was seen in it that begins no escape.
-    pub(super) slipped: bool,
+    pub(super) unknown_escape: bool,
 }
 
 impl Literal {
@@ -70,8 +70,8 @@ impl Literal {
             end: 0,
             closed: 0,
             joined: false,
-            escaped: false,
-            slipped: false,
+            has_escapes: false,
+            unknown_escape: false,
         }
     }
 }

@@ -173,9 +173,9 @@ impl<'t> Parser<'t> {
         self.fixes.add(code, self.base + at);
     }
 
-    /// Notes a change at `at` that needs words of its own.
-    pub(super) fn fix_as(&mut self, code: FixCode, at: usize, message: &'static str) {
-        self.fixes.add_as(code, self.base + at, message);
+    /// Notes a change at `at` with its own message.
+    pub(super) fn fix_with_message(&mut self, code: FixCode, at: usize, message: &'static str) {
+        self.fixes.add_with_message(code, self.base + at, message);
     }
 
     /// The innermost open container.

@@ -153,7 +153,7 @@ fn contents(parser: &mut Parser<'_>, mut inner: &[usize]) -> Result<(), Failure>
 
 fn close(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let at = parser.at;
-    if parser.string.escaped {
+    if parser.string.has_escapes {
         check_escapes(parser)?;
     } else if parser.string.form.quote == b'`' {
         let template = parser.contents(at).is_none_or(|contents| contents.contains("${"));
@@ -171,7 +171,12 @@ fn close(parser: &mut Parser<'_>) -> Result<(), Failure> {
 
 /// Refuses escapes in the string that ends here that may be backslashes, where the whole of it shows that.
 fn check_escapes(parser: &mut Parser<'_>) -> Result<(), Failure> {
-    let (at, Literal { form, slipped, .. }) = (parser.at, parser.string);
+    let (
+        at,
+        Literal {
+            form, unknown_escape, ..
+        },
+    ) = (parser.at, parser.string);
     let Some(contents) = parser.contents(at) else {
         return Err(parser.refuse(at, NOT_KEPT));
     };
@@ -183,7 +188,7 @@ fn check_escapes(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let message = "a backslash at the end of a line, in a string with line breaks that are not escaped";
     parser.refuse_if(continued, at, message)?;
     let message = "a backslash that is not escaped, beside an escape that may be one, too";
-    parser.refuse_if(slipped && has_ambiguous_escape(&contents), at, message)?;
+    parser.refuse_if(unknown_escape && has_ambiguous_escape(&contents), at, message)?;
     if raw_line_break && form.triple && has("nrt") {
         let message = "three quotes with line breaks and with `\\n` or the like, which may be two characters";
         parser

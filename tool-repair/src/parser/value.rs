@@ -126,7 +126,7 @@ fn word(parser: &mut Parser<'_>) -> Result<State, Failure> {
     };
     if word != *json {
         parser.evidence.python |= word != word.to_ascii_uppercase();
-        parser.fix_as(FixCode::PythonLiteral, at, message);
+        parser.fix_with_message(FixCode::PythonLiteral, at, message);
     }
     parser.replace(word.len(), json);
     Ok(behind(parser, Last::Other))
