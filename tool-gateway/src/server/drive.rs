@@ -399,7 +399,11 @@ impl<'a> Drive<'a> {
         if !before.is_empty() {
             content = AnswerContent::new(key, before.iter().chain(visible_blocks()));
         }
-        let has_input = before.iter().chain(visible_blocks()).all(Block::has_json_input);
+        let outline = if answer.calls.is_empty() {
+            content.digest()
+        } else {
+            content.outline(before.iter().chain(visible_blocks()).all(Block::has_json_input))
+        };
         let mut truth = self.restored.prior.clone();
         truth.extend(answer.truth.iter().cloned());
         let mut visible = self.restored.prior_visible.clone();
@@ -416,7 +420,7 @@ impl<'a> Drive<'a> {
             point,
             context: recognized.context,
             answer: content.digest(),
-            outline: content.outline(has_input),
+            outline,
             is_unchanged: answer.is_unchanged
                 && self.restored.prior.is_empty()
                 && self.without_thinking.is_none(),

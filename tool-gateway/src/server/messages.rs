@@ -414,7 +414,8 @@ impl Passing {
             point: answer.point(*beginning, groups),
             context: *context,
             answer: answer.digest(),
-            outline: answer.outline(blocks.iter().all(Block::has_json_input)),
+            // It has no calls by which it could be found.
+            outline: answer.digest(),
             truth: Vec::new(),
             is_unchanged: true,
             drops_thinking: false,

@@ -59,7 +59,8 @@ pub struct Turn {
     pub(crate) context: Digest,
     /// The visible content alone, whatever came before it.
     pub(crate) answer: Digest,
-    /// What of the visible content stays the same when a client trims texts, or writes arguments anew that were no JSON.
+    /// What of the visible content stays the same when a client trims texts, or writes arguments anew that were no JSON. A turn without
+    /// calls is found by its whole content alone, and has that here.
     pub(crate) outline: Digest,
     /// The messages that the upstream saw in place of the visible one. Empty if what passed was not changed.
     pub(crate) truth: Vec<TrueMessage>,
