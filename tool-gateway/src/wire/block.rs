@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::delta::{Delta, TextField};
-use super::object::{Change, Object, push_string};
+use super::object::{Change, Object, push_name, push_string};
 
 /// A content block as JSON text. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -279,29 +279,33 @@ impl BlockBuilder {
     /// takes them back otherwise; the call has them as they arrived.
     pub(crate) fn finish(mut self) -> Block {
         self.close_text();
-        if self.input.trim().is_empty() {
-            return Block::new(Value::Object(self.fields).to_string());
+        let input = self.input.trim();
+        if input.is_empty() {
+            return Block::new(written(&self.fields, None));
         }
+        self.fields.entry("input").or_insert(Value::Null);
         if Object::parse(&self.input).is_err() {
-            self.fields.insert("input".to_owned(), Value::Object(Map::new()));
-            let mut block = Block::new(Value::Object(self.fields).to_string());
+            let mut block = Block::new(written(&self.fields, Some("{}")));
             block.raw_input = Some(self.input.into());
             return block;
         }
-        self.fields.entry("input").or_insert(Value::Null);
-        let text = Value::Object(self.fields).to_string();
-        let mut block = String::with_capacity(text.len() + self.input.len());
-        Object::parse(&text)
-            .unwrap_or_default()
-            .write(&mut block, |name, _| {
-                Some(if name == "input" {
-                    Change::To(self.input.trim())
-                } else {
-                    Change::Keep
-                })
-            });
-        Block::new(block)
+        Block::new(written(&self.fields, Some(input)))
     }
+}
+
+/// The text of a block with these fields, and this as its `input` if there is one.
+fn written(fields: &Map<String, Value>, input: Option<&str>) -> String {
+    let mut out = "{".to_owned();
+    for (name, value) in fields {
+        push_name(&mut out, name);
+        match (input, value) {
+            (Some(input), _) if name == "input" => out.push_str(input),
+            (_, Value::String(text)) => push_string(&mut out, text),
+            (_, value) => out.push_str(&value.to_string()),
+        }
+    }
+    out.push('}');
+    out
 }
 
 #[cfg(test)]

@@ -46,18 +46,13 @@ impl<'a> Object<'a> {
         mut change: impl FnMut(&str, &'a str) -> Option<Change<'t>>,
     ) {
         out.push('{');
-        let mut is_first = true;
         for (name, value) in &self.0 {
             let text = match change(name, value.get()) {
                 None => continue,
                 Some(Change::Keep) => value.get(),
                 Some(Change::To(text)) => text,
             };
-            if !std::mem::take(&mut is_first) {
-                out.push(',');
-            }
-            push_string(out, name);
-            out.push(':');
+            push_name(out, name);
             out.push_str(text);
         }
         out.push('}');
@@ -68,6 +63,16 @@ impl<'a> Object<'a> {
 pub(crate) enum Change<'t> {
     Keep,
     To(&'t str),
+}
+
+/// Appends the name of a field to the text of an object that is not closed; its value comes next.
+pub(crate) fn push_name(out: &mut String, name: &str) {
+    // No value ends like this.
+    if !out.ends_with('{') {
+        out.push(',');
+    }
+    push_string(out, name);
+    out.push(':');
 }
 
 /// Appends a string in JSON's form.
@@ -100,11 +105,7 @@ pub(crate) fn with_field(object: &str, name: &str, value: &str) -> String {
     };
     let mut text = String::with_capacity(object.len() + name.len() + value.len() + 8);
     text.push_str(body.trim_end());
-    if !text.ends_with('{') {
-        text.push(',');
-    }
-    push_string(&mut text, name);
-    text.push(':');
+    push_name(&mut text, name);
     text.push_str(value);
     text.push('}');
     text
