@@ -31,7 +31,6 @@ use crate::turn::upstream_request;
 use crate::wire::block::Block;
 use crate::wire::error::{ApiError, status_of_type};
 use crate::wire::message::push_message;
-use crate::wire::request::MessagesRequest;
 
 /// Takes the turn to its end. All that the client sees goes through `running`.
 pub(super) async fn drive(
@@ -97,7 +96,6 @@ struct Drive<'a> {
     shared: &'a Shared,
     job: &'a Job,
     running: &'a Running,
-    request: MessagesRequest<'a>,
     /// The state of the session behind the last call that is done.
     state: State,
     /// Why the turn fails when no more calls run.
@@ -132,14 +130,13 @@ impl<'a> Drive<'a> {
         running: &'a Running,
         checkpoint: Option<Box<Checkpoint>>,
     ) -> Result<Self, ApiError> {
-        let request = MessagesRequest::parse(&job.body)?;
         let deadline = Instant::now().checked_add(shared.max_time);
         let open = restore::deferred(&job.recognized);
         let (results, mut state) = deferred::run(shared, job, &open, deadline, running).await?;
         if let Some(checkpoint) = &checkpoint {
             state.clone_from(&checkpoint.state);
         }
-        let restored = restore::restore(&shared.secret, &job.recognized, &request, &results)?;
+        let restored = restore::restore(&shared.secret, &job.recognized, &job.request, &results)?;
         let is_deferred = |name: &&String| shared.deferred.contains(shared.ownership.own_name(name));
         let rules = Rules {
             internal: job.tools.internal.clone(),
@@ -165,7 +162,6 @@ impl<'a> Drive<'a> {
             shared,
             job,
             running,
-            request,
             state,
             failure: None,
             restored,
@@ -315,8 +311,9 @@ impl<'a> Drive<'a> {
             self.rounds += 1;
             let messages = self.messages();
             let is_after_internal = self.restored.continues_internal || self.machine.has_internal_round();
-            let body = upstream_request::body(&self.request, &messages, &self.job.tools, is_after_internal);
-            self.chat = spans::chat(&spans::model(&self.request));
+            let body =
+                upstream_request::body(&self.job.request, &messages, &self.job.tools, is_after_internal);
+            self.chat = spans::chat(&spans::model(&self.job.request));
             let sent = forward::send(self.shared, &self.job.parts, body.into());
             let response = tokio::select! {
                 response = sent => response?,
@@ -389,7 +386,7 @@ impl<'a> Drive<'a> {
                 let messages = group
                     .messages
                     .iter()
-                    .filter_map(|at| self.request.messages.get(*at));
+                    .filter_map(|at| self.job.request.messages.get(*at));
                 messages
                     .flat_map(|message| message.blocks.iter().cloned())
                     .collect()

@@ -54,7 +54,7 @@ pub(super) async fn messages(
 
 async fn message(shared: Arc<Shared>, principal: String, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = read(&shared, request).await?;
-    let request = MessagesRequest::parse(&body)?;
+    let request = MessagesRequest::parse(body)?;
     let (client, tools, recognized) = look_up(&shared, principal, &parts, &request).await?;
     let session = recognized.session.clone().unwrap_or_else(SessionId::random);
     shared.metrics.recognized(recognized.found);
@@ -69,8 +69,7 @@ async fn message(shared: Arc<Shared>, principal: String, request: Request) -> Re
             session,
         };
         let span = spans::chat(&spans::model(&request));
-        drop(request);
-        return pass_through(shared, parts, body, digests, shown, span).await;
+        return pass_through(shared, parts, request.into_body(), digests, shown, span).await;
     }
     if shared.running.show_one_of(&unknown_calls(&recognized, &request)) {
         let message =
@@ -82,7 +81,6 @@ async fn message(shared: Arc<Shared>, principal: String, request: Request) -> Re
     let is_stream = request.is_stream();
     let identity = identity(&shared, &parts, &client, &recognized, &request);
     let is_retry = header(&parts.headers, "x-stainless-retry-count").is_some_and(|count| count != "0");
-    drop(request);
     let stored = stored_checkpoint(&shared, identity).await?;
     let found = recognized.found;
     let (watcher, session) = loop {
@@ -98,7 +96,7 @@ async fn message(shared: Arc<Shared>, principal: String, request: Request) -> Re
                 let session = watcher.session();
                 let job = Job {
                     parts,
-                    body,
+                    request,
                     client,
                     recognized,
                     session: session.clone(),
@@ -128,7 +126,7 @@ async fn stored_checkpoint(shared: &Shared, request: Digest) -> Result<Option<Ch
 }
 
 /// The ids of the calls in the last message of the model, if that message is not known.
-fn unknown_calls(recognized: &Recognized, request: &MessagesRequest<'_>) -> Vec<String> {
+fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> Vec<String> {
     let last = recognized
         .groups
         .iter()
@@ -158,10 +156,10 @@ pub(super) async fn count_tokens(
     let principal = principal(&shared.secret, &shared.keys, request.headers())?;
     let (parts, body) = read(&shared, request).await?;
     let sent = {
-        let request = MessagesRequest::parse(&body)?;
+        let request = MessagesRequest::parse(body)?;
         let (_, tools, recognized) = look_up(&shared, principal, &parts, &request).await?;
         if is_passed_through(&tools, &recognized) {
-            None
+            request.into_body()
         } else {
             restore::check(&recognized, &request)?;
             // Deferred calls have not run: their results count as empty.
@@ -172,15 +170,10 @@ pub(super) async fn count_tokens(
             let results = restore::deferred(&recognized).into_iter().map(empty).collect();
             let restored = restore::restore(&shared.secret, &recognized, &request, &results)?;
             let is_after_internal = restored.continues_internal;
-            Some(upstream_request::body(
-                &request,
-                &restored.messages,
-                &tools,
-                is_after_internal,
-            ))
+            upstream_request::body(&request, &restored.messages, &tools, is_after_internal)
         }
     };
-    forward::send(&shared, &parts, sent.unwrap_or(body).into()).await
+    forward::send(&shared, &parts, sent.into()).await
 }
 
 /// What the upstream answers unchanged: `GET /v1/models`.
@@ -289,14 +282,14 @@ async fn look_up(
     shared: &Shared,
     principal: String,
     parts: &Parts,
-    request: &MessagesRequest<'_>,
+    request: &MessagesRequest,
 ) -> Result<(Client, Tools, Recognized), ApiError> {
     let client = Client {
         principal,
         keys: session_keys(header(&parts.headers, "x-claude-code-session-id"), request),
     };
     let tools = classify(
-        &request.tools,
+        &request.tools(),
         &shared.offered,
         shared.offer,
         shared.offload_directory.is_some().then_some(READ_OFFLOADED),
@@ -315,7 +308,7 @@ fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 async fn recognized(
     shared: &Shared,
     client: &Client,
-    request: &MessagesRequest<'_>,
+    request: &MessagesRequest,
 ) -> Result<Recognized, ApiError> {
     match recognize(&shared.secret, &*shared.store, client, request).await {
         Ok(recognized) => Ok(recognized),
@@ -340,7 +333,7 @@ fn identity(
     parts: &Parts,
     client: &Client,
     recognized: &Recognized,
-    request: &MessagesRequest<'_>,
+    request: &MessagesRequest,
 ) -> Digest {
     let history = recognized
         .groups
@@ -358,7 +351,7 @@ fn identity(
         .enumerate()
         .filter(|(_, message)| message.is_system());
     let systems: Vec<_> = systems
-        .map(|(index, message)| format!("{index} {}", message.text))
+        .map(|(index, _)| format!("{index} {}", request.message_text(index).unwrap_or_default()))
         .collect();
     identity.extend(systems.iter().map(String::as_bytes));
     identity.push(parts.uri.query().unwrap_or_default().as_bytes());

@@ -38,7 +38,7 @@ pub(super) fn chat(model: &str) -> Span {
 }
 
 /// The model that a request names.
-pub(super) fn model(request: &MessagesRequest<'_>) -> String {
+pub(super) fn model(request: &MessagesRequest) -> String {
     let model = request.get("model");
     model
         .and_then(|model| serde_json::from_str(model).ok())

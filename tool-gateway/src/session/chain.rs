@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use super::canonical;
 use crate::wire::block::Block;
-use crate::wire::message::Message;
 use crate::wire::request::MessagesRequest;
 
 /// A point in a conversation of one principal, or a digest of something else.
@@ -122,22 +121,23 @@ impl ChainKey {
     }
 
     /// The digest of what is not a message: system prompt and tools.
-    pub(crate) fn context(&self, request: &MessagesRequest<'_>) -> Digest {
+    pub(crate) fn context(&self, request: &MessagesRequest) -> Digest {
         let system = request.get("system");
         let mut written = vec!["written context", system.unwrap_or_default()];
-        written.extend(&request.tools);
+        let tools = request.tools();
+        written.extend(&tools);
         let written: Vec<&[u8]> = written.iter().map(|text| text.as_bytes()).collect();
         self.known(&written, || {
             let context = Value::Array(vec![
                 Value::Array(canonical::system(system)),
-                Value::Array(canonical::tools(&request.tools)),
+                Value::Array(canonical::tools(&tools)),
             ]);
             self.digest(&[b"context", &canonical::bytes(&context)])
         })
     }
 
     /// The digest of what a request asks for beside its conversation and its context, whether it is streamed or not.
-    pub(crate) fn settings(&self, request: &MessagesRequest<'_>) -> Digest {
+    pub(crate) fn settings(&self, request: &MessagesRequest) -> Digest {
         let mut settings: Vec<_> = request
             .fields()
             .filter(|(name, _)| !matches!(*name, "messages" | "tools" | "system" | "stream"))
@@ -190,9 +190,10 @@ pub(crate) struct Group {
 }
 
 /// The groups of a conversation, each with the chain behind it.
-pub(crate) fn groups(key: &ChainKey, beginning: Digest, messages: &[Message<'_>]) -> Vec<Group> {
+pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesRequest) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for (index, message) in messages
+    for (index, message) in request
+        .messages
         .iter()
         .enumerate()
         .filter(|(_, message)| !message.is_system())
@@ -210,7 +211,8 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, messages: &[Message<'_>]
     let mut digest = beginning;
     let last = groups.len().saturating_sub(1);
     for (index, group) in groups.iter_mut().enumerate() {
-        let messages = || group.messages.iter().filter_map(|at| messages.get(*at));
+        let at = || group.messages.iter();
+        let messages = || at().filter_map(|at| request.messages.get(*at));
         let content = || canonical::content(messages().flat_map(|message| &message.blocks));
         // The answer may go on with the last.
         let of_content = if index == last && group.role == "assistant" {
@@ -218,7 +220,7 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, messages: &[Message<'_>]
             key.content(&group.content)
         } else {
             let mut written: Vec<&[u8]> = vec![b"written messages"];
-            written.extend(messages().map(|message| message.text.as_bytes()));
+            written.extend(at().filter_map(|at| request.message_text(*at)).map(str::as_bytes));
             key.known(&written, || key.content(&content()))
         };
         digest = key.next(digest, &group.role, of_content);
@@ -287,7 +289,7 @@ mod tests {
     fn chain(body: &str) -> Vec<(String, Digest)> {
         let key = ChainKey::new([7; 32]);
         let request = MessagesRequest::parse(body).unwrap();
-        let groups = groups(&key, key.beginning("p"), &request.messages);
+        let groups = groups(&key, key.beginning("p"), &request);
         groups
             .into_iter()
             .map(|group| (group.role, group.digest))
@@ -319,7 +321,7 @@ mod tests {
             ),
         ] {
             let before = MessagesRequest::parse(before).unwrap();
-            let before = groups(&key, beginning, &before.messages);
+            let before = groups(&key, beginning, &before);
             let answered = AnswerContent::new(&key, [Block::text("b")].iter()).point(beginning, &before);
             assert_eq!(Some(answered), chain(after).last().map(|(_, digest)| *digest));
         }
@@ -390,7 +392,7 @@ mod tests {
         let key = ChainKey::new([7; 32]);
         let chain = |body: &str| {
             let request = MessagesRequest::parse(body).unwrap();
-            let groups = groups(&key, key.beginning("p"), &request.messages);
+            let groups = groups(&key, key.beginning("p"), &request);
             groups.into_iter().map(|group| group.digest).collect::<Vec<_>>()
         };
         let first = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}"#;
@@ -411,7 +413,7 @@ mod tests {
         let request = MessagesRequest::parse(body).unwrap();
         let of = |secret: u8, principal: &str| {
             let key = ChainKey::new([secret; 32]);
-            groups(&key, key.beginning(principal), &request.messages)
+            groups(&key, key.beginning(principal), &request)
                 .last()
                 .unwrap()
                 .digest

@@ -64,12 +64,12 @@ pub(crate) struct Recognized {
 
 impl Recognized {
     /// A request whose conversation is not known.
-    pub(crate) fn unknown(key: &ChainKey, client: &Client, request: &MessagesRequest<'_>) -> Self {
+    pub(crate) fn unknown(key: &ChainKey, client: &Client, request: &MessagesRequest) -> Self {
         let beginning = key.beginning(&client.principal);
         Self {
             session: None,
             found: Found::New,
-            groups: groups(key, beginning, &request.messages),
+            groups: groups(key, beginning, request),
             turns: HashMap::new(),
             last_known: None,
             state: Map::new(),
@@ -104,7 +104,7 @@ pub(crate) async fn recognize(
     key: &ChainKey,
     store: &dyn SessionStore,
     client: &Client,
-    request: &MessagesRequest<'_>,
+    request: &MessagesRequest,
 ) -> Result<Recognized, StoreError> {
     let mut recognized = Recognized::unknown(key, client, request);
     let context = recognized.context;
@@ -244,7 +244,7 @@ async fn restore_echoes(
     key: &ChainKey,
     store: &dyn SessionStore,
     client: &Client,
-    request: &MessagesRequest<'_>,
+    request: &MessagesRequest,
     recognized: &mut Recognized,
 ) -> Result<(), StoreError> {
     let Some(last) = recognized.last_known_turn().cloned() else {
@@ -268,7 +268,7 @@ async fn restore_echoes(
 
 /// The blocks of a group of the client's messages.
 fn group_blocks<'r>(
-    request: &'r MessagesRequest<'_>,
+    request: &'r MessagesRequest,
     groups: &'r [Group],
     index: usize,
 ) -> impl Iterator<Item = &'r Block> + Clone {
@@ -307,7 +307,7 @@ fn answer_indexes(groups: &[Group]) -> Vec<usize> {
 const MAX_LOOKUPS: usize = 32;
 
 /// The ids of the latest calls in a history, with the indexes of their groups.
-fn latest_calls(request: &MessagesRequest<'_>, groups: &[Group]) -> Vec<(usize, String)> {
+fn latest_calls(request: &MessagesRequest, groups: &[Group]) -> Vec<(usize, String)> {
     let mut calls = Vec::new();
     for (index, group) in groups
         .iter()
@@ -331,7 +331,7 @@ async fn minted(
     key: &ChainKey,
     store: &dyn SessionStore,
     client: &Client,
-    request: &MessagesRequest<'_>,
+    request: &MessagesRequest,
     groups: &[Group],
 ) -> Result<Option<(usize, Arc<Turn>)>, StoreError> {
     for (index, id) in latest_calls(request, groups) {
@@ -361,7 +361,7 @@ async fn named(
 }
 
 /// The keys that clients send for their sessions: hints, which the history has to confirm.
-pub(crate) fn session_keys(header: Option<&str>, request: &MessagesRequest<'_>) -> Vec<String> {
+pub(crate) fn session_keys(header: Option<&str>, request: &MessagesRequest) -> Vec<String> {
     let mut keys: Vec<String> = header.map(|id| format!("header {id}")).into_iter().collect();
     let user = request
         .get("metadata")

@@ -48,7 +48,7 @@ pub(crate) struct Restored {
 }
 
 /// Checks that each call of a suspended turn that the client has to answer is answered once.
-pub(crate) fn check(recognized: &Recognized, request: &MessagesRequest<'_>) -> Result<(), ApiError> {
+pub(crate) fn check(recognized: &Recognized, request: &MessagesRequest) -> Result<(), ApiError> {
     for (index, turn) in &recognized.turns {
         if turn.is_suspended() && recognized.groups.len() > index + 1 {
             results(
@@ -65,7 +65,7 @@ pub(crate) fn check(recognized: &Recognized, request: &MessagesRequest<'_>) -> R
 pub(crate) fn restore(
     key: &ChainKey,
     recognized: &Recognized,
-    request: &MessagesRequest<'_>,
+    request: &MessagesRequest,
     run: &HashMap<String, Block>,
 ) -> Result<Restored, ApiError> {
     let (systems, added) = locate_systems(key, recognized, request);
@@ -161,7 +161,7 @@ impl<'t> Form<'t> {
 /// The messages that have been restored so far.
 struct Transcript<'r> {
     recognized: &'r Recognized,
-    request: &'r MessagesRequest<'r>,
+    request: &'r MessagesRequest,
     /// The system messages by how many groups they have in front of them upstream.
     systems: BTreeMap<usize, Systems>,
     /// Those that are new within the known history, as they went up.
@@ -227,14 +227,15 @@ impl Transcript<'_> {
         let mut inside = inside.into_iter().peekable();
         for at in messages {
             while let Some(system_at) = inside.next_if(|system_at| *system_at < at) {
-                if let Some(system) = self.request.messages.get(system_at) {
-                    push_text(&mut self.text, system.text);
+                if let Some(system) = self.request.message_text(system_at) {
+                    push_text(&mut self.text, system);
                 }
             }
-            let Some(message) = self.request.messages.get(at) else {
+            let (Some(message), Some(text)) = (self.request.messages.get(at), self.request.message_text(at))
+            else {
                 continue;
             };
-            push_text(&mut self.text, message.text);
+            push_text(&mut self.text, text);
             if self.is_last(index) && message.is_assistant() {
                 let message_at = self.prior.len();
                 let blocks = message
@@ -259,8 +260,8 @@ impl Transcript<'_> {
     fn push_systems(&mut self, index: usize, is_due: impl Fn(usize, &SystemMessage) -> bool) {
         let here = self.systems.get(&index).into_iter().flatten();
         for (at, _) in here.filter(|(at, system)| is_due(*at, system)) {
-            if let Some(message) = self.request.messages.get(*at) {
-                push_text(&mut self.text, message.text);
+            if let Some(message) = self.request.message_text(*at) {
+                push_text(&mut self.text, message);
             }
         }
     }
@@ -268,8 +269,8 @@ impl Transcript<'_> {
     /// Writes the system messages that are new within the known history, and keeps where they went.
     fn push_added(&mut self, added: &Systems, index: usize) {
         for (at, system) in added {
-            if let Some(message) = self.request.messages.get(*at) {
-                push_text(&mut self.text, message.text);
+            if let Some(message) = self.request.message_text(*at) {
+                push_text(&mut self.text, message);
             }
             self.added.push((
                 *at,
@@ -311,11 +312,7 @@ fn ran_internal(recognized: &Recognized, index: usize) -> bool {
 type Systems = Vec<(usize, SystemMessage)>;
 
 /// The system messages with their places: those that go where they are or were, and those that are new within the known history.
-fn locate_systems(
-    key: &ChainKey,
-    recognized: &Recognized,
-    request: &MessagesRequest<'_>,
-) -> (Systems, Systems) {
+fn locate_systems(key: &ChainKey, recognized: &Recognized, request: &MessagesRequest) -> (Systems, Systems) {
     let known = recognized
         .last_known_turn()
         .map(|turn| turn.systems.as_slice())
@@ -373,7 +370,7 @@ fn last_message(recognized: &Recognized, index: usize) -> usize {
 }
 
 /// The blocks of a group of the client's.
-fn blocks_of(recognized: &Recognized, request: &MessagesRequest<'_>, index: usize) -> Vec<Block> {
+fn blocks_of(recognized: &Recognized, request: &MessagesRequest, index: usize) -> Vec<Block> {
     let messages = recognized
         .groups
         .get(index)
@@ -381,7 +378,7 @@ fn blocks_of(recognized: &Recognized, request: &MessagesRequest<'_>, index: usiz
         .unwrap_or_default();
     let messages = messages.iter().filter_map(|at| request.messages.get(*at));
     messages
-        .flat_map(|message: &Message<'_>| message.blocks.iter().cloned())
+        .flat_map(|message: &Message| message.blocks.iter().cloned())
         .collect()
 }
 

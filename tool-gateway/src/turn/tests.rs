@@ -462,7 +462,7 @@ impl Explorer {
         self.ask(turn_state, &actions);
     }
 
-    fn recognize(&self, conversation: &Conversation, request: &MessagesRequest<'_>) -> Recognized {
+    fn recognize(&self, conversation: &Conversation, request: &MessagesRequest) -> Recognized {
         let recognized = recognize(&self.key, &*conversation.store, &self.client, request);
         recognized.now_or_never().unwrap().unwrap()
     }

@@ -8,7 +8,7 @@ use crate::wire::request::MessagesRequest;
 /// Writes the body. `messages` is the text of the list without brackets; `is_after_internal` says whether the model answers calls that
 /// the gateway ran.
 pub(crate) fn body(
-    request: &MessagesRequest<'_>,
+    request: &MessagesRequest,
     messages: &str,
     tools: &Tools,
     is_after_internal: bool,

@@ -8,26 +8,24 @@ use serde_json::{Map, Value};
 use super::block::Block;
 use super::object::{Object, push_string};
 
-/// A message of a request: its text, and its content by block.
+/// A message of a request.
 #[derive(Debug, Clone)]
-pub(crate) struct Message<'a> {
+pub(crate) struct Message {
     /// `user`, `assistant` or `system`.
     pub(crate) role: String,
-    /// The whole message as it was sent.
-    pub(crate) text: &'a str,
     /// The text of its blocks; a string counts as one text block.
     pub(crate) blocks: Vec<Block>,
 }
 
-impl<'a> Message<'a> {
+impl Message {
     /// Reads a message; the error says what is wrong with it, without its place.
-    pub(crate) fn parse(text: &'a str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let object = Object::parse(text).map_err(|_| "expected an object".to_owned())?;
         let role = object.string("role").ok_or("missing `role`, a string")?;
         let content = object.get("content").ok_or("missing `content`")?;
         let blocks =
             blocks(content).ok_or("`content`: expected a string or a list of content blocks".to_owned())?;
-        Ok(Self { role, text, blocks })
+        Ok(Self { role, blocks })
     }
 
     pub(crate) fn is_assistant(&self) -> bool {
