@@ -5,6 +5,7 @@
 //! for each schema in it, with all its keywords.
 
 use std::collections::HashMap;
+use std::iter;
 
 use regex_lite::Regex;
 
@@ -115,6 +116,12 @@ pub(crate) struct Condition {
     pub(crate) otherwise: Option<SubschemaId>,
 }
 
+impl Condition {
+    fn schemas(self) -> impl Iterator<Item = SubschemaId> {
+        iter::once(self.test).chain(self.then).chain(self.otherwise)
+    }
+}
+
 impl Subschema {
     /// The schema `true`.
     pub(crate) const TRUE: Self = Self {
@@ -143,16 +150,7 @@ impl Subschema {
             found.extend(&in_place.any_of);
             found.extend(&in_place.one_of);
             found.extend(in_place.not);
-            if let Some(Condition {
-                test,
-                then,
-                otherwise,
-            }) = in_place.condition
-            {
-                found.push(test);
-                found.extend(then);
-                found.extend(otherwise);
-            }
+            found.extend(in_place.condition.into_iter().flat_map(Condition::schemas));
         }
         if let Some(object) = &self.object {
             found.extend(object.dependent_schemas.iter().map(|(_, schema)| *schema));
@@ -189,16 +187,7 @@ impl Subschema {
         let mut found = Vec::new();
         if let Some(in_place) = &self.in_place {
             found.extend(in_place.not);
-            if let Some(Condition {
-                test,
-                then,
-                otherwise,
-            }) = in_place.condition
-            {
-                found.push(test);
-                found.extend(then);
-                found.extend(otherwise);
-            }
+            found.extend(in_place.condition.into_iter().flat_map(Condition::schemas));
         }
         if let Some(list) = &self.list {
             found.extend(list.contains.map(|contains| contains.schema));
