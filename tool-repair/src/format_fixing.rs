@@ -28,8 +28,8 @@ pub struct FormatFixing {
     /// What becomes of a call that cannot be repaired: on, its arguments are sent as they came; off, the stream
     /// ends with an error in its own form.
     pub fallback_on_error: bool,
-    /// Whether each fix is told through `tracing`, with its place, at debug level. Never with its text. Without the
-    /// feature `tracing` nothing is told.
+    /// Whether each fix is logged with `tracing`, with its place, at debug level. Never with its text. Without the
+    /// feature `tracing` nothing is logged.
     pub debug_logging: bool,
 }
 

@@ -110,7 +110,7 @@ fn repair_by(text: &str, limits: Limits, parse: impl Parse) -> Repaired<'_> {
     };
     let (sent, rest) = text.split_at(deviation.at);
     let sent_kept = (sent.len() <= limits.sent).then_some(sent);
-    match settle(rest, sent_kept, &deviation, limits, true, parse) {
+    match finalize(rest, sent_kept, &deviation, limits, true, parse) {
         Ok(Repair { mut text, fixes }) => {
             text.insert_str(0, sent); // a byte or two, as a rule: moved, not copied to another place
             Repaired {
@@ -281,7 +281,7 @@ impl Repairer {
             State::Deviated(deviation) => {
                 let (sent, held) = self.text.split_at(self.sent - self.dropped);
                 let sent_kept = (self.sent <= self.limits.sent).then_some(sent);
-                match settle(held, sent_kept, deviation, self.limits, self.validate, parse) {
+                match finalize(held, sent_kept, deviation, self.limits, self.validate, parse) {
                     Ok(repaired) => {
                         return Finished {
                             rest: repaired.text,
@@ -349,7 +349,7 @@ trait Parse: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Repair, Fa
 impl<F: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Repair, Failure>> Parse for F {}
 
 /// Repairs the rest of a text and makes sure that the result is JSON.
-fn settle(
+fn finalize(
     rest: &str,
     sent: Option<&str>,
     deviation: &Deviation,
@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_the_limits_say() {
+    fn keeps_no_more_than_the_limits() {
         let limits = Limits {
             sent: 1000,
             held: 5000,

@@ -330,7 +330,7 @@ impl<'a> Event<'a> {
 pub struct Field<'a> {
     /// What stands before the colon; the whole line when there is none.
     pub name: &'a [u8],
-    /// What stands behind the colon, without the one space that may follow it.
+    /// What stands after the colon, without the one space that may follow it.
     pub value: &'a [u8],
     /// Where the value stands in the raw bytes of the event.
     pub span: Range<usize>,
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_read_as_the_standard_says() {
+    fn reads_fields_by_the_standard() {
         let raw =
             b"event: first\nevent:second\n: no\ndata:  a\r\ndata\rdata:b:c\nid: 4\nretry: 250\nother: x\n\n";
         let mut decoder = SseDecoder::new();

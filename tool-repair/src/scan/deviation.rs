@@ -27,11 +27,11 @@ pub(crate) enum Place {
     FirstKey,
     /// The first item of an array, or its end.
     FirstItem,
-    /// An item of an array, behind a comma that was passed on.
+    /// An item of an array, after a comma that was passed on.
     Item,
-    /// The colon behind a key.
+    /// The colon after a key.
     Colon,
-    /// The value behind a colon.
+    /// The value after a colon.
     Value,
     /// The contents of a string in double quotes, or its closing quote.
     String { key: bool },

@@ -103,7 +103,7 @@ impl Machine {
             State::Escape | State::Unicode => self.escape(byte),
             State::Closed => self.closed(byte),
             State::After => self.after(byte),
-            State::EmptyRoot | State::ScalarRoot | State::Done => self.behind_root(byte),
+            State::EmptyRoot | State::ScalarRoot | State::Done => self.after_root(byte),
             State::Literal => self.literal(byte),
             _ => self.number(byte),
         }?;
@@ -211,7 +211,7 @@ impl Machine {
     }
 
     /// Behind the value of the whole text.
-    fn behind_root(&mut self, byte: u8) -> Step {
+    fn after_root(&mut self, byte: u8) -> Step {
         match (byte, self.state) {
             (b' ' | b'\n' | b'\r' | b'\t', _) => self.space(),
             (_, State::EmptyRoot) => {
@@ -248,7 +248,7 @@ impl Machine {
             (Point | Fraction, b'0'..=b'9') => Fraction,
             (Exponent, b'+' | b'-') => ExponentSign,
             (Exponent | ExponentSign | ExponentDigits, b'0'..=b'9') => ExponentDigits,
-            (Zero | Integer | Fraction | ExponentDigits, _) => return self.behind_number(byte),
+            (Zero | Integer | Fraction | ExponentDigits, _) => return self.after_number(byte),
             _ => return Err(self.resume),
         };
         if self.held.is_some_and(|held| self.at - held >= self.limits.number) {
@@ -258,7 +258,7 @@ impl Machine {
         self.go(next)
     }
 
-    fn behind_number(&mut self, byte: u8) -> Step {
+    fn after_number(&mut self, byte: u8) -> Step {
         match (byte, self.stack.top()) {
             (b' ' | b'\n' | b'\r' | b'\t', None) => {
                 self.gap = self.at;
@@ -273,7 +273,7 @@ impl Machine {
         }
     }
 
-    /// White space behind what may be held: only so much of it is.
+    /// White space after what may be held: only so much of it is.
     #[allow(clippy::unnecessary_wraps, reason = "the last move of steps that may fail")]
     fn space(&mut self) -> Step {
         if self.held.is_some() && self.at + 1 - self.gap > self.limits.space {

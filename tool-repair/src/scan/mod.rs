@@ -129,9 +129,9 @@ mod tests {
     );
 
     /// What a scanner says of pieces of a text: how far each could be passed on, and how it ended.
-    fn told(pieces: &[&str], limits: Limits, skims: bool) -> String {
+    fn trace(pieces: &[&str], limits: Limits, skims: bool) -> String {
         let mut scanner = Scanner::new(limits);
-        let mut told = String::new();
+        let mut trace = String::new();
         for piece in pieces {
             let ended = if skims {
                 scanner.scan(piece)
@@ -142,7 +142,7 @@ mod tests {
                     .map_or(Ok(()), |place| Err(Box::new(scanner.deviation(place))))
             };
             if let Err(deviation) = ended {
-                return format!("{told}{deviation:?}");
+                return format!("{trace}{deviation:?}");
             }
             let Machine {
                 state,
@@ -150,9 +150,9 @@ mod tests {
                 over_limit,
                 ..
             } = &scanner.0;
-            told = format!("{told}{state:?} {held:?} {over_limit:?}\n");
+            trace = format!("{trace}{state:?} {held:?} {over_limit:?}\n");
         }
-        format!("{told}{:?}", scanner.finish())
+        format!("{trace}{:?}", scanner.finish())
     }
 
     #[test]
@@ -174,8 +174,8 @@ mod tests {
                 number: 1 + below(8),
                 ..Limits::default()
             };
-            let whole = told(&[&text], limits, true);
-            assert_eq!(whole, told(&[&text], limits, false), "round {round}: {text}");
+            let whole = trace(&[&text], limits, true);
+            assert_eq!(whole, trace(&[&text], limits, false), "round {round}: {text}");
 
             let mut pieces = Vec::new();
             let mut rest = &*text;
@@ -185,8 +185,8 @@ mod tests {
                 pieces.push(piece);
                 rest = others;
             }
-            let stepped = told(&pieces, limits, false);
-            assert_eq!(told(&pieces, limits, true), stepped, "round {round}: {pieces:?}");
+            let stepped = trace(&pieces, limits, false);
+            assert_eq!(trace(&pieces, limits, true), stepped, "round {round}: {pieces:?}");
         }
     }
 }

@@ -9,21 +9,21 @@ const TOPS: u64 = ONES << 7;
 pub fn plain(bytes: &[u8]) -> usize {
     // Most keys end in the first word: they are worth no call.
     match bytes.first_chunk::<8>() {
-        // From the beginning: what is left over behind whole words is looked at with those before it.
+        // From the beginning: what is left over after whole words is looked at with those before it.
         Some(first) => first_special(*first).unwrap_or_else(|| longer(bytes)),
         None => by_words(bytes),
     }
 }
 
 fn longer(bytes: &[u8]) -> usize {
-    let Some((first, behind)) = bytes.split_at_checked(64) else {
+    let Some((first, after)) = bytes.split_at_checked(64) else {
         return by_words(bytes);
     };
     let len = by_words(first);
     if len < first.len() {
         return len; // as most strings
     }
-    let (blocks, rest) = behind.as_chunks::<64>();
+    let (blocks, rest) = after.as_chunks::<64>();
     // No early end inside a block: that is what lets the compiler look at many bytes in one instruction.
     let ends = |block: &&[u8; 64]| block.iter().fold(false, |ends, byte| ends | is_special(*byte));
     let clean = blocks.iter().take_while(|block| !ends(block)).count();
@@ -56,7 +56,7 @@ fn is_special(byte: u8) -> bool {
 #[inline]
 fn first_special(word: [u8; 8]) -> Option<usize> {
     let word = u64::from_le_bytes(word);
-    // With one bit turned around, the quote stands right behind the control characters: one subtraction tells both.
+    // With one bit turned around, the quote stands right after the control characters: one subtraction tells both.
     let control_or_quote = (word ^ (ONES * 2)).wrapping_sub(ONES * 0x21);
     let backslash = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
     // The top bit of each special byte; what was borrowed may set those above the first one, too.
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_is_judged_alike_at_every_place() {
+    fn finds_every_byte_at_every_offset() {
         for len in (0..20).chain([63, 64, 65, 129, 200]) {
             for at in 0..len {
                 for byte in 0..=u8::MAX {

@@ -1,7 +1,7 @@
 //! The quick way through valid JSON: the same moves as [`Machine::step`]'s, a token at a time.
 //!
 //! Only what needs no thought is skimmed. At anything else (a piece that ends inside a token, a limit, a slip) the
-//! skimming stops behind the last byte that was sure to stay, and the machine takes steps from there.
+//! skimming stops after the last byte that was sure to stay, and the machine takes steps from there.
 
 use super::machine::{Machine, State};
 use super::plain::plain;
@@ -31,7 +31,7 @@ impl Machine {
             }
         }
         if is_sure(skim.state) {
-            sure.0 = skim.at; // behind white space
+            sure.0 = skim.at; // after white space
         }
         (_, self.state) = sure;
         self.at += sure.0;
@@ -58,7 +58,7 @@ struct Skim<'s> {
 }
 
 impl Skim<'_> {
-    /// Goes behind the next token, if it is complete; the state that it leads to.
+    /// Goes after the next token, if it is complete; the state that it leads to.
     ///
     /// The stack is changed by brackets alone, which are sure to stay, and so are the quotes that open a string.
     #[inline]
@@ -84,10 +84,10 @@ impl Skim<'_> {
         loop {
             self.at += plain(self.bytes.get(self.at..)?);
             *sure = self.at;
-            let (byte, behind) = self.bytes.get(self.at..)?.split_first()?;
-            match (byte, behind, self.machine.key) {
-                (b'\\', ..) => self.at += Self::escape(behind)?,
-                // Most strings stand like this behind another, and are read without leaving the loop.
+            let (byte, after) = self.bytes.get(self.at..)?.split_first()?;
+            match (byte, after, self.machine.key) {
+                (b'\\', ..) => self.at += Self::escape(after)?,
+                // Most strings stand like this after another, and are read without leaving the loop.
                 (b'"', [b':', b' ', b'"', ..], true) => {
                     self.at += 3;
                     self.open_string(false);
@@ -103,10 +103,10 @@ impl Skim<'_> {
         }
     }
 
-    /// How long the escape is that a backslash before `behind` begins.
+    /// How long the escape is that a backslash before `after` begins.
     #[inline]
-    fn escape(behind: &[u8]) -> Option<usize> {
-        match behind {
+    fn escape(after: &[u8]) -> Option<usize> {
+        match after {
             [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => Some(2),
             [b'u', digits @ ..] => {
                 let digits = digits.first_chunk::<4>()?;
@@ -199,7 +199,7 @@ impl Skim<'_> {
         }
     }
 
-    /// Goes behind a byte, where the state is another.
+    /// Goes after a byte, where the state is another.
     #[inline]
     fn go(&mut self, state: State) -> State {
         self.at += 1;

@@ -14,7 +14,7 @@ use super::repairer::StreamRepairer;
 pin_project! {
     /// A stream of bytes whose tool calls are repaired as they pass by: the body of an upstream's answer, say.
     ///
-    /// Errors of the inner stream are passed on where they come. One with no byte behind it
+    /// Errors of the inner stream are passed on where they come. One with no byte after it
     /// [aborts](StreamRepairer::abort). At the end of the inner stream what is held leaves, by
     /// itself: poll until there is no more. Dropped before that, it drops the inner stream and what is held.
     ///

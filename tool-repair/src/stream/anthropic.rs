@@ -1,5 +1,5 @@
 //! Anthropic's Messages: calls are blocks, told apart by `index`, and end with their `content_block_stop`. Why the
-//! model stopped comes behind that, in the `message_delta`.
+//! model stopped comes after that, in the `message_delta`.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,24 +9,24 @@ use memchr::memmem::Finder;
 use super::anthropic_block::{Block, Stop};
 use super::anthropic_event::Located;
 use super::call::{Call, MORE_OF_ANOTHER, UNREADABLE};
-use super::desk::Desk;
 use super::dialect::is_cut_off;
 use super::payload::{Edit, Payload, may_be_read_by_others};
 use super::piece::Piece;
+use super::shared::Shared;
 use crate::sse::Event;
 
 /// The calls under way in a stream of Anthropic's Messages.
 #[derive(Debug, Default)]
 pub(super) struct Anthropic {
     blocks: Vec<Block>,
-    /// The indexes of all blocks that began beside or behind a call, of whatever kind.
+    /// The indexes of all blocks that began beside or after a call, of whatever kind.
     begun: Vec<String>,
 }
 
 impl Anthropic {
-    pub(super) fn event(&mut self, event: &Event<'_>, desk: &mut Desk<'_>) {
+    pub(super) fn event(&mut self, event: &Event<'_>, shared: &mut Shared<'_>) {
         if self.blocks.is_empty() && !may_call(event.raw()) {
-            return desk.send(event.raw());
+            return shared.send(event.raw());
         }
         let payload = Payload::of(event);
         let located = payload
@@ -34,41 +34,41 @@ impl Anthropic {
             .and_then(|payload| Some((payload, Located::of(payload.text())?)));
         let Some((payload, located)) = located else {
             if !event.ended() {
-                self.end(false, desk);
+                self.end(false, shared);
             } else if may_be_read_by_others(event, "partial_json") {
-                self.give_up(UNREADABLE, desk);
+                self.give_up(UNREADABLE, shared);
             }
-            return desk.send(event.raw());
+            return shared.send(event.raw());
         };
         match located.kind.as_deref().or(event.name()).unwrap_or_default() {
-            "content_block_start" => self.start(&located, event, desk),
-            "content_block_delta" => self.delta(&located, payload, event, desk),
-            "content_block_stop" => self.stop(&located, event, desk),
-            "message_delta" => self.message_delta(&located, event, desk),
-            "error" => self.end_all(true, event, desk),
-            "message_stop" => self.end_all(false, event, desk),
-            _ if !event.ended() => self.end_all(false, event, desk),
-            _ => desk.send(event.raw()),
+            "content_block_start" => self.start(&located, event, shared),
+            "content_block_delta" => self.delta(&located, payload, event, shared),
+            "content_block_stop" => self.stop(&located, event, shared),
+            "message_delta" => self.message_delta(&located, event, shared),
+            "error" => self.end_all(true, event, shared),
+            "message_stop" => self.end_all(false, event, shared),
+            _ if !event.ended() => self.end_all(false, event, shared),
+            _ => shared.send(event.raw()),
         }
     }
 
     /// The stream ends, or breaks off: so does every call.
-    pub(super) fn end(&mut self, cut: bool, desk: &mut Desk<'_>) {
+    pub(super) fn end(&mut self, cut: bool, shared: &mut Shared<'_>) {
         for block in std::mem::take(&mut self.blocks) {
-            block.end(cut, None, desk);
+            block.end(cut, None, shared);
         }
     }
 
     /// The stream cannot be followed any more: what is held leaves as it came.
-    pub(super) fn give_up(&mut self, reason: &str, desk: &mut Desk<'_>) {
+    pub(super) fn give_up(&mut self, reason: &str, shared: &mut Shared<'_>) {
         for block in std::mem::take(&mut self.blocks) {
-            block.give_up(reason, desk);
+            block.give_up(reason, shared);
         }
     }
 
     /// Another block begins, so those that stopped before are complete; and so is one whose index it takes. If it takes
     /// its id, too, it is the same one, said again.
-    fn start(&mut self, located: &Located<'_>, event: &Event<'_>, desk: &mut Desk<'_>) {
+    fn start(&mut self, located: &Located<'_>, event: &Event<'_>, shared: &mut Shared<'_>) {
         let index = located.index.unwrap_or_default();
         if !self.has_begun(index) {
             self.begun.push(index.to_owned());
@@ -77,20 +77,20 @@ impl Anthropic {
             .blocks
             .iter_mut()
             .filter(|block| block.is_open_as(index, located.id.as_deref()));
-        let again = same.any(|block| !block.conclude(desk));
+        let again = same.any(|block| !block.conclude(shared));
         let complete = |block: &Block| !matches!(block.stop, Stop::Open) || block.index == index;
         let (complete, others) = std::mem::take(&mut self.blocks).into_iter().partition(complete);
         self.blocks = others;
         let complete: Vec<Block> = complete;
         for block in complete {
-            block.end(false, None, desk);
+            block.end(false, None, shared);
         }
         if located.block_type.as_deref() == Some("tool_use") {
             let owned = |text: &Option<Cow<'_, str>>| text.as_deref().map(str::to_owned);
             let name = owned(&located.name).unwrap_or_default();
-            let mut call = Call::new(desk.ledger, owned(&located.id), name);
+            let mut call = Call::new(shared.ledger, owned(&located.id), name);
             if again {
-                call.pass(MORE_OF_ANOTHER, desk.ledger);
+                call.pass(MORE_OF_ANOTHER, shared.ledger);
             }
             self.blocks.push(Block {
                 index: index.to_owned(),
@@ -98,16 +98,16 @@ impl Anthropic {
                 call,
                 stop: Stop::Open,
             });
-            if self.blocks.len() > desk.ledger.limits.calls {
-                let reason = desk.ledger.too_many_calls();
-                self.give_up(&reason, desk);
-                desk.ledger.lose(reason);
+            if self.blocks.len() > shared.ledger.limits.calls {
+                let reason = shared.ledger.too_many_calls();
+                self.give_up(&reason, shared);
+                shared.ledger.lose(reason);
             }
         }
         if !event.ended() {
-            self.end(false, desk);
+            self.end(false, shared);
         }
-        desk.send(event.raw());
+        shared.send(event.raw());
     }
 
     fn delta(
@@ -115,18 +115,18 @@ impl Anthropic {
         located: &Located<'_>,
         payload: &Payload<'_>,
         event: &Event<'_>,
-        desk: &mut Desk<'_>,
+        shared: &mut Shared<'_>,
     ) {
         let mut edits = Vec::new();
         let kept = |block: &Block| matches!(block.stop, Stop::Kept(_));
-        let behind = |block: &Block| kept(block) && located.index.is_some_and(|index| block.has(index));
+        let is_kept = |block: &Block| kept(block) && located.index.is_some_and(|index| block.has(index));
         let stray = located.partial_json.is_some() && self.open(located.index).is_none();
-        if stray || self.blocks.iter().any(behind) {
+        if stray || self.blocks.iter().any(is_kept) {
             let (kept, others) = std::mem::take(&mut self.blocks).into_iter().partition(kept);
             self.blocks = others;
             let kept: Vec<Block> = kept;
             for block in kept {
-                block.give_up("arguments came behind their end", desk);
+                block.give_up("arguments came after their end", shared);
             }
         } else if let Some(span) = &located.partial_json
             && let Some(piece) = Piece::of(payload.slice(span))
@@ -140,72 +140,77 @@ impl Anthropic {
             edits.push(Edit {
                 call: block.call.serial,
                 span: span.clone(),
-                contents: block.call.push(piece, desk),
+                contents: block.call.push(piece, shared),
             });
-            block.call.keep_event(event.raw(), desk.ledger);
+            block.call.keep_event(event.raw(), shared.ledger);
         }
         if !event.ended() {
             for block in std::mem::take(&mut self.blocks) {
-                block.end(false, Some((&mut edits, payload)), desk);
+                block.end(false, Some((&mut edits, payload)), shared);
             }
         }
-        if !desk.ledger.failed {
-            payload.write(&mut edits, desk.out);
+        if !shared.ledger.failed {
+            payload.write(&mut edits, shared.out);
         }
     }
 
-    fn stop(&mut self, located: &Located<'_>, event: &Event<'_>, desk: &mut Desk<'_>) {
+    fn stop(&mut self, located: &Located<'_>, event: &Event<'_>, shared: &mut Shared<'_>) {
         let Some(at) = self.position(located.index) else {
             if !event.ended() {
-                return self.end_all(false, event, desk);
+                return self.end_all(false, event, shared);
             }
-            return self.send_behind_kept(|block| located.index == Some(&*block.index), event, desk);
+            return self.send_after_kept(|block| located.index == Some(&*block.index), event, shared);
         };
         let mut block = self.blocks.remove(at);
         if !event.ended() {
-            block.end(false, None, desk);
-            return self.end_all(false, event, desk);
+            block.end(false, None, shared);
+            return self.end_all(false, event, shared);
         }
         if block.call.is_repairing() {
             let raw = event.raw();
-            if !desk.ledger.may_hold(raw.len()) {
-                block.give_up(HELD_TOO_MUCH, desk);
-                return desk.send(raw);
+            if !shared.ledger.may_hold(raw.len()) {
+                block.give_up(HELD_TOO_MUCH, shared);
+                return shared.send(raw);
             }
-            desk.ledger.held += raw.len();
+            shared.ledger.held += raw.len();
             block.stop = Stop::Kept(raw.to_vec());
             return self.blocks.insert(at, block);
         }
-        if let Some(outcome) = block.call.end(false, desk.ledger) {
-            block.send_rest(&outcome.rest, desk);
+        if let Some(outcome) = block.call.end(false, shared.ledger) {
+            block.send_rest(&outcome.rest, shared);
             block.call.last = Vec::new();
             block.stop = Stop::Left(Box::new(outcome));
             self.blocks.insert(at, block);
         }
-        desk.send(event.raw());
+        shared.send(event.raw());
     }
 
     /// Tells whether the output was cut off, if it says why the model stopped.
-    fn message_delta(&mut self, located: &Located<'_>, event: &Event<'_>, desk: &mut Desk<'_>) {
+    fn message_delta(&mut self, located: &Located<'_>, event: &Event<'_>, shared: &mut Shared<'_>) {
         if let Some(reason) = &located.stop_reason {
-            return self.end_all(is_cut_off(reason), event, desk);
+            return self.end_all(is_cut_off(reason), event, shared);
         }
         if !event.ended() {
-            return self.end_all(false, event, desk);
+            return self.end_all(false, event, shared);
         }
-        self.send_behind_kept(|_| true, event, desk);
+        self.send_after_kept(|_| true, event, shared);
     }
 
     /// Sends an event that says nothing more than what is kept back, and must not overtake it.
-    fn send_behind_kept(&mut self, whose: impl Fn(&Block) -> bool, event: &Event<'_>, desk: &mut Desk<'_>) {
+    fn send_after_kept(
+        &mut self,
+        whose: impl Fn(&Block) -> bool,
+        event: &Event<'_>,
+        shared: &mut Shared<'_>,
+    ) {
         let raw = event.raw();
         let kept = |block: &Block| matches!(block.stop, Stop::Kept(_)) && whose(block);
         let Some(at) = self.blocks.iter().rposition(kept) else {
-            return desk.send(raw);
+            return shared.send(raw);
         };
-        if !desk.ledger.may_hold(raw.len()) {
-            self.give_up(HELD_TOO_MUCH, desk);
-            return desk.send(raw);
+        if !shared.ledger.may_hold(raw.len()) {
+            self.give_up(HELD_TOO_MUCH, shared);
+            return shared.send(raw);
         }
         if let Some(Block {
             stop: Stop::Kept(kept),
@@ -213,15 +218,15 @@ impl Anthropic {
         }) = self.blocks.get_mut(at)
         {
             kept.extend_from_slice(raw);
-            desk.ledger.held += raw.len();
+            shared.ledger.held += raw.len();
         }
     }
 
-    fn end_all(&mut self, cut: bool, event: &Event<'_>, desk: &mut Desk<'_>) {
+    fn end_all(&mut self, cut: bool, event: &Event<'_>, shared: &mut Shared<'_>) {
         for block in std::mem::take(&mut self.blocks) {
-            block.end(cut, None, desk);
+            block.end(cut, None, shared);
         }
-        desk.send(event.raw());
+        shared.send(event.raw());
     }
 
     /// The open block of an index; a piece of an index that no block began with goes on with the only one that is open.

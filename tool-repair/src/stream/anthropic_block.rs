@@ -2,9 +2,9 @@
 
 use super::anthropic_event::{Located, error};
 use super::call::{Call, Position};
-use super::desk::Desk;
 use super::outcome::Outcome;
 use super::payload::{Edit, Payload};
+use super::shared::Shared;
 use crate::sse::Event;
 
 #[derive(Debug)]
@@ -38,16 +38,16 @@ impl Block {
     }
 
     /// It is said again that the block begins. Returns whether its arguments are complete; otherwise they pass.
-    pub(super) fn conclude(&mut self, desk: &mut Desk<'_>) -> bool {
-        let (rest, complete) = self.call.leave_or_pass(desk.ledger);
-        self.send_rest(&rest, desk);
+    pub(super) fn conclude(&mut self, shared: &mut Shared<'_>) -> bool {
+        let (rest, complete) = self.call.leave_or_pass(shared.ledger);
+        self.send_rest(&rest, shared);
         complete
     }
 
-    pub(super) fn give_up(mut self, reason: &str, desk: &mut Desk<'_>) {
-        let rest = self.call.give_up(reason.to_owned(), desk.ledger);
-        self.send_rest(&rest, desk);
-        self.end(false, None, desk);
+    pub(super) fn give_up(mut self, reason: &str, shared: &mut Shared<'_>) {
+        let rest = self.call.give_up(reason.to_owned(), shared.ledger);
+        self.send_rest(&rest, shared);
+        self.end(false, None, shared);
     }
 
     /// Ends the block. What is still held goes into its piece in the present event, or out in front of it; what was
@@ -56,42 +56,42 @@ impl Block {
         mut self,
         cut: bool,
         present: Option<(&mut Vec<Edit>, &Payload<'_>)>,
-        desk: &mut Desk<'_>,
+        shared: &mut Shared<'_>,
     ) {
         let stop = std::mem::replace(&mut self.stop, Stop::Open);
         if let Stop::Left(outcome) = stop {
             let outcome = if cut { outcome.cut_off() } else { *outcome };
-            self.record(outcome, desk);
+            self.record(outcome, shared);
             return;
         }
-        if let Some(outcome) = self.call.end(cut, desk.ledger) {
+        if let Some(outcome) = self.call.end(cut, shared.ledger) {
             let rest = outcome.rest.clone();
-            if let Some(message) = self.record(outcome, desk) {
-                return desk.fail(&error(&message, &self.call.last));
+            if let Some(message) = self.record(outcome, shared) {
+                return shared.fail(&error(&message, &self.call.last));
             }
             let own = |edit: &&mut Edit| edit.call == self.call.serial;
             match present.and_then(|(edits, payload)| Some((edits.iter_mut().rfind(own)?, payload))) {
                 Some((edit, payload)) => edit.append(&rest, payload),
-                None => self.send_rest(&rest, desk),
+                None => self.send_rest(&rest, shared),
             }
         }
         if let Stop::Kept(kept) = stop {
-            desk.ledger.held -= kept.len();
-            desk.send(&kept);
+            shared.ledger.held -= kept.len();
+            shared.send(&kept);
         }
     }
 
-    fn record(&self, outcome: Outcome, desk: &mut Desk<'_>) -> Option<String> {
+    fn record(&self, outcome: Outcome, shared: &mut Shared<'_>) -> Option<String> {
         let position = Position {
             choice: None,
             index: self.index.parse().ok(),
         };
-        self.call.record(outcome, position, desk.ledger)
+        self.call.record(outcome, position, shared.ledger)
     }
 
     /// Sends what was held in an event like the last one.
-    pub(super) fn send_rest(&self, rest: &str, desk: &mut Desk<'_>) {
-        if rest.is_empty() || desk.ledger.failed {
+    pub(super) fn send_rest(&self, rest: &str, shared: &mut Shared<'_>) {
+        if rest.is_empty() || shared.ledger.failed {
             return;
         }
         let last = Event::whole(&self.call.last);
@@ -104,7 +104,7 @@ impl Block {
                 span,
                 contents,
             };
-            payload.write(&mut [edit], desk.out);
+            payload.write(&mut [edit], shared.out);
         }
     }
 }

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::super::fixes::Reason;
 use super::super::repairer::{Repairer, Status};
-use super::desk::{Desk, Ledger};
 use super::outcome::Outcome;
 use super::piece::Piece;
 use super::record::RepairRecord;
 use super::repairing::Repairing;
+use super::shared::{Ledger, Shared};
 
 /// One call, whatever the dialect.
 ///
@@ -34,7 +34,7 @@ enum Flow {
     Foreign,
     Repairing(Box<Repairing>),
     /// Complete as far as anyone can tell, and all of it left.
-    Settled(Box<Outcome>),
+    Finalized(Box<Outcome>),
     /// Passes as it comes from here on.
     GivenUp {
         reason: Reason,
@@ -96,7 +96,7 @@ impl Call {
     pub(super) fn is_whole(&self) -> bool {
         match &self.flow {
             Flow::Repairing(repairing) => repairing.whole(),
-            Flow::Settled(outcome) => outcome.closed,
+            Flow::Finalized(outcome) => outcome.closed,
             Flow::Undecided | Flow::Foreign | Flow::GivenUp { .. } | Flow::Ended => false,
         }
     }
@@ -118,23 +118,23 @@ impl Call {
 
     /// Takes the next piece of the arguments. Returns what takes its place between the quotes, unless that is the
     /// piece itself.
-    pub(super) fn push(&mut self, piece: Piece<'_>, desk: &mut Desk<'_>) -> Option<String> {
+    pub(super) fn push(&mut self, piece: Piece<'_>, shared: &mut Shared<'_>) -> Option<String> {
         if matches!(self.flow, Flow::Undecided) && piece != Piece::Text("") {
-            self.decide(desk.ledger);
+            self.decide(shared.ledger);
         }
-        if let Flow::Settled(outcome) = &mut self.flow {
+        if let Flow::Finalized(outcome) = &mut self.flow {
             outcome.go_on(piece);
         }
         let Flow::Repairing(repairing) = &mut self.flow else {
             return None;
         };
         self.was_object |= matches!(piece, Piece::Object(_));
-        let Ok(mut contents) = repairing.take(piece, desk.ledger) else {
-            return self.give_up_at_surrogate(piece, desk.ledger);
+        let Ok(mut contents) = repairing.take(piece, shared.ledger) else {
+            return self.give_up_at_surrogate(piece, shared.ledger);
         };
-        if desk.ledger.held > desk.ledger.limits.held {
-            let reason = format!("more than {} bytes are held in all", desk.ledger.limits.held);
-            let rest = self.give_up(reason, desk.ledger);
+        if shared.ledger.held > shared.ledger.limits.held {
+            let reason = format!("more than {} bytes are held in all", shared.ledger.limits.held);
+            let rest = self.give_up(reason, shared.ledger);
             if !rest.is_empty() {
                 contents.get_or_insert_with(|| piece.contents()).push_str(&rest);
             }
@@ -144,7 +144,7 @@ impl Call {
 
     /// Lets go of what is held if the arguments, as far as they came, end like a whole object or list. Returns what has
     /// not left yet.
-    pub(super) fn settle(&mut self, ledger: &mut Ledger) -> Option<String> {
+    pub(super) fn finalize(&mut self, ledger: &mut Ledger) -> Option<String> {
         let Flow::Repairing(repairing) = &mut self.flow else {
             return None;
         };
@@ -161,7 +161,7 @@ impl Call {
         }
         ledger.held -= repairing.held;
         let rest = std::mem::take(&mut outcome.rest);
-        self.flow = Flow::Settled(Box::new(outcome));
+        self.flow = Flow::Finalized(Box::new(outcome));
         Some(rest)
     }
 
@@ -169,13 +169,13 @@ impl Call {
     /// Returns what has not left yet.
     pub(super) fn leave_if_complete(&mut self, ledger: &mut Ledger) -> Option<String> {
         match &mut self.flow {
-            Flow::Settled(outcome) => outcome.closed.then(String::new),
+            Flow::Finalized(outcome) => outcome.closed.then(String::new),
             Flow::Repairing(repairing) => {
                 let becomes_error = |outcome: &Outcome| outcome.not_json && !ledger.fixing.fallback_on_error;
                 let mut outcome = repairing.complete().filter(|outcome| !becomes_error(outcome))?;
                 ledger.held -= repairing.held;
                 let rest = std::mem::take(&mut outcome.rest);
-                self.flow = Flow::Settled(Box::new(outcome));
+                self.flow = Flow::Finalized(Box::new(outcome));
                 Some(rest)
             }
             Flow::Undecided | Flow::Foreign | Flow::GivenUp { .. } | Flow::Ended => None,
@@ -184,8 +184,7 @@ impl Call {
 
     /// The arguments are said again: what came of them so far, whole and JSON, was a copy. Returns whether it was.
     pub(super) fn start_over(&mut self) -> bool {
-        let copy =
-            matches!(&self.flow, Flow::Settled(outcome) if outcome.closed && outcome.status == Status::Valid);
+        let copy = matches!(&self.flow, Flow::Finalized(outcome) if outcome.closed && outcome.status == Status::Valid);
         if copy {
             self.flow = Flow::Undecided;
         }
@@ -257,7 +256,7 @@ impl Call {
         match std::mem::replace(&mut self.flow, Flow::Ended) {
             Flow::Undecided | Flow::Ended => None,
             Flow::Foreign if ledger.fixing.target_tools.contains(&self.tool) => {
-                let message = "the name of the tool came behind its first arguments";
+                let message = "the name of the tool came after its first arguments";
                 Some(Outcome::refused(String::new(), Reason::new(0, message), false))
             }
             Flow::Foreign => {
@@ -265,7 +264,7 @@ impl Call {
                 None
             }
             Flow::GivenUp { reason, not_json } => Some(Outcome::refused(String::new(), reason, not_json)),
-            Flow::Settled(outcome) => Some(*outcome),
+            Flow::Finalized(outcome) => Some(*outcome),
             Flow::Repairing(mut repairing) => {
                 ledger.held -= repairing.held;
                 let not_json = repairing.repairer.is_repairing();

@@ -10,10 +10,10 @@ use super::chat_call::{Entry, NamedBy};
 use super::chat_event::{Delta, Located};
 use super::chat_find::{Found, find};
 use super::chat_past::Pasts;
-use super::desk::Desk;
 use super::dialect::is_cut_off;
 use super::payload::{Edit, Payload, may_be_read_by_others};
 use super::piece::Piece;
+use super::shared::Shared;
 use crate::sse::Event;
 
 /// The calls under way in a Chat Completions stream.
@@ -25,27 +25,27 @@ pub(super) struct Chat {
 }
 
 impl Chat {
-    pub(super) fn event(&mut self, event: &Event<'_>, desk: &mut Desk<'_>) {
+    pub(super) fn event(&mut self, event: &Event<'_>, shared: &mut Shared<'_>) {
         if self.calls.is_empty() && !may_call(event.raw()) {
-            return desk.send(event.raw());
+            return shared.send(event.raw());
         }
         if event.raw().len() < SHORT && event.data().is_some_and(|data| data.trim_ascii() == b"[DONE]") {
-            self.end(false, desk);
-            return desk.send(event.raw());
+            self.end(false, shared);
+            return shared.send(event.raw());
         }
         let payload = Payload::of(event);
         let located = payload
             .as_ref()
             .and_then(|payload| Some((payload, Located::of(payload.text())?)));
         if let Some((payload, located)) = located {
-            return self.located(&located, payload, event, desk);
+            return self.located(&located, payload, event, shared);
         }
         if !event.ended() {
-            self.end(false, desk);
+            self.end(false, shared);
         } else if payload.is_none() && may_be_read_by_others(event, "arguments") {
-            self.give_up(UNREADABLE, desk);
+            self.give_up(UNREADABLE, shared);
         }
-        desk.send(event.raw());
+        shared.send(event.raw());
     }
 
     fn located(
@@ -53,47 +53,48 @@ impl Chat {
         located: &Located<'_>,
         payload: &Payload<'_>,
         event: &Event<'_>,
-        desk: &mut Desk<'_>,
+        shared: &mut Shared<'_>,
     ) {
-        if self.calls.len() > desk.ledger.limits.calls || located.deltas.len() > desk.ledger.limits.calls {
-            let reason = desk.ledger.too_many_calls();
-            self.give_up(&reason, desk);
-            desk.ledger.lose(reason);
-            return desk.send(event.raw());
+        if self.calls.len() > shared.ledger.limits.calls || located.deltas.len() > shared.ledger.limits.calls
+        {
+            let reason = shared.ledger.too_many_calls();
+            self.give_up(&reason, shared);
+            shared.ledger.lose(reason);
+            return shared.send(event.raw());
         }
         if located.error {
-            self.end_where(|_| true, true, &mut [], payload, desk);
+            self.end_where(|_| true, true, &mut [], payload, shared);
         }
         let mut edits = Vec::with_capacity(located.deltas.len());
         for delta in &located.deltas {
-            self.delta(delta, event, payload, &mut edits, desk);
+            self.delta(delta, event, payload, &mut edits, shared);
         }
         for (choice, reason) in &located.finished {
             let ended = |entry: &Entry| entry.choice == *choice;
-            self.end_where(ended, is_cut_off(reason), &mut edits, payload, desk);
+            self.end_where(ended, is_cut_off(reason), &mut edits, payload, shared);
         }
         if !event.ended() {
-            self.end_where(|_| true, false, &mut edits, payload, desk);
+            self.end_where(|_| true, false, &mut edits, payload, shared);
         }
-        if !desk.ledger.failed {
-            payload.write(&mut edits, desk.out);
+        if !shared.ledger.failed {
+            payload.write(&mut edits, shared.out);
         }
     }
 
     /// The stream ends, or breaks off: so does every call.
-    pub(super) fn end(&mut self, cut: bool, desk: &mut Desk<'_>) {
+    pub(super) fn end(&mut self, cut: bool, shared: &mut Shared<'_>) {
         let calls = std::mem::take(&mut self.calls);
-        self.end_all(calls, cut, None, desk);
+        self.end_all(calls, cut, None, shared);
     }
 
     /// The stream cannot be followed any more: what is held leaves as it came.
-    pub(super) fn give_up(&mut self, reason: &str, desk: &mut Desk<'_>) {
+    pub(super) fn give_up(&mut self, reason: &str, shared: &mut Shared<'_>) {
         for mut entry in std::mem::take(&mut self.calls) {
-            let rest = entry.call.give_up(reason.to_owned(), desk.ledger);
-            entry.release(&rest, None, desk);
+            let rest = entry.call.give_up(reason.to_owned(), shared.ledger);
+            entry.release(&rest, None, shared);
             let past = self.pasts.of(&entry.choice);
             past.ended = true;
-            entry.end(false, past, None, desk);
+            entry.end(false, past, None, shared);
         }
     }
 
@@ -103,43 +104,43 @@ impl Chat {
         event: &Event<'_>,
         payload: &Payload<'_>,
         edits: &mut Vec<Edit>,
-        desk: &mut Desk<'_>,
+        shared: &mut Shared<'_>,
     ) {
         let found = match find(&self.calls, &self.pasts, delta) {
-            Found::Drifts(at) => self.drifts(at, delta, (edits, payload), desk),
+            Found::Drifts(at) => self.drifts(at, delta, (edits, payload), shared),
             found => found,
         };
-        self.settle_last(&found, delta, edits, payload, desk);
+        self.finalize_last(&found, delta, edits, payload, shared);
         let at = match found {
             Found::Same(at) | Found::Drifts(at) => at,
             Found::Unclear => {
                 for entry in self.calls.iter_mut().filter(|entry| entry.choice == delta.choice) {
                     let rest = entry
                         .call
-                        .give_up("a piece of arguments names no call", desk.ledger);
-                    entry.release(&rest, Some((edits, payload)), desk);
+                        .give_up("a piece of arguments names no call", shared.ledger);
+                    entry.release(&rest, Some((edits, payload)), shared);
                 }
                 return;
             }
             Found::New(replaced) => {
                 let named_by = self.named_by(delta, replaced.is_some());
                 if let Some(at) = replaced {
-                    self.replace(at, delta, (edits, payload), desk);
+                    self.replace(at, delta, (edits, payload), shared);
                 }
-                self.begin(delta, replaced.is_some(), named_by, desk);
+                self.begin(delta, replaced.is_some(), named_by, shared);
                 self.calls.len() - 1
             }
         };
         let mut entry = self.calls.remove(at);
-        entry.meet(delta);
+        entry.merge(delta);
         if let Some(span) = &delta.arguments
             && let Some(piece) = Piece::of(payload.slice(span))
         {
             if entry.unsure && !entry.call.begun() && piece != Piece::Text("") {
-                self.doubt(&mut entry, piece, (edits, payload), desk);
+                self.doubt(&mut entry, piece, (edits, payload), shared);
             }
             let first = !entry.call.begun();
-            let contents = entry.call.push(piece, desk);
+            let contents = entry.call.push(piece, shared);
             edits.push(Edit {
                 call: entry.call.serial,
                 span: span.clone(),
@@ -149,32 +150,32 @@ impl Chat {
             if first
                 && entry.named_by == NamedBy::Nothing
                 && !entry.call.is_repairing()
-                && let Some(rest) = entry.call.leave_if_complete(desk.ledger)
+                && let Some(rest) = entry.call.leave_if_complete(shared.ledger)
             {
-                entry.release(&rest, Some((edits, payload)), desk);
+                entry.release(&rest, Some((edits, payload)), shared);
             }
-            entry.call.keep_event(event.raw(), desk.ledger);
+            entry.call.keep_event(event.raw(), shared.ledger);
         }
         self.calls.push(entry);
     }
 
     /// When a piece of another call comes, clients take the one before for done: if it is, all of it must be there.
-    fn settle_last(
+    fn finalize_last(
         &mut self,
         found: &Found,
         delta: &Delta<'_>,
         edits: &mut [Edit],
         payload: &Payload<'_>,
-        desk: &mut Desk<'_>,
+        shared: &mut Shared<'_>,
     ) {
         let own = |entry: &Entry| entry.choice == delta.choice && entry.legacy == delta.legacy;
         let last = self.calls.iter().rposition(own);
         let same = matches!(found, Found::Same(at) if last == Some(*at)) || matches!(found, Found::Unclear);
         if let Some(entry) = last.and_then(|at| self.calls.get_mut(at))
             && !(same || entry.call.waits() || entry.index.is_none() || delta.index.is_none())
-            && let Some(rest) = entry.call.settle(desk.ledger)
+            && let Some(rest) = entry.call.finalize(shared.ledger)
         {
-            entry.release(&rest, Some((edits, payload)), desk);
+            entry.release(&rest, Some((edits, payload)), shared);
         }
     }
 
@@ -185,7 +186,7 @@ impl Chat {
         next: &mut Entry,
         piece: Piece<'_>,
         (edits, payload): (&mut [Edit], &Payload<'_>),
-        desk: &mut Desk<'_>,
+        shared: &mut Shared<'_>,
     ) {
         let own = |entry: &&mut Entry| entry.choice == next.choice && entry.legacy == next.legacy;
         let mut before: Vec<&mut Entry> = self.calls.iter_mut().filter(own).collect();
@@ -194,9 +195,9 @@ impl Chat {
         let may_wait = piece.begins_arguments() && next.named_by != NamedBy::Nothing;
         for entry in before {
             let rest = if incomplete {
-                entry.call.give_up(MORE_OF_ANOTHER, desk.ledger)
+                entry.call.give_up(MORE_OF_ANOTHER, shared.ledger)
             } else {
-                match entry.call.conclude(may_wait, desk.ledger) {
+                match entry.call.conclude(may_wait, shared.ledger) {
                     Conclusion::Complete(rest) => rest,
                     Conclusion::Incomplete(rest) => {
                         incomplete = true;
@@ -208,32 +209,32 @@ impl Chat {
                     }
                 }
             };
-            entry.release(&rest, Some((edits, payload)), desk);
+            entry.release(&rest, Some((edits, payload)), shared);
         }
         let past = self.pasts.of(&next.choice);
         past.doubtful |= incomplete;
         if past.doubtful {
-            next.call.pass(MORE_OF_ANOTHER, desk.ledger);
+            next.call.pass(MORE_OF_ANOTHER, shared.ledger);
         } else if waits {
-            next.call.wait(desk.ledger);
+            next.call.wait(shared.ledger);
         }
     }
 
     /// Whether all that a delta says of its call is of no other one.
-    fn is_told_apart(&self, delta: &Delta<'_>) -> bool {
+    fn is_identified(&self, delta: &Delta<'_>) -> bool {
         let known =
             |entry: &Entry| entry.call.id.is_some() && entry.call.id.as_deref() == delta.id.as_deref();
         delta.index.is_some() && delta.name.is_some() && !self.calls.iter().any(known)
     }
 
-    /// Another call takes the place of this one, which ends; unless it does so only behind one that came before, and its
+    /// Another call takes the place of this one, which ends; unless it does so only after one that came before, and its
     /// own id still names it then.
     fn replace(
         &mut self,
         at: usize,
         delta: &Delta<'_>,
         (edits, payload): (&mut [Edit], &Payload<'_>),
-        desk: &mut Desk<'_>,
+        shared: &mut Shared<'_>,
     ) {
         let Some(entry) = self.calls.get_mut(at) else {
             return;
@@ -244,25 +245,25 @@ impl Chat {
         }
         let mut old = self.calls.remove(at);
         if old.call.waits() {
-            let rest = old.call.give_up(MORE_OF_ANOTHER, desk.ledger);
-            old.release(&rest, Some((edits, payload)), desk);
+            let rest = old.call.give_up(MORE_OF_ANOTHER, shared.ledger);
+            old.release(&rest, Some((edits, payload)), shared);
         }
         let past = self.pasts.of(&old.choice);
-        old.end(false, past, Some((edits, payload)), desk);
+        old.end(false, past, Some((edits, payload)), shared);
     }
 
     /// How clients will tell the pieces of the call that a delta begins.
     fn named_by(&self, delta: &Delta<'_>, replaces: bool) -> NamedBy {
-        let alike = |entry: &Entry| {
+        let same_key = |entry: &Entry| {
             let own = entry.choice == delta.choice && entry.index.as_deref() == delta.index;
             let same_id = delta.index.is_none()
                 && delta.id.is_some()
                 && entry.call.id.as_deref() == delta.id.as_deref();
-            own && !entry.legacy && (same_id || entry.is_behind_the_whole(delta))
+            own && !entry.legacy && (same_id || entry.comes_after_whole(delta))
         };
         let nameless = delta.index.is_none() && delta.id.is_none();
         let reused = |index| self.pasts.knows(delta.choice, index);
-        if !delta.legacy && (nameless || self.calls.iter().any(alike)) {
+        if !delta.legacy && (nameless || self.calls.iter().any(same_key)) {
             NamedBy::Nothing
         } else if replaces || delta.index.is_none_or(reused) {
             NamedBy::Id
@@ -271,15 +272,15 @@ impl Chat {
         }
     }
 
-    fn begin(&mut self, delta: &Delta<'_>, replaces: bool, named_by: NamedBy, desk: &mut Desk<'_>) {
+    fn begin(&mut self, delta: &Delta<'_>, replaces: bool, named_by: NamedBy, shared: &mut Shared<'_>) {
         let ended = self.pasts.of(delta.choice).ended;
         self.calls.push(Entry {
             choice: delta.choice.to_owned(),
             index: None,
             legacy: delta.legacy,
             named_by,
-            unsure: replaces || ended || !self.is_told_apart(delta),
-            call: Call::new(desk.ledger, None, String::new()),
+            unsure: replaces || ended || !self.is_identified(delta),
+            call: Call::new(shared.ledger, None, String::new()),
         });
     }
 
@@ -290,13 +291,13 @@ impl Chat {
         at: usize,
         delta: &Delta<'_>,
         (edits, payload): (&mut [Edit], &Payload<'_>),
-        desk: &mut Desk<'_>,
+        shared: &mut Shared<'_>,
     ) -> Found {
         let Some(entry) = self.calls.get_mut(at) else {
             return Found::New(None);
         };
-        if let Some(rest) = entry.call.leave_if_complete(desk.ledger) {
-            entry.release(&rest, Some((edits, payload)), desk);
+        if let Some(rest) = entry.call.leave_if_complete(shared.ledger) {
+            entry.release(&rest, Some((edits, payload)), shared);
             return if delta.piece.is_some_and(Piece::is_blank) {
                 Found::Same(at)
             } else {
@@ -317,21 +318,21 @@ impl Chat {
         cut: bool,
         edits: &mut [Edit],
         payload: &Payload<'_>,
-        desk: &mut Desk<'_>,
+        shared: &mut Shared<'_>,
     ) {
         let (ended, others) = std::mem::take(&mut self.calls).into_iter().partition(ended);
         self.calls = others;
-        self.end_all(ended, cut, Some((edits, payload)), desk);
+        self.end_all(ended, cut, Some((edits, payload)), shared);
     }
 
     /// Ends calls, in the order in which they began: what becomes of one may depend on those before it. An error comes
-    /// behind all that can leave.
+    /// after all that can leave.
     fn end_all(
         &mut self,
         ended: Vec<Entry>,
         cut: bool,
         mut present: Option<(&mut [Edit], &Payload<'_>)>,
-        desk: &mut Desk<'_>,
+        shared: &mut Shared<'_>,
     ) {
         let last = in_hand(&ended);
         let mut ends = Vec::with_capacity(ended.len());
@@ -340,19 +341,19 @@ impl Chat {
         for (mut entry, last) in ended {
             let past = self.pasts.of(&entry.choice);
             past.ended = true;
-            let end = entry.stop(cut, past, desk);
+            let end = entry.stop(cut, past, shared);
             ends.push((entry, last, end));
         }
         ends.sort_by_key(|(_, last, end)| (end.is_error(), !last && !end.is_error()));
         for (entry, _, end) in ends {
             let present = present.as_mut().map(|(edits, payload)| (&mut **edits, *payload));
-            entry.leave(&end, present, desk);
+            entry.leave(&end, present, shared);
         }
     }
 }
 
 /// Of each call, whether clients have it in hand: a piece of it came last in its choice, and they take it for done when
-/// one of another comes. So the rest of it leaves first. Not so behind a call that waits: there, what leaves first is
+/// one of another comes. So the rest of it leaves first. Not so after a call that waits: there, what leaves first is
 /// what began first.
 fn in_hand(ended: &[Entry]) -> Vec<bool> {
     // Of each choice: its last call, or `None` when one of its calls waits.

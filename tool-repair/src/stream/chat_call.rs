@@ -4,11 +4,11 @@ use super::super::repairer::Status;
 use super::call::{Call, MORE_OF_ANOTHER, Position};
 use super::chat_event::{Delta, written};
 use super::chat_past::Past;
-use super::desk::Desk;
 use super::escapes;
 use super::outcome::Outcome;
 use super::payload::{Edit, Payload, line_end};
 use super::piece::Piece;
+use super::shared::Shared;
 
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -57,7 +57,7 @@ impl Entry {
             (Some(id), None) => !delta.has_text() && self.call.id.as_deref().is_some_and(|own| own != id),
             (None, _) => false,
         };
-        another || self.is_of_another_tool(delta) || self.is_behind_the_whole(delta)
+        another || self.is_of_another_tool(delta) || self.comes_after_whole(delta)
     }
 
     /// Whether a delta names another tool than this call, once there are arguments: before them, names come in pieces.
@@ -67,10 +67,10 @@ impl Entry {
         self.call.begun() && delta.name.as_deref().is_some_and(another)
     }
 
-    /// Whether a delta begins another call behind this one, which is whole: it says the name again, and begins like
+    /// Whether a delta begins another call after this one, which is whole: it says the name again, and begins like
     /// arguments. There are streams of whole calls that have the same `index`, and no ids. With the same id it is the
     /// same call, which some say twice; an empty object is held, since it may stand before the real one.
-    pub(super) fn is_behind_the_whole(&self, delta: &Delta<'_>) -> bool {
+    pub(super) fn comes_after_whole(&self, delta: &Delta<'_>) -> bool {
         delta.name.as_deref() == Some(&self.call.tool)
             && delta.id.is_none()
             && self.call.id.is_none()
@@ -80,7 +80,7 @@ impl Entry {
     }
 
     /// Notes what a delta says of the call itself.
-    pub(super) fn meet(&mut self, delta: &Delta<'_>) {
+    pub(super) fn merge(&mut self, delta: &Delta<'_>) {
         if let Some(index) = delta.index
             && self.index.as_deref() != Some(index)
         {
@@ -112,20 +112,20 @@ impl Entry {
         cut: bool,
         past: &mut Past,
         present: Option<(&mut [Edit], &Payload<'_>)>,
-        desk: &mut Desk<'_>,
+        shared: &mut Shared<'_>,
     ) {
-        let end = self.stop(cut, past, desk);
-        self.leave(&end, present, desk);
+        let end = self.stop(cut, past, shared);
+        self.leave(&end, present, shared);
     }
 
     /// Ends the call, and writes down what became of it. What is still held has to leave next.
-    pub(super) fn stop(&mut self, cut: bool, past: &mut Past, desk: &mut Desk<'_>) -> End {
+    pub(super) fn stop(&mut self, cut: bool, past: &mut Past, shared: &mut Shared<'_>) -> End {
         let mut end = End::default();
         past.note(self.index.as_deref());
         if self.call.waits() && past.doubtful {
-            end.rest = self.call.give_up(MORE_OF_ANOTHER, desk.ledger);
+            end.rest = self.call.give_up(MORE_OF_ANOTHER, shared.ledger);
         }
-        let Some(outcome) = self.call.end(cut, desk.ledger) else {
+        let Some(outcome) = self.call.end(cut, shared.ledger) else {
             return end;
         };
         past.doubtful |= match outcome.status {
@@ -134,15 +134,20 @@ impl Entry {
             _ => false,
         };
         end.rest.push_str(&outcome.rest);
-        end.error = self.record(outcome, desk);
+        end.error = self.record(outcome, shared);
         end
     }
 
     /// Lets go of the end of the call.
-    pub(super) fn leave(&self, end: &End, present: Option<(&mut [Edit], &Payload<'_>)>, desk: &mut Desk<'_>) {
+    pub(super) fn leave(
+        &self,
+        end: &End,
+        present: Option<(&mut [Edit], &Payload<'_>)>,
+        shared: &mut Shared<'_>,
+    ) {
         match &end.error {
-            Some(message) => desk.fail(&error(message, &self.call.last)),
-            None => self.release(&end.rest, present, desk),
+            Some(message) => shared.fail(&error(message, &self.call.last)),
+            None => self.release(&end.rest, present, shared),
         }
     }
 
@@ -151,25 +156,25 @@ impl Entry {
         &self,
         rest: &str,
         present: Option<(&mut [Edit], &Payload<'_>)>,
-        desk: &mut Desk<'_>,
+        shared: &mut Shared<'_>,
     ) {
         let own = |edit: &&mut Edit| edit.call == self.call.serial;
         match present.and_then(|(edits, payload)| Some((edits.iter_mut().rfind(own)?, payload))) {
             Some((edit, payload)) => edit.append(rest, payload),
-            None => self.send_rest(rest, desk),
+            None => self.send_rest(rest, shared),
         }
     }
 
-    fn record(&self, outcome: Outcome, desk: &mut Desk<'_>) -> Option<String> {
+    fn record(&self, outcome: Outcome, shared: &mut Shared<'_>) -> Option<String> {
         let position = Position {
             choice: self.choice.parse().ok(),
             index: self.index.as_deref().and_then(|index| index.parse().ok()),
         };
-        self.call.record(outcome, position, desk.ledger)
+        self.call.record(outcome, position, shared.ledger)
     }
 
     /// Sends what was held as an event of its own, made after the call's last one.
-    fn send_rest(&self, rest: &str, desk: &mut Desk<'_>) {
+    fn send_rest(&self, rest: &str, shared: &mut Shared<'_>) {
         if rest.is_empty() {
             return;
         }
@@ -180,7 +185,7 @@ impl Entry {
             .filter(|_| self.named_by != NamedBy::Index);
         let delta = written::delta(self.legacy, self.index.as_deref(), id, rest);
         if let Some(event) = written::event(&self.call.last, &self.choice, &delta) {
-            desk.send(event.as_bytes());
+            shared.send(event.as_bytes());
         }
     }
 }

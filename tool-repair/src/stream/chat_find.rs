@@ -57,7 +57,7 @@ pub(super) fn find(calls: &[Entry], pasts: &Pasts, delta: &Delta<'_>) -> Found {
     if let Some(found) = gone_on_with(calls, delta, known_index) {
         return found;
     }
-    // A call that names nothing cannot be gone on with behind another.
+    // A call that names nothing cannot be gone on with after another.
     Found::New(position(&|entry| {
         entry.index.is_none() && entry.call.id.is_none()
     }))

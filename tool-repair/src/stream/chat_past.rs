@@ -4,7 +4,7 @@
 #[derive(Debug, Default)]
 pub(super) struct Past {
     choice: String,
-    /// A call was not complete when it ended, or when another one began. One behind it that has no `index` of its own may
+    /// A call was not complete when it ended, or when another one began. One after it that has no `index` of its own may
     /// be more of it, in a stream that says names and ids anew with every piece.
     pub(super) doubtful: bool,
     /// Calls ended: an `index` may be one of theirs.

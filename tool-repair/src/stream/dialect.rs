@@ -86,7 +86,7 @@ impl fmt::Display for UnknownDialect {
 
 impl Error for UnknownDialect {}
 
-/// How many characters of a name are told.
+/// How many characters of a name an error shows.
 const NAME_SHOWN: usize = 64;
 
 /// Whether a model that stopped for this reason was stopped in the middle: `finish_reason`, `stop_reason`. Servers that
@@ -136,10 +136,10 @@ mod tests {
             let written = serde_json::to_string(dialect).unwrap();
             assert_eq!(serde_json::from_str::<Dialect>(&written).unwrap(), *dialect);
         }
-        let told = "no stream is called \"Chat\"; write `chat`, `responses` or `anthropic`";
-        assert_eq!("Chat".parse::<Dialect>().unwrap_err().to_string(), told);
+        let message = "no stream is called \"Chat\"; write `chat`, `responses` or `anthropic`";
+        assert_eq!("Chat".parse::<Dialect>().unwrap_err().to_string(), message);
         let wrong = serde_json::from_str::<Dialect>("\"Chat\"").unwrap_err();
-        assert!(wrong.to_string().starts_with(told), "{wrong}");
+        assert!(wrong.to_string().starts_with(message), "{wrong}");
         let long = "x".repeat(10_000).parse::<Dialect>().unwrap_err();
         assert!(long.to_string().len() < 200, "{long}");
     }

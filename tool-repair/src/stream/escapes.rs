@@ -3,7 +3,7 @@
 
 use memchr::memchr;
 
-/// A surrogate without its other half: what it stands for cannot be told.
+/// A surrogate without its other half: what it stands for is unknown.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LoneSurrogate;
 
@@ -37,7 +37,7 @@ pub(super) fn decode(raw: &str, half: &mut Option<u16>, into: &mut String) -> Re
                         _ => return Err(LoneSurrogate),
                     }
                 }
-                (_, None) => return Err(LoneSurrogate), // no JSON, so nothing that can be told either
+                (_, None) => return Err(LoneSurrogate), // no JSON, so nothing that can be decoded either
             },
             _ if half.is_some() => return Err(LoneSurrogate),
             b'n' => (Some('\n'), 2),

@@ -45,7 +45,7 @@
 //!
 //! | stream | complete | cut off (or the stream breaks off), so that the arguments leave as they came |
 //! |---|---|---|
-//! | Chat Completions | `finish_reason` of its choice; another id or name on its `index`, or its own name again behind what is JSON and whole, without ids; `[DONE]` or the end of the stream | `finish_reason` is `length`, `content_filter` or the like; an error |
+//! | Chat Completions | `finish_reason` of its choice; another id or name on its `index`, or its own name again after what is JSON and whole, without ids; `[DONE]` or the end of the stream | `finish_reason` is `length`, `content_filter` or the like; an error |
 //! | Anthropic | the next `content_block_start`; `message_delta` with a `stop_reason`; `message_stop`, the end | `stop_reason` is `max_tokens`, `model_context_window_exceeded` or `refusal`; an error |
 //! | Responses | its item is done with `"status": "completed"`; the next item; `response.completed`, the end | its item is `incomplete`; `response.incomplete`, `response.failed`, `response.cancelled`; an error |
 //!
@@ -54,7 +54,7 @@
 //!
 //! In Chat Completions, clients take a call for done when a piece of another one comes, and some execute it then. So
 //! arguments that end like a whole object or list at that time leave as if the call were complete. Should more come
-//! for it nevertheless, that passes behind them: together they are no JSON, and the record says so. For the same reason, of
+//! for it nevertheless, that passes after them: together they are no JSON, and the record says so. For the same reason, of
 //! calls that end together, the one whose piece came last is the first whose rest leaves.
 //!
 //! # Streams that go their own ways
@@ -65,13 +65,13 @@
 //!   that came last, too (else it passes, and what is held of the calls in front of it). A piece of an
 //!   unknown `index` without id and name goes on with the only call that is under way; with several, it passes.
 //! - Behind a call without an id that is JSON and whole, its name again without one, and what begins like arguments, are
-//!   another call (behind `{}`, they may be the same). Nothing could name it later, nor a call with neither `index` nor id;
+//!   another call (after `{}`, they may be the same). Nothing could name it later, nor a call with neither `index` nor id;
 //!   so if it is JSON and whole in its first piece, all of it leaves with that.
 //! - A call that has no `index` of its own (none, or one that a call had before), or that begins when others of its choice
 //!   ended, is repaired only if those before it were complete; otherwise it passes, and so does what comes for them: there
 //!   are streams that say another id, or an end, with every piece. Arguments that are JSON put together are never changed.
 //!   What passes is recorded as refused, even where it is JSON, and is no error with `fallback_on_error` off: nobody can
-//!   tell of which call it is a piece. While that is open, behind a call that stopped being JSON, such a call is held whole.
+//!   tell of which call it is a piece. While that is open, after a call that stopped being JSON, such a call is held whole.
 //! - An `error` that says nothing, a `finish_reason` and an id of `""` or `"null"` are none.
 //! - Whether a call is repaired is decided by the name that is known when its first arguments arrive. Pieces of a name
 //!   before that are put together. If the name comes later, the call passes untouched, and is recorded as refused;
@@ -81,11 +81,11 @@
 //!   its call passes as it comes.
 //! - In a Responses stream, the `item_id` of a piece may be the call's id. One that nothing is known of, without
 //!   `output_index`, is the only call under way, if that was announced and is not complete. Arguments
-//!   that the announcement carries, JSON and whole, leave with it; pieces behind it that begin like arguments say them again.
+//!   that the announcement carries, JSON and whole, leave with it; pieces after it that begin like arguments say them again.
 //! - In a stream of Anthropic's Messages, only `tool_use` blocks are looked at: other blocks are executed elsewhere.
 //!   A legacy `function_call` of Chat Completions is a call like others.
 //!
-//! # What is told
+//! # What is reported
 //!
 //! Each call whose arguments were not simply JSON yields a [`RepairRecord`], and an event of `tracing`: what, where,
 //! which tool, never the arguments. With `fallback_on_error` off, a call that stays no JSON becomes an error in the
@@ -99,7 +99,7 @@ mod escapes;
 mod json;
 mod payload;
 mod record;
-mod desk;
+mod shared;
 mod piece;
 mod outcome;
 mod repairing;
@@ -120,7 +120,7 @@ mod repairer;
 mod adapter;
 
 pub use adapter::RepairedStream;
-pub use desk::StreamLimits;
 pub use dialect::{Dialect, UnknownDialect};
 pub use record::RepairRecord;
 pub use repairer::StreamRepairer;
+pub use shared::StreamLimits;

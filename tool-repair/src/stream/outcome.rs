@@ -40,7 +40,7 @@ impl Outcome {
         let blank = matches!(piece, Piece::Text(raw) if escapes::decode(raw, &mut half, &mut text).is_ok());
         let more = !blank || half.is_some() || !text.trim_ascii().is_empty();
         if more && self.status != Status::Refused {
-            *self = Self::refused(String::new(), Reason::new(self.came, BEHIND_THE_WHOLE), true);
+            *self = Self::refused(String::new(), Reason::new(self.came, AFTER_WHOLE), true);
         }
         self.closed &= !more;
     }
@@ -69,4 +69,4 @@ impl Outcome {
     }
 }
 
-const BEHIND_THE_WHOLE: &str = "more came when the arguments were complete and another call had begun";
+const AFTER_WHOLE: &str = "more came when the arguments were complete and another call had begun";

@@ -1,8 +1,8 @@
 //! What one event carries of the arguments of a call, and how text is put in its place.
 
 use super::super::repairer::{Repairer, Status};
-use super::desk::Ledger;
 use super::escapes;
+use super::shared::Ledger;
 
 /// What one event says of the arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,13 +26,13 @@ impl<'a> Piece<'a> {
     /// Whether it is white space alone.
     pub(super) fn is_blank(self) -> bool {
         let Self::Text(text) = self else { return false };
-        behind_space(text).is_empty()
+        trim_start(text).is_empty()
     }
 
     /// Whether it begins like an object or a list.
     pub(super) fn begins_arguments(self) -> bool {
         let (Self::Text(text) | Self::Object(text)) = self;
-        behind_space(text).starts_with(['{', '['])
+        trim_start(text).starts_with(['{', '['])
     }
 
     /// As it stands between the quotes of a string.
@@ -44,8 +44,8 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// What stands in a string of JSON behind white space.
-fn behind_space(mut contents: &str) -> &str {
+/// What stands in a string of JSON after white space.
+fn trim_start(mut contents: &str) -> &str {
     while let Some(rest) = [" ", "\\n", "\\r", "\\t"]
         .iter()
         .find_map(|space| contents.strip_prefix(space))

@@ -1,4 +1,4 @@
-//! What is told of a stream: a record for each call whose arguments were not simply JSON, to the caller and, with the
+//! The report of a stream: a record for each call whose arguments were not simply JSON, to the caller and, with the
 //! feature of that name, through `tracing`.
 
 #[cfg(feature = "tracing")]
@@ -34,8 +34,8 @@ pub struct RepairRecord {
 
 #[cfg(feature = "tracing")]
 impl RepairRecord {
-    /// Tells `tracing` what happened and where; never the arguments themselves.
-    pub(super) fn tell(&self, each_fix: bool) {
+    /// Logs what happened and where; never the arguments themselves.
+    pub(super) fn log(&self, each_fix: bool) {
         let (tool, call) = (self.tool.as_str(), self.call.as_deref().unwrap_or_default());
         let (choice, index) = (self.choice, self.index);
         let offset = self.reason.as_ref().map(|reason| reason.offset);

@@ -3,16 +3,16 @@
 use super::super::format_fixing::FormatFixing;
 use super::anthropic::Anthropic;
 use super::chat::Chat;
-use super::desk::{Desk, Ledger, StreamLimits};
 use super::dialect::Dialect;
 use super::record::RepairRecord;
 use super::responses::Responses;
+use super::shared::{Ledger, Shared, StreamLimits};
 use crate::sse::{Event, Frame, SseDecoder};
 
 /// Repairs the tool calls of one stream of server-sent events, whatever the pieces it comes in.
 ///
 /// At the end of the stream [`finish`](Self::finish) it, or [`abort`](Self::abort): what is held then is lost
-/// otherwise. What is pushed behind that passes as it comes.
+/// otherwise. What is pushed after that passes as it comes.
 ///
 /// ```
 /// use tool_repair::FormatFixing;
@@ -86,7 +86,7 @@ impl StreamRepairer {
         if !self.passing {
             self.calls.end(
                 false,
-                &mut Desk {
+                &mut Shared {
                     ledger: &mut self.ledger,
                     out,
                 },
@@ -101,12 +101,12 @@ impl StreamRepairer {
         if self.passing {
             return;
         }
-        let mut desk = Desk {
+        let mut shared = Shared {
             ledger: &mut self.ledger,
             out,
         };
-        self.calls.end(true, &mut desk);
-        desk.send(self.framer.rest());
+        self.calls.end(true, &mut shared);
+        shared.send(self.framer.rest());
         self.passing = true;
     }
 
@@ -130,7 +130,7 @@ impl StreamRepairer {
     }
 
     /// Why the rest of the stream passes untouched, once it does: an event or the number of calls went over the
-    /// [limits](StreamLimits). Calls that were under way are told as refused; those behind are not known.
+    /// [limits](StreamLimits). Calls that were under way are reported as refused; those after are not known.
     ///
     /// ```
     /// use tool_repair::FormatFixing;
@@ -152,7 +152,7 @@ impl StreamRepairer {
     }
 
     fn take_frames(&mut self, ended: bool, out: &mut Vec<u8>) {
-        let mut desk = Desk {
+        let mut shared = Shared {
             ledger: &mut self.ledger,
             out,
         };
@@ -162,51 +162,51 @@ impl StreamRepairer {
                 return;
             };
             match frame {
-                Frame::Event(event) => self.calls.event(&event, &mut desk),
+                Frame::Event(event) => self.calls.event(&event, &mut shared),
                 Frame::Oversized { raw, .. } => {
-                    let message = format!("an event of more than {} bytes", desk.ledger.limits.event);
-                    self.calls.give_up(&message, &mut desk);
-                    desk.send(raw);
-                    desk.ledger.lose(message);
+                    let message = format!("an event of more than {} bytes", shared.ledger.limits.event);
+                    self.calls.give_up(&message, &mut shared);
+                    shared.send(raw);
+                    shared.ledger.lose(message);
                 }
                 Frame::Ignored(raw) => {
                     let comment = raw.starts_with(b":") && !goes_on;
                     if ended && comment && !raw.ends_with(b"\n") && !raw.ends_with(b"\r") {
-                        self.calls.end(false, &mut desk); // the stream ends inside of it: nothing can follow
+                        self.calls.end(false, &mut shared); // the stream ends inside of it: nothing can follow
                     }
-                    desk.send(raw);
+                    shared.send(raw);
                 }
             }
-            if desk.ledger.lost().is_some() || desk.ledger.failed {
+            if shared.ledger.lost().is_some() || shared.ledger.failed {
                 self.passing = true;
-                return desk.send(self.framer.rest());
+                return shared.send(self.framer.rest());
             }
         }
     }
 }
 
 impl Calls {
-    fn event(&mut self, event: &Event<'_>, desk: &mut Desk<'_>) {
+    fn event(&mut self, event: &Event<'_>, shared: &mut Shared<'_>) {
         match self {
-            Self::Chat(calls) => calls.event(event, desk),
-            Self::Responses(calls) => calls.event(event, desk),
-            Self::Anthropic(calls) => calls.event(event, desk),
+            Self::Chat(calls) => calls.event(event, shared),
+            Self::Responses(calls) => calls.event(event, shared),
+            Self::Anthropic(calls) => calls.event(event, shared),
         }
     }
 
-    fn end(&mut self, cut: bool, desk: &mut Desk<'_>) {
+    fn end(&mut self, cut: bool, shared: &mut Shared<'_>) {
         match self {
-            Self::Chat(calls) => calls.end(cut, desk),
-            Self::Responses(calls) => calls.end(cut, desk),
-            Self::Anthropic(calls) => calls.end(cut, desk),
+            Self::Chat(calls) => calls.end(cut, shared),
+            Self::Responses(calls) => calls.end(cut, shared),
+            Self::Anthropic(calls) => calls.end(cut, shared),
         }
     }
 
-    fn give_up(&mut self, message: &str, desk: &mut Desk<'_>) {
+    fn give_up(&mut self, message: &str, shared: &mut Shared<'_>) {
         match self {
-            Self::Chat(calls) => calls.give_up(message, desk),
-            Self::Responses(calls) => calls.give_up(message, desk),
-            Self::Anthropic(calls) => calls.give_up(message, desk),
+            Self::Chat(calls) => calls.give_up(message, shared),
+            Self::Responses(calls) => calls.give_up(message, shared),
+            Self::Anthropic(calls) => calls.give_up(message, shared),
         }
     }
 }
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_pushed_behind_the_end_passes_as_it_comes() {
+    fn passes_what_is_pushed_after_the_end() {
         let late = b"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":\
             {\"name\":\"TodoWrite\",\"arguments\":\"{'a'\"}}]}}]}\n\n";
         let ends: [fn(&mut StreamRepairer, &mut Vec<u8>); 2] =

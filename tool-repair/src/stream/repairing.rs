@@ -1,10 +1,10 @@
 //! The arguments of a call on their way through the repair: out of JSON strings, and into them again.
 
 use super::super::repairer::{Finished, Repairer, Status};
-use super::desk::Ledger;
 use super::escapes::{self, LoneSurrogate};
 use super::outcome::Outcome;
 use super::piece::{Piece, encoded};
+use super::shared::Ledger;
 
 /// Arguments that are repaired.
 #[derive(Debug)]

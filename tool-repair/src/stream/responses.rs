@@ -7,10 +7,10 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::call::{MORE_OF_ANOTHER, UNREADABLE};
-use super::desk::Desk;
 use super::payload::{Edit, Payload, may_be_read_by_others};
 use super::responses_call::{Entry, Stop};
 use super::responses_event::{Item, Located};
+use super::shared::Shared;
 use crate::sse::Event;
 
 /// The calls of a Responses stream, those that have ended too: copies of their arguments come until the end.
@@ -49,13 +49,13 @@ struct Present<'a> {
 }
 
 impl Responses {
-    pub(super) fn event(&mut self, event: &Event<'_>, desk: &mut Desk<'_>) {
+    pub(super) fn event(&mut self, event: &Event<'_>, shared: &mut Shared<'_>) {
         let quiet = self
             .entries
             .iter()
-            .all(|entry| matches!(entry.stop, Stop::Settled(_)));
+            .all(|entry| matches!(entry.stop, Stop::Finalized(_)));
         if quiet && !may_call(event.raw()) {
-            return desk.send(event.raw());
+            return shared.send(event.raw());
         }
         let payload = Payload::of(event);
         let located = payload
@@ -63,18 +63,18 @@ impl Responses {
             .and_then(|payload| Some((payload, Located::of(payload.text())?)));
         let Some((payload, located)) = &located else {
             if !event.ended() {
-                self.end(false, desk);
+                self.end(false, shared);
             } else if may_be_read_by_others(event, "arguments") {
-                self.give_up(UNREADABLE, desk);
+                self.give_up(UNREADABLE, shared);
             }
-            return desk.send(event.raw());
+            return shared.send(event.raw());
         };
-        let limit = desk.ledger.limits.calls;
+        let limit = shared.ledger.limits.calls;
         if self.entries.len() > limit || located.output.len() > limit {
-            let reason = desk.ledger.too_many_calls();
-            self.give_up(&reason, desk);
-            desk.ledger.lose(reason);
-            return desk.send(event.raw());
+            let reason = shared.ledger.too_many_calls();
+            self.give_up(&reason, shared);
+            shared.ledger.lose(reason);
+            return shared.send(event.raw());
         }
         let present = Present {
             event,
@@ -82,71 +82,71 @@ impl Responses {
             located,
         };
         match located.kind.as_deref().or(event.name()).unwrap_or_default() {
-            "response.output_item.added" => self.added(present, desk),
-            "response.function_call_arguments.delta" => self.delta(present, desk),
-            "response.function_call_arguments.done" => self.done(present, desk),
-            "response.output_item.done" if located.item.is_call() => self.done(present, desk),
-            "response.completed" => self.whole(false, present, desk),
+            "response.output_item.added" => self.added(present, shared),
+            "response.function_call_arguments.delta" => self.delta(present, shared),
+            "response.function_call_arguments.done" => self.done(present, shared),
+            "response.output_item.done" if located.item.is_call() => self.done(present, shared),
+            "response.completed" => self.whole(false, present, shared),
             "response.incomplete" | "response.failed" | "response.cancelled" | "error" => {
-                self.whole(true, present, desk);
+                self.whole(true, present, shared);
             }
             _ => {
                 if !event.ended() {
-                    self.end(false, desk);
+                    self.end(false, shared);
                 }
-                desk.send(event.raw());
+                shared.send(event.raw());
             }
         }
     }
 
     /// The stream ends, or breaks off: so does every call.
-    pub(super) fn end(&mut self, cut: bool, desk: &mut Desk<'_>) {
-        self.settle_where(|_| true, cut, None, desk);
+    pub(super) fn end(&mut self, cut: bool, shared: &mut Shared<'_>) {
+        self.finalize_where(|_| true, cut, None, shared);
     }
 
     /// The stream cannot be followed any more: what is held leaves as it came.
-    pub(super) fn give_up(&mut self, reason: &str, desk: &mut Desk<'_>) {
+    pub(super) fn give_up(&mut self, reason: &str, shared: &mut Shared<'_>) {
         for entry in &mut self.entries {
-            entry.give_up(reason, desk);
+            entry.give_up(reason, shared);
         }
-        self.end(false, desk);
+        self.end(false, shared);
     }
 
     /// An item begins, so those that are done are complete; and so is one whose place it takes. If that one is not, this
     /// may be more of it.
-    fn added(&mut self, present: Present<'_>, desk: &mut Desk<'_>) {
+    fn added(&mut self, present: Present<'_>, shared: &mut Shared<'_>) {
         let item = &present.located.item;
         let mut doubtful = false;
         for entry in self.entries.iter_mut().filter(|entry| entry.is_meant_by(item)) {
-            doubtful |= !entry.conclude(desk);
+            doubtful |= !entry.conclude(shared);
         }
         let complete = |entry: &Entry| !matches!(entry.stop, Stop::Open) || entry.is_meant_by(item);
-        self.settle_where(complete, false, None, desk);
+        self.finalize_where(complete, false, None, shared);
         let mut edits = Vec::new();
         if item.is_call() {
-            let mut entry = Entry::new(item, desk);
+            let mut entry = Entry::new(item, shared);
             if doubtful {
-                entry.call.pass(MORE_OF_ANOTHER, desk.ledger);
+                entry.call.pass(MORE_OF_ANOTHER, shared.ledger);
             }
             entry.push(
                 item.arguments.as_ref(),
                 present.payload,
                 present.event,
                 &mut edits,
-                desk,
+                shared,
             );
-            entry.announce(&mut edits, present.payload, desk);
+            entry.announce(&mut edits, present.payload, shared);
             self.add(entry);
         }
-        self.send(present, edits, desk);
+        self.send(present, edits, shared);
     }
 
-    fn delta(&mut self, present: Present<'_>, desk: &mut Desk<'_>) {
+    fn delta(&mut self, present: Present<'_>, shared: &mut Shared<'_>) {
         let item = &present.located.item;
         let before = self.entries.len();
-        let at = self.find_or_begin(item, desk);
+        let at = self.find_or_begin(item, shared);
         if at == before && item.output_index.is_none() {
-            self.doubt(desk);
+            self.doubt(shared);
         }
         let mut edits = Vec::new();
         if let Some(entry) = self.entries.get_mut(at) {
@@ -156,42 +156,42 @@ impl Responses {
                     present.payload,
                     present.event,
                     &mut edits,
-                    desk,
+                    shared,
                 ),
                 Stop::Kept(_) => {
-                    entry.give_up(BEHIND_THE_END, desk);
-                    entry.settle(false, None, desk);
+                    entry.give_up(AFTER_END, shared);
+                    entry.finalize(false, None, shared);
                 }
-                Stop::Left(_) | Stop::Settled(_) => {}
+                Stop::Left(_) | Stop::Finalized(_) => {}
             }
         }
-        self.send(present, edits, desk);
+        self.send(present, edits, shared);
     }
 
     /// A call begins that nothing announced and that has no place of its own: in a stream that says another id with every
     /// piece, it is more of the one before, unless that is complete.
-    fn doubt(&mut self, desk: &mut Desk<'_>) {
+    fn doubt(&mut self, shared: &mut Shared<'_>) {
         let Some((last, before)) = self.entries.split_last_mut() else {
             return;
         };
         let mut doubtful = false;
         for entry in before {
-            doubtful |= !entry.conclude(desk);
+            doubtful |= !entry.conclude(shared);
         }
         if doubtful {
-            last.call.pass(MORE_OF_ANOTHER, desk.ledger);
+            last.call.pass(MORE_OF_ANOTHER, shared.ledger);
         }
     }
 
     /// The arguments of a call are done, or its item is. Arguments that are not JSON are kept until the stream says
     /// whether they are complete: the item does, or what follows it.
-    fn done(&mut self, present: Present<'_>, desk: &mut Desk<'_>) {
+    fn done(&mut self, present: Present<'_>, shared: &mut Shared<'_>) {
         let item = &present.located.item;
-        let at = self.find_or_begin(item, desk);
+        let at = self.find_or_begin(item, shared);
         let Some(entry) = self.entries.get_mut(at) else {
-            return desk.send(present.event.raw());
+            return shared.send(present.event.raw());
         };
-        entry.take_whole(item, present.payload, desk);
+        entry.take_whole(item, present.payload, shared);
         let cut = match item.status.as_deref() {
             Some("completed") => Some(false),
             Some("incomplete") => Some(true),
@@ -199,52 +199,52 @@ impl Responses {
             _ => None,
         };
         match cut {
-            Some(cut) => entry.settle(cut, None, desk),
-            None if entry.keep(present.event, desk) => return,
+            Some(cut) => entry.finalize(cut, None, shared),
+            None if entry.keep(present.event, shared) => return,
             None => {}
         }
-        let edits = entry.copy(item, present.payload, desk).into_iter().collect();
-        self.send(present, edits, desk);
+        let edits = entry.copy(item, present.payload, shared).into_iter().collect();
+        self.send(present, edits, shared);
     }
 
     /// The response is done, one way or another, and says everything again.
-    fn whole(&mut self, cut: bool, present: Present<'_>, desk: &mut Desk<'_>) {
-        self.settle_where(|_| true, cut, None, desk);
+    fn whole(&mut self, cut: bool, present: Present<'_>, shared: &mut Shared<'_>) {
+        self.finalize_where(|_| true, cut, None, shared);
         let mut edits = Vec::new();
         for item in &present.located.output {
-            let at = self.find(item).unwrap_or_else(|| self.begin(item, desk));
+            let at = self.find(item).unwrap_or_else(|| self.begin(item, shared));
             if let Some(entry) = self.entries.get_mut(at) {
-                entry.take_whole(item, present.payload, desk);
-                entry.settle(item.status.as_deref() == Some("incomplete"), None, desk);
-                edits.extend(entry.copy(item, present.payload, desk));
+                entry.take_whole(item, present.payload, shared);
+                entry.finalize(item.status.as_deref() == Some("incomplete"), None, shared);
+                edits.extend(entry.copy(item, present.payload, shared));
             }
         }
-        self.send(present, edits, desk);
+        self.send(present, edits, shared);
     }
 
-    fn send(&mut self, present: Present<'_>, mut edits: Vec<Edit>, desk: &mut Desk<'_>) {
+    fn send(&mut self, present: Present<'_>, mut edits: Vec<Edit>, shared: &mut Shared<'_>) {
         if !present.event.ended() {
-            self.settle_where(|_| true, false, Some((&mut edits, present.payload)), desk);
+            self.finalize_where(|_| true, false, Some((&mut edits, present.payload)), shared);
         }
-        if !desk.ledger.failed {
-            present.payload.write(&mut edits, desk.out);
+        if !shared.ledger.failed {
+            present.payload.write(&mut edits, shared.out);
         }
     }
 
-    fn settle_where(
+    fn finalize_where(
         &mut self,
         wanted: impl Fn(&Entry) -> bool,
         cut: bool,
         mut present: Option<(&mut Vec<Edit>, &Payload<'_>)>,
-        desk: &mut Desk<'_>,
+        shared: &mut Shared<'_>,
     ) {
         for entry in self.entries.iter_mut().filter(|entry| wanted(entry)) {
             let present = present.as_mut().map(|(edits, payload)| (&mut **edits, *payload));
-            entry.settle(cut, present, desk);
+            entry.finalize(cut, present, shared);
         }
     }
 
-    fn find_or_begin(&mut self, item: &Item<'_>, desk: &mut Desk<'_>) -> usize {
+    fn find_or_begin(&mut self, item: &Item<'_>, shared: &mut Shared<'_>) -> usize {
         let nameless = item.id.is_none() && item.output_index.is_none() && item.call_id.is_none();
         let found = self.find(item);
         if let Some(entry) = found.and_then(|at| self.entries.get_mut(at)) {
@@ -256,13 +256,13 @@ impl Responses {
                 .rposition(|entry| matches!(entry.stop, Stop::Open))
         };
         let found = found.or_else(|| last().filter(|_| nameless));
-        let found = found.or_else(|| self.only_open(item, desk));
-        found.unwrap_or_else(|| self.begin(item, desk))
+        let found = found.or_else(|| self.only_open(item, shared));
+        found.unwrap_or_else(|| self.begin(item, shared))
     }
 
     /// What names an item that nothing is known of, and no place, is meant for the only call that is under way, if that
     /// was announced, is not complete, and no piece named it itself.
-    fn only_open(&mut self, item: &Item<'_>, desk: &mut Desk<'_>) -> Option<usize> {
+    fn only_open(&mut self, item: &Item<'_>, shared: &mut Shared<'_>) -> Option<usize> {
         let open = |entry: &Entry| matches!(entry.stop, Stop::Open);
         let at = self.entries.iter().position(open)?;
         let only = self.entries.iter().rposition(open) == Some(at);
@@ -276,9 +276,9 @@ impl Responses {
             return None;
         }
         if item.delta.is_some()
-            && let Some(rest) = entry.call.leave_if_complete(desk.ledger)
+            && let Some(rest) = entry.call.leave_if_complete(shared.ledger)
         {
-            entry.send_rest(&rest, desk);
+            entry.send_rest(&rest, shared);
             return None;
         }
         Some(at)
@@ -310,8 +310,8 @@ impl Responses {
             })
     }
 
-    fn begin(&mut self, item: &Item<'_>, desk: &mut Desk<'_>) -> usize {
-        self.add(Entry::new(item, desk))
+    fn begin(&mut self, item: &Item<'_>, shared: &mut Shared<'_>) -> usize {
+        self.add(Entry::new(item, shared))
     }
 
     fn add(&mut self, entry: Entry) -> usize {
@@ -322,7 +322,7 @@ impl Responses {
     }
 }
 
-const BEHIND_THE_END: &str = "arguments came behind their end";
+const AFTER_END: &str = "arguments came after their end";
 
 /// Whether an event may begin a call, when none is under way.
 fn may_call(raw: &[u8]) -> bool {

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use super::super::repairer::Status;
 use super::call::{Call, Position};
-use super::desk::Desk;
 use super::outcome::Outcome;
 use super::payload::{Edit, Payload, line_end};
 use super::piece::{Piece, repaired_copy};
 use super::responses_event::{self, Item, Located};
+use super::shared::Shared;
 use crate::sse::Event;
 
 #[derive(Debug)]
@@ -37,17 +37,17 @@ pub(super) enum Stop {
     /// stream says next.
     Kept(Vec<Vec<u8>>),
     /// All is known; `None` for a call that is not repaired.
-    Settled(Option<Status>),
+    Finalized(Option<Status>),
 }
 
 impl Entry {
-    pub(super) fn new(item: &Item<'_>, desk: &mut Desk<'_>) -> Self {
+    pub(super) fn new(item: &Item<'_>, shared: &mut Shared<'_>) -> Self {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         let tool = item.name.as_deref().unwrap_or_default().to_owned();
         Self {
             id: owned(item.id.as_deref()),
             output_index: owned(item.output_index),
-            call: Call::new(desk.ledger, owned(item.call_id.as_deref()), tool),
+            call: Call::new(shared.ledger, owned(item.call_id.as_deref()), tool),
             in_pieces: false,
             named: false,
             announced: false,
@@ -74,7 +74,7 @@ impl Entry {
         payload: &Payload<'_>,
         event: &Event<'_>,
         edits: &mut Vec<Edit>,
-        desk: &mut Desk<'_>,
+        shared: &mut Shared<'_>,
     ) {
         if let Some(span) = value
             && let Some(piece) = Piece::of(payload.slice(span))
@@ -86,28 +86,28 @@ impl Entry {
             edits.push(Edit {
                 call: self.call.serial,
                 span: span.clone(),
-                contents: self.call.push(piece, desk),
+                contents: self.call.push(piece, shared),
             });
             self.in_pieces |= self.call.begun();
-            self.call.keep_event(event.raw(), desk.ledger);
+            self.call.keep_event(event.raw(), shared.ledger);
         }
     }
 
     /// The item was announced. If it has arguments that are JSON and whole, all of them leave with it: they may be said
     /// again.
-    pub(super) fn announce(&mut self, edits: &mut [Edit], payload: &Payload<'_>, desk: &mut Desk<'_>) {
+    pub(super) fn announce(&mut self, edits: &mut [Edit], payload: &Payload<'_>, shared: &mut Shared<'_>) {
         self.announced = self.call.is_whole();
         if self.announced
-            && let Some(rest) = self.call.leave_if_complete(desk.ledger)
+            && let Some(rest) = self.call.leave_if_complete(shared.ledger)
             && let Some(edit) = edits.last_mut()
         {
             edit.append(&rest, payload);
-            self.call.keep_event(&[], desk.ledger);
+            self.call.keep_event(&[], shared.ledger);
         }
     }
 
     /// Takes the arguments as a whole, if none came in pieces.
-    pub(super) fn take_whole(&mut self, item: &Item<'_>, payload: &Payload<'_>, desk: &mut Desk<'_>) {
+    pub(super) fn take_whole(&mut self, item: &Item<'_>, payload: &Payload<'_>, shared: &mut Shared<'_>) {
         if !matches!(self.stop, Stop::Open) {
             return;
         }
@@ -125,19 +125,19 @@ impl Entry {
         if let Some(span) = &item.arguments
             && let Some(piece) = Piece::of(payload.slice(span))
         {
-            self.call.push(piece, desk);
+            self.call.push(piece, shared);
         }
     }
 
     /// The stream says that the arguments are done, but not yet whether they were cut off. Returns whether its event
     /// is kept back.
-    pub(super) fn keep(&mut self, event: &Event<'_>, desk: &mut Desk<'_>) -> bool {
+    pub(super) fn keep(&mut self, event: &Event<'_>, shared: &mut Shared<'_>) -> bool {
         match &mut self.stop {
             Stop::Open if !self.call.is_repairing() => {
-                self.stop = match self.call.end(false, desk.ledger) {
-                    None => Stop::Settled(None),
+                self.stop = match self.call.end(false, shared.ledger) {
+                    None => Stop::Finalized(None),
                     Some(outcome) => {
-                        self.send_rest(&outcome.rest, desk);
+                        self.send_rest(&outcome.rest, shared);
                         self.call.last = Vec::new();
                         Stop::Left(Box::new(outcome))
                     }
@@ -146,88 +146,88 @@ impl Entry {
             }
             Stop::Open => self.stop = Stop::Kept(Vec::new()),
             Stop::Kept(_) => {}
-            Stop::Left(_) | Stop::Settled(_) => return false,
+            Stop::Left(_) | Stop::Finalized(_) => return false,
         }
         let raw = event.raw();
         match &mut self.stop {
-            Stop::Kept(kept) if kept.len() < EVENTS_KEPT && desk.ledger.may_hold(raw.len()) => {
+            Stop::Kept(kept) if kept.len() < EVENTS_KEPT && shared.ledger.may_hold(raw.len()) => {
                 kept.push(raw.to_vec());
-                desk.ledger.held += raw.len();
+                shared.ledger.held += raw.len();
                 true
             }
             _ => {
                 let reason = "more is held than may be until the stream says whether it is complete";
-                self.give_up(reason, desk);
-                self.settle(false, None, desk);
+                self.give_up(reason, shared);
+                self.finalize(false, None, shared);
                 false
             }
         }
     }
 
     /// Another call begins that may be more of this one. Returns whether it may be a call of its own.
-    pub(super) fn conclude(&mut self, desk: &mut Desk<'_>) -> bool {
+    pub(super) fn conclude(&mut self, shared: &mut Shared<'_>) -> bool {
         match &self.stop {
             Stop::Open | Stop::Kept(_) => {
-                let (rest, complete) = self.call.leave_or_pass(desk.ledger);
-                self.send_rest(&rest, desk);
+                let (rest, complete) = self.call.leave_or_pass(shared.ledger);
+                self.send_rest(&rest, shared);
                 complete
             }
             Stop::Left(outcome) => outcome.status == Status::Valid,
-            Stop::Settled(status) => !matches!(status, Some(Status::Truncated | Status::Refused)),
+            Stop::Finalized(status) => !matches!(status, Some(Status::Truncated | Status::Refused)),
         }
     }
 
     /// Stops looking at the arguments: what is held leaves as it came.
-    pub(super) fn give_up(&mut self, reason: &str, desk: &mut Desk<'_>) {
-        let rest = self.call.give_up(reason.to_owned(), desk.ledger);
-        self.send_rest(&rest, desk);
+    pub(super) fn give_up(&mut self, reason: &str, shared: &mut Shared<'_>) {
+        let rest = self.call.give_up(reason.to_owned(), shared.ledger);
+        self.send_rest(&rest, shared);
     }
 
     /// It is known whether the arguments were cut off. What is still held goes into its piece in the present event,
     /// or out in front of it, and then what was kept back.
-    pub(super) fn settle(
+    pub(super) fn finalize(
         &mut self,
         cut: bool,
         present: Option<(&mut Vec<Edit>, &Payload<'_>)>,
-        desk: &mut Desk<'_>,
+        shared: &mut Shared<'_>,
     ) {
-        let kept = match std::mem::replace(&mut self.stop, Stop::Settled(None)) {
-            Stop::Settled(status) => {
-                self.stop = Stop::Settled(status);
+        let kept = match std::mem::replace(&mut self.stop, Stop::Finalized(None)) {
+            Stop::Finalized(status) => {
+                self.stop = Stop::Finalized(status);
                 return;
             }
             Stop::Left(outcome) => {
                 let outcome = if cut { outcome.cut_off() } else { *outcome };
-                self.stop = Stop::Settled(Some(outcome.status));
-                self.record(outcome, desk);
+                self.stop = Stop::Finalized(Some(outcome.status));
+                self.record(outcome, shared);
                 return;
             }
             Stop::Open => Vec::new(),
             Stop::Kept(kept) => kept,
         };
-        desk.ledger.held -= kept.iter().map(Vec::len).sum::<usize>();
-        if let Some(outcome) = self.call.end(cut, desk.ledger) {
-            self.stop = Stop::Settled(Some(outcome.status));
+        shared.ledger.held -= kept.iter().map(Vec::len).sum::<usize>();
+        if let Some(outcome) = self.call.end(cut, shared.ledger) {
+            self.stop = Stop::Finalized(Some(outcome.status));
             let rest = outcome.rest.clone();
-            if let Some(message) = self.record(outcome, desk) {
-                return self.fail(&message, desk);
+            if let Some(message) = self.record(outcome, shared) {
+                return self.fail(&message, shared);
             }
             let own = |edit: &&mut Edit| edit.call == self.call.serial;
             match present.and_then(|(edits, payload)| Some((edits.iter_mut().rfind(own)?, payload))) {
                 Some((edit, payload)) => edit.append(&rest, payload),
-                None => self.send_rest(&rest, desk),
+                None => self.send_rest(&rest, shared),
             }
         }
         self.call.last = Vec::new();
         for raw in kept {
-            self.send_kept(&raw, desk);
+            self.send_kept(&raw, shared);
         }
     }
 
     /// What takes the place of a copy of the arguments, once all is known.
-    pub(super) fn copy(&self, item: &Item<'_>, payload: &Payload<'_>, desk: &Desk<'_>) -> Option<Edit> {
+    pub(super) fn copy(&self, item: &Item<'_>, payload: &Payload<'_>, shared: &Shared<'_>) -> Option<Edit> {
         let status = match &self.stop {
-            Stop::Settled(status) => (*status)?,
+            Stop::Finalized(status) => (*status)?,
             Stop::Left(outcome) => outcome.status,
             Stop::Open | Stop::Kept(_) => return None,
         };
@@ -235,7 +235,7 @@ impl Entry {
         let piece = Piece::of(payload.slice(&span))?;
         let contents = match piece {
             Piece::Text(_) if status != Status::Repaired => return None,
-            _ => repaired_copy(piece, desk.ledger)?,
+            _ => repaired_copy(piece, shared.ledger)?,
         };
         Some(Edit {
             call: self.call.serial,
@@ -245,8 +245,8 @@ impl Entry {
     }
 
     /// Sends what was held in an event like the last one.
-    pub(super) fn send_rest(&self, rest: &str, desk: &mut Desk<'_>) {
-        if rest.is_empty() || !self.in_pieces || desk.ledger.failed {
+    pub(super) fn send_rest(&self, rest: &str, shared: &mut Shared<'_>) {
+        if rest.is_empty() || !self.in_pieces || shared.ledger.failed {
             return;
         }
         let last = Event::whole(&self.call.last);
@@ -260,39 +260,39 @@ impl Entry {
                 span,
                 contents: Some(rest.to_owned()),
             };
-            payload.write(&mut [edit], desk.out);
+            payload.write(&mut [edit], shared.out);
         } else {
             let event = responses_event::delta(&located, rest, last.name(), line_end(last.raw()));
-            desk.send(event.as_bytes());
+            shared.send(event.as_bytes());
         }
     }
 
-    fn send_kept(&self, raw: &[u8], desk: &mut Desk<'_>) {
+    fn send_kept(&self, raw: &[u8], shared: &mut Shared<'_>) {
         let event = Event::whole(raw);
         let Some(payload) = Payload::of(&event) else {
-            return desk.send(raw);
+            return shared.send(raw);
         };
-        let edit = Located::of(payload.text()).and_then(|located| self.copy(&located.item, &payload, desk));
+        let edit = Located::of(payload.text()).and_then(|located| self.copy(&located.item, &payload, shared));
         let mut edits: Vec<Edit> = edit.into_iter().collect();
-        if !desk.ledger.failed {
-            payload.write(&mut edits, desk.out);
+        if !shared.ledger.failed {
+            payload.write(&mut edits, shared.out);
         }
     }
 
-    fn record(&self, outcome: Outcome, desk: &mut Desk<'_>) -> Option<String> {
+    fn record(&self, outcome: Outcome, shared: &mut Shared<'_>) -> Option<String> {
         let position = Position {
             choice: None,
             index: self.output_index.as_deref().and_then(|index| index.parse().ok()),
         };
-        self.call.record(outcome, position, desk.ledger)
+        self.call.record(outcome, position, shared.ledger)
     }
 
-    fn fail(&self, message: &str, desk: &mut Desk<'_>) {
+    fn fail(&self, message: &str, shared: &mut Shared<'_>) {
         let last = Event::whole(&self.call.last);
         let payload = Payload::of(&last);
         let located = payload.as_ref().and_then(|payload| Located::of(payload.text()));
         let number = located.and_then(|located| located.sequence_number);
-        desk.fail(&responses_event::error(message, number, line_end(last.raw())));
+        shared.fail(&responses_event::error(message, number, line_end(last.raw())));
     }
 }
 

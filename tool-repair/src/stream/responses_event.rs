@@ -100,7 +100,7 @@ impl<'a> Item<'a> {
 /// An event with a further piece of a call's arguments, beside `last`, the one that carried the first.
 ///
 /// It repeats that one's `sequence_number`, as if the event had come in two halves: all other events keep theirs, and
-/// who takes the stream up again behind it misses nothing.
+/// who takes the stream up again after it misses nothing.
 pub(super) fn delta(last: &Located<'_>, rest: &str, name: Option<&str>, line_end: &str) -> String {
     const KIND: &str = "response.function_call_arguments.delta";
     let mut event = name

@@ -104,7 +104,7 @@ impl Ledger {
 
     pub(super) fn record(&mut self, record: RepairRecord) {
         #[cfg(feature = "tracing")]
-        record.tell(self.fixing.debug_logging);
+        record.log(self.fixing.debug_logging);
         if self.records.len() < RECORDS_KEPT {
             self.records.push(record);
         }
@@ -127,12 +127,12 @@ impl Ledger {
 }
 
 /// The ledger and the way out, for the time of one event.
-pub(super) struct Desk<'a> {
+pub(super) struct Shared<'a> {
     pub(super) ledger: &'a mut Ledger,
     pub(super) out: &'a mut Vec<u8>,
 }
 
-impl Desk<'_> {
+impl Shared<'_> {
     /// Sends bytes, unless the stream has ended with an error.
     pub(super) fn send(&mut self, bytes: &[u8]) {
         if !self.ledger.failed {
@@ -147,7 +147,7 @@ impl Desk<'_> {
     }
 }
 
-/// How many records wait to be taken; those above are told through `tracing` alone.
+/// How many records wait to be taken; those above are only logged.
 const RECORDS_KEPT: usize = 4096;
 /// How many names of other tools are kept, and how long they may be.
 const NAMES_KEPT: usize = 64;
