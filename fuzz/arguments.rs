@@ -131,7 +131,7 @@ pub fn dynamic(input: &[u8]) {
     }
 }
 
-/// Any JSON as a schema, and any text as arguments for it, behind a NUL.
+/// Any JSON as a schema, and any text as arguments for it, after a NUL.
 pub fn schemas(input: &[u8]) {
     let (schema, text) = halves(input);
     let Ok(schema) = serde_json::from_str::<Value>(&schema) else {

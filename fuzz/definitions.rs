@@ -7,7 +7,7 @@ use tool_runtime::{ToolDefinition, ToolRegistry};
 
 use crate::subset;
 
-/// Any JSON as a schema, and any text as a description, behind a NUL.
+/// Any JSON as a schema, and any text as a description, after a NUL.
 pub fn definitions(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let (schema, description) = text.split_once('\0').unwrap_or((&text, ""));

@@ -42,7 +42,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// White space behind or before a bracket, or behind a comma that is followed by `depth` levels.
+    /// White space after or before a bracket, or after a comma that is followed by `depth` levels.
     fn line(&mut self, depth: usize) {
         if self.style == Style::Pretty {
             self.text.push('\n');

@@ -131,7 +131,7 @@ impl ToTokens for Function {
     }
 }
 
-/// Inserts `<>` behind the name.
+/// Inserts `<>` after the name.
 fn with_empty_generics(sig: TokenStream) -> TokenStream {
     let mut is_after_fn = false;
     let mut tokens = TokenStream::new();

@@ -43,7 +43,7 @@ fn with_escape(problem: &str, c: char) -> String {
     format!("{problem} in this pattern; write `\\{c}` for a literal `{c}`")
 }
 
-/// With the flag `x`, `#` starts a comment, in which no character is special; and behind a `-` it depends on the
+/// With the flag `x`, `#` starts a comment, in which no character is special; and after a `-` it depends on the
 /// context whether `[:` starts a named class.
 fn needs_full_parser(pattern: &str) -> bool {
     let is_flag = |c: &char| c.is_ascii_alphabetic() || *c == '-';

@@ -258,8 +258,8 @@ codes! {
     Packaging = "packaging", "what stood around the value was removed";
     /// Sentences before the value were removed, with what else stood there.
     TextBefore = "text_before", "text before the value was removed";
-    /// Sentences behind the value were removed, with what else stood there.
-    TextAfter = "text_after", "text behind the value was removed";
+    /// Sentences after the value were removed, with what else stood there.
+    TextAfter = "text_after", "text after the value was removed";
     /// A bracket too many was removed.
     ExtraClosers = "extra_closers", "a bracket too many was removed";
     /// A bracket was inserted.

@@ -23,7 +23,7 @@ pub struct Limits {
     /// quotes, backslashes and control characters that were not escaped. Behind more than that, these are refused where
     /// what came before counts. 1 MiB unless set.
     pub sent: usize,
-    /// How many bytes of white space are held behind a comma or a closing quote; behind more, neither can be changed
+    /// How many bytes of white space are held after a comma or a closing quote; after more, neither can be changed
     /// any more. 1,024 unless set.
     pub space: usize,
     /// How many bytes of a number are held; a longer one can not be changed any more. 64 unless set.

@@ -5,7 +5,7 @@
 //!
 //! A future that is not `Send` is reported in rustc's own words (`return/not_send.rs`, `return/guard_over_an_await.rs`): they name the
 //! value and the `await`. A text of ours, `on_unimplemented` at a trait that stands for `Send`, would take their place. What to do
-//! stands behind the bound, as a comment: rustc shows that line.
+//! stands after the bound, as a comment: rustc shows that line.
 //!
 //! What cannot be mended: `#[tool]` on a function without `self` in an `impl` block without `#[tools]` gets four messages, since
 //! nothing tells the macro where the function stands; a tool written twice gets three. E0119 (`impl_block/two_blocks.rs`) takes no

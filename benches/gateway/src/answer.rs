@@ -157,7 +157,7 @@ impl Request {
         Self::with_history("", answer, "client")
     }
 
-    /// A request behind these messages, each with a comma after it, of the client with this key.
+    /// A request after these messages, each with a comma after it, of the client with this key.
     pub fn with_history(history: &str, answer: Answer, key: &str) -> Self {
         let content = format!("\"{} 000000000000\"", answer.word());
         Self::with_content(history, &content, answer.is_stream(), key)

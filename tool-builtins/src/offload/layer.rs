@@ -21,7 +21,7 @@ use super::writer::{FileWriter, Writer};
 /// those of the text, or of the content blocks as compact JSON. Failures are results too, and images are content: put
 /// tools whose images the model has to see into a registry without this layer.
 ///
-/// A file holds what the tool returned and nothing else: [notes](ToolOutcome::notes) stay behind the pointer, where the
+/// A file holds what the tool returned and nothing else: [notes](ToolOutcome::notes) stay after the pointer, where the
 /// model reads them.
 ///
 /// Files lie in the directory of the call's session ([`Context::session`](tool_runtime::Context::session)); the

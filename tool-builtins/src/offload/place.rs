@@ -84,7 +84,7 @@ fn check(what: &'static str, id: &str, longest: usize) -> Result<(), InvalidComp
     })
 }
 
-/// On Windows, `:` stands behind the letter of a drive (`C:x` leads there), or before the name of a hidden stream.
+/// On Windows, `:` stands after the letter of a drive (`C:x` leads there), or before the name of a hidden stream.
 fn is_refused(c: char, on_windows: bool) -> bool {
     matches!(c, '/' | '\\') || c.is_control() || (on_windows && c == ':')
 }

@@ -93,7 +93,7 @@ fn check(keys: &[ClientKey]) -> Result<(), Failure> {
         }
         if let Some(other) = names.insert(key.sha256(), name).filter(|other| *other != name) {
             return Err(Failure::Message(format!(
-                "the clients `{other}` and `{name}` have the same key, and could not be told apart; give each its own"
+                "the clients `{other}` and `{name}` have the same key, and could not be distinguished; give each its own"
             )));
         }
     }

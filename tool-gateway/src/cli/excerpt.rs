@@ -54,7 +54,7 @@ impl Excerpt {
         if cut {
             shown.text.push('…');
         } else {
-            shown.carets.extend(wanted.map(|_| column)); // behind the end of the line
+            shown.carets.extend(wanted.map(|_| column)); // after the end of the line
         }
         shown
     }

@@ -179,7 +179,7 @@ Examples:
   tool-gateway repair --jsonl answers.jsonl > repaired.jsonl
   tool-gateway check --jsonl calls.jsonl > report.jsonl
 
-`--help` behind a command says everything about it, for example `tool-gateway repair --help`.";
+`--help` after a command says everything about it, for example `tool-gateway repair --help`.";
 
 const ABOUT_REPAIR: &str = "\
 Make JSON of what is almost JSON, such as a Python dict.
@@ -211,7 +211,7 @@ Streams (--sse):
   A recorded response in, the same with its calls repaired out, each event as soon as it may leave; `curl -N` can
   be piped through. Calls of other tools than the targets, and all that is no tool call, pass byte for byte.
   Standard error has a line for each call that was not simply JSON. Exit status 1 if any was refused or truncated,
-  or if the rest of the stream passed untouched: behind an event of more than 16 MiB or 256 calls at once.
+  or if the rest of the stream passed untouched: after an event of more than 16 MiB or 256 calls at once.
 
 Examples:
   echo \"{'done': True}\" | tool-gateway repair

@@ -78,7 +78,7 @@ struct Passage {
     /// What may leave.
     out: Vec<u8>,
     terminal: Terminal,
-    /// Whether every fix is told.
+    /// Whether every fix is printed.
     each_fix: bool,
     /// Whether a call could not be repaired.
     unmet: bool,

@@ -277,7 +277,7 @@ fn with_store(gateway: Gateway, config: &Config) -> Result<Gateway, Failure> {
     Ok(gateway.with_store(store).with_secret(secret))
 }
 
-/// The tools of the program, or those that were named, behind the rules about calls.
+/// The tools of the program, or those that were named, after the rules about calls.
 fn registry(config: &Config, options: &ServeOptions) -> Result<ToolRegistry, Failure> {
     let mut registry = tools::loaded()?;
     if let Some(names) = &config.tools.names {

@@ -109,7 +109,7 @@ fn ended(end: RunEnd) -> Response {
     }
 }
 
-/// An error behind the beginning of a stream.
+/// An error after the beginning of a stream.
 fn error_event(body: &Bytes) -> StreamEvent {
     let error = serde_json::from_slice::<Value>(body)
         .ok()

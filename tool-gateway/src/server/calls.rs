@@ -25,7 +25,7 @@ use crate::wire::event::StreamEvent;
 /// How many calls of a round run at once.
 const MAX_CONCURRENCY: usize = 8;
 
-/// How often a client hears that a turn is alive while tools run.
+/// How often a client gets a `ping` while tools run.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The same while tools report progress.
@@ -35,7 +35,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Done {
     pub(super) event: Event,
-    /// The state of the session behind it, if its tool uses that.
+    /// The state of the session after it, if its tool uses that.
     pub(super) state: Option<State>,
 }
 

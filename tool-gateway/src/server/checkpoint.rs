@@ -22,7 +22,7 @@ pub(super) struct Checkpoint {
     /// Of the upstream's first response.
     pub(super) headers: Option<HeaderMap>,
     pub(super) sent: Vec<Sent>,
-    /// The state of the session behind the last call that is done.
+    /// The state of the session after the last call that is done.
     pub(super) state: State,
     /// What could not be stored before it was done, and what follows it. In memory alone.
     pub(super) rest: Vec<Action>,

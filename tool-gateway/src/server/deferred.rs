@@ -16,7 +16,7 @@ use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 
 /// Runs the deferred calls of the turn that is resumed, and stores their results with it, so that other branches do not run them
-/// again, be they at work at the same time. Returns the results, and the state of the session behind them.
+/// again, be they at work at the same time. Returns the results, and the state of the session after them.
 pub(super) async fn run(
     shared: &Shared,
     job: &Job,
@@ -90,7 +90,7 @@ pub(super) async fn run(
     Ok((results, state))
 }
 
-/// Runs calls, and collects their results and the state behind them. Those of the others also if one of them fails the turn.
+/// Runs calls, and collects their results and the state after them. Those of the others also if one of them fails the turn.
 async fn run_open(
     shared: &Shared,
     job: &Job,

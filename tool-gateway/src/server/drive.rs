@@ -96,7 +96,7 @@ struct Drive<'a> {
     shared: &'a Shared,
     job: &'a Job,
     running: &'a Running,
-    /// The state of the session behind the last call that is done.
+    /// The state of the session after the last call that is done.
     state: State,
     /// Why the turn fails when no more calls run.
     failure: Option<ApiError>,

@@ -81,7 +81,7 @@ impl Offload {
     }
 }
 
-/// Why a gateway cannot offload as it was told.
+/// Why a gateway cannot offload as configured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidOffload {

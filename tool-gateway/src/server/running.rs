@@ -225,7 +225,7 @@ impl Running {
         }
     }
 
-    /// What comes behind the first `at` pieces, if it has happened.
+    /// What comes after the first `at` pieces, if it has happened.
     fn next(&self, at: &mut usize) -> Option<Next> {
         let mut state = self.lock();
         if let Some(sent) = state.sent.get(*at).cloned() {
@@ -266,7 +266,7 @@ impl Drop for Running {
 /// What says that a turn is alive.
 const PING: Sent = Sent::Event(StreamEvent::Ping);
 
-/// Whether nothing comes behind it.
+/// Whether nothing comes after it.
 fn is_end(sent: &Sent) -> bool {
     matches!(sent, Sent::Event(StreamEvent::MessageStop) | Sent::Message(_))
 }
@@ -339,7 +339,7 @@ impl Watcher {
         self.running.until(headers).await
     }
 
-    /// Waits until something comes behind what was seen.
+    /// Waits until something comes after what was seen.
     pub(super) async fn changed(&self) {
         let is_there = |running: &Running| {
             let state = running.lock();
@@ -483,7 +483,7 @@ const KEPT_FOR: Duration = Duration::from_secs(600);
 pub(super) enum Joined {
     /// A retry of it: it watches the same turn.
     Same(Watcher),
-    /// The first of its kind, or a new branch; or it goes on behind the last complete round of one that failed.
+    /// The first of its kind, or a new branch; or it goes on after the last complete round of one that failed.
     New(Arc<Running>, Watcher, Option<Box<Checkpoint>>),
     /// It was abandoned, and calls that cannot be stopped still run: when it has ended, a retry goes on from there.
     Abandoned(Arc<Running>),

@@ -185,11 +185,11 @@ pub(crate) struct Group {
     pub(crate) messages: Vec<usize>,
     /// Of the last group only, if it is the model's.
     content: Vec<Value>,
-    /// The chain behind this group.
+    /// The chain after this group.
     pub(crate) digest: Digest,
 }
 
-/// The groups of a conversation, each with the chain behind it.
+/// The groups of a conversation, each with the chain after it.
 pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesRequest) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (index, message) in request
@@ -246,7 +246,7 @@ impl<'k> AnswerContent<'k> {
         }
     }
 
-    /// The chain behind the answer to a request with these groups.
+    /// The chain after the answer to a request with these groups.
     pub(crate) fn point(&self, beginning: Digest, groups: &[Group]) -> Digest {
         match groups {
             // The answer goes on with a message of the model: together they are one.

@@ -1,4 +1,4 @@
-//! [`FileDatabase`]: the file of a store, opened again behind a failure of the disk.
+//! [`FileDatabase`]: the file of a store, opened again after a failure of the disk.
 
 use std::fs::{self, OpenOptions};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,7 +31,7 @@ enum State {
     },
 }
 
-/// How long the file is left alone behind a failure: opening it reads all of it.
+/// How long the file is left alone after a failure: opening it reads all of it.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// How much of the file is kept in memory; the system keeps more.

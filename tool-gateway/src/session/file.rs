@@ -22,7 +22,7 @@ use super::store::{
 
 /// Turns by their id.
 const TURNS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("turns");
-/// The ids of the turns behind a point of a conversation, in the order in which they were stored.
+/// The ids of the turns after a point of a conversation, in the order in which they were stored.
 const POINTS: MultimapTableDefinition<'_, &[u8; 32], (u64, &str)> = MultimapTableDefinition::new("points");
 /// The turn of a call.
 const CALLS: TableDefinition<'_, &[u8; 32], &str> = TableDefinition::new("calls");
@@ -537,7 +537,7 @@ impl<'t> TurnReader<'t> {
         Ok(self.sessions.get(id).and_then(Option::as_deref))
     }
 
-    /// The turns of a session behind a point that are not among these, the oldest first.
+    /// The turns of a session after a point that are not among these, the oldest first.
     fn others_of_point(
         &mut self,
         point: Digest,

@@ -34,7 +34,7 @@ const SUSPENDED_FACTOR: u32 = 4;
 #[derive(Debug, Default)]
 struct Tables {
     turns: HashMap<String, Entry>,
-    /// The turns behind a point, in the order in which they were stored.
+    /// The turns after a point, in the order in which they were stored.
     points: BTreeMap<(Digest, u64), String>,
     calls: HashMap<Digest, String>,
     keys: HashMap<Digest, SessionId>,
@@ -267,7 +267,7 @@ impl Tables {
 }
 
 impl Tables {
-    /// The turns behind a point, the oldest first: the latest, and those of a session.
+    /// The turns after a point, the oldest first: the latest, and those of a session.
     fn turns_of_point(&self, point: Digest, session: Option<&SessionId>) -> Vec<String> {
         let all = self.points.range((point, 0)..=(point, u64::MAX)).rev();
         let mut ids: Vec<String> = all.take(MAX_TURNS_OF_POINT).map(|(_, id)| id.clone()).collect();

@@ -149,7 +149,7 @@ pub(crate) async fn recognize(
         .or_else(|| by_key().map(|last| (Found::Key, last)))
         .or_else(|| by_chain().map(|last| (Found::Chain, last)));
 
-    // It was not expected, and its turns may be missing behind points that have many.
+    // It was not expected, and its turns may be missing after points that have many.
     if let Some((_, (_, turn))) = last
         .as_ref()
         .filter(|(_, (_, turn))| expected != Some(&turn.session))
@@ -187,7 +187,7 @@ pub(crate) async fn recognize(
         recognized.session = Some(named);
         is_detached = true;
     }
-    // A turn with an id that was minted here, behind a history that is not what it was: what is not known goes up as sent, and
+    // A turn with an id that was minted here, after a history that is not what it was: what is not known goes up as sent, and
     // this turn is restored, if it is whole. The session goes on with its latest state.
     if let Some((index, turn)) = minted
         && recognized.last_known.is_none_or(|last| last < index)
@@ -210,7 +210,7 @@ pub(crate) async fn recognize(
     Ok(recognized)
 }
 
-/// The stored turns behind each of the model's groups.
+/// The stored turns after each of the model's groups.
 async fn candidates(
     store: &dyn SessionStore,
     groups: &[Group],
@@ -280,14 +280,14 @@ fn group_blocks<'r>(
     messages.flat_map(|message| &message.blocks)
 }
 
-/// The turn behind a point of a conversation, of this session if it has one there. `None` if the visible history hides different
+/// The turn after a point of a conversation, of this session if it has one there. `None` if the visible history hides different
 /// truths: which of them the client goes on with is not known.
 fn unambiguous(turns: &[Arc<Turn>], session: Option<&SessionId>) -> Option<Arc<Turn>> {
     let is_own = |turn: &&Arc<Turn>| session.is_some_and(|session| turn.session == *session);
     let has_own = turns.iter().any(|turn| is_own(&turn));
     let mut among = turns.iter().rev().filter(|turn| !has_own || is_own(turn));
     let last = among.next()?;
-    // One that went on without anything visible is behind the same point.
+    // One that went on without anything visible is after the same point.
     let is_beginning = |other: &Turn| !other.truth.is_empty() && last.truth.starts_with(&other.truth);
     among
         .all(|other| (other.truth == last.truth && other.calls == last.calls) || is_beginning(other))

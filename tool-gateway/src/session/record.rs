@@ -53,7 +53,7 @@ pub struct Turn {
     /// Identifies it: 128 random bits.
     pub(crate) id: String,
     pub(crate) session: SessionId,
-    /// The point of the conversation behind the visible message.
+    /// The point of the conversation after the visible message.
     pub(crate) point: Digest,
     /// The system prompt and the tools of its request.
     pub(crate) context: Digest,
@@ -74,7 +74,7 @@ pub struct Turn {
     pub(crate) calls: Vec<Call>,
     /// The system messages between the others, as they went up.
     pub(crate) systems: Vec<SystemMessage>,
-    /// The values that the session's tools take as `SessionState`, behind this turn.
+    /// The values that the session's tools take as `SessionState`, after this turn.
     pub(crate) state: Map<String, Value>,
 }
 

@@ -14,10 +14,10 @@ use super::record::{Session, SessionId, Turn};
 /// A turn and its session expire together, after a time without use.
 ///
 /// The gateway waits 30 seconds for an operation, and drops it then: the request is answered with 503, and a retry goes on from there. A
-/// write that was dropped must not be done behind a later one.
+/// write that was dropped must not be done after a later one.
 pub trait SessionStore: Send + Sync + 'static {
-    /// The turns behind each of these points of a conversation, the oldest first (`find_session_by_hash` in requirements 004). Two branches
-    /// with the same visible history are two turns behind one point.
+    /// The turns after each of these points of a conversation, the oldest first (`find_session_by_hash` in requirements 004). Two branches
+    /// with the same visible history are two turns after one point.
     ///
     /// Behind a point at which more conversations were, such as one of "Hi" and "Hello", these are the latest
     /// [`MAX_TURNS_OF_POINT`] of them, and in any case all of `session`.
@@ -72,7 +72,7 @@ pub trait SessionStore: Send + Sync + 'static {
     fn name(&self) -> String;
 }
 
-/// How many turns behind one point [`SessionStore::turns`] finds, besides those of the session that it is asked for.
+/// How many turns after one point [`SessionStore::turns`] finds, besides those of the session that it is asked for.
 pub const MAX_TURNS_OF_POINT: usize = 64;
 
 /// A turn, and under what it is found.

@@ -171,7 +171,7 @@ async fn conforms(store: &dyn SessionStore) {
     );
 }
 
-/// Of the turns behind one point come the latest, and those of a session that is asked for, however many others there are.
+/// Of the turns after one point come the latest, and those of a session that is asked for, however many others there are.
 async fn bounds_equal_histories(store: &dyn SessionStore, sessions: usize) {
     let id = |number: usize| format!("{number:05}");
     for number in 0..sessions {

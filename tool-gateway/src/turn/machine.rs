@@ -44,7 +44,7 @@ pub(crate) enum Action {
     Send(Sent),
     /// Run these calls of the gateway, side by side; the index identifies each.
     Run(Vec<(usize, Call)>),
-    /// Ask the upstream; these messages, of all rounds so far, stand behind those of the request.
+    /// Ask the upstream; these messages, of all rounds so far, stand after those of the request.
     Ask(Vec<TrueMessage>),
     /// Store the turn, before anything else is done.
     Record(Answer),

@@ -1,4 +1,4 @@
-//! The true transcript: the messages of a request as the upstream has seen them before, and what is new behind them.
+//! The true transcript: the messages of a request as the upstream has seen them before, and what is new after them.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -82,7 +82,7 @@ pub(crate) fn restore(
         prior: Vec::new(),
         prior_visible: Vec::new(),
     };
-    // System messages that are new go behind the known turn, and behind the results that belong to it.
+    // System messages that are new go after the known turn, and after the results that belong to it.
     let added_at = recognized
         .last_known
         .map(|last| match recognized.last_known_turn() {
@@ -256,7 +256,7 @@ impl Transcript<'_> {
         }
     }
 
-    /// Writes the system messages behind that many groups that are due.
+    /// Writes the system messages after that many groups that are due.
     fn push_systems(&mut self, index: usize, is_due: impl Fn(usize, &SystemMessage) -> bool) {
         let here = self.systems.get(&index).into_iter().flatten();
         for (at, _) in here.filter(|(at, system)| is_due(*at, system)) {
@@ -447,7 +447,7 @@ fn results(
     Ok((results, rest))
 }
 
-/// The user message behind a suspended turn: all results in the order of the calls, then the rest of what the client sent.
+/// The user message after a suspended turn: all results in the order of the calls, then the rest of what the client sent.
 fn results_message(
     turn: &Turn,
     blocks: &[Block],

@@ -606,7 +606,7 @@ impl Explorer {
                 .filter(|part| kinds.contains(&part.kind));
             parts.copied().collect()
         };
-        // Deferred calls run behind the others, and if none is the client's.
+        // Deferred calls run after the others, and if none is the client's.
         let mut runs = vec![of_kinds(&[Kind::Internal, Kind::Interrupted])];
         if of_kinds(&[Kind::External, Kind::Interrupted]).is_empty() {
             runs.push(of_kinds(&[Kind::Deferred]));

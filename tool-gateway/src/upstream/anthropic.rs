@@ -217,7 +217,7 @@ impl BaseUrl {
         let has_port = authority.as_str().len() > host.len();
         if has_port && authority.port_u16().is_none_or(|port| port == 0) {
             return Err(invalid(
-                "invalid port; expected a number from 1 to 65535, or no colon behind the host",
+                "invalid port; expected a number from 1 to 65535, or no colon after the host",
             ));
         }
         let prefix = parts.path_and_query.as_ref().map_or("", PathAndQuery::path);
@@ -386,11 +386,11 @@ mod tests {
             ),
             (
                 "http://host:99999",
-                "invalid base URL http://host:99999: invalid port; expected a number from 1 to 65535, or no colon behind the host",
+                "invalid base URL http://host:99999: invalid port; expected a number from 1 to 65535, or no colon after the host",
             ),
             (
                 "http://host:0",
-                "invalid base URL http://host:0: invalid port; expected a number from 1 to 65535, or no colon behind the host",
+                "invalid base URL http://host:0: invalid port; expected a number from 1 to 65535, or no colon after the host",
             ),
             (
                 "https://host/v1/",

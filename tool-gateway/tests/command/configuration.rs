@@ -85,7 +85,7 @@ fn rejects_invalid_and_shared_client_keys() {
     let digest = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
     is_refused(&client("", digest), &[], "a client has no name");
     let same =
-        "the clients `ada` and `bob` have the same key, and could not be told apart; give each its own";
+        "the clients `ada` and `bob` have the same key, and could not be distinguished; give each its own";
     is_refused(
         &(client("ada", digest) + &client("bob", &digest.to_uppercase())),
         &[],

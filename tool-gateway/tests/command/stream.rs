@@ -209,9 +209,9 @@ fn reports_that_the_rest_of_a_stream_is_not_repaired() {
         (big, "an event of more than 16777216 bytes"),
         (events(&calls), "more than 256 calls at once"),
     ] {
-        let behind = chat("TodoWrite", &PIECES, "tool_calls");
-        let ran = run(&["repair", "--sse", "chat"], stream + &behind);
-        assert_eq!((ran.status, ran.text().ends_with(&behind)), (1, true));
+        let after = chat("TodoWrite", &PIECES, "tool_calls");
+        let ran = run(&["repair", "--sse", "chat"], stream + &after);
+        assert_eq!((ran.status, ran.text().ends_with(&after)), (1, true));
         let told = format!("the rest of the stream passed untouched: {reason}\n");
         assert!(ran.stderr.ends_with(&told), "{}", ran.stderr);
     }

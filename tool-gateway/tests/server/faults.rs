@@ -48,7 +48,7 @@ impl Upstream for WithFault {
     }
 }
 
-/// A gateway whose upstream calls `write`, and ends; before, between or behind comes the fault.
+/// A gateway whose upstream calls `write`, and ends; before, between or after comes the fault.
 fn lab_with(fault: impl Upstream, at: usize, configure: impl FnOnce(Gateway) -> Gateway) -> (Lab, Turns) {
     let turns = json!([says(&[call("write", "a")]), says(&[text("Done.")])]);
     let script = json!({ "order": "requests", "turns": turns });

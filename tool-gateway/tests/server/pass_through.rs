@@ -301,7 +301,7 @@ async fn counts_tokens_of_the_upstream_request() {
 
 #[tokio::test]
 async fn a_message_with_a_content_length_is_known_when_the_client_has_it() {
-    // Over a connection: behind the announced length, the server asks the body for nothing more.
+    // Over a connection: after the announced length, the server asks the body for nothing more.
     let script = json!({ "turns": [says(&[text("One.")]), says(&[text("Two.")])] }).to_string();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -95,7 +95,7 @@ pub(crate) async fn bytes(body: Body) -> Bytes {
     until_broken(body).await.0
 }
 
-/// What came, and whether the body broke off behind it.
+/// What came, and whether the body broke off after it.
 pub(crate) async fn until_broken(mut body: Body) -> (Bytes, bool) {
     let mut all = Vec::new();
     loop {
@@ -184,7 +184,7 @@ pub(crate) fn message(events: &[Value]) -> Value {
             // Also before the message, while deferred calls run.
             "ping" => assert!(stage != Stage::Stopped, "{events:#?}"),
             "error" => {
-                assert_eq!(Some(event), events.last(), "nothing comes behind an error");
+                assert_eq!(Some(event), events.last(), "nothing comes after an error");
                 return event.clone();
             }
             other => panic!("{other}"),

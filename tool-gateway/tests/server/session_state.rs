@@ -171,7 +171,7 @@ async fn a_state_that_cannot_be_stored_is_an_error() {
             "the tool `spoil` left the session in a state that cannot be stored, so the turn was not stored"
         )
     );
-    // The call behind it did not begin; the one beside it did.
+    // The call after it did not begin; the one beside it did.
     assert_eq!(lab.runs.begun(), ["note a", "write x"]);
     chat.say(&lab, "instead").await;
     assert_eq!(results(&lab), ["a,d"]);

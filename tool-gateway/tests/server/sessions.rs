@@ -91,7 +91,7 @@ const DRIFTS: [(&str, Drift); 13] = [
             block["cache_control"] = json!({ "type": "ephemeral", "ttl": "1h" });
         }
     }),
-    ("a system message behind the first", |messages| {
+    ("a system message after the first", |messages| {
         messages
             .as_array_mut()
             .unwrap()

@@ -265,7 +265,7 @@ async fn system_messages_stay_where_they_were_first_sent() {
     ]));
     let mut chat = Chat::new(true);
     let reply = chat.say(&lab, "go").await;
-    // The command line client inserts one behind the first message.
+    // The command line client inserts one after the first message.
     chat.messages().insert(1, system("first"));
     chat.answer(&lab, &reply).await;
     let roles = |body: &Value| {
@@ -275,7 +275,7 @@ async fn system_messages_stay_where_they_were_first_sent() {
             .collect::<Vec<_>>()
     };
     assert_eq!(roles(&lab.last_seen()), ["user", "assistant", "user", "system"]);
-    // Three more: one early, one in front of the new message, one behind it.
+    // Three more: one early, one in front of the new message, one after it.
     chat.messages().insert(2, system("second"));
     chat.messages()
         .extend([system("third"), user("next"), system("fourth")]);
@@ -405,7 +405,7 @@ async fn thinking_refused_behind_an_internal_round_stays_out_of_what_is_stored()
     let has = |at: usize| ["s0", "s1", "s2"].map(|signature| seen[at].to_string().contains(signature));
     assert_eq!(has(1), [true, false, false], "refused");
     assert_eq!(has(2), [false, false, false], "asked once more");
-    assert_eq!(has(3), [false, true, false], "what came behind it stays");
+    assert_eq!(has(3), [false, true, false], "what came after it stays");
     assert_eq!(has(4), [false, true, true], "as it is stored");
     let marked = &seen[4]["messages"][3]["content"][1];
     assert_eq!(

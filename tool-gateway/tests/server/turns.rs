@@ -212,7 +212,7 @@ async fn a_clients_tool_without_description_and_schema_gets_empty_ones() {
 #[tokio::test]
 async fn a_cut_stream_runs_nothing_and_can_be_retried() {
     for is_stream in [false, true] {
-        // The stream breaks at each event; behind the tenth it is complete but for `message_stop`.
+        // The stream breaks at each event; after the tenth it is complete but for `message_stop`.
         for cut in 1..10 {
             let mut broken = says(&[text("I look."), call("write", "a")]);
             broken["cut_after"] = cut.into();
@@ -393,7 +393,7 @@ async fn over_the_cap_of_rounds_the_client_gets_pause_turn_and_goes_on() {
             (reply.text().as_str(), reply.stop_reason()),
             ("Step 0.\nStep 1.", "pause_turn")
         );
-        // Clients send the message back, and nothing behind it.
+        // Clients send the message back, and nothing after it.
         let reply = chat.ask(&lab).await;
         assert_eq!(
             (reply.text().as_str(), reply.stop_reason()),
@@ -609,7 +609,7 @@ async fn calls_of_the_client_suspend_the_turn() {
             "{:?}",
             reply.ids()
         );
-        // In another order, and with a text behind.
+        // In another order, and with a text after it.
         let ids = reply.ids();
         let results = json!([result(&ids[1], "noon"), result(&ids[0], "rain"), text("Well?")]);
         let resumed = chat.say(&lab, results).await;

@@ -53,7 +53,7 @@
 //! ```
 //!
 //! A warning is an [`Issue`](crate::Issue): a stable code, a JSON Pointer to the place, words. The host finds them in
-//! the outcome and in its `tracing` log; the model, too, as a note behind the answer, if you say
+//! the outcome and in its `tracing` log; the model, too, as a note after the answer, if you say
 //! [`with_warnings_in_results`](crate::ToolRegistry::with_warnings_in_results).
 //!
 //! # Refused

@@ -180,7 +180,7 @@
 //! # }
 //! ```
 //!
-//! A layer may change a call before it passes it on, or make one itself: the registry looks the name up again behind the last
+//! A layer may change a call before it passes it on, or make one itself: the registry looks the name up again after the last
 //! layer, so what was asked about another name does not count for it. A layer that changes calls belongs around the permission,
 //! and is added after it. Outside of layers,
 //! [`ToolRegistry::prepare`](crate::ToolRegistry::prepare) reads the arguments of a call without running it, for a permission

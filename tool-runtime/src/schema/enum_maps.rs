@@ -1,4 +1,4 @@
-//! Finds maps with enum keys inside types that serde buffers (`tag`, `untagged`, `flatten`) or behind the first item of a
+//! Finds maps with enum keys inside types that serde buffers (`tag`, `untagged`, `flatten`) or after the first item of a
 //! tuple, where no trace of the type reaches.
 //!
 //! schemars writes such a map like a struct whose fields are optional and of one type. But a map accepts a key twice, where

@@ -71,7 +71,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         keys
     }
 
-    /// Tells what was done about a key; its name, if the value behind it is to be read.
+    /// Tells what was done about a key; its name, if the value after it is to be read.
     #[inline(never)] // not on the stack of the whole walk
     pub(in crate::arguments) fn report_key<'k>(
         &mut self,

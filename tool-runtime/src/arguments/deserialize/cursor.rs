@@ -13,7 +13,7 @@ use crate::arguments::tree::node::Node;
 use crate::schema::decimal::Decimal;
 use crate::schema::types::Types;
 
-/// A place before a value. In text, reading the value moves it behind the value.
+/// A place before a value. In text, reading the value moves it after the value.
 pub(in crate::arguments) trait Cursor<'de>: Copy {
     /// Whether errors have to say what is wrong; those of the fast path are never read.
     const EXPLAINS: bool;
@@ -145,7 +145,7 @@ pub(in crate::arguments) enum Left {
 }
 
 impl Left {
-    /// Moves behind the comma before the next part, or behind the bracket that closes.
+    /// Moves after the comma before the next part, or after the bracket that closes.
     #[inline]
     fn next(&mut self, text: &mut Tokens<'_>, close: u8) -> Result<bool, DeserializeError> {
         if *self == Self::Nothing {

@@ -17,7 +17,7 @@ struct Rejection {
     message: String,
     /// The steps to the value, the last first.
     steps: Vec<String>,
-    /// Whether it is the key in the last step that is refused, and not what stands behind it.
+    /// Whether it is the key in the last step that is refused, and not what stands after it.
     is_of_key: bool,
 }
 

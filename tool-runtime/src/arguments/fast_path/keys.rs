@@ -65,7 +65,7 @@ impl<'s, 't> Keys<'s, 't> {
         self.take(self.object?, self.expected)
     }
 
-    /// The schema of the value behind a key; `None` when the key should not be there.
+    /// The schema of the value after a key; `None` when the key should not be there.
     #[inline(always)]
     #[allow(
         clippy::inline_always,

@@ -96,7 +96,7 @@ impl<'a> Source<'a> for &'a Value {
     }
 }
 
-/// The arguments as a whole; what is behind them.
+/// The arguments as a whole; what is after them.
 fn arguments<'a, C: Source<'a>>(
     compiled: &CompiledSchema,
     json: C,

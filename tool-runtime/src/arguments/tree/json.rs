@@ -118,7 +118,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Steps over an opening bracket and the space behind it.
+    /// Steps over an opening bracket and the space after it.
     fn enter(&mut self, levels: usize) -> Result<usize, ParseError> {
         let levels = levels.checked_sub(1).ok_or_else(|| self.error(Fault::TooDeep))?;
         self.0.at += 1;

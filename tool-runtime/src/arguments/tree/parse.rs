@@ -103,7 +103,7 @@ fn lost_sentence(text: &str, fixes: &Fixes, policy: Policy) -> Option<ParseFailu
     let message = if code == FixCode::TextBefore {
         "there is text before the value; send the value alone"
     } else {
-        "there is text behind the value; send the value alone"
+        "there is text after the value; send the value alone"
     };
     Some(ParseFailure {
         offset,
@@ -111,7 +111,7 @@ fn lost_sentence(text: &str, fixes: &Fixes, policy: Policy) -> Option<ParseFailu
     })
 }
 
-/// The sentences before and behind the value that the repair left out, with their places.
+/// The sentences before and after the value that the repair left out, with their places.
 fn left_out<'a>(text: &'a str, fixes: &'a Fixes) -> impl Iterator<Item = (FixCode, usize, &'a str)> {
     let codes = [FixCode::TextBefore, FixCode::TextAfter].into_iter();
     let codes = codes.filter(|code| fixes.counts().any(|(found, _)| found == *code));

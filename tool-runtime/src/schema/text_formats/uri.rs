@@ -1,4 +1,4 @@
-//! `URI` of RFC 3986: a scheme, and behind it an authority, a path, a query and a fragment.
+//! `URI` of RFC 3986: a scheme, and after it an authority, a path, a query and a fragment.
 
 use std::net::Ipv6Addr;
 
