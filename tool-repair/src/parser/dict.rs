@@ -3,9 +3,9 @@
 
 use super::frame::{Kind, Last, State};
 use super::literal::{Form, Literal};
-use super::plain_run::plain;
 use super::state::Parser;
 use super::string::note_single_quotes;
+use crate::scan::plain_before;
 
 /// Reads the members that begin here, as far as they are of the usual form. `None` where a key belongs that is to
 /// be read by itself.
@@ -79,7 +79,7 @@ fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     let [b'\'', contents @ ..] = bytes.get(at..)? else {
         return None;
     };
-    let len = plain(contents, b'\'');
+    let len = plain_before(contents, b'\'');
     match contents.get(len..)? {
         [b'\'', b'\'', ..] if len == 0 => None,
         [b'\'', ..] => Some(at + 1 + len),

@@ -4,7 +4,6 @@
 //! strings, JSON5, and the literals of Python. Where a token has two meanings, evidence elsewhere in the text decides
 //! ([`evidence`]). Where no grammar goes on, one kind of [`slip`] is fixed.
 
-mod plain_run;
 mod number;
 mod failure;
 mod slip;

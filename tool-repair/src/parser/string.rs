@@ -4,10 +4,10 @@ use super::escape;
 use super::evidence::Level;
 use super::failure::Failure;
 use super::literal::{self, Form, Literal, Opening};
-use super::plain_run::plain;
 use super::slip::Slip;
 use super::state::{NOT_KEPT, Parser};
 use crate::fixes::FixCode;
+use crate::scan::plain_before;
 
 /// Reads the string that begins here.
 pub(super) fn string(parser: &mut Parser<'_>, opening: Opening, key: bool) -> Result<(), Failure> {
@@ -118,7 +118,7 @@ fn contents(parser: &mut Parser<'_>, mut inner: &[usize]) -> Result<(), Failure>
     let bytes = parser.text.as_bytes();
     loop {
         let rest = bytes.get(parser.at..).unwrap_or_default();
-        parser.copy(plain(rest, form.quote));
+        parser.copy(plain_before(rest, form.quote));
         match parser.byte() {
             None => return Err(parser.ends_in_string(parser.string.began)),
             Some(byte) if byte == form.quote => {

@@ -10,6 +10,7 @@ use machine::{Machine, State};
 
 pub(super) use deviation::{Deviation, Place};
 pub use plain::plain;
+pub(crate) use plain::plain_before;
 
 use super::fixes::Reason;
 use super::limits::Limits;

@@ -48,6 +48,23 @@ fn by_words(bytes: &[u8]) -> usize {
     }
 }
 
+/// How many of the first bytes of a string's text stand for themselves, in quotes of another kind.
+#[inline]
+pub(crate) fn plain_before(bytes: &[u8], quote: u8) -> usize {
+    let quotes = ONES * u64::from(quote);
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let other = word ^ quotes;
+        let special = special(word) | other.wrapping_sub(ONES) & !other & TOPS;
+        if special != 0 {
+            return 8 * index + special.trailing_zeros() as usize / 8;
+        }
+    }
+    let stop = rest.iter().position(|byte| is_special(*byte) || *byte == quote);
+    bytes.len() - rest.len() + stop.unwrap_or(rest.len())
+}
+
 fn is_special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
@@ -55,13 +72,17 @@ fn is_special(byte: u8) -> bool {
 /// Which of the eight bytes is the first special one.
 #[inline]
 fn first_special(word: [u8; 8]) -> Option<usize> {
-    let word = u64::from_le_bytes(word);
+    let special = special(u64::from_le_bytes(word));
+    (special != 0).then_some(special.trailing_zeros() as usize / 8)
+}
+
+/// The top bit of each special byte; what was borrowed may set those above the first one, too.
+#[inline]
+fn special(word: u64) -> u64 {
     // With one bit turned around, the quote stands right after the control characters: one subtraction tells both.
     let control_or_quote = (word ^ (ONES * 2)).wrapping_sub(ONES * 0x21);
     let backslash = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
-    // The top bit of each special byte; what was borrowed may set those above the first one, too.
-    let special = (control_or_quote | backslash) & !word & TOPS;
-    (special != 0).then_some(special.trailing_zeros() as usize / 8)
+    (control_or_quote | backslash) & !word & TOPS
 }
 
 #[cfg(test)]
@@ -79,6 +100,55 @@ mod tests {
                         let expected = if is_special(byte) { at } else { len };
                         assert_eq!(plain(&text), expected, "{byte} at {at} of {len}");
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_quote_of_another_kind_is_found_in_every_place() {
+        for length in 0..20 {
+            for at in 0..length {
+                for byte in 0..=u8::MAX {
+                    for (around, quote) in [
+                        (0x7F, b'\''),
+                        (0xA0, b'\''),
+                        (b'&', b'`'),
+                        (0xFF, 0xE2),
+                        (b'a', b'"'),
+                    ] {
+                        let mut bytes = vec![around; length];
+                        bytes[at] = byte;
+                        let expected = if is_special(byte) || byte == quote {
+                            at
+                        } else {
+                            length
+                        };
+                        assert_eq!(
+                            plain_before(&bytes, quote),
+                            expected,
+                            "{byte} at {at} of {length}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn of_two_stops_the_first_is_found() {
+        for second in 1..16 {
+            for first in 0..second {
+                for (one, other) in [
+                    (b'"', b'#'),
+                    (b'"', 0),
+                    (0x1F, b'"'),
+                    (b'\\', b']'),
+                    (b'\'', b'&'),
+                ] {
+                    let mut bytes = [0xA0; 16];
+                    (bytes[first], bytes[second]) = (one, other);
+                    assert_eq!(plain_before(&bytes, b'\''), first);
                 }
             }
         }
