@@ -2,8 +2,8 @@
 //! backslash was forgotten.
 
 use super::failure::Failure;
-use super::frame::{Comma, Kind, Last, State};
-use super::gap::{Gap, gap};
+use super::frame::{Kind, State};
+use super::gap::gap;
 use super::inner_quotes::{self, Undecided};
 use super::key;
 use super::literal::{self, Form, Opening};
@@ -14,14 +14,9 @@ use super::value::behind;
 use crate::fixes::FixCode;
 
 /// Reads on behind a value.
-pub(super) fn after_value(parser: &mut Parser<'_>, last: Last) -> Result<State, Failure> {
-    let written = parser.out.len();
-    let before = if parser.at == 0 {
-        passed_on(parser)
-    } else {
-        Gap::default()
-    };
-    let gap = gap(parser)?.or(before);
+pub(super) fn after_value(parser: &mut Parser<'_>) -> Result<State, Failure> {
+    let (ended, written) = (parser.at, parser.out.len());
+    gap(parser)?;
     let at = parser.at;
     let (Some(byte), Some(inside)) = (parser.byte(), parser.inside()) else {
         return Err(parser.ends());
@@ -32,33 +27,37 @@ pub(super) fn after_value(parser: &mut Parser<'_>, last: Last) -> Result<State, 
     if byte == inside.closer() {
         return Ok(close(parser));
     }
-    if last == Last::String {
-        return after_string(parser, gap, inside, written);
+    let value = if ended == 0 {
+        parser.sent
+    } else {
+        parser.text.get(..ended)
     }
-    let missing = match (inside, last) {
-        (Kind::Object, _) => gap.space && key::follows(parser)?,
+    .unwrap_or_default();
+    let (value, space) = value.split_at(value.trim_end_matches(SPACE).len());
+    let gap = [space, parser.text.get(ended..at).unwrap_or_default()].concat();
+    let newline = gap.contains(['\n', '\r']);
+    let missing = match value.bytes().next_back() {
+        Some(b'"' | b'\'' | b'`' | 0x80..) => return after_string(parser, &gap, inside, written),
+        _ if inside == Kind::Object => !gap.is_empty() && key::follows(parser)?,
+        _ if inside == Kind::Parentheses => false,
         // On one line they may be one number; never a sign: `[1 -2]` may be a difference.
-        (Kind::Array, Last::Number) => gap.newline && byte.is_ascii_digit(),
-        (Kind::Array, Last::Container(closer)) => match byte {
-            b'{' => gap.space || closer == b'}',
-            byte => gap.space && byte == b'[',
-        },
+        Some(b'0'..=b'9') => newline && byte.is_ascii_digit(),
+        Some(closer @ (b'}' | b']')) => {
+            matches!(byte, b'{' | b'[') && !gap.is_empty() || closer == b'}' && byte == b'{'
+        }
         _ => false,
     };
     if missing {
         return missing_comma(parser, written);
     }
-    Err(parser.refuse(at, inside.expected_comma()))
+    Err(expected_comma(parser, inside))
 }
 
-/// The white space behind the last value that was passed on.
-fn passed_on(parser: &Parser<'_>) -> Gap {
-    let sent = parser.sent.unwrap_or_default();
-    let space = sent.get(sent.trim_end_matches(SPACE).len()..).unwrap_or_default();
-    Gap {
-        space: !space.is_empty(),
-        newline: space.contains(['\n', '\r']),
-    }
+fn expected_comma(parser: &Parser<'_>, inside: Kind) -> Failure {
+    parser.refuse(
+        parser.at,
+        format!("expected a comma or `{}`", char::from(inside.closer())),
+    )
 }
 
 /// Reads the closing bracket that fits.
@@ -70,13 +69,13 @@ pub(super) fn close(parser: &mut Parser<'_>) -> State {
     let frame = parser.frames.pop();
     let Some(frame) = frame.filter(|_| kind == Kind::Parentheses) else {
         parser.copy(1);
-        return behind(parser, Last::Container(kind.closer()));
+        return behind(parser);
     };
     if frame.comma {
         parser.evidence.python = true;
         parser.fix(FixCode::Tuple, frame.opened);
         parser.replace(1, "]");
-        return behind(parser, Last::Container(b')'));
+        return behind(parser);
     }
     parser.fix(FixCode::Parentheses, frame.opened);
     parser.needs_no_slip(
@@ -86,48 +85,42 @@ pub(super) fn close(parser: &mut Parser<'_>) -> State {
     let bracket = frame.contents - 1;
     parser.out.replace_range(bracket..frame.contents, " ");
     parser.at += 1;
-    behind(parser, Last::Other)
+    behind(parser)
 }
 
-/// Reads what follows a comma: another value, or a bracket that makes the comma too many.
-pub(super) fn after_comma(parser: &mut Parser<'_>, comma: Option<Comma>) -> Result<State, Failure> {
-    gap(parser)?;
-    let at = parser.at;
-    let (Some(byte), Some(inside)) = (parser.byte(), parser.inside()) else {
-        return Err(parser.ends());
-    };
-    if byte == inside.closer()
-        && let Some(comma) = comma
-    {
-        if inside != Kind::Parentheses {
-            parser.fix(FixCode::TrailingComma, comma.at);
-        }
-        parser.out.remove(comma.written);
-        return Ok(close(parser));
-    }
-    if inside != Kind::Object {
-        return Ok(State::Value);
-    }
-    if byte == b',' && comma.is_some() {
-        parser.note_slip(Slip::Commas, at)?;
-        parser.fix(FixCode::DoubleComma, at);
-        parser.at += 1;
-        return Ok(State::Next { comma });
-    }
-    key::key(parser)
-}
-
+/// Reads a comma, and what follows it.
 fn comma(parser: &mut Parser<'_>) -> Result<State, Failure> {
     let (at, written) = (parser.at, parser.out.len());
     if let Some(frame) = parser.frames.last_mut() {
         frame.comma = true;
-        let list = frame.kind == Kind::Parentheses && frame.joined;
-        parser.refuse_if(list, at, "adjacent strings in a tuple: a comma may be missing")?;
     }
     parser.copy(1);
-    Ok(State::Next {
-        comma: Some(Comma { at, written }),
-    })
+    after_comma(parser, Some((at, written)))
+}
+
+/// Reads what follows a comma: another value, or what makes the comma too many, if its places in the text and in the
+/// output are known.
+pub(super) fn after_comma(parser: &mut Parser<'_>, comma: Option<(usize, usize)>) -> Result<State, Failure> {
+    gap(parser)?;
+    let inside = parser.inside();
+    while comma.is_some() && inside == Some(Kind::Object) && parser.byte() == Some(b',') {
+        parser.note_slip(Slip::Commas, parser.at)?;
+        parser.fix(FixCode::DoubleComma, parser.at);
+        parser.at += 1;
+        gap(parser)?;
+    }
+    match (parser.byte(), comma) {
+        (None, _) => Err(parser.ends()),
+        (byte, Some((at, written))) if byte == inside.map(Kind::closer) => {
+            if inside != Some(Kind::Parentheses) {
+                parser.fix(FixCode::TrailingComma, at);
+            }
+            parser.out.remove(written);
+            Ok(close(parser))
+        }
+        _ if inside == Some(Kind::Object) => key::key(parser),
+        _ => Ok(State::Value),
+    }
 }
 
 /// Writes a comma behind the last value.
@@ -142,14 +135,14 @@ fn missing_comma(parser: &mut Parser<'_>, written: usize) -> Result<State, Failu
     parser.note_slip(Slip::Commas, parser.at)?;
     parser.fix(FixCode::MissingComma, parser.at);
     parser.out.insert(written, ',');
-    Ok(State::Next { comma: None })
+    Ok(State::Next)
 }
 
 /// A string is followed by what cannot follow it: another string, the next key, or the rest of its own text.
-fn after_string(parser: &mut Parser<'_>, gap: Gap, inside: Kind, written: usize) -> Result<State, Failure> {
+fn after_string(parser: &mut Parser<'_>, gap: &str, inside: Kind, written: usize) -> Result<State, Failure> {
     let at = parser.at;
     let rest = parser.from(at);
-    if gap.space
+    if !gap.is_empty()
         && let Some(Ok(opening)) = literal::opening(rest.as_bytes())
     {
         let Some(end) = literal::end(rest.as_bytes(), 0, opening) else {
@@ -164,13 +157,14 @@ fn after_string(parser: &mut Parser<'_>, gap: Gap, inside: Kind, written: usize)
             return missing_comma(parser, written);
         }
         // Not in a list, where a comma may be missing, and not on one line, where the quotes may be text: `'cut -d ' ' -f 2'`.
-        let in_list = inside != Kind::Object && parser.frames.last().is_some_and(|frame| frame.comma);
-        if !key && gap.newline && inside != Kind::Array && !in_list {
-            if let Some(frame) = parser.frames.last_mut() {
-                frame.joined = true;
-            }
+        let in_list = match inside {
+            Kind::Array => true,
+            Kind::Object => false,
+            Kind::Parentheses => next == b',' || parser.frames.last().is_some_and(|frame| frame.comma),
+        };
+        if !key && !in_list && gap.contains(['\n', '\r']) {
             string::join(parser, opening)?;
-            return Ok(State::After(Last::String));
+            return Ok(State::After);
         }
     }
     reread(parser, inside)
@@ -190,7 +184,7 @@ fn is_key_behind_value(parser: &Parser<'_>, opening: Opening) -> bool {
 fn reread(parser: &mut Parser<'_>, inside: Kind) -> Result<State, Failure> {
     let (doubt, form) = (parser.string.end, parser.string.form);
     if inside == Kind::Parentheses || parser.string.joined || form != Form::DOUBLE && form != Form::SINGLE {
-        return Err(parser.refuse(parser.at, inside.expected_comma()));
+        return Err(expected_comma(parser, inside));
     }
     let judged = match inner_quotes::judge(parser, form.quote, doubt) {
         Ok(judged) => judged,
@@ -199,7 +193,7 @@ fn reread(parser: &mut Parser<'_>, inside: Kind) -> Result<State, Failure> {
     };
     parser.note_slip(Slip::InnerQuotes, doubt)?;
     string::reread(parser, &judged)?;
-    Ok(State::After(Last::String))
+    Ok(State::After)
 }
 
 const AMBIGUOUS_END: &str =
@@ -215,6 +209,6 @@ fn ends_there(parser: &Parser<'_>, inside: Kind) -> Failure {
     } else if rest.starts_with(char::is_alphanumeric) {
         parser.refuse(quote, AMBIGUOUS_END)
     } else {
-        parser.refuse(at, inside.expected_comma())
+        expected_comma(parser, inside)
     }
 }

@@ -1,7 +1,7 @@
 //! The usual form of a Python dict, `'key': 'value', 'key': 'value'`, in one loop: what is in any way unusual is
 //! left to the states.
 
-use super::frame::{Kind, Last, State};
+use super::frame::{Kind, State};
 use super::literal::{Form, Literal};
 use super::state::Parser;
 use super::string::note_single_quotes;
@@ -35,7 +35,7 @@ pub(super) fn members(parser: &mut Parser<'_>) -> Option<State> {
             continue;
         }
         close(parser, value, value_end);
-        return Some(State::After(Last::String));
+        return Some(State::After);
     }
 }
 

@@ -11,7 +11,10 @@ use crate::fixes::FixCode;
 
 /// Finds where the value of the whole text begins.
 pub(super) fn root(parser: &mut Parser<'_>) -> Result<State, Failure> {
-    gap(parser)?;
+    // A `#` here is a heading of Markdown, as likely as not.
+    if !parser.text.trim_start().starts_with('#') {
+        gap(parser)?;
+    }
     let at = parser.at;
     let rest = parser.from(at);
     let string = literal::opening(rest.as_bytes())
@@ -22,7 +25,7 @@ pub(super) fn root(parser: &mut Parser<'_>) -> Result<State, Failure> {
         parser.fix(code, at);
         parser.at += len;
     }
-    parser.root = Some(parser.at);
+    parser.root = parser.base + parser.at;
     Ok(State::Value)
 }
 
@@ -51,14 +54,15 @@ pub(super) fn empty_prefix(parser: &mut Parser<'_>) -> Result<bool, Failure> {
     parser.fix(FixCode::EmptyPrefix, parser.at);
     let contents = parser.frames.last().map_or(0, |frame| frame.contents);
     parser.out.truncate(contents);
-    parser.root = Some(parser.text.len() - object.len());
-    parser.at = parser.text.len() - object.len() + 1;
+    parser.at = parser.text.len() - object.len();
+    parser.root = parser.base + parser.at;
+    parser.at += 1;
     Ok(true)
 }
 
 /// Reads what follows the value of the whole text, up to the end.
 pub(super) fn end(parser: &mut Parser<'_>) -> Result<(), Failure> {
-    parser.ended = true;
+    let value_end = parser.base + parser.at;
     if parser.slipped() == Some(Slip::DoubledBraces) {
         gap(parser)?;
         match parser.byte() {
@@ -73,12 +77,14 @@ pub(super) fn end(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let Some(first) = rest.chars().next() else {
         return Ok(());
     };
-    let bracket = root_bracket(parser);
-    parser.refuse_if(bracket.is_none(), at, "expected the end of the text")?;
+    let mut value = parser.sent.unwrap_or_default().chars().chain(parser.out.chars());
+    let bracket = value.find(|first| !SPACE.contains(first));
+    let container = matches!(bracket, Some('{' | '['));
+    parser.refuse_if(!container, at, "expected the end of the text")?;
     let space = parser.backwards(at).take_while(|before| before.is_whitespace());
     let space: String = space.collect();
     if bracket == Some(first) && (first == '{' || !space.is_empty()) {
-        copies(parser)?;
+        copies(parser, value_end)?;
         parser.note_slip(Slip::Repetition, at)?;
         parser.fix(FixCode::Doubled, at);
     } else {
@@ -90,22 +96,16 @@ pub(super) fn end(parser: &mut Parser<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The bracket that the value of the whole text begins with, if it is a container, as far as that is known.
-fn root_bracket(parser: &Parser<'_>) -> Option<char> {
-    let text = parser.root.map_or(parser.sent, |root| Some(parser.from(root)));
-    let first = text?.trim_start_matches(SPACE).chars().next();
-    first.filter(|first| matches!(first, '{' | '['))
-}
-
-/// Makes sure that nothing follows but copies of the value, byte for byte.
-fn copies(parser: &Parser<'_>) -> Result<(), Failure> {
+/// Makes sure that nothing follows but copies of the value, which ends at `end`, byte for byte.
+fn copies(parser: &Parser<'_>, end: usize) -> Result<(), Failure> {
     let Some(sent) = parser.sent else {
         return Err(parser.refuse(parser.at, NOT_KEPT));
     };
     let whole = [sent, parser.text].concat();
-    let root = parser.root.map_or(0, |root| parser.base + root);
-    let end = parser.base + parser.root_end;
-    let value = whole.get(root..end).unwrap_or_default().trim_matches(SPACE);
+    let value = whole
+        .get(parser.root..end)
+        .unwrap_or_default()
+        .trim_matches(SPACE);
     let mut rest = parser.from(parser.at);
     while !rest.is_empty() {
         rest = match rest.strip_prefix(value) {

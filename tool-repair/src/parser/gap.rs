@@ -5,74 +5,47 @@ use super::slip::Slip;
 use super::state::{Parser, SPACE};
 use crate::fixes::FixCode;
 
-/// What stood between two tokens.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Gap {
-    pub(super) space: bool,
-    pub(super) newline: bool,
-}
-
-impl Gap {
-    pub(super) fn or(self, other: Self) -> Self {
-        Self {
-            space: self.space || other.space,
-            newline: self.newline || other.newline,
-        }
-    }
-}
-
 /// Copies white space and removes comments.
 #[inline]
-pub(super) fn gap(parser: &mut Parser<'_>) -> Result<Gap, Failure> {
+pub(super) fn gap(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let is_token = |byte: Option<&u8>| {
         byte.is_some_and(|byte| matches!(byte, b'"' | b'$'..=b'.' | b'0'..=b'[' | b']'..=b'~'))
     };
     let rest = parser.text.as_bytes().get(parser.at..).unwrap_or_default();
     if is_token(rest.first()) {
-        return Ok(Gap::default());
+        return Ok(());
     }
     if rest.first() == Some(&b' ') && is_token(rest.get(1)) {
         parser.replace(1, " ");
-        return Ok(Gap {
-            space: true,
-            newline: false,
-        });
+        return Ok(());
     }
     long_gap(parser)
 }
 
-fn long_gap(parser: &mut Parser<'_>) -> Result<Gap, Failure> {
-    let mut gap = Gap::default();
+fn long_gap(parser: &mut Parser<'_>) -> Result<(), Failure> {
     loop {
         let rest = parser.from(parser.at);
         match rest.as_bytes() {
             [b' ' | b'\n' | b'\r' | b'\t', ..] => {
                 let len = rest.len() - rest.trim_start_matches(SPACE).len();
-                gap.newline |= rest.bytes().take(len).any(|byte| byte == b'\n' || byte == b'\r');
                 parser.copy(len);
             }
-            [b'/', b'/' | b'*', ..] => comment(parser)?,
-            // Before the value it is a heading of Markdown, as likely as not.
-            [b'#', ..] if parser.root.is_some() || !parser.frames.is_empty() || parser.ended => {
-                comment(parser)?;
-            }
+            [b'#', ..] | [b'/', b'/' | b'*', ..] => comment(parser)?,
             [b'\\', next @ (b'\n' | b'\r' | b'n' | b'r' | b't'), ..] => {
                 if next.is_ascii_alphabetic() {
                     parser.note_slip(Slip::EscapedSpace, parser.at)?;
                 }
-                gap.newline = true;
                 odd_space(parser, 2);
             }
             [0x0b | 0x0c | 0x1c..=0x1f | 0x80.., ..] => {
                 let first = rest.chars().next().unwrap_or_default();
                 if !first.is_whitespace() && !matches!(first, '\u{200b}' | '\u{feff}') {
-                    return Ok(gap);
+                    return Ok(());
                 }
                 odd_space(parser, first.len_utf8());
             }
-            _ => return Ok(gap),
+            _ => return Ok(()),
         }
-        gap.space = true;
     }
 }
 
@@ -88,8 +61,8 @@ fn comment(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let len = if block {
         rest.find("*/").map(|end| end + 2)
     } else {
-        // Behind the value, a comment may end the text.
-        let end = parser.ended.then_some(rest.len());
+        // Outside the value, a comment may end the text.
+        let end = parser.frames.is_empty().then_some(rest.len());
         rest.find(['\n', '\r', '\u{2028}', '\u{2029}']).or(end)
     };
     let comment = rest.get(..len.unwrap_or(rest.len())).unwrap_or_default();

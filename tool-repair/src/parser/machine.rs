@@ -4,11 +4,11 @@ use super::after_value::{after_comma, after_value, close};
 use super::document;
 use super::duplicate_keys;
 use super::failure::{Failure, Repair};
-use super::frame::{Kind, Last, State};
+use super::frame::{Kind, State};
 use super::gap::gap;
 use super::key::key;
 use super::slip::Slip;
-use super::state::{NOT_KEPT, Parser, SPACE};
+use super::state::{NOT_KEPT, Parser};
 use super::string;
 use super::value::{behind, value};
 use crate::limits::Limits;
@@ -30,13 +30,13 @@ pub(super) fn parse(
         state = match state {
             State::Root => document::root(&mut parser)?,
             State::First => first(&mut parser)?,
-            State::Next { comma } => after_comma(&mut parser, comma)?,
+            State::Next => after_comma(&mut parser, None)?,
             State::Colon => colon(&mut parser)?,
             State::Value => {
                 gap(&mut parser)?;
                 value(&mut parser)?
             }
-            State::After(last) => after_value(&mut parser, last)?,
+            State::After => after_value(&mut parser)?,
             State::Done => {
                 document::end(&mut parser)?;
                 break;
@@ -80,30 +80,16 @@ fn resume(parser: &mut Parser<'_>, deviation: &Deviation) -> Result<State, Failu
     Ok(match deviation.place {
         Place::Root => State::Root,
         Place::FirstKey | Place::FirstItem => State::First,
-        Place::Item => State::Next { comma: None },
+        Place::Item => State::Next,
         Place::Colon => State::Colon,
         Place::Value => State::Value,
         Place::String { key } => {
             string::resume(parser, key, deviation.opening_quote)?;
-            if key {
-                State::Colon
-            } else {
-                behind(parser, Last::String)
-            }
+            if key { State::Colon } else { behind(parser) }
         }
-        Place::After => State::After(last(parser)),
+        Place::After => State::After,
         Place::Done => State::Done,
     })
-}
-
-/// What kind of value was passed on last; strings never are, before something else follows.
-fn last(parser: &Parser<'_>) -> Last {
-    let sent = parser.sent.unwrap_or_default();
-    match sent.trim_end_matches(SPACE).bytes().next_back() {
-        Some(b'0'..=b'9') => Last::Number,
-        Some(closer @ (b'}' | b']')) => Last::Container(closer),
-        _ => Last::Other,
-    }
 }
 
 fn first(parser: &mut Parser<'_>) -> Result<State, Failure> {

@@ -39,12 +39,8 @@ pub(super) struct Parser<'t> {
     pub(super) limits: Limits,
     /// The last string.
     pub(super) string: Literal,
-    /// Where the value of the whole text begins; `None` if it began before the rest.
-    pub(super) root: Option<usize>,
-    /// Where the value of the whole text ends.
-    pub(super) root_end: usize,
-    /// Whether the value of the whole text has ended.
-    pub(super) ended: bool,
+    /// Where the value of the whole text begins, from the start of the whole.
+    pub(super) root: usize,
 }
 
 impl<'t> Parser<'t> {
@@ -63,7 +59,6 @@ impl<'t> Parser<'t> {
             opened: 0,
             contents: 0,
             comma: false,
-            joined: false,
         });
         Self {
             text,
@@ -78,9 +73,7 @@ impl<'t> Parser<'t> {
             frames: frames.collect(),
             limits,
             string: Literal::new(Form::DOUBLE, false, deviation.opening_quote),
-            root: None,
-            root_end: 0,
-            ended: false,
+            root: 0,
         }
     }
 

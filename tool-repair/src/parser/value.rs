@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::dict;
 use super::failure::Failure;
-use super::frame::{Frame, Kind, Last, State};
+use super::frame::{Frame, Kind, State};
 use super::literal;
 use super::state::Parser;
 use super::string::string;
@@ -34,14 +34,14 @@ pub(super) fn value(parser: &mut Parser<'_>) -> Result<State, Failure> {
         b'[' => open(parser, Kind::Array),
         b'(' => open(parser, Kind::Parentheses),
         b'0'..=b'9' | b'-' | b'+' | b'.' => number(parser),
-        b'\'' if dict::strings(parser) => Ok(behind(parser, Last::String)),
+        b'\'' if dict::strings(parser) => Ok(behind(parser)),
         _ => {
             let at = parser.at;
             let rest = parser.from(at);
             match literal::opening(rest.as_bytes()) {
                 Some(Ok(opening)) => {
                     string(parser, opening, false)?;
-                    Ok(behind(parser, Last::String))
+                    Ok(behind(parser))
                 }
                 Some(Err(message)) => Err(parser.refuse(at, message)),
                 None => word(parser),
@@ -51,12 +51,11 @@ pub(super) fn value(parser: &mut Parser<'_>) -> Result<State, Failure> {
 }
 
 /// What comes behind a value that ends here.
-pub(super) fn behind(parser: &mut Parser<'_>, last: Last) -> State {
+pub(super) fn behind(parser: &Parser<'_>) -> State {
     if parser.frames.is_empty() {
-        parser.root_end = parser.at;
         State::Done
     } else {
-        State::After(last)
+        State::After
     }
 }
 
@@ -73,7 +72,6 @@ fn open(parser: &mut Parser<'_>, kind: Kind) -> Result<State, Failure> {
         opened,
         contents: parser.out.len(),
         comma: false,
-        joined: false,
     });
     Ok(State::First)
 }
@@ -83,7 +81,7 @@ fn number(parser: &mut Parser<'_>) -> Result<State, Failure> {
     let rest = parser.from(at);
     if let Some(len) = integer(rest.as_bytes()) {
         parser.copy(len);
-        return Ok(behind(parser, Last::Number));
+        return Ok(behind(parser));
     }
     let number = parser.number()?;
     if matches!(number.json, Cow::Owned(_)) {
@@ -94,7 +92,7 @@ fn number(parser: &mut Parser<'_>) -> Result<State, Failure> {
         parser.needs_no_slip(at, message);
     }
     parser.replace(number.len, &number.json);
-    Ok(behind(parser, Last::Number))
+    Ok(behind(parser))
 }
 
 /// How long the integer is that `text` begins with, if it is the most usual kind of number and ends beyond doubt.
@@ -129,5 +127,5 @@ fn word(parser: &mut Parser<'_>) -> Result<State, Failure> {
         parser.fix_with_message(FixCode::PythonLiteral, at, message);
     }
     parser.replace(word.len(), json);
-    Ok(behind(parser, Last::Other))
+    Ok(behind(parser))
 }
