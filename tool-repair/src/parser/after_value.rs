@@ -6,7 +6,7 @@ use super::frame::{Kind, State};
 use super::gap::gap;
 use super::inner_quotes::{self, Undecided};
 use super::key;
-use super::literal::{self, Form, Opening};
+use super::literal::{self, Form};
 use super::slip::Slip;
 use super::state::{Parser, SPACE};
 use super::string;
@@ -143,17 +143,17 @@ fn after_string(parser: &mut Parser<'_>, gap: &str, inside: Kind, written: usize
     let at = parser.at;
     let rest = parser.from(at);
     if !gap.is_empty()
-        && let Some(Ok(opening)) = literal::opening(rest.as_bytes())
+        && let Some(form) = literal::opening(rest)
     {
-        let Some(end) = literal::end(rest.as_bytes(), 0, opening) else {
-            return Err(parser.ends_in_string(parser.base + at + opening.prefix));
+        let Some(end) = literal::end(rest, form) else {
+            return Err(parser.ends_in_string(parser.base + at + form.prefix));
         };
         let behind = parser.from(at + end).trim_start_matches(SPACE);
         let Some(next) = behind.bytes().next() else {
             return Err(parser.ends());
         };
         let key = next == b':' && inside == Kind::Object;
-        if key && is_key_behind_value(parser, opening) {
+        if key && is_key_behind_value(parser, form) {
             return missing_comma(parser, written);
         }
         // Not in a list, where a comma may be missing, and not on one line, where the quotes may be text: `'cut -d ' ' -f 2'`.
@@ -163,30 +163,30 @@ fn after_string(parser: &mut Parser<'_>, gap: &str, inside: Kind, written: usize
             Kind::Parentheses => next == b',' || parser.frames.last().is_some_and(|frame| frame.comma),
         };
         if !key && !in_list && gap.contains(['\n', '\r']) {
-            string::join(parser, opening)?;
+            string::join(parser, form)?;
             return Ok(State::After);
         }
     }
     reread(parser, inside)
 }
 
-/// Whether the last string ends, and the key with `opening` begins, as strings do: quotes and commas may have changed
+/// Whether the last string ends, and the key of this form begins, as strings do: quotes and commas may have changed
 /// places, `'a,' 'b': 1`, or all of it be one string, `'x = ' '.split(':')'`.
-fn is_key_behind_value(parser: &Parser<'_>, opening: Opening) -> bool {
+fn is_key_behind_value(parser: &Parser<'_>, form: Form) -> bool {
     let ends = parser.before(parser.string.end).is_some_and(|last| {
         last.is_ascii_alphanumeric() || !last.is_ascii() || b")]}.!?;%/>*".contains(&last)
     });
-    let key = parser.from(parser.at + opening.len()).chars().next();
+    let key = parser.from(parser.at + form.len()).chars().next();
     ends && key.is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '$' | '@' | '-'))
 }
 
 /// Takes the closing quote of the last string as text, if it can be nothing else.
 fn reread(parser: &mut Parser<'_>, inside: Kind) -> Result<State, Failure> {
     let (doubt, form) = (parser.string.end, parser.string.form);
-    if inside == Kind::Parentheses || parser.string.joined || form != Form::DOUBLE && form != Form::SINGLE {
+    if inside == Kind::Parentheses || form != Form::DOUBLE && form != Form::SINGLE {
         return Err(expected_comma(parser, inside));
     }
-    let judged = match inner_quotes::judge(parser, form.quote, doubt) {
+    let judged = match inner_quotes::judge(parser, form.quote(), doubt) {
         Ok(judged) => judged,
         Err(Undecided::Ends) => return Err(parser.ends()),
         Err(Undecided::Ambiguous) => return Err(ends_there(parser, inside)),
@@ -203,7 +203,7 @@ const AMBIGUOUS_END: &str =
 fn ends_there(parser: &Parser<'_>, inside: Kind) -> Failure {
     let (at, quote) = (parser.at, parser.string.end);
     let rest = parser.from(at);
-    if literal::opening(rest.as_bytes()).is_some() {
+    if literal::opening(rest).is_some() {
         let message = "two adjacent strings: a comma between them is missing, or a backslash before a quote";
         parser.refuse(at, message)
     } else if rest.starts_with(char::is_alphanumeric) {

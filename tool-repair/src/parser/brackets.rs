@@ -89,10 +89,7 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
         let begin = text.trim_end_matches(SPACE).len() - rest.len();
         let (kind, len) = match first {
             '{' | '}' | '[' | ']' | ',' | ':' => (rest.get(..1)?, 1),
-            '"' | '\'' => {
-                let opening = literal::opening(rest.as_bytes())?.ok()?;
-                (STRING, literal::end(rest.as_bytes(), 0, opening)?)
-            }
+            '"' | '\'' => (STRING, literal::end(rest, literal::opening(rest)?)?),
             _ => {
                 let len = rest.find(|next: char| !next.is_ascii_alphanumeric() && !"_-+.$".contains(next))?;
                 ("0", Some(len).filter(|len| *len > 0)?)

@@ -17,8 +17,7 @@ pub(super) fn root(parser: &mut Parser<'_>) -> Result<State, Failure> {
     }
     let at = parser.at;
     let rest = parser.from(at);
-    let string = literal::opening(rest.as_bytes())
-        .is_some_and(|opening| opening.is_ok_and(|opening| opening.form.quote != b'`'));
+    let string = literal::opening(rest).is_some_and(|form| form.closing != "`");
     if !string && !rest.starts_with(['{', '[', '(']) && rest.contains(['{', '[']) {
         let before = packaging::before(rest);
         let (len, code) = before.map_err(|(place, message)| parser.refuse(at + place, message))?;

@@ -58,7 +58,7 @@ fn push_unicode(out: &mut String, value: u32) {
 /// Reads the escape that begins here.
 pub(super) fn escape(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let at = parser.at;
-    let python = parser.string.form.python;
+    let python = parser.string.form.is_python();
     let Some(escaped) = parser.byte_at(at + 1) else {
         return Err(parser.ends_in_string(parser.string.began));
     };
@@ -107,7 +107,7 @@ fn need_evidence(parser: &mut Parser<'_>, level: Level) {
 
 /// Reads `\x41`, `\u4e2d` or `\U0001f600`, with as many digits as `wanted`.
 fn hexadecimal(parser: &mut Parser<'_>, wanted: usize) -> Result<(), Failure> {
-    let (at, python) = (parser.at, parser.string.form.python);
+    let (at, python) = (parser.at, parser.string.form.is_python());
     let behind = parser.from(at + 2);
     let digits = behind.bytes().take(wanted).take_while(u8::is_ascii_hexdigit);
     let found = digits.count();
@@ -142,7 +142,7 @@ fn octal(parser: &mut Parser<'_>) -> Result<(), Failure> {
     if behind.is_empty() {
         return Err(parser.ends_in_string(parser.string.began));
     }
-    if !parser.string.form.python {
+    if !parser.string.form.is_python() {
         let group = digits != "0" || behind.starts_with(|next: char| next.is_ascii_digit());
         need_evidence(parser, if group { Level::Python } else { Level::NotJson });
     }
@@ -155,7 +155,7 @@ fn octal(parser: &mut Parser<'_>) -> Result<(), Failure> {
 
 /// A backslash at the end of a line: neither is part of the string.
 fn line_continuation(parser: &mut Parser<'_>) {
-    if !parser.string.form.python {
+    if !parser.string.form.is_python() {
         need_evidence(parser, Level::NotJson);
     }
     let message = "a backslash and the line break behind it were removed";
@@ -166,7 +166,7 @@ fn line_continuation(parser: &mut Parser<'_>) {
 
 /// A backslash that stands for itself.
 fn unknown(parser: &mut Parser<'_>) -> Result<(), Failure> {
-    if !parser.string.form.python {
+    if !parser.string.form.is_python() {
         parser.refuse_if(parser.string.key, parser.at, "an unknown escape in a key")?;
         parser.note_slip(Slip::Backslashes, parser.at)?;
         parser.string.unknown_escape = true;
@@ -192,7 +192,7 @@ fn write(parser: &mut Parser<'_>, len: usize, value: u32) -> Result<(), Failure>
 
 /// Python's `'\ud83d\ude00'` is two characters that are no text; in JSON and JSON5 it is one that is.
 fn refuse_split_pair(parser: &Parser<'_>, value: u32) -> Result<(), Failure> {
-    if !parser.string.form.python || !matches!(value, 0xDC00..=0xDFFF) {
+    if !parser.string.form.is_python() || !matches!(value, 0xDC00..=0xDFFF) {
         return Ok(());
     }
     let written = parser.out.get(parser.out.len().wrapping_sub(6)..);

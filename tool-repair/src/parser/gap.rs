@@ -11,7 +11,7 @@ pub(super) fn gap(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let is_token = |byte: Option<&u8>| {
         byte.is_some_and(|byte| matches!(byte, b'"' | b'$'..=b'.' | b'0'..=b'[' | b']'..=b'~'))
     };
-    let rest = parser.text.as_bytes().get(parser.at..).unwrap_or_default();
+    let rest = parser.rest();
     if is_token(rest.first()) {
         return Ok(());
     }

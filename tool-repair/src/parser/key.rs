@@ -14,13 +14,11 @@ pub(super) fn key(parser: &mut Parser<'_>) -> Result<State, Failure> {
     if let Some(state) = dict::members(parser) {
         return Ok(state);
     }
-    let at = parser.at;
-    let rest = parser.from(at);
-    match literal::opening(rest.as_bytes()) {
+    let rest = parser.from(parser.at);
+    match literal::opening(rest) {
         // Before prefixes, which a name of one letter looks like.
         _ if lost_opening_quote(rest) => name_key(parser)?,
-        Some(Ok(opening)) => string(parser, opening, true)?,
-        Some(Err(message)) => return Err(parser.refuse(at, message)),
+        Some(form) => string(parser, form, true)?,
         None => match rest.bytes().next() {
             None => return Err(parser.ends()),
             Some(b'0'..=b'9' | b'+' | b'-' | b'.') => number_key(parser)?,
@@ -33,7 +31,7 @@ pub(super) fn key(parser: &mut Parser<'_>) -> Result<State, Failure> {
 /// Whether a key begins here, and a colon follows it.
 pub(super) fn follows(parser: &Parser<'_>) -> Result<bool, Failure> {
     let rest = parser.from(parser.at);
-    if literal::opening(rest.as_bytes()).is_some() {
+    if literal::opening(rest).is_some() {
         return string_follows(rest).ok_or_else(|| parser.ends());
     }
     let behind = rest.get(name(rest)..).unwrap_or_default();
@@ -45,10 +43,10 @@ pub(super) fn follows(parser: &Parser<'_>) -> Result<bool, Failure> {
 
 /// Whether `text` begins with a string and a colon; `None` if it ends before.
 pub(super) fn string_follows(text: &str) -> Option<bool> {
-    let Some(Ok(opening)) = literal::opening(text.as_bytes()) else {
+    let Some(form) = literal::opening(text) else {
         return Some(false);
     };
-    let behind = text.get(literal::end(text.as_bytes(), 0, opening)?..)?;
+    let behind = text.get(literal::end(text, form)?..)?;
     let behind = behind.trim_start_matches(SPACE);
     (!behind.is_empty()).then(|| behind.starts_with(':'))
 }

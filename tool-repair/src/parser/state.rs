@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::evidence::{Evidence, Objection};
 use super::failure::Failure;
 use super::frame::{Frame, Kind};
-use super::literal::{Form, Literal};
+use super::literal::Literal;
 use super::number::{self, BadNumber, Number};
 use super::slip::Slip;
 use crate::fixes::{FixCode, Fixes, Reason};
@@ -72,7 +72,7 @@ impl<'t> Parser<'t> {
             needs_no_slip: None,
             frames: frames.collect(),
             limits,
-            string: Literal::new(Form::DOUBLE, false, deviation.opening_quote),
+            string: Literal::default(),
             root: 0,
         }
     }
@@ -127,7 +127,7 @@ impl<'t> Parser<'t> {
 
     /// The contents of the last string up to `end`, as they were written; `None` if they were not kept.
     pub(super) fn contents(&self, end: usize) -> Option<Cow<'t, str>> {
-        let began = self.string.began + self.string.form.width();
+        let began = self.string.began + self.string.form.closing.len();
         if let Some(from) = began.checked_sub(self.base) {
             return self.text.get(from..end).map(Cow::Borrowed);
         }
@@ -141,6 +141,11 @@ impl<'t> Parser<'t> {
 
     pub(super) fn byte_at(&self, at: usize) -> Option<u8> {
         self.text.as_bytes().get(at).copied()
+    }
+
+    /// What was not read yet.
+    pub(super) fn rest(&self) -> &'t [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
     /// The text from `at` on; empty inside a character.

@@ -3,34 +3,38 @@
 use super::escape;
 use super::evidence::Level;
 use super::failure::Failure;
-use super::literal::{self, Form, Literal, Opening};
+use super::literal::{self, Form, Literal};
 use super::slip::Slip;
 use super::state::{NOT_KEPT, Parser};
 use crate::fixes::FixCode;
 use crate::scan::plain_before;
 
 /// Reads the string that begins here.
-pub(super) fn string(parser: &mut Parser<'_>, opening: Opening, key: bool) -> Result<(), Failure> {
-    begin(parser, opening, key)?;
+pub(super) fn string(parser: &mut Parser<'_>, form: Form, key: bool) -> Result<(), Failure> {
+    begin(parser, form, key)?;
     parser.out.push('"');
     contents(parser, &[])
 }
 
 /// Goes on with the string that was open when the rest began.
 pub(super) fn resume(parser: &mut Parser<'_>, key: bool, began: usize) -> Result<(), Failure> {
-    parser.string = Literal::new(Form::DOUBLE, key, began);
+    parser.string = Literal {
+        form: Form::DOUBLE,
+        key,
+        began,
+        ..Literal::default()
+    };
     // `""` was not read as an empty string yet: its second quote was held.
     if began + 1 == parser.base && parser.text.starts_with("\"\"") {
         parser.at = 2;
-        parser.string.form.triple = true;
-        parser.string.form.python = true;
+        parser.string.form.closing = "\"\"\"";
         note_triple_quotes(parser)?;
     }
     contents(parser, &[])
 }
 
 /// Reads the string that begins here as the continuation of the last one.
-pub(super) fn join(parser: &mut Parser<'_>, opening: Opening) -> Result<(), Failure> {
+pub(super) fn join(parser: &mut Parser<'_>, form: Form) -> Result<(), Failure> {
     let (at, closed) = (parser.at, parser.string.closed);
     // `'x = '⏎'.join(y)'` is a text with a line break between quotes; those who format code indent what they break.
     let (level, message) = match parser.before(at) {
@@ -44,8 +48,7 @@ pub(super) fn join(parser: &mut Parser<'_>, opening: Opening) -> Result<(), Fail
     parser.needs_no_slip(at, "adjacent strings, in a text with a slip");
     parser.fix(FixCode::ConcatenatedStrings, at);
     parser.out.truncate(closed);
-    begin(parser, opening, false)?;
-    parser.string.joined = true;
+    begin(parser, form, false)?;
     contents(parser, &[])
 }
 
@@ -57,18 +60,22 @@ pub(super) fn reread(parser: &mut Parser<'_>, inner: &[usize]) -> Result<(), Fai
 }
 
 /// Reads a prefix and the opening quotes; writes nothing.
-fn begin(parser: &mut Parser<'_>, opening: Opening, key: bool) -> Result<(), Failure> {
-    let Opening { form, prefix } = opening;
+fn begin(parser: &mut Parser<'_>, form: Form, key: bool) -> Result<(), Failure> {
     let at = parser.at;
-    parser.string = Literal::new(form, key, parser.base + at + prefix);
-    if prefix > 0 {
+    parser.string = Literal {
+        form,
+        key,
+        began: parser.base + at + form.prefix,
+        ..Literal::default()
+    };
+    if form.prefix > 0 {
         parser.evidence.python = true;
         parser.fix(FixCode::StringPrefix, at);
     }
-    parser.at += opening.len();
-    match form.quote {
-        _ if form.triple => note_triple_quotes(parser)?,
-        b'\'' => note_single_quotes(parser, at + prefix),
+    parser.at += form.len();
+    match form.quote() {
+        _ if form.is_triple() => note_triple_quotes(parser)?,
+        b'\'' => note_single_quotes(parser, at + form.prefix),
         0xE2 => {
             parser.note_slip(Slip::TypographicQuotes, at)?;
             parser.fix(FixCode::SmartQuotes, at);
@@ -94,11 +101,8 @@ fn note_triple_quotes(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let Literal { began, form, .. } = parser.string;
     parser.evidence.triple_quotes = true;
     // Of `"""` behind a colon, a quote may be too many, and the key behind it would look like contents.
-    let behind = parser
-        .from(parser.at)
-        .trim_start_matches([',', ':', ' '])
-        .as_bytes();
-    let key = behind.first() == Some(&form.quote) && !literal::is_triple(behind, 0, form.quote);
+    let behind = parser.from(parser.at).trim_start_matches([',', ':', ' ']);
+    let key = behind.starts_with(char::from(form.quote())) && !behind.starts_with(form.closing);
     parser.refuse_if(
         key,
         parser.at,
@@ -115,33 +119,24 @@ fn note_triple_quotes(parser: &mut Parser<'_>) -> Result<(), Failure> {
 /// Reads up to the closing quote and writes that too. The quotes at the places `inner` are text.
 fn contents(parser: &mut Parser<'_>, mut inner: &[usize]) -> Result<(), Failure> {
     let form = parser.string.form;
-    let bytes = parser.text.as_bytes();
+    let quote = form.quote();
     loop {
-        let rest = bytes.get(parser.at..).unwrap_or_default();
-        parser.copy(plain_before(rest, form.quote));
+        parser.copy(plain_before(parser.rest(), quote));
         match parser.byte() {
             None => return Err(parser.ends_in_string(parser.string.began)),
-            Some(byte) if byte == form.quote => {
-                if let Some(closing) = form.typographic {
-                    if parser.from(parser.at).starts_with(closing) {
-                        return close(parser);
-                    }
-                    parser.copy(3); // another character that begins with the same byte
-                    continue;
+            Some(byte) if byte == quote && parser.rest().starts_with(form.closing.as_bytes()) => {
+                match inner.split_first() {
+                    Some((first, behind)) if *first == parser.at => inner = behind,
+                    _ => return close(parser),
                 }
-                if let Some((first, behind)) = inner.split_first()
-                    && *first == parser.at
-                {
-                    inner = behind;
-                    parser.fix(FixCode::InnerQuote, parser.at);
-                } else if !form.triple || literal::is_triple(bytes, parser.at, form.quote) {
-                    return close(parser);
-                }
+                parser.fix(FixCode::InnerQuote, parser.at);
                 parser.replace(1, if byte == b'"' { "\\\"" } else { "'" });
             }
+            Some(0xE2) => parser.copy(3), // a character that begins as the closing quote
+            Some(b'\'') => parser.copy(1),
             Some(b'"') => parser.replace(1, "\\\""),
             Some(b'\\') if form.raw => raw_backslash(parser),
-            Some(b'\\') if form.quote == b'`' => {
+            Some(b'\\') if quote == b'`' => {
                 let message = "a backslash in backticks, which may be one or begin an escape";
                 return Err(parser.refuse(parser.at, message));
             }
@@ -155,7 +150,7 @@ fn close(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let at = parser.at;
     if parser.string.has_escapes {
         check_escapes(parser)?;
-    } else if parser.string.form.quote == b'`' {
+    } else if parser.string.form.closing == "`" {
         let template = parser.contents(at).is_none_or(|contents| contents.contains("${"));
         parser.refuse_if(
             template,
@@ -165,31 +160,26 @@ fn close(parser: &mut Parser<'_>) -> Result<(), Failure> {
     }
     parser.string.end = at;
     parser.string.closed = parser.out.len();
-    parser.replace(parser.string.form.width(), "\"");
+    parser.replace(parser.string.form.closing.len(), "\"");
     Ok(())
 }
 
 /// Refuses escapes in the string that ends here that may be backslashes, where the whole of it shows that.
 fn check_escapes(parser: &mut Parser<'_>) -> Result<(), Failure> {
-    let (
-        at,
-        Literal {
-            form, unknown_escape, ..
-        },
-    ) = (parser.at, parser.string);
+    let (at, form, unknown_escape) = (parser.at, parser.string.form, parser.string.unknown_escape);
     let Some(contents) = parser.contents(at) else {
         return Err(parser.refuse(at, NOT_KEPT));
     };
     let has = |wanted: &str| escape::escapes(&contents).any(|(escape, _)| wanted.contains(escape));
     let raw_line_break = escape::has_raw_line_break(&contents);
-    let drive_path = form.python && is_drive_path(&contents) && has("abfnrtv01234567");
+    let drive_path = form.is_python() && is_drive_path(&contents) && has("abfnrtv01234567");
     parser.refuse_if(drive_path, at, DRIVE_PATH)?;
-    let continued = raw_line_break && !form.triple && has("\n\r");
+    let continued = raw_line_break && !form.is_triple() && has("\n\r");
     let message = "a backslash at the end of a line, in a string with line breaks that are not escaped";
     parser.refuse_if(continued, at, message)?;
     let message = "a backslash that is not escaped, beside an escape that may be one, too";
     parser.refuse_if(unknown_escape && has_ambiguous_escape(&contents), at, message)?;
-    if raw_line_break && form.triple && has("nrt") {
+    if raw_line_break && form.is_triple() && has("nrt") {
         let message = "three quotes with line breaks and with `\\n` or the like, which may be two characters";
         parser
             .evidence
@@ -198,7 +188,7 @@ fn check_escapes(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let apostrophes = escape::escapes(&contents)
         .filter(|(escape, _)| *escape == '\'')
         .count();
-    if !form.python && (1..contents.matches('\'').count()).contains(&apostrophes) {
+    if !form.is_python() && (1..contents.matches('\'').count()).contains(&apostrophes) {
         let message = "`\\'` and a `'` without a backslash in one string: perhaps nothing in it is escaped";
         parser.evidence.need(Level::Python, at, message);
     }
@@ -215,15 +205,11 @@ fn is_drive_path(text: &str) -> bool {
 
 /// Whether a string of JSON in the text begins as a path of a drive and holds a control character as an escape: `C:\new`.
 pub(super) fn has_drive_path(text: &str) -> bool {
-    let opening = Opening {
-        form: Form::DOUBLE,
-        prefix: 0,
-    };
     text.match_indices(":\\").any(|(at, _)| {
         let (before, path) = text.split_at(at);
         let drive = matches!(before.as_bytes(), [.., b'"', letter] if letter.is_ascii_alphabetic());
         // The colon is passed over as an opening quote would be.
-        let end = drive.then(|| literal::end(path.as_bytes(), 0, opening)).flatten();
+        let end = drive.then(|| literal::end(path, Form::DOUBLE)).flatten();
         let path = end.and_then(|end| path.get(..end)).unwrap_or_default();
         escape::escapes(path).any(|(escape, _)| "bfnrt".contains(escape))
     })
@@ -259,10 +245,10 @@ fn raw_backslash(parser: &mut Parser<'_>) {
 fn control(parser: &mut Parser<'_>, byte: u8) -> Result<(), Failure> {
     let (at, Literal { form, key, .. }) = (parser.at, parser.string);
     let message = "a line break or another control character in a key";
-    parser.refuse_if(key && !form.triple, at, message)?;
+    parser.refuse_if(key && !form.is_triple(), at, message)?;
     let message = "a carriage return, which Python would drop or change here";
-    parser.refuse_if(byte == b'\r' && (form.triple || form.raw), at, message)?;
-    if !form.triple {
+    parser.refuse_if(byte == b'\r' && (form.is_triple() || form.raw), at, message)?;
+    if !form.is_triple() {
         parser.fix(FixCode::ControlCharacter, at);
     }
     escape::push(&mut parser.out, char::from(byte));

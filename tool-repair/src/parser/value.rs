@@ -35,18 +35,13 @@ pub(super) fn value(parser: &mut Parser<'_>) -> Result<State, Failure> {
         b'(' => open(parser, Kind::Parentheses),
         b'0'..=b'9' | b'-' | b'+' | b'.' => number(parser),
         b'\'' if dict::strings(parser) => Ok(behind(parser)),
-        _ => {
-            let at = parser.at;
-            let rest = parser.from(at);
-            match literal::opening(rest.as_bytes()) {
-                Some(Ok(opening)) => {
-                    string(parser, opening, false)?;
-                    Ok(behind(parser))
-                }
-                Some(Err(message)) => Err(parser.refuse(at, message)),
-                None => word(parser),
+        _ => match literal::opening(parser.from(parser.at)) {
+            Some(form) => {
+                string(parser, form, false)?;
+                Ok(behind(parser))
             }
-        }
+            None => word(parser),
+        },
     }
 }
 
