@@ -1,13 +1,13 @@
 //! What follows a value inside a container: a comma, a closing bracket, or what only makes sense if a comma or a
 //! backslash was forgotten.
 
+use super::evidence::Level;
 use super::failure::Failure;
 use super::frame::{Kind, State};
 use super::gap::gap;
-use super::inner_quotes::{self, Undecided};
+use super::inner_quotes;
 use super::key;
 use super::literal::{self, Form};
-use super::slip::Slip;
 use super::state::{Parser, SPACE};
 use super::string;
 use super::value::behind;
@@ -72,7 +72,7 @@ pub(super) fn close(parser: &mut Parser<'_>) -> State {
         return behind(parser);
     };
     if frame.comma {
-        parser.evidence.python = true;
+        parser.evidence.see(Level::Python);
         parser.fix(FixCode::Tuple, frame.opened);
         parser.replace(1, "]");
         return behind(parser);
@@ -104,7 +104,8 @@ pub(super) fn after_comma(parser: &mut Parser<'_>, comma: Option<(usize, usize)>
     gap(parser)?;
     let inside = parser.inside();
     while comma.is_some() && inside == Some(Kind::Object) && parser.byte() == Some(b',') {
-        parser.note_slip(Slip::Commas, parser.at)?;
+        // As many commas may be missing.
+        parser.note_slip(FixCode::MissingComma, parser.at)?;
         parser.fix(FixCode::DoubleComma, parser.at);
         parser.at += 1;
         gap(parser)?;
@@ -132,8 +133,7 @@ fn missing_comma(parser: &mut Parser<'_>, written: usize) -> Result<State, Failu
         parser.at,
         "a missing comma, and a key that begins with one",
     )?;
-    parser.note_slip(Slip::Commas, parser.at)?;
-    parser.fix(FixCode::MissingComma, parser.at);
+    parser.slip(FixCode::MissingComma, parser.at)?;
     parser.out.insert(written, ',');
     Ok(State::Next)
 }
@@ -182,33 +182,24 @@ fn is_key_behind_value(parser: &Parser<'_>, form: Form) -> bool {
 
 /// Takes the closing quote of the last string as text, if it can be nothing else.
 fn reread(parser: &mut Parser<'_>, inside: Kind) -> Result<State, Failure> {
-    let (doubt, form) = (parser.string.end, parser.string.form);
+    let form = parser.string.form;
     if inside == Kind::Parentheses || form != Form::DOUBLE && form != Form::SINGLE {
         return Err(expected_comma(parser, inside));
     }
-    let judged = match inner_quotes::judge(parser, form.quote(), doubt) {
-        Ok(judged) => judged,
-        Err(Undecided::Ends) => return Err(parser.ends()),
-        Err(Undecided::Ambiguous) => return Err(ends_there(parser, inside)),
+    let Some(inner) = inner_quotes::judge(parser)? else {
+        return Err(ends_there(parser, inside));
     };
-    parser.note_slip(Slip::InnerQuotes, doubt)?;
-    string::reread(parser, &judged)?;
+    parser.note_slip(FixCode::InnerQuote, parser.string.end)?;
+    string::reread(parser, &inner)?;
     Ok(State::After)
 }
 
-const AMBIGUOUS_END: &str =
-    "a quote inside the string is not escaped, and where the string ends is ambiguous";
-
 /// Why the text does not go on behind a string, whose closing quote cannot be taken as text either.
 fn ends_there(parser: &Parser<'_>, inside: Kind) -> Failure {
-    let (at, quote) = (parser.at, parser.string.end);
-    let rest = parser.from(at);
-    if literal::opening(rest).is_some() {
-        let message = "two adjacent strings: a comma between them is missing, or a backslash before a quote";
-        parser.refuse(at, message)
-    } else if rest.starts_with(char::is_alphanumeric) {
-        parser.refuse(quote, AMBIGUOUS_END)
-    } else {
-        expected_comma(parser, inside)
+    let rest = parser.from(parser.at);
+    if literal::opening(rest).is_none() && !rest.starts_with(char::is_alphanumeric) {
+        return expected_comma(parser, inside);
     }
+    let message = "a comma is missing, or a quote in the string before is not escaped: it is ambiguous which";
+    parser.refuse(parser.at, message)
 }

@@ -6,7 +6,6 @@
 use super::failure::Repair;
 use super::literal;
 use super::machine;
-use super::slip::Slip;
 use super::state::SPACE;
 use crate::fixes::FixCode;
 use crate::limits::Limits;
@@ -35,7 +34,7 @@ pub(super) fn repair(rest: &str, sent: &str, deviation: &Deviation, limits: Limi
         edited.remove(place);
         (FixCode::ExtraClosers, "too many was removed")
     };
-    let slip = Some((Slip::Bracket, place));
+    let slip = Some((code, place));
     let mut repaired = machine::parse(&edited, Some(sent), deviation, limits, slip).ok()?;
     // A string over several lines may have lost its closing quote, too.
     let over_lines = |(code, _)| code == FixCode::ControlCharacter;

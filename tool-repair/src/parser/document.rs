@@ -5,7 +5,6 @@ use super::frame::{Kind, State};
 use super::gap::gap;
 use super::literal;
 use super::packaging;
-use super::slip::Slip;
 use super::state::{NOT_KEPT, Parser, SPACE};
 use crate::fixes::FixCode;
 
@@ -31,12 +30,10 @@ pub(super) fn root(parser: &mut Parser<'_>) -> Result<State, Failure> {
 /// Drops the second brace of `{{…}}`, whose last one must come at the end.
 pub(super) fn doubled_braces(parser: &mut Parser<'_>) -> Result<bool, Failure> {
     let outermost = parser.frames.len() == 1 && parser.inside() == Some(Kind::Object);
-    if !outermost || parser.byte() != Some(b'{') || parser.slipped() == Some(Slip::DoubledBraces) {
+    if !outermost || parser.byte() != Some(b'{') || parser.slipped() == Some(FixCode::DoubledBraces) {
         return Ok(false);
     }
-    let at = parser.at;
-    parser.note_slip(Slip::DoubledBraces, at)?;
-    parser.fix(FixCode::DoubledBraces, at);
+    parser.slip(FixCode::DoubledBraces, parser.at)?;
     parser.at += 1;
     Ok(true)
 }
@@ -49,8 +46,7 @@ pub(super) fn empty_prefix(parser: &mut Parser<'_>) -> Result<bool, Failure> {
     if parser.frames.len() != 1 || parser.byte() != Some(b'}') || !object.starts_with('{') {
         return Ok(false);
     }
-    parser.note_slip(Slip::Repetition, parser.at)?;
-    parser.fix(FixCode::EmptyPrefix, parser.at);
+    parser.slip(FixCode::EmptyPrefix, parser.at)?;
     let contents = parser.frames.last().map_or(0, |frame| frame.contents);
     parser.out.truncate(contents);
     parser.at = parser.text.len() - object.len();
@@ -62,7 +58,7 @@ pub(super) fn empty_prefix(parser: &mut Parser<'_>) -> Result<bool, Failure> {
 /// Reads what follows the value of the whole text, up to the end.
 pub(super) fn end(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let value_end = parser.base + parser.at;
-    if parser.slipped() == Some(Slip::DoubledBraces) {
+    if parser.slipped() == Some(FixCode::DoubledBraces) {
         gap(parser)?;
         match parser.byte() {
             Some(b'}') => parser.at += 1,
@@ -84,8 +80,7 @@ pub(super) fn end(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let space: String = space.collect();
     if bracket == Some(first) && (first == '{' || !space.is_empty()) {
         copies(parser, value_end)?;
-        parser.note_slip(Slip::Repetition, at)?;
-        parser.fix(FixCode::Doubled, at);
+        parser.slip(FixCode::Doubled, at)?;
     } else {
         let behind = packaging::behind(rest, &space);
         let code = behind.map_err(|(place, message)| parser.refuse(at + place, message))?;

@@ -5,7 +5,6 @@
 
 use super::evidence::Level;
 use super::failure::Failure;
-use super::slip::Slip;
 use super::state::Parser;
 use crate::fixes::FixCode;
 
@@ -78,7 +77,7 @@ pub(super) fn escape(parser: &mut Parser<'_>) -> Result<(), Failure> {
         b'u' => hexadecimal(parser, 4)?,
         b'U' => hexadecimal(parser, 8)?,
         b'a' | b'v' => {
-            need_evidence(parser, Level::Python);
+            need_evidence(parser, Level::TripleQuotes);
             write(parser, 2, if escaped == b'a' { 0x7 } else { 0xb })?;
         }
         b'0'..=b'7' => octal(parser)?,
@@ -144,7 +143,14 @@ fn octal(parser: &mut Parser<'_>) -> Result<(), Failure> {
     }
     if !parser.string.form.is_python() {
         let group = digits != "0" || behind.starts_with(|next: char| next.is_ascii_digit());
-        need_evidence(parser, if group { Level::Python } else { Level::NotJson });
+        need_evidence(
+            parser,
+            if group {
+                Level::TripleQuotes
+            } else {
+                Level::NotJson
+            },
+        );
     }
     write(
         parser,
@@ -168,7 +174,7 @@ fn line_continuation(parser: &mut Parser<'_>) {
 fn unknown(parser: &mut Parser<'_>) -> Result<(), Failure> {
     if !parser.string.form.is_python() {
         parser.refuse_if(parser.string.key, parser.at, "an unknown escape in a key")?;
-        parser.note_slip(Slip::Backslashes, parser.at)?;
+        parser.note_slip(FixCode::UnknownEscape, parser.at)?;
         parser.string.unknown_escape = true;
     }
     parser.fix(FixCode::UnknownEscape, parser.at);

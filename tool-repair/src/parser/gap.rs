@@ -1,7 +1,6 @@
 //! What may stand between two tokens: white space and comments.
 
 use super::failure::Failure;
-use super::slip::Slip;
 use super::state::{Parser, SPACE};
 use crate::fixes::FixCode;
 
@@ -33,7 +32,7 @@ fn long_gap(parser: &mut Parser<'_>) -> Result<(), Failure> {
             [b'#', ..] | [b'/', b'/' | b'*', ..] => comment(parser)?,
             [b'\\', next @ (b'\n' | b'\r' | b'n' | b'r' | b't'), ..] => {
                 if next.is_ascii_alphabetic() {
-                    parser.note_slip(Slip::EscapedSpace, parser.at)?;
+                    parser.note_slip(FixCode::OddSpace, parser.at)?;
                 }
                 odd_space(parser, 2);
             }

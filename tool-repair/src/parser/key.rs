@@ -1,10 +1,10 @@
 //! Reads keys: strings, names without quotes, integers.
 
 use super::dict;
+use super::evidence::Level;
 use super::failure::Failure;
 use super::frame::State;
 use super::literal;
-use super::slip::Slip;
 use super::state::{Parser, SPACE};
 use super::string::string;
 use crate::fixes::FixCode;
@@ -82,9 +82,9 @@ fn name_key(parser: &mut Parser<'_>) -> Result<(), Failure> {
     parser.refuse_if(matches!(name, "True" | "False" | "None"), at, message)?;
     let opening_quote_lost = lost_opening_quote(rest);
     if opening_quote_lost {
-        parser.note_slip(Slip::KeyQuote, at)?;
+        parser.note_slip(FixCode::UnquotedKey, at)?;
     } else {
-        parser.evidence.not_json = true;
+        parser.evidence.see(Level::NotJson);
     }
     parser.fix(FixCode::UnquotedKey, at);
     parser.out.push('"');

@@ -7,10 +7,10 @@ use super::failure::{Failure, Repair};
 use super::frame::{Kind, State};
 use super::gap::gap;
 use super::key::key;
-use super::slip::Slip;
 use super::state::{NOT_KEPT, Parser};
 use super::string;
 use super::value::{behind, value};
+use crate::fixes::FixCode;
 use crate::limits::Limits;
 use crate::scan::{Deviation, Place};
 
@@ -22,7 +22,7 @@ pub(super) fn parse(
     sent: Option<&str>,
     deviation: &Deviation,
     limits: Limits,
-    slip: Option<(Slip, usize)>,
+    slip: Option<(FixCode, usize)>,
 ) -> Result<Repair, Failure> {
     let mut parser = Parser::new(rest, sent, deviation, limits, slip);
     let mut state = resume(&mut parser, deviation)?;
@@ -56,10 +56,10 @@ pub(super) fn parse(
 }
 
 /// Refuses a slip that the whole result contradicts.
-fn check_result(parser: &Parser<'_>, slip: Slip, at: usize) -> Result<(), Failure> {
+fn check_result(parser: &Parser<'_>, slip: FixCode, at: usize) -> Result<(), Failure> {
     let message = match slip {
-        Slip::Backslashes => string::DRIVE_PATH,
-        Slip::Commas | Slip::InnerQuotes => {
+        FixCode::UnknownEscape => string::DRIVE_PATH,
+        FixCode::MissingComma | FixCode::InnerQuote => {
             "a slip in a text with a key twice in one object: two may have become one"
         }
         _ => return Ok(()),
@@ -69,7 +69,7 @@ fn check_result(parser: &Parser<'_>, slip: Slip, at: usize) -> Result<(), Failur
     };
     let text = [sent, &parser.out].concat();
     let contradicted = match slip {
-        Slip::Backslashes => string::has_drive_path(&text),
+        FixCode::UnknownEscape => string::has_drive_path(&text),
         _ => duplicate_keys::has_duplicate_key(&text),
     };
     parser.refuse_if(contradicted, at, message)

@@ -2,11 +2,10 @@
 //!
 //! One pass follows the rest token by token, in the union of three grammars: JSON with raw control characters in its
 //! strings, JSON5, and the literals of Python. Where a token has two meanings, evidence elsewhere in the text decides
-//! ([`evidence`]). Where no grammar goes on, one kind of [`slip`] is fixed.
+//! ([`evidence`]). Where no grammar goes on, one kind of slip is fixed.
 
 mod number;
 mod failure;
-mod slip;
 mod evidence;
 mod frame;
 mod literal;

@@ -7,7 +7,6 @@ use super::failure::Failure;
 use super::frame::{Frame, Kind};
 use super::literal::Literal;
 use super::number::{self, BadNumber, Number};
-use super::slip::Slip;
 use crate::fixes::{FixCode, Fixes, Reason};
 use crate::limits::Limits;
 use crate::scan::Deviation;
@@ -31,8 +30,9 @@ pub(super) struct Parser<'t> {
     pub(super) out: String,
     pub(super) fixes: Fixes,
     pub(super) evidence: Evidence,
-    /// The first slip, and where it is.
-    pub(super) slip: Option<(Slip, usize)>,
+    /// The first slip, as what it is repaired by, and where it is. A text has at most one kind of them, since two kinds
+    /// explain nearly every text in more than one way.
+    pub(super) slip: Option<(FixCode, usize)>,
     /// What is certain only in a text without a slip.
     needs_no_slip: Option<Objection>,
     pub(super) frames: Vec<Frame>,
@@ -49,7 +49,7 @@ impl<'t> Parser<'t> {
         sent: Option<&'t str>,
         deviation: &Deviation,
         limits: Limits,
-        slip: Option<(Slip, usize)>,
+        slip: Option<(FixCode, usize)>,
     ) -> Self {
         let frames = deviation.stack.iter().map(|container| Frame {
             kind: match container {
@@ -82,9 +82,9 @@ impl<'t> Parser<'t> {
     /// # Errors
     ///
     /// The text has a slip of another kind.
-    pub(super) fn note_slip(&mut self, kind: Slip, at: usize) -> Result<(), Failure> {
+    pub(super) fn note_slip(&mut self, kind: FixCode, at: usize) -> Result<(), Failure> {
         let (first, place) = *self.slip.get_or_insert((kind, at));
-        if first == kind && (kind != Slip::KeyQuote || place == at) {
+        if first == kind && (kind != FixCode::UnquotedKey || place == at) {
             return Ok(());
         }
         let message = format!(
@@ -94,8 +94,14 @@ impl<'t> Parser<'t> {
         Err(self.refuse(at, message))
     }
 
+    /// Notes a slip that is repaired at `at`.
+    pub(super) fn slip(&mut self, kind: FixCode, at: usize) -> Result<(), Failure> {
+        self.fix(kind, at);
+        self.note_slip(kind, at)
+    }
+
     /// The kind of slip that the text has.
-    pub(super) fn slipped(&self) -> Option<Slip> {
+    pub(super) fn slipped(&self) -> Option<FixCode> {
         self.slip.map(|(kind, _)| kind)
     }
 

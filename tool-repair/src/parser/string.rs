@@ -4,7 +4,6 @@ use super::escape;
 use super::evidence::Level;
 use super::failure::Failure;
 use super::literal::{self, Form, Literal};
-use super::slip::Slip;
 use super::state::{NOT_KEPT, Parser};
 use crate::fixes::FixCode;
 use crate::scan::plain_before;
@@ -40,7 +39,7 @@ pub(super) fn join(parser: &mut Parser<'_>, form: Form) -> Result<(), Failure> {
     let (level, message) = match parser.before(at) {
         Some(b' ' | b'\t') => (Level::NotJson, "two adjacent strings, in a text that may be JSON"),
         _ => (
-            Level::Python,
+            Level::TripleQuotes,
             "two adjacent strings, in a text that has nothing else of Python",
         ),
     };
@@ -69,21 +68,15 @@ fn begin(parser: &mut Parser<'_>, form: Form, key: bool) -> Result<(), Failure> 
         ..Literal::default()
     };
     if form.prefix > 0 {
-        parser.evidence.python = true;
+        parser.evidence.see(Level::Python);
         parser.fix(FixCode::StringPrefix, at);
     }
     parser.at += form.len();
     match form.quote() {
         _ if form.is_triple() => note_triple_quotes(parser)?,
         b'\'' => note_single_quotes(parser, at + form.prefix),
-        0xE2 => {
-            parser.note_slip(Slip::TypographicQuotes, at)?;
-            parser.fix(FixCode::SmartQuotes, at);
-        }
-        b'`' => {
-            parser.note_slip(Slip::Backticks, at)?;
-            parser.fix(FixCode::Backticks, at);
-        }
+        0xE2 => parser.slip(FixCode::SmartQuotes, at)?,
+        b'`' => parser.slip(FixCode::Backticks, at)?,
         _ => {}
     }
     Ok(())
@@ -92,14 +85,14 @@ fn begin(parser: &mut Parser<'_>, form: Form, key: bool) -> Result<(), Failure> 
 /// Notes that the quotes at `at` became double ones.
 #[inline]
 pub(super) fn note_single_quotes(parser: &mut Parser<'_>, at: usize) {
-    parser.evidence.not_json = true;
+    parser.evidence.see(Level::NotJson);
     parser.fix(FixCode::SingleQuotes, at);
 }
 
 /// Notes that the quotes of this string became one. The first of them may have been passed on.
 fn note_triple_quotes(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let Literal { began, form, .. } = parser.string;
-    parser.evidence.triple_quotes = true;
+    parser.evidence.see(Level::TripleQuotes);
     // Of `"""` behind a colon, a quote may be too many, and the key behind it would look like contents.
     let behind = parser.from(parser.at).trim_start_matches([',', ':', ' ']);
     let key = behind.starts_with(char::from(form.quote())) && !behind.starts_with(form.closing);
@@ -181,16 +174,14 @@ fn check_escapes(parser: &mut Parser<'_>) -> Result<(), Failure> {
     parser.refuse_if(unknown_escape && has_ambiguous_escape(&contents), at, message)?;
     if raw_line_break && form.is_triple() && has("nrt") {
         let message = "three quotes with line breaks and with `\\n` or the like, which may be two characters";
-        parser
-            .evidence
-            .need(Level::PythonWithoutTripleQuotes, at, message);
+        parser.evidence.need(Level::Python, at, message);
     }
     let apostrophes = escape::escapes(&contents)
         .filter(|(escape, _)| *escape == '\'')
         .count();
     if !form.is_python() && (1..contents.matches('\'').count()).contains(&apostrophes) {
         let message = "`\\'` and a `'` without a backslash in one string: perhaps nothing in it is escaped";
-        parser.evidence.need(Level::Python, at, message);
+        parser.evidence.need(Level::TripleQuotes, at, message);
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::dict;
+use super::evidence::Level;
 use super::failure::Failure;
 use super::frame::{Frame, Kind, State};
 use super::literal;
@@ -118,7 +119,9 @@ fn word(parser: &mut Parser<'_>) -> Result<State, Failure> {
         });
     };
     if word != *json {
-        parser.evidence.python |= word != word.to_ascii_uppercase();
+        if word != word.to_ascii_uppercase() {
+            parser.evidence.see(Level::Python);
+        }
         parser.fix_with_message(FixCode::PythonLiteral, at, message);
     }
     parser.replace(word.len(), json);
