@@ -16,50 +16,31 @@ pub(super) fn unescape_document(
 ) -> Option<Result<Repair, Failure>> {
     let inside = matches!(deviation.place, Place::FirstKey | Place::FirstItem);
     let outermost = sent?.trim_matches(['{', '[', ' ', '\n', '\r', '\t']).is_empty();
-    if !inside || !outermost || !begins_with_escaped_quote(rest) {
+    if !inside || !outermost || !rest.trim_start_matches(SPACE).starts_with('\\') {
         return None;
     }
-    let refused = |at: usize, message| Failure::Refused(Reason::new(deviation.at + at, message));
-    let truncated = || {
-        let message = "the text, which is escaped as a whole, ends before the value does";
-        Failure::Truncated(Reason::new(deviation.at + rest.len(), message))
-    };
-    let text = match unescape(rest) {
-        Ok(text) => text,
-        Err(at) if at == rest.len() => return Some(Err(truncated())),
-        Err(at) => return Some(Err(refused(at, "the text is escaped as a whole, but not here"))),
-    };
+    let text = unescape(rest)?;
+    let first = text.trim_start_matches(SPACE);
+    if !first.starts_with('"') && !first.is_empty() {
+        return None;
+    }
+    let refused = |message| Err(Failure::Refused(Reason::new(deviation.at, message)));
     let mut scanner = Scanner::resumed(limits, deviation);
-    if scanner.scan(&text).is_err() {
-        return Some(Err(refused(
-            0,
-            "the text is escaped as a whole, and no JSON without the escapes",
-        )));
-    }
-    if scanner.finish().is_err() {
-        return Some(Err(truncated()));
-    }
-    if only_quotes_are_escaped(&text) {
-        let message =
-            "the text is escaped as a whole, and perhaps only its quotes are: a backslash may be one";
-        return Some(Err(refused(0, message)));
-    }
-    let mut fixes = Fixes::default();
-    fixes.add(FixCode::EscapedWhole, deviation.at);
-    Some(Ok(Repair { text, fixes }))
-}
-
-/// White space before the quote may be escaped, too.
-fn begins_with_escaped_quote(text: &str) -> bool {
-    let mut rest = text;
-    loop {
-        rest = rest.trim_start_matches(SPACE);
-        match rest.as_bytes() {
-            [b'\\', b'n' | b'r' | b't', ..] => rest = rest.get(2..).unwrap_or_default(),
-            [b'\\', b'"', ..] | [b'\\'] | [] => return true,
-            _ => return false,
-        }
-    }
+    Some(if scanner.scan(&text).is_err() {
+        refused("the text is escaped as a whole, and no JSON without the escapes")
+    } else if scanner.finish().is_err() {
+        let message = "the text, which is escaped as a whole, ends before the value does";
+        Err(Failure::Truncated(Reason::new(
+            deviation.at + rest.len(),
+            message,
+        )))
+    } else if only_quotes_are_escaped(&text) {
+        refused("the text is escaped as a whole, and perhaps only its quotes are: a backslash may be one")
+    } else {
+        let mut fixes = Fixes::default();
+        fixes.add(FixCode::EscapedWhole, deviation.at);
+        Ok(Repair { text, fixes })
+    })
 }
 
 /// Whether escapes in the text may be backslashes that were not escaped, `{\"path\": \"C:\\temp\"}`: nothing shows that
@@ -76,9 +57,9 @@ fn only_quotes_are_escaped(text: &str) -> bool {
     !text.contains("\\\\") && !text.contains("\\\"") && escapes().any(is_doubtful)
 }
 
-/// What a string of JSON with these contents means, or where it has none. What a `\u` stands for is left to the string
-/// inside.
-fn unescape(contents: &str) -> Result<String, usize> {
+/// What a string of JSON with these contents means, as far as it goes; `None` if it has none. What a `\u` stands for is
+/// left to the string inside.
+fn unescape(contents: &str) -> Option<String> {
     let mut text = String::with_capacity(contents.len());
     let mut rest = contents;
     while let Some(plain) = rest.find(['\\', '"']) {
@@ -92,13 +73,13 @@ fn unescape(contents: &str) -> Result<String, usize> {
             [b'\\', b'r', ..] => "\r",
             [b'\\', b't', ..] => "\t",
             [b'\\', b'u', ..] => "\\u",
-            [b'\\'] => return Err(contents.len()),
-            _ => return Err(contents.len() - behind.len()),
+            [b'\\'] => "",
+            _ => return None,
         });
         rest = behind.get(2..).unwrap_or_default();
     }
     text.push_str(rest);
-    Ok(text)
+    Some(text)
 }
 
 #[cfg(test)]
@@ -111,15 +92,16 @@ mod tests {
             (r#"\"a\": 1}"#, "\"a\": 1}"),
             (r#"\n  \"a\": \"b\\n\\\"\"}"#, "\n  \"a\": \"b\\n\\\"\"}"),
             (r"\u00e9\/\t", "\\u00e9/\t"),
+            ("a\\", "a"),
         ] {
-            assert_eq!(unescape(escaped).as_deref(), Ok(text), "{escaped}");
+            assert_eq!(unescape(escaped).as_deref(), Some(text), "{escaped}");
         }
     }
 
     #[test]
     fn rejects_what_is_not_escaped_throughout() {
-        for (escaped, at) in [(r#"\"a\": "b"}"#, 7), (r"\x41", 0), ("a\\", 2)] {
-            assert_eq!(unescape(escaped), Err(at), "{escaped}");
+        for escaped in [r#"\"a\": "b"}"#, r"\x41"] {
+            assert_eq!(unescape(escaped), None, "{escaped}");
         }
     }
 }
