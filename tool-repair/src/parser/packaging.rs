@@ -15,23 +15,23 @@ pub(super) fn before(text: &str) -> Result<(usize, FixCode), Unclear> {
     loop {
         rest = rest.trim_start();
         let at = text.len() - rest.len();
-        let len = if rest.starts_with(['{', '[']) {
+        if rest.starts_with(['{', '[']) {
             let message = "a name and a colon before the value, which may be a part of an object";
             return name.map_or(Ok((at, code)), |at| Err((at, message)));
-        } else if let Some(len) = mark(rest, &mut fence) {
-            len.map_err(|message| (at, message))?
-        } else {
+        }
+        let mut len = mark(rest, &mut fence).map_err(|message| (at, message))?;
+        if len == 0 {
             let line = line(rest, &['\n', '\r', '{', '[', '<']);
-            let behind = rest.get(line.len()..).unwrap_or_default();
-            if !may_precede(line, behind.starts_with(['{', '['])) {
+            len = line.len();
+            let touches = rest.get(len..).unwrap_or_default().starts_with(['{', '[']);
+            if !may_precede(line, touches) {
                 return Err((at, "text before the value that may be more than a sentence"));
             }
             if !is_label(line) {
                 code = FixCode::TextBefore;
             }
             name = is_name(line).then_some(at);
-            line.len()
-        };
+        }
         rest = rest.get(len..).unwrap_or_default();
     }
 }
@@ -76,49 +76,43 @@ fn line<'t>(text: &'t str, ends: &[char]) -> &'t str {
     line.split("```").next().unwrap_or_default()
 }
 
-/// How long the fence, the tag, the special token or the thoughts are that `text` begins with, if it does.
-fn mark(text: &str, fence: &mut bool) -> Option<Result<usize, &'static str>> {
-    for (opening, closing) in THOUGHTS {
-        if text.starts_with(opening) {
-            let end = text.find(closing).map(|end| end + closing.len());
-            return Some(end.ok_or("thoughts that do not end"));
-        }
+/// How long the fence, the tag, the special token or the thoughts are that `text` begins with; 0 if it does not.
+fn mark(text: &str, fence: &mut bool) -> Result<usize, &'static str> {
+    if let Some((_, closing)) = PAIRS.iter().find(|(opening, _)| text.starts_with(opening)) {
+        let end = text.find(closing).map(|end| end + closing.len());
+        return end.ok_or("thoughts or a special token that do not end");
     }
     if let Some(behind) = text.strip_prefix("```") {
-        let language = behind.len() - behind.trim_start_matches(is_part_of_word).len();
-        return Some(if std::mem::replace(fence, true) {
-            Err("a fence that holds more than the value")
-        } else {
-            Ok(3 + language)
-        });
+        if std::mem::replace(fence, true) {
+            return Err("a fence that holds more than the value");
+        }
+        return Ok(text.len() - behind.trim_start_matches(is_part_of_word).len());
     }
     if text.starts_with("`{") || text.starts_with("`[") {
-        return Some(Ok(1));
+        return Ok(1);
     }
-    if let Some(behind) = text.strip_prefix("<|") {
-        let end = behind.find("|>").map(|end| end + 4);
-        return Some(end.ok_or("a special token that does not end"));
-    }
-    let tag = text.strip_prefix('<')?;
-    let (name, _) = tag.split_once('>')?;
+    let tag = text.strip_prefix('<').and_then(|tag| tag.split_once('>'));
+    let Some((name, _)) = tag else {
+        return Ok(0);
+    };
     let (word, argument) = name.split_once(['=', ' ']).unwrap_or((name, ""));
-    let word: String = word.chars().filter(|next| !matches!(next, '_' | '-')).collect();
+    let word = word.replace(['_', '-'], "").to_lowercase();
     if word.starts_with('/') {
-        return Some(Err("a tag that is closed before the value"));
+        return Err("a tag that is closed before the value");
     }
-    let known = TAGS.iter().any(|known| word.to_lowercase().contains(known));
-    let names_argument = !argument.is_empty() && word.to_lowercase().starts_with("param");
-    Some(if known && !names_argument {
-        Ok(name.len() + 2)
-    } else {
-        Err("a tag that may be the name of an argument")
-    })
+    let names_argument = !argument.is_empty() && word.starts_with("param");
+    if names_argument || !TAGS.iter().any(|known| word.contains(known)) {
+        return Err("a tag that may be the name of an argument");
+    }
+    Ok(name.len() + 2)
 }
 
-const THOUGHTS: [(&str, &str); 3] = [
+/// What thoughts and special tokens begin and end with.
+const PAIRS: [(&str, &str); 4] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
     ("<|channel|>analysis<|message|>", "<|end|>"),
+    ("<|", "|>"),
 ];
 
 /// What the tags have in their names that stand around a call or its arguments.
@@ -161,27 +155,21 @@ fn has_assignment(line: &str) -> bool {
         .any(|(at, _)| !line.get(..at).unwrap_or_default().ends_with("to"))
 }
 
-/// The word of a line that ends in a word and a colon, without the marks of Markdown.
-fn labelled(line: &str) -> Option<&str> {
-    let last = line.rsplit([',', ';']).next().unwrap_or_default();
-    let word = last.trim_matches(['*', '#', '>', '_', '-', ' ', '\t']);
-    let word = word.strip_suffix(':')?.trim_end_matches(['*', ' ']);
-    (!word.contains(char::is_whitespace)).then_some(word)
-}
-
-fn is_known(word: &str) -> bool {
-    LABELS.split(' ').any(|label| label.eq_ignore_ascii_case(word))
+/// A line without the marks of Markdown around it.
+fn unmarked(line: &str) -> &str {
+    line.trim_matches(['*', '#', '>', '_', '-', ' ', '\t'])
 }
 
 /// Whether a line only names what follows: `Arguments:`, `**Final Answer:**`, `json`.
 fn is_label(line: &str) -> bool {
-    let line = line.trim_matches(['*', '#', '>', '_', '-', ' ', '\t']);
-    let words = line.trim_end_matches([':', '\u{ff1a}', '*', ' ']);
-    words.is_empty()
-        || words.split_whitespace().next_back().is_some_and(is_known) && words.split_whitespace().count() <= 2
+    let words = unmarked(line).trim_end_matches([':', '\u{ff1a}', '*', ' ']);
+    let last = words.split_whitespace().next_back().unwrap_or_default();
+    let known = LABELS.split(' ').any(|label| label.eq_ignore_ascii_case(last));
+    words.is_empty() || known && words.split_whitespace().count() <= 2
 }
 
 /// Whether a line ends in a word and a colon, and the word is no label: `path: a.txt, options: {` may be an object.
 fn is_name(line: &str) -> bool {
-    labelled(line).is_some_and(|word| !is_known(word))
+    let last = unmarked(line.rsplit([',', ';']).next().unwrap_or_default());
+    last.ends_with(':') && !last.contains(char::is_whitespace) && !is_label(last)
 }
