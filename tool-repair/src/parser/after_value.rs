@@ -173,9 +173,10 @@ fn after_string(parser: &mut Parser<'_>, gap: &str, inside: Kind, written: usize
 /// Whether the last string ends, and the key of this form begins, as strings do: quotes and commas may have changed
 /// places, `'a,' 'b': 1`, or all of it be one string, `'x = ' '.split(':')'`.
 fn is_key_behind_value(parser: &Parser<'_>, form: Form) -> bool {
-    let ends = parser.before(parser.string.end).is_some_and(|last| {
-        last.is_ascii_alphanumeric() || !last.is_ascii() || b")]}.!?;%/>*".contains(&last)
-    });
+    let ends = parser
+        .backwards(parser.string.end)
+        .next()
+        .is_some_and(|last| last.is_ascii_alphanumeric() || !last.is_ascii() || ")]}.!?;%/>*".contains(last));
     let key = parser.from(parser.at + form.len()).chars().next();
     ends && key.is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '$' | '@' | '-'))
 }

@@ -69,12 +69,6 @@ struct Edit {
     inserts: bool,
 }
 
-impl Edit {
-    fn new(at: usize, bracket: char, inserts: bool) -> Self {
-        Self { at, bracket, inserts }
-    }
-}
-
 const STRING: &str = "\"\"";
 
 /// The tokens of a text that begins and ends with a bracket.
@@ -126,14 +120,13 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<Edit> {
         let begin = token.begin;
         let mut edits = Vec::new();
         for (bracket, at) in [('{', begin), ('[', begin), ('}', last_end), (']', last_end)] {
-            edits.push((Edit::new(at, bracket, true), format!("{before}{bracket}{behind}")));
-            if token.kind.starts_with(bracket) {
-                let text = [before, behind.get(1..).unwrap_or_default()].concat();
-                edits.push((Edit::new(begin, bracket, false), text));
+            edits.push((at, bracket, true, format!("{before}{bracket}{behind}")));
+            if let Some(behind) = behind.strip_prefix(bracket) {
+                edits.push((begin, bracket, false, format!("{before}{behind}")));
             }
         }
         last_end = token.end;
-        for (edit, text) in edits {
+        for (at, bracket, inserts, text) in edits {
             let text = text.replace(",}", "}").replace(",]", "]");
             if length_of_json(&text) <= text.len() {
                 continue;
@@ -142,7 +135,7 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<Edit> {
                 return None;
             }
             // Of those that say the same, the last: what was passed on stays.
-            found = Some((edit, text));
+            found = Some((Edit { at, bracket, inserts }, text));
         }
     }
     found

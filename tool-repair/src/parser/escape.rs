@@ -20,16 +20,6 @@ pub(super) fn escapes(contents: &str) -> impl Iterator<Item = (char, &str)> {
     })
 }
 
-/// Whether a line of a string with these contents ends without a backslash.
-pub(super) fn has_raw_line_break(contents: &str) -> bool {
-    let is_before_escape = |text: &str| text.split('\\').next().unwrap_or_default().contains(['\n', '\r']);
-    let is_behind = |(escape, behind): (char, &str)| match behind.strip_prefix('\n') {
-        Some(line) if escape == '\r' => is_before_escape(line),
-        _ => is_before_escape(behind),
-    };
-    is_before_escape(contents) || escapes(contents).any(is_behind)
-}
-
 /// Writes a character as it stands in a string of JSON.
 pub(super) fn push(out: &mut String, character: char) {
     match character {

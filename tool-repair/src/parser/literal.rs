@@ -45,6 +45,7 @@ impl Form {
 
 /// A string that is being read, or was the last to be.
 #[derive(Debug, Clone, Copy, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "they are independent")]
 pub(super) struct Literal {
     pub(super) form: Form,
     pub(super) key: bool,
@@ -54,6 +55,8 @@ pub(super) struct Literal {
     pub(super) end: usize,
     /// Where its closing quote stands in the output.
     pub(super) closed: usize,
+    /// Whether a line break was seen in it that is no escape.
+    pub(super) has_line_break: bool,
     /// Whether an escape was seen in it.
     pub(super) has_escapes: bool,
     /// Whether a backslash was seen in it that begins no escape.

@@ -11,36 +11,34 @@ pub(super) struct Number<'t> {
     pub(super) json: Cow<'t, str>,
 }
 
-/// Why there is no number.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum BadNumber {
-    /// The text ends inside it.
-    Ends,
-    Refused(&'static str),
-}
-
 /// Reads the number that `text` begins with.
 ///
 /// A number that is infinite in Python is none of the numbers it was written for: only a text that is JSON without a
 /// repair may have it.
-pub(super) fn read(text: &str) -> Result<Number<'_>, BadNumber> {
+///
+/// # Errors
+///
+/// Why there is no number; `None` if the text ends inside it.
+pub(super) fn read(text: &str) -> Result<Number<'_>, Option<&'static str>> {
     let (token, behind) = text.split_at(length(text));
     let ends = behind.is_empty();
     match spell(token) {
         // A digit may follow a point, and more of it a number with a sign.
-        Some(Ok(_)) if ends && token.ends_with('.') => Err(BadNumber::Ends),
+        Some(Ok(_)) if ends && token.ends_with('.') => Err(None),
         Some(Ok(json)) => {
-            let (len, same) = (token.len(), json == token);
-            let json = if same {
-                Cow::Borrowed(token)
-            } else {
-                Cow::Owned(json)
-            };
-            Ok(Number { len, json })
+            let same = json == token;
+            Ok(Number {
+                len: token.len(),
+                json: if same {
+                    Cow::Borrowed(token)
+                } else {
+                    Cow::Owned(json)
+                },
+            })
         }
-        Some(Err(message)) => Err(BadNumber::Refused(message)),
-        None if ends && matches!(spell(&format!("{token}1")), Some(Ok(_))) => Err(BadNumber::Ends),
-        None => Err(BadNumber::Refused("invalid number")),
+        Some(Err(message)) => Err(Some(message)),
+        None if ends && matches!(spell(&format!("{token}1")), Some(Ok(_))) => Err(None),
+        None => Err(Some("invalid number")),
     }
 }
 
@@ -208,7 +206,7 @@ mod tests {
         for text in [
             "-", "+", ".", "-.", "5.", "-0.", "+5.", "1_", "1.5_", "1e", "1e+", "1e+1_", "0x", "0x_", "0b1_",
         ] {
-            assert_eq!(read(text), Err(BadNumber::Ends), "{text}");
+            assert_eq!(read(text), Err(None), "{text}");
         }
     }
 
@@ -261,11 +259,7 @@ mod tests {
             "5\u{665}",
             "-a",
         ] {
-            assert!(
-                matches!(read(text), Err(BadNumber::Refused(_))),
-                "{text}: {:?}",
-                read(text)
-            );
+            assert!(matches!(read(text), Err(Some(_))), "{text}: {:?}", read(text));
         }
     }
 }

@@ -6,7 +6,7 @@ use super::evidence::{Evidence, Objection};
 use super::failure::Failure;
 use super::frame::{Frame, Kind};
 use super::literal::Literal;
-use super::number::{self, BadNumber, Number};
+use super::number::{self, Number};
 use crate::fixes::{FixCode, Fixes, Reason};
 use crate::limits::Limits;
 use crate::scan::Deviation;
@@ -116,14 +116,6 @@ impl<'t> Parser<'t> {
         self.evidence.objection().or(objection)
     }
 
-    /// The byte before `at`, if it was kept.
-    pub(super) fn before(&self, at: usize) -> Option<u8> {
-        match at.checked_sub(1) {
-            Some(before) => self.byte_at(before),
-            None => self.sent?.bytes().next_back(),
-        }
-    }
-
     /// What comes before `at`, backwards, as far as it was kept.
     pub(super) fn backwards(&self, at: usize) -> impl Iterator<Item = char> + use<'t> {
         let sent = self.sent.unwrap_or_default();
@@ -194,10 +186,8 @@ impl<'t> Parser<'t> {
 
     /// The number that begins here.
     pub(super) fn number(&self) -> Result<Number<'t>, Failure> {
-        number::read(self.from(self.at)).map_err(|bad| match bad {
-            BadNumber::Ends => self.ends(),
-            BadNumber::Refused(message) => self.refuse(self.at, message),
-        })
+        let number = number::read(self.from(self.at));
+        number.map_err(|message| message.map_or_else(|| self.ends(), |message| self.refuse(self.at, message)))
     }
 
     /// Refuses `at` if `condition` holds.

@@ -36,8 +36,8 @@ pub(super) fn resume(parser: &mut Parser<'_>, key: bool, began: usize) -> Result
 pub(super) fn join(parser: &mut Parser<'_>, form: Form) -> Result<(), Failure> {
     let (at, closed) = (parser.at, parser.string.closed);
     // `'x = '⏎'.join(y)'` is a text with a line break between quotes; those who format code indent what they break.
-    let (level, message) = match parser.before(at) {
-        Some(b' ' | b'\t') => (Level::NotJson, "two adjacent strings, in a text that may be JSON"),
+    let (level, message) = match parser.backwards(at).next() {
+        Some(' ' | '\t') => (Level::NotJson, "two adjacent strings, in a text that may be JSON"),
         _ => (
             Level::TripleQuotes,
             "two adjacent strings, in a text that has nothing else of Python",
@@ -164,9 +164,8 @@ fn check_escapes(parser: &mut Parser<'_>) -> Result<(), Failure> {
         return Err(parser.refuse(at, NOT_KEPT));
     };
     let has = |wanted: &str| escape::escapes(&contents).any(|(escape, _)| wanted.contains(escape));
-    let raw_line_break = escape::has_raw_line_break(&contents);
-    let drive_path = form.is_python() && is_drive_path(&contents) && has("abfnrtv01234567");
-    parser.refuse_if(drive_path, at, DRIVE_PATH)?;
+    let raw_line_break = parser.string.has_line_break;
+    parser.refuse_if(form.is_python() && is_drive_path(&contents), at, DRIVE_PATH)?;
     let continued = raw_line_break && !form.is_triple() && has("\n\r");
     let message = "a backslash at the end of a line, in a string with line breaks that are not escaped";
     parser.refuse_if(continued, at, message)?;
@@ -188,21 +187,24 @@ fn check_escapes(parser: &mut Parser<'_>) -> Result<(), Failure> {
 
 pub(super) const DRIVE_PATH: &str = "a path of a drive, whose backslashes may be escapes";
 
-/// Whether a text begins as a path of a drive: `C:\`.
-fn is_drive_path(text: &str) -> bool {
+/// Whether a string with these contents begins as a path of a drive and holds an escape that may be two characters: `C:\new`.
+fn is_drive_path(contents: &str) -> bool {
     let word = |text: &[u8]| text.iter().all(u8::is_ascii_alphanumeric);
-    matches!(text.as_bytes(), [letter, b':', b'\\', next, behind, ..] if letter.is_ascii_alphabetic() && word(&[*next, *behind]))
+    matches!(contents.as_bytes(), [letter, b':', b'\\', next, behind, ..] if letter.is_ascii_alphabetic() && word(&[*next, *behind]))
+        && escape::escapes(contents).any(|(escape, _)| "abfnrtv01234567".contains(escape))
 }
 
-/// Whether a string of JSON in the text begins as a path of a drive and holds a control character as an escape: `C:\new`.
+/// Whether a string of JSON in the text begins as a path of a drive.
 pub(super) fn has_drive_path(text: &str) -> bool {
     text.match_indices(":\\").any(|(at, _)| {
-        let (before, path) = text.split_at(at);
-        let drive = matches!(before.as_bytes(), [.., b'"', letter] if letter.is_ascii_alphabetic());
-        // The colon is passed over as an opening quote would be.
-        let end = drive.then(|| literal::end(path, Form::DOUBLE)).flatten();
-        let path = end.and_then(|end| path.get(..end)).unwrap_or_default();
-        escape::escapes(path).any(|(escape, _)| "bfnrt".contains(escape))
+        let string = text
+            .get(at.saturating_sub(2)..)
+            .filter(|string| string.starts_with('"'));
+        let end = string.and_then(|string| literal::end(string, Form::DOUBLE));
+        string
+            .zip(end)
+            .and_then(|(string, end)| string.get(1..end))
+            .is_some_and(is_drive_path)
     })
 }
 
@@ -242,6 +244,7 @@ fn control(parser: &mut Parser<'_>, byte: u8) -> Result<(), Failure> {
     if !form.is_triple() {
         parser.fix(FixCode::ControlCharacter, at);
     }
+    parser.string.has_line_break |= matches!(byte, b'\n' | b'\r');
     escape::push(&mut parser.out, char::from(byte));
     parser.at += 1;
     Ok(())
