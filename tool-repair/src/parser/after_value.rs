@@ -27,18 +27,17 @@ pub(super) fn after_value(parser: &mut Parser<'_>) -> Result<State, Failure> {
     if byte == inside.closer() {
         return Ok(close(parser));
     }
-    let value = if ended == 0 {
-        parser.sent
-    } else {
-        parser.text.get(..ended)
-    }
-    .unwrap_or_default();
+    // A value that was passed on is the last thing that was, but for white space.
+    let sent = parser.sent.unwrap_or_default();
+    let value = parser.text.get(..ended).filter(|_| ended > 0).unwrap_or(sent);
     let (value, space) = value.split_at(value.trim_end_matches(SPACE).len());
     let gap = [space, parser.text.get(ended..at).unwrap_or_default()].concat();
     let newline = gap.contains(['\n', '\r']);
     let missing = match value.bytes().next_back() {
         Some(b'"' | b'\'' | b'`' | 0x80..) => return after_string(parser, &gap, inside, written),
-        _ if inside == Kind::Object => !gap.is_empty() && key::follows(parser)?,
+        _ if inside == Kind::Object => {
+            !gap.is_empty() && key::follows(parser.from(at)).ok_or_else(|| parser.ends())?
+        }
         _ if inside == Kind::Parentheses => false,
         // On one line they may be one number; never a sign: `[1 -2]` may be a difference.
         Some(b'0'..=b'9') => newline && byte.is_ascii_digit(),
@@ -54,20 +53,15 @@ pub(super) fn after_value(parser: &mut Parser<'_>) -> Result<State, Failure> {
 }
 
 fn expected_comma(parser: &Parser<'_>, inside: Kind) -> Failure {
-    parser.refuse(
-        parser.at,
-        format!("expected a comma or `{}`", char::from(inside.closer())),
-    )
+    let closer = char::from(inside.closer());
+    parser.refuse(parser.at, format!("expected a comma or `{closer}`"))
 }
 
 /// Reads the closing bracket that fits.
 pub(super) fn close(parser: &mut Parser<'_>) -> State {
-    let Some(kind) = parser.inside() else {
-        return State::Done;
-    };
     // Of most frames, the rest is not wanted; reading all of what was written in parts just now would take its time.
-    let frame = parser.frames.pop();
-    let Some(frame) = frame.filter(|_| kind == Kind::Parentheses) else {
+    let parentheses = parser.inside() == Some(Kind::Parentheses);
+    let Some(frame) = parser.frames.pop().filter(|_| parentheses) else {
         parser.copy(1);
         return behind(parser);
     };
@@ -78,10 +72,11 @@ pub(super) fn close(parser: &mut Parser<'_>) -> State {
         return behind(parser);
     }
     parser.fix(FixCode::Parentheses, frame.opened);
-    parser.needs_no_slip(
+    let objection = (
         frame.opened,
         "parentheses around one value, in a text with a slip",
     );
+    parser.needs_no_slip.get_or_insert(objection);
     let bracket = frame.contents - 1;
     parser.out.replace_range(bracket..frame.contents, " ");
     parser.at += 1;
@@ -128,11 +123,8 @@ pub(super) fn after_comma(parser: &mut Parser<'_>, comma: Option<(usize, usize)>
 fn missing_comma(parser: &mut Parser<'_>, written: usize) -> Result<State, Failure> {
     let key = parser.from(parser.at).trim_start_matches(['"', '\'']);
     let comma = key.trim_start_matches(SPACE).starts_with(',');
-    parser.refuse_if(
-        comma,
-        parser.at,
-        "a missing comma, and a key that begins with one",
-    )?;
+    let message = "a missing comma, and a key that begins with one";
+    parser.refuse_if(comma, parser.at, message)?;
     parser.slip(FixCode::MissingComma, parser.at)?;
     parser.out.insert(written, ',');
     Ok(State::Next)

@@ -52,14 +52,10 @@ fn string(parser: &mut Parser<'_>) -> bool {
         _ => return false,
     }
     note_single_quotes(parser, parser.at);
-    parser.string = Literal {
-        form: Form::SINGLE,
-        began: parser.base + parser.at,
-        end: parser.at + 1 + len,
-        ..Literal::default()
-    };
+    parser.string = Literal::new(Form::SINGLE, false, parser.base + parser.at);
     parser.replace(1, "\"");
     parser.copy(len);
+    parser.string.end = parser.at;
     parser.string.closed = parser.out.len();
     parser.replace(1, "\"");
     true

@@ -30,12 +30,18 @@ pub(super) fn root(parser: &mut Parser<'_>) -> Result<State, Failure> {
 /// Drops the second brace of `{{…}}`, whose last one must come at the end.
 pub(super) fn doubled_braces(parser: &mut Parser<'_>) -> Result<bool, Failure> {
     let outermost = parser.frames.len() == 1 && parser.inside() == Some(Kind::Object);
-    if !outermost || parser.byte() != Some(b'{') || parser.slipped() == Some(FixCode::DoubledBraces) {
+    if !outermost || parser.byte() != Some(b'{') || braces_are_doubled(parser) {
         return Ok(false);
     }
     parser.slip(FixCode::DoubledBraces, parser.at)?;
     parser.at += 1;
     Ok(true)
+}
+
+fn braces_are_doubled(parser: &Parser<'_>) -> bool {
+    parser
+        .slip
+        .is_some_and(|(kind, _)| kind == FixCode::DoubledBraces)
 }
 
 /// Drops the `{}` that was opened last if it is the whole text so far and the real object follows: goes on inside
@@ -58,7 +64,7 @@ pub(super) fn empty_prefix(parser: &mut Parser<'_>) -> Result<bool, Failure> {
 /// Reads what follows the value of the whole text, up to the end.
 pub(super) fn end(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let value_end = parser.base + parser.at;
-    if parser.slipped() == Some(FixCode::DoubledBraces) {
+    if braces_are_doubled(parser) {
         gap(parser)?;
         match parser.byte() {
             Some(b'}') => parser.at += 1,

@@ -7,6 +7,7 @@
 use super::failure::Failure;
 use super::frame::Kind;
 use super::key;
+use super::literal;
 use super::state::{Parser, SPACE};
 
 /// The quotes that are text in the last string of the parser, from its closing one on, behind which nothing goes on;
@@ -48,8 +49,11 @@ fn closes_string(parser: &Parser<'_>, at: usize) -> Result<Option<bool>, Failure
     let mut at = solid(parser, at + 1)?;
     match parser.byte_at(at) {
         Some(b',') if parser.inside() == Some(Kind::Object) => {
-            let key = key::string_follows(parser.from(solid(parser, at + 1)?));
-            return key.map(Some).ok_or_else(|| parser.ends());
+            let key = parser.from(solid(parser, at + 1)?);
+            if literal::opening(key).is_none() {
+                return Ok(Some(false));
+            }
+            return key::follows(key).map(Some).ok_or_else(|| parser.ends());
         }
         Some(b',' | b':') => return Ok(None),
         _ => {}

@@ -28,27 +28,14 @@ pub(super) fn key(parser: &mut Parser<'_>) -> Result<State, Failure> {
     Ok(State::Colon)
 }
 
-/// Whether a key begins here, and a colon follows it.
-pub(super) fn follows(parser: &Parser<'_>) -> Result<bool, Failure> {
-    let rest = parser.from(parser.at);
-    if literal::opening(rest).is_some() {
-        return string_follows(rest).ok_or_else(|| parser.ends());
-    }
-    let behind = rest.get(name(rest)..).unwrap_or_default();
-    if behind.trim_start_matches(SPACE).is_empty() {
-        return Err(parser.ends());
-    }
-    Ok(behind.len() < rest.len() && colon_follows(behind))
-}
-
-/// Whether `text` begins with a string and a colon; `None` if it ends before.
-pub(super) fn string_follows(text: &str) -> Option<bool> {
-    let Some(form) = literal::opening(text) else {
-        return Some(false);
+/// Whether `text` begins with a string or a name, and a colon; `None` if it ends before.
+pub(super) fn follows(text: &str) -> Option<bool> {
+    let end = match literal::opening(text) {
+        Some(form) => literal::end(text, form)?,
+        None => name(text),
     };
-    let behind = text.get(literal::end(text, form)?..)?;
-    let behind = behind.trim_start_matches(SPACE);
-    (!behind.is_empty()).then(|| behind.starts_with(':'))
+    let behind = text.get(end..)?.trim_start_matches(SPACE);
+    (!behind.is_empty()).then(|| end > 0 && behind.starts_with(':'))
 }
 
 /// How long the name is that `text` begins with.
@@ -68,7 +55,7 @@ fn lost_opening_quote(text: &str) -> bool {
 }
 
 /// Whether `text` goes on with a colon.
-pub(super) fn colon_follows(text: &str) -> bool {
+fn colon_follows(text: &str) -> bool {
     text.trim_start_matches(SPACE).starts_with(':')
 }
 

@@ -63,6 +63,17 @@ pub(super) struct Literal {
     pub(super) unknown_escape: bool,
 }
 
+impl Literal {
+    pub(super) fn new(form: Form, key: bool, began: usize) -> Self {
+        Self {
+            form,
+            key,
+            began,
+            ..Self::default()
+        }
+    }
+}
+
 /// The form of the string that `text` begins with, if it does. Bytes and f-strings are none that the text holds.
 pub(super) fn opening(text: &str) -> Option<Form> {
     let is_letter = |byte: &&u8| byte.is_ascii_alphabetic();

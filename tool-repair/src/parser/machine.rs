@@ -2,11 +2,11 @@
 
 use super::after_value::{after_comma, after_value, close};
 use super::document;
-use super::duplicate_keys;
 use super::failure::{Failure, Repair};
 use super::frame::{Kind, State};
 use super::gap::gap;
 use super::key::key;
+use super::result;
 use super::state::{NOT_KEPT, Parser};
 use super::string;
 use super::value::{behind, value};
@@ -43,36 +43,18 @@ pub(super) fn parse(
             }
         };
     }
-    if let Some((slip, at)) = parser.slip {
-        check_result(&parser, slip, at)?;
-    }
-    match parser.objection() {
+    let contradiction = parser.slip.and_then(|(slip, at)| match sent {
+        Some(sent) => Some((at, result::contradiction(&[sent, &parser.out].concat(), slip)?)),
+        None => Some((at, NOT_KEPT)),
+    });
+    let needs_no_slip = parser.needs_no_slip.filter(|_| parser.slip.is_some());
+    match contradiction.or(parser.evidence.objection()).or(needs_no_slip) {
         Some((at, message)) => Err(parser.refuse(at, message)),
         None => Ok(Repair {
             text: parser.out,
             fixes: parser.fixes,
         }),
     }
-}
-
-/// Refuses a slip that the whole result contradicts.
-fn check_result(parser: &Parser<'_>, slip: FixCode, at: usize) -> Result<(), Failure> {
-    let message = match slip {
-        FixCode::UnknownEscape => string::DRIVE_PATH,
-        FixCode::MissingComma | FixCode::InnerQuote => {
-            "a slip in a text with a key twice in one object: two may have become one"
-        }
-        _ => return Ok(()),
-    };
-    let Some(sent) = parser.sent else {
-        return Err(parser.refuse(at, NOT_KEPT));
-    };
-    let text = [sent, &parser.out].concat();
-    let contradicted = match slip {
-        FixCode::UnknownEscape => string::has_drive_path(&text),
-        _ => duplicate_keys::has_duplicate_key(&text),
-    };
-    parser.refuse_if(contradicted, at, message)
 }
 
 /// Where a reader stands when the rest begins.

@@ -34,7 +34,7 @@ pub(super) struct Parser<'t> {
     /// explain nearly every text in more than one way.
     pub(super) slip: Option<(FixCode, usize)>,
     /// What is certain only in a text without a slip.
-    needs_no_slip: Option<Objection>,
+    pub(super) needs_no_slip: Option<Objection>,
     pub(super) frames: Vec<Frame>,
     pub(super) limits: Limits,
     /// The last string.
@@ -87,10 +87,8 @@ impl<'t> Parser<'t> {
         if first == kind && (kind != FixCode::UnquotedKey || place == at) {
             return Ok(());
         }
-        let message = format!(
-            "{kind}, in a text with another slip at byte {}: {first}",
-            self.base + place
-        );
+        let place = self.base + place;
+        let message = format!("{kind}, in a text with another slip at byte {place}: {first}");
         Err(self.refuse(at, message))
     }
 
@@ -98,22 +96,6 @@ impl<'t> Parser<'t> {
     pub(super) fn slip(&mut self, kind: FixCode, at: usize) -> Result<(), Failure> {
         self.fix(kind, at);
         self.note_slip(kind, at)
-    }
-
-    /// The kind of slip that the text has.
-    pub(super) fn slipped(&self) -> Option<FixCode> {
-        self.slip.map(|(kind, _)| kind)
-    }
-
-    /// Notes what `at` is refused for in a text with a slip.
-    pub(super) fn needs_no_slip(&mut self, at: usize, message: &'static str) {
-        self.needs_no_slip.get_or_insert((at, message));
-    }
-
-    /// What contradicts the reading, once the whole text was read.
-    pub(super) fn objection(&self) -> Option<Objection> {
-        let objection = self.needs_no_slip.filter(|_| self.slip.is_some());
-        self.evidence.objection().or(objection)
     }
 
     /// What comes before `at`, backwards, as far as it was kept.

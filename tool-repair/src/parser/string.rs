@@ -3,7 +3,8 @@
 use super::escape;
 use super::evidence::Level;
 use super::failure::Failure;
-use super::literal::{self, Form, Literal};
+use super::literal::{Form, Literal};
+use super::result::{self, DRIVE_PATH};
 use super::state::{NOT_KEPT, Parser};
 use crate::fixes::FixCode;
 use crate::scan::plain_before;
@@ -17,12 +18,7 @@ pub(super) fn string(parser: &mut Parser<'_>, form: Form, key: bool) -> Result<(
 
 /// Goes on with the string that was open when the rest began.
 pub(super) fn resume(parser: &mut Parser<'_>, key: bool, began: usize) -> Result<(), Failure> {
-    parser.string = Literal {
-        form: Form::DOUBLE,
-        key,
-        began,
-        ..Literal::default()
-    };
+    parser.string = Literal::new(Form::DOUBLE, key, began);
     // `""` was not read as an empty string yet: its second quote was held.
     if began + 1 == parser.base && parser.text.starts_with("\"\"") {
         parser.at = 2;
@@ -40,11 +36,12 @@ pub(super) fn join(parser: &mut Parser<'_>, form: Form) -> Result<(), Failure> {
         Some(' ' | '\t') => (Level::NotJson, "two adjacent strings, in a text that may be JSON"),
         _ => (
             Level::TripleQuotes,
-            "two adjacent strings, in a text that has nothing else of Python",
+            "two adjacent strings, and nothing else of Python",
         ),
     };
     parser.evidence.need(level, at, message);
-    parser.needs_no_slip(at, "adjacent strings, in a text with a slip");
+    let objection = (at, "adjacent strings, in a text with a slip");
+    parser.needs_no_slip.get_or_insert(objection);
     parser.fix(FixCode::ConcatenatedStrings, at);
     parser.out.truncate(closed);
     begin(parser, form, false)?;
@@ -61,12 +58,7 @@ pub(super) fn reread(parser: &mut Parser<'_>, inner: &[usize]) -> Result<(), Fai
 /// Reads a prefix and the opening quotes; writes nothing.
 fn begin(parser: &mut Parser<'_>, form: Form, key: bool) -> Result<(), Failure> {
     let at = parser.at;
-    parser.string = Literal {
-        form,
-        key,
-        began: parser.base + at + form.prefix,
-        ..Literal::default()
-    };
+    parser.string = Literal::new(form, key, parser.base + at + form.prefix);
     if form.prefix > 0 {
         parser.evidence.see(Level::Python);
         parser.fix(FixCode::StringPrefix, at);
@@ -96,15 +88,13 @@ fn note_triple_quotes(parser: &mut Parser<'_>) -> Result<(), Failure> {
     // Of `"""` behind a colon, a quote may be too many, and the key behind it would look like contents.
     let behind = parser.from(parser.at).trim_start_matches([',', ':', ' ']);
     let key = behind.starts_with(char::from(form.quote())) && !behind.starts_with(form.closing);
-    parser.refuse_if(
-        key,
-        parser.at,
-        "three quotes, and which belong together is ambiguous",
-    )?;
-    parser.needs_no_slip(
+    let message = "three quotes, and which belong together is ambiguous";
+    parser.refuse_if(key, parser.at, message)?;
+    let objection = (
         began.saturating_sub(parser.base),
         "three quotes, in a text with a slip",
     );
+    parser.needs_no_slip.get_or_insert(objection);
     parser.fixes.add(FixCode::TripleQuotes, began);
     Ok(())
 }
@@ -145,11 +135,8 @@ fn close(parser: &mut Parser<'_>) -> Result<(), Failure> {
         check_escapes(parser)?;
     } else if parser.string.form.closing == "`" {
         let template = parser.contents(at).is_none_or(|contents| contents.contains("${"));
-        parser.refuse_if(
-            template,
-            at,
-            "a template of JavaScript, whose value is not in the text",
-        )?;
+        let message = "a template of JavaScript, whose value is not in the text";
+        parser.refuse_if(template, at, message)?;
     }
     parser.string.end = at;
     parser.string.closed = parser.out.len();
@@ -163,9 +150,14 @@ fn check_escapes(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let Some(contents) = parser.contents(at) else {
         return Err(parser.refuse(at, NOT_KEPT));
     };
-    let has = |wanted: &str| escape::escapes(&contents).any(|(escape, _)| wanted.contains(escape));
+    let escapes = || escape::escapes(&contents).map(|(escape, _)| escape);
+    let has = |wanted: &str| escapes().any(|escape| wanted.contains(escape));
     let raw_line_break = parser.string.has_line_break;
-    parser.refuse_if(form.is_python() && is_drive_path(&contents), at, DRIVE_PATH)?;
+    parser.refuse_if(
+        form.is_python() && result::is_drive_path(&contents),
+        at,
+        DRIVE_PATH,
+    )?;
     let continued = raw_line_break && !form.is_triple() && has("\n\r");
     let message = "a backslash at the end of a line, in a string with line breaks that are not escaped";
     parser.refuse_if(continued, at, message)?;
@@ -175,37 +167,12 @@ fn check_escapes(parser: &mut Parser<'_>) -> Result<(), Failure> {
         let message = "three quotes with line breaks and with `\\n` or the like, which may be two characters";
         parser.evidence.need(Level::Python, at, message);
     }
-    let apostrophes = escape::escapes(&contents)
-        .filter(|(escape, _)| *escape == '\'')
-        .count();
+    let apostrophes = escapes().filter(|escape| *escape == '\'').count();
     if !form.is_python() && (1..contents.matches('\'').count()).contains(&apostrophes) {
         let message = "`\\'` and a `'` without a backslash in one string: perhaps nothing in it is escaped";
         parser.evidence.need(Level::TripleQuotes, at, message);
     }
     Ok(())
-}
-
-pub(super) const DRIVE_PATH: &str = "a path of a drive, whose backslashes may be escapes";
-
-/// Whether a string with these contents begins as a path of a drive and holds an escape that may be two characters: `C:\new`.
-fn is_drive_path(contents: &str) -> bool {
-    let word = |text: &[u8]| text.iter().all(u8::is_ascii_alphanumeric);
-    matches!(contents.as_bytes(), [letter, b':', b'\\', next, behind, ..] if letter.is_ascii_alphabetic() && word(&[*next, *behind]))
-        && escape::escapes(contents).any(|(escape, _)| "abfnrtv01234567".contains(escape))
-}
-
-/// Whether a string of JSON in the text begins as a path of a drive.
-pub(super) fn has_drive_path(text: &str) -> bool {
-    text.match_indices(":\\").any(|(at, _)| {
-        let string = text
-            .get(at.saturating_sub(2)..)
-            .filter(|string| string.starts_with('"'));
-        let end = string.and_then(|string| literal::end(string, Form::DOUBLE));
-        string
-            .zip(end)
-            .and_then(|(string, end)| string.get(1..end))
-            .is_some_and(is_drive_path)
-    })
 }
 
 /// Whether escapes of a string may be backslashes, where others are: `\b`, `\f` and `\/`, which nobody needs; those before

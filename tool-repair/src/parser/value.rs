@@ -85,7 +85,7 @@ fn number(parser: &mut Parser<'_>) -> Result<State, Failure> {
     }
     if rest.get(..number.len).is_some_and(|number| number.ends_with('.')) {
         let message = "a number that ends with a point, which may be a comma or a bracket";
-        parser.needs_no_slip(at, message);
+        parser.needs_no_slip.get_or_insert((at, message));
     }
     parser.replace(number.len, &number.json);
     Ok(behind(parser))
@@ -110,12 +110,10 @@ fn word(parser: &mut Parser<'_>) -> Result<State, Failure> {
             LITERALS.iter().any(|(name, ..)| name.starts_with(word)) || matches!(word, "r" | "R" | "u" | "U");
         return Err(if end.is_none() && unfinished {
             parser.ends()
-        } else if word.is_empty() {
-            parser.refuse(at, "expected a value")
-        } else if word.len() <= 32 {
+        } else if matches!(word.len(), 1..=32) {
             parser.refuse(at, format!("unknown literal `{word}`"))
         } else {
-            parser.refuse(at, "unknown literal")
+            parser.refuse(at, "expected a value")
         });
     };
     if word != *json {
