@@ -68,6 +68,12 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape("apostrophes that are closed", "{'a': '", "it's ", "'}"),
     shape("single quotes", "", "'", ""),
     shape("double quotes", "", "\"", ""),
+    shape(
+        "paths of drives in quotes, in a text with a slip",
+        "{\"a\": \"\\d\", \"b\": \"",
+        "\\\"C:\\\\",
+        "\"}",
+    ),
     shape("quoted words", "{\"a\": \"", "say \"hi\" ", ""),
     shape("quoted words that are closed", "{\"a\": \"", "say \"hi\" ", "\"}"),
     shape(

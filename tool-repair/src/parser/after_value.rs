@@ -31,18 +31,17 @@ pub(super) fn after_value(parser: &mut Parser<'_>) -> Result<State, Failure> {
     let sent = parser.sent.unwrap_or_default();
     let value = parser.text.get(..ended).filter(|_| ended > 0).unwrap_or(sent);
     let (value, space) = value.split_at(value.trim_end_matches(SPACE).len());
-    let gap = [space, parser.text.get(ended..at).unwrap_or_default()].concat();
-    let newline = gap.contains(['\n', '\r']);
+    let gap = [space, parser.text.get(ended..at).unwrap_or_default()];
     let missing = match value.bytes().next_back() {
-        Some(b'"' | b'\'' | b'`' | 0x80..) => return after_string(parser, &gap, inside, written),
+        Some(b'"' | b'\'' | b'`' | 0x80..) => return after_string(parser, gap, inside),
         _ if inside == Kind::Object => {
-            !gap.is_empty() && key::follows(parser.from(at)).ok_or_else(|| parser.ends())?
+            gap != ["", ""] && key::follows(parser.from(at)).ok_or_else(|| parser.ends())?
         }
         _ if inside == Kind::Parentheses => false,
         // On one line they may be one number; never a sign: `[1 -2]` may be a difference.
-        Some(b'0'..=b'9') => newline && byte.is_ascii_digit(),
+        Some(b'0'..=b'9') => has_line_break(gap) && byte.is_ascii_digit(),
         Some(closer @ (b'}' | b']')) => {
-            matches!(byte, b'{' | b'[') && !gap.is_empty() || closer == b'}' && byte == b'{'
+            matches!(byte, b'{' | b'[') && gap != ["", ""] || closer == b'}' && byte == b'{'
         }
         _ => false,
     };
@@ -55,6 +54,10 @@ pub(super) fn after_value(parser: &mut Parser<'_>) -> Result<State, Failure> {
 fn expected_comma(parser: &Parser<'_>, inside: Kind) -> Failure {
     let closer = char::from(inside.closer());
     parser.refuse(parser.at, format!("expected a comma or `{closer}`"))
+}
+
+fn has_line_break(gap: [&str; 2]) -> bool {
+    gap.iter().any(|space| space.contains(['\n', '\r']))
 }
 
 /// Reads the closing bracket that fits.
@@ -131,10 +134,10 @@ fn missing_comma(parser: &mut Parser<'_>, written: usize) -> Result<State, Failu
 }
 
 /// A string is followed by what cannot follow it: another string, the next key, or the rest of its own text.
-fn after_string(parser: &mut Parser<'_>, gap: &str, inside: Kind, written: usize) -> Result<State, Failure> {
+fn after_string(parser: &mut Parser<'_>, gap: [&str; 2], inside: Kind) -> Result<State, Failure> {
     let at = parser.at;
     let rest = parser.from(at);
-    if !gap.is_empty()
+    if gap != ["", ""]
         && let Some(form) = literal::opening(rest)
     {
         let Some(end) = literal::end(rest, form) else {
@@ -146,7 +149,7 @@ fn after_string(parser: &mut Parser<'_>, gap: &str, inside: Kind, written: usize
         };
         let key = next == b':' && inside == Kind::Object;
         if key && is_key_behind_value(parser, form) {
-            return missing_comma(parser, written);
+            return missing_comma(parser, parser.string.closed + 1);
         }
         // Not in a list, where a comma may be missing, and not on one line, where the quotes may be text: `'cut -d ' ' -f 2'`.
         let in_list = match inside {
@@ -154,7 +157,7 @@ fn after_string(parser: &mut Parser<'_>, gap: &str, inside: Kind, written: usize
             Kind::Object => false,
             Kind::Parentheses => next == b',' || parser.frames.last().is_some_and(|frame| frame.comma),
         };
-        if !key && !in_list && gap.contains(['\n', '\r']) {
+        if !key && !in_list && has_line_break(gap) {
             string::join(parser, form)?;
             return Ok(State::After);
         }

@@ -51,12 +51,16 @@ fn string(parser: &mut Parser<'_>) -> bool {
         Some([b'\'', ..]) => {}
         _ => return false,
     }
+    let begin = parser.at + 1;
     note_single_quotes(parser, parser.at);
     parser.string = Literal::new(Form::SINGLE, false, parser.base + parser.at);
-    parser.replace(1, "\"");
-    parser.copy(len);
-    parser.string.end = parser.at;
+    parser.string.end = begin + len;
+    parser.out.push('"');
+    parser
+        .out
+        .push_str(parser.text.get(begin..begin + len).unwrap_or_default());
     parser.string.closed = parser.out.len();
-    parser.replace(1, "\"");
+    parser.out.push('"');
+    parser.at = begin + len + 1;
     true
 }

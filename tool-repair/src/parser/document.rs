@@ -30,18 +30,13 @@ pub(super) fn root(parser: &mut Parser<'_>) -> Result<State, Failure> {
 /// Drops the second brace of `{{…}}`, whose last one must come at the end.
 pub(super) fn doubled_braces(parser: &mut Parser<'_>) -> Result<bool, Failure> {
     let outermost = parser.frames.len() == 1 && parser.inside() == Some(Kind::Object);
-    if !outermost || parser.byte() != Some(b'{') || braces_are_doubled(parser) {
+    let doubled = matches!(parser.slip, Some((FixCode::DoubledBraces, _)));
+    if !outermost || parser.byte() != Some(b'{') || doubled {
         return Ok(false);
     }
     parser.slip(FixCode::DoubledBraces, parser.at)?;
     parser.at += 1;
     Ok(true)
-}
-
-fn braces_are_doubled(parser: &Parser<'_>) -> bool {
-    parser
-        .slip
-        .is_some_and(|(kind, _)| kind == FixCode::DoubledBraces)
 }
 
 /// Drops the `{}` that was opened last if it is the whole text so far and the real object follows: goes on inside
@@ -64,13 +59,12 @@ pub(super) fn empty_prefix(parser: &mut Parser<'_>) -> Result<bool, Failure> {
 /// Reads what follows the value of the whole text, up to the end.
 pub(super) fn end(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let value_end = parser.base + parser.at;
-    if braces_are_doubled(parser) {
+    if matches!(parser.slip, Some((FixCode::DoubledBraces, _))) {
         gap(parser)?;
-        match parser.byte() {
-            Some(b'}') => parser.at += 1,
-            Some(_) => return Err(parser.refuse(parser.at, "two braces open the text, and one closes it")),
-            None => return Err(parser.ends()),
-        }
+        let closer = parser.byte().ok_or_else(|| parser.ends())?;
+        let message = "two braces open the text, and one closes it";
+        parser.refuse_if(closer != b'}', parser.at, message)?;
+        parser.at += 1;
     }
     gap(parser)?;
     let at = parser.at;

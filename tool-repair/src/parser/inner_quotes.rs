@@ -96,10 +96,8 @@ fn closes_quotation(parser: &Parser<'_>, opening: usize, at: usize) -> bool {
 
 /// Whether the quote at `at` stands between two letters, as in `it's`.
 fn is_between_letters(parser: &Parser<'_>, at: usize) -> bool {
-    let before = parser.backwards(at).next();
-    let is_letter =
-        |letter: Option<char>| letter.is_some_and(|letter| letter < '\u{250}' && letter.is_alphabetic());
-    is_letter(before) && is_letter(behind(parser, at))
+    let is_letter = |letter: char| letter < '\u{250}' && letter.is_alphabetic();
+    parser.backwards(at).next().is_some_and(is_letter) && behind(parser, at).is_some_and(is_letter)
 }
 
 /// Whether the quote at `at` may open a string of Python with a prefix, or close one that such a string follows:

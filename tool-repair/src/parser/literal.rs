@@ -99,11 +99,16 @@ pub(super) fn opening(text: &str) -> Option<Form> {
 
 /// Where the string of this form ends that `text` begins with; `None` if the text ends before.
 pub(super) fn end(text: &str, form: Form) -> Option<usize> {
-    let text = text.as_bytes();
+    let (text, quote) = (text.as_bytes(), form.quote());
     let mut at = form.len();
-    while !text.get(at..)?.starts_with(form.closing.as_bytes()) {
-        // A raw string too goes on behind `\'`.
-        at += if *text.get(at)? == b'\\' { 2 } else { 1 };
+    loop {
+        match *text.get(at)? {
+            // A raw string too goes on behind `\'`.
+            b'\\' => at += 2,
+            byte if byte == quote && text.get(at..)?.starts_with(form.closing.as_bytes()) => {
+                return Some(at + form.closing.len());
+            }
+            _ => at += 1,
+        }
     }
-    Some(at + form.closing.len())
 }

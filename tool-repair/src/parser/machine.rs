@@ -79,24 +79,18 @@ fn first(parser: &mut Parser<'_>) -> Result<State, Failure> {
     let (Some(byte), Some(inside)) = (parser.byte(), parser.inside()) else {
         return Err(parser.ends());
     };
-    if byte != inside.closer() {
-        if document::doubled_braces(parser)? {
-            return Ok(State::First);
-        }
-        return if inside == Kind::Object {
-            key(parser)
-        } else {
-            Ok(State::Value)
-        };
-    }
-    if document::empty_prefix(parser)? {
+    let closes = byte == inside.closer();
+    if document::doubled_braces(parser)? || closes && document::empty_prefix(parser)? {
         return Ok(State::First);
     }
-    if let Some(frame) = parser.frames.last_mut() {
-        // Empty parentheses are a tuple.
-        frame.comma = true;
+    match (parser.frames.last_mut(), inside) {
+        (Some(frame), _) if closes => {
+            frame.comma = true; // empty parentheses are a tuple
+            Ok(close(parser))
+        }
+        (_, Kind::Object) => key(parser),
+        _ => Ok(State::Value),
     }
-    Ok(close(parser))
 }
 
 fn colon(parser: &mut Parser<'_>) -> Result<State, Failure> {

@@ -32,13 +32,13 @@ pub(super) fn resume(parser: &mut Parser<'_>, key: bool, began: usize) -> Result
 pub(super) fn join(parser: &mut Parser<'_>, form: Form) -> Result<(), Failure> {
     let (at, closed) = (parser.at, parser.string.closed);
     // `'x = '⏎'.join(y)'` is a text with a line break between quotes; those who format code indent what they break.
-    let (level, message) = match parser.backwards(at).next() {
-        Some(' ' | '\t') => (Level::NotJson, "two adjacent strings, in a text that may be JSON"),
-        _ => (
-            Level::TripleQuotes,
-            "two adjacent strings, and nothing else of Python",
-        ),
+    let indented = matches!(parser.backwards(at).next(), Some(' ' | '\t'));
+    let level = if indented {
+        Level::NotJson
+    } else {
+        Level::TripleQuotes
     };
+    let message = "two adjacent strings, in a text that has nothing else of Python";
     parser.evidence.need(level, at, message);
     let objection = (at, "adjacent strings, in a text with a slip");
     parser.needs_no_slip.get_or_insert(objection);

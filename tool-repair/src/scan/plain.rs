@@ -52,14 +52,15 @@ fn by_words(bytes: &[u8]) -> usize {
 #[inline]
 pub(crate) fn plain_before(bytes: &[u8], quote: u8) -> usize {
     let quotes = ONES * u64::from(quote);
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
+    let mut rest = bytes;
+    while let Some((word, after)) = rest.split_first_chunk::<8>() {
         let word = u64::from_le_bytes(*word);
         let other = word ^ quotes;
         let special = special(word) | other.wrapping_sub(ONES) & !other & TOPS;
         if special != 0 {
-            return 8 * index + special.trailing_zeros() as usize / 8;
+            return bytes.len() - rest.len() + special.trailing_zeros() as usize / 8;
         }
+        rest = after;
     }
     let stop = rest.iter().position(|byte| is_special(*byte) || *byte == quote);
     bytes.len() - rest.len() + stop.unwrap_or(rest.len())
