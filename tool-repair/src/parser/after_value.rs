@@ -10,10 +10,10 @@ use super::key;
 use super::literal::{self, Form};
 use super::state::{Parser, SPACE};
 use super::string;
-use super::value::behind;
+use super::value::state_after;
 use crate::fixes::FixCode;
 
-/// Reads on behind a value.
+/// Reads on after a value.
 pub(super) fn after_value(parser: &mut Parser<'_>) -> Result<State, Failure> {
     let (ended, written) = (parser.at, parser.out.len());
     gap(parser)?;
@@ -66,13 +66,13 @@ pub(super) fn close(parser: &mut Parser<'_>) -> State {
     let parentheses = parser.inside() == Some(Kind::Parentheses);
     let Some(frame) = parser.frames.pop().filter(|_| parentheses) else {
         parser.copy(1);
-        return behind(parser);
+        return state_after(parser);
     };
     if frame.comma {
         parser.evidence.see(Level::Python);
         parser.fix(FixCode::Tuple, frame.opened);
         parser.replace(1, "]");
-        return behind(parser);
+        return state_after(parser);
     }
     parser.fix(FixCode::Parentheses, frame.opened);
     let objection = (
@@ -83,7 +83,7 @@ pub(super) fn close(parser: &mut Parser<'_>) -> State {
     let bracket = frame.contents - 1;
     parser.out.replace_range(bracket..frame.contents, " ");
     parser.at += 1;
-    behind(parser)
+    state_after(parser)
 }
 
 /// Reads a comma, and what follows it.
@@ -122,7 +122,7 @@ pub(super) fn after_comma(parser: &mut Parser<'_>, comma: Option<(usize, usize)>
     }
 }
 
-/// Writes a comma behind the last value.
+/// Writes a comma after the last value.
 fn missing_comma(parser: &mut Parser<'_>, written: usize) -> Result<State, Failure> {
     let key = parser.from(parser.at).trim_start_matches(['"', '\'']);
     let comma = key.trim_start_matches(SPACE).starts_with(',');
@@ -143,12 +143,12 @@ fn after_string(parser: &mut Parser<'_>, gap: [&str; 2], inside: Kind) -> Result
         let Some(end) = literal::end(rest, form) else {
             return Err(parser.ends_in_string(parser.base + at + form.prefix));
         };
-        let behind = parser.from(at + end).trim_start_matches(SPACE);
-        let Some(next) = behind.bytes().next() else {
+        let after = parser.from(at + end).trim_start_matches(SPACE);
+        let Some(next) = after.bytes().next() else {
             return Err(parser.ends());
         };
         let key = next == b':' && inside == Kind::Object;
-        if key && is_key_behind_value(parser, form) {
+        if key && is_key_after_value(parser, form) {
             return missing_comma(parser, parser.string.closed + 1);
         }
         // Not in a list, where a comma may be missing, and not on one line, where the quotes may be text: `'cut -d ' ' -f 2'`.
@@ -167,7 +167,7 @@ fn after_string(parser: &mut Parser<'_>, gap: [&str; 2], inside: Kind) -> Result
 
 /// Whether the last string ends, and the key of this form begins, as strings do: quotes and commas may have changed
 /// places, `'a,' 'b': 1`, or all of it be one string, `'x = ' '.split(':')'`.
-fn is_key_behind_value(parser: &Parser<'_>, form: Form) -> bool {
+fn is_key_after_value(parser: &Parser<'_>, form: Form) -> bool {
     let ends = parser
         .backwards(parser.string.end)
         .next()
@@ -190,7 +190,7 @@ fn reread(parser: &mut Parser<'_>, inside: Kind) -> Result<State, Failure> {
     Ok(State::After)
 }
 
-/// Why the text does not go on behind a string, whose closing quote cannot be taken as text either.
+/// Why the text does not go on after a string, whose closing quote cannot be taken as text either.
 fn ends_there(parser: &Parser<'_>, inside: Kind) -> Failure {
     let rest = parser.from(parser.at);
     if literal::opening(rest).is_none() && !rest.starts_with(char::is_alphanumeric) {

@@ -18,7 +18,7 @@ const MOST_TOKENS: usize = 1_000;
 pub(super) fn repair(rest: &str, sent: &str, deviation: &Deviation, limits: Limits) -> Option<Repair> {
     let text = [sent, rest].concat();
     let edit = only_edit(&tokens(&text)?)?;
-    // Of a text that begins with a bracket that it lacks, or ends so behind `[1]` or `{}`, the beginning is missing.
+    // Of a text that begins with a bracket that it lacks, or ends so after `[1]` or `{}`, the beginning is missing.
     let is_first = edit.inserts && text.get(..edit.at)?.trim_matches(SPACE).is_empty();
     let is_last = !edit.inserts && text.get(edit.at + 1..)?.trim_matches(SPACE).is_empty();
     if is_first || is_last && !begins_with_member(&text) {
@@ -88,8 +88,8 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
                 ("0", Some(len).filter(|len| *len > 0)?)
             }
         };
-        let (token, behind) = rest.split_at_checked(len)?;
-        rest = behind.trim_start_matches(SPACE);
+        let (token, after) = rest.split_at_checked(len)?;
+        rest = after.trim_start_matches(SPACE);
         let contents = token.trim_matches(['"', '\'']);
         let outer = contents.starts_with(['{', '[']) || contents.ends_with(['}', ']']);
         let is_key = kind == "0" && rest.starts_with(':');
@@ -111,18 +111,18 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<Edit> {
     let mut found: Option<(Edit, String)> = None;
     let (mut at, mut last_end) = (0, 0);
     for token in tokens {
-        // Behind what cannot be read, an edit is of no help.
+        // After what cannot be read, an edit is of no help.
         if at > readable {
             break;
         }
-        let (before, behind) = kinds.split_at(at);
+        let (before, after) = kinds.split_at(at);
         at += token.kind.len();
         let begin = token.begin;
         let mut edits = Vec::new();
         for (bracket, at) in [('{', begin), ('[', begin), ('}', last_end), (']', last_end)] {
-            edits.push((at, bracket, true, format!("{before}{bracket}{behind}")));
-            if let Some(behind) = behind.strip_prefix(bracket) {
-                edits.push((begin, bracket, false, format!("{before}{behind}")));
+            edits.push((at, bracket, true, format!("{before}{bracket}{after}")));
+            if let Some(after) = after.strip_prefix(bracket) {
+                edits.push((begin, bracket, false, format!("{before}{after}")));
             }
         }
         last_end = token.end;

@@ -1,4 +1,4 @@
-//! The value of the whole text: what stands before and behind it, the same value again, braces around it.
+//! The value of the whole text: what stands before and after it, the same value again, braces around it.
 
 use super::failure::Failure;
 use super::frame::{Kind, State};
@@ -42,8 +42,8 @@ pub(super) fn doubled_braces(parser: &mut Parser<'_>) -> Result<bool, Failure> {
 /// Drops the `{}` that was opened last if it is the whole text so far and the real object follows: goes on inside
 /// that one.
 pub(super) fn empty_prefix(parser: &mut Parser<'_>) -> Result<bool, Failure> {
-    let behind = parser.from(parser.at + 1);
-    let object = behind.trim_start_matches(SPACE);
+    let after = parser.from(parser.at + 1);
+    let object = after.trim_start_matches(SPACE);
     if parser.frames.len() != 1 || parser.byte() != Some(b'}') || !object.starts_with('{') {
         return Ok(false);
     }
@@ -82,8 +82,8 @@ pub(super) fn end(parser: &mut Parser<'_>) -> Result<(), Failure> {
         copies(parser, value_end)?;
         parser.slip(FixCode::Doubled, at)?;
     } else {
-        let behind = packaging::behind(rest, &space);
-        let code = behind.map_err(|(place, message)| parser.refuse(at + place, message))?;
+        let after = packaging::text_after(rest, &space);
+        let code = after.map_err(|(place, message)| parser.refuse(at + place, message))?;
         parser.fix(code, at);
     }
     parser.at = parser.text.len();
@@ -103,7 +103,7 @@ fn copies(parser: &Parser<'_>, end: usize) -> Result<(), Failure> {
     let mut rest = parser.from(parser.at);
     while !rest.is_empty() {
         rest = match rest.strip_prefix(value) {
-            Some(behind) => behind.trim_start_matches(SPACE),
+            Some(after) => after.trim_start_matches(SPACE),
             None if value.starts_with(rest) => return Err(parser.ends()),
             None => return Err(parser.refuse(parser.at, "another value follows")),
         };

@@ -8,14 +8,14 @@ use super::failure::Failure;
 use super::state::Parser;
 use crate::fixes::FixCode;
 
-/// The escapes of a string with these contents: the character behind each backslash, and what follows that.
+/// The escapes of a string with these contents: the character after each backslash, and what follows that.
 pub(super) fn escapes(contents: &str) -> impl Iterator<Item = (char, &str)> {
     let mut rest = contents;
     std::iter::from_fn(move || {
         let (_, escape) = rest.split_once('\\')?;
-        let mut behind = escape.chars();
-        let escaped = behind.next()?;
-        rest = behind.as_str();
+        let mut after = escape.chars();
+        let escaped = after.next()?;
+        rest = after.as_str();
         Some((escaped, rest))
     })
 }
@@ -97,17 +97,17 @@ fn need_evidence(parser: &mut Parser<'_>, level: Level) {
 /// Reads `\x41`, `\u4e2d` or `\U0001f600`, with as many digits as `wanted`.
 fn hexadecimal(parser: &mut Parser<'_>, wanted: usize) -> Result<(), Failure> {
     let (at, python) = (parser.at, parser.string.form.is_python());
-    let behind = parser.from(at + 2);
-    let digits = behind.bytes().take(wanted).take_while(u8::is_ascii_hexdigit);
+    let after = parser.from(at + 2);
+    let digits = after.bytes().take(wanted).take_while(u8::is_ascii_hexdigit);
     let found = digits.count();
-    if found < wanted && found == behind.len() {
+    if found < wanted && found == after.len() {
         return Err(parser.ends_in_string(parser.string.began));
     }
     if found == 0 && !python {
         return unknown(parser);
     }
     parser.refuse_if(found < wanted, at, "an escape without its hexadecimal digits")?;
-    let value = behind.get(..wanted).map(|digits| u32::from_str_radix(digits, 16));
+    let value = after.get(..wanted).map(|digits| u32::from_str_radix(digits, 16));
     let value = value.and_then(Result::ok).unwrap_or_default();
     if wanted == 4 {
         refuse_split_pair(parser, value)?;
@@ -122,17 +122,17 @@ fn hexadecimal(parser: &mut Parser<'_>, wanted: usize) -> Result<(), Failure> {
 
 /// `\0`, `\033`. In `"…"` a number may be that of a group: `(a)\1`.
 fn octal(parser: &mut Parser<'_>) -> Result<(), Failure> {
-    let behind = parser.from(parser.at + 1);
-    let digits = behind
+    let after = parser.from(parser.at + 1);
+    let digits = after
         .bytes()
         .take(3)
         .take_while(|byte| matches!(byte, b'0'..=b'7'));
-    let (digits, behind) = behind.split_at(digits.count());
-    if behind.is_empty() {
+    let (digits, after) = after.split_at(digits.count());
+    if after.is_empty() {
         return Err(parser.ends_in_string(parser.string.began));
     }
     if !parser.string.form.is_python() {
-        let group = digits != "0" || behind.starts_with(|next: char| next.is_ascii_digit());
+        let group = digits != "0" || after.starts_with(|next: char| next.is_ascii_digit());
         need_evidence(
             parser,
             if group {
@@ -154,7 +154,7 @@ fn line_continuation(parser: &mut Parser<'_>) {
     if !parser.string.form.is_python() {
         need_evidence(parser, Level::NotJson);
     }
-    let message = "a backslash and the line break behind it were removed";
+    let message = "a backslash and the line break after it were removed";
     parser.fix_with_message(FixCode::PythonEscape, parser.at, message);
     let wide = parser.from(parser.at + 1).starts_with("\r\n");
     parser.at += if wide { 3 } else { 2 };

@@ -47,11 +47,11 @@ pub(super) fn unescape_document(
 /// backslashes were, and there is more than a line break.
 fn only_quotes_are_escaped(text: &str) -> bool {
     let escapes = || text.match_indices('\\').map(|(at, _)| text.split_at(at));
-    let is_doubtful = |(before, behind): (&str, &str)| match behind.as_bytes().get(1) {
+    let is_doubtful = |(before, after): (&str, &str)| match after.as_bytes().get(1) {
         Some(b'n') => before.ends_with(':'),
         // `https:\/\/`, and letters beyond ASCII: nobody means these backslashes.
         Some(b'/') => !before.ends_with([':', '/']),
-        Some(b'u') => behind.starts_with("\\u00"),
+        Some(b'u') => after.starts_with("\\u00"),
         _ => true,
     };
     !text.contains("\\\\") && !text.contains("\\\"") && escapes().any(is_doubtful)
@@ -63,9 +63,9 @@ fn unescape(contents: &str) -> Option<String> {
     let mut text = String::with_capacity(contents.len());
     let mut rest = contents;
     while let Some(plain) = rest.find(['\\', '"']) {
-        let (before, behind) = rest.split_at(plain);
+        let (before, after) = rest.split_at(plain);
         text.push_str(before);
-        text.push_str(match behind.as_bytes() {
+        text.push_str(match after.as_bytes() {
             [b'\\', b'"', ..] => "\"",
             [b'\\', b'\\', ..] => "\\",
             [b'\\', b'/', ..] => "/",
@@ -76,7 +76,7 @@ fn unescape(contents: &str) -> Option<String> {
             [b'\\'] => "",
             _ => return None,
         });
-        rest = behind.get(2..).unwrap_or_default();
+        rest = after.get(2..).unwrap_or_default();
     }
     text.push_str(rest);
     Some(text)

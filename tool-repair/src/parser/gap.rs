@@ -76,7 +76,7 @@ fn comment(parser: &mut Parser<'_>) -> Result<(), Failure> {
 }
 
 /// Whether a comment to the end of the line may be something else: the rest of a string that lost a quote, an address
-/// (`https://…`), or, behind `#`, anything but words (`#fff`).
+/// (`https://…`), or, after `#`, anything but words (`#fff`).
 fn may_be_text(comment: &str, mut before: impl Iterator<Item = char>) -> bool {
     let words = comment.trim_start_matches(['#', '/']);
     let text = words.trim_start();
@@ -101,7 +101,7 @@ fn may_be_text(comment: &str, mut before: impl Iterator<Item = char>) -> bool {
 pub(super) fn has_quote(text: &str) -> bool {
     let is_letter = |character: Option<char>| character.is_some_and(char::is_alphabetic);
     text.match_indices(['"', '\'']).any(|(at, quote)| {
-        let (before, behind) = text.split_at(at);
-        quote != "'" || !is_letter(before.chars().next_back()) || !is_letter(behind.chars().nth(1))
+        let (before, after) = text.split_at(at);
+        quote != "'" || !is_letter(before.chars().next_back()) || !is_letter(after.chars().nth(1))
     })
 }

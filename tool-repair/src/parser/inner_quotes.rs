@@ -1,6 +1,6 @@
 //! Judges quotes inside a string that are not escaped.
 //!
-//! A string whose closing quote is followed by what has no place there goes on, up to the first quote behind which the
+//! A string whose closing quote is followed by what has no place there goes on, up to the first quote after which the
 //! text goes on as it must: a bracket that fits, or the next key. The quotes before that are text if they come in pairs
 //! that look like quotations, or if each stands between two letters.
 
@@ -10,7 +10,7 @@ use super::key;
 use super::literal;
 use super::state::{Parser, SPACE};
 
-/// The quotes that are text in the last string of the parser, from its closing one on, behind which nothing goes on;
+/// The quotes that are text in the last string of the parser, from its closing one on, after which nothing goes on;
 /// `None` if there is another reading, or none. Takes time linear in what it reads.
 pub(super) fn judge(parser: &Parser<'_>) -> Result<Option<Vec<usize>>, Failure> {
     let quote = parser.string.form.quote();
@@ -43,7 +43,7 @@ pub(super) fn judge(parser: &Parser<'_>) -> Result<Option<Vec<usize>>, Failure> 
     Err(parser.ends())
 }
 
-/// Whether the quote at `at` closes the string beyond doubt: behind it is a bracket that fits, behind which the text goes
+/// Whether the quote at `at` closes the string beyond doubt: after it is a bracket that fits, after which the text goes
 /// on as it must, or the next key of an object. A comma in an array says nothing.
 fn closes_string(parser: &Parser<'_>, at: usize) -> Result<Option<bool>, Failure> {
     let mut at = solid(parser, at + 1)?;
@@ -77,13 +77,13 @@ fn opens_quotation(parser: &Parser<'_>, at: usize) -> bool {
         .backwards(at)
         .next()
         .is_some_and(|before| "([=<>/".contains(before) || before.is_whitespace() || !before.is_ascii());
-    let after = behind(parser, at).is_some_and(|after| {
+    let after = next_char(parser, at).is_some_and(|after| {
         "_/<.$#-《「『".contains(after) || after.is_alphanumeric() || after >= '\u{10000}'
     });
     before && after
 }
 
-/// Whether the quote at `at` looks like a closing one, with more than punctuation behind the opening one. Between two
+/// Whether the quote at `at` looks like a closing one, with more than punctuation after the opening one. Between two
 /// words of Chinese, one character may join two quoted values: `"苹果"和"香蕉"`.
 fn closes_quotation(parser: &Parser<'_>, opening: usize, at: usize) -> bool {
     let between = parser.text.get(opening + 1..at).unwrap_or_default();
@@ -91,21 +91,21 @@ fn closes_quotation(parser: &Parser<'_>, opening: usize, at: usize) -> bool {
     before.is_some_and(|before| !before.is_whitespace() && !",:[{(".contains(before))
         && between.contains(char::is_alphanumeric)
         && (between.is_ascii() || between.chars().nth(1).is_some())
-        && behind(parser, at).is_some_and(|after| !after.is_ascii_alphanumeric())
+        && next_char(parser, at).is_some_and(|after| !after.is_ascii_alphanumeric())
 }
 
 /// Whether the quote at `at` stands between two letters, as in `it's`.
 fn is_between_letters(parser: &Parser<'_>, at: usize) -> bool {
     let is_letter = |letter: char| letter < '\u{250}' && letter.is_alphabetic();
-    parser.backwards(at).next().is_some_and(is_letter) && behind(parser, at).is_some_and(is_letter)
+    parser.backwards(at).next().is_some_and(is_letter) && next_char(parser, at).is_some_and(is_letter)
 }
 
 /// Whether the quote at `at` may open a string of Python with a prefix, or close one that such a string follows:
 /// `u'a, u'b'`, `'a'r'b'`.
 fn is_beside_prefix(parser: &Parser<'_>, at: usize) -> bool {
     let is_prefix = |letter: char| matches!(letter, 'u' | 'U' | 'r' | 'R');
-    let mut behind = parser.from(at + 1).chars();
-    let opens = behind.next().is_some_and(is_prefix) && matches!(behind.next(), Some('"' | '\''));
+    let mut after = parser.from(at + 1).chars();
+    let opens = after.next().is_some_and(is_prefix) && matches!(after.next(), Some('"' | '\''));
     let mut before = parser.backwards(at);
     let alone = before.next().is_some_and(is_prefix)
         && !before
@@ -123,7 +123,7 @@ fn solid(parser: &Parser<'_>, at: usize) -> Result<usize, Failure> {
     Ok(parser.text.len() - solid.len())
 }
 
-/// The character behind the quote at `at`.
-fn behind(parser: &Parser<'_>, at: usize) -> Option<char> {
+/// The character after the quote at `at`.
+fn next_char(parser: &Parser<'_>, at: usize) -> Option<char> {
     parser.from(at + 1).chars().next()
 }

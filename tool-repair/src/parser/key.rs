@@ -34,8 +34,8 @@ pub(super) fn follows(text: &str) -> Option<bool> {
         Some(form) => literal::end(text, form)?,
         None => name(text),
     };
-    let behind = text.get(end..)?.trim_start_matches(SPACE);
-    (!behind.is_empty()).then(|| end > 0 && behind.starts_with(':'))
+    let after = text.get(end..)?.trim_start_matches(SPACE);
+    (!after.is_empty()).then(|| end > 0 && after.starts_with(':'))
 }
 
 /// How long the name is that `text` begins with.
@@ -50,8 +50,8 @@ fn name(text: &str) -> usize {
 
 /// Whether a name, a quote and a colon begin here.
 fn lost_opening_quote(text: &str) -> bool {
-    let behind = text.get(name(text)..).unwrap_or_default();
-    behind.len() < text.len() && behind.strip_prefix('"').is_some_and(colon_follows)
+    let after = text.get(name(text)..).unwrap_or_default();
+    after.len() < text.len() && after.strip_prefix('"').is_some_and(colon_follows)
 }
 
 /// Whether `text` goes on with a colon.

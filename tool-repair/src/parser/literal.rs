@@ -1,6 +1,6 @@
 //! How a string is written: its prefix, its quotes, and where it ends.
 
-/// What stands before and behind the contents.
+/// What stands before and after the contents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Form {
     /// How many letters stand before the quotes.
@@ -103,7 +103,7 @@ pub(super) fn end(text: &str, form: Form) -> Option<usize> {
     let mut at = form.len();
     loop {
         match *text.get(at)? {
-            // A raw string too goes on behind `\'`.
+            // A raw string too goes on after `\'`.
             b'\\' => at += 2,
             byte if byte == quote && text.get(at..)?.starts_with(form.closing.as_bytes()) => {
                 return Some(at + form.closing.len());

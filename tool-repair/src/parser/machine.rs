@@ -9,7 +9,7 @@ use super::key::key;
 use super::result;
 use super::state::{NOT_KEPT, Parser};
 use super::string;
-use super::value::{behind, value};
+use super::value::{state_after, value};
 use crate::fixes::FixCode;
 use crate::limits::Limits;
 use crate::scan::{Deviation, Place};
@@ -67,7 +67,7 @@ fn resume(parser: &mut Parser<'_>, deviation: &Deviation) -> Result<State, Failu
         Place::Value => State::Value,
         Place::String { key } => {
             string::resume(parser, key, deviation.opening_quote)?;
-            if key { State::Colon } else { behind(parser) }
+            if key { State::Colon } else { state_after(parser) }
         }
         Place::After => State::After,
         Place::Done => State::Done,

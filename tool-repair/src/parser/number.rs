@@ -20,9 +20,9 @@ pub(super) struct Number<'t> {
 ///
 /// Why there is no number; `None` if the text ends inside it.
 pub(super) fn read(text: &str) -> Result<Number<'_>, Option<&'static str>> {
-    let (token, behind) = text.split_at(length(text));
-    let ends = behind.is_empty();
-    match spell(token) {
+    let (token, after) = text.split_at(length(text));
+    let ends = after.is_empty();
+    match to_json(token) {
         // A digit may follow a point, and more of it a number with a sign.
         Some(Ok(_)) if ends && token.ends_with('.') => Err(None),
         Some(Ok(json)) => {
@@ -37,12 +37,12 @@ pub(super) fn read(text: &str) -> Result<Number<'_>, Option<&'static str>> {
             })
         }
         Some(Err(message)) => Err(Some(message)),
-        None if ends && matches!(spell(&format!("{token}1")), Some(Ok(_))) => Err(None),
+        None if ends && matches!(to_json(&format!("{token}1")), Some(Ok(_))) => Err(None),
         None => Err(Some("invalid number")),
     }
 }
 
-/// How long the word is that a number may be: with a sign in front and behind an exponent.
+/// How long the word is that a number may be: with a sign in front and after an exponent.
 fn length(text: &str) -> usize {
     let unsigned = text
         .strip_prefix(['+', '-'])
@@ -59,7 +59,7 @@ fn length(text: &str) -> usize {
 }
 
 /// The number in JSON; `None` if it is none, an error if it is one that JSON should not have.
-fn spell(token: &str) -> Option<Result<String, &'static str>> {
+fn to_json(token: &str) -> Option<Result<String, &'static str>> {
     let (sign, unsigned) = match token.split_at_checked(1) {
         Some((sign @ ("-" | "+"), unsigned)) => (sign, unsigned.trim_start_matches(' ')),
         _ => ("", token),
@@ -140,13 +140,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_json_can_spell_is_kept_and_borrowed() {
+    fn borrows_what_is_json() {
         let long = "9".repeat(5_000);
         for text in [
             "0", "-0", "17", "-0.0", "1e300", "1e-400", "1E+05", "0.10e-7", "0e0", &long,
         ] {
-            for behind in ["", ",", " ", "]", "-1", "\"", "\u{3002}"] {
-                let whole = format!("{text}{behind}");
+            for after in ["", ",", " ", "]", "-1", "\"", "\u{3002}"] {
+                let whole = format!("{text}{after}");
                 let number = read(&whole).unwrap();
                 assert_eq!((number.len, &*number.json), (text.len(), text));
                 assert!(matches!(number.json, Cow::Borrowed(_)), "{text}");
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_python_can_spell_becomes_json() {
+    fn converts_numbers_of_python() {
         for (text, json) in [
             ("1_000", "1000"),
             ("-1_0.2_5e+1_0", "-10.25e+10"),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_too_early_is_told_apart() {
+    fn distinguishes_what_ends_too_early() {
         for text in [
             "-", "+", ".", "-.", "5.", "-0.", "+5.", "1_", "1.5_", "1e", "1e+", "1e+1_", "0x", "0x_", "0b1_",
         ] {

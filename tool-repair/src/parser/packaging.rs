@@ -36,21 +36,21 @@ pub(super) fn before(text: &str) -> Result<(usize, FixCode), Unclear> {
     }
 }
 
-/// Reads what stands behind the value and this white space, up to the end; what its removal is called.
-pub(super) fn behind(text: &str, space: &str) -> Result<FixCode, Unclear> {
+/// Reads what stands after the value and this white space, up to the end; what its removal is called.
+pub(super) fn text_after(text: &str, space: &str) -> Result<FixCode, Unclear> {
     let is_line_break = |text: &str| text.contains(['\n', '\r']);
     let (mut rest, mut code, mut fence) = (text, FixCode::Packaging, false);
     let mut new_line = is_line_break(space);
     loop {
-        let (space, behind) = rest.split_at(rest.len() - rest.trim_start().len());
+        let (space, after) = rest.split_at(rest.len() - rest.trim_start().len());
         new_line |= is_line_break(space);
-        rest = behind;
+        rest = after;
         let at = text.len() - rest.len();
         let len = if rest.is_empty() {
             return Ok(code);
-        } else if let Some(behind) = rest.strip_prefix("```") {
-            if std::mem::replace(&mut fence, true) || behind.starts_with(is_part_of_word) {
-                return Err((at, "a fence behind the value"));
+        } else if let Some(after) = rest.strip_prefix("```") {
+            if std::mem::replace(&mut fence, true) || after.starts_with(is_part_of_word) {
+                return Err((at, "a fence after the value"));
             }
             3
         } else if rest.starts_with('`') || at == 0 && rest.starts_with([',', ';']) {
@@ -82,11 +82,11 @@ fn mark(text: &str, fence: &mut bool) -> Result<usize, &'static str> {
         let end = text.find(closing).map(|end| end + closing.len());
         return end.ok_or("thoughts or a special token that do not end");
     }
-    if let Some(behind) = text.strip_prefix("```") {
+    if let Some(after) = text.strip_prefix("```") {
         if std::mem::replace(fence, true) {
             return Err("a fence that holds more than the value");
         }
-        return Ok(text.len() - behind.trim_start_matches(is_part_of_word).len());
+        return Ok(text.len() - after.trim_start_matches(is_part_of_word).len());
     }
     if text.starts_with("`{") || text.starts_with("`[") {
         return Ok(1);
@@ -136,7 +136,7 @@ fn may_precede(line: &str, touches: bool) -> bool {
     ends && apart && is_sentence(text)
 }
 
-/// Whether a line may stand behind a value: it begins as prose begins.
+/// Whether a line may stand after a value: it begins as prose begins.
 fn may_follow(line: &str, new_line: bool) -> bool {
     let begins = |first: char| first.is_alphabetic() || first >= '\u{1f000}';
     let marked = new_line && line.starts_with(['*', '#', '>', '-', '(']);

@@ -21,12 +21,12 @@ pub(super) const DRIVE_PATH: &str = "a path of a drive, whose backslashes may be
 
 /// Whether a string with these contents begins as a path of a drive and holds an escape that may be two characters: `C:\new`.
 pub(super) fn is_drive_path(contents: &str) -> bool {
-    let [letter, b':', b'\\', next, behind, ..] = contents.as_bytes() else {
+    let [letter, b':', b'\\', next, after, ..] = contents.as_bytes() else {
         return false;
     };
     letter.is_ascii_alphabetic()
         && next.is_ascii_alphanumeric()
-        && behind.is_ascii_alphanumeric()
+        && after.is_ascii_alphanumeric()
         && escape::escapes(contents).any(|(escape, _)| "abfnrtv01234567".contains(escape))
 }
 
@@ -51,8 +51,8 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         let (_, token) = rest.split_at(rest.find(['"', ':', '{', '}'])?);
         let string = token.starts_with('"').then(|| literal::end(token, Form::DOUBLE));
-        let (token, behind) = token.split_at(string.flatten().unwrap_or(1));
-        rest = behind;
+        let (token, after) = token.split_at(string.flatten().unwrap_or(1));
+        rest = after;
         Some(token)
     })
 }

@@ -48,7 +48,7 @@ pub(super) fn join(parser: &mut Parser<'_>, form: Form) -> Result<(), Failure> {
     contents(parser, &[])
 }
 
-/// Reads on behind the closing quote of the last string, which was text after all, as the other quotes in `inner`.
+/// Reads on after the closing quote of the last string, which was text after all, as the other quotes in `inner`.
 pub(super) fn reread(parser: &mut Parser<'_>, inner: &[usize]) -> Result<(), Failure> {
     parser.at = parser.string.end;
     parser.out.truncate(parser.string.closed);
@@ -85,9 +85,9 @@ pub(super) fn note_single_quotes(parser: &mut Parser<'_>, at: usize) {
 fn note_triple_quotes(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let Literal { began, form, .. } = parser.string;
     parser.evidence.see(Level::TripleQuotes);
-    // Of `"""` behind a colon, a quote may be too many, and the key behind it would look like contents.
-    let behind = parser.from(parser.at).trim_start_matches([',', ':', ' ']);
-    let key = behind.starts_with(char::from(form.quote())) && !behind.starts_with(form.closing);
+    // Of `"""` after a colon, a quote may be too many, and the key after it would look like contents.
+    let after = parser.from(parser.at).trim_start_matches([',', ':', ' ']);
+    let key = after.starts_with(char::from(form.quote())) && !after.starts_with(form.closing);
     let message = "three quotes, and which belong together is ambiguous";
     parser.refuse_if(key, parser.at, message)?;
     let objection = (
@@ -109,7 +109,7 @@ fn contents(parser: &mut Parser<'_>, mut inner: &[usize]) -> Result<(), Failure>
             None => return Err(parser.ends_in_string(parser.string.began)),
             Some(byte) if byte == quote && parser.rest().starts_with(form.closing.as_bytes()) => {
                 match inner.split_first() {
-                    Some((first, behind)) if *first == parser.at => inner = behind,
+                    Some((first, after)) if *first == parser.at => inner = after,
                     _ => return close(parser),
                 }
                 parser.fix(FixCode::InnerQuote, parser.at);
@@ -179,11 +179,11 @@ fn check_escapes(parser: &mut Parser<'_>) -> Result<(), Failure> {
 /// a letter (`\text`) where a word follows another backslash (`\sigma`); `\\` at the beginning or before white space.
 fn has_ambiguous_escape(contents: &str) -> bool {
     let (mut word, mut before_letter) = (false, false);
-    for (escape, behind) in escape::escapes(contents) {
-        let letter = behind.starts_with(|next: char| next.is_ascii_alphabetic());
+    for (escape, after) in escape::escapes(contents) {
+        let letter = after.starts_with(|next: char| next.is_ascii_alphabetic());
         match escape {
             'b' | 'f' | '/' => return true,
-            '\\' if behind.len() + 2 == contents.len() || behind.trim_start().len() < behind.len().max(1) => {
+            '\\' if after.len() + 2 == contents.len() || after.trim_start().len() < after.len().max(1) => {
                 return true;
             }
             'n' | 'r' | 't' => before_letter |= letter,
@@ -193,7 +193,7 @@ fn has_ambiguous_escape(contents: &str) -> bool {
     word && before_letter
 }
 
-/// In a raw string a backslash is one, and so is a quote or a backslash behind it.
+/// In a raw string a backslash is one, and so is a quote or a backslash after it.
 fn raw_backslash(parser: &mut Parser<'_>) {
     parser.replace(1, "\\\\");
     if let Some(byte @ (b'"' | b'\'' | b'\\')) = parser.byte() {

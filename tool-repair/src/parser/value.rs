@@ -35,19 +35,19 @@ pub(super) fn value(parser: &mut Parser<'_>) -> Result<State, Failure> {
         b'[' => open(parser, Kind::Array),
         b'(' => open(parser, Kind::Parentheses),
         b'0'..=b'9' | b'-' | b'+' | b'.' => number(parser),
-        b'\'' if dict::strings(parser) => Ok(behind(parser)),
+        b'\'' if dict::strings(parser) => Ok(state_after(parser)),
         _ => match literal::opening(parser.from(parser.at)) {
             Some(form) => {
                 string(parser, form, false)?;
-                Ok(behind(parser))
+                Ok(state_after(parser))
             }
             None => word(parser),
         },
     }
 }
 
-/// What comes behind a value that ends here.
-pub(super) fn behind(parser: &Parser<'_>) -> State {
+/// What comes after a value that ends here.
+pub(super) fn state_after(parser: &Parser<'_>) -> State {
     if parser.frames.is_empty() {
         State::Done
     } else {
@@ -77,7 +77,7 @@ fn number(parser: &mut Parser<'_>) -> Result<State, Failure> {
     let rest = parser.from(at);
     if let Some(len) = integer(rest.as_bytes()) {
         parser.copy(len);
-        return Ok(behind(parser));
+        return Ok(state_after(parser));
     }
     let number = parser.number()?;
     if matches!(number.json, Cow::Owned(_)) {
@@ -88,7 +88,7 @@ fn number(parser: &mut Parser<'_>) -> Result<State, Failure> {
         parser.needs_no_slip.get_or_insert((at, message));
     }
     parser.replace(number.len, &number.json);
-    Ok(behind(parser))
+    Ok(state_after(parser))
 }
 
 /// How long the integer is that `text` begins with, if it is the most usual kind of number and ends beyond doubt.
@@ -123,5 +123,5 @@ fn word(parser: &mut Parser<'_>) -> Result<State, Failure> {
         parser.fix_with_message(FixCode::PythonLiteral, at, message);
     }
     parser.replace(word.len(), json);
-    Ok(behind(parser))
+    Ok(state_after(parser))
 }
