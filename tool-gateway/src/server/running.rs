@@ -497,7 +497,9 @@ impl RunningTurns {
 
     /// Whether a request was received in this process, not long ago.
     pub(super) fn knows(&self, request: Digest) -> bool {
-        self.lock().by_request.contains_key(&request)
+        let mut turns = self.lock();
+        turns.remove_expired();
+        turns.by_request.contains_key(&request)
     }
 
     /// Waits until all turns have ended that run now.
@@ -561,5 +563,32 @@ impl RunningTurns {
             return Joined::Same(watcher);
         }
         Joined::New(running, watcher, checkpoint.map(Box::new))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::chain::ChainKey;
+
+    /// Else its request would begin anew, though the store has how far it had come.
+    #[test]
+    fn turns_that_ended_long_ago_are_not_known() {
+        let turns = RunningTurns::default();
+        let request = ChainKey::new([1; 32]).digest(&[b"request"]);
+        let Joined::New(running, watcher, None) = turns.join(request, false, &SessionId::random(), None)
+        else {
+            panic!("a new turn");
+        };
+        running.end(RunEnd::Failed {
+            status: StatusCode::BAD_GATEWAY,
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+        });
+        drop(watcher);
+        assert!(turns.knows(request));
+        running.lock().ended_at = Instant::now().checked_sub(2 * KEPT_FOR);
+        assert!(running.is_expired());
+        assert!(!turns.knows(request));
     }
 }
