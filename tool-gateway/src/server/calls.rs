@@ -122,25 +122,36 @@ pub(super) fn start(
         let abandoned = abandoned.clone();
         let calls = async move {
             let _slot = slots.acquire_owned().await;
-            for (index, call, is_by_client) in batch {
+            let stop = |call| {
+                let event = Event::Stopped { call };
+                let _ = done.send(Ok(Done { event, state: None }));
+            };
+            let mut batch = batch.into_iter();
+            for (index, call, is_by_client) in batch.by_ref() {
                 if abandoned.is_cancelled() && is_repeatable(&registry, &call.name) {
-                    return;
+                    stop(index);
+                    break;
                 }
                 let name = call.name.clone();
                 let outcome = run(&registry, &context, call, &abandoned).await;
-                let Some(outcome) = outcome else { return };
+                let Some(outcome) = outcome else {
+                    stop(index);
+                    break;
+                };
                 // Before the next call changes it.
                 let state = match values.as_ref().map(SessionValues::to_json).transpose() {
                     Ok(state) => state,
                     Err(error) => {
                         let _ = done.send(Err(session_state::not_serializable(&name, &error)));
-                        return;
+                        break;
                     }
                 };
                 let event = event(index, outcome, is_by_client);
                 // The turn may be over: then the result is of no use to anyone.
                 let _ = done.send(Ok(Done { event, state }));
             }
+            // They would have run behind one that was stopped.
+            batch.for_each(|(index, ..)| stop(index));
         };
         tokio::spawn(calls.in_current_span());
     }

@@ -42,13 +42,10 @@ pub(super) async fn run(
         // Another branch ran some of them; the session goes on from there.
         state.clone_from(&turn.state);
     }
-    let is_open = |call: &&Call| {
-        !turn
-            .calls
-            .iter()
-            .any(|stored| stored.id == call.id && stored.result.is_some())
-    };
-    let mut open: Vec<_> = deferred.iter().filter(is_open).cloned().collect();
+    // As they are stored now: an equal request may have begun them, or not, since this one was recognised.
+    let is_open =
+        |call: &&Call| call.result.is_none() && deferred.iter().any(|deferred| deferred.id == call.id);
+    let mut open: Vec<_> = turn.calls.iter().filter(is_open).cloned().collect();
     // Those that a process before this one has begun are not repeated.
     let is_repeatable =
         |call: &Call| calls::is_repeatable(&shared.registry, shared.ownership.own_name(&call.name));
@@ -60,16 +57,19 @@ pub(super) async fn run(
     if shared.store.is_durable() && !open.is_empty() {
         save(shared, &job.client, turn.clone(), None).await?;
     }
-    let failure = run_open(shared, job, open, deadline, running, (&mut results, &mut state)).await;
-    if !results.is_empty() {
-        for call in &mut turn.calls {
-            if call.result.is_none() {
-                call.result = results.get(&call.id).cloned();
-            }
+    let mut stopped = BTreeSet::new();
+    let ended = (&mut results, &mut state, &mut stopped);
+    let failure = run_open(shared, job, open, deadline, running, ended).await;
+    for call in &mut turn.calls {
+        if call.result.is_none() {
+            call.result = results.get(&call.id).cloned();
         }
+        call.is_begun &= !stopped.contains(&call.id);
+    }
+    if !results.is_empty() {
         turn.state.clone_from(&state);
     }
-    if unstored.is_some() || !results.is_empty() {
+    if unstored.is_some() || !results.is_empty() || !stopped.is_empty() {
         let saved = save(shared, &job.client, turn.clone(), None).await;
         *unstored = saved.is_err().then(|| turn.clone());
         if shared.store.is_durable() {
@@ -90,14 +90,15 @@ pub(super) async fn run(
     Ok((results, state))
 }
 
-/// Runs calls, and collects their results and the state after them. Those of the others also if one of them fails the turn.
+/// Runs calls, and collects their results, the state after them, and which were stopped. Those of the others also if one of them fails
+/// the turn.
 async fn run_open(
     shared: &Shared,
     job: &Job,
     open: Vec<Call>,
     deadline: Option<Instant>,
     running: &Running,
-    (results, state): (&mut HashMap<String, Block>, &mut State),
+    (results, state, stopped): (&mut HashMap<String, Block>, &mut State, &mut BTreeSet<String>),
 ) -> Result<(), ApiError> {
     if open.is_empty() {
         return Ok(());
@@ -120,10 +121,14 @@ async fn run_open(
                 if let Some(changed) = done.state {
                     *state = changed;
                 }
-                if let Event::Result { call, result } = done.event
-                    && let Some((_, call)) = open.get(call)
-                {
-                    results.insert(call.id.clone(), result);
+                match done.event {
+                    Event::Result { call, result } => {
+                        results.extend(open.get(call).map(|(_, call)| (call.id.clone(), result)));
+                    }
+                    Event::Stopped { call } => {
+                        stopped.extend(open.get(call).map(|(_, call)| call.id.clone()));
+                    }
+                    _ => {}
                 }
             }
             Err(error) => failure = Err(error),

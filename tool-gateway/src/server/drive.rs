@@ -280,8 +280,9 @@ impl<'a> Drive<'a> {
         if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
             self.actions.extend(self.machine.on(Event::OutOfTime));
         }
+        let is_result = !matches!(event, Event::Stopped { .. });
         self.actions.extend(self.machine.on(event));
-        if self.actions.is_empty() && !self.machine.open_calls().is_empty() {
+        if is_result && self.actions.is_empty() && !self.machine.open_calls().is_empty() {
             // One has its result, and others run: they are not left alone where it cannot be stored.
             let _ = self.checkpoint().await;
         }
@@ -476,10 +477,10 @@ impl<'a> Drive<'a> {
     }
 }
 
-/// Answers the calls that were begun when the process before this one ended, and must not be repeated.
+/// Answers the calls that were begun before this turn went on from a checkpoint, and must not be repeated.
 fn answer_interrupted(machine: &mut TurnMachine, is_repeatable: impl Fn(&Call) -> bool) -> Vec<Action> {
-    let open = machine.open_calls().into_iter();
-    let interrupted: Vec<_> = open
+    let begun = machine.begun_calls().into_iter();
+    let interrupted: Vec<_> = begun
         .filter(|(_, call)| !is_repeatable(call))
         .map(|(index, call)| (index, calls::interrupted(call)))
         .collect();

@@ -33,6 +33,8 @@ pub(crate) enum Event {
     Result { call: usize, result: Block },
     /// A call of the gateway was not permitted; the client is to run it.
     Interrupted { call: usize },
+    /// A call of the gateway was not begun, and no more will come of it; or it was stopped, and may be repeated.
+    Stopped { call: usize },
     /// The turn may not begin another round.
     OutOfTime,
 }
@@ -145,6 +147,9 @@ enum Phase {
     Running {
         calls: Vec<Call>,
         open: BTreeSet<usize>,
+        /// Those of the open ones that have to run when the turn goes on.
+        #[serde(default)]
+        stopped: BTreeSet<usize>,
     },
     Over,
 }
@@ -211,15 +216,24 @@ impl TurnMachine {
         self
     }
 
-    /// The calls that were begun and have no result.
+    /// The calls that have no result.
     pub(crate) fn open_calls(&self) -> Vec<(usize, &Call)> {
         match &self.phase {
-            Phase::Running { calls, open } => {
+            Phase::Running { calls, open, .. } => {
                 let open = open.iter().filter_map(|index| Some((*index, calls.get(*index)?)));
                 open.collect()
             }
             Phase::Asking | Phase::Over => Vec::new(),
         }
+    }
+
+    /// Those of them that may have taken effect.
+    pub(crate) fn begun_calls(&self) -> Vec<(usize, &Call)> {
+        let mut open = self.open_calls();
+        if let Phase::Running { stopped, .. } = &self.phase {
+            open.retain(|(index, _)| !stopped.contains(index));
+        }
+        open
     }
 
     /// Whether the gateway has run calls in this turn.
@@ -239,13 +253,14 @@ impl TurnMachine {
 
     /// What to do first, or to go on from a copy that was made when the upstream was asked or calls were running.
     pub(crate) fn start(&mut self) -> Vec<Action> {
-        match &self.phase {
+        match &mut self.phase {
             Phase::Over => Vec::new(),
             Phase::Asking => {
                 self.message = Incoming::default();
                 vec![Action::Ask(self.truth.clone())]
             }
-            Phase::Running { .. } => {
+            Phase::Running { stopped, .. } => {
+                stopped.clear();
                 let open = self.open_calls().into_iter();
                 vec![Action::Run(
                     open.map(|(index, call)| (index, call.clone())).collect(),
@@ -263,7 +278,7 @@ impl TurnMachine {
             (Phase::Asking, Event::Stream(event)) => self.on_stream(event, &mut actions),
             (Phase::Asking, Event::Block(block)) => self.on_block(block, &mut actions),
             (Phase::Asking, Event::Message(message)) => self.on_whole(message, &mut actions),
-            (Phase::Running { calls, open }, Event::Result { call, result }) => {
+            (Phase::Running { calls, open, .. }, Event::Result { call, result }) => {
                 if open.remove(&call)
                     && let Some(call) = calls.get_mut(call)
                 {
@@ -272,13 +287,16 @@ impl TurnMachine {
                 }
                 self.on_done(&mut actions);
             }
-            (Phase::Running { calls, open }, Event::Interrupted { call }) => {
+            (Phase::Running { calls, open, .. }, Event::Interrupted { call }) => {
                 if open.remove(&call)
                     && let Some(call) = calls.get_mut(call)
                 {
                     call.owner = Owner::Client;
                 }
                 self.on_done(&mut actions);
+            }
+            (Phase::Running { stopped, .. }, Event::Stopped { call }) => {
+                stopped.insert(call);
             }
             // An upstream that speaks after its message, and results of no call, change nothing.
             (Phase::Asking | Phase::Running { .. }, _) => {}
@@ -512,13 +530,17 @@ impl TurnMachine {
             return self.finish(calls, actions);
         }
         let open = run.iter().map(|(index, _)| *index).collect();
-        self.phase = Phase::Running { calls, open };
+        self.phase = Phase::Running {
+            calls,
+            open,
+            stopped: BTreeSet::new(),
+        };
         actions.push(Action::Run(run));
     }
 
     /// A call of the gateway is done; perhaps it was the last.
     fn on_done(&mut self, actions: &mut Vec<Action>) {
-        let Phase::Running { calls, open } = &mut self.phase else {
+        let Phase::Running { calls, open, .. } = &mut self.phase else {
             return;
         };
         if !open.is_empty() {

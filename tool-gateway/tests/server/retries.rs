@@ -1,5 +1,7 @@
 //! Equal requests: retries, branches, and clients that go away.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody as _};
@@ -9,6 +11,7 @@ use tool_gateway::Gateway;
 use tool_gateway::upstream::{ScriptUpstream, Upstream, UpstreamFuture};
 use tool_runtime::permission::{Decision, Permission};
 
+use crate::failing_store::FailingStore;
 use crate::lab::{Chat, Lab, Runs, assistant, call, post, registry, result, says, slow_call, text, user};
 use crate::reply::Reply;
 
@@ -437,6 +440,69 @@ async fn a_call_that_waits_for_a_decision_ends_with_its_client() {
     assert!(tokio::time::timeout(minute, answer).await.is_err());
     tokio::time::timeout(minute, turns.ended()).await.unwrap();
     assert!(runs.begun().is_empty());
+}
+
+/// A call is begun when it is permitted, and not before: the model does not read that it may have taken effect.
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_client_left_before_the_decision_is_decided_about_by_a_retry() {
+    for is_deferred in [false, true] {
+        for is_durable in [false, true] {
+            let (runs, asked) = (Runs::default(), Arc::new(AtomicUsize::new(0)));
+            let permission = Permission::new(move |_| {
+                let is_first = asked.fetch_add(1, Ordering::Relaxed) == 0;
+                async move {
+                    if is_first {
+                        std::future::pending::<()>().await;
+                    }
+                    Decision::Allow
+                }
+            });
+            let registry = registry(&runs).layer(permission);
+            let calls = if is_deferred {
+                says(&[call("later", "a"), call("weather", "b")])
+            } else {
+                says(&[call("write", "a")])
+            };
+            let script = json!({ "turns": [calls, says(&[text("Done.")])] });
+            let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
+            let mut gateway = Gateway::new(registry, script.clone())
+                .with_deferred(["later"])
+                .unwrap();
+            if is_durable {
+                gateway = gateway.with_store(FailingStore::durable());
+            }
+            let turns = gateway.turns();
+            let lab = Lab {
+                app: gateway.router(),
+                script,
+                runs,
+            };
+            let mut chat = Chat::new(false);
+            chat.messages().push(user("go"));
+            if is_deferred {
+                let suspended = lab.ask(&chat.body).await;
+                chat.messages()
+                    .push(assistant(suspended.message["content"].clone()));
+                chat.messages()
+                    .push(json!({ "role": "user", "content": [result(&suspended.ids()[0], "fine")] }));
+            }
+            let minute = Duration::from_secs(60);
+            let first = tokio::time::timeout(minute, lab.ask(&chat.body)).await;
+            assert!(first.is_err(), "nobody decides");
+            turns.ended().await;
+            assert!(lab.runs.begun().is_empty());
+            let retry = lab.ask_with(&chat.body, &[RETRY]).await;
+            assert_eq!(retry.text(), "Done.", "{}", retry.message);
+            assert_eq!(
+                lab.runs.begun().len(),
+                1,
+                "deferred: {is_deferred}, durable: {is_durable}"
+            );
+            let seen = lab.last_seen().to_string();
+            assert!(!seen.contains("interrupted"), "{seen}");
+            lab.assert_well_formed();
+        }
+    }
 }
 
 /// Calls `write` in the first round of a conversation that begins with `go`, and is busy in the second; answers all others.
