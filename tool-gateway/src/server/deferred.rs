@@ -69,7 +69,8 @@ pub(super) async fn run(
     if !results.is_empty() {
         turn.state.clone_from(&state);
     }
-    if unstored.is_some() || !results.is_empty() || !stopped.is_empty() {
+    // Also that one was begun whose state cannot be stored: it is not repeated.
+    if unstored.is_some() || failure.is_err() || !results.is_empty() || !stopped.is_empty() {
         let saved = save(shared, &job.client, turn.clone(), None).await;
         *unstored = saved.is_err().then(|| turn.clone());
         if shared.store.is_durable() {

@@ -12,6 +12,7 @@ use tool_gateway::session::file::FileStore;
 use tool_gateway::upstream::ScriptUpstream;
 use tool_runtime::{SessionState, State, tool, tool_set};
 
+use crate::failing_store::FailingStore;
 use crate::lab::{Chat, Lab, Runs, assistant, call, registry, result, says, slow_call, text, user};
 use crate::reply::Reply;
 
@@ -175,6 +176,39 @@ async fn a_state_that_cannot_be_stored_is_an_error() {
     assert_eq!(lab.runs.begun(), ["note a", "write x"]);
     chat.say(&lab, "instead").await;
     assert_eq!(results(&lab), ["a,d"]);
+}
+
+/// It is not repeated, wherever sessions are kept.
+#[tokio::test]
+async fn a_deferred_call_whose_state_cannot_be_stored_is_interrupted() {
+    for is_durable in [false, true] {
+        let turns = json!([
+            says(&[call("spoil", "a"), call("weather", "w")]),
+            says(&[text("Sorry.")])
+        ]);
+        let lab = lab(turns, |gateway| {
+            let gateway = gateway.with_deferred(["spoil"]).unwrap();
+            if is_durable {
+                gateway.with_store(FailingStore::durable())
+            } else {
+                gateway
+            }
+        });
+        let mut chat = chat();
+        let suspended = chat.say(&lab, "go").await;
+        chat.messages()
+            .push(user(json!([result(&suspended.ids()[0], "rain")])));
+        let reply = chat.ask(&lab).await;
+        assert_eq!(reply.error().0, "api_error", "{}", reply.message);
+        let retry = chat.ask(&lab).await;
+        assert_eq!(retry.text(), "Sorry.", "{}", retry.message);
+        assert!(
+            results(&lab)[0].contains("was interrupted"),
+            "{:?}",
+            results(&lab)
+        );
+        lab.assert_well_formed();
+    }
 }
 
 /// A file that processes have one after the other.
