@@ -1,6 +1,6 @@
 //! [`FileStore`]: sessions in a file, which outlive the process.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -506,6 +506,7 @@ fn session(transaction: &redb::ReadTransaction, id: &str) -> Result<Option<Store
 struct TurnReader<'t> {
     transaction: &'t redb::ReadTransaction,
     turns: redb::ReadOnlyTable<&'static str, &'static [u8]>,
+    points: redb::ReadOnlyMultimapTable<&'static [u8; 32], (u64, &'static str)>,
     sessions: HashMap<SessionId, Option<Vec<String>>>,
 }
 
@@ -514,6 +515,7 @@ impl<'t> TurnReader<'t> {
         Ok(Self {
             transaction,
             turns: transaction.open_table(TURNS)?,
+            points: transaction.open_multimap_table(POINTS)?,
             sessions: HashMap::new(),
         })
     }
@@ -537,6 +539,27 @@ impl<'t> TurnReader<'t> {
         Ok(self.sessions.get(id).and_then(Option::as_deref))
     }
 
+    /// The turns after a point, the oldest first: the latest, and those of a session.
+    fn turns_of_point(
+        &mut self,
+        point: Digest,
+        session: Option<&SessionId>,
+    ) -> Result<Vec<Arc<Turn>>, Failed> {
+        let latest = self.points.get(point.as_bytes())?.rev().take(MAX_TURNS_OF_POINT);
+        let mut ids = Vec::new();
+        for id in latest {
+            ids.push(id?.value().1.to_owned());
+        }
+        let mut turns = Vec::new();
+        if ids.len() == MAX_TURNS_OF_POINT {
+            turns = self.others_of_point(point, session, &ids)?;
+        }
+        for id in ids.iter().rev() {
+            turns.extend(self.turn(id)?);
+        }
+        Ok(turns)
+    }
+
     /// The turns of a session after a point that are not among these, the oldest first.
     fn others_of_point(
         &mut self,
@@ -545,12 +568,25 @@ impl<'t> TurnReader<'t> {
         ids: &[String],
     ) -> Result<Vec<Arc<Turn>>, Failed> {
         let own = match session {
-            Some(session) => self.turns_of(session)?.unwrap_or_default().to_vec(),
-            None => Vec::new(),
+            Some(session) => self.turns_of(session)?.unwrap_or_default(),
+            None => &[],
         };
+        let mut others = Vec::new();
+        if own.len() <= MAX_TURNS_OF_POINT {
+            others.extend(own.iter().filter(|id| !ids.contains(id)).cloned());
+        } else {
+            // To look through the ids after the point takes less than to read all turns of a long session.
+            let own: HashSet<String> = own.iter().cloned().collect();
+            for id in self.points.get(point.as_bytes())? {
+                let id = id?.value().1.to_owned();
+                if own.contains(&id) && !ids.contains(&id) {
+                    others.push(id);
+                }
+            }
+        }
         let mut turns = Vec::new();
-        for id in own.iter().filter(|id| !ids.contains(id)) {
-            turns.extend(self.turn(id)?.filter(|turn| turn.point == point));
+        for id in others {
+            turns.extend(self.turn(&id)?.filter(|turn| turn.point == point));
         }
         Ok(turns)
     }
@@ -578,24 +614,10 @@ impl SessionStore for FileStore {
         on_disk(move || {
             store.read_now(|transaction| {
                 let mut reader = TurnReader::new(transaction)?;
-                let table = transaction.open_multimap_table(POINTS)?;
-                let mut found = Vec::with_capacity(points.len());
-                for point in &points {
-                    let mut turns = Vec::new();
-                    let latest = table.get(point.as_bytes())?.rev().take(MAX_TURNS_OF_POINT);
-                    let mut ids = Vec::new();
-                    for id in latest {
-                        ids.push(id?.value().1.to_owned());
-                    }
-                    if ids.len() == MAX_TURNS_OF_POINT {
-                        turns = reader.others_of_point(*point, own.as_ref(), &ids)?;
-                    }
-                    for id in ids.iter().rev() {
-                        turns.extend(reader.turn(id)?);
-                    }
-                    found.push(turns);
-                }
-                Ok(found)
+                let found = points
+                    .iter()
+                    .map(|point| reader.turns_of_point(*point, own.as_ref()));
+                found.collect()
             })
         })
     }
@@ -704,6 +726,112 @@ mod tests {
 
     use super::*;
     use crate::session::chain::ChainKey;
+    use crate::session::work;
+
+    fn digest(name: &str) -> Digest {
+        ChainKey::new([1; 32]).digest(&[name.as_bytes()])
+    }
+
+    /// A store, and how many bytes of its records a look-up reads.
+    struct Look {
+        folder: std::path::PathBuf,
+        store: FileStore,
+    }
+
+    impl Look {
+        fn new(name: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("tool-gateway-{name}-{}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&folder);
+            let store = FileStore::open(folder.join("sessions.redb")).unwrap();
+            Self { folder, store }
+        }
+
+        /// Stores turns of a session after points of these names, in one go.
+        fn save(&self, session: &str, points: impl Iterator<Item = String>) {
+            let client = digest("client");
+            let save = |transaction: &WriteTransaction| {
+                for point in points {
+                    let turn = Turn {
+                        id: format!("{session} {point}"),
+                        session: SessionId(session.to_owned()),
+                        point: digest(&point),
+                        context: client,
+                        answer: client,
+                        outline: client,
+                        truth: Vec::new(),
+                        is_unchanged: true,
+                        drops_thinking: false,
+                        visible: Vec::new(),
+                        calls: Vec::new(),
+                        systems: Vec::new(),
+                        state: Map::new(),
+                    };
+                    self.store
+                        .insert(transaction, turn, client, Vec::new(), Vec::new())?;
+                }
+                Ok(())
+            };
+            self.store.write_now(save).unwrap();
+        }
+
+        /// How many bytes are read for these points, and how many turns are found.
+        fn at(&self, points: impl Iterator<Item = String>, session: &str) -> (usize, usize) {
+            let session = SessionId(session.to_owned());
+            let read = || {
+                self.store.read_now(|transaction| {
+                    let mut reader = TurnReader::new(transaction)?;
+                    let mut found = 0;
+                    for point in points {
+                        found += reader.turns_of_point(digest(&point), Some(&session))?.len();
+                    }
+                    Ok(found)
+                })
+            };
+            let (bytes, found) = work::steps(read);
+            (bytes, found.unwrap())
+        }
+    }
+
+    impl Drop for Look {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+
+    #[test]
+    fn history_is_read_in_time_linear_in_its_turns() {
+        let look = Look::new("linear");
+        let points = |turns| (0..turns).map(|number: usize| number.to_string());
+        look.save("short", points(200));
+        let (short, found) = look.at(points(200), "short");
+        assert_eq!(found, 200);
+        let look = Look::new("linear-long");
+        look.save("long", points(800));
+        let (long, found) = look.at(points(800), "long");
+        assert_eq!(found, 800);
+        assert!(long < 5 * short, "{short} bytes of 200 turns, {long} of 800");
+    }
+
+    #[test]
+    fn point_of_many_conversations_is_read_in_time_independent_of_their_length() {
+        let look = Look::new("common");
+        let common = || std::iter::once("common".to_owned());
+        look.save("own", common());
+        look.save("own", (0..1000).map(|number| number.to_string()));
+        look.save("short", common());
+        for other in 0..2 * MAX_TURNS_OF_POINT {
+            look.save(&format!("other {other}"), common());
+        }
+        let (short, found) = look.at(common(), "short");
+        assert_eq!(found, MAX_TURNS_OF_POINT + 1);
+        let (long, found) = look.at(common(), "own");
+        assert_eq!(found, MAX_TURNS_OF_POINT + 1);
+        let list = 1001 * 16;
+        assert!(
+            long < short + 2 * list,
+            "{short} bytes, and {long} beside a long session"
+        );
+    }
 
     /// Who waited has been told that it failed, and has stored something newer since.
     #[tokio::test]
