@@ -4,14 +4,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 
-use super::chain::{ChainKey, Digest};
+use super::chain::{ChainKey, Digest, groups};
 use super::file::FileStore;
 use super::memory::MemoryStore;
+use super::recognize::{Client, Found, recognize};
 use super::record::{Call, Owner, Role, Session, SessionId, TrueMessage, Turn};
 use super::store::{MAX_TURNS_OF_POINT, Progress, SavedTurn, SessionStore, StoreError};
+use super::work;
 use crate::wire::block::Block;
+use crate::wire::request::MessagesRequest;
 
 fn digest(name: &str) -> Digest {
     ChainKey::new([1; 32]).digest(&[name.as_bytes()])
@@ -190,6 +194,47 @@ async fn bounds_equal_histories(store: &dyn SessionStore, sessions: usize) {
     assert_eq!(found(Some(&SessionId("unknown".to_owned()))).await, latest);
     let with_own = [vec![id(0)], latest].concat();
     assert_eq!(found(Some(&SessionId(id(0)))).await, with_own);
+}
+
+/// How often the calls of a turn are looked at in a history with so many answers, none of which has any.
+async fn looks_at_calls(answers: usize) -> usize {
+    let messages: Vec<_> = (0..answers)
+        .map(|at| format!(r#"{{"role":"user","content":"{at}"}},{{"role":"assistant","content":"{at}"}},"#))
+        .collect();
+    let messages = messages.concat();
+    let body = format!(r#"{{"messages":[{messages}{{"role":"user","content":"on"}}]}}"#);
+    let request = MessagesRequest::parse(body).unwrap();
+    let key = ChainKey::new([1; 32]);
+    let client = Client {
+        principal: "ada".to_owned(),
+        keys: Vec::new(),
+    };
+    let store = MemoryStore::new();
+    for group in groups(&key, key.beginning("ada"), &request) {
+        let turn = Turn {
+            point: group.digest,
+            context: key.context(&request),
+            ..turn(&group.digest.to_hex(), "a", "")
+        };
+        save(&store, turn).await;
+    }
+    let recognize = || recognize(&key, &store, &client, &request).now_or_never();
+    let (looks, recognized) = work::steps(recognize);
+    let recognized = recognized.unwrap().unwrap();
+    assert_eq!(
+        (recognized.found, recognized.turns.len()),
+        (Found::Chain, answers)
+    );
+    looks
+}
+
+#[tokio::test]
+async fn minted_ids_are_looked_up_in_time_linear_in_the_history() {
+    let (short, long) = (looks_at_calls(100).await, looks_at_calls(400).await);
+    assert!(
+        short > 0 && long <= 5 * short,
+        "{short} for 100 answers, {long} for 400"
+    );
 }
 
 /// R-GW-11
