@@ -10,7 +10,7 @@ use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, Response, StatusCode, header};
 use http_body::Body as HttpBody;
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Limited};
 use serde_json::{Map, Value};
 use tool_runtime::sse::{Frame, SseDecoder};
 
@@ -69,6 +69,9 @@ pub(super) fn is_stream(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
 }
 
+/// How many bytes of a response are kept: an upstream must not fill the memory. No stored record is larger.
+const MAX_RESPONSE: usize = 256 << 20;
+
 /// What a client is sent, as blocks, read from the bytes that pass.
 #[derive(Debug)]
 pub(super) struct PassingMessage {
@@ -76,13 +79,20 @@ pub(super) struct PassingMessage {
     bytes: Vec<u8>,
     assembly: Assembly,
     usage: Map<String, Value>,
+    /// How many bytes may still come.
+    rest: usize,
     is_complete: bool,
     is_lost: bool,
 }
 
 impl PassingMessage {
     pub(super) fn new(is_stream: bool) -> Self {
+        Self::with_limit(is_stream, MAX_RESPONSE)
+    }
+
+    fn with_limit(is_stream: bool, limit: usize) -> Self {
         Self {
+            rest: limit,
             stream: is_stream.then(SseDecoder::new),
             bytes: Vec::new(),
             assembly: Assembly::default(),
@@ -93,6 +103,15 @@ impl PassingMessage {
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
+        let Some(rest) = self.rest.checked_sub(bytes.len()) else {
+            // It passes all the same, and its session does not go on from it.
+            *self = Self {
+                is_lost: true,
+                ..Self::with_limit(self.stream.is_some(), 0)
+            };
+            return;
+        };
+        self.rest = rest;
         let Some(decoder) = &mut self.stream else {
             self.bytes.extend_from_slice(bytes);
             return;
@@ -262,9 +281,13 @@ pub(super) struct UpstreamEvents {
 
 impl UpstreamEvents {
     pub(super) fn new(response: Response<Body>) -> Self {
+        Self::with_limit(response, MAX_RESPONSE)
+    }
+
+    fn with_limit(response: Response<Body>, limit: usize) -> Self {
         Self {
             is_stream: is_stream(response.headers()),
-            body: response.into_body(),
+            body: Body::new(Limited::new(response.into_body(), limit)),
             decoder: SseDecoder::new(),
             ready: VecDeque::new(),
             bytes: Vec::new(),
@@ -380,5 +403,47 @@ impl std::fmt::Debug for UpstreamEvents {
         f.debug_struct("UpstreamEvents")
             .field("is_stream", &self.is_stream)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVENT: &str = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
+
+    #[tokio::test]
+    async fn endless_response_is_an_error() {
+        for kind in ["text/event-stream", "application/json"] {
+            let endless = futures_util::stream::repeat(Ok::<_, std::convert::Infallible>(EVENT));
+            let response = Response::builder().header(header::CONTENT_TYPE, kind);
+            let response = response.body(Body::from_stream(endless)).unwrap();
+            let mut events = UpstreamEvents::with_limit(response, 1000);
+            let error = loop {
+                match events.next().await {
+                    Ok(_) => {}
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(error, "the upstream's response broke off: length limit exceeded");
+        }
+    }
+
+    #[test]
+    fn passing_message_over_the_limit_is_not_kept() {
+        let message = r#"{"id":"m","content":[],"usage":{}}"#;
+        let stop = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+        for (is_stream, text) in [(false, message), (true, stop)] {
+            for (limit, is_kept) in [(text.len(), true), (text.len() - 1, false)] {
+                let mut passing = PassingMessage::with_limit(is_stream, limit);
+                passing.push(text.as_bytes());
+                assert_eq!(passing.finish().is_some(), is_kept, "{text}");
+            }
+            let mut passing = PassingMessage::with_limit(is_stream, 1000);
+            for _ in 0..100 {
+                passing.push(EVENT.as_bytes());
+            }
+            assert!(passing.bytes.is_empty() && passing.finish().is_none());
+        }
     }
 }
