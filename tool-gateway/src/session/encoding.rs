@@ -48,7 +48,7 @@ pub(crate) fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, StoreError> {
 /// Reads a record.
 pub(crate) fn decode<R: DeserializeOwned>(bytes: &[u8]) -> Result<R, StoreError> {
     #[cfg(test)]
-    super::work::count(bytes.len());
+    super::tests::work::count(bytes.len());
     let corrupted = |error| StoreError(format!("a record is corrupted: {error}"));
     let Version { version } = serde_json::from_slice(bytes).map_err(corrupted)?;
     if version != VERSION {

@@ -726,7 +726,7 @@ mod tests {
 
     use super::*;
     use crate::session::chain::ChainKey;
-    use crate::session::work;
+    use crate::session::tests::work;
 
     fn digest(name: &str) -> Digest {
         ChainKey::new([1; 32]).digest(&[name.as_bytes()])

@@ -14,8 +14,6 @@
 //! | `ExternalToolInterrupt`, `can_use_tool_callback` | a turn that is suspended: `turn/machine.rs`; `tool_runtime::permission` |
 //! | `handle_tool_result` | `turn/restore.rs` |
 
-#[cfg(test)]
-pub(crate) mod work;
 pub(crate) mod canonical;
 pub(crate) mod chain;
 pub mod record;

@@ -87,7 +87,7 @@ impl Turn {
     /// The ids under which the client knows its calls.
     pub(crate) fn visible_ids(&self) -> impl Iterator<Item = &str> {
         #[cfg(test)]
-        super::work::count(1);
+        super::tests::work::count(1);
         self.calls
             .iter()
             .filter(|call| call.owner == Owner::Client)

@@ -13,7 +13,6 @@ use super::memory::MemoryStore;
 use super::recognize::{Client, Found, recognize};
 use super::record::{Call, Owner, Role, Session, SessionId, TrueMessage, Turn};
 use super::store::{MAX_TURNS_OF_POINT, Progress, SavedTurn, SessionStore, StoreError};
-use super::work;
 use crate::wire::block::Block;
 use crate::wire::request::MessagesRequest;
 
@@ -823,4 +822,24 @@ async fn turns_expire_with_their_session_and_suspended_ones_later() {
     );
     assert_eq!(known(&store).await, ["a"]);
     assert_eq!(store.session_of_key(digest("key b")).await.unwrap(), None);
+}
+
+/// Counts what look-ups do, for tests of how it grows: clocks are not to be trusted.
+pub(super) mod work {
+    use std::cell::Cell;
+
+    thread_local! {
+        static STEPS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// How many steps were counted on this thread meanwhile.
+    pub(in crate::session) fn steps<T>(work: impl FnOnce() -> T) -> (usize, T) {
+        STEPS.set(0);
+        let done = work();
+        (STEPS.get(), done)
+    }
+
+    pub(in crate::session) fn count(steps: usize) {
+        STEPS.set(STEPS.get() + steps);
+    }
 }
