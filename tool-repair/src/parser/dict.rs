@@ -8,7 +8,7 @@ use super::string::note_single_quotes;
 use crate::scan::plain_before;
 
 /// Reads the members that begin here, as far as they are of the usual form. `None` where a key begins that is to be
-/// read by itself.
+/// read separately.
 pub(super) fn members(parser: &mut Parser<'_>) -> Option<State> {
     while string(parser) {
         if !parser.rest().starts_with(b": ") {
