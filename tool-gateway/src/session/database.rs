@@ -1,6 +1,7 @@
 //! [`FileDatabase`]: the file of a store, opened again after a failure of the disk.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
@@ -122,20 +123,12 @@ fn named(path: &Path, error: &dyn std::fmt::Display) -> StoreError {
 
 fn open(path: &Path, creates: bool) -> Result<Database, StoreError> {
     let failed = |error: &dyn std::fmt::Display| named(path, error);
-    if let Some(folder) = path
-        .parent()
-        .filter(|folder| creates && !folder.as_os_str().is_empty() && !folder.exists())
-    {
-        create_folder(folder).map_err(|error| failed(&error))?;
-    }
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(creates);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    let file = options.open(path).map_err(|error| failed(&error))?;
+    let file = if creates {
+        create(path)
+    } else {
+        OpenOptions::new().read(true).write(true).open(path)
+    };
+    let file = file.map_err(|error| failed(&error))?;
     let open = || {
         let mut builder = Database::builder();
         builder
@@ -154,8 +147,61 @@ fn open(path: &Path, creates: bool) -> Result<Database, StoreError> {
     })
 }
 
+/// Opens a file, or creates it with its folder. Its name is on the disk then.
+fn create(path: &Path) -> io::Result<File> {
+    let folders = || path.ancestors().skip(1).map(current_if_empty);
+    let missing = folders().take_while(|folder| !folder.exists()).count();
+    if let Some(folder) = folders().next().filter(|_| missing > 0) {
+        create_folder(folder)?;
+    }
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    let file = options.open(path)?;
+    // Also of a file that was there: who created it may have been killed in between.
+    for folder in folders().take(missing + 1) {
+        sync_folder(folder)?;
+    }
+    Ok(file)
+}
+
+/// A relative path has the empty one as its last ancestor.
+fn current_if_empty(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    }
+}
+
+/// Writes the names in a folder to the disk: without that, a new file may be gone after a loss of power, whatever was synced in it.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    #[cfg(test)]
+    super::tests::work::count(1);
+    // Elsewhere a folder cannot be opened as a file.
+    if cfg!(not(unix)) {
+        return Ok(());
+    }
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        // A folder need not be readable, and not every file system can sync one.
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::PermissionDenied | ErrorKind::InvalidInput
+            ) =>
+        {
+            Ok(())
+        }
+        synced => synced,
+    }
+}
+
 /// Creates a folder and its parents, for the owner alone. One that is there stays as it is.
-pub(crate) fn create_folder(folder: &Path) -> std::io::Result<()> {
+pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -194,3 +240,35 @@ from_file_errors!(
     redb::TransactionError,
     redb::CommitError
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::tests::work;
+
+    #[test]
+    fn names_of_a_new_file_and_of_its_folders_are_synced() {
+        let root = std::env::temp_dir().join(format!("tool-gateway-synced-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        fs::create_dir(&root).unwrap();
+        let synced = |name: &str| work::steps(|| FileDatabase::open(&root.join(name)).unwrap()).0;
+        assert_eq!(synced("sessions.redb"), 1, "its folder");
+        assert_eq!(
+            synced("new/er/sessions.redb"),
+            3,
+            "the new folders, and the one that was there"
+        );
+        assert_eq!(synced("new/er/sessions.redb"), 1);
+        fs::remove_dir_all(root).unwrap();
+        // Relative paths have a folder, too.
+        let names = |path| {
+            Path::new(path)
+                .ancestors()
+                .skip(1)
+                .map(current_if_empty)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(names("sessions.redb"), [Path::new(".")]);
+        assert_eq!(names("a/sessions.redb"), [Path::new("a"), Path::new(".")]);
+    }
+}
