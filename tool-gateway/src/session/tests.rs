@@ -617,6 +617,7 @@ async fn sessions_in_a_file_expire_whole_and_make_room() {
         (Vec::new(), Vec::new())
     );
     assert_eq!(ids(&store, "1").await, ["suspended-1"], "it waits for the client");
+    let store = store.with_ttl(Duration::from_secs(3600));
     save(&store, turn("4", "c", "4")).await;
     assert_eq!(store.session_of_key(digest("key b")).await.unwrap(), None);
     assert_eq!(store.turn_of_call(digest("call 2")).await.unwrap(), None);
