@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::store::StoreError;
 
-/// The version of what is written. A record of another one is not read.
-const VERSION: u32 = 3;
+/// The version of what is written: of records, and of the tables of a file. Nothing of another one is read.
+pub(super) const VERSION: u32 = 4;
 
 /// The maximum size of a record: a turn holds what its requests and responses held.
 const MAX_BYTES: usize = 256 << 20;
@@ -36,6 +36,8 @@ pub(crate) fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, StoreError> {
     };
     let bytes = serde_json::to_vec(&written)
         .map_err(|error| StoreError(format!("a record cannot be written as JSON: {error}")))?;
+    #[cfg(test)]
+    super::tests::work::count(bytes.len());
     if bytes.len() > MAX_BYTES {
         return Err(StoreError(format!(
             "a record of {} bytes is larger than {MAX_BYTES}",
@@ -73,13 +75,13 @@ mod tests {
         assert_eq!(decode::<serde_json::Value>(&bytes), Ok(record));
         let later = String::from_utf8(bytes)
             .unwrap()
-            .replace("\"version\":3", "\"version\":1");
+            .replace("\"version\":4", "\"version\":1");
         let StoreError(error) = decode::<serde_json::Value>(later.as_bytes()).unwrap_err();
         assert_eq!(
             error,
-            "a record has the version 1, and this program reads 3: use the program that wrote it, or begin a new file"
+            "a record has the version 1, and this program reads 4: use the program that wrote it, or begin a new file"
         );
-        let StoreError(error) = decode::<serde_json::Value>(b"{\"version\":3,").unwrap_err();
+        let StoreError(error) = decode::<serde_json::Value>(b"{\"version\":4,").unwrap_err();
         assert!(error.starts_with("a record is corrupted: EOF"), "{error}");
     }
 }

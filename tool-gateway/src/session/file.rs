@@ -1,6 +1,6 @@
 //! [`FileStore`]: sessions in a file, which outlive the process.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,7 +14,7 @@ use serde_json::Map;
 
 use super::chain::Digest;
 use super::database::{Failed, FileDatabase};
-use super::encoding::{decode, encode};
+use super::encoding::{VERSION, decode, encode};
 use super::record::{Session, SessionId, Turn};
 use super::store::{
     MAX_TURNS_OF_POINT, Progress, SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize,
@@ -24,6 +24,11 @@ use super::store::{
 const TURNS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("turns");
 /// The ids of the turns after a point of a conversation, in the order in which they were stored.
 const POINTS: MultimapTableDefinition<'_, &[u8; 32], (u64, &str)> = MultimapTableDefinition::new("points");
+/// The turns of a session, in the order in which they were stored.
+const TURNS_OF_SESSION: TableDefinition<'_, (&str, u64), &str> = TableDefinition::new("turns of a session");
+/// The turns of a session after a point, in the order in which they were stored.
+const POINTS_OF_SESSION: TableDefinition<'_, (&str, &[u8; 32], u64), &str> =
+    TableDefinition::new("points of a session");
 /// The turn of a call.
 const CALLS: TableDefinition<'_, &[u8; 32], &str> = TableDefinition::new("calls");
 /// The session of a client's key.
@@ -45,6 +50,8 @@ const PROGRESS: TableDefinition<'_, &[u8; 32], (u64, &[u8])> = TableDefinition::
 const PROGRESS_EXPIRY: TableDefinition<'_, (u64, &[u8; 32]), ()> = TableDefinition::new("progress expiry");
 /// The secret of the digests.
 const SECRET: TableDefinition<'_, (), &[u8; 32]> = TableDefinition::new("secret");
+/// The version of these tables and of the records in them.
+const FILE_VERSION: TableDefinition<'_, (), u32> = TableDefinition::new("version");
 
 /// Keeps sessions in a file. What was saved is there after a crash, and no other process can open the file meanwhile.
 ///
@@ -91,7 +98,6 @@ struct StoredSession {
     session: Session,
     client: Digest,
     keys: Vec<Digest>,
-    turns: Vec<String>,
     expires_at: u64,
 }
 
@@ -108,24 +114,7 @@ impl FileStore {
             max_bytes: 4 << 30,
             max_turns_per_client: 10_000,
         };
-        store.write_now(|transaction| {
-            transaction.open_table(TURNS)?;
-            transaction.open_multimap_table(POINTS)?;
-            transaction.open_table(CALLS)?;
-            transaction.open_table(KEYS)?;
-            transaction.open_table(SESSIONS)?;
-            transaction.open_table(EXPIRY)?;
-            transaction.open_table(SESSIONS_OF_CLIENT)?;
-            transaction.open_table(TURNS_OF_CLIENT)?;
-            transaction.open_table(COUNTERS)?;
-            transaction.open_table(PROGRESS)?;
-            transaction.open_table(PROGRESS_EXPIRY)?;
-            let mut secrets = transaction.open_table(SECRET)?;
-            if secrets.is_empty()? {
-                secrets.insert((), &crate::random::bytes())?;
-            }
-            Ok(())
-        })?;
+        store.write_now(create_tables)?;
         Ok(store)
     }
 
@@ -222,7 +211,6 @@ impl FileStore {
             },
             client,
             keys: Vec::new(),
-            turns: Vec::new(),
             expires_at: 0,
         });
         let name = turn.session.0.as_str();
@@ -254,11 +242,7 @@ impl FileStore {
                 }
             }
         }
-        remove_turn(transaction, &turn.id)?;
-        let before = session.turns.len();
-        session.turns.retain(|id| *id != turn.id);
-        session.turns.push(turn.id.clone());
-        if session.turns.len() > before {
+        if !remove_turn(transaction, &turn.id)? {
             self.count_turn(transaction, of_client, name)?;
         }
         transaction
@@ -274,6 +258,12 @@ impl FileStore {
         transaction
             .open_multimap_table(POINTS)?
             .insert(turn.point.as_bytes(), (number, turn.id.as_str()))?;
+        transaction
+            .open_table(TURNS_OF_SESSION)?
+            .insert((name, number), turn.id.as_str())?;
+        transaction
+            .open_table(POINTS_OF_SESSION)?
+            .insert((name, turn.point.as_bytes(), number), turn.id.as_str())?;
         let id = turn.id.clone();
         let bytes = encode(&StoredTurn { turn, calls, number })?;
         add_bytes(transaction, bytes.len(), 0)?;
@@ -344,6 +334,42 @@ impl FileStore {
         }
         Ok(())
     }
+}
+
+/// Creates the tables of a new file. A file that has others is refused.
+fn create_tables(transaction: &WriteTransaction) -> Result<(), Failed> {
+    let is_new = transaction.list_tables()?.next().is_none();
+    {
+        let mut versions = transaction.open_table(FILE_VERSION)?;
+        if is_new {
+            versions.insert((), VERSION)?;
+        }
+        let version = versions.get(())?.map(|version| version.value());
+        if version != Some(VERSION) {
+            return Err(Failed::Store(StoreError(
+                "it was not written by this version of the program; use the one that wrote it, or name another file"
+                    .to_owned(),
+            )));
+        }
+    }
+    transaction.open_table(TURNS)?;
+    transaction.open_multimap_table(POINTS)?;
+    transaction.open_table(TURNS_OF_SESSION)?;
+    transaction.open_table(POINTS_OF_SESSION)?;
+    transaction.open_table(CALLS)?;
+    transaction.open_table(KEYS)?;
+    transaction.open_table(SESSIONS)?;
+    transaction.open_table(EXPIRY)?;
+    transaction.open_table(SESSIONS_OF_CLIENT)?;
+    transaction.open_table(TURNS_OF_CLIENT)?;
+    transaction.open_table(COUNTERS)?;
+    transaction.open_table(PROGRESS)?;
+    transaction.open_table(PROGRESS_EXPIRY)?;
+    let mut secrets = transaction.open_table(SECRET)?;
+    if secrets.is_empty()? {
+        secrets.insert((), &crate::random::bytes())?;
+    }
+    Ok(())
 }
 
 /// What was saved now.
@@ -438,7 +464,8 @@ fn load_session(transaction: &WriteTransaction, id: &SessionId) -> Result<Option
     Ok(session.map(|session| decode(session.value())).transpose()?)
 }
 
-fn remove_turn(transaction: &WriteTransaction, id: &str) -> Result<(), Failed> {
+/// Removes a turn; says whether it was there.
+fn remove_turn(transaction: &WriteTransaction, id: &str) -> Result<bool, Failed> {
     let removed: Option<(StoredTurn, usize)> = {
         let mut turns = transaction.open_table(TURNS)?;
         let removed = turns.remove(id)?;
@@ -448,7 +475,7 @@ fn remove_turn(transaction: &WriteTransaction, id: &str) -> Result<(), Failed> {
         }
     };
     let Some((stored, bytes)) = removed else {
-        return Ok(());
+        return Ok(false);
     };
     let mut calls = transaction.open_table(CALLS)?;
     for call in &stored.calls {
@@ -457,19 +484,37 @@ fn remove_turn(transaction: &WriteTransaction, id: &str) -> Result<(), Failed> {
     transaction
         .open_multimap_table(POINTS)?
         .remove(stored.turn.point.as_bytes(), (stored.number, id))?;
-    add_bytes(transaction, 0, bytes)
+    let session = stored.turn.session.0.as_str();
+    transaction
+        .open_table(TURNS_OF_SESSION)?
+        .remove((session, stored.number))?;
+    transaction.open_table(POINTS_OF_SESSION)?.remove((
+        session,
+        stored.turn.point.as_bytes(),
+        stored.number,
+    ))?;
+    add_bytes(transaction, 0, bytes)?;
+    Ok(true)
+}
+
+/// The ids of a session's turns, the oldest first.
+fn turns_of_session(transaction: &WriteTransaction, session: &str) -> Result<Vec<String>, Failed> {
+    let turns = transaction.open_table(TURNS_OF_SESSION)?;
+    let ids = turns.range((session, 0)..=(session, u64::MAX))?;
+    ids.map(|entry| Ok(entry?.1.value().to_owned())).collect()
 }
 
 fn remove_session(transaction: &WriteTransaction, expires_at: u64, id: &SessionId) -> Result<(), Failed> {
     let name = id.0.as_str();
     if let Some(stored) = load_session(transaction, id)? {
-        for turn in &stored.turns {
+        let turns = turns_of_session(transaction, name)?;
+        for turn in &turns {
             remove_turn(transaction, turn)?;
         }
         count_turns(
             transaction,
             stored.client,
-            -i64::try_from(stored.turns.len()).unwrap_or(i64::MAX),
+            -i64::try_from(turns.len()).unwrap_or(i64::MAX),
         )?;
         transaction.open_table(SESSIONS_OF_CLIENT)?.remove((
             stored.client.as_bytes(),
@@ -507,7 +552,8 @@ struct TurnReader<'t> {
     transaction: &'t redb::ReadTransaction,
     turns: redb::ReadOnlyTable<&'static str, &'static [u8]>,
     points: redb::ReadOnlyMultimapTable<&'static [u8; 32], (u64, &'static str)>,
-    sessions: HashMap<SessionId, Option<Vec<String>>>,
+    points_of_session: redb::ReadOnlyTable<(&'static str, &'static [u8; 32], u64), &'static str>,
+    is_known: HashMap<SessionId, bool>,
 }
 
 impl<'t> TurnReader<'t> {
@@ -516,7 +562,8 @@ impl<'t> TurnReader<'t> {
             transaction,
             turns: transaction.open_table(TURNS)?,
             points: transaction.open_multimap_table(POINTS)?,
-            sessions: HashMap::new(),
+            points_of_session: transaction.open_table(POINTS_OF_SESSION)?,
+            is_known: HashMap::new(),
         })
     }
 
@@ -524,19 +571,13 @@ impl<'t> TurnReader<'t> {
         let Some(bytes) = self.turns.get(id)? else {
             return Ok(None);
         };
-        let stored: StoredTurn = decode(bytes.value())?;
-        let is_known = self.turns_of(&stored.turn.session)?.is_some();
-        Ok(is_known.then(|| Arc::new(stored.turn)))
-    }
-
-    /// The turns of a session; `None` if it is unknown or has expired.
-    fn turns_of(&mut self, id: &SessionId) -> Result<Option<&[String]>, Failed> {
-        if !self.sessions.contains_key(id) {
-            let session = session(self.transaction, &id.0)?;
-            self.sessions
-                .insert(id.clone(), session.map(|session| session.turns));
+        let StoredTurn { turn, .. } = decode(bytes.value())?;
+        if !self.is_known.contains_key(&turn.session) {
+            let is_known = session(self.transaction, &turn.session.0)?.is_some();
+            self.is_known.insert(turn.session.clone(), is_known);
         }
-        Ok(self.sessions.get(id).and_then(Option::as_deref))
+        let is_known = self.is_known.get(&turn.session) == Some(&true);
+        Ok(is_known.then(|| Arc::new(turn)))
     }
 
     /// The turns after a point, the oldest first: the latest, and those of a session.
@@ -545,48 +586,25 @@ impl<'t> TurnReader<'t> {
         point: Digest,
         session: Option<&SessionId>,
     ) -> Result<Vec<Arc<Turn>>, Failed> {
-        let latest = self.points.get(point.as_bytes())?.rev().take(MAX_TURNS_OF_POINT);
-        let mut ids = Vec::new();
-        for id in latest {
-            ids.push(id?.value().1.to_owned());
+        let (mut ids, mut oldest) = (Vec::new(), 0);
+        for entry in self.points.get(point.as_bytes())?.rev().take(MAX_TURNS_OF_POINT) {
+            let entry = entry?;
+            let (number, id) = entry.value();
+            ids.push(id.to_owned());
+            oldest = number;
         }
-        let mut turns = Vec::new();
-        if ids.len() == MAX_TURNS_OF_POINT {
-            turns = self.others_of_point(point, session, &ids)?;
-        }
-        for id in ids.iter().rev() {
-            turns.extend(self.turn(id)?);
-        }
-        Ok(turns)
-    }
-
-    /// The turns of a session after a point that are not among these, the oldest first.
-    fn others_of_point(
-        &mut self,
-        point: Digest,
-        session: Option<&SessionId>,
-        ids: &[String],
-    ) -> Result<Vec<Arc<Turn>>, Failed> {
-        let own = match session {
-            Some(session) => self.turns_of(session)?.unwrap_or_default(),
-            None => &[],
-        };
-        let mut others = Vec::new();
-        if own.len() <= MAX_TURNS_OF_POINT {
-            others.extend(own.iter().filter(|id| !ids.contains(id)).cloned());
-        } else {
-            // To look through the ids after the point takes less than to read all turns of a long session.
-            let own: HashSet<String> = own.iter().cloned().collect();
-            for id in self.points.get(point.as_bytes())? {
-                let id = id?.value().1.to_owned();
-                if own.contains(&id) && !ids.contains(&id) {
-                    others.push(id);
-                }
+        if ids.len() == MAX_TURNS_OF_POINT
+            && let Some(SessionId(name)) = session
+        {
+            let (name, point) = (name.as_str(), point.as_bytes());
+            let older = (name, point, 0)..(name, point, oldest);
+            for entry in self.points_of_session.range(older)?.rev() {
+                ids.push(entry?.1.value().to_owned());
             }
         }
         let mut turns = Vec::new();
-        for id in others {
-            turns.extend(self.turn(&id)?.filter(|turn| turn.point == point));
+        for id in ids.iter().rev() {
+            turns.extend(self.turn(id)?);
         }
         Ok(turns)
     }
@@ -732,7 +750,7 @@ mod tests {
         ChainKey::new([1; 32]).digest(&[name.as_bytes()])
     }
 
-    /// A store, and how many bytes of its records a look-up reads.
+    /// A store, and how many bytes of its records a look-up reads, or a save reads and writes.
     struct Look {
         folder: std::path::PathBuf,
         store: FileStore,
@@ -826,11 +844,58 @@ mod tests {
         assert_eq!(found, MAX_TURNS_OF_POINT + 1);
         let (long, found) = look.at(common(), "own");
         assert_eq!(found, MAX_TURNS_OF_POINT + 1);
-        let list = 1001 * 16;
         assert!(
-            long < short + 2 * list,
+            long.abs_diff(short) < 16,
             "{short} bytes, and {long} beside a long session"
         );
+    }
+
+    #[test]
+    fn turn_is_saved_in_time_independent_of_the_length_of_its_session() {
+        let look = Look::new("growth");
+        let mut saved = 0;
+        let mut bytes_of = |turn: usize| {
+            look.save("long", (saved..turn - 1).map(|number| format!("{number:05}")));
+            saved = turn;
+            let last = std::iter::once(format!("{turn:05}"));
+            work::steps(|| look.save("long", last)).0
+        };
+        let (tenth, last) = (bytes_of(10), bytes_of(5_000));
+        // Numbers have more digits.
+        assert!(
+            tenth.abs_diff(last) < 16,
+            "{tenth} bytes for the 10th turn, {last} for the 5,000th"
+        );
+    }
+
+    #[test]
+    fn file_of_another_version_is_refused() {
+        let look = Look::new("versions");
+        look.save("a", std::iter::once("point".to_owned()));
+        let write = |version: Option<u32>| {
+            let write = |transaction: &WriteTransaction| {
+                let mut versions = transaction.open_table(FILE_VERSION)?;
+                match version {
+                    Some(version) => versions.insert((), version)?,
+                    None => versions.remove(())?,
+                };
+                Ok(())
+            };
+            look.store.write_now(write).unwrap();
+        };
+        let create = || look.store.write_now(create_tables);
+        assert_eq!(create(), Ok(()));
+        // The first ones had none.
+        for other in [None, Some(VERSION - 1), Some(VERSION + 1)] {
+            write(other);
+            let StoreError(error) = create().unwrap_err();
+            assert!(
+                error.ends_with("use the one that wrote it, or name another file"),
+                "{error}"
+            );
+        }
+        write(Some(VERSION));
+        assert_eq!(create(), Ok(()));
     }
 
     /// Who waited has been told that it failed, and has stored something newer since.
