@@ -22,6 +22,8 @@ pub(super) struct Checkpoint {
     /// Of the upstream's first response.
     pub(super) headers: Option<HeaderMap>,
     pub(super) sent: Vec<Sent>,
+    /// How many of the turn's messages the upstream accepted without thinking only, after it refused it.
+    pub(super) without_thinking: Option<usize>,
     /// The state of the session after the last call that is done.
     pub(super) state: State,
     /// What could not be stored before it was done, and what follows it. In memory alone.
@@ -37,6 +39,9 @@ struct Stored {
     message: Option<Map<String, Value>>,
     blocks: Vec<Block>,
     end: Option<Map<String, Value>>,
+    /// Not there in what older programs wrote.
+    #[serde(default)]
+    without_thinking: Option<usize>,
     state: State,
 }
 
@@ -83,6 +88,7 @@ impl Checkpoint {
             message,
             blocks: assembly.into_blocks(),
             end,
+            without_thinking: self.without_thinking,
             state: self.state.clone(),
         })?;
         Ok(Progress { request, record })
@@ -118,6 +124,7 @@ impl Checkpoint {
             machine: stored.machine,
             headers,
             sent,
+            without_thinking: stored.without_thinking,
             state: stored.state,
             rest: Vec::new(),
         })

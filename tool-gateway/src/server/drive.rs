@@ -145,11 +145,13 @@ impl<'a> Drive<'a> {
             max_tokens: shared.max_tokens,
             ids: IdSource::default(),
         };
-        let (mut machine, rest) = match checkpoint {
+        let without_thinking = checkpoint
+            .as_ref()
+            .and_then(|checkpoint| checkpoint.without_thinking);
+        let (mut machine, mut actions) = match checkpoint {
             Some(checkpoint) => (checkpoint.machine.with_rules(rules), checkpoint.rest),
             None => (TurnMachine::new(rules), Vec::new()),
         };
-        let mut actions = rest;
         if actions.is_empty() {
             actions = answer_interrupted(&mut machine, |call| {
                 calls::is_repeatable(&shared.registry, shared.ownership.own_name(&call.name))
@@ -166,7 +168,7 @@ impl<'a> Drive<'a> {
             failure: None,
             restored,
             asked: Vec::new(),
-            without_thinking: None,
+            without_thinking,
             machine,
             actions: actions.into(),
             source: Source::Nothing,
@@ -291,7 +293,8 @@ impl<'a> Drive<'a> {
 
     /// Where the turn is.
     fn now(&self) -> Checkpoint {
-        self.running.now(&self.machine, self.state.clone())
+        self.running
+            .now(&self.machine, self.without_thinking, self.state.clone())
     }
 
     /// Stores where the turn is, so that it can go on from there.
@@ -351,6 +354,8 @@ impl<'a> Drive<'a> {
             self.shared.metrics.thinking_refused.inc();
             tracing::warn!(session = %self.job.session, "the upstream refused thinking; asking once more without it");
             self.without_thinking = Some(self.asked.len());
+            // What goes on after a failure does not ask with it again.
+            self.checkpoint().await?;
         }
     }
 

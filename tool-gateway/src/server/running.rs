@@ -147,7 +147,12 @@ impl Running {
     }
 
     /// Where the turn is now.
-    pub(super) fn now(&self, machine: &TurnMachine, session_state: State) -> Checkpoint {
+    pub(super) fn now(
+        &self,
+        machine: &TurnMachine,
+        without_thinking: Option<usize>,
+        session_state: State,
+    ) -> Checkpoint {
         let state = self.lock();
         Checkpoint {
             session: self.session.clone(),
@@ -155,6 +160,7 @@ impl Running {
             headers: state.headers.clone(),
             // Who comes back has not waited for tools.
             sent: state.sent.iter().filter(|sent| **sent != PING).cloned().collect(),
+            without_thinking,
             state: session_state,
             rest: Vec::new(),
         }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::failing_store::FailingStore;
 use crate::lab::{Chat, Lab, assistant, call, result, says, text, thinking, user};
 use crate::reply;
 
@@ -413,6 +414,50 @@ async fn thinking_refused_behind_an_internal_round_stays_out_of_what_is_stored()
         (&json!("Two."), &json!("ephemeral"))
     );
     lab.assert_well_formed();
+}
+
+/// Else a retry would ask with thinking again, and drop that of later rounds, too.
+#[tokio::test]
+async fn refused_thinking_stays_out_of_a_turn_that_goes_on_after_a_failure() {
+    let error = |status: u16, message: &str| json!({ "error": { "status": status, "body": { "type": "error", "error": { "type": "api_error", "message": message } } } });
+    let lab = |store: &FailingStore, turns: Value| {
+        let script = json!({ "order": "requests", "turns": turns });
+        Lab::with(script, |gateway| {
+            gateway.with_store(store.clone()).with_secret([7; 32])
+        })
+    };
+    for in_another_process in [false, true] {
+        let store = FailingStore::durable();
+        let first = lab(
+            &store,
+            json!([
+                says(&[thinking("s0"), text("One."), call("lookup", "a")]),
+                says(&[text("Two.")]),
+                error(
+                    400,
+                    "messages.1.content.0: Invalid `signature` in `thinking` block"
+                ),
+                says(&[thinking("s1"), text("Three."), call("lookup", "b")]),
+                error(529, "busy"),
+                says(&[text("Four.")]),
+                says(&[text("Five.")]),
+            ]),
+        );
+        let mut chat = Chat::new(true);
+        chat.say(&first, "go").await;
+        assert_eq!(chat.say(&first, "next").await.error().1, "busy");
+        let second = lab(&store, json!([says(&[text("Four.")]), says(&[text("Five.")])]));
+        let lab = if in_another_process { &second } else { &first };
+        let reply = chat.ask(lab).await;
+        assert_eq!(reply.text(), "Three.\nFour.");
+        chat.messages().push(assistant(reply.message["content"].clone()));
+        assert_eq!(chat.say(lab, "and next").await.text(), "Five.");
+        for sent in lab.seen().iter().rev().take(2) {
+            let sent = sent.to_string();
+            assert!(!sent.contains("s0") && sent.contains("s1"), "{sent}");
+        }
+        lab.assert_well_formed();
+    }
 }
 
 #[tokio::test]
