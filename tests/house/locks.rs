@@ -30,11 +30,15 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-gateway/src/server/calls.rs",
         &["Semaphore", "mpsc", "watch"],
     ),
+    // One map, in which a lock is found or made in one step. It goes only when nobody has it, and is handed out in that step alone.
+    ("tool-gateway/src/server/locks.rs", &["Mutex"]),
     // One state under one lock. Who waits for a change is enabled in tokio's `Notify` before it looks, so that none is missed.
     (
         "tool-gateway/src/server/running.rs",
         &["AtomicUsize", "Mutex", "MutexGuard", "Notify", "watch"],
     ),
+    // One map, each use of which is one step; who reads and then changes a turn has its lock.
+    ("tool-gateway/src/server/unstored.rs", &["Mutex", "MutexGuard"]),
     // One map of digests, each of which depends on its key alone.
     ("tool-gateway/src/session/chain.rs", &["Mutex", "MutexGuard"]),
     // What is open is looked at while it is used, and replaced by one at a time.

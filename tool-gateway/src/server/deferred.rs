@@ -29,7 +29,8 @@ pub(super) async fn run(
     let Some(known) = job.recognized.last_known_turn().filter(|_| !deferred.is_empty()) else {
         return Ok((results, state));
     };
-    let mut unstored = shared.resuming.lock(&known.id).await;
+    let _alone = shared.resuming.lock(known.id.clone()).await;
+    let unstored = shared.unstored.get(&known.id);
     let found = shared.store.turns(&[known.point], Some(&known.session)).await;
     let found = match found {
         Err(error) if shared.store.is_durable() => return Err(save::unread(&error)),
@@ -72,7 +73,10 @@ pub(super) async fn run(
     // Also that one was begun whose state cannot be stored: it is not repeated.
     if unstored.is_some() || failure.is_err() || !results.is_empty() || !stopped.is_empty() {
         let saved = save(shared, &job.client, turn.clone(), None).await;
-        *unstored = saved.is_err().then(|| turn.clone());
+        match saved {
+            Ok(()) => shared.unstored.remove(&turn.id),
+            Err(_) => shared.unstored.keep(turn.clone()),
+        }
         if shared.store.is_durable() {
             saved?;
         }

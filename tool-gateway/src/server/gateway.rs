@@ -12,13 +12,15 @@ use tool_runtime::{CancellationToken, ToolRegistry};
 
 use super::client_limits::ClientLimits;
 use super::counted_calls::CountedCalls;
+use super::locks::Locks;
 use super::metrics::Metrics;
 use super::offload::{InvalidOffload, Offload};
 use super::principal::ClientKey;
-use super::running::{Resuming, RunningTurns};
+use super::running::RunningTurns;
 use super::shared::Shared;
 use super::timed_store::TimedStore;
 use super::unknown_tool::UnknownTool;
+use super::unstored::UnstoredTurns;
 use super::{guard, messages, offload_sweep};
 use crate::session::chain::ChainKey;
 use crate::session::database::create_folder;
@@ -84,7 +86,8 @@ impl Gateway {
                 is_public: false,
                 running: Arc::default(),
                 closing: CancellationToken::new(),
-                resuming: Resuming::default(),
+                resuming: Locks::default(),
+                unstored: UnstoredTurns::default(),
                 metrics,
             },
         }

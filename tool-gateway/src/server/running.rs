@@ -16,7 +16,7 @@ use tool_runtime::CancellationToken;
 use super::checkpoint::Checkpoint;
 use super::session_state::State;
 use crate::session::chain::Digest;
-use crate::session::record::{SessionId, Turn};
+use crate::session::record::SessionId;
 use crate::turn::machine::{Sent, TurnMachine};
 use crate::wire::delta::Delta;
 use crate::wire::error::ApiError;
@@ -367,27 +367,6 @@ impl Drop for Watcher {
     }
 }
 
-/// The suspended turns that are being resumed, by their id: one request at a time runs their deferred calls.
-#[derive(Debug, Default)]
-pub(super) struct Resuming(Mutex<HashMap<String, Arc<tokio::sync::Mutex<Unstored>>>>);
-
-/// The turn with results that could not be stored, so that no call runs again.
-pub(super) type Unstored = Option<Turn>;
-
-impl Resuming {
-    /// Waits until no other request runs the calls of this turn.
-    pub(super) async fn lock(&self, turn: &str) -> tokio::sync::OwnedMutexGuard<Unstored> {
-        let lock = {
-            let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            turns.retain(|_, lock| {
-                Arc::strong_count(lock) > 1 || lock.try_lock().is_ok_and(|unstored| unstored.is_some())
-            });
-            Arc::clone(turns.entry(turn.to_owned()).or_default())
-        };
-        lock.lock_owned().await
-    }
-}
-
 /// The turns that run, and those that ended not long ago, by their request.
 #[derive(Debug, Default)]
 pub(super) struct RunningTurns {
@@ -479,11 +458,11 @@ impl Turns {
 }
 
 /// How many turns are kept for retries, and how many bytes of what they sent.
-const KEPT: usize = 1_000;
-const KEPT_BYTES: usize = 64 << 20;
+pub(super) const KEPT: usize = 1_000;
+pub(super) const KEPT_BYTES: usize = 64 << 20;
 
 /// How long a turn that has ended is kept for retries.
-const KEPT_FOR: Duration = Duration::from_secs(600);
+pub(super) const KEPT_FOR: Duration = Duration::from_secs(600);
 
 /// What a request is to an earlier, equal one.
 pub(super) enum Joined {

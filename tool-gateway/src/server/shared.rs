@@ -8,9 +8,11 @@ use std::time::Duration;
 use tool_runtime::{CancellationToken, ToolDefinition, ToolRegistry};
 
 use super::client_limits::ClientLimits;
+use super::locks::Locks;
 use super::metrics::Metrics;
 use super::principal::ClientKey;
-use super::running::{Resuming, RunningTurns};
+use super::running::RunningTurns;
+use super::unstored::UnstoredTurns;
 use crate::session::chain::ChainKey;
 use crate::session::store::SessionStore;
 use crate::turn::ownership::{Offer, OfferedTool, Ownership};
@@ -42,7 +44,9 @@ pub(super) struct Shared {
     pub(super) client_limits: ClientLimits,
     pub(super) is_public: bool,
     pub(super) running: Arc<RunningTurns>,
-    pub(super) resuming: Resuming,
+    /// The ids of suspended turns: one request at a time runs the deferred calls of each.
+    pub(super) resuming: Locks<String>,
+    pub(super) unstored: UnstoredTurns,
     /// Cancelled when no more turns are admitted.
     pub(super) closing: CancellationToken,
     pub(super) metrics: Metrics,
