@@ -420,16 +420,6 @@ impl Turns {
         order.position(|place| self.at(place).is_none_or(&mut is_wanted))
     }
 
-    /// Removes the oldest turn whose answer a client has: what it did is stored. Whether there was one.
-    fn remove_delivered(&mut self) -> bool {
-        let oldest =
-            self.oldest(|running| matches!(running.ended(), Some(RunEnd::Done)) && running.is_delivered());
-        if let Some(oldest) = oldest {
-            self.remove(oldest);
-        }
-        oldest.is_some()
-    }
-
     /// Removes turns that ended long ago, the oldest first.
     fn remove_expired(&mut self) {
         while let Some(oldest) = self.order.front()
@@ -442,17 +432,14 @@ impl Turns {
     /// Removes turns until there is room for those that are kept, but none that runs.
     fn make_room(&mut self, bytes: &AtomicUsize) {
         while self.order.len() > KEPT || bytes.load(Ordering::Relaxed) > KEPT_BYTES {
-            if self.remove_delivered() {
-                continue;
-            }
-            let Some(oldest) = self.order.front().copied() else {
+            // What was done by those whose answer a client has is stored.
+            let is_delivered =
+                |running: &Running| matches!(running.ended(), Some(RunEnd::Done)) && running.is_delivered();
+            let oldest = self.oldest(is_delivered);
+            let Some(oldest) = oldest.or_else(|| self.oldest(Running::has_ended)) else {
                 break;
             };
-            if self.at(&oldest).is_some_and(|running| !running.has_ended()) {
-                self.order.rotate_left(1);
-                break;
-            }
-            self.remove(0);
+            self.remove(oldest);
         }
     }
 }
