@@ -81,40 +81,35 @@ async fn message(shared: Arc<Shared>, principal: String, request: Request) -> Re
     let is_stream = request.is_stream();
     let identity = identity(&shared, &parts, &client, &recognized, &request);
     let is_retry = header(&parts.headers, "x-stainless-retry-count").is_some_and(|count| count != "0");
-    let stored = stored_checkpoint(&shared, identity).await?;
     let found = recognized.found;
-    let (watcher, session) = loop {
-        match shared.running.join(identity, is_retry, &session, stored.as_ref()) {
-            // A retry goes on from where it will have come to.
-            Joined::Abandoned(running) => running.until_ended().await,
-            Joined::Same(watcher) => {
-                shared.metrics.turn(TurnEnd::Joined);
-                let session = watcher.session();
-                break (watcher, session);
-            }
-            Joined::New(running, watcher, checkpoint) => {
-                let session = watcher.session();
-                let job = Job {
-                    parts,
-                    request,
-                    client,
-                    recognized,
-                    session: session.clone(),
-                    identity,
-                    tools,
-                };
-                // A task of its own: what a tool has begun is recorded, also when the client is gone.
-                tokio::spawn(drive::drive(Arc::clone(&shared), job, running, checkpoint));
-                break (watcher, session);
-            }
+    let stored = stored_checkpoint(&shared, identity);
+    let watcher = match shared.running.join(identity, is_retry, &session, stored).await? {
+        Joined::Same(watcher) => {
+            shared.metrics.turn(TurnEnd::Joined);
+            watcher
+        }
+        Joined::New(running, watcher, checkpoint) => {
+            let job = Job {
+                parts,
+                request,
+                client,
+                recognized,
+                session: watcher.session(),
+                identity,
+                tools,
+            };
+            // A task of its own: what a tool has begun is recorded, also when the client is gone.
+            tokio::spawn(drive::drive(Arc::clone(&shared), job, running, checkpoint));
+            watcher
         }
     };
-    Ok(answer(watcher, is_stream, session_header(&session, found)).await)
+    let session = session_header(&watcher.session(), found);
+    Ok(answer(watcher, is_stream, session).await)
 }
 
 /// Where the turn of a request had come to when the process before this one ended.
 async fn stored_checkpoint(shared: &Shared, request: Digest) -> Result<Option<Checkpoint>, ApiError> {
-    if !shared.store.is_durable() || shared.running.knows(request) {
+    if !shared.store.is_durable() {
         return Ok(None);
     }
     let progress = match shared.store.progress(request).await {

@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use tool_runtime::CancellationToken;
 
 use super::checkpoint::Checkpoint;
+use super::locks::Locks;
 use super::session_state::State;
 use crate::session::chain::Digest;
 use crate::session::record::SessionId;
@@ -249,15 +250,8 @@ impl Running {
     /// Registers a watcher, before its request is answered; `None` if the last one has gone.
     fn watch(self: &Arc<Self>) -> Option<Watcher> {
         let mut state = self.lock();
-        if state.is_abandoned && state.end.is_none() {
-            return None;
-        }
-        state.waiting += 1;
-        drop(state);
-        Some(Watcher {
-            running: Arc::clone(self),
-            at: 0,
-        })
+        let is_given_up = state.is_abandoned && state.end.is_none();
+        (!is_given_up).then(|| Watcher::new(self, &mut state))
     }
 }
 
@@ -299,6 +293,14 @@ fn size(sent: &Sent) -> usize {
 }
 
 impl Watcher {
+    fn new(running: &Arc<Running>, state: &mut RunState) -> Self {
+        state.waiting += 1;
+        Self {
+            running: Arc::clone(running),
+            at: 0,
+        }
+    }
+
     /// The session of the turn.
     pub(super) fn session(&self) -> SessionId {
         self.running.session.clone()
@@ -371,6 +373,8 @@ impl Drop for Watcher {
 #[derive(Debug, Default)]
 pub(super) struct RunningTurns {
     turns: Mutex<Turns>,
+    /// The requests whose turns are looked for: one of those that are equal at a time.
+    joining: Locks<Digest>,
     /// How many bytes they keep for retries.
     bytes: Arc<AtomicUsize>,
 }
@@ -457,21 +461,24 @@ pub(super) enum Joined {
     Same(Watcher),
     /// The first of its kind, or a new branch; or it goes on after the last complete round of one that failed.
     New(Arc<Running>, Watcher, Option<Box<Checkpoint>>),
+}
+
+/// What is known of an earlier, equal request.
+enum Earlier {
+    /// Its turn is watched.
+    Joined(Watcher),
     /// It was abandoned, and calls that cannot be stopped still run: when it has ended, a retry goes on from there.
     Abandoned(Arc<Running>),
+    /// A turn that begins is a new branch, or goes on after the last complete round of one that failed.
+    Ended(Option<Box<Checkpoint>>),
+    /// There was none in this process, or too long ago.
+    Unknown,
 }
 
 impl RunningTurns {
     fn lock(&self) -> MutexGuard<'_, Turns> {
         // No change can panic half-way.
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether a request was received in this process, not long ago.
-    pub(super) fn knows(&self, request: Digest) -> bool {
-        let mut turns = self.lock();
-        turns.remove_expired();
-        turns.by_request.contains_key(&request)
     }
 
     /// Waits until all turns have ended that run now.
@@ -497,44 +504,69 @@ impl RunningTurns {
     ///
     /// A new turn belongs to `session`; one that goes on after an error, to that of the first.
     ///
-    /// `stored` is where it had come to in a process before this one.
-    pub(super) fn join(
+    /// `stored` reads how far it had come in a process before this one; it is awaited only if this one does not know the request.
+    pub(super) async fn join<E>(
         &self,
         request: Digest,
         is_retry: bool,
         session: &SessionId,
-        stored: Option<&Checkpoint>,
-    ) -> Joined {
+        stored: impl Future<Output = Result<Option<Checkpoint>, E>>,
+    ) -> Result<Joined, E> {
+        // No equal request begins a turn while `stored` is read: what it does would not be in there, and would be done again.
+        let _alone = self.joining.lock(request).await;
+        let checkpoint = loop {
+            match self.earlier(request, is_retry) {
+                Earlier::Joined(watcher) => return Ok(Joined::Same(watcher)),
+                // How far it has come by then is looked for anew.
+                Earlier::Abandoned(running) => running.until_ended().await,
+                Earlier::Ended(checkpoint) => break checkpoint,
+                Earlier::Unknown => {
+                    let stored = stored.await?;
+                    let stored = stored.filter(|stored| is_retry || !stored.is_complete());
+                    break stored.map(Box::new);
+                }
+            }
+        };
+        Ok(self.begin(request, session, checkpoint))
+    }
+
+    fn earlier(&self, request: Digest, is_retry: bool) -> Earlier {
         let mut turns = self.lock();
         turns.remove_expired();
-        let mut checkpoint = stored.filter(|stored| is_retry || !stored.is_complete()).cloned();
-        if let Some(Kept { running, .. }) = turns.by_request.get(&request) {
-            let joined = running.watch();
-            match (running.ended(), joined) {
-                (None, Some(watcher)) => return Joined::Same(watcher),
-                (_, None) => return Joined::Abandoned(Arc::clone(running)),
-                (Some(RunEnd::Done), Some(watcher)) if is_retry || !running.is_delivered() => {
-                    return Joined::Same(watcher);
-                }
-                (Some(RunEnd::Done), _) => checkpoint = None,
-                (Some(RunEnd::Failed { .. }), _) => checkpoint = running.checkpoint(),
-            }
+        let Some(Kept { running, .. }) = turns.by_request.get(&request) else {
+            return Earlier::Unknown;
+        };
+        let Some(watcher) = running.watch() else {
+            return Earlier::Abandoned(Arc::clone(running));
+        };
+        match running.ended() {
+            None => Earlier::Joined(watcher),
+            Some(RunEnd::Done) if is_retry || !running.is_delivered() => Earlier::Joined(watcher),
+            Some(RunEnd::Done) => Earlier::Ended(None),
+            Some(RunEnd::Failed { .. }) => Earlier::Ended(running.checkpoint().map(Box::new)),
         }
-        let is_complete = checkpoint.as_ref().is_some_and(Checkpoint::is_complete);
+    }
+
+    /// Begins a turn; one that is complete has its end already.
+    fn begin(&self, request: Digest, session: &SessionId, checkpoint: Option<Box<Checkpoint>>) -> Joined {
         let running = Arc::new(match &checkpoint {
             Some(checkpoint) => Running::from_checkpoint(checkpoint, &self.bytes),
             None => Running::new(session.clone(), &self.bytes),
         });
-        turns.insert(request, Arc::clone(&running));
-        turns.make_room(&self.bytes);
-        let Some(watcher) = running.watch() else {
-            return Joined::Abandoned(running);
-        };
-        if is_complete {
+        let watcher = Watcher::new(&running, &mut running.lock());
+        {
+            let mut turns = self.lock();
+            turns.insert(request, Arc::clone(&running));
+            turns.make_room(&self.bytes);
+        }
+        if checkpoint
+            .as_ref()
+            .is_some_and(|checkpoint| checkpoint.is_complete())
+        {
             running.end(RunEnd::Done);
             return Joined::Same(watcher);
         }
-        Joined::New(running, watcher, checkpoint.map(Box::new))
+        Joined::New(running, watcher, checkpoint)
     }
 }
 
@@ -544,12 +576,13 @@ mod tests {
     use crate::session::chain::ChainKey;
 
     /// Else its request would begin anew, though the store has how far it had come.
-    #[test]
-    fn turns_that_ended_long_ago_are_not_known() {
+    #[tokio::test]
+    async fn turns_that_ended_long_ago_are_not_known() {
         let turns = RunningTurns::default();
         let request = ChainKey::new([1; 32]).digest(&[b"request"]);
-        let Joined::New(running, watcher, None) = turns.join(request, false, &SessionId::random(), None)
-        else {
+        let (session, nothing) = (SessionId::random(), async { Ok::<_, ()>(None) });
+        let joined = turns.join(request, false, &session, nothing).await;
+        let Ok(Joined::New(running, watcher, None)) = joined else {
             panic!("a new turn");
         };
         running.end(RunEnd::Failed {
@@ -558,9 +591,9 @@ mod tests {
             body: Bytes::new(),
         });
         drop(watcher);
-        assert!(turns.knows(request));
+        assert!(matches!(turns.earlier(request, true), Earlier::Ended(None)));
         running.lock().ended_at = Instant::now().checked_sub(2 * KEPT_FOR);
         assert!(running.is_expired());
-        assert!(!turns.knows(request));
+        assert!(matches!(turns.earlier(request, true), Earlier::Unknown));
     }
 }

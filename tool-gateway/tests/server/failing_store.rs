@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tool_gateway::session::Digest;
 use tool_gateway::session::memory::MemoryStore;
 use tool_gateway::session::record::{Session, SessionId, Turn};
@@ -20,6 +21,13 @@ pub(crate) struct FailingStore {
     operations: Arc<Mutex<Vec<&'static str>>>,
     fails: Arc<Mutex<Fails>>,
     hangs: Arc<Mutex<Fails>>,
+    held: Arc<Mutex<Option<Held>>>,
+}
+
+/// An operation whose answer waits for a permit.
+struct Held {
+    operation: &'static str,
+    permits: Arc<Semaphore>,
 }
 
 /// Whether the last of these operations fails, or hangs.
@@ -36,6 +44,7 @@ impl FailingStore {
             operations: Arc::default(),
             fails: Arc::new(Mutex::new(Box::new(|_| false))),
             hangs: Arc::new(Mutex::new(Box::new(|_| false))),
+            held: Arc::default(),
         }
     }
 
@@ -62,6 +71,16 @@ impl FailingStore {
         *self.hangs.lock().unwrap() = Box::new(hangs);
     }
 
+    /// Holds back the answer of the next operation of that name, as it is now, until there is a permit.
+    pub(crate) fn hold(&self, operation: &'static str) -> Arc<Semaphore> {
+        let permits = Arc::new(Semaphore::new(0));
+        *self.held.lock().unwrap() = Some(Held {
+            operation,
+            permits: Arc::clone(&permits),
+        });
+        permits
+    }
+
     pub(crate) fn operations(&self) -> usize {
         self.operations.lock().unwrap().len()
     }
@@ -76,9 +95,15 @@ impl FailingStore {
             return Box::pin(std::future::pending());
         }
         let latency = self.latency;
+        let is_held = |held: &mut Held| held.operation == operation;
+        let held = self.held.lock().unwrap().take_if(is_held);
         Box::pin(async move {
             tokio::time::sleep(latency).await;
-            done.await
+            let answer = done.await;
+            if let Some(held) = held {
+                let _permit = held.permits.acquire().await;
+            }
+            answer
         })
     }
 }

@@ -552,3 +552,32 @@ async fn answers_that_clients_have_are_forgotten_before_what_a_retry_needs() {
     assert_eq!(ask("go").await, 529);
     assert_eq!(runs.begun(), ["write a"]);
 }
+
+/// What a store says of a request is old by the time that a turn of an equal one has begun and ended.
+#[tokio::test]
+async fn a_turn_that_began_while_the_store_was_read_for_an_equal_request_is_not_run_again() {
+    let store = FailingStore::durable();
+    let turns = json!({ "turns": [says(&[call("write", "a")]), says(&[text("Done.")])] });
+    let lab = Lab::with(turns, |gateway| gateway.with_store(store.clone()));
+    let mut chat = Chat::new(false);
+    chat.messages().push(user("go"));
+    let permits = store.hold("progress");
+    let equal = || lab.ask_with(&chat.body, &[RETRY]);
+    let others = async {
+        // More than are kept: a turn that has ended meanwhile is forgotten.
+        for other in 0..1_001 {
+            let mut chat = Chat::new(false);
+            chat.body["tools"] = json!([{ "name": "lookup" }]);
+            chat.messages()
+                .extend([user("a"), assistant("b"), user(format!("{other}"))]);
+            assert_eq!(chat.ask(&lab).await.status, 200);
+        }
+        permits.add_permits(1);
+    };
+    let (first, second, ()) = tokio::join!(equal(), equal(), others);
+    assert_eq!(
+        (first.text(), second.text()),
+        ("Done.".to_owned(), "Done.".to_owned())
+    );
+    assert_eq!(lab.runs.begun(), ["write a"]);
+}
