@@ -55,8 +55,8 @@ const FILE_VERSION: TableDefinition<'_, (), u32> = TableDefinition::new("version
 
 /// Keeps sessions in a file. What was saved is there after a crash, and no other process can open the file meanwhile.
 ///
-/// Sessions expire after a time without a new turn, and so does how far requests have come; when the file has more than its maximum of
-/// bytes, what would expire first goes first.
+/// Sessions expire after a time without a new turn, and so does how far requests have come. Over a cap, what would expire first goes
+/// first: the oldest turns of a session, and it with the last of them. The beginning of its history goes up as the client sends it then.
 ///
 /// ```
 /// use std::time::Duration;
@@ -82,7 +82,7 @@ pub struct FileStore {
 /// How much longer a session with a suspended turn is kept than another.
 const SUSPENDED_FACTOR: u32 = 4;
 
-/// How many sessions one new turn removes at most, or how many requests, so that no request pays for all.
+/// How many turns and requests a save removes, or as many as it needs for itself: so that no request pays for all.
 const MAX_REMOVED: usize = 8;
 
 #[derive(Serialize, Deserialize)]
@@ -125,14 +125,16 @@ impl FileStore {
         self
     }
 
-    /// Sets how many bytes of turns and of requests' progress are kept, 4 GiB by default.
+    /// Sets how many bytes of turns and of requests' progress are kept, 4 GiB by default. A session that is larger than all of it loses
+    /// its oldest turns; only what is saved now is kept in any case.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = bytes;
         self
     }
 
-    /// Sets how many turns of each client are kept, 10,000 by default, so that none displaces those of others. Sessions go as a whole.
+    /// Sets how many turns of each client are kept, 10,000 by default, so that none displaces those of others. A session that has more
+    /// of them loses its oldest ones; only what is saved now is kept in any case.
     #[must_use]
     pub fn with_max_turns_per_client(mut self, turns: u64) -> Self {
         self.max_turns_per_client = turns;
@@ -243,7 +245,7 @@ impl FileStore {
             }
         }
         if !remove_turn(transaction, &turn.id)? {
-            self.count_turn(transaction, of_client, name)?;
+            count_turns(transaction, of_client, 1)?;
         }
         transaction
             .open_table(SESSIONS)?
@@ -273,33 +275,6 @@ impl FileStore {
         Ok(())
     }
 
-    /// Counts a turn of a client. Over the cap, its sessions go that would expire first.
-    fn count_turn(
-        &self,
-        transaction: &WriteTransaction,
-        client: Digest,
-        session: &str,
-    ) -> Result<(), Failed> {
-        let mut turns = count_turns(transaction, client, 1)?;
-        for _ in 0..MAX_REMOVED {
-            if turns <= self.max_turns_per_client {
-                break;
-            }
-            let of_client = (client.as_bytes(), 0, "")..=(client.as_bytes(), u64::MAX, "");
-            let first = transaction
-                .open_table(SESSIONS_OF_CLIENT)?
-                .range(of_client)?
-                .map(|entry| entry.map(|(key, _)| (key.value().1, key.value().2.to_owned())))
-                .find(|entry| !matches!(entry, Ok((_, name)) if name == session));
-            let Some((expires_at, name)) = first.transpose()? else {
-                break;
-            };
-            remove_session(transaction, expires_at, &SessionId(name))?;
-            turns = count_turns(transaction, client, 0)?;
-        }
-        Ok(())
-    }
-
     fn insert_progress(&self, transaction: &WriteTransaction, progress: &Progress) -> Result<(), Failed> {
         let expires_at = seconds(SystemTime::now()).saturating_add(self.ttl.as_secs().max(1));
         let request = progress.request.as_bytes();
@@ -313,23 +288,53 @@ impl FileStore {
         add_bytes(transaction, progress.record.len(), 0)
     }
 
-    /// Removes what has expired, and what would expire first while there are too many bytes; but not what was saved now.
-    fn make_room(&self, transaction: &WriteTransaction, saved: &Saved<'_>) -> Result<(), Failed> {
-        let now = seconds(SystemTime::now());
+    /// Removes what would expire first of a client that has too many turns; but not the one that was saved now.
+    fn make_room_for_client(
+        &self,
+        transaction: &WriteTransaction,
+        client: Digest,
+        saved: &SessionId,
+    ) -> Result<(), Failed> {
         for _ in 0..MAX_REMOVED {
-            let bytes = transaction
-                .open_table(COUNTERS)?
-                .get("bytes")?
-                .map_or(0, |bytes| bytes.value());
-            let until = if bytes > self.max_bytes { u64::MAX } else { now };
+            if count_turns(transaction, client, 0)? <= self.max_turns_per_client {
+                break;
+            }
+            if let Some((at, id)) = first_session_of_client(transaction, client, saved)? {
+                remove_from_session(transaction, at, &id)?;
+            } else if !remove_older_turn(transaction, saved)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what has expired, and what would expire first while there are too many bytes; but not what was saved now.
+    fn make_room(
+        &self,
+        transaction: &WriteTransaction,
+        saved: &Saved<'_>,
+        bytes_before: u64,
+    ) -> Result<(), Failed> {
+        let now = seconds(SystemTime::now());
+        for removed in 0.. {
+            let bytes = count_bytes(transaction)?;
+            let is_over = bytes > self.max_bytes;
+            // What is large makes as much room as it takes.
+            if removed >= MAX_REMOVED && !(is_over && bytes > bytes_before) {
+                break;
+            }
+            let until = if is_over { u64::MAX } else { now };
             let session = first_session(transaction, saved.session)?.filter(|(at, _)| *at <= until);
             let progress = first_progress(transaction, saved.request)?.filter(|(at, _)| *at <= until);
             match (session, progress) {
                 (Some((at, id)), progress) if progress.is_none_or(|(other, _)| at < other) => {
-                    remove_session(transaction, at, &id)?;
+                    remove_from_session(transaction, at, &id)?;
                 }
                 (_, Some((_, request))) => remove_progress(transaction, &request)?,
-                (_, None) => break,
+                (_, None) => match saved.session {
+                    Some(session) if is_over && remove_older_turn(transaction, session)? => {}
+                    _ => break,
+                },
             }
         }
         Ok(())
@@ -394,6 +399,27 @@ fn first_session(
     Ok(None)
 }
 
+/// The session of a client that expires first, and when; not this one.
+fn first_session_of_client(
+    transaction: &WriteTransaction,
+    client: Digest,
+    but: &SessionId,
+) -> Result<Option<(u64, SessionId)>, Failed> {
+    let sessions = transaction.open_table(SESSIONS_OF_CLIENT)?;
+    let client = client.as_bytes();
+    for entry in sessions.range((client, 0, "")..)? {
+        let (key, _) = entry?;
+        let (other, at, id) = key.value();
+        if other != client {
+            break;
+        }
+        if but.0 != id {
+            return Ok(Some((at, SessionId(id.to_owned()))));
+        }
+    }
+    Ok(None)
+}
+
 /// The request whose progress expires first, and when; not this one.
 fn first_progress(
     transaction: &WriteTransaction,
@@ -423,6 +449,12 @@ fn remove_progress(transaction: &WriteTransaction, request: &[u8; 32]) -> Result
         .open_table(PROGRESS_EXPIRY)?
         .remove((expires_at, request))?;
     add_bytes(transaction, 0, bytes)
+}
+
+/// How many bytes of turns and of progress there are.
+fn count_bytes(transaction: &WriteTransaction) -> Result<u64, Failed> {
+    let counters = transaction.open_table(COUNTERS)?;
+    Ok(counters.get("bytes")?.map_or(0, |bytes| bytes.value()))
 }
 
 /// Counts bytes that were added and removed.
@@ -495,6 +527,36 @@ fn remove_turn(transaction: &WriteTransaction, id: &str) -> Result<bool, Failed>
     ))?;
     add_bytes(transaction, 0, bytes)?;
     Ok(true)
+}
+
+/// Removes the oldest turn of a session, unless it has no other; says whether it did.
+fn remove_older_turn(transaction: &WriteTransaction, session: &SessionId) -> Result<bool, Failed> {
+    let oldest = {
+        let name = session.0.as_str();
+        let turns = transaction.open_table(TURNS_OF_SESSION)?;
+        let mut turns = turns.range((name, 0)..=(name, u64::MAX))?;
+        let (Some(oldest), Some(_)) = (turns.next(), turns.next()) else {
+            return Ok(false);
+        };
+        oldest?.1.value().to_owned()
+    };
+    let Some(stored) = load_session(transaction, session)? else {
+        return Ok(false);
+    };
+    count_turns(transaction, stored.client, -1)?;
+    remove_turn(transaction, &oldest)
+}
+
+/// Removes the oldest turn of a session, and the session with its last one.
+fn remove_from_session(
+    transaction: &WriteTransaction,
+    expires_at: u64,
+    id: &SessionId,
+) -> Result<(), Failed> {
+    if remove_older_turn(transaction, id)? {
+        return Ok(());
+    }
+    remove_session(transaction, expires_at, id)
 }
 
 /// The ids of a session's turns, the oldest first.
@@ -675,16 +737,18 @@ impl SessionStore for FileStore {
 
     fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
         self.write(move |store, transaction| {
-            let session = saved.turn.session.clone();
+            let (session, client) = (saved.turn.session.clone(), saved.client);
+            let bytes = count_bytes(transaction)?;
             store.insert(transaction, saved.turn, saved.client, saved.calls, saved.keys)?;
             if let Some(progress) = &saved.progress {
                 store.insert_progress(transaction, progress)?;
             }
+            store.make_room_for_client(transaction, client, &session)?;
             let saved = Saved {
                 session: Some(&session),
                 request: saved.progress.map(|progress| progress.request),
             };
-            store.make_room(transaction, &saved)
+            store.make_room(transaction, &saved, bytes)
         })
     }
 
@@ -694,12 +758,13 @@ impl SessionStore for FileStore {
 
     fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
         self.write(move |store, transaction| {
+            let bytes = count_bytes(transaction)?;
             store.insert_progress(transaction, &progress)?;
             let saved = Saved {
                 session: None,
                 request: Some(progress.request),
             };
-            store.make_room(transaction, &saved)
+            store.make_room(transaction, &saved, bytes)
         })
     }
 

@@ -90,14 +90,16 @@ impl MemoryStore {
         self
     }
 
-    /// Sets how many turns of each client are kept, so that none displaces those of others.
+    /// Sets how many turns of each client are kept, so that none displaces those of others. A session that has more of them loses its
+    /// oldest ones; only what is saved now is kept in any case.
     #[must_use]
     pub fn with_max_turns_per_client(mut self, turns: usize) -> Self {
         self.max_turns_per_client = turns;
         self
     }
 
-    /// Sets how many bytes of messages are kept, about.
+    /// Sets how many bytes of messages are kept, about. A session that is larger than all of it loses its oldest turns; only what is
+    /// saved now is kept in any case.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;

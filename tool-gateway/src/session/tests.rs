@@ -722,12 +722,77 @@ async fn in_a_file_a_client_over_its_cap_displaces_its_own_sessions_only() {
         kept
     };
     assert_eq!(kept().await, ["a0", "suspended-1", "b2", "b3"]);
-    // A session that is as long as the cap displaces the others, and not itself.
+    // A session that is longer than the cap displaces the others, and then its own beginning.
     for id in 0..5 {
         save(&store, turn(&format!("c{id}"), "bo/long", "c")).await;
     }
     assert_eq!(kept().await, ["a0"]);
-    assert_eq!(ids(&store, "c").await, ["c0", "c1", "c2", "c3", "c4"]);
+    assert_eq!(ids(&store, "c").await, ["c2", "c3", "c4"]);
+}
+
+/// With two turns per client: whatever is over it goes, the oldest first, and never what is saved.
+async fn caps_the_turns_of_a_client(store: &dyn SessionStore) {
+    let kept = async || {
+        let mut kept = Vec::new();
+        for point in ["a1", "a2", "a3", "b1", "b2", "b3", "b4"] {
+            kept.extend(ids(store, point).await);
+        }
+        kept
+    };
+    let save = async |session, turns: &[&str]| {
+        for id in turns {
+            save_with(store, turn(id, session, id), &[], &[session]).await;
+        }
+    };
+    // A session alone.
+    save("ada/1", &["a1", "a2", "a3"]).await;
+    assert_eq!(kept().await, ["a2", "a3"]);
+    // One of two: also of a session that goes, the latest turns are there for longer.
+    save("ada/2", &["b1"]).await;
+    assert_eq!(kept().await, ["a3", "b1"]);
+    let named = async |name| store.session_of_key(digest(name)).await.unwrap();
+    assert!(named("ada/1").await.is_some());
+    save("ada/2", &["b2"]).await;
+    assert_eq!(kept().await, ["b1", "b2"]);
+    assert_eq!(named("ada/1").await, None, "it goes with the last of its turns");
+    save("ada/2", &["b3", "b4"]).await;
+    assert_eq!(kept().await, ["b3", "b4"]);
+    assert!(named("ada/2").await.is_some());
+}
+
+/// With 20,000 bytes, which are about 13 turns: a session alone stays within them.
+async fn caps_the_bytes_of_a_session(store: &dyn SessionStore) {
+    let kept = async || {
+        let mut kept = Vec::new();
+        for id in 0..=50 {
+            kept.extend(ids(store, &id.to_string()).await);
+        }
+        kept
+    };
+    for id in 0..50 {
+        save(store, turn(&id.to_string(), "a", &id.to_string())).await;
+    }
+    let before = kept().await;
+    assert!((10..15).contains(&before.len()), "{before:?}");
+    let latest = (50 - before.len()..50).map(|id| id.to_string());
+    assert_eq!(before, latest.collect::<Vec<_>>());
+    // A large turn displaces as many as it needs, and is kept, also if that is not enough.
+    for bytes in [19_000, 100_000] {
+        let mut large = turn("50", "a", "50");
+        large.truth[0].blocks = vec![Block::text(&"x".repeat(bytes))];
+        save(store, large).await;
+        assert_eq!(kept().await, ["50"]);
+    }
+}
+
+#[tokio::test]
+async fn stores_stay_within_their_caps() {
+    let folder = Folder::new("caps");
+    let file = FileStore::open(folder.file()).unwrap();
+    caps_the_turns_of_a_client(&MemoryStore::new().with_max_turns_per_client(2)).await;
+    caps_the_turns_of_a_client(&file.clone().with_max_turns_per_client(2)).await;
+    caps_the_bytes_of_a_session(&MemoryStore::new().with_max_bytes(20_000)).await;
+    caps_the_bytes_of_a_session(&file.with_max_bytes(20_000)).await;
 }
 
 #[tokio::test]
