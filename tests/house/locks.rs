@@ -15,11 +15,6 @@ const KNOWN: &[(&str, &[&str])] = &[
     // What hyper-util calls watching a connection.
     ("tool-gateway/src/cli/connections.rs", &["watch"]),
     ("tool-gateway/src/cli/log_warnings.rs", &["Mutex"]),
-    // Whether a future is polled or was woken: loom found no order of one or two wakes and its polls in which a wake is lost.
-    (
-        "tool-gateway/src/cli/polled_again.rs",
-        &["AtomicU8", "AtomicWaker"],
-    ),
     // One map, changed in one step.
     (
         "tool-gateway/src/server/client_limits.rs",
@@ -44,6 +39,8 @@ const KNOWN: &[(&str, &[&str])] = &[
     // What is open is looked at while it is used, and replaced by one at a time.
     ("tool-gateway/src/session/database.rs", &["RwLock"]),
     ("tool-gateway/src/session/memory.rs", &["Mutex", "MutexGuard"]),
+    // One list: a connection is taken or put back in one step. Who closes the expired says in the same step whether any are left.
+    ("tool-gateway/src/upstream/pool.rs", &["Mutex", "MutexGuard"]),
     // Two counters that know nothing of each other.
     (
         "tool-gateway/src/upstream/script/mod.rs",
@@ -53,6 +50,8 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-gateway/src/upstream/script/recorded.rs",
         &["Mutex", "MutexGuard"],
     ),
+    // Whether a future is polled or was woken: loom found no order of one or two wakes and its polls in which a wake is lost.
+    ("tool-gateway/src/wakes.rs", &["AtomicU8", "AtomicWaker"]),
     ("tool-runtime/src/call/deadline.rs", &["Mutex", "MutexGuard"]),
     ("tool-runtime/src/call/tool_call.rs", &["AtomicBool"]),
     // A channel of tokio's that has the latest report.

@@ -3,6 +3,8 @@
 #[cfg(feature = "server")]
 mod random;
 #[cfg(feature = "server")]
+mod wakes;
+#[cfg(feature = "server")]
 mod wire;
 #[cfg(feature = "server")]
 pub mod session;

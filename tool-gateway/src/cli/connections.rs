@@ -1,6 +1,6 @@
 //! Accepts connections, and serves each until its client leaves or the program stops.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::pin;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 
-use super::polled_again::PolledAgain;
+use crate::wakes::Wakes;
 
 /// Serves until `stop` is ready; then it accepts no more, and returns when the requests in progress have been answered. A client has
 /// `idle` for the headers of a request, also on a connection that it keeps open.
@@ -46,12 +46,13 @@ pub(crate) async fn serve(
         }
         let service = TowerToHyperService::new(router.clone());
         let connection = http.serve_connection(TokioIo::new(stream), service);
-        let connection = connections.watch(connection);
-        tokio::spawn(PolledAgain::new(async move {
-            if let Err(error) = connection.await {
+        let mut connection = Box::pin(connections.watch(connection));
+        tokio::spawn(async move {
+            let wakes = Wakes::default();
+            if let Err(error) = poll_fn(|cx| wakes.poll(cx, |cx| connection.as_mut().poll(cx))).await {
                 tracing::debug!(%error, "a connection broke off");
             }
-        }));
+        });
     }
     drop(listener);
     connections.shutdown().await;

@@ -26,8 +26,6 @@ mod client_keys;
 #[cfg(feature = "server")]
 mod log_lines;
 #[cfg(feature = "server")]
-mod polled_again;
-#[cfg(feature = "server")]
 mod connections;
 #[cfg(feature = "server")]
 mod tools;

@@ -5,10 +5,12 @@ use std::fmt::Display;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, Response, StatusCode, header};
+use futures_util::FutureExt as _;
 use http_body::Body as HttpBody;
 use http_body_util::{BodyExt, Limited};
 use serde_json::{Map, Value};
@@ -269,6 +271,10 @@ where
     }
 }
 
+/// How many pieces a response may have after its message, and how long they may take; else its connection is closed.
+const MAX_REST: usize = 16;
+const REST_TIME: Duration = Duration::from_secs(1);
+
 /// The events of an upstream's response, as a turn takes them.
 pub(super) struct UpstreamEvents {
     body: Body,
@@ -299,6 +305,9 @@ impl UpstreamEvents {
     pub(super) async fn next(&mut self) -> Result<Event, String> {
         loop {
             if let Some(event) = self.ready.pop_front() {
+                if matches!(event, Ok(Event::Stream(StreamEvent::MessageStop))) {
+                    self.read_rest();
+                }
                 return event;
             }
             if self.is_over {
@@ -321,6 +330,19 @@ impl UpstreamEvents {
                     }
                 }
             }
+        }
+    }
+
+    /// Reads the end of the response, which comes after that of its message: only then can its connection serve the next request.
+    fn read_rest(&mut self) {
+        let mut body = std::mem::take(&mut self.body);
+        let mut rest = Box::pin(async move {
+            for _ in 0..MAX_REST {
+                let Some(Ok(_)) = body.frame().await else { break };
+            }
+        });
+        if rest.as_mut().now_or_never().is_none() {
+            tokio::spawn(tokio::time::timeout(REST_TIME, rest));
         }
     }
 

@@ -4,17 +4,15 @@ use std::error::Error;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
-use axum::body::Body;
 use axum::http::uri::{Authority, PathAndQuery, Scheme};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, Version, header};
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper_util::client::legacy::{self, Client};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::connector::Connector;
 use super::hop_by_hop::remove_hop_by_hop;
+use super::pool::{Pool, SendError};
 use super::service::{Upstream, UpstreamError, UpstreamFuture};
 
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -42,7 +40,8 @@ const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// # Ok::<(), tool_gateway::upstream::anthropic::InvalidUpstream>(())
 /// ```
 pub struct AnthropicUpstream {
-    client: Client<Connector, Full<Bytes>>,
+    pool: Pool,
+    host: HeaderValue,
     base: BaseUrl,
     /// Marked as sensitive, so that its `Debug` does not show it.
     api_key: Option<HeaderValue>,
@@ -59,11 +58,10 @@ impl AnthropicUpstream {
         let api_key = api_key.map(|key| key_header(&key)).transpose()?;
         let connector = Connector::new()
             .map_err(|error| InvalidUpstream(format!("TLS cannot be set up for {base}: {error}")))?;
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .build(connector);
+        let (server, host) = base.server()?;
         Ok(Self {
-            client,
+            pool: Pool::new(connector, server),
+            host,
             base,
             api_key,
         })
@@ -105,9 +103,10 @@ impl AnthropicUpstream {
     fn prepare(&self, headers: &mut HeaderMap) {
         remove_hop_by_hop(headers);
         // The client's connection has been asked to continue already, and the body is here.
-        for name in [header::HOST, header::CONTENT_LENGTH, header::EXPECT] {
+        for name in [header::CONTENT_LENGTH, header::EXPECT] {
             headers.remove(name);
         }
+        headers.insert(header::HOST, self.host.clone());
         // The gateway reads responses.
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(key) = &self.api_key {
@@ -116,13 +115,13 @@ impl AnthropicUpstream {
         }
     }
 
-    fn no_answer(&self, error: &legacy::Error) -> UpstreamError {
-        let what = if error.is_connect() {
-            "cannot be reached"
-        } else {
-            "did not answer"
+    fn no_response(&self, error: &SendError) -> UpstreamError {
+        let what = match error {
+            SendError::Connecting(_) => "cannot be reached",
+            SendError::NoResponse(_) => "did not answer",
         };
-        UpstreamError::new(format!("the upstream {} {what}: {}", self.base, cause(error)))
+        let cause = cause(error.as_error());
+        UpstreamError::new(format!("the upstream {} {what}: {cause}", self.base))
     }
 }
 
@@ -130,19 +129,20 @@ impl Upstream for AnthropicUpstream {
     fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
-            parts.uri = self.base.join(&parts.uri).ok_or_else(|| {
+            let path = self.base.join(&parts.uri).ok_or_else(|| {
                 UpstreamError::new(format!("the path {} cannot be asked of {}", parts.uri, self.base))
             })?;
+            parts.uri = path.into();
             parts.version = Version::HTTP_11;
             parts.extensions.clear();
             self.prepare(&mut parts.headers);
             let request = Request::from_parts(parts, Full::new(body));
-            let response = self.client.request(request).await;
-            let mut response = response.map_err(|error| self.no_answer(&error))?;
+            let response = self.pool.send(request).await;
+            let mut response = response.map_err(|error| self.no_response(&error))?;
             // The client's connection has its own version.
             *response.version_mut() = Version::HTTP_11;
             remove_hop_by_hop(response.headers_mut());
-            Ok(response.map(Body::new))
+            Ok(response)
         })
     }
 
@@ -234,8 +234,8 @@ impl BaseUrl {
         })
     }
 
-    /// The URL of a request; `None` for a target that is no path, as `*`.
-    fn join(&self, request: &Uri) -> Option<Uri> {
+    /// Path and query of a request there; `None` for a target that is no path, as `*`.
+    fn join(&self, request: &Uri) -> Option<PathAndQuery> {
         let target = request.path_and_query();
         let path = if let Some(target) = target.filter(|_| self.prefix.is_empty()) {
             target.clone()
@@ -243,20 +243,34 @@ impl BaseUrl {
             let target = target.map_or("/", PathAndQuery::as_str);
             PathAndQuery::try_from(format!("{}{target}", self.prefix)).ok()?
         };
-        if !path.as_str().starts_with('/') {
-            return None;
-        }
-        Uri::builder()
+        path.as_str().starts_with('/').then_some(path)
+    }
+
+    /// The server, and how requests name it.
+    fn server(&self) -> Result<(Uri, HeaderValue), InvalidUpstream> {
+        let invalid = |error: &dyn Error| InvalidUpstream(format!("invalid base URL {self}: {error}"));
+        let server = Uri::builder()
             .scheme(self.scheme.clone())
             .authority(self.authority.clone())
-            .path_and_query(path)
+            .path_and_query("/")
             .build()
-            .ok()
+            .map_err(|error| invalid(&error))?;
+        let is_default = self.authority.port_u16() == Some(self.default_port());
+        let host = if is_default {
+            self.authority.host()
+        } else {
+            self.authority.as_str()
+        };
+        let host = HeaderValue::from_str(host).map_err(|error| invalid(&error))?;
+        Ok((server, host))
     }
 
     fn port(&self) -> u16 {
-        let default = if self.scheme == Scheme::HTTPS { 443 } else { 80 };
-        self.authority.port_u16().unwrap_or(default)
+        self.authority.port_u16().unwrap_or(self.default_port())
+    }
+
+    fn default_port(&self) -> u16 {
+        if self.scheme == Scheme::HTTPS { 443 } else { 80 }
     }
 }
 
@@ -331,27 +345,32 @@ fn cause(error: &(dyn Error + 'static)) -> String {
 mod tests {
     use super::*;
 
-    fn url(base: &str, target: &str) -> String {
+    /// Where a request goes, as the request says it: host, path and query.
+    fn host_and_path(base: &str, target: &str) -> String {
         let base = BaseUrl::parse(base).unwrap();
-        base.join(&target.parse().unwrap()).unwrap().to_string()
+        let (_, host) = base.server().unwrap();
+        let path = base.join(&target.parse().unwrap()).unwrap();
+        format!("{}{path}", host.to_str().unwrap())
     }
 
     #[test]
     fn appends_paths_to_the_base_url() {
         let target = "/v1/messages?beta=true";
         for (base, expected) in [
-            ("https://host", "https://host/v1/messages?beta=true"),
-            ("https://host/", "https://host/v1/messages?beta=true"),
-            ("http://host:8000", "http://host:8000/v1/messages?beta=true"),
-            ("https://host/a/b/", "https://host/a/b/v1/messages?beta=true"),
-            ("http://[::1]:80/a", "http://[::1]:80/a/v1/messages?beta=true"),
+            ("https://host", "host/v1/messages?beta=true"),
+            ("https://host/", "host/v1/messages?beta=true"),
+            ("https://host:443", "host/v1/messages?beta=true"),
+            ("https://host:80", "host:80/v1/messages?beta=true"),
+            ("http://host:8000", "host:8000/v1/messages?beta=true"),
+            ("https://host/a/b/", "host/a/b/v1/messages?beta=true"),
+            ("http://[::1]:80/a", "[::1]/a/v1/messages?beta=true"),
         ] {
-            assert_eq!(url(base, target), expected);
+            assert_eq!(host_and_path(base, target), expected);
         }
         // What the client's URL has besides does not count.
         assert_eq!(
-            url("https://host", "http://other/v1/models"),
-            "https://host/v1/models"
+            host_and_path("https://host", "http://other/v1/models"),
+            "host/v1/models"
         );
         assert!(
             BaseUrl::parse("https://host")

@@ -4,6 +4,8 @@
 mod service;
 mod hop_by_hop;
 mod connector;
+mod connection;
+mod pool;
 pub mod anthropic;
 pub mod script;
 

@@ -14,6 +14,7 @@ mod events;
 mod body;
 mod server;
 mod anthropic;
+mod connections;
 mod script_messages;
 mod script_pace;
 mod script_selection;

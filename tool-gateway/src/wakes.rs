@@ -1,10 +1,8 @@
-//! [`PolledAgain`]: a future that is polled again at once if its own poll has woken it.
+//! [`Wakes`]: the wakes of what wakes itself in its own poll.
 //!
 //! A connection's task reads the body of a request and takes it, too: the one wakes the other, which is itself. For a task that was
 //! woken in its poll the runtime wakes another thread, which finds nothing to do; that costs more than the poll.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
@@ -14,34 +12,35 @@ use futures_util::task::AtomicWaker;
 /// How often it is polled in a row: others have their turn, too.
 const MAX_POLLS: usize = 4;
 
-/// A future whose wakes in its own poll do not reach the runtime.
-pub(super) struct PolledAgain<F> {
-    future: Pin<Box<F>>,
-    wakes: Arc<Wakes>,
+/// The wakes of one future: those in its own poll do not reach its task.
+pub(crate) struct Wakes {
+    shared: Arc<Shared>,
     waker: Waker,
 }
 
-impl<F> PolledAgain<F> {
-    pub(super) fn new(future: F) -> Self {
-        let wakes = Arc::new(Wakes::default());
+impl Default for Wakes {
+    fn default() -> Self {
+        let shared = Arc::new(Shared::default());
         Self {
-            future: Box::pin(future),
-            waker: Waker::from(Arc::clone(&wakes)),
-            wakes,
+            waker: Waker::from(Arc::clone(&shared)),
+            shared,
         }
     }
 }
 
-impl<F: Future> Future for PolledAgain<F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let Self { future, wakes, waker } = &mut *self;
-        wakes.task.register(cx.waker());
+impl Wakes {
+    /// Polls; if that has woken it, polls again at once.
+    pub(crate) fn poll<T>(
+        &self,
+        cx: &mut Context<'_>,
+        mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        let Self { shared, waker } = self;
+        shared.task.register(cx.waker());
         for _ in 0..MAX_POLLS {
-            wakes.state.swap(POLLING, Ordering::AcqRel);
-            let polled = future.as_mut().poll(&mut Context::from_waker(waker));
-            let before = wakes.state.swap(WAITING, Ordering::AcqRel);
+            shared.state.swap(POLLING, Ordering::AcqRel);
+            let polled = poll(&mut Context::from_waker(waker));
+            let before = shared.state.swap(WAITING, Ordering::AcqRel);
             if polled.is_ready() || before == POLLING {
                 return polled;
             }
@@ -56,12 +55,12 @@ const POLLING: u8 = 1;
 const WOKEN: u8 = 2;
 
 #[derive(Default)]
-struct Wakes {
+struct Shared {
     state: AtomicU8,
     task: AtomicWaker,
 }
 
-impl Wake for Wakes {
+impl Wake for Shared {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -76,12 +75,11 @@ impl Wake for Wakes {
 
 #[cfg(test)]
 mod tests {
-    use std::future::poll_fn;
     use std::sync::atomic::AtomicUsize;
 
     use super::*;
 
-    /// Counts what reaches the runtime.
+    /// Counts what reaches the task.
     #[derive(Default)]
     struct Counted(AtomicUsize);
 
@@ -92,56 +90,48 @@ mod tests {
     }
 
     #[test]
-    fn wakes_in_a_poll_poll_again_and_do_not_reach_the_runtime() {
+    fn wakes_in_a_poll_poll_again_and_do_not_reach_the_task() {
         let counted = Arc::new(Counted::default());
         let waker = Waker::from(Arc::clone(&counted));
         let mut polls = 0;
-        let mut future = PolledAgain::new(poll_fn(move |cx: &mut Context<'_>| {
+        let polled = Wakes::default().poll(&mut Context::from_waker(&waker), |cx| {
             polls += 1;
             if polls == 3 {
                 return Poll::Ready(polls);
             }
             cx.waker().wake_by_ref();
             Poll::Pending
-        }));
-        let polled = Pin::new(&mut future).poll(&mut Context::from_waker(&waker));
+        });
         assert_eq!((polled, counted.0.load(Ordering::SeqCst)), (Poll::Ready(3), 0));
     }
 
     #[test]
-    fn a_future_that_always_wakes_itself_leaves_others_their_turn() {
+    fn what_always_wakes_itself_leaves_others_their_turn() {
         let counted = Arc::new(Counted::default());
         let waker = Waker::from(Arc::clone(&counted));
-        let mut future = PolledAgain::new(poll_fn(|cx: &mut Context<'_>| {
-            cx.waker().wake_by_ref();
-            Poll::<()>::Pending
-        }));
+        let own = Wakes::default();
         for polled in 1..4 {
-            assert!(
-                Pin::new(&mut future)
-                    .poll(&mut Context::from_waker(&waker))
-                    .is_pending()
-            );
+            let poll = own.poll(&mut Context::from_waker(&waker), |cx| {
+                cx.waker().wake_by_ref();
+                Poll::<()>::Pending
+            });
+            assert!(poll.is_pending());
             assert_eq!(counted.0.load(Ordering::SeqCst), polled);
         }
     }
 
     #[test]
-    fn wakes_between_polls_reach_the_runtime() {
+    fn wakes_between_polls_reach_the_task() {
         let counted = Arc::new(Counted::default());
         let waker = Waker::from(Arc::clone(&counted));
-        let inner = Arc::new(AtomicWaker::new());
-        let registered = Arc::clone(&inner);
-        let mut future = PolledAgain::new(poll_fn(move |cx: &mut Context<'_>| {
-            registered.register(cx.waker());
-            Poll::<()>::Pending
-        }));
+        let own = Wakes::default();
+        let inner = AtomicWaker::new();
         for polled in 1..4 {
-            assert!(
-                Pin::new(&mut future)
-                    .poll(&mut Context::from_waker(&waker))
-                    .is_pending()
-            );
+            let poll = own.poll(&mut Context::from_waker(&waker), |cx| {
+                inner.register(cx.waker());
+                Poll::<()>::Pending
+            });
+            assert!(poll.is_pending());
             inner.wake();
             assert_eq!(counted.0.load(Ordering::SeqCst), polled);
         }

@@ -1,0 +1,199 @@
+//! [`Pool`]: the connections to a server. One that has been read to the end of its response serves the next request.
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Request, Response, Uri};
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+use tower_service::Service as _;
+
+use super::connection::Connection;
+use super::connector::{BoxError, Connector};
+
+/// A connection without a request is kept for so long.
+const IDLE_TIME: Duration = Duration::from_secs(90);
+
+/// The connections to one server.
+pub(super) struct Pool {
+    connector: Connector,
+    server: Uri,
+    idle: Arc<Idle>,
+}
+
+/// Why there is no response.
+pub(super) enum SendError {
+    Connecting(BoxError),
+    /// The connection ended before it.
+    NoResponse(hyper::Error),
+}
+
+impl SendError {
+    pub(super) fn as_error(&self) -> &(dyn Error + 'static) {
+        match self {
+            Self::Connecting(error) => &**error,
+            Self::NoResponse(error) => error,
+        }
+    }
+}
+
+impl Pool {
+    pub(super) fn new(connector: Connector, server: Uri) -> Self {
+        Self {
+            connector,
+            server,
+            idle: Arc::default(),
+        }
+    }
+
+    /// Sends a request, whose URI is a path and a query. One that meets a connection which the server has just closed is sent on another,
+    /// if nothing of it was sent.
+    pub(super) async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Body>, SendError> {
+        loop {
+            let idle = self.idle.take();
+            let is_new = idle.is_none();
+            let mut connection = match idle {
+                Some(connection) => connection,
+                None => self.connect().await.map_err(SendError::Connecting)?,
+            };
+            match connection.send(request).await {
+                Ok(response) => {
+                    return Ok(response.map(|body| {
+                        Body::new(ResponseBody {
+                            body,
+                            connection: Some(connection),
+                            idle: Arc::clone(&self.idle),
+                        })
+                    }));
+                }
+                Err(mut error) => match error.take_message().filter(|_| !is_new) {
+                    Some(unsent) => request = unsent,
+                    None => return Err(SendError::NoResponse(error.into_error())),
+                },
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<Connection, BoxError> {
+        let mut connector = self.connector.clone();
+        poll_fn(|cx| connector.poll_ready(cx)).await?;
+        let stream = connector.call(self.server.clone()).await?;
+        Ok(Connection::new(stream).await?)
+    }
+}
+
+/// The connections without a request, with when their last one ended: the latest last.
+#[derive(Default)]
+struct Idle(Mutex<IdleConnections>);
+
+#[derive(Default)]
+struct IdleConnections {
+    connections: VecDeque<(Instant, Box<Connection>)>,
+    /// Whether a task closes them when their time is over.
+    is_swept: bool,
+}
+
+impl Idle {
+    fn lock(&self) -> MutexGuard<'_, IdleConnections> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The one that was used last: the others can expire.
+    fn take(&self) -> Option<Connection> {
+        loop {
+            let (_, mut connection) = self.lock().connections.pop_back()?;
+            if connection.is_ready() {
+                return Some(*connection);
+            }
+        }
+    }
+
+    fn put(self: &Arc<Self>, mut connection: Connection) {
+        if !connection.is_ready() {
+            return;
+        }
+        // Without a runtime, nothing reads or closes it any more.
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        let mut idle = self.lock();
+        idle.connections.push_back((Instant::now(), Box::new(connection)));
+        if !std::mem::replace(&mut idle.is_swept, true) {
+            runtime.spawn(sweep(Arc::downgrade(self)));
+        }
+    }
+
+    /// Closes those whose time is over; when that of the next is, if there is one.
+    fn close_expired(&self) -> Option<Instant> {
+        let mut idle = self.lock();
+        let now = Instant::now();
+        while let Some((since, _)) = idle.connections.front() {
+            let end = *since + IDLE_TIME;
+            if end > now {
+                return Some(end);
+            }
+            idle.connections.pop_front();
+        }
+        idle.is_swept = false;
+        None
+    }
+}
+
+/// Closes idle connections until there are none.
+async fn sweep(idle: Weak<Idle>) {
+    tokio::time::sleep(IDLE_TIME).await;
+    while let Some(end) = idle.upgrade().and_then(|idle| idle.close_expired()) {
+        tokio::time::sleep_until(end).await;
+    }
+}
+
+/// The body of a response, with the connection that it comes over. Dropped before its end it closes the connection, and the server
+/// learns that nobody reads on.
+struct ResponseBody {
+    body: Incoming,
+    connection: Option<Connection>,
+    idle: Arc<Idle>,
+}
+
+impl HttpBody for ResponseBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        let Self {
+            body,
+            connection,
+            idle,
+        } = &mut *self;
+        let Some(reading) = connection else {
+            return Poll::Ready(None);
+        };
+        let frame = ready!(reading.poll_frame(body, cx));
+        let is_over = !matches!(frame, Some(Ok(_))) || body.is_end_stream();
+        if is_over && let Some(connection) = connection.take() {
+            idle.put(connection);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

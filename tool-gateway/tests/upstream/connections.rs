@@ -1,0 +1,255 @@
+//! Connections to a server: which request uses which, and when they end.
+
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody as _};
+use axum::http::Response;
+use axum::serve::ListenerExt as _;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tool_gateway::upstream::{AnthropicUpstream, ScriptUpstream, Upstream as _};
+use tool_gateway::{Gateway, Offer};
+use tool_runtime::{Context as CallContext, ToolDefinition, ToolRegistry};
+use tower::ServiceExt as _;
+
+use crate::body::{bytes, post};
+
+const BODY: &str = "{}";
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+
+/// A listener, and an upstream for it.
+async fn listen() -> (TcpListener, AnthropicUpstream) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    (listener, AnthropicUpstream::new(&url, None).unwrap())
+}
+
+/// Reads one request.
+async fn read_request(connection: &mut TcpStream) {
+    let mut request = Vec::new();
+    while !request.ends_with(BODY.as_bytes()) {
+        let read = connection.read_buf(&mut request).await.unwrap();
+        assert!(read > 0, "{}", String::from_utf8_lossy(&request));
+    }
+}
+
+async fn ask(upstream: &AnthropicUpstream) -> Response<Body> {
+    upstream.send(post("/v1/messages", BODY)).await.unwrap()
+}
+
+async fn next(body: &mut Body) -> Option<Bytes> {
+    let mut body = pin!(body);
+    let frame = std::future::poll_fn(|context| body.as_mut().poll_frame(context)).await?;
+    Some(frame.unwrap().into_data().unwrap())
+}
+
+#[tokio::test]
+async fn closed_connection_is_replaced() {
+    let (listener, upstream) = listen().await;
+    let (closed, mut is_closed) = mpsc::channel(1);
+    let server = tokio::spawn(async move {
+        for _ in 0..3 {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            read_request(&mut connection).await;
+            connection.write_all(OK).await.unwrap();
+            drop(connection);
+            closed.send(()).await.unwrap();
+        }
+    });
+    for _ in 0..3 {
+        assert_eq!(bytes(ask(&upstream).await.into_body()).await, "{}");
+        is_closed.recv().await.unwrap();
+    }
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn request_that_may_have_arrived_is_not_sent_again() {
+    let (listener, upstream) = listen().await;
+    let server = tokio::spawn(async move {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        read_request(&mut connection).await;
+        connection.write_all(OK).await.unwrap();
+        read_request(&mut connection).await;
+        drop(connection);
+        let again = tokio::time::timeout(Duration::from_millis(100), listener.accept()).await;
+        assert!(again.is_err(), "another connection");
+    });
+    assert_eq!(bytes(ask(&upstream).await.into_body()).await, "{}");
+    let error = upstream.send(post("/v1/messages", BODY)).await.unwrap_err();
+    assert!(
+        error.to_string().contains("did not answer: connection closed"),
+        "{error}"
+    );
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn dropped_body_closes_its_connection() {
+    let (listener, upstream) = listen().await;
+    let server = tokio::spawn(async move {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        read_request(&mut connection).await;
+        connection.write_all(CHUNKED).await.unwrap();
+        connection.write_all(b"1\r\na\r\n").await.unwrap();
+        let mut rest = Vec::new();
+        connection.read_to_end(&mut rest).await.unwrap();
+    });
+    let mut body = ask(&upstream).await.into_body();
+    assert_eq!(next(&mut body).await.unwrap(), "a");
+    drop(body);
+    tokio::time::timeout(Duration::from_secs(10), server)
+        .await
+        .unwrap()
+        .unwrap();
+}
+
+/// A request can be begun in one task, and each piece of its response be read in another.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn any_task_may_read_on() {
+    let (listener, upstream) = listen().await;
+    let (write, mut pieces) = mpsc::channel::<u8>(1);
+    let server = tokio::spawn(async move {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        read_request(&mut connection).await;
+        connection.write_all(CHUNKED).await.unwrap();
+        while let Some(piece) = pieces.recv().await {
+            let chunk = [b"1\r\n", &[piece][..], b"\r\n"].concat();
+            connection.write_all(&chunk).await.unwrap();
+        }
+        connection.write_all(b"0\r\n\r\n").await.unwrap();
+        // The same connection, once more.
+        read_request(&mut connection).await;
+        connection.write_all(OK).await.unwrap();
+    });
+    let upstream = Arc::new(upstream);
+    let asking = Arc::clone(&upstream);
+    let response = tokio::spawn(async move { ask(&asking).await }).await.unwrap();
+    let mut body = response.into_body();
+    for piece in b"abcdefgh" {
+        let reading = tokio::spawn(async move {
+            let read = next(&mut body).await;
+            (body, read)
+        });
+        write.send(*piece).await.unwrap();
+        let (rest, read) = reading.await.unwrap();
+        body = rest;
+        assert_eq!(read.unwrap(), &[*piece][..]);
+    }
+    drop(write);
+    assert_eq!(next(&mut body).await, None);
+    assert_eq!(bytes(ask(&upstream).await.into_body()).await, "{}");
+    server.await.unwrap();
+}
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Counted(AtomicUsize);
+
+impl Wake for Counted {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn what_has_arrived_is_read_without_waiting() {
+    const PIECES: usize = 50;
+    let (listener, upstream) = listen().await;
+    let server = tokio::spawn(async move {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        read_request(&mut connection).await;
+        let response = [CHUNKED, &b"1\r\na\r\n".repeat(PIECES)].concat();
+        connection.write_all(&response).await.unwrap();
+        connection
+    });
+    let mut body = pin!(ask(&upstream).await.into_body());
+    let _connection = server.await.unwrap();
+    let counted = Arc::new(Counted::default());
+    let waker = Waker::from(Arc::clone(&counted));
+    let mut read = 0;
+    while let Poll::Ready(Some(Ok(_))) = body.as_mut().poll_frame(&mut Context::from_waker(&waker)) {
+        read += 1;
+    }
+    assert_eq!((read, counted.0.load(Ordering::SeqCst)), (PIECES, 0));
+}
+
+#[tokio::test]
+async fn idle_connection_is_closed_after_its_time() {
+    let (listener, upstream) = listen().await;
+    let server = tokio::spawn(async move {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        read_request(&mut connection).await;
+        connection.write_all(OK).await.unwrap();
+        connection
+    });
+    assert_eq!(bytes(ask(&upstream).await.into_body()).await, "{}");
+    let mut connection = server.await.unwrap();
+    // Time passes as soon as everyone waits.
+    tokio::time::pause();
+    let begin = Instant::now();
+    assert_eq!(connection.read(&mut [0]).await.unwrap(), 0);
+    let waited = begin.elapsed().as_secs();
+    assert!((89..=92).contains(&waited), "{waited} s");
+}
+
+/// A server of the API with these turns, and how many connections it has accepted.
+async fn scripted(turns: serde_json::Value) -> (SocketAddr, Arc<AtomicUsize>) {
+    let script = ScriptUpstream::from_json(&json!({ "turns": turns }).to_string()).unwrap();
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&accepted);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let listener = listener.tap_io(move |_| {
+        counter.fetch_add(1, Ordering::SeqCst);
+    });
+    let server = Gateway::new(ToolRegistry::new(), script).router();
+    tokio::spawn(async move { axum::serve(listener, server).await });
+    (address, accepted)
+}
+
+/// The message ends before the response that it is in.
+#[tokio::test]
+async fn rounds_of_a_turn_use_one_connection() {
+    let call =
+        |id: &str| json!({ "content": [{ "type": "tool_use", "id": id, "name": "lookup", "input": {} }] });
+    let (address, accepted) = scripted(json!([
+        call("toolu_a"),
+        call("toolu_b"),
+        { "content": [{ "type": "text", "text": "Done." }] },
+    ]))
+    .await;
+    for is_stream in [true, false] {
+        accepted.store(0, Ordering::SeqCst);
+        let mut registry = ToolRegistry::new();
+        let lookup = ToolDefinition::new("lookup", "Look it up.", json!({ "type": "object" }));
+        registry
+            .register_dynamic(lookup, async |_: serde_json::Value, _: CallContext| {
+                // The end of the response before has arrived meanwhile.
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                Ok::<_, String>("found")
+            })
+            .unwrap();
+        let upstream = AnthropicUpstream::new(&format!("http://{address}"), None).unwrap();
+        let app = Gateway::new(registry, upstream)
+            .with_offer(Offer::Always)
+            .router();
+        let request = json!({
+            "model": "m", "max_tokens": 9, "stream": is_stream, "messages": [{ "role": "user", "content": "go" }],
+        });
+        let request = post("/v1/messages", request).map(Body::from);
+        let response = app.oneshot(request).await.unwrap();
+        let text = bytes(response.into_body()).await;
+        assert!(String::from_utf8_lossy(&text).contains("Done."), "{text:?}");
+        assert_eq!(accepted.load(Ordering::SeqCst), 1, "stream: {is_stream}");
+    }
+}
