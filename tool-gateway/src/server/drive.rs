@@ -16,12 +16,12 @@ use super::forward::{self, UpstreamEvents};
 use super::job::Job;
 use super::log::TurnLine;
 use super::metrics::TurnEnd;
-use super::offload;
 use super::running::{RunEnd, Running, abandoned};
 use super::save::{save, save_checkpoint};
 use super::session_state::State;
 use super::shared::Shared;
 use super::spans;
+use super::{offload, offload_sweep};
 use crate::session::chain::AnswerContent;
 use crate::session::record::{Call, Origin, TrueMessage, Turn};
 use crate::session::store::Progress;
@@ -131,6 +131,9 @@ impl<'a> Drive<'a> {
         checkpoint: Option<Box<Checkpoint>>,
     ) -> Result<Self, ApiError> {
         let deadline = Instant::now().checked_add(shared.max_time);
+        if checkpoint.is_some() {
+            offload_sweep::renew(shared, &job.session).await;
+        }
         let open = restore::deferred(&job.recognized);
         let (results, mut state) = deferred::run(shared, job, &open, deadline, running).await?;
         if let Some(checkpoint) = &checkpoint {

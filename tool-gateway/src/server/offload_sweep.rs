@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 use tool_builtins::offload::remove_session;
 
+use super::running::RunningTurns;
 use super::shared::Shared;
 use crate::session::record::SessionId;
 use crate::session::store::SessionStore;
@@ -32,8 +33,8 @@ pub(super) fn start(shared: &Arc<Shared>) {
     let interval = (max_age / 4).clamp(MIN_INTERVAL, MAX_INTERVAL);
     let (gateway, closing) = (Arc::downgrade(shared), shared.closing.clone());
     runtime.spawn(async move {
-        while let Some(store) = store(&gateway) {
-            sweep(&directory, &*store, max_age).await;
+        while let Some((store, turns)) = in_use(&gateway) {
+            sweep(&directory, &*store, &turns, max_age).await;
             drop(store);
             tokio::select! {
                 () = tokio::time::sleep(interval) => {}
@@ -46,12 +47,37 @@ pub(super) fn start(shared: &Arc<Shared>) {
 const MIN_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_INTERVAL: Duration = Duration::from_secs(3600);
 
-fn store(gateway: &Weak<Shared>) -> Option<Arc<dyn SessionStore>> {
-    Some(Arc::clone(&gateway.upgrade()?.store))
+/// What knows of sessions.
+fn in_use(gateway: &Weak<Shared>) -> Option<(Arc<dyn SessionStore>, Arc<RunningTurns>)> {
+    let gateway = gateway.upgrade()?;
+    Some((Arc::clone(&gateway.store), Arc::clone(&gateway.running)))
 }
 
-/// Removes the directories of sessions that the store does not know, if nothing was written into them for `max_age`.
-async fn sweep(directory: &Path, store: &dyn SessionStore, max_age: Duration) {
+/// Counts as new what a session has written: its turn goes on from a checkpoint, while the store may not know the session yet.
+pub(super) async fn renew(shared: &Shared, session: &SessionId) {
+    let Some(directory) = &shared.offload_directory else {
+        return;
+    };
+    let directory = directory.join(session.to_string());
+    let renew = move || match fs::read_dir(directory)?.next() {
+        // The newest file counts, so one is enough.
+        Some(file) => fs::File::options()
+            .write(true)
+            .open(file?.path())?
+            .set_modified(SystemTime::now()),
+        None => Ok(()),
+    };
+    match on_disk(renew).await {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!(%session, %error, "offloaded files may be removed before their session is stored");
+        }
+        _ => {}
+    }
+}
+
+/// Removes the directories of sessions that the store does not know, if nothing was written into them for `max_age`, and no turn of them
+/// runs, or may go on after a failure.
+async fn sweep(directory: &Path, store: &dyn SessionStore, turns: &Arc<RunningTurns>, max_age: Duration) {
     let root = directory.to_owned();
     let old = match on_disk(move || old_sessions(&root, max_age)).await {
         Ok(old) => old,
@@ -70,14 +96,14 @@ async fn sweep(directory: &Path, store: &dyn SessionStore, max_age: Duration) {
                 return;
             }
         }
-        let (root, id) = (directory.to_owned(), session.to_string());
+        let (root, id, turns) = (directory.to_owned(), session.clone(), Arc::clone(turns));
         // Once more, since a call of a retried turn may have written meanwhile.
         let remove = move || {
-            let is_old = is_old(&path, max_age)?;
-            if is_old {
-                remove_session(&root, &id)?;
+            let is_unused = is_old(&path, max_age)? && !turns.go_on(&id);
+            if is_unused {
+                remove_session(&root, &id.to_string())?;
             }
-            Ok(is_old)
+            Ok(is_unused)
         };
         match on_disk(remove).await {
             Ok(true) => tracing::debug!(%session, "offloaded files were removed with their session"),

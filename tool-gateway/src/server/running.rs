@@ -490,6 +490,13 @@ impl RunningTurns {
         }
     }
 
+    /// Whether a turn of this session runs, or has failed and goes on with a retry.
+    pub(super) fn go_on(&self, session: &SessionId) -> bool {
+        let turns = self.lock();
+        let mut kept = turns.by_request.values().map(|kept| &kept.running);
+        kept.any(|running| running.session == *session && !matches!(running.ended(), Some(RunEnd::Done)))
+    }
+
     /// Whether a turn that has not ended has shown one of these calls: what answers them comes too early.
     pub(super) fn show_one_of(&self, calls: &[String]) -> bool {
         if calls.is_empty() {

@@ -15,7 +15,8 @@ use tool_gateway::upstream::ScriptUpstream;
 use tool_gateway::{Gateway, Offer, Offload, Ownership};
 use tool_runtime::{Context, ToolDefinition, ToolRegistry};
 
-use crate::lab::{Chat, Lab, Runs, call, registry, says, text};
+use crate::failing_store::FailingStore;
+use crate::lab::{Chat, Lab, Runs, call, registry, says, text, user};
 
 /// A directory that is removed in the end.
 struct Folder(PathBuf);
@@ -504,6 +505,78 @@ async fn files_of_known_sessions_outlive_the_process() {
     let _second = lab(&folder, turns(), |gateway| gateway.with_store(open(DAY * 9)));
     until("the unknown one goes", || !folder.0.join(&unknown).exists()).await;
     assert_eq!(folder.files(&session), ["up_a.md"]);
+}
+
+const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
+
+/// The store does not know the session of a turn that has not ended. The model may read what its calls have written all the same.
+///
+/// R-GW-23
+#[tokio::test]
+async fn files_of_a_turn_that_may_be_retried_stay() {
+    let folder = Folder::new("retried");
+    let busy = json!({ "error": { "status": 529 } });
+    let turns = json!([
+        says(&[call("long", "a")]),
+        busy,
+        says(&[read("b", json!({ "id": "up_a" }))]),
+        says(&[text("Done.")]),
+    ]);
+    let lab = lab(&folder, turns, |gateway| {
+        gateway
+            .with_store(MemoryStore::new().with_ttl(Duration::from_millis(100)))
+            .with_max_time(Duration::from_millis(300))
+    });
+    let mut chat = chat(&["long"]);
+    chat.messages().push(user("go"));
+    let failed = chat.ask(&lab).await;
+    assert_eq!(failed.status, 529);
+    let unknown = format!("ses_{}", "a".repeat(22));
+    leave(&folder, &unknown, &["up_a.md"], Duration::ZERO);
+    until("the unknown one goes", || !folder.0.join(&unknown).exists()).await;
+    let done = lab.ask_with(&chat.body, &[RETRY]).await;
+    assert_eq!(
+        (done.text().as_str(), done.session().0),
+        ("Done.", failed.session().0)
+    );
+    assert!(results(&lab)[0].contains("item 0;"), "{:?}", results(&lab));
+}
+
+/// R-GW-23
+#[tokio::test]
+async fn files_of_a_turn_that_is_retried_again_and_again_outlive_the_process() {
+    let folder = Folder::new("retried-again");
+    let store = FailingStore::durable();
+    let process = |turns: Value| {
+        lab(&folder, turns, |gateway| {
+            gateway.with_store(store.clone()).with_secret([7; 32])
+        })
+    };
+    let busy = json!({ "error": { "status": 529 } });
+    let first = process(json!([says(&[call("long", "a")]), busy, busy]));
+    let mut chat = chat(&["long"]);
+    chat.messages().push(user("go"));
+    let (session, _) = chat.ask(&first).await.session();
+    // Another day.
+    let written = fs::File::options()
+        .write(true)
+        .open(folder.0.join(&session).join("up_a.md"))
+        .unwrap();
+    written
+        .set_modified(std::time::SystemTime::now() - DAY * 2)
+        .unwrap();
+    assert_eq!(first.ask_with(&chat.body, &[RETRY]).await.status, 529);
+    drop(first);
+
+    let unknown = format!("ses_{}", "a".repeat(22));
+    leave(&folder, &unknown, &["up_a.md"], DAY * 2);
+    let second = process(json!([
+        says(&[read("b", json!({ "id": "up_a" }))]),
+        says(&[text("Done.")])
+    ]));
+    until("the unknown one goes", || !folder.0.join(&unknown).exists()).await;
+    assert_eq!(second.ask_with(&chat.body, &[RETRY]).await.text(), "Done.");
+    assert!(results(&second)[0].contains("item 0;"), "{:?}", results(&second));
 }
 
 /// A store that answers nothing.
