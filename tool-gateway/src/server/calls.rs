@@ -70,6 +70,11 @@ impl RunningCalls {
             }
         }
     }
+
+    /// The next that is done already.
+    pub(super) fn ready(&mut self) -> Option<Result<Done, ApiError>> {
+        self.done.try_recv().ok()
+    }
 }
 
 /// Starts the calls side by side; those that share the session's state one after the other. Each sends one event when it is done.

@@ -1,6 +1,7 @@
 //! Drives a turn: does what its state machine says, and tells it what happened.
 
 use std::collections::VecDeque;
+use std::iter;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -214,7 +215,7 @@ impl<'a> Drive<'a> {
     /// Keeps in memory what could not be stored: a retry goes on with this action, and nothing before it is done again.
     fn leave_to_retry(&mut self, action: Action) {
         let mut checkpoint = self.now();
-        checkpoint.rest = std::iter::once(action).chain(self.actions.drain(..)).collect();
+        checkpoint.rest = iter::once(action).chain(self.actions.drain(..)).collect();
         self.running.set_checkpoint(checkpoint);
     }
 
@@ -251,47 +252,62 @@ impl<'a> Drive<'a> {
 
     /// Waits for what happens next.
     async fn wait(&mut self) -> Result<Option<RunEnd>, ApiError> {
-        let event = match &mut self.source {
+        match &mut self.source {
             Source::Nothing => {
                 return Err(ApiError::new(
                     StatusCode::INTERNAL_SERVER_ERROR,
                     "the turn has come to a halt",
                 ));
             }
-            Source::Upstream(events) => tokio::select! {
-                event = events.next() => event.map_err(|error| ApiError::new(StatusCode::BAD_GATEWAY, error))?,
-                () = self.running.abandoned.cancelled() => return Err(abandoned()),
-            },
+            Source::Upstream(events) => {
+                let event = tokio::select! {
+                    event = events.next() => event.map_err(|error| ApiError::new(StatusCode::BAD_GATEWAY, error))?,
+                    () = self.running.abandoned.cancelled() => return Err(abandoned()),
+                };
+                self.on_event(event);
+            }
             Source::Calls(calls) => {
-                let Some(done) = calls.next(self.running).await else {
+                let Some(first) = calls.next(self.running).await else {
                     // Those that are missing were stopped: nobody waits for them, or one of them cannot be stored.
                     self.checkpoint().await?;
                     return Err(self.failure.take().unwrap_or_else(abandoned));
                 };
-                let Done { event, state } = match done {
-                    Ok(done) => done,
-                    // The results of the others are kept first.
-                    Err(error) => {
-                        self.failure = Some(error);
-                        return Ok(None);
-                    }
-                };
-                if let Some(state) = state {
-                    self.state = state;
-                }
-                event
+                // What came while the last was being stored is stored at once: each time, all of the turn is written.
+                let all_done: Vec<_> = iter::once(first).chain(iter::from_fn(|| calls.ready())).collect();
+                self.on_done(all_done).await;
             }
-        };
+        }
+        Ok(None)
+    }
+
+    /// Takes what calls have done, and stores it while others run.
+    async fn on_done(&mut self, all_done: Vec<Result<Done, ApiError>>) {
+        let mut has_results = false;
+        for done in all_done {
+            match done {
+                Ok(Done { event, state }) => {
+                    if let Some(state) = state {
+                        self.state = state;
+                    }
+                    has_results |= !matches!(event, Event::Stopped { .. });
+                    self.on_event(event);
+                }
+                // The results of the others are kept first.
+                Err(error) => self.failure = Some(error),
+            }
+        }
+        if has_results && self.actions.is_empty() && !self.machine.open_calls().is_empty() {
+            // The others are not left alone where it cannot be stored.
+            let _ = self.checkpoint().await;
+        }
+    }
+
+    /// Passes on to the machine what happened.
+    fn on_event(&mut self, event: Event) {
         if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
             self.actions.extend(self.machine.on(Event::OutOfTime));
         }
-        let is_result = !matches!(event, Event::Stopped { .. });
         self.actions.extend(self.machine.on(event));
-        if is_result && self.actions.is_empty() && !self.machine.open_calls().is_empty() {
-            // One has its result, and others run: they are not left alone where it cannot be stored.
-            let _ = self.checkpoint().await;
-        }
-        Ok(None)
     }
 
     /// Where the turn is.

@@ -1,6 +1,7 @@
 //! A store in memory whose operations fail, take long, or never end.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ pub(crate) struct FailingStore {
     fails: Arc<Mutex<Fails>>,
     hangs: Arc<Mutex<Fails>>,
     held: Arc<Mutex<Option<Held>>>,
+    written: Arc<AtomicUsize>,
 }
 
 /// An operation whose answer waits for a permit.
@@ -45,6 +47,7 @@ impl FailingStore {
             fails: Arc::new(Mutex::new(Box::new(|_| false))),
             hangs: Arc::new(Mutex::new(Box::new(|_| false))),
             held: Arc::default(),
+            written: Arc::default(),
         }
     }
 
@@ -79,6 +82,11 @@ impl FailingStore {
             permits: Arc::clone(&permits),
         });
         permits
+    }
+
+    /// How many bytes it was given of how far requests have come.
+    pub(crate) fn written(&self) -> usize {
+        self.written.load(Ordering::Relaxed)
     }
 
     pub(crate) fn operations(&self) -> usize {
@@ -153,6 +161,7 @@ impl SessionStore for FailingStore {
     }
 
     fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
+        self.written.fetch_add(progress.record.len(), Ordering::Relaxed);
         let save = async move {
             self.progress.lock().unwrap().insert(progress.request, progress);
             Ok(())

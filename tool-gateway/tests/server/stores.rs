@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tool_gateway::Gateway;
+use tool_gateway::upstream::ScriptUpstream;
+use tool_runtime::{Context, ToolDefinition};
 
 use crate::failing_store::FailingStore;
-use crate::lab::{Chat, Lab, assistant, call, result, says, text, user};
+use crate::lab::{Chat, Lab, Runs, assistant, call, registry, result, says, text, user};
 use crate::reply::Reply;
 
 /// A gateway whose store fails to save a given number of times.
@@ -177,4 +181,34 @@ async fn whichever_operation_fails_no_call_runs_twice_and_no_result_is_lost() {
             }
         }
     }
+}
+
+/// Else a round of many long results writes all of them with each.
+#[tokio::test(start_paused = true)]
+async fn results_that_come_while_others_are_stored_are_stored_at_once() {
+    const LENGTH: usize = 10_000;
+    const CALLS: usize = 60;
+    let store = FailingStore::durable().with_latency(Duration::from_millis(10));
+    let runs = Runs::default();
+    let mut registry = registry(&runs);
+    let definition = ToolDefinition::new("long", "Answers at length.", json!({ "type": "object" }));
+    let long = async |_: Value, _: Context| {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        "x".repeat(LENGTH)
+    };
+    registry.register_dynamic(definition, long).unwrap();
+    let calls: Vec<_> = (0..CALLS).map(|key| call("long", &key.to_string())).collect();
+    let script = json!({ "turns": [says(&calls), says(&[text("Done.")])] });
+    let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
+    let gateway = Gateway::new(registry, script.clone()).with_store(store.clone());
+    let app = gateway.router();
+    let lab = Lab { app, script, runs };
+    let mut chat = Chat::new(false);
+    chat.body["tools"] = json!([{ "name": "long" }]);
+    chat.messages().push(user("go"));
+    assert_eq!(chat.ask(&lab).await.text(), "Done.");
+    let written = store.written();
+    assert!(written > CALLS * LENGTH, "each result is stored");
+    // With each result all before it: 30 times as much.
+    assert!(written < 4 * CALLS * LENGTH, "{written} bytes");
 }
