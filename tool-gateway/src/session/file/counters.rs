@@ -1,0 +1,47 @@
+//! What the file counts: the bytes of what it keeps, the turns of each client, and how many turns there ever were.
+
+use redb::{ReadableTable as _, WriteTransaction};
+
+use super::tables::{COUNTERS, TURNS_OF_CLIENT};
+use crate::session::chain::Digest;
+use crate::session::database::Failed;
+
+/// How many bytes of turns and of progress there are.
+pub(super) fn count_bytes(transaction: &WriteTransaction) -> Result<u64, Failed> {
+    let counters = transaction.open_table(COUNTERS)?;
+    Ok(counters.get("bytes")?.map_or(0, |bytes| bytes.value()))
+}
+
+/// Counts bytes that were added and removed.
+pub(super) fn add_bytes(transaction: &WriteTransaction, added: usize, removed: usize) -> Result<(), Failed> {
+    let count = |bytes: usize| i64::try_from(bytes).unwrap_or(i64::MAX);
+    add(transaction, "bytes", count(added).saturating_sub(count(removed)))?;
+    Ok(())
+}
+
+/// The number of a new turn among all.
+pub(super) fn next_number(transaction: &WriteTransaction) -> Result<u64, Failed> {
+    add(transaction, "turns", 1)
+}
+
+/// Adds to a counter, and returns what it has then.
+fn add(transaction: &WriteTransaction, counter: &str, more: i64) -> Result<u64, Failed> {
+    let mut counters = transaction.open_table(COUNTERS)?;
+    let before = counters.get(counter)?.map_or(0, |count| count.value());
+    let after = before.saturating_add_signed(more);
+    counters.insert(counter, after)?;
+    Ok(after)
+}
+
+/// Adds to the turns of a client, and returns how many it has then.
+pub(super) fn count_turns(transaction: &WriteTransaction, client: Digest, more: i64) -> Result<u64, Failed> {
+    let mut counts = transaction.open_table(TURNS_OF_CLIENT)?;
+    let before = counts.get(client.as_bytes())?.map_or(0, |count| count.value());
+    let after = before.saturating_add_signed(more);
+    if after == 0 {
+        counts.remove(client.as_bytes())?;
+    } else {
+        counts.insert(client.as_bytes(), after)?;
+    }
+    Ok(after)
+}

@@ -1,0 +1,135 @@
+//! Looks for turns and sessions in the file.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use redb::{ReadTransaction, ReadableTable as _, WriteTransaction};
+
+use super::tables::{
+    CALLS, KEYS, POINTS, POINTS_OF_SESSION, PROGRESS, SESSIONS, StoredSession, StoredTurn, TURNS, seconds,
+};
+use crate::session::chain::Digest;
+use crate::session::database::Failed;
+use crate::session::encoding::decode;
+use crate::session::record::{Session, SessionId, Turn};
+use crate::session::store::{MAX_TURNS_OF_POINT, Progress};
+
+/// Reads turns, unless their session has expired. Most turns of a request are of one session, which is read once.
+pub(super) struct TurnReader<'t> {
+    transaction: &'t ReadTransaction,
+    turns: redb::ReadOnlyTable<&'static str, &'static [u8]>,
+    points: redb::ReadOnlyMultimapTable<&'static [u8; 32], (u64, &'static str)>,
+    points_of_session: redb::ReadOnlyTable<(&'static str, &'static [u8; 32], u64), &'static str>,
+    is_known: HashMap<SessionId, bool>,
+}
+
+impl<'t> TurnReader<'t> {
+    pub(super) fn new(transaction: &'t ReadTransaction) -> Result<Self, Failed> {
+        Ok(Self {
+            transaction,
+            turns: transaction.open_table(TURNS)?,
+            points: transaction.open_multimap_table(POINTS)?,
+            points_of_session: transaction.open_table(POINTS_OF_SESSION)?,
+            is_known: HashMap::new(),
+        })
+    }
+
+    pub(super) fn turn(&mut self, id: &str) -> Result<Option<Arc<Turn>>, Failed> {
+        let Some(bytes) = self.turns.get(id)? else {
+            return Ok(None);
+        };
+        let StoredTurn { turn, .. } = decode(bytes.value())?;
+        if !self.is_known.contains_key(&turn.session) {
+            let is_known = session(self.transaction, &turn.session.0)?.is_some();
+            self.is_known.insert(turn.session.clone(), is_known);
+        }
+        let is_known = self.is_known.get(&turn.session) == Some(&true);
+        Ok(is_known.then(|| Arc::new(turn)))
+    }
+
+    /// The turns after a point, the oldest first: the latest, and those of a session.
+    pub(super) fn turns_of_point(
+        &mut self,
+        point: Digest,
+        session: Option<&SessionId>,
+    ) -> Result<Vec<Arc<Turn>>, Failed> {
+        let (mut ids, mut oldest) = (Vec::new(), 0);
+        for entry in self.points.get(point.as_bytes())?.rev().take(MAX_TURNS_OF_POINT) {
+            let entry = entry?;
+            let (number, id) = entry.value();
+            ids.push(id.to_owned());
+            oldest = number;
+        }
+        if ids.len() == MAX_TURNS_OF_POINT
+            && let Some(SessionId(name)) = session
+        {
+            let (name, point) = (name.as_str(), point.as_bytes());
+            let older = (name, point, 0)..(name, point, oldest);
+            for entry in self.points_of_session.range(older)?.rev() {
+                ids.push(entry?.1.value().to_owned());
+            }
+        }
+        let mut turns = Vec::new();
+        for id in ids.iter().rev() {
+            turns.extend(self.turn(id)?);
+        }
+        Ok(turns)
+    }
+}
+
+/// The turn that has a call.
+pub(super) fn turn_of_call(transaction: &ReadTransaction, call: Digest) -> Result<Option<Arc<Turn>>, Failed> {
+    let calls = transaction.open_table(CALLS)?;
+    let Some(id) = calls.get(call.as_bytes())? else {
+        return Ok(None);
+    };
+    TurnReader::new(transaction)?.turn(id.value())
+}
+
+/// The session that has a key.
+pub(super) fn session_of_key(
+    transaction: &ReadTransaction,
+    key: Digest,
+) -> Result<Option<SessionId>, Failed> {
+    let keys = transaction.open_table(KEYS)?;
+    let Some(id) = keys.get(key.as_bytes())? else {
+        return Ok(None);
+    };
+    Ok(session(transaction, id.value())?.map(|session| session.id))
+}
+
+/// A session, unless it has expired.
+pub(super) fn session(transaction: &ReadTransaction, id: &str) -> Result<Option<Session>, Failed> {
+    let sessions = transaction.open_table(SESSIONS)?;
+    let Some(bytes) = sessions.get(id)? else {
+        return Ok(None);
+    };
+    let stored: StoredSession = decode(bytes.value())?;
+    let is_known = stored.expires_at > seconds(SystemTime::now());
+    Ok(is_known.then_some(stored.session))
+}
+
+/// How far a request has come, unless that has expired.
+pub(super) fn progress(transaction: &ReadTransaction, request: Digest) -> Result<Option<Progress>, Failed> {
+    let table = transaction.open_table(PROGRESS)?;
+    let Some(found) = table.get(request.as_bytes())? else {
+        return Ok(None);
+    };
+    let (expires_at, record) = found.value();
+    let is_known = expires_at > seconds(SystemTime::now());
+    Ok(is_known.then(|| Progress {
+        request,
+        record: record.to_vec(),
+    }))
+}
+
+/// A session to be changed, also if it has expired.
+pub(super) fn load_session(
+    transaction: &WriteTransaction,
+    id: &SessionId,
+) -> Result<Option<StoredSession>, Failed> {
+    let sessions = transaction.open_table(SESSIONS)?;
+    let session = sessions.get(id.0.as_str())?;
+    Ok(session.map(|session| decode(session.value())).transpose()?)
+}

@@ -1,0 +1,228 @@
+//! [`FileStore`]: sessions in a file, which outlive the process.
+
+mod tables;
+mod counters;
+mod lookup;
+mod remove;
+mod limits;
+mod save;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redb::{ReadTransaction, ReadableDatabase as _, ReadableTableMetadata as _, WriteTransaction};
+
+use self::limits::Limits;
+use self::lookup::TurnReader;
+use self::tables::{SECRET, TURNS};
+use super::chain::Digest;
+use super::database::{Failed, FileDatabase};
+use super::record::{Session, SessionId, Turn};
+use super::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize};
+
+/// Keeps sessions in a file. What was saved is there after a crash, and no other process can open the file meanwhile.
+///
+/// Sessions expire after a time without a new turn, and so does how far requests have come. Over a cap, what would expire first goes
+/// first: the oldest turns of a session, and it with the last of them. The beginning of its history goes up as the client sends it then.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_gateway::session::file::FileStore;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = std::env::temp_dir().join(format!("tool-gateway-doc-{}", std::process::id()));
+/// let store = FileStore::open(folder.join("sessions.redb"))?.with_ttl(Duration::from_secs(3600));
+/// assert_eq!(store.secret()?, store.secret()?);
+/// # drop(store);
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct FileStore {
+    database: Arc<FileDatabase>,
+    limits: Limits,
+}
+
+impl FileStore {
+    /// Opens a file, or creates it: for its owner alone, as its folder. Reads all of it, to find what something else has changed.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened or created, is no such file or a corrupted one, or another process has it open.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let store = Self {
+            database: Arc::new(FileDatabase::open(path.as_ref())?),
+            limits: Limits {
+                ttl: Duration::from_secs(24 * 3600),
+                max_bytes: 4 << 30,
+                max_turns_per_client: 10_000,
+            },
+        };
+        store.write_now(tables::create)?;
+        Ok(store)
+    }
+
+    /// Sets how long a session is kept without a new turn, a day by default; one with a suspended turn four times as long.
+    #[must_use]
+    pub fn with_ttl(mut self, ttl: Duration) -> Self {
+        self.limits.ttl = ttl;
+        self
+    }
+
+    /// Sets how many bytes of turns and of requests' progress are kept, 4 GiB by default. A session that is larger than all of it loses
+    /// its oldest turns; only what is saved now is kept in any case.
+    #[must_use]
+    pub fn with_max_bytes(mut self, bytes: u64) -> Self {
+        self.limits.max_bytes = bytes;
+        self
+    }
+
+    /// Sets how many turns of each client are kept, 10,000 by default, so that none displaces those of others. A session that has more
+    /// of them loses its oldest ones; only what is saved now is kept in any case.
+    #[must_use]
+    pub fn with_max_turns_per_client(mut self, turns: u64) -> Self {
+        self.limits.max_turns_per_client = turns;
+        self
+    }
+
+    /// The secret for [`Gateway::with_secret`](crate::Gateway::with_secret), made when the file was created.
+    pub fn secret(&self) -> Result<[u8; 32], StoreError> {
+        self.read_now(|transaction| {
+            let secrets = transaction.open_table(SECRET)?;
+            let secret = secrets.get(())?.map(|secret| *secret.value());
+            secret.ok_or_else(|| Failed::Store(StoreError("the file has no secret".to_owned())))
+        })
+    }
+
+    fn read_now<T>(&self, read: impl FnOnce(&ReadTransaction) -> Result<T, Failed>) -> Result<T, StoreError> {
+        self.database.with(|database| read(&database.begin_read()?))
+    }
+
+    fn write_now<T>(
+        &self,
+        write: impl FnOnce(&WriteTransaction) -> Result<T, Failed>,
+    ) -> Result<T, StoreError> {
+        self.database.with(|database| {
+            let transaction = database.begin_write()?;
+            let written = write(&transaction)?;
+            transaction.commit()?;
+            Ok(written)
+        })
+    }
+
+    /// Reads on a thread for that.
+    fn read<'a, T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&ReadTransaction) -> Result<T, Failed> + Send + 'static,
+    ) -> StoreFuture<'a, T> {
+        let store = self.clone();
+        on_disk(move || store.read_now(read))
+    }
+
+    /// Writes on a thread for that. What nobody waits for any more when its turn comes is left out: who waited was told that it failed,
+    /// and what a retry has stored since must not be replaced by something older.
+    fn write<'a>(
+        &self,
+        write: impl FnOnce(&WriteTransaction, &Limits) -> Result<(), Failed> + Send + 'static,
+    ) -> StoreFuture<'a, ()> {
+        let store = self.clone();
+        let waiting = Arc::new(());
+        let awaited = Arc::downgrade(&waiting);
+        let written = on_disk(move || {
+            store.write_now(|transaction| {
+                if awaited.strong_count() == 0 {
+                    return Err(Failed::Store(StoreError(
+                        "nobody waits for it any more".to_owned(),
+                    )));
+                }
+                write(transaction, &store.limits)
+            })
+        });
+        Box::pin(async move {
+            let written = written.await;
+            drop(waiting);
+            written
+        })
+    }
+}
+
+/// Runs what may wait for the disk on a thread for that.
+fn on_disk<'a, T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> StoreFuture<'a, T> {
+    Box::pin(async move {
+        match tokio::task::spawn_blocking(work).await {
+            Ok(result) => result,
+            Err(error) => Err(StoreError(format!("the thread for the file failed: {error}"))),
+        }
+    })
+}
+
+impl SessionStore for FileStore {
+    fn turns<'a>(
+        &'a self,
+        points: &'a [Digest],
+        session: Option<&'a SessionId>,
+    ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
+        let (points, own) = (points.to_vec(), session.cloned());
+        self.read(move |transaction| {
+            let mut reader = TurnReader::new(transaction)?;
+            let found = points
+                .iter()
+                .map(|point| reader.turns_of_point(*point, own.as_ref()));
+            found.collect()
+        })
+    }
+
+    fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
+        self.read(move |transaction| lookup::turn_of_call(transaction, call))
+    }
+
+    fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>> {
+        self.read(move |transaction| lookup::session_of_key(transaction, key))
+    }
+
+    fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
+        let id = id.clone();
+        self.read(move |transaction| lookup::session(transaction, &id.0))
+    }
+
+    fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
+        self.write(move |transaction, limits| save::save_turn(transaction, limits, saved))
+    }
+
+    fn is_durable(&self) -> bool {
+        true
+    }
+
+    fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
+        self.write(move |transaction, limits| save::save_progress(transaction, limits, &progress))
+    }
+
+    fn progress(&self, request: Digest) -> StoreFuture<'_, Option<Progress>> {
+        self.read(move |transaction| lookup::progress(transaction, request))
+    }
+
+    fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {
+        let store = self.clone();
+        on_disk(move || {
+            let turns = store.read_now(|transaction| Ok(transaction.open_table(TURNS)?.len()?))?;
+            Ok(Some(StoreSize {
+                turns: usize::try_from(turns).unwrap_or(usize::MAX),
+                bytes: store.database.bytes()?,
+            }))
+        })
+    }
+
+    fn ttl(&self) -> Duration {
+        self.limits.ttl
+    }
+
+    fn name(&self) -> String {
+        format!("file {}", self.database.path().display())
+    }
+}

@@ -1,0 +1,131 @@
+//! Removes turns and sessions, and how far requests have come, from all tables of the file.
+
+use redb::{ReadableTable as _, WriteTransaction};
+
+use super::counters::{add_bytes, count_turns};
+use super::lookup::load_session;
+use super::tables::{
+    CALLS, EXPIRY, KEYS, POINTS, POINTS_OF_SESSION, PROGRESS, PROGRESS_EXPIRY, SESSIONS, SESSIONS_OF_CLIENT,
+    StoredTurn, TURNS, TURNS_OF_SESSION,
+};
+use crate::session::database::Failed;
+use crate::session::encoding::decode;
+use crate::session::record::SessionId;
+
+/// Removes a turn; says whether it was there.
+pub(super) fn remove_turn(transaction: &WriteTransaction, id: &str) -> Result<bool, Failed> {
+    let removed: Option<(StoredTurn, usize)> = {
+        let mut turns = transaction.open_table(TURNS)?;
+        let removed = turns.remove(id)?;
+        match removed {
+            Some(bytes) => Some((decode(bytes.value())?, bytes.value().len())),
+            None => None,
+        }
+    };
+    let Some((stored, bytes)) = removed else {
+        return Ok(false);
+    };
+    let mut calls = transaction.open_table(CALLS)?;
+    for call in &stored.calls {
+        calls.remove(call.as_bytes())?;
+    }
+    transaction
+        .open_multimap_table(POINTS)?
+        .remove(stored.turn.point.as_bytes(), (stored.number, id))?;
+    let session = stored.turn.session.0.as_str();
+    transaction
+        .open_table(TURNS_OF_SESSION)?
+        .remove((session, stored.number))?;
+    transaction.open_table(POINTS_OF_SESSION)?.remove((
+        session,
+        stored.turn.point.as_bytes(),
+        stored.number,
+    ))?;
+    add_bytes(transaction, 0, bytes)?;
+    Ok(true)
+}
+
+/// Removes the oldest turn of a session, unless it has no other; says whether it did.
+pub(super) fn remove_older_turn(transaction: &WriteTransaction, session: &SessionId) -> Result<bool, Failed> {
+    let oldest = {
+        let name = session.0.as_str();
+        let turns = transaction.open_table(TURNS_OF_SESSION)?;
+        let mut turns = turns.range((name, 0)..=(name, u64::MAX))?;
+        let (Some(oldest), Some(_)) = (turns.next(), turns.next()) else {
+            return Ok(false);
+        };
+        oldest?.1.value().to_owned()
+    };
+    let Some(stored) = load_session(transaction, session)? else {
+        return Ok(false);
+    };
+    count_turns(transaction, stored.client, -1)?;
+    remove_turn(transaction, &oldest)
+}
+
+/// Removes the oldest turn of a session, and the session with its last one.
+pub(super) fn remove_from_session(
+    transaction: &WriteTransaction,
+    expires_at: u64,
+    id: &SessionId,
+) -> Result<(), Failed> {
+    if remove_older_turn(transaction, id)? {
+        return Ok(());
+    }
+    remove_session(transaction, expires_at, id)
+}
+
+fn remove_session(transaction: &WriteTransaction, expires_at: u64, id: &SessionId) -> Result<(), Failed> {
+    let name = id.0.as_str();
+    if let Some(stored) = load_session(transaction, id)? {
+        let turns = turns_of_session(transaction, name)?;
+        for turn in &turns {
+            remove_turn(transaction, turn)?;
+        }
+        count_turns(
+            transaction,
+            stored.client,
+            -i64::try_from(turns.len()).unwrap_or(i64::MAX),
+        )?;
+        transaction.open_table(SESSIONS_OF_CLIENT)?.remove((
+            stored.client.as_bytes(),
+            stored.expires_at,
+            name,
+        ))?;
+        let mut keys = transaction.open_table(KEYS)?;
+        for key in &stored.keys {
+            // The client may have given it to another session since.
+            let is_own = keys
+                .get(key.as_bytes())?
+                .is_some_and(|session| session.value() == name);
+            if is_own {
+                keys.remove(key.as_bytes())?;
+            }
+        }
+    }
+    transaction.open_table(SESSIONS)?.remove(name)?;
+    transaction.open_table(EXPIRY)?.remove((expires_at, name))?;
+    Ok(())
+}
+
+/// The ids of a session's turns, the oldest first.
+fn turns_of_session(transaction: &WriteTransaction, session: &str) -> Result<Vec<String>, Failed> {
+    let turns = transaction.open_table(TURNS_OF_SESSION)?;
+    let ids = turns.range((session, 0)..=(session, u64::MAX))?;
+    ids.map(|entry| Ok(entry?.1.value().to_owned())).collect()
+}
+
+pub(super) fn remove_progress(transaction: &WriteTransaction, request: &[u8; 32]) -> Result<(), Failed> {
+    let removed = {
+        let mut all = transaction.open_table(PROGRESS)?;
+        let removed = all.remove(request)?;
+        removed.map(|removed| (removed.value().0, removed.value().1.len()))
+    };
+    let Some((expires_at, bytes)) = removed else {
+        return Ok(());
+    };
+    transaction
+        .open_table(PROGRESS_EXPIRY)?
+        .remove((expires_at, request))?;
+    add_bytes(transaction, 0, bytes)
+}

@@ -1,0 +1,109 @@
+//! The tables of the file, and the records in them.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use redb::{
+    MultimapTableDefinition, ReadableTable as _, ReadableTableMetadata as _, TableDefinition,
+    WriteTransaction,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::session::chain::Digest;
+use crate::session::database::Failed;
+use crate::session::encoding::VERSION;
+use crate::session::record::{Session, Turn};
+use crate::session::store::StoreError;
+
+/// Turns by their id.
+pub(super) const TURNS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("turns");
+/// The ids of the turns after a point of a conversation, in the order in which they were stored.
+pub(super) const POINTS: MultimapTableDefinition<'_, &[u8; 32], (u64, &str)> =
+    MultimapTableDefinition::new("points");
+/// The turns of a session, in the order in which they were stored.
+pub(super) const TURNS_OF_SESSION: TableDefinition<'_, (&str, u64), &str> =
+    TableDefinition::new("turns of a session");
+/// The turns of a session after a point, in the order in which they were stored.
+pub(super) const POINTS_OF_SESSION: TableDefinition<'_, (&str, &[u8; 32], u64), &str> =
+    TableDefinition::new("points of a session");
+/// The turn of a call.
+pub(super) const CALLS: TableDefinition<'_, &[u8; 32], &str> = TableDefinition::new("calls");
+/// The session of a client's key.
+pub(super) const KEYS: TableDefinition<'_, &[u8; 32], &str> = TableDefinition::new("keys");
+/// Sessions by their id.
+pub(super) const SESSIONS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("sessions");
+/// The sessions by when they expire, in seconds since 1970.
+pub(super) const EXPIRY: TableDefinition<'_, (u64, &str), ()> = TableDefinition::new("expiry");
+/// The sessions of a client by when they expire.
+pub(super) const SESSIONS_OF_CLIENT: TableDefinition<'_, (&[u8; 32], u64, &str), ()> =
+    TableDefinition::new("sessions of a client");
+/// How many turns a client has.
+pub(super) const TURNS_OF_CLIENT: TableDefinition<'_, &[u8; 32], u64> =
+    TableDefinition::new("turns of a client");
+/// The number of turns that were ever stored, and how many bytes there are.
+pub(super) const COUNTERS: TableDefinition<'_, &str, u64> = TableDefinition::new("counters");
+/// How far requests have come, with when that expires in seconds since 1970.
+pub(super) const PROGRESS: TableDefinition<'_, &[u8; 32], (u64, &[u8])> = TableDefinition::new("progress");
+/// The requests whose progress is known, by when it expires.
+pub(super) const PROGRESS_EXPIRY: TableDefinition<'_, (u64, &[u8; 32]), ()> =
+    TableDefinition::new("progress expiry");
+/// The secret of the digests.
+pub(super) const SECRET: TableDefinition<'_, (), &[u8; 32]> = TableDefinition::new("secret");
+/// The version of these tables and of the records in them.
+pub(super) const FILE_VERSION: TableDefinition<'_, (), u32> = TableDefinition::new("version");
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredTurn {
+    pub(super) turn: Turn,
+    pub(super) calls: Vec<Digest>,
+    /// Its number among all turns.
+    pub(super) number: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredSession {
+    pub(super) session: Session,
+    pub(super) client: Digest,
+    pub(super) keys: Vec<Digest>,
+    pub(super) expires_at: u64,
+}
+
+/// A time as the tables have it.
+pub(super) fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// Creates the tables of a new file. A file that has others is refused.
+pub(super) fn create(transaction: &WriteTransaction) -> Result<(), Failed> {
+    let is_new = transaction.list_tables()?.next().is_none();
+    {
+        let mut versions = transaction.open_table(FILE_VERSION)?;
+        if is_new {
+            versions.insert((), VERSION)?;
+        }
+        let version = versions.get(())?.map(|version| version.value());
+        if version != Some(VERSION) {
+            return Err(Failed::Store(StoreError(
+                "it was not written by this version of the program; use the one that wrote it, or name another file"
+                    .to_owned(),
+            )));
+        }
+    }
+    transaction.open_table(TURNS)?;
+    transaction.open_multimap_table(POINTS)?;
+    transaction.open_table(TURNS_OF_SESSION)?;
+    transaction.open_table(POINTS_OF_SESSION)?;
+    transaction.open_table(CALLS)?;
+    transaction.open_table(KEYS)?;
+    transaction.open_table(SESSIONS)?;
+    transaction.open_table(EXPIRY)?;
+    transaction.open_table(SESSIONS_OF_CLIENT)?;
+    transaction.open_table(TURNS_OF_CLIENT)?;
+    transaction.open_table(COUNTERS)?;
+    transaction.open_table(PROGRESS)?;
+    transaction.open_table(PROGRESS_EXPIRY)?;
+    let mut secrets = transaction.open_table(SECRET)?;
+    if secrets.is_empty()? {
+        secrets.insert((), &crate::random::bytes())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! What look-ups and saves cost as a file grows, files of other versions, and writes that nobody waits for.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use redb::WriteTransaction;
+use serde_json::Map;
+
+use super::FileStore;
+use super::lookup::TurnReader;
+use super::save::save_turn;
+use super::tables::{self, FILE_VERSION};
+use crate::session::chain::{ChainKey, Digest};
+use crate::session::encoding::VERSION;
+use crate::session::record::{SessionId, Turn};
+use crate::session::store::{MAX_TURNS_OF_POINT, Progress, SavedTurn, SessionStore as _, StoreError};
+use crate::session::tests::work;
+
+fn digest(name: &str) -> Digest {
+    ChainKey::new([1; 32]).digest(&[name.as_bytes()])
+}
+
+/// A store, and how many bytes of its records a look-up reads, or a save reads and writes.
+struct Look {
+    folder: std::path::PathBuf,
+    store: FileStore,
+}
+
+impl Look {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("tool-gateway-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        let store = FileStore::open(folder.join("sessions.redb")).unwrap();
+        Self { folder, store }
+    }
+
+    /// Stores turns of a session after points of these names, in one go.
+    fn save(&self, session: &str, points: impl Iterator<Item = String>) {
+        let client = digest("client");
+        let save = |transaction: &WriteTransaction| {
+            for point in points {
+                let turn = Turn {
+                    id: format!("{session} {point}"),
+                    session: SessionId(session.to_owned()),
+                    point: digest(&point),
+                    context: client,
+                    answer: client,
+                    outline: client,
+                    truth: Vec::new(),
+                    is_unchanged: true,
+                    drops_thinking: false,
+                    visible: Vec::new(),
+                    calls: Vec::new(),
+                    systems: Vec::new(),
+                    state: Map::new(),
+                };
+                let saved = SavedTurn {
+                    turn,
+                    client,
+                    calls: Vec::new(),
+                    keys: Vec::new(),
+                    progress: None,
+                };
+                save_turn(transaction, &self.store.limits, saved)?;
+            }
+            Ok(())
+        };
+        self.store.write_now(save).unwrap();
+    }
+
+    /// How many bytes are read for these points, and how many turns are found.
+    fn at(&self, points: impl Iterator<Item = String>, session: &str) -> (usize, usize) {
+        let session = SessionId(session.to_owned());
+        let read = || {
+            self.store.read_now(|transaction| {
+                let mut reader = TurnReader::new(transaction)?;
+                let mut found = 0;
+                for point in points {
+                    found += reader.turns_of_point(digest(&point), Some(&session))?.len();
+                }
+                Ok(found)
+            })
+        };
+        let (bytes, found) = work::steps(read);
+        (bytes, found.unwrap())
+    }
+}
+
+impl Drop for Look {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[test]
+fn history_is_read_in_time_linear_in_its_turns() {
+    let look = Look::new("linear");
+    let points = |turns| (0..turns).map(|number: usize| number.to_string());
+    look.save("short", points(200));
+    let (short, found) = look.at(points(200), "short");
+    assert_eq!(found, 200);
+    let look = Look::new("linear-long");
+    look.save("long", points(800));
+    let (long, found) = look.at(points(800), "long");
+    assert_eq!(found, 800);
+    assert!(long < 5 * short, "{short} bytes of 200 turns, {long} of 800");
+}
+
+#[test]
+fn point_of_many_conversations_is_read_in_time_independent_of_their_length() {
+    let look = Look::new("common");
+    let common = || std::iter::once("common".to_owned());
+    look.save("own", common());
+    look.save("own", (0..1000).map(|number| number.to_string()));
+    look.save("short", common());
+    for other in 0..2 * MAX_TURNS_OF_POINT {
+        look.save(&format!("other {other}"), common());
+    }
+    let (short, found) = look.at(common(), "short");
+    assert_eq!(found, MAX_TURNS_OF_POINT + 1);
+    let (long, found) = look.at(common(), "own");
+    assert_eq!(found, MAX_TURNS_OF_POINT + 1);
+    assert!(
+        long.abs_diff(short) < 16,
+        "{short} bytes, and {long} beside a long session"
+    );
+}
+
+#[test]
+fn turn_is_saved_in_time_independent_of_the_length_of_its_session() {
+    let look = Look::new("growth");
+    let mut saved = 0;
+    let mut bytes_of = |turn: usize| {
+        look.save("long", (saved..turn - 1).map(|number| format!("{number:05}")));
+        saved = turn;
+        let last = std::iter::once(format!("{turn:05}"));
+        work::steps(|| look.save("long", last)).0
+    };
+    let (tenth, last) = (bytes_of(10), bytes_of(5_000));
+    // Numbers have more digits.
+    assert!(
+        tenth.abs_diff(last) < 16,
+        "{tenth} bytes for the 10th turn, {last} for the 5,000th"
+    );
+}
+
+#[test]
+fn file_of_another_version_is_refused() {
+    let look = Look::new("versions");
+    look.save("a", std::iter::once("point".to_owned()));
+    let write = |version: Option<u32>| {
+        let write = |transaction: &WriteTransaction| {
+            let mut versions = transaction.open_table(FILE_VERSION)?;
+            match version {
+                Some(version) => versions.insert((), version)?,
+                None => versions.remove(())?,
+            };
+            Ok(())
+        };
+        look.store.write_now(write).unwrap();
+    };
+    let create = || look.store.write_now(tables::create);
+    assert_eq!(create(), Ok(()));
+    // The first ones had none.
+    for other in [None, Some(VERSION - 1), Some(VERSION + 1)] {
+        write(other);
+        let StoreError(error) = create().unwrap_err();
+        assert!(
+            error.ends_with("use the one that wrote it, or name another file"),
+            "{error}"
+        );
+    }
+    write(Some(VERSION));
+    assert_eq!(create(), Ok(()));
+}
+
+/// Who waited has been told that it failed, and has stored something newer since.
+#[tokio::test]
+async fn abandoned_write_is_not_executed_later() {
+    let folder = std::env::temp_dir().join(format!("tool-gateway-late-{}", std::process::id()));
+    let store = FileStore::open(folder.join("sessions.redb")).unwrap();
+    let request = ChainKey::new([1; 32]).digest(&[b"request"]);
+    let progress = |record: &[u8]| Progress {
+        request,
+        record: record.to_vec(),
+    };
+    store.save_progress(progress(b"first")).await.unwrap();
+    // Another write takes long.
+    let ((writes, is_writing), (end, ended)) = (mpsc::channel(), mpsc::channel::<()>());
+    let other = store.clone();
+    let writing = std::thread::spawn(move || {
+        other.write_now(|_| {
+            writes.send(()).unwrap();
+            ended.recv().unwrap();
+            Ok(())
+        })
+    });
+    is_writing.recv().unwrap();
+    let late = store.save_progress(progress(b"late"));
+    let late = tokio::time::timeout(Duration::from_millis(100), late).await;
+    assert!(late.is_err(), "it waits for the other");
+    end.send(()).unwrap();
+    writing.join().unwrap().unwrap();
+    // Long enough for it to be written, if it were.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let found = store.progress(request).await.unwrap();
+    assert_eq!(found, Some(progress(b"first")));
+    store.save_progress(progress(b"second")).await.unwrap();
+    assert_eq!(store.progress(request).await.unwrap(), Some(progress(b"second")));
+    drop(store);
+    std::fs::remove_dir_all(folder).unwrap();
+}
