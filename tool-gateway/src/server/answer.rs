@@ -10,7 +10,7 @@ use futures_util::stream;
 use serde_json::{Map, Value, json};
 
 use super::running::{Next, RunEnd, Watcher};
-use crate::turn::machine::Sent;
+use crate::turn::action::Sent;
 use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
 use crate::wire::delta::{Delta, TextField};

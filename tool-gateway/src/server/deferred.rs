@@ -11,7 +11,7 @@ use super::save::{self, save};
 use super::session_state::State;
 use super::shared::Shared;
 use crate::session::record::{Call, Turn};
-use crate::turn::machine::Event;
+use crate::turn::event::Event;
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 

@@ -20,7 +20,7 @@ use super::guard;
 use super::idle_body::IdleBody;
 use super::principal;
 use super::shared::Shared;
-use crate::turn::machine::Event;
+use crate::turn::event::Event;
 use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
 use crate::wire::delta::{Delta, TextEvent, TextRun};

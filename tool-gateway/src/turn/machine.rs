@@ -14,110 +14,15 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::action::{Action, Answer, Sent};
+use super::event::Event;
+use super::incoming::{Incoming, Shown};
+use super::rules::Rules;
 use crate::session::record::{Call, Origin, Owner, Role, TrueMessage};
-use crate::wire::block::{Block, BlockBuilder};
+use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
 use crate::wire::message::WholeMessage;
 use crate::wire::usage;
-
-/// What happened.
-#[derive(Debug, Clone)]
-pub(crate) enum Event {
-    /// An event of the upstream's stream.
-    Stream(StreamEvent),
-    /// A whole block of a message that is not streamed.
-    Block(Block),
-    /// A whole message without calls.
-    Message(WholeMessage),
-    /// A call of the gateway has its `tool_result` block.
-    Result { call: usize, result: Block },
-    /// A call of the gateway was not permitted; the client is to run it.
-    Interrupted { call: usize },
-    /// A call of the gateway was not begun, and no more will come of it; or it was stopped, and may be repeated.
-    Stopped { call: usize },
-    /// The turn may not begin another round.
-    OutOfTime,
-}
-
-/// What to do.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Action {
-    /// Show the client something.
-    Send(Sent),
-    /// Run these calls of the gateway, side by side; the index identifies each.
-    Run(Vec<(usize, Call)>),
-    /// Ask the upstream; these messages, of all rounds so far, stand after those of the request.
-    Ask(Vec<TrueMessage>),
-    /// Store the turn, before anything else is done.
-    Record(Answer),
-    /// The client gets this error, in the API's form.
-    Fail(Value),
-    /// The turn is over.
-    End,
-}
-
-/// What the client sees.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Sent {
-    Event(StreamEvent),
-    /// A whole block, for events that the client's stream still needs.
-    Block {
-        index: usize,
-        block: Block,
-    },
-    /// All of the turn, as the upstream sent it.
-    Message(WholeMessage),
-}
-
-/// The outcome of a turn.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Answer {
-    pub(crate) truth: Vec<TrueMessage>,
-    /// The visible blocks that count, with their origin in the truth.
-    pub(crate) visible: Vec<(Block, Origin)>,
-    /// The calls of a suspended turn.
-    pub(crate) calls: Vec<Call>,
-    /// Whether the client saw all of the truth.
-    pub(crate) is_unchanged: bool,
-}
-
-/// What a turn may do.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Rules {
-    /// The tools that the gateway runs.
-    pub(crate) internal: BTreeSet<String>,
-    /// Those of them that wait for the client's results, if the client has calls in the same message.
-    pub(crate) deferred: BTreeSet<String>,
-    /// How many rounds of the gateway's own a turn may have.
-    pub(crate) max_rounds: usize,
-    /// How many tokens its rounds may take together, read and written, before the gateway begins no more.
-    pub(crate) max_tokens: Option<u64>,
-    /// The ids for calls of the client, from first to last.
-    pub(crate) ids: IdSource,
-}
-
-/// Mints ids for calls.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) enum IdSource {
-    #[default]
-    Random,
-    /// `toolu_0`, `toolu_1`, …: for tests, which compare.
-    #[cfg(test)]
-    Counted(usize),
-}
-
-impl IdSource {
-    fn mint(&mut self) -> String {
-        match self {
-            Self::Random => format!("toolu_{}", crate::random::id()),
-            #[cfg(test)]
-            Self::Counted(next) => {
-                *next += 1;
-                format!("toolu_{}", *next - 1)
-            }
-        }
-    }
-}
 
 /// A turn on its way. Written between two messages of the upstream, it can go on in another process, with the rules of that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -152,28 +57,6 @@ enum Phase {
         stopped: BTreeSet<usize>,
     },
     Over,
-}
-
-/// The message that is arriving.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-struct Incoming {
-    #[serde(skip)]
-    blocks: Vec<Part>,
-    usage: Map<String, Value>,
-    /// The fields of `message_delta`.
-    end: Map<String, Value>,
-}
-
-/// A block that is arriving.
-#[derive(Debug, Clone, PartialEq)]
-struct Part {
-    upstream_index: usize,
-    /// Where the client has it; `None` for a call of the gateway.
-    client_index: Option<usize>,
-    /// The id that the client knows, of a call of the client's.
-    visible_id: Option<String>,
-    builder: Option<BlockBuilder>,
-    block: Option<Block>,
 }
 
 impl TurnMachine {
@@ -316,31 +199,13 @@ impl TurnMachine {
             }
             StreamEvent::BlockStart { index, block } => self.on_block_start(index, block, actions),
             StreamEvent::BlockDelta { index, delta } => {
-                let part = self
-                    .message
-                    .blocks
-                    .iter_mut()
-                    .find(|part| part.upstream_index == index);
-                if let Some(part) = part {
-                    if let Some(builder) = &mut part.builder {
-                        builder.push(&delta);
-                    }
-                    if let Some(index) = part.client_index {
-                        actions.push(send(StreamEvent::BlockDelta { index, delta }));
-                    }
+                if let Some(index) = self.message.push_delta(index, &delta) {
+                    actions.push(send(StreamEvent::BlockDelta { index, delta }));
                 }
             }
             StreamEvent::BlockStop { index } => {
-                let part = self
-                    .message
-                    .blocks
-                    .iter_mut()
-                    .find(|part| part.upstream_index == index);
-                if let Some(part) = part {
-                    part.block = part.builder.take().map(BlockBuilder::finish);
-                    if let Some(index) = part.client_index {
-                        actions.push(send(StreamEvent::BlockStop { index }));
-                    }
+                if let Some(index) = self.message.stop_block(index) {
+                    actions.push(send(StreamEvent::BlockStop { index }));
                 }
             }
             StreamEvent::MessageDelta(mut fields) => {
@@ -365,47 +230,36 @@ impl TurnMachine {
         block: Map<String, Value>,
         actions: &mut Vec<Action>,
     ) {
-        let mut shown = block.clone();
         let name = block.get("name").and_then(Value::as_str);
         let is_call = block.get("type").and_then(Value::as_str) == Some("tool_use");
-        let is_internal = is_call && name.is_some_and(|name| self.rules.internal.contains(name));
-        let visible_id = (is_call && !is_internal).then(|| self.rules.ids.mint());
-        if let Some(id) = &visible_id {
-            shown.insert("id".to_owned(), id.as_str().into());
+        let shown = self.shown(name.filter(|_| is_call));
+        if let Some(index) = shown.index {
+            let mut block = block.clone();
+            if let Some(id) = &shown.id {
+                block.insert("id".to_owned(), id.as_str().into());
+            }
+            actions.push(send(StreamEvent::BlockStart { index, block }));
         }
-        let client_index = (!is_internal).then(|| self.next_index());
-        self.message.blocks.push(Part {
-            upstream_index,
-            client_index,
-            visible_id,
-            builder: Some(BlockBuilder::new(block)),
-            block: None,
-        });
-        if let Some(index) = client_index {
-            actions.push(send(StreamEvent::BlockStart { index, block: shown }));
-        }
+        self.message.start_block(upstream_index, block, shown);
     }
 
     fn on_block(&mut self, block: Block, actions: &mut Vec<Action>) {
         let call = block.tool_use();
-        let is_internal = call
-            .as_ref()
-            .is_some_and(|call| self.rules.internal.contains(&call.name));
-        let visible_id = (call.is_some() && !is_internal).then(|| self.rules.ids.mint());
-        let client_index = (!is_internal).then(|| self.next_index());
-        if let Some(index) = client_index {
-            let block = visible_id
-                .as_ref()
-                .map_or_else(|| block.clone(), |id| block.with_string("id", id));
+        let shown = self.shown(call.as_ref().map(|call| call.name.as_str()));
+        if let Some(index) = shown.index {
+            let block = shown.block(&block);
             actions.push(Action::Send(Sent::Block { index, block }));
         }
-        self.message.blocks.push(Part {
-            upstream_index: self.message.blocks.len(),
-            client_index,
-            visible_id,
-            builder: None,
-            block: Some(block),
-        });
+        self.message.push_block(block, shown);
+    }
+
+    /// Where the client has the next block, which may be a call of this tool, and under which id.
+    fn shown(&mut self, called: Option<&str>) -> Shown {
+        let is_internal = called.is_some_and(|name| self.rules.internal.contains(name));
+        Shown {
+            id: (called.is_some() && !is_internal).then(|| self.rules.ids.mint()),
+            index: (!is_internal).then(|| self.next_index()),
+        }
     }
 
     /// A message without calls. If it is the first of the turn, it is the answer, and the client gets it as it is.
@@ -463,55 +317,13 @@ impl TurnMachine {
         let incoming = std::mem::take(&mut self.message);
         usage::add(&mut self.usage, &incoming.usage);
         self.message.end.clone_from(&incoming.end);
-        let is_tool_use = stop_reason(&incoming.end) == Some("tool_use");
-        let at = self.truth.len();
-        let mut message = TrueMessage {
-            role: Role::Assistant,
-            blocks: Vec::new(),
-        };
-        let mut calls = Vec::new();
-        for part in incoming.blocks {
-            let Some(block) = part.block.or_else(|| part.builder.map(BlockBuilder::finish)) else {
-                continue;
-            };
-            if part.client_index.is_none() && !is_tool_use {
-                // Calls of a message that did not end as one are never run, and would stay without a result.
-                continue;
-            }
-            let shown = part
-                .visible_id
-                .as_ref()
-                .map_or_else(|| block.clone(), |id| block.with_string("id", id));
-            // The client may answer its calls, however the message ended.
-            if let Some(call) = block.tool_use() {
-                let owner = if part.client_index.is_some() {
-                    Owner::Client
-                } else {
-                    Owner::Gateway
-                };
-                calls.push(Call {
-                    visible_id: part.visible_id.unwrap_or_else(|| call.id.clone()),
-                    id: call.id,
-                    name: call.name,
-                    input: call.input,
-                    owner,
-                    result: None,
-                    is_begun: false,
-                });
-            }
-            if part.client_index.is_some() && shown.is_counted() {
-                let origin = Origin {
-                    message: at,
-                    block: message.blocks.len(),
-                };
-                self.visible.push((shown, origin));
-            }
-            message.blocks.push(block);
-        }
+        let complete = incoming.complete(self.truth.len());
+        self.visible.extend(complete.visible);
         // No API takes an empty message back.
-        if !message.blocks.is_empty() {
-            self.truth.push(message);
+        if !complete.message.blocks.is_empty() {
+            self.truth.push(complete.message);
         }
+        let calls = complete.calls;
         let is_mixed = calls.iter().any(|call| call.owner == Owner::Client);
         let is_deferred = |call: &Call| self.rules.deferred.contains(&call.name);
         // One that is deferred waits until it is known that the client gets none of the others.
@@ -693,10 +505,6 @@ impl TurnMachine {
 
 fn send(event: StreamEvent) -> Action {
     Action::Send(Sent::Event(event))
-}
-
-fn stop_reason(end: &Map<String, Value>) -> Option<&str> {
-    end.get("delta")?.get("stop_reason")?.as_str()
 }
 
 #[cfg(test)]

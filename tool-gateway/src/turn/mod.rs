@@ -3,6 +3,10 @@
 pub(crate) mod ownership;
 pub(crate) mod upstream_request;
 pub(crate) mod restore;
+pub(crate) mod rules;
+pub(crate) mod event;
+pub(crate) mod action;
+mod incoming;
 pub(crate) mod machine;
 #[cfg(test)]
 mod tests;

@@ -46,8 +46,11 @@ use std::time::Instant;
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value, json};
 
-use super::machine::{Action, Answer, Event, IdSource, Rules, Sent, TurnMachine};
+use super::action::{Action, Answer, Sent};
+use super::event::Event;
+use super::machine::TurnMachine;
 use super::restore::{self, Restored};
+use super::rules::{IdSource, Rules};
 use crate::session::chain::{AnswerContent, ChainKey};
 use crate::session::memory::MemoryStore;
 use crate::session::recognize::{Client, Recognized, call_digest, recognize};

@@ -1,0 +1,50 @@
+//! [`Action`]: what the turn machine returns, for the server to do.
+
+use serde_json::Value;
+
+use crate::session::record::{Call, Origin, TrueMessage};
+use crate::wire::block::Block;
+use crate::wire::event::StreamEvent;
+use crate::wire::message::WholeMessage;
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Action {
+    /// Show the client something.
+    Send(Sent),
+    /// Run these calls of the gateway, side by side; the index identifies each.
+    Run(Vec<(usize, Call)>),
+    /// Ask the upstream; these messages, of all rounds so far, stand after those of the request.
+    Ask(Vec<TrueMessage>),
+    /// Store the turn, before anything else is done.
+    Record(Answer),
+    /// The client gets this error, in the API's form.
+    Fail(Value),
+    /// The turn is over.
+    End,
+}
+
+/// What the client sees.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Sent {
+    Event(StreamEvent),
+    /// A whole block, for events that the client's stream still needs.
+    Block {
+        index: usize,
+        block: Block,
+    },
+    /// All of the turn, as the upstream sent it.
+    Message(WholeMessage),
+}
+
+/// The outcome of a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) truth: Vec<TrueMessage>,
+    /// The visible blocks that count, with their origin in the truth.
+    pub(crate) visible: Vec<(Block, Origin)>,
+    /// The calls of a suspended turn.
+    pub(crate) calls: Vec<Call>,
+    /// Whether the client saw all of the truth.
+    pub(crate) is_unchanged: bool,
+}
