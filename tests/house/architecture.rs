@@ -140,8 +140,8 @@ fn every_file_has_a_header() {
     );
 }
 
-/// A file that no `mod` line declares is compiled by nobody. (`tests.rs` has its line behind `#[cfg(test)]`, `main.rs`
-/// is the root of a program.)
+/// A file that no `mod` line declares is compiled by nobody. (`tests.rs` and `tests/` have their lines behind `#[cfg(test)]`,
+/// `main.rs` is the root of a program.)
 #[test]
 fn every_file_is_part_of_its_crate() {
     for name in CRATES {
@@ -153,7 +153,8 @@ fn every_file_is_part_of_its_crate() {
         let stray: Vec<String> = present
             .iter()
             .filter(|file| {
-                !declared.contains(file) && !file.ends_with("tests.rs") && !file.ends_with("src/main.rs")
+                let is_test = file.ends_with("tests.rs") || shown(file).contains("/tests/");
+                !declared.contains(file) && !is_test && !file.ends_with("src/main.rs")
             })
             .map(|file| shown(file))
             .collect();

@@ -1,0 +1,237 @@
+//! What goes when there is too much.
+
+use std::time::Duration;
+
+use super::{Folder, digest, ids, save, save_with, turn};
+use crate::session::file::FileStore;
+use crate::session::memory::MemoryStore;
+use crate::session::record::SessionId;
+use crate::session::store::{Progress, SessionStore};
+use crate::wire::block::Block;
+
+#[tokio::test]
+async fn stores_stay_within_their_caps() {
+    let folder = Folder::new("caps");
+    let file = FileStore::open(folder.file()).unwrap();
+    caps_the_turns_of_a_client(&MemoryStore::new().with_max_turns_per_client(2)).await;
+    caps_the_turns_of_a_client(&file.clone().with_max_turns_per_client(2)).await;
+    caps_the_bytes_of_a_session(&MemoryStore::new().with_max_bytes(20_000)).await;
+    caps_the_bytes_of_a_session(&file.with_max_bytes(20_000)).await;
+}
+
+/// With two turns per client: whatever is over it goes, the oldest first, and never what is saved.
+async fn caps_the_turns_of_a_client(store: &dyn SessionStore) {
+    let kept = async || {
+        let mut kept = Vec::new();
+        for point in ["a1", "a2", "a3", "b1", "b2", "b3", "b4"] {
+            kept.extend(ids(store, point).await);
+        }
+        kept
+    };
+    let save = async |session, turns: &[&str]| {
+        for id in turns {
+            save_with(store, turn(id, session, id), &[], &[session]).await;
+        }
+    };
+    // A session alone.
+    save("ada/1", &["a1", "a2", "a3"]).await;
+    assert_eq!(kept().await, ["a2", "a3"]);
+    // One of two: also of a session that goes, the latest turns are there for longer.
+    save("ada/2", &["b1"]).await;
+    assert_eq!(kept().await, ["a3", "b1"]);
+    let named = async |name| store.session_of_key(digest(name)).await.unwrap();
+    assert!(named("ada/1").await.is_some());
+    save("ada/2", &["b2"]).await;
+    assert_eq!(kept().await, ["b1", "b2"]);
+    assert_eq!(named("ada/1").await, None, "it goes with the last of its turns");
+    save("ada/2", &["b3", "b4"]).await;
+    assert_eq!(kept().await, ["b3", "b4"]);
+    assert!(named("ada/2").await.is_some());
+}
+
+/// With 20,000 bytes, which are about 13 turns: a session alone stays within them.
+async fn caps_the_bytes_of_a_session(store: &dyn SessionStore) {
+    let kept = async || {
+        let mut kept = Vec::new();
+        for id in 0..=50 {
+            kept.extend(ids(store, &id.to_string()).await);
+        }
+        kept
+    };
+    for id in 0..50 {
+        save(store, turn(&id.to_string(), "a", &id.to_string())).await;
+    }
+    let before = kept().await;
+    assert!((10..15).contains(&before.len()), "{before:?}");
+    let latest = (50 - before.len()..50).map(|id| id.to_string());
+    assert_eq!(before, latest.collect::<Vec<_>>());
+    // A large turn displaces as many as it needs, and is kept, also if that is not enough.
+    for bytes in [19_000, 100_000] {
+        let mut large = turn("50", "a", "50");
+        large.truth[0].blocks = vec![Block::text(&"x".repeat(bytes))];
+        save(store, large).await;
+        assert_eq!(kept().await, ["50"]);
+    }
+}
+
+/// Nobody's suspended turns keep those of others out.
+#[tokio::test]
+async fn what_is_saved_has_space_beside_suspended_turns() {
+    let folder = Folder::new("suspended-space");
+    let file = FileStore::open(folder.file()).unwrap().with_max_bytes(6_000);
+    let memory = MemoryStore::new().with_max_turns(4);
+    for store in [&file as &dyn SessionStore, &memory] {
+        for id in [
+            "suspended-1",
+            "suspended-2",
+            "suspended-3",
+            "suspended-4",
+            "suspended-5",
+        ] {
+            save(store, turn(id, &format!("bo/{id}"), id)).await;
+        }
+        save(store, turn("1", "ada/1", "1")).await;
+        assert_eq!(ids(store, "1").await, ["1"], "{}", store.name());
+        assert_eq!(
+            ids(store, "suspended-5").await,
+            ["suspended-5"],
+            "{}",
+            store.name()
+        );
+    }
+}
+
+#[tokio::test]
+async fn in_a_file_a_client_over_its_cap_displaces_its_own_sessions_only() {
+    let folder = Folder::new("client-cap");
+    let store = FileStore::open(folder.file())
+        .unwrap()
+        .with_max_turns_per_client(3);
+    save(&store, turn("a0", "ada/1", "a0")).await;
+    for id in ["suspended-1", "b1", "b2", "b3"] {
+        save(&store, turn(id, &format!("bo/{id}"), id)).await;
+        // Sessions expire by the second.
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+    }
+    let kept = async || {
+        let mut kept = Vec::new();
+        for id in ["a0", "suspended-1", "b1", "b2", "b3"] {
+            kept.extend(ids(&store, id).await);
+        }
+        kept
+    };
+    assert_eq!(kept().await, ["a0", "suspended-1", "b2", "b3"]);
+    // A session that is longer than the cap displaces the others, and then its own beginning.
+    for id in 0..5 {
+        save(&store, turn(&format!("c{id}"), "bo/long", "c")).await;
+    }
+    assert_eq!(kept().await, ["a0"]);
+    assert_eq!(ids(&store, "c").await, ["c2", "c3", "c4"]);
+}
+
+/// How far requests have come makes room as their sessions do.
+#[tokio::test]
+async fn progress_in_a_file_makes_room() {
+    let folder = Folder::new("progress");
+    let store = FileStore::open(folder.file()).unwrap().with_max_bytes(20_000);
+    let progress = |number: usize| Progress {
+        request: digest(&number.to_string()),
+        record: "x".repeat(1000).into_bytes(),
+    };
+    let mut size = 0;
+    for number in 0..1000 {
+        store.save_progress(progress(number)).await.unwrap();
+        // The same request again takes no more.
+        store.save_progress(progress(number)).await.unwrap();
+        let found = store.progress(digest(&number.to_string())).await.unwrap();
+        assert_eq!(found, Some(progress(number)));
+        if number == 100 {
+            size = std::fs::metadata(folder.file()).unwrap().len();
+        }
+    }
+    let mut kept = Vec::new();
+    for number in 0..1000 {
+        let found = store.progress(digest(&number.to_string())).await.unwrap();
+        kept.extend(found.map(|_| number));
+    }
+    assert!((15..=20).contains(&kept.len()), "{kept:?}");
+    let later = std::fs::metadata(folder.file()).unwrap().len();
+    assert!(later <= size * 2, "{size} → {later}");
+}
+
+#[tokio::test]
+async fn a_client_over_its_cap_displaces_its_own_turns_only() {
+    let store = MemoryStore::new().with_max_turns_per_client(3);
+    save(&store, turn("a0", "ada/1", "a0")).await;
+    for id in ["suspended-1", "b1", "b2"] {
+        save(&store, turn(id, &format!("bo/{id}"), id)).await;
+    }
+    assert_eq!(ids(&store, "b1").await, ["b1"]); // used
+    save(&store, turn("b3", "bo/b3", "b3")).await;
+    let kept = async || {
+        let mut kept = Vec::new();
+        for id in ["a0", "suspended-1", "b1", "b2", "b3"] {
+            kept.extend(ids(&store, id).await);
+        }
+        kept
+    };
+    assert_eq!(kept().await, ["a0", "suspended-1", "b1", "b3"]);
+    assert_eq!(store.len(), 4);
+}
+
+#[tokio::test]
+async fn over_the_cap_the_least_recently_used_goes_first_and_suspended_turns_last() {
+    let store = MemoryStore::new().with_max_turns(3);
+    save_with(&store, turn("suspended-1", "a", "1"), &["call"], &[]).await;
+    save_with(&store, turn("2", "b", "2"), &[], &["key b"]).await;
+    save(&store, turn("3", "c", "3")).await;
+    assert_eq!(ids(&store, "2").await, ["2"]); // used
+    save(&store, turn("4", "d", "4")).await;
+    assert_eq!(ids(&store, "3").await, [""; 0]);
+    save(&store, turn("5", "e", "5")).await;
+    assert_eq!(
+        (ids(&store, "1").await, ids(&store, "2").await),
+        (vec!["suspended-1".to_owned()], Vec::new())
+    );
+    assert_eq!(
+        store.session_of_key(digest("key b")).await.unwrap(),
+        None,
+        "the key goes with its session"
+    );
+    assert!(store.turn_of_call(digest("call")).await.unwrap().is_some());
+    assert_eq!(store.len(), 3);
+}
+
+#[tokio::test]
+async fn continued_suspended_turns_are_evicted_like_others() {
+    let store = MemoryStore::new().with_max_turns(2);
+    save(&store, turn("suspended-1", "a", "1")).await;
+    save_with(&store, turn("2", "a", "2"), &[], &["key"]).await;
+    save_with(&store, turn("3", "b", "3"), &[], &["key"]).await;
+    assert_eq!(ids(&store, "1").await, [""; 0]);
+    assert_eq!(
+        (ids(&store, "2").await, ids(&store, "3").await),
+        (vec!["2".to_owned()], vec!["3".to_owned()])
+    );
+    // The key is the other session's now, and stays when the first goes.
+    save(&store, turn("4", "b", "4")).await;
+    save(&store, turn("5", "b", "5")).await;
+    let named = store.session_of_key(digest("key")).await.unwrap();
+    assert_eq!(named, Some(SessionId("b".to_owned())));
+}
+
+#[tokio::test]
+async fn bytes_are_capped_and_ten_thousand_suspended_turns_have_space() {
+    let store = MemoryStore::new().with_max_bytes(10_000);
+    for id in 0..100 {
+        save(&store, turn(&id.to_string(), "a", &id.to_string())).await;
+    }
+    assert!((1..10).contains(&store.len()), "{}", store.len());
+    let store = MemoryStore::new();
+    for id in 0..10_000 {
+        let id = format!("suspended-{id}");
+        save_with(&store, turn(&id, "a", &id), &[&id], &[]).await;
+    }
+    assert_eq!(store.len(), 10_000);
+    assert!(store.turn_of_call(digest("suspended-0")).await.unwrap().is_some());
+}

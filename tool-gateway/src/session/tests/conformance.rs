@@ -1,0 +1,133 @@
+//! What every session store must do.
+
+use std::sync::Arc;
+
+use super::{Folder, digest, ids, known, save, save_with, state, turn};
+use crate::session::file::FileStore;
+use crate::session::memory::MemoryStore;
+use crate::session::record::SessionId;
+use crate::session::store::{MAX_TURNS_OF_POINT, Progress, SessionStore};
+use crate::wire::block::Block;
+
+/// R-GW-11
+#[tokio::test]
+async fn the_store_in_memory_conforms() {
+    conforms(&MemoryStore::new()).await;
+    bounds_equal_histories(&MemoryStore::new(), 10_000).await;
+}
+
+#[tokio::test]
+async fn the_store_in_a_file_conforms_and_outlives_the_process() {
+    let folder = Folder::new("conforms");
+    let store = FileStore::open(folder.file()).unwrap();
+    conforms(&store).await;
+    bounds_equal_histories(&store, 200).await;
+    let secret = store.secret().unwrap();
+    drop(store);
+    let store = FileStore::open(folder.file()).unwrap();
+    assert_eq!(store.secret().unwrap(), secret);
+    assert_eq!(ids(&store, "one").await, ["2", "suspended-1"]);
+    let again = store.turn_of_call(digest("call 1")).await.unwrap().unwrap();
+    assert_eq!(again.calls[0].result, Some(Block::text("done")));
+    let named = store.session_of_key(digest("key a")).await.unwrap();
+    assert_eq!(named, Some(SessionId("a".to_owned())));
+}
+
+/// The suite for any store.
+async fn conforms(store: &dyn SessionStore) {
+    assert_eq!(ids(store, "nowhere").await, [""; 0]);
+    assert_eq!(store.turn_of_call(digest("nothing")).await.unwrap(), None);
+    assert_eq!(store.session_of_key(digest("nothing")).await.unwrap(), None);
+    assert_eq!(store.session(&SessionId("none".to_owned())).await.unwrap(), None);
+    assert_eq!(known(store).await, [""; 0]);
+    assert!(!store.ttl().is_zero());
+
+    // A turn comes back whole, by its point, its call and its session's key.
+    let first = turn("suspended-1", "a", "one");
+    save_with(store, first.clone(), &["call 1"], &["key a"]).await;
+    assert_eq!(
+        store.turns(&[digest("one")], None).await.unwrap(),
+        [[Arc::new(first.clone())]]
+    );
+    assert_eq!(
+        store.turn_of_call(digest("call 1")).await.unwrap(),
+        Some(Arc::new(first.clone()))
+    );
+    assert_eq!(
+        store.session_of_key(digest("key a")).await.unwrap(),
+        Some(first.session.clone())
+    );
+    let session = store.session(&first.session).await.unwrap().unwrap();
+    assert_eq!((&session.id, &session.state), (&first.session, &first.state));
+
+    // Branches with one visible history are two turns, the oldest first; other points are others.
+    save(store, turn("2", "b", "one")).await;
+    save(store, turn("3", "a", "two")).await;
+    assert_eq!(ids(store, "one").await, ["suspended-1", "2"]);
+    let several = store
+        .turns(&[digest("two"), digest("nowhere"), digest("one")], None)
+        .await
+        .unwrap();
+    assert_eq!(several.iter().map(Vec::len).collect::<Vec<_>>(), [1, 0, 2]);
+
+    // Three turns, and what they take.
+    let size = store.size().await.unwrap().unwrap();
+    assert!(size.turns == 3 && size.bytes > 3000, "{size:?}");
+
+    // The session has the state of its latest turn, and keeps its beginning.
+    let later = store.session(&first.session).await.unwrap().unwrap();
+    assert_eq!(later.state, state("3"));
+    assert_eq!(later.created_at, session.created_at);
+    assert!(later.last_active >= session.last_active);
+
+    assert_eq!(known(store).await, ["a", "b"]);
+
+    // How far a request has come, if it matters.
+    if store.is_durable() {
+        let progress = |record: &str| Progress {
+            request: digest("request"),
+            record: record.as_bytes().to_vec(),
+        };
+        assert_eq!(store.progress(digest("request")).await.unwrap(), None);
+        for record in ["{}", r#"{"later":1}"#] {
+            store.save_progress(progress(record)).await.unwrap();
+            assert_eq!(
+                store.progress(digest("request")).await.unwrap(),
+                Some(progress(record))
+            );
+        }
+    }
+
+    // A turn that is saved again, with the results of its deferred calls, takes its own place.
+    let mut again = first.clone();
+    again.calls[0].result = Some(Block::text("done"));
+    save_with(store, again.clone(), &["call 1"], &["key a"]).await;
+    let mut found = ids(store, "one").await;
+    found.sort();
+    assert_eq!(found, ["2", "suspended-1"]);
+    assert_eq!(
+        store.turn_of_call(digest("call 1")).await.unwrap(),
+        Some(Arc::new(again))
+    );
+}
+
+/// Of the turns after one point come the latest, and those of a session that is asked for, however many others there are.
+async fn bounds_equal_histories(store: &dyn SessionStore, sessions: usize) {
+    let id = |number: usize| format!("{number:05}");
+    for number in 0..sessions {
+        save(store, turn(&id(number), &id(number), "hi")).await;
+    }
+    save(store, turn("again", &id(0), "elsewhere")).await;
+    let found = async |session: Option<&SessionId>| {
+        let points = [digest("elsewhere"), digest("hi")];
+        let turns = store.turns(&points, session).await.unwrap();
+        assert_eq!(turns[0].len(), 1);
+        turns[1].iter().map(|turn| turn.id.clone()).collect::<Vec<_>>()
+    };
+    let latest: Vec<_> = (sessions - MAX_TURNS_OF_POINT..sessions).map(id).collect();
+    assert_eq!(found(None).await, latest);
+    assert_eq!(found(Some(&SessionId(id(sessions - 1)))).await, latest);
+    assert_eq!(found(Some(&SessionId("unknown".to_owned()))).await, latest);
+    let with_own = [vec![id(0)], latest].concat();
+    assert_eq!(found(Some(&SessionId(id(0)))).await, with_own);
+}

@@ -1,0 +1,97 @@
+//! Files that are not what a store has written, and whose they are.
+
+use super::model::{Expect, follows_a_model};
+use super::{Folder, Random, is_long, save, turn};
+use crate::session::file::FileStore;
+use crate::session::store::StoreError;
+
+/// A file with changed bytes, or a part of one, gives an error or what was stored.
+#[tokio::test]
+async fn a_corrupted_file_gives_an_error_and_never_wrong_data() {
+    let folder = Folder::new("bytes");
+    let store = FileStore::open(folder.file()).unwrap();
+    let before = follows_a_model(&store, 11, 40).await;
+    let mut model = before.clone();
+    model.save_one(&store, &mut Random(12), "").await;
+    // As a crash leaves it.
+    let killed = std::fs::read(folder.file()).unwrap();
+    drop(store);
+    let closed = std::fs::read(folder.file()).unwrap();
+    let mut random = Random(5);
+    let mut errors = 0;
+    let samples = if is_long() { 1_000 } else { 80 };
+    for sample in 0..samples {
+        let is_killed = sample % 2 == 0;
+        let mut bytes = if is_killed { killed.clone() } else { closed.clone() };
+        match sample / 2 % 4 {
+            // The header has much in few bytes.
+            0 => bytes[random.below(512)] ^= 1 << random.below(8),
+            1 => {
+                let at = random.below(bytes.len());
+                bytes[at] ^= 1 << random.below(8);
+            }
+            2 => {
+                let at = random.below(bytes.len());
+                let end = bytes.len().min(at + 1 + random.below(4096));
+                bytes[at..end].fill(u8::try_from(random.below(256)).unwrap());
+            }
+            _ => bytes.truncate(random.below(bytes.len())),
+        }
+        std::fs::write(folder.file(), &bytes).unwrap();
+        let error = match FileStore::open(folder.file()) {
+            Ok(store) => match model.differs(&store, Expect::All).await {
+                // After a crash, a last write that is not whole was interrupted.
+                Ok(Some(_)) if is_killed => before.differs(&store, Expect::All).await,
+                compared => compared,
+            }
+            .map(|difference| assert_eq!(difference, None, "{sample}"))
+            .err(),
+            Err(error) => Some(error),
+        };
+        if let Some(StoreError(error)) = error {
+            assert!(error.contains("sessions.redb: "), "{error}");
+            errors += 1;
+        }
+    }
+    assert!(errors > samples / 4, "{errors}");
+}
+
+#[tokio::test]
+async fn rejects_other_files_by_their_name() {
+    let folder = Folder::new("corrupted");
+    let store = FileStore::open(folder.file()).unwrap();
+    save(&store, turn("1", "a", "one")).await;
+    drop(store);
+    let bytes = std::fs::read(folder.file()).unwrap();
+    for wrong in [
+        &b"no database, but long enough to be looked at"[..],
+        &bytes[..bytes.len() / 2],
+    ] {
+        std::fs::write(folder.file(), wrong).unwrap();
+        let error = FileStore::open(folder.file()).unwrap_err().to_string();
+        assert!(
+            error.contains("sessions.redb") && error.contains("name another file"),
+            "{error}"
+        );
+        assert_eq!(std::fs::read(folder.file()).unwrap(), wrong, "it stays as it is");
+    }
+    let error = FileStore::open(&folder.0).unwrap_err().to_string();
+    assert!(error.contains("directory"), "{error}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn file_is_private_and_opened_once() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new("once");
+    let store = FileStore::open(folder.file()).unwrap();
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&folder.file()), mode(&folder.0)), (0o600, 0o700));
+    let error = FileStore::open(folder.file()).unwrap_err().to_string();
+    assert!(
+        error.ends_with("sessions.redb: another process has it open; stop that one, or name another file"),
+        "{error}"
+    );
+    drop(store);
+    FileStore::open(folder.file()).unwrap();
+}

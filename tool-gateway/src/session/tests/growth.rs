@@ -1,0 +1,114 @@
+//! Look-ups among many turns.
+
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt as _;
+
+use super::{Folder, Random, digest, is_long, save, save_with, turn, work};
+use crate::session::chain::{ChainKey, groups};
+use crate::session::file::FileStore;
+use crate::session::memory::MemoryStore;
+use crate::session::recognize::{Client, Found, recognize};
+use crate::session::record::Turn;
+use crate::session::store::SessionStore;
+use crate::wire::request::MessagesRequest;
+
+#[tokio::test]
+async fn minted_ids_are_looked_up_in_time_linear_in_the_history() {
+    let (short, long) = (looks_at_calls(100).await, looks_at_calls(400).await);
+    assert!(
+        short > 0 && long <= 5 * short,
+        "{short} for 100 answers, {long} for 400"
+    );
+}
+
+/// How often the calls of a turn are looked at in a history with so many answers, none of which has any.
+async fn looks_at_calls(answers: usize) -> usize {
+    let messages: Vec<_> = (0..answers)
+        .map(|at| format!(r#"{{"role":"user","content":"{at}"}},{{"role":"assistant","content":"{at}"}},"#))
+        .collect();
+    let messages = messages.concat();
+    let body = format!(r#"{{"messages":[{messages}{{"role":"user","content":"on"}}]}}"#);
+    let request = MessagesRequest::parse(body).unwrap();
+    let key = ChainKey::new([1; 32]);
+    let client = Client {
+        principal: "ada".to_owned(),
+        keys: Vec::new(),
+    };
+    let store = MemoryStore::new();
+    for group in groups(&key, key.beginning("ada"), &request) {
+        let turn = Turn {
+            point: group.digest,
+            context: key.context(&request),
+            ..turn(&group.digest.to_hex(), "a", "")
+        };
+        save(&store, turn).await;
+    }
+    let recognize = || recognize(&key, &store, &client, &request).now_or_never();
+    let (looks, recognized) = work::steps(recognize);
+    let recognized = recognized.unwrap().unwrap();
+    assert_eq!(
+        (recognized.found, recognized.turns.len()),
+        (Found::Chain, answers)
+    );
+    looks
+}
+
+#[tokio::test]
+async fn ten_thousand_suspended_turns_are_in_a_file() {
+    let turns = if is_long() { 10_000 } else { 300 };
+    let folder = Folder::new("suspended");
+    let store = FileStore::open(folder.file()).unwrap();
+    for id in 0..turns {
+        let id = format!("suspended-{id}");
+        save_with(&store, turn(&id, &id, &id), &[&id], &[]).await;
+    }
+    drop(store);
+    let store = FileStore::open(folder.file()).unwrap();
+    for id in 0..turns {
+        let id = format!("suspended-{id}");
+        let found = store.turn_of_call(digest(&id)).await.unwrap();
+        assert_eq!(found.as_deref(), Some(&turn(&id, &id, &id)));
+    }
+    assert_eq!(store.size().await.unwrap().unwrap().turns, turns);
+}
+
+/// With `GATEWAY_LONG`, since it takes minutes.
+#[tokio::test]
+async fn a_look_up_among_a_hundred_thousand_sessions_takes_as_long_as_among_a_thousand() {
+    if !is_long() {
+        return;
+    }
+    let folder = Folder::new("many");
+    let file = FileStore::open(folder.file()).unwrap();
+    let memory = MemoryStore::new().with_max_turns_per_client(100_000);
+    let stores: [(&dyn SessionStore, &str); 2] = [(&memory, "memory"), (&file, "file")];
+    for (store, name) in stores {
+        let mut medians = Vec::new();
+        let mut saved = 0;
+        for sessions in [1_000, 100_000] {
+            for id in saved..sessions {
+                let id = id.to_string();
+                save_with(store, turn(&id, &id, &id), &[&id], &[&id]).await;
+            }
+            saved = sessions;
+            let mut random = Random(7);
+            let mut times = Vec::new();
+            for _ in 0..2_000 {
+                let id = random.below(sessions).to_string();
+                let began = Instant::now();
+                assert_eq!(store.turns(&[digest(&id)], None).await.unwrap()[0].len(), 1);
+                assert!(store.session_of_key(digest(&id)).await.unwrap().is_some());
+                times.push(began.elapsed());
+            }
+            times.sort();
+            medians.push(times[times.len() / 2]);
+        }
+        assert!(medians[1] < medians[0] * 3, "{name}: {medians:?}");
+    }
+    drop(file);
+    let began = Instant::now();
+    let file = FileStore::open(folder.file()).unwrap();
+    assert_eq!(file.size().await.unwrap().unwrap().turns, 100_000);
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+}

@@ -1,0 +1,168 @@
+//! Random histories in the stores and in a model of them.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::{Folder, Random, digest, is_long, save_with, state, turn};
+use crate::session::chain::Digest;
+use crate::session::file::FileStore;
+use crate::session::memory::MemoryStore;
+use crate::session::record::{Session, SessionId, Turn};
+use crate::session::store::{SessionStore, StoreError};
+use crate::wire::block::Block;
+
+#[tokio::test]
+async fn stores_follow_a_model() {
+    let seeds = if is_long() { 100 } else { 3 };
+    for seed in 0..seeds {
+        follows_a_model(&MemoryStore::new(), seed, 100).await;
+        let folder = Folder::new(&format!("model-{seed}"));
+        let store = FileStore::open(folder.file()).unwrap();
+        let model = follows_a_model(&store, seed, 60).await;
+        drop(store);
+        let store = FileStore::open(folder.file()).unwrap();
+        model.check(&store, Expect::All).await;
+    }
+}
+
+/// Random histories with branches, turns that are saved again, and keys that move.
+pub(super) async fn follows_a_model(store: &dyn SessionStore, seed: u64, turns: usize) -> Model {
+    let (mut random, mut model) = (Random(seed), Model::default());
+    for saved in 1..=turns {
+        model.save_one(store, &mut random, "").await;
+        if saved % 10 == 0 {
+            model.check(store, Expect::All).await;
+        }
+    }
+    model
+}
+
+#[tokio::test]
+async fn stores_that_expire_follow_a_model() {
+    let folder = Folder::new("model-expiry");
+    let second = Duration::from_secs(1);
+    let file = FileStore::open(folder.file()).unwrap().with_ttl(second);
+    let later = file.clone().with_ttl(second * 3600);
+    let memory = MemoryStore::new().with_ttl(second);
+    // Suspended turns wait four times as long.
+    tokio::join!(
+        expires(&file, &later, second * 5),
+        expires(&memory, &memory, second * 5)
+    );
+}
+
+/// What expires within this time is gone, what is saved since with `later` is not.
+async fn expires(store: &dyn SessionStore, later: &dyn SessionStore, within: Duration) {
+    let (mut random, mut old, mut new) = (Random(3), Model::default(), Model::default());
+    for _ in 0..20 {
+        old.save_one(store, &mut random, "old ").await;
+    }
+    tokio::time::sleep(within).await;
+    for _ in 0..30 {
+        new.save_one(later, &mut random, "new ").await;
+        new.check(later, Expect::All).await;
+        old.check(later, Expect::Gone).await;
+    }
+    for point in old.turns.iter().map(|turn| turn.point) {
+        assert_eq!(later.turns(&[point], None).await.unwrap(), [[]; 1]);
+    }
+}
+
+/// What a store should have.
+#[derive(Clone, Default)]
+pub(super) struct Model {
+    /// In the order in which they were saved.
+    turns: Vec<Turn>,
+    calls: HashMap<String, String>,
+    keys: HashMap<String, SessionId>,
+}
+
+/// What of it is looked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Expect {
+    All,
+    /// Some may be missing; what is there is right.
+    Gone,
+}
+
+impl Model {
+    /// Saves a turn in both: a new one that goes on from any point of any session, or one of before with a result.
+    pub(super) async fn save_one(&mut self, store: &dyn SessionStore, random: &mut Random, prefix: &str) {
+        let before = self.turns.len();
+        let again = before > 0 && random.below(4) == 0;
+        let mut saved = if again {
+            let mut turn = self.turns.remove(random.below(before));
+            turn.state = state(&format!("again {}", random.below(1000)));
+            for call in &mut turn.calls {
+                call.result = Some(Block::text(&format!("result {}", random.below(1000))));
+            }
+            turn
+        } else {
+            let kind = ["suspended", "plain"][random.below(2)];
+            let id = format!("{kind}-{prefix}{before}-{}", random.below(1 << 30));
+            let session = format!("{prefix}s{}", random.below(5));
+            // Few points: branches, and sessions with one visible history.
+            turn(&id, &session, &format!("{prefix}p{}", random.below(8)))
+        };
+        saved.truth[0].blocks = vec![Block::text(&"x".repeat(random.below(9000)))];
+        let call = format!("call {}", saved.id);
+        let key = format!("{prefix}key {}", random.below(4));
+        let keys = if random.below(2) == 0 {
+            vec![key.as_str()]
+        } else {
+            Vec::new()
+        };
+        save_with(store, saved.clone(), &[&call], &keys).await;
+        for key in keys {
+            self.keys.insert(key.to_owned(), saved.session.clone());
+        }
+        self.calls.insert(call, saved.id.clone());
+        self.turns.push(saved);
+    }
+
+    /// Looks for all that there is; says what is wrong.
+    pub(super) async fn differs(
+        &self,
+        store: &dyn SessionStore,
+        expect: Expect,
+    ) -> Result<Option<String>, StoreError> {
+        let is_missing = |is_there: bool| !is_there && expect == Expect::All;
+        let mut points: Vec<Digest> = self.turns.iter().map(|turn| turn.point).collect();
+        points.dedup();
+        for (point, found) in points.iter().zip(store.turns(&points, None).await?) {
+            let found: Vec<_> = found.iter().map(AsRef::as_ref).collect();
+            let expected = self.turns.iter().filter(|turn| turn.point == *point);
+            let expected = expected.filter(|turn| expect == Expect::All || found.contains(turn));
+            if found != expected.collect::<Vec<_>>() {
+                return Ok(Some(format!("the turns of {point:?}: {found:?}")));
+            }
+        }
+        for (call, id) in &self.calls {
+            let found = store.turn_of_call(digest(call)).await?;
+            let expected = self.turns.iter().find(|turn| turn.id == *id);
+            if is_missing(found.is_some()) || found.is_some() && found.as_deref() != expected {
+                return Ok(Some(format!("the turn of {call}: {found:?}")));
+            }
+        }
+        for (key, session) in &self.keys {
+            let found = store.session_of_key(digest(key)).await?;
+            if is_missing(found.is_some()) || found.as_ref().is_some_and(|found| found != session) {
+                return Ok(Some(format!("the session of {key}: {found:?}")));
+            }
+        }
+        for turn in &self.turns {
+            let found = store.session(&turn.session).await?;
+            let mut of_session = self.turns.iter().rev();
+            let latest = of_session.find(|other| other.session == turn.session).unwrap();
+            let is_right = |found: &Session| found.state == latest.state && found.id == turn.session;
+            if is_missing(found.is_some()) || found.as_ref().is_some_and(|found| !is_right(found)) {
+                return Ok(Some(format!("{found:?}")));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn check(&self, store: &dyn SessionStore, expect: Expect) {
+        assert_eq!(self.differs(store, expect).await, Ok(None));
+    }
+}
