@@ -1,4 +1,4 @@
-//! Explores every conversation of a bounded model, and every order of events in each of them.
+//! Explores every conversation of a bounded model (`tests/model.rs`), and every order of events in each of them.
 //!
 //! # The bound
 //!
@@ -39,14 +39,21 @@
 //! conversation is well formed, and each call has one result. An internal call runs once ([`Conversation::run`]). The client reads
 //! its messages as strictly as the SDKs ([`ClientView`]), and no message ends before its turn is stored ([`Exchange::on`]).
 
+mod model;
+mod client_view;
+mod exchange;
+
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use std::time::Instant;
 
 use futures_util::FutureExt as _;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
-use super::action::{Action, Answer, Sent};
+use self::client_view::ClientView;
+use self::exchange::{Exchange, TurnInProgress, restart};
+use self::model::{BY_CLIENT, CALLS, Conversation, Kind, Part, go_on, internal_result, object, result};
+use super::action::{Action, Answer};
 use super::event::Event;
 use super::machine::TurnMachine;
 use super::restore::{self, Restored};
@@ -57,335 +64,9 @@ use crate::session::recognize::{Client, Recognized, call_digest, recognize};
 use crate::session::record::{Origin, Owner, Role, SessionId, TrueMessage, Turn};
 use crate::session::store::{SavedTurn, SessionStore};
 use crate::wire::block::Block;
-use crate::wire::delta::{Delta, TextField};
 use crate::wire::event::StreamEvent;
 use crate::wire::message::{push_message, push_text};
 use crate::wire::request::MessagesRequest;
-
-/// A block of the model.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
-    Thinking,
-    Text,
-    Internal,
-    External,
-    /// An internal call that runs after the client's results, if the client has calls in the same message.
-    Deferred,
-    /// An internal call that is not permitted, and becomes the client's instead of running.
-    Interrupted,
-}
-
-const CALLS: [Kind; 4] = [Kind::Internal, Kind::External, Kind::Deferred, Kind::Interrupted];
-
-/// A block of the model, and a number that no other block of the conversation has.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Part {
-    kind: Kind,
-    number: usize,
-}
-
-impl Part {
-    fn is_call(self) -> bool {
-        CALLS.contains(&self.kind)
-    }
-
-    /// Whether the client has to answer it.
-    fn is_of_client(self) -> bool {
-        matches!(self.kind, Kind::External | Kind::Interrupted)
-    }
-
-    /// The id of a call, as the upstream knows it.
-    fn id(self) -> String {
-        format!("up_{}", self.number)
-    }
-
-    /// The block as the upstream sends it: as a whole, and as the start and the delta of a stream.
-    fn forms(self) -> (Block, Map<String, Value>, Map<String, Value>) {
-        let number = self.number;
-        let (whole, start, delta) = match self.kind {
-            Kind::Thinking => (
-                json!({ "type": "thinking", "thinking": "", "signature": format!("s{number}") }),
-                json!({ "type": "thinking", "thinking": "", "signature": "" }),
-                json!({ "type": "signature_delta", "signature": format!("s{number}") }),
-            ),
-            Kind::Text => (
-                json!({ "type": "text", "text": format!("text {number}") }),
-                json!({ "type": "text", "text": "" }),
-                json!({ "type": "text_delta", "text": format!("text {number}") }),
-            ),
-            Kind::Internal | Kind::External | Kind::Deferred | Kind::Interrupted => {
-                let name = format!("{:?}", self.kind);
-                let input = json!({ "n": number });
-                (
-                    json!({ "type": "tool_use", "id": self.id(), "name": name, "input": input }),
-                    json!({ "type": "tool_use", "id": self.id(), "name": name, "input": {} }),
-                    json!({ "type": "input_json_delta", "partial_json": input.to_string() }),
-                )
-            }
-        };
-        (Block::new(whole.to_string()), object(start), object(delta))
-    }
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(fields) => fields,
-        other => panic!("{other}"),
-    }
-}
-
-/// A `tool_result` block.
-fn result(id: &str, content: &str) -> Block {
-    Block::new(json!({ "type": "tool_result", "tool_use_id": id, "content": content }).to_string())
-}
-
-/// The result of an internal call.
-fn internal_result(part: Part) -> Block {
-    result(&part.id(), &format!("result of {}", part.id()))
-}
-
-const BY_CLIENT: &str = "from the client";
-
-/// The text of each user message.
-fn go_on() -> Block {
-    Block::text("go on")
-}
-
-/// A conversation between two requests.
-#[derive(Debug, Clone)]
-struct Conversation {
-    /// The messages of the client's next request, as text.
-    visible: String,
-    /// The messages that the upstream must see then.
-    transcript: String,
-    /// The deferred calls that must run before.
-    deferred: Vec<Part>,
-    /// All turns so far, and a store that has them.
-    turns: Vec<Turn>,
-    store: Rc<MemoryStore>,
-    /// The internal calls that ran.
-    ran: BTreeSet<usize>,
-    last_number: usize,
-    calls_left: usize,
-    requests_left: usize,
-}
-
-impl Conversation {
-    fn body(&self) -> String {
-        format!(r#"{{"messages":[{}],"tools":[]}}"#, self.visible)
-    }
-
-    /// Runs an internal call, which must not have run before.
-    #[track_caller]
-    fn run(&mut self, call: Part) -> Block {
-        assert!(
-            self.ran.insert(call.number),
-            "{} runs a second time: {self:#?}",
-            call.id()
-        );
-        internal_result(call)
-    }
-
-    fn next_part(&mut self, kind: Kind) -> Part {
-        self.last_number += 1;
-        Part {
-            kind,
-            number: self.last_number,
-        }
-    }
-}
-
-/// The client: reads what it is sent as a strict reader of the API does.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct ClientView {
-    stage: Stage,
-    content: Vec<Value>,
-    is_open: bool,
-    end: Map<String, Value>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-enum Stage {
-    #[default]
-    Empty,
-    Started,
-    Ending,
-    Ended,
-}
-
-impl ClientView {
-    #[track_caller]
-    fn push(&mut self, sent: &Sent) {
-        let next_stage = match sent {
-            Sent::Event(StreamEvent::MessageStart(message)) => {
-                assert_eq!(message["usage"]["input_tokens"], 7, "{message:?}");
-                (Stage::Empty, Stage::Started)
-            }
-            Sent::Event(StreamEvent::MessageDelta(fields)) => {
-                self.end.clone_from(fields);
-                (Stage::Started, Stage::Ending)
-            }
-            Sent::Event(StreamEvent::MessageStop) => (Stage::Ending, Stage::Ended),
-            Sent::Event(_) | Sent::Block { .. } => (Stage::Started, Stage::Started),
-            Sent::Message(_) => (Stage::Empty, Stage::Ended),
-        };
-        assert_eq!(self.stage, next_stage.0, "{sent:?} after {self:#?}");
-        self.stage = next_stage.1;
-        let is_part = matches!(
-            sent,
-            Sent::Event(StreamEvent::BlockDelta { .. } | StreamEvent::BlockStop { .. })
-        );
-        assert_eq!(self.is_open, is_part, "{sent:?} after {self:#?}");
-        match sent {
-            Sent::Event(StreamEvent::BlockStart { index, block }) => {
-                assert_eq!(*index, self.content.len(), "{sent:?} after {self:#?}");
-                self.content.push(Value::Object(block.clone()));
-                self.is_open = true;
-            }
-            Sent::Event(StreamEvent::BlockDelta { index, delta }) => {
-                assert_eq!(*index + 1, self.content.len(), "{sent:?} after {self:#?}");
-                let block = self.content.last_mut().unwrap();
-                match delta {
-                    Delta::Text(TextField::PartialJson, input) => {
-                        block["input"] = serde_json::from_str(input).unwrap();
-                    }
-                    Delta::Text(field, text) => block[field.as_str()] = text.as_str().into(),
-                    Delta::Texts(_) | Delta::Other(_) => panic!("{sent:?} after {self:#?}"),
-                }
-            }
-            Sent::Event(StreamEvent::BlockStop { index }) => {
-                assert_eq!(*index + 1, self.content.len(), "{sent:?} after {self:#?}");
-                self.is_open = false;
-            }
-            Sent::Block { index, block } => {
-                assert_eq!(*index, self.content.len(), "{sent:?} after {self:#?}");
-                self.content.push(serde_json::from_str(block.as_str()).unwrap());
-            }
-            Sent::Event(_) => {}
-            Sent::Message(message) => {
-                self.content = message
-                    .blocks()
-                    .iter()
-                    .map(|block| serde_json::from_str(block.as_str()).unwrap())
-                    .collect();
-                (_, self.end) = message.start_and_end();
-                self.end
-                    .insert("usage".to_owned(), message.usage().clone().into());
-            }
-        }
-    }
-
-    /// The content, once the message is complete.
-    #[track_caller]
-    fn finish(self, reason: &str, rounds: usize) -> Vec<Value> {
-        assert_eq!(self.stage, Stage::Ended, "{self:#?}");
-        assert_eq!(self.end["delta"]["stop_reason"], reason, "{self:#?}");
-        let usage = json!({ "input_tokens": 7 * rounds, "output_tokens": 5 * rounds });
-        assert_eq!(self.end["usage"], usage, "{self:#?}");
-        let is_hidden = |block: &Value| matches!(block["name"].as_str(), Some("Internal" | "Deferred"));
-        assert!(!self.content.iter().any(is_hidden), "{self:#?}");
-        assert!(
-            !self.content.is_empty(),
-            "a client cannot echo an empty message: {self:#?}"
-        );
-        self.content
-    }
-}
-
-/// A machine, and what its client has received.
-#[derive(Debug, Clone, PartialEq)]
-struct Exchange {
-    machine: TurnMachine,
-    view: ClientView,
-}
-
-impl Exchange {
-    /// Takes an event of an incomplete message, which may only be shown.
-    #[track_caller]
-    fn on_part(&mut self, event: Event) {
-        let rest = self.on(event);
-        assert!(rest.is_empty(), "expected output only, got {rest:#?}");
-        // An error in its place ends the turn.
-        let error = json!({ "type": "error" });
-        let mut failed = self.machine.clone();
-        let actions = failed.on(Event::Stream(StreamEvent::Error(error.clone())));
-        assert_eq!(actions, [Action::Fail(error)]);
-        assert_eq!(failed.on(Event::Stream(StreamEvent::MessageStop)), []);
-    }
-
-    /// Takes an event. The client receives what is sent; the other actions are returned.
-    #[track_caller]
-    fn on(&mut self, event: Event) -> Vec<Action> {
-        let mut is_recorded = false;
-        let mut actions = self.machine.on(event);
-        actions.retain(|action| match action {
-            Action::Send(sent) => {
-                self.view.push(sent);
-                let is_end = matches!(self.view.stage, Stage::Ending | Stage::Ended);
-                assert!(
-                    !is_end || is_recorded,
-                    "the client has the end before the turn is stored"
-                );
-                false
-            }
-            action => {
-                is_recorded |= matches!(action, Action::Record(_));
-                true
-            }
-        });
-        actions
-    }
-}
-
-/// Starts a copy of a machine, as a retry does after a break. The copy is where the machine is, so that both go on in the same way.
-#[track_caller]
-fn restart(machine: &TurnMachine) -> Vec<Action> {
-    let mut copy = machine.clone();
-    let actions = copy.start();
-    assert_eq!(copy, *machine);
-    actions
-}
-
-/// A turn that is not over.
-#[derive(Debug, Clone)]
-struct TurnInProgress {
-    request: Rc<(Recognized, Restored)>,
-    /// The conversation before the turn, with the numbers, calls and runs of the turn.
-    conversation: Conversation,
-    /// With an upstream that streams, and with one that does not.
-    streamed: Exchange,
-    whole: Exchange,
-    /// The messages that the upstream has to see after those of the request, as text.
-    truth: String,
-    /// How often the upstream was asked.
-    rounds: usize,
-    /// The message that is arriving.
-    message: Vec<Part>,
-}
-
-impl TurnInProgress {
-    fn push(&mut self, part: Part) {
-        let index = self.message.len();
-        let (block, start, delta) = part.forms();
-        self.message.push(part);
-        for event in [
-            StreamEvent::BlockStart { index, block: start },
-            StreamEvent::BlockDelta {
-                index,
-                delta: delta.into(),
-            },
-            StreamEvent::BlockStop { index },
-        ] {
-            self.streamed.on_part(Event::Stream(event));
-        }
-        self.whole.on_part(Event::Block(block));
-    }
-
-    fn push_both(&mut self, event: &StreamEvent) {
-        self.streamed.on_part(Event::Stream(event.clone()));
-        self.whole.on_part(Event::Stream(event.clone()));
-    }
-}
 
 /// The size of what was explored.
 #[derive(Debug, Default, PartialEq)]

@@ -1,0 +1,109 @@
+//! [`Exchange`]: a machine with its client; [`TurnInProgress`] has one for each form of the upstream's messages.
+
+use std::rc::Rc;
+
+use serde_json::json;
+
+use super::client_view::{ClientView, Stage};
+use super::model::{Conversation, Part};
+use crate::session::recognize::Recognized;
+use crate::turn::action::Action;
+use crate::turn::event::Event;
+use crate::turn::machine::TurnMachine;
+use crate::turn::restore::Restored;
+use crate::wire::event::StreamEvent;
+
+/// A machine, and what its client has received.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Exchange {
+    pub(super) machine: TurnMachine,
+    pub(super) view: ClientView,
+}
+
+impl Exchange {
+    /// Takes an event of an incomplete message, which may only be shown.
+    #[track_caller]
+    pub(super) fn on_part(&mut self, event: Event) {
+        let rest = self.on(event);
+        assert!(rest.is_empty(), "expected output only, got {rest:#?}");
+        // An error in its place ends the turn.
+        let error = json!({ "type": "error" });
+        let mut failed = self.machine.clone();
+        let actions = failed.on(Event::Stream(StreamEvent::Error(error.clone())));
+        assert_eq!(actions, [Action::Fail(error)]);
+        assert_eq!(failed.on(Event::Stream(StreamEvent::MessageStop)), []);
+    }
+
+    /// Takes an event. The client receives what is sent; the other actions are returned.
+    #[track_caller]
+    pub(super) fn on(&mut self, event: Event) -> Vec<Action> {
+        let mut is_recorded = false;
+        let mut actions = self.machine.on(event);
+        actions.retain(|action| match action {
+            Action::Send(sent) => {
+                self.view.push(sent);
+                let is_end = matches!(self.view.stage, Stage::Ending | Stage::Ended);
+                assert!(
+                    !is_end || is_recorded,
+                    "the client has the end before the turn is stored"
+                );
+                false
+            }
+            action => {
+                is_recorded |= matches!(action, Action::Record(_));
+                true
+            }
+        });
+        actions
+    }
+}
+
+/// Starts a copy of a machine, as a retry does after a break. The copy is where the machine is, so that both go on in the same way.
+#[track_caller]
+pub(super) fn restart(machine: &TurnMachine) -> Vec<Action> {
+    let mut copy = machine.clone();
+    let actions = copy.start();
+    assert_eq!(copy, *machine);
+    actions
+}
+
+/// A turn that is not over.
+#[derive(Debug, Clone)]
+pub(super) struct TurnInProgress {
+    pub(super) request: Rc<(Recognized, Restored)>,
+    /// The conversation before the turn, with the numbers, calls and runs of the turn.
+    pub(super) conversation: Conversation,
+    /// With an upstream that streams, and with one that does not.
+    pub(super) streamed: Exchange,
+    pub(super) whole: Exchange,
+    /// The messages that the upstream has to see after those of the request, as text.
+    pub(super) truth: String,
+    /// How often the upstream was asked.
+    pub(super) rounds: usize,
+    /// The message that is arriving.
+    pub(super) message: Vec<Part>,
+}
+
+impl TurnInProgress {
+    pub(super) fn push(&mut self, part: Part) {
+        let index = self.message.len();
+        let (block, start, delta) = part.forms();
+        self.message.push(part);
+        for event in [
+            StreamEvent::BlockStart { index, block: start },
+            StreamEvent::BlockDelta {
+                index,
+                delta: delta.into(),
+            },
+            StreamEvent::BlockStop { index },
+        ] {
+            self.streamed.on_part(Event::Stream(event));
+        }
+        self.whole.on_part(Event::Block(block));
+    }
+
+    pub(super) fn push_both(&mut self, event: &StreamEvent) {
+        self.streamed.on_part(Event::Stream(event.clone()));
+        self.whole.on_part(Event::Stream(event.clone()));
+    }
+}

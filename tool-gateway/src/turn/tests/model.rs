@@ -1,0 +1,143 @@
+//! The bounded model: the blocks that the model says, and a conversation between two requests.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use serde_json::{Map, Value, json};
+
+use crate::session::memory::MemoryStore;
+use crate::session::record::Turn;
+use crate::wire::block::Block;
+
+/// A block of the model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    Thinking,
+    Text,
+    Internal,
+    External,
+    /// An internal call that runs after the client's results, if the client has calls in the same message.
+    Deferred,
+    /// An internal call that is not permitted, and becomes the client's instead of running.
+    Interrupted,
+}
+
+pub(super) const CALLS: [Kind; 4] = [Kind::Internal, Kind::External, Kind::Deferred, Kind::Interrupted];
+
+/// A block of the model, and a number that no other block of the conversation has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Part {
+    pub(super) kind: Kind,
+    pub(super) number: usize,
+}
+
+impl Part {
+    pub(super) fn is_call(self) -> bool {
+        CALLS.contains(&self.kind)
+    }
+
+    /// Whether the client has to answer it.
+    pub(super) fn is_of_client(self) -> bool {
+        matches!(self.kind, Kind::External | Kind::Interrupted)
+    }
+
+    /// The id of a call, as the upstream knows it.
+    pub(super) fn id(self) -> String {
+        format!("up_{}", self.number)
+    }
+
+    /// The block as the upstream sends it: as a whole, and as the start and the delta of a stream.
+    pub(super) fn forms(self) -> (Block, Map<String, Value>, Map<String, Value>) {
+        let number = self.number;
+        let (whole, start, delta) = match self.kind {
+            Kind::Thinking => (
+                json!({ "type": "thinking", "thinking": "", "signature": format!("s{number}") }),
+                json!({ "type": "thinking", "thinking": "", "signature": "" }),
+                json!({ "type": "signature_delta", "signature": format!("s{number}") }),
+            ),
+            Kind::Text => (
+                json!({ "type": "text", "text": format!("text {number}") }),
+                json!({ "type": "text", "text": "" }),
+                json!({ "type": "text_delta", "text": format!("text {number}") }),
+            ),
+            Kind::Internal | Kind::External | Kind::Deferred | Kind::Interrupted => {
+                let name = format!("{:?}", self.kind);
+                let input = json!({ "n": number });
+                (
+                    json!({ "type": "tool_use", "id": self.id(), "name": name, "input": input }),
+                    json!({ "type": "tool_use", "id": self.id(), "name": name, "input": {} }),
+                    json!({ "type": "input_json_delta", "partial_json": input.to_string() }),
+                )
+            }
+        };
+        (Block::new(whole.to_string()), object(start), object(delta))
+    }
+}
+
+pub(super) fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        other => panic!("{other}"),
+    }
+}
+
+/// A `tool_result` block.
+pub(super) fn result(id: &str, content: &str) -> Block {
+    Block::new(json!({ "type": "tool_result", "tool_use_id": id, "content": content }).to_string())
+}
+
+/// The result of an internal call.
+pub(super) fn internal_result(part: Part) -> Block {
+    result(&part.id(), &format!("result of {}", part.id()))
+}
+
+pub(super) const BY_CLIENT: &str = "from the client";
+
+/// The text of each user message.
+pub(super) fn go_on() -> Block {
+    Block::text("go on")
+}
+
+/// A conversation between two requests.
+#[derive(Debug, Clone)]
+pub(super) struct Conversation {
+    /// The messages of the client's next request, as text.
+    pub(super) visible: String,
+    /// The messages that the upstream must see then.
+    pub(super) transcript: String,
+    /// The deferred calls that must run before.
+    pub(super) deferred: Vec<Part>,
+    /// All turns so far, and a store that has them.
+    pub(super) turns: Vec<Turn>,
+    pub(super) store: Rc<MemoryStore>,
+    /// The internal calls that ran.
+    pub(super) ran: BTreeSet<usize>,
+    pub(super) last_number: usize,
+    pub(super) calls_left: usize,
+    pub(super) requests_left: usize,
+}
+
+impl Conversation {
+    pub(super) fn body(&self) -> String {
+        format!(r#"{{"messages":[{}],"tools":[]}}"#, self.visible)
+    }
+
+    /// Runs an internal call, which must not have run before.
+    #[track_caller]
+    pub(super) fn run(&mut self, call: Part) -> Block {
+        assert!(
+            self.ran.insert(call.number),
+            "{} runs a second time: {self:#?}",
+            call.id()
+        );
+        internal_result(call)
+    }
+
+    pub(super) fn next_part(&mut self, kind: Kind) -> Part {
+        self.last_number += 1;
+        Part {
+            kind,
+            number: self.last_number,
+        }
+    }
+}
