@@ -52,8 +52,13 @@ pub fn upstream() -> Contestant {
 }
 
 pub fn floor(upstream: SocketAddr) -> Contestant {
-    let start = |listen: SocketAddr| own(&["floor", &listen.to_string(), &upstream.to_string()]);
-    Contestant::start("floor: hyper-util and axum", start).expect("the floor starts")
+    Contestant::start(FLOOR_NAME, |listen| floor_command(listen, upstream)).expect("the floor starts")
+}
+
+pub const FLOOR_NAME: &str = "floor: hyper-util and axum";
+
+pub fn floor_command(listen: SocketAddr, upstream: SocketAddr) -> Command {
+    own(&["floor", &listen.to_string(), &upstream.to_string()])
 }
 
 /// This program, as another process.
@@ -65,18 +70,19 @@ fn own(arguments: &[&str]) -> Command {
 
 /// The gateway with all of its tools.
 pub fn gateway(name: &str, upstream: SocketAddr, options: &[&str]) -> Contestant {
-    let start = |listen: SocketAddr| {
-        let mut command = Command::new(&*GATEWAY);
-        command.args(["serve", "--listen", &listen.to_string()]);
-        command
-            .args(["--upstream", &format!("http://{upstream}")])
-            .args(options);
-        for variable in ["ANTHROPIC_API_KEY", "TOOL_GATEWAY_CLIENT_KEYS", "RUST_LOG"] {
-            command.env_remove(variable);
-        }
-        command
-    };
-    Contestant::start(name, start).expect("the gateway starts")
+    Contestant::start(name, |listen| gateway_command(listen, upstream, options)).expect("the gateway starts")
+}
+
+pub fn gateway_command(listen: SocketAddr, upstream: SocketAddr, options: &[&str]) -> Command {
+    let mut command = Command::new(&*GATEWAY);
+    command.args(["serve", "--listen", &listen.to_string()]);
+    command
+        .args(["--upstream", &format!("http://{upstream}")])
+        .args(options);
+    for variable in ["ANTHROPIC_API_KEY", "TOOL_GATEWAY_CLIENT_KEYS", "RUST_LOG"] {
+        command.env_remove(variable);
+    }
+    command
 }
 
 /// The program, built from the sources beside this.

@@ -16,6 +16,7 @@ mod paced;
 mod memory;
 mod sessions;
 mod recognition;
+mod instructions;
 
 /// The gateway's, so that it is no difference between it and the floor.
 #[global_allocator]
@@ -24,13 +25,14 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// A section's name, and what runs it.
 type Section = (&'static str, fn());
 
-const SECTIONS: [Section; 6] = [
+const SECTIONS: [Section; 7] = [
     ("plain", speed::plain),
     ("streamed", speed::streamed),
     ("paced", paced::run),
     ("memory", memory::run),
     ("sessions", sessions::run),
     ("recognition", recognition::run),
+    ("instructions", instructions::run),
 ];
 
 fn main() {

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 
@@ -35,10 +36,19 @@ impl Process {
         Ok(process)
     }
 
+    /// Ends it, and waits until it has.
+    pub fn terminate(mut self) {
+        kill(self.id(), Signal::SIGTERM).expect("a running process");
+        self.0.wait().expect("a process of this one");
+    }
+
+    fn id(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.0.id()).expect("an id of a process"))
+    }
+
     /// The processor time that it has taken, all threads together.
     pub fn processor_time(&self) -> Duration {
-        let id = i32::try_from(self.0.id()).expect("an id of a process");
-        let clock = clock_getcpuclockid(Pid::from_raw(id)).expect("a clock");
+        let clock = clock_getcpuclockid(self.id()).expect("a clock");
         clock_gettime(clock).expect("a time").into()
     }
 
