@@ -780,3 +780,21 @@ async fn disk_is_read_only() {
     let error = error.to_string().replace(directory.to_str().unwrap(), "DIR");
     row.program_does_not_start(&error);
 }
+
+#[tokio::test]
+async fn file_is_of_another_version() {
+    let row = row("file_is_of_another_version");
+    let directory = std::env::temp_dir().join(format!("tool-gateway-version-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let file = directory.join("sessions.redb");
+    // The first version had tables, and did not say which.
+    let database = redb::Database::create(&file).unwrap();
+    let transaction = database.begin_write().unwrap();
+    let turns = redb::TableDefinition::<&str, &[u8]>::new("turns");
+    drop(transaction.open_table(turns).unwrap());
+    transaction.commit().unwrap();
+    drop(database);
+    let error = FileStore::open(&file).unwrap_err().to_string();
+    row.program_does_not_start(&error.replace(directory.to_str().unwrap(), "DIR"));
+    std::fs::remove_dir_all(directory).unwrap();
+}
