@@ -38,6 +38,8 @@ pub(super) struct Done {
     pub(super) event: Event,
     /// The state of the session after it, if its tool uses that.
     pub(super) state: Option<State>,
+    /// Whether it has changed nothing.
+    pub(super) only_reads: bool,
 }
 
 /// The calls of a round that run; an error ends the turn.
@@ -130,7 +132,11 @@ pub(super) fn start(
             let _slot = slots.acquire_owned().await;
             let stop = |call| {
                 let event = Event::Stopped { call };
-                let _ = done.send(Ok(Done { event, state: None }));
+                let _ = done.send(Ok(Done {
+                    event,
+                    state: None,
+                    only_reads: false,
+                }));
             };
             let mut batch = batch.into_iter();
             for (index, call, is_by_client) in batch.by_ref() {
@@ -154,7 +160,11 @@ pub(super) fn start(
                 };
                 let event = event(index, outcome, is_by_client);
                 // The turn may be over: then the result is of no use to anyone.
-                let _ = done.send(Ok(Done { event, state }));
+                let _ = done.send(Ok(Done {
+                    event,
+                    state,
+                    only_reads: only_reads(&registry, &name),
+                }));
             }
             // They would have run behind one that was stopped.
             batch.for_each(|(index, ..)| stop(index));
@@ -184,6 +194,11 @@ pub(super) fn interrupted(call: &Call) -> Block {
 pub(super) fn is_repeatable(registry: &ToolRegistry, name: &str) -> bool {
     let hints = registry.get_tool(name).map(|tool| &tool.definition().hints);
     hints.is_some_and(|hints| hints.read_only == Some(true) || hints.idempotent == Some(true))
+}
+
+fn only_reads(registry: &ToolRegistry, name: &str) -> bool {
+    let tool = registry.get_tool(name);
+    tool.is_some_and(|tool| tool.definition().hints.read_only == Some(true))
 }
 
 /// Runs one call; `None` if it was stopped, since nobody waits for it.

@@ -285,21 +285,26 @@ impl<'a> Drive<'a> {
 
     /// Takes what calls have done, and stores it while others run.
     async fn on_done(&mut self, all_done: Vec<Result<Done, ApiError>>) {
-        let mut has_results = false;
+        // What only reads may run again after a crash, so that its result can wait for others.
+        let mut is_worth_storing = false;
         for done in all_done {
             match done {
-                Ok(Done { event, state }) => {
+                Ok(Done {
+                    event,
+                    state,
+                    only_reads,
+                }) => {
                     if let Some(state) = state {
                         self.state = state;
                     }
-                    has_results |= !matches!(event, Event::Stopped { .. });
+                    is_worth_storing |= !only_reads && !matches!(event, Event::Stopped { .. });
                     self.on_event(event);
                 }
                 // The results of the others are kept first.
                 Err(error) => self.failure = Some(error),
             }
         }
-        if has_results && self.actions.is_empty() && !self.machine.open_calls().is_empty() {
+        if is_worth_storing && self.actions.is_empty() && !self.machine.open_calls().is_empty() {
             // The others are not left alone where it cannot be stored.
             let _ = self.checkpoint().await;
         }

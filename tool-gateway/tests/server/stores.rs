@@ -10,7 +10,7 @@ use tool_gateway::upstream::ScriptUpstream;
 use tool_runtime::{Context, ToolDefinition};
 
 use crate::failing_store::FailingStore;
-use crate::lab::{Chat, Lab, Runs, assistant, call, registry, result, says, text, user};
+use crate::lab::{Chat, Lab, Runs, assistant, call, registry, result, says, schema, slow_call, text, user};
 use crate::reply::Reply;
 
 /// A gateway whose store fails to save a given number of times.
@@ -186,18 +186,38 @@ async fn whichever_operation_fails_no_call_runs_twice_and_no_result_is_lost() {
 /// Else a round of many long results writes all of them with each.
 #[tokio::test(start_paused = true)]
 async fn results_that_come_while_others_are_stored_are_stored_at_once() {
-    const LENGTH: usize = 10_000;
-    const CALLS: usize = 60;
+    let written = bytes_of_a_long_round(false, |_| 1).await;
+    assert!(written < 4 * CALLS * LENGTH, "{written} bytes");
+}
+
+/// What only reads may run again, so its result is not worth a write of the whole turn.
+#[tokio::test(start_paused = true)]
+async fn results_of_what_only_reads_are_stored_with_the_round() {
+    let written = bytes_of_a_long_round(true, |call| 100 * call).await;
+    assert!(written < 2 * CALLS * LENGTH, "{written} bytes");
+    let each = bytes_of_a_long_round(false, |call| 100 * call).await;
+    assert!(each > CALLS / 3 * CALLS * LENGTH, "{each} bytes");
+}
+
+const LENGTH: usize = 10_000;
+const CALLS: usize = 60;
+
+/// How many bytes the store is given in a turn with one round of calls, the results of which come after so many milliseconds.
+async fn bytes_of_a_long_round(only_reads: bool, ms: impl Fn(u64) -> u64) -> usize {
     let store = FailingStore::durable().with_latency(Duration::from_millis(10));
     let runs = Runs::default();
     let mut registry = registry(&runs);
-    let definition = ToolDefinition::new("long", "Answers at length.", json!({ "type": "object" }));
-    let long = async |_: Value, _: Context| {
-        tokio::time::sleep(Duration::from_millis(1)).await;
+    let mut definition = ToolDefinition::new("long", "Answers at length.", schema());
+    definition.hints.read_only = Some(only_reads);
+    let long = async |arguments: Value, _: Context| {
+        tokio::time::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap())).await;
         "x".repeat(LENGTH)
     };
     registry.register_dynamic(definition, long).unwrap();
-    let calls: Vec<_> = (0..CALLS).map(|key| call("long", &key.to_string())).collect();
+    let calls = (0..)
+        .take(CALLS)
+        .map(|key| slow_call("long", &key.to_string(), ms(key)));
+    let calls: Vec<_> = calls.collect();
     let script = json!({ "turns": [says(&calls), says(&[text("Done.")])] });
     let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
     let gateway = Gateway::new(registry, script.clone()).with_store(store.clone());
@@ -209,6 +229,5 @@ async fn results_that_come_while_others_are_stored_are_stored_at_once() {
     assert_eq!(chat.ask(&lab).await.text(), "Done.");
     let written = store.written();
     assert!(written > CALLS * LENGTH, "each result is stored");
-    // With each result all before it: 30 times as much.
-    assert!(written < 4 * CALLS * LENGTH, "{written} bytes");
+    written
 }
