@@ -139,8 +139,8 @@ impl ChainKey {
     /// The digest of what a request asks for beside its conversation and its context, whether it is streamed or not.
     pub(crate) fn settings(&self, request: &MessagesRequest) -> Digest {
         let mut settings: Vec<_> = request
-            .fields()
-            .filter(|(name, _)| !matches!(*name, "messages" | "tools" | "system" | "stream"))
+            .settings()
+            .filter(|(name, _)| !matches!(*name, "system" | "stream"))
             .collect();
         // Of a repeated field the last counts.
         settings.sort_by_key(|(name, _)| *name);

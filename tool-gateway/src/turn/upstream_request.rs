@@ -13,17 +13,16 @@ pub(crate) fn body(
     tools: &Tools,
     is_after_internal: bool,
 ) -> String {
-    let messages = format!("[{messages}]");
-    let mut changes = vec![("messages", messages.as_str())];
+    let mut changes = Vec::new();
     if let Some(declared) = &tools.declared {
-        changes.push(("tools", declared));
+        changes.push(("tools", declared.as_str()));
     }
     let choice = request.get("tool_choice").filter(|_| is_after_internal);
     let choice = choice.and_then(auto);
     if let Some(choice) = &choice {
         changes.push(("tool_choice", choice));
     }
-    request.with(&changes)
+    request.with(messages, &changes)
 }
 
 /// A forced choice of a tool as `auto`, or it would be forced again and again.

@@ -1,12 +1,16 @@
 //! Messages of a request, and the text of messages.
 
+use std::fmt;
 use std::sync::Arc;
 
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::block::Block;
-use super::object::{Object, push_string};
+use super::list::TextOrList;
+use super::object::{Name, Object, push_string};
 
 /// A message of a request.
 #[derive(Debug, Clone)]
@@ -20,9 +24,10 @@ pub(crate) struct Message {
 impl Message {
     /// Reads a message; the error says what is wrong with it, without its place.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let object = Object::parse(text).map_err(|_| "expected an object".to_owned())?;
-        let role = object.string("role").ok_or("missing `role`, a string")?;
-        let content = object.get("content").ok_or("missing `content`")?;
+        let fields: Fields<'_> = serde_json::from_str(text).map_err(|_| "expected an object".to_owned())?;
+        let role = fields.role.and_then(|role| serde_json::from_str(role.get()).ok());
+        let role = role.ok_or("missing `role`, a string")?;
+        let content = fields.content.ok_or("missing `content`")?;
         let blocks =
             blocks(content).ok_or("`content`: expected a string or a list of content blocks".to_owned())?;
         Ok(Self { role, blocks })
@@ -38,15 +43,46 @@ impl Message {
     }
 }
 
-/// The blocks of a message's content; a string counts as one text block.
-pub(crate) fn blocks(content: &str) -> Option<Vec<Block>> {
-    if content.starts_with('"')
-        && let Ok(text) = serde_json::from_str::<String>(content)
-    {
-        return Some(vec![Block::text(&text)]);
+/// The fields of a message that matter here. Of a repeated field the last counts, as for [`Object`].
+#[derive(Default)]
+struct Fields<'a> {
+    role: Option<&'a RawValue>,
+    content: Option<TextOrList<'a>>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Message;
+        impl<'de> Visitor<'de> for Message {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+                let mut fields = Fields::default();
+                while let Some(Name(name)) = map.next_key()? {
+                    match &*name {
+                        "role" => fields.role = Some(map.next_value()?),
+                        "content" => fields.content = Some(map.next_value()?),
+                        _ => _ = map.next_value::<IgnoredAny>()?,
+                    }
+                }
+                Ok(fields)
+            }
+        }
+        deserializer.deserialize_map(Message)
     }
-    let blocks: Vec<&RawValue> = serde_json::from_str(content).ok()?;
-    Some(blocks.into_iter().map(|block| Block::new(block.get())).collect())
+}
+
+/// The blocks of a message's content; a string counts as one text block.
+fn blocks(content: TextOrList<'_>) -> Option<Vec<Block>> {
+    match content {
+        TextOrList::Text(text) => Some(vec![Block::text(&text)]),
+        TextOrList::List(blocks) => Some(blocks.into_iter().map(|block| Block::new(block.get())).collect()),
+        TextOrList::Null | TextOrList::Other => None,
+    }
 }
 
 /// A message of the model that came whole, not as a stream.
@@ -63,7 +99,7 @@ impl WholeMessage {
         let fields = Object::parse(text).ok()?;
         let usage = fields.get("usage").map(serde_json::from_str);
         Some(Self {
-            blocks: blocks(fields.get("content")?)?,
+            blocks: blocks(TextOrList::parse(fields.get("content")?).ok()?)?,
             usage: usage.and_then(Result::ok).unwrap_or_default(),
             text: text.into(),
         })

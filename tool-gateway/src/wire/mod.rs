@@ -3,6 +3,7 @@
 
 pub(crate) mod error;
 pub(crate) mod object;
+mod list;
 pub(crate) mod delta;
 pub(crate) mod block;
 pub(crate) mod message;

@@ -135,7 +135,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
 
 /// A field's name, borrowed unless it has escapes.
 #[derive(Deserialize)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+pub(super) struct Name<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {

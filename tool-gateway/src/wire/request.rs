@@ -1,46 +1,52 @@
 //! [`MessagesRequest`]: the body of `POST /v1/messages`, and of `count_tokens`.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::ops::Range;
 
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::error::ApiError;
+use super::list::TextOrList;
 use super::message::Message;
-use super::object::{Object, push_name};
+use super::object::{Name, push_name};
 
 /// The body of a request, which it owns, so that it is read once and goes where its turn goes. What the gateway does not change
 /// keeps its bytes.
 #[derive(Debug)]
 pub(crate) struct MessagesRequest {
     body: String,
-    /// The names of its fields, in their order, and where their values are in the body.
-    fields: Vec<(String, Range<usize>)>,
+    /// The names of its fields, in their order, and where their values are in the body; the lists below have places of their own.
+    fields: Vec<(String, Option<Range<usize>>)>,
     pub(crate) messages: Vec<Message>,
     message_texts: Vec<Range<usize>>,
-    tools: Vec<Range<usize>>,
+    tools: Option<Vec<Range<usize>>>,
 }
 
 impl MessagesRequest {
     /// Reads a body. The error names the place: the line and column of what is not JSON, else the field.
     pub(crate) fn parse(body: impl Into<String>) -> Result<Self, ApiError> {
         let body = body.into();
-        let object = Object::parse(&body)
+        let read: Fields<'_> = serde_json::from_str(&body)
             .map_err(|error| ApiError::invalid(format!("the body is not a JSON object: {error}")))?;
-        let texts = list(&object, "messages")?
+        let texts = list(read.messages, "messages")?
             .ok_or_else(|| ApiError::invalid("messages: missing; expected a list of messages"))?;
         let messages = texts.iter().enumerate().map(|(index, message)| {
-            Message::parse(message).map_err(|error| ApiError::invalid(format!("messages.{index}: {error}")))
+            Message::parse(message.get())
+                .map_err(|error| ApiError::invalid(format!("messages.{index}: {error}")))
         });
         let messages = messages.collect::<Result<Vec<_>, _>>()?;
-        let tools = list(&object, "tools")?.unwrap_or_default();
-        let place = |part: &str| place(&body, part);
+        let tools = list(read.tools, "tools")?;
+        let place = |part: &RawValue| place(&body, part.get());
         Ok(Self {
             message_texts: texts.into_iter().map(place).collect(),
-            tools: tools.into_iter().map(place).collect(),
-            fields: object
-                .0
+            tools: tools.map(|tools| tools.into_iter().map(place).collect()),
+            fields: read
+                .all
                 .into_iter()
-                .map(|(name, value)| (name.into_owned(), place(value.get())))
+                .map(|(name, value)| (name.into_owned(), value.map(place)))
                 .collect(),
             messages,
             body,
@@ -52,17 +58,17 @@ impl MessagesRequest {
         self.body
     }
 
-    /// A field as text. Of a repeated field the last counts, as for [`Object`].
+    /// A field as text, but for the messages and tools. Of a repeated field the last counts, as for most readers of JSON.
     pub(crate) fn get(&self, field: &str) -> Option<&str> {
-        let found = self.fields.iter().rev().find(|(name, _)| name == field);
-        found.map(|(_, value)| self.at(value))
+        let mut fields = self.fields.iter().rev();
+        let (_, value) = fields.find(|(name, _)| name == field)?;
+        value.as_ref().map(|value| self.at(value))
     }
 
-    /// All fields with their text, in their order.
-    pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.fields
-            .iter()
-            .map(|(name, value)| (name.as_str(), self.at(value)))
+    /// All fields but the messages and tools with their text, in their order.
+    pub(crate) fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
+        let fields = self.fields.iter();
+        fields.filter_map(|(name, value)| Some((name.as_str(), self.at(value.as_ref()?))))
     }
 
     /// A message as it was sent.
@@ -72,7 +78,8 @@ impl MessagesRequest {
 
     /// The declared tools as text.
     pub(crate) fn tools(&self) -> Vec<&str> {
-        self.tools.iter().map(|tool| self.at(tool)).collect()
+        let tools = self.tools.iter().flatten();
+        tools.map(|tool| self.at(tool)).collect()
     }
 
     /// Whether the client asked for a stream.
@@ -80,20 +87,27 @@ impl MessagesRequest {
         self.get("stream") == Some("true")
     }
 
-    /// The body with other values of some fields; those that it did not have are appended.
-    pub(crate) fn with(&self, changes: &[(&str, &str)]) -> String {
+    /// The body with other messages, and other values of some fields; those that it did not have are appended. `messages` is the text of
+    /// the list without brackets.
+    pub(crate) fn with(&self, messages: &str, changes: &[(&str, &str)]) -> String {
         let added: usize = changes
             .iter()
             .map(|(name, text)| name.len() + text.len() + 4)
             .sum();
-        let mut body = String::with_capacity(self.body.len() + added);
+        let mut body = String::with_capacity(self.body.len() + messages.len() + added);
         body.push('{');
-        for (name, value) in self.fields() {
-            let change = changes.iter().find(|(field, _)| *field == name);
+        for (name, value) in &self.fields {
             push_name(&mut body, name);
-            body.push_str(change.map_or(value, |(_, text)| text));
+            match (changes.iter().find(|(field, _)| field == name), value) {
+                (Some((_, text)), _) => body.push_str(text),
+                (None, Some(value)) => body.push_str(self.at(value)),
+                (None, None) if name == "messages" => push_list(&mut body, [messages]),
+                (None, None) if self.tools.is_none() => body.push_str("null"),
+                (None, None) => push_list(&mut body, self.tools()),
+            }
         }
-        for (field, value) in changes.iter().filter(|(field, _)| self.get(field).is_none()) {
+        let has = |field: &str| self.fields.iter().any(|(name, _)| name == field);
+        for (field, value) in changes.iter().filter(|(field, _)| !has(field)) {
             push_name(&mut body, field);
             body.push_str(value);
         }
@@ -112,14 +126,62 @@ fn place(text: &str, part: &str) -> Range<usize> {
     start..start + part.len()
 }
 
+/// Appends a list with these items.
+fn push_list<'i>(out: &mut String, items: impl IntoIterator<Item = &'i str>) {
+    out.push('[');
+    for (index, item) in items.into_iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        out.push_str(item);
+    }
+    out.push(']');
+}
+
 /// A field that is a list, or absent.
-fn list<'a>(object: &Object<'a>, field: &str) -> Result<Option<Vec<&'a str>>, ApiError> {
-    let Some(text) = object.get(field).filter(|text| *text != "null") else {
-        return Ok(None);
-    };
-    let items: Vec<&'a RawValue> =
-        serde_json::from_str(text).map_err(|_| ApiError::invalid(format!("{field}: expected a list")))?;
-    Ok(Some(items.into_iter().map(RawValue::get).collect()))
+fn list<'a>(value: Option<TextOrList<'a>>, field: &str) -> Result<Option<Vec<&'a RawValue>>, ApiError> {
+    match value {
+        None | Some(TextOrList::Null) => Ok(None),
+        Some(TextOrList::List(items)) => Ok(Some(items)),
+        Some(_) => Err(ApiError::invalid(format!("{field}: expected a list"))),
+    }
+}
+
+/// The fields of a body. Of a repeated one the last counts.
+#[derive(Default)]
+struct Fields<'a> {
+    messages: Option<TextOrList<'a>>,
+    tools: Option<TextOrList<'a>>,
+    /// In their order, with the values of the others.
+    all: Vec<(Cow<'a, str>, Option<&'a RawValue>)>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Body;
+        impl<'de> Visitor<'de> for Body {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+                let mut fields = Fields::default();
+                while let Some(Name(name)) = map.next_key()? {
+                    let mut other = None;
+                    match &*name {
+                        "messages" => fields.messages = Some(map.next_value()?),
+                        "tools" => fields.tools = Some(map.next_value()?),
+                        _ => other = Some(map.next_value()?),
+                    }
+                    fields.all.push((name, other));
+                }
+                Ok(fields)
+            }
+        }
+        deserializer.deserialize_map(Body)
+    }
 }
 
 #[cfg(test)]
@@ -135,9 +197,18 @@ mod tests {
             r#"{"type":"text","text":"hi"}"#
         );
         assert_eq!(
-            request.with(&[("messages", "[]"), ("tools", "[1]")]),
-            r#"{"model":"m","messages":[],"x":1.50,"tools":[1]}"#,
+            request.with("5", &[("tools", "[1]")]),
+            r#"{"model":"m","messages":[5],"x":1.50,"tools":[1]}"#,
         );
+        for (tools, expected) in [
+            ("null", "null"),
+            ("[ ]", "[]"),
+            ("[ 1.0 , {\"a\": 1}]", "[1.0,{\"a\": 1}]"),
+        ] {
+            let body = format!(r#"{{"tools":{tools},"messages":[]}}"#);
+            let expected = format!(r#"{{"tools":{expected},"messages":[]}}"#);
+            assert_eq!(MessagesRequest::parse(body).unwrap().with("", &[]), expected);
+        }
     }
 
     #[test]

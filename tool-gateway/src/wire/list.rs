@@ -1,0 +1,79 @@
+//! [`TextOrList`]: a value that is a list whose items stay as they were written, or a string.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// Read in one pass with what it is in: long conversations are lists in lists.
+#[derive(Debug)]
+pub(super) enum TextOrList<'a> {
+    Text(Cow<'a, str>),
+    List(Vec<&'a RawValue>),
+    Null,
+    /// Anything else.
+    Other,
+}
+
+impl<'a> TextOrList<'a> {
+    pub(super) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for TextOrList<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Value;
+        impl<'de> Visitor<'de> for Value {
+            type Value = TextOrList<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(TextOrList::Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(TextOrList::Text(Cow::Owned(text.to_owned())))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+                let mut list = Vec::new();
+                while let Some(item) = items.next_element()? {
+                    list.push(item);
+                }
+                Ok(TextOrList::List(list))
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+                Ok(TextOrList::Null)
+            }
+
+            fn visit_bool<E: Error>(self, _: bool) -> Result<Self::Value, E> {
+                Ok(TextOrList::Other)
+            }
+
+            fn visit_i64<E: Error>(self, _: i64) -> Result<Self::Value, E> {
+                Ok(TextOrList::Other)
+            }
+
+            fn visit_u64<E: Error>(self, _: u64) -> Result<Self::Value, E> {
+                Ok(TextOrList::Other)
+            }
+
+            fn visit_f64<E: Error>(self, _: f64) -> Result<Self::Value, E> {
+                Ok(TextOrList::Other)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
+                while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(TextOrList::Other)
+            }
+        }
+        deserializer.deserialize_any(Value)
+    }
+}
