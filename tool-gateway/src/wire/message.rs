@@ -1,16 +1,15 @@
 //! Messages of a request, and the text of messages.
 
-use std::fmt;
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::block::Block;
 use super::list::TextOrList;
-use super::object::{Name, Object, push_string};
+use super::object::{self, Fields, Object, push_string};
 
 /// A message of a request.
 #[derive(Debug, Clone)]
@@ -24,7 +23,7 @@ pub(crate) struct Message {
 impl Message {
     /// Reads a message; the error says what is wrong with it, without its place.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let fields: Fields<'_> = serde_json::from_str(text).map_err(|_| "expected an object".to_owned())?;
+        let fields: MessageFields<'_> = object::read(text).map_err(|_| "expected an object".to_owned())?;
         let role = fields.role.and_then(|role| serde_json::from_str(role.get()).ok());
         let role = role.ok_or("missing `role`, a string")?;
         let content = fields.content.ok_or("missing `content`")?;
@@ -45,34 +44,19 @@ impl Message {
 
 /// The fields of a message that matter here. Of a repeated field the last counts, as for [`Object`].
 #[derive(Default)]
-struct Fields<'a> {
+struct MessageFields<'a> {
     role: Option<&'a RawValue>,
     content: Option<TextOrList<'a>>,
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Message;
-        impl<'de> Visitor<'de> for Message {
-            type Value = Fields<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
-                let mut fields = Fields::default();
-                while let Some(Name(name)) = map.next_key()? {
-                    match &*name {
-                        "role" => fields.role = Some(map.next_value()?),
-                        "content" => fields.content = Some(map.next_value()?),
-                        _ => _ = map.next_value::<IgnoredAny>()?,
-                    }
-                }
-                Ok(fields)
-            }
+impl<'a> Fields<'a> for MessageFields<'a> {
+    fn read_field<A: MapAccess<'a>>(&mut self, name: Cow<'a, str>, map: &mut A) -> Result<(), A::Error> {
+        match &*name {
+            "role" => self.role = Some(map.next_value()?),
+            "content" => self.content = Some(map.next_value()?),
+            _ => _ = map.next_value::<IgnoredAny>()?,
         }
-        deserializer.deserialize_map(Message)
+        Ok(())
     }
 }
 

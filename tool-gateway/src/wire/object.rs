@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The fields of a JSON object, in their order, with the text of their values. Borrows from the text it was read from.
@@ -13,7 +13,7 @@ pub(crate) struct Object<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Object<'a> {
     pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text)
+        read(text)
     }
 
     /// The value of a field as text. Of a repeated field the last counts, as for most readers of JSON.
@@ -111,31 +111,46 @@ pub(crate) fn with_field(object: &str, name: &str, value: &str) -> String {
     text
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Fields;
-        impl<'de> Visitor<'de> for Fields {
-            type Value = Object<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
-                let mut fields = Vec::new();
-                while let Some((Name(name), value)) = map.next_entry::<Name<'de>, &'de RawValue>()? {
-                    fields.push((name, value));
-                }
-                Ok(Object(fields))
-            }
-        }
-        deserializer.deserialize_map(Fields)
+impl<'a> Fields<'a> for Object<'a> {
+    fn read_field<A: MapAccess<'a>>(&mut self, name: Cow<'a, str>, map: &mut A) -> Result<(), A::Error> {
+        self.0.push((name, map.next_value()?));
+        Ok(())
     }
+}
+
+/// What is read from an object, field by field.
+pub(super) trait Fields<'a>: Default {
+    /// Reads the value of the field of this name.
+    fn read_field<A: MapAccess<'a>>(&mut self, name: Cow<'a, str>, map: &mut A) -> Result<(), A::Error>;
+}
+
+/// Reads an object.
+pub(super) fn read<'a, T: Fields<'a>>(text: &'a str) -> Result<T, serde_json::Error> {
+    struct ObjectVisitor<T>(T);
+    impl<'de, T: Fields<'de>> Visitor<'de> for ObjectVisitor<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
+            let Self(mut fields) = self;
+            while let Some(Name(name)) = map.next_key()? {
+                fields.read_field(name, &mut map)?;
+            }
+            Ok(fields)
+        }
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let read = deserializer.deserialize_map(ObjectVisitor(T::default()))?;
+    deserializer.end()?;
+    Ok(read)
 }
 
 /// A field's name, borrowed unless it has escapes.
 #[derive(Deserialize)]
-pub(super) struct Name<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {

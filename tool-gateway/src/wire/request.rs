@@ -1,17 +1,15 @@
 //! [`MessagesRequest`]: the body of `POST /v1/messages`, and of `count_tokens`.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::Range;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::MapAccess;
 use serde_json::value::RawValue;
 
 use super::error::ApiError;
 use super::list::TextOrList;
 use super::message::Message;
-use super::object::{Name, push_name};
+use super::object::{self, Fields, push_name};
 
 /// The body of a request, which it owns, so that it is read once and goes where its turn goes. What the gateway does not change
 /// keeps its bytes.
@@ -29,7 +27,7 @@ impl MessagesRequest {
     /// Reads a body. The error names the place: the line and column of what is not JSON, else the field.
     pub(crate) fn parse(body: impl Into<String>) -> Result<Self, ApiError> {
         let body = body.into();
-        let read: Fields<'_> = serde_json::from_str(&body)
+        let read: BodyFields<'_> = object::read(&body)
             .map_err(|error| ApiError::invalid(format!("the body is not a JSON object: {error}")))?;
         let texts = list(read.messages, "messages")?
             .ok_or_else(|| ApiError::invalid("messages: missing; expected a list of messages"))?;
@@ -149,38 +147,23 @@ fn list<'a>(value: Option<TextOrList<'a>>, field: &str) -> Result<Option<Vec<&'a
 
 /// The fields of a body. Of a repeated one the last counts.
 #[derive(Default)]
-struct Fields<'a> {
+struct BodyFields<'a> {
     messages: Option<TextOrList<'a>>,
     tools: Option<TextOrList<'a>>,
     /// In their order, with the values of the others.
     all: Vec<(Cow<'a, str>, Option<&'a RawValue>)>,
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Body;
-        impl<'de> Visitor<'de> for Body {
-            type Value = Fields<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
-                let mut fields = Fields::default();
-                while let Some(Name(name)) = map.next_key()? {
-                    let mut other = None;
-                    match &*name {
-                        "messages" => fields.messages = Some(map.next_value()?),
-                        "tools" => fields.tools = Some(map.next_value()?),
-                        _ => other = Some(map.next_value()?),
-                    }
-                    fields.all.push((name, other));
-                }
-                Ok(fields)
-            }
+impl<'a> Fields<'a> for BodyFields<'a> {
+    fn read_field<A: MapAccess<'a>>(&mut self, name: Cow<'a, str>, map: &mut A) -> Result<(), A::Error> {
+        let mut other = None;
+        match &*name {
+            "messages" => self.messages = Some(map.next_value()?),
+            "tools" => self.tools = Some(map.next_value()?),
+            _ => other = Some(map.next_value()?),
         }
-        deserializer.deserialize_map(Body)
+        self.all.push((name, other));
+        Ok(())
     }
 }
 
