@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::ops::{Add, Sub};
 use std::rc::Rc;
 
-use super::Budget;
-use super::composite::MOST_COMPOSITES;
 use super::context::Context;
+use super::{Budget, MOST_COMPOSITES};
 use crate::arguments::report::IssueCounts;
 use crate::arguments::report::path::Path;
 use crate::arguments::tree::node::Node;

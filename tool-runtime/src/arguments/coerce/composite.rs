@@ -1,16 +1,12 @@
 //! What unions and conjunctions have in common: a limit of their nesting, and the rule that a coerced value, coerced again, does not
 //! change.
 
-use super::Coercer;
 use super::cache::Outcome;
+use super::{Coercer, MOST_COMPOSITES};
 use crate::arguments::report::Mark;
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::tree::node::Node;
-
-/// More unions and conjunctions, one in the other, than honest arguments need. With [`depth::MAX_DEPTH`](crate::wire::depth::MAX_DEPTH)
-/// levels between, they take less than 512 KiB of stack in an optimized build, and less than 1 MiB in another.
-pub(in crate::arguments) const MOST_COMPOSITES: usize = 64;
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// Enters a union or a conjunction, where the stack has space for it.

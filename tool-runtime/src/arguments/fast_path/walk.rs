@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::conform;
 use super::keys::Keys;
-use crate::arguments::coerce::composite::MOST_COMPOSITES;
+use crate::arguments::coerce::MOST_COMPOSITES;
 use crate::arguments::deserialize::argument::{Argument, Arguments};
 use crate::arguments::deserialize::cursor::{Cursor, Json, Number, Scalar};
 use crate::arguments::tokens::Tokens;
