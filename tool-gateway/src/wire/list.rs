@@ -17,12 +17,6 @@ pub(super) enum TextOrList<'a> {
     Other,
 }
 
-impl<'a> TextOrList<'a> {
-    pub(super) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text)
-    }
-}
-
 impl<'de: 'a, 'a> Deserialize<'de> for TextOrList<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Value;

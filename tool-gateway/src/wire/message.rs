@@ -47,6 +47,7 @@ impl Message {
 struct MessageFields<'a> {
     role: Option<&'a RawValue>,
     content: Option<TextOrList<'a>>,
+    usage: Option<&'a RawValue>,
 }
 
 impl<'a> Fields<'a> for MessageFields<'a> {
@@ -54,6 +55,7 @@ impl<'a> Fields<'a> for MessageFields<'a> {
         match &*name {
             "role" => self.role = Some(map.next_value()?),
             "content" => self.content = Some(map.next_value()?),
+            "usage" => self.usage = Some(map.next_value()?),
             _ => _ = map.next_value::<IgnoredAny>()?,
         }
         Ok(())
@@ -80,10 +82,10 @@ pub(crate) struct WholeMessage {
 impl WholeMessage {
     /// Reads the body of a response.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let fields = Object::parse(text).ok()?;
-        let usage = fields.get("usage").map(serde_json::from_str);
+        let fields: MessageFields<'_> = object::read(text).ok()?;
+        let usage = fields.usage.map(|usage| serde_json::from_str(usage.get()));
         Some(Self {
-            blocks: blocks(TextOrList::parse(fields.get("content")?).ok()?)?,
+            blocks: blocks(fields.content?)?,
             usage: usage.and_then(Result::ok).unwrap_or_default(),
             text: text.into(),
         })
