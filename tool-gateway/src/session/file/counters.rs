@@ -33,8 +33,14 @@ fn add(transaction: &WriteTransaction, counter: &str, more: i64) -> Result<u64, 
     Ok(after)
 }
 
-/// Adds to the turns of a client, and returns how many it has then.
-pub(super) fn count_turns(transaction: &WriteTransaction, client: Digest, more: i64) -> Result<u64, Failed> {
+/// How many turns a client has.
+pub(super) fn count_turns(transaction: &WriteTransaction, client: Digest) -> Result<u64, Failed> {
+    let counts = transaction.open_table(TURNS_OF_CLIENT)?;
+    Ok(counts.get(client.as_bytes())?.map_or(0, |count| count.value()))
+}
+
+/// Counts turns of a client that were added, or removed.
+pub(super) fn add_turns(transaction: &WriteTransaction, client: Digest, more: i64) -> Result<(), Failed> {
     let mut counts = transaction.open_table(TURNS_OF_CLIENT)?;
     let before = counts.get(client.as_bytes())?.map_or(0, |count| count.value());
     let after = before.saturating_add_signed(more);
@@ -43,5 +49,5 @@ pub(super) fn count_turns(transaction: &WriteTransaction, client: Digest, more: 
     } else {
         counts.insert(client.as_bytes(), after)?;
     }
-    Ok(after)
+    Ok(())
 }

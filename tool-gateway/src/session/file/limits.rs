@@ -49,7 +49,7 @@ impl Limits {
         saved: &SessionId,
     ) -> Result<(), Failed> {
         for _ in 0..MAX_REMOVED {
-            if count_turns(transaction, client, 0)? <= self.max_turns_per_client {
+            if count_turns(transaction, client)? <= self.max_turns_per_client {
                 break;
             }
             if let Some((at, id)) = first_session_of_client(transaction, client, saved)? {

@@ -2,7 +2,7 @@
 
 use redb::{ReadableTable as _, WriteTransaction};
 
-use super::counters::{add_bytes, count_turns};
+use super::counters::{add_bytes, add_turns};
 use super::lookup::load_session;
 use super::tables::{
     CALLS, EXPIRY, KEYS, POINTS, POINTS_OF_SESSION, PROGRESS, PROGRESS_EXPIRY, SESSIONS, SESSIONS_OF_CLIENT,
@@ -59,7 +59,7 @@ pub(super) fn remove_older_turn(transaction: &WriteTransaction, session: &Sessio
     let Some(stored) = load_session(transaction, session)? else {
         return Ok(false);
     };
-    count_turns(transaction, stored.client, -1)?;
+    add_turns(transaction, stored.client, -1)?;
     remove_turn(transaction, &oldest)
 }
 
@@ -82,7 +82,7 @@ fn remove_session(transaction: &WriteTransaction, expires_at: u64, id: &SessionI
         for turn in &turns {
             remove_turn(transaction, turn)?;
         }
-        count_turns(
+        add_turns(
             transaction,
             stored.client,
             -i64::try_from(turns.len()).unwrap_or(i64::MAX),

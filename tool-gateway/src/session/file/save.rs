@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use redb::WriteTransaction;
 use serde_json::Map;
 
-use super::counters::{add_bytes, count_bytes, count_turns, next_number};
+use super::counters::{add_bytes, add_turns, count_bytes, next_number};
 use super::limits::{Limits, Saved};
 use super::lookup::load_session;
 use super::remove::{remove_progress, remove_turn};
@@ -133,7 +133,7 @@ fn insert_turn(
     calls: Vec<Digest>,
 ) -> Result<(), Failed> {
     if !remove_turn(transaction, &turn.id)? {
-        count_turns(transaction, client, 1)?;
+        add_turns(transaction, client, 1)?;
     }
     let number = next_number(transaction)?;
     let stored = StoredTurn { turn, calls, number };
