@@ -11,10 +11,15 @@
 
 #[path = "../server/events.rs"]
 mod events;
+#[path = "../../../tests/support/random.rs"]
+#[allow(dead_code, unreachable_pub, reason = "other suites use the rest")]
+mod random;
 mod body;
 mod server;
+mod random_server;
 mod anthropic;
 mod connections;
+mod stress;
 mod script_messages;
 mod script_pace;
 mod script_selection;
