@@ -43,19 +43,27 @@ pub struct AnthropicUpstream {
     pool: Pool,
     host: HeaderValue,
     base: BaseUrl,
-    /// Marked as sensitive, so that its `Debug` does not show it.
-    api_key: Option<HeaderValue>,
+    api_key: Option<ApiKey>,
 }
+
+/// A key as the headers have it, marked as sensitive, so that `Debug` does not show it.
+struct ApiKey {
+    plain: HeaderValue,
+    bearer: HeaderValue,
+}
+
+/// The paths of `OpenAI`'s APIs.
+const BEARER_PATHS: [&str; 2] = ["/v1/chat/completions", "/v1/responses"];
 
 impl AnthropicUpstream {
     /// An upstream at a base URL, which is the URL of the server without `/v1/messages`: `https://api.anthropic.com`,
     /// `http://localhost:8000`, or with a prefix, `https://example.com/anthropic`.
     ///
-    /// With a key, requests have it as `x-api-key`, and the client's `x-api-key` and `authorization` are dropped. Without
-    /// one, the client's are sent.
+    /// With a key, requests have it as `x-api-key`, and those to `/v1/chat/completions` and `/v1/responses` as
+    /// `authorization: Bearer`; the client's `x-api-key` and `authorization` are dropped. Without one, the client's are sent.
     pub fn new(base_url: &str, api_key: Option<SecretString>) -> Result<Self, InvalidUpstream> {
         let base = BaseUrl::parse(base_url)?;
-        let api_key = api_key.map(|key| key_header(&key)).transpose()?;
+        let api_key = api_key.map(|key| ApiKey::new(&key)).transpose()?;
         let connector = Connector::new()
             .map_err(|error| InvalidUpstream(format!("TLS cannot be set up for {base}: {error}")))?;
         let (server, host) = base.server()?;
@@ -100,7 +108,7 @@ impl AnthropicUpstream {
         addresses.any(|address| accepts(listener.ip(), address.ip()))
     }
 
-    fn prepare(&self, headers: &mut HeaderMap) {
+    fn prepare(&self, path: &str, headers: &mut HeaderMap) {
         remove_hop_by_hop(headers);
         // The client's connection has been asked to continue already, and the body is here.
         for name in [header::CONTENT_LENGTH, header::EXPECT] {
@@ -110,8 +118,13 @@ impl AnthropicUpstream {
         // The gateway reads responses.
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(key) = &self.api_key {
-            headers.remove(header::AUTHORIZATION);
-            headers.insert(X_API_KEY, key.clone());
+            let (name, value, other) = if BEARER_PATHS.contains(&path) {
+                (header::AUTHORIZATION, &key.bearer, X_API_KEY)
+            } else {
+                (X_API_KEY, &key.plain, header::AUTHORIZATION)
+            };
+            headers.remove(other);
+            headers.insert(name, value.clone());
         }
     }
 
@@ -132,10 +145,10 @@ impl Upstream for AnthropicUpstream {
             let path = self.base.join(&parts.uri).ok_or_else(|| {
                 UpstreamError::new(format!("the path {} cannot be asked of {}", parts.uri, self.base))
             })?;
+            self.prepare(parts.uri.path(), &mut parts.headers);
             parts.uri = path.into();
             parts.version = Version::HTTP_11;
             parts.extensions.clear();
-            self.prepare(&mut parts.headers);
             let request = Request::from_parts(parts, Full::new(body));
             let response = self.pool.send(request).await;
             let mut response = response.map_err(|error| self.no_response(&error))?;
@@ -294,14 +307,24 @@ fn shown(url: &str) -> String {
     }
 }
 
-fn key_header(key: &SecretString) -> Result<HeaderValue, InvalidUpstream> {
-    let key = key.expose_secret();
-    if key.is_empty() {
-        let reason = "invalid API key: it is empty; set it, or configure none so that the client's is sent";
-        return Err(InvalidUpstream(reason.to_owned()));
+impl ApiKey {
+    fn new(key: &SecretString) -> Result<Self, InvalidUpstream> {
+        let key = key.expose_secret();
+        if key.is_empty() {
+            let reason =
+                "invalid API key: it is empty; set it, or configure none so that the client's is sent";
+            return Err(InvalidUpstream(reason.to_owned()));
+        }
+        Ok(Self {
+            plain: sensitive(key)?,
+            bearer: sensitive(&format!("Bearer {key}"))?,
+        })
     }
+}
+
+fn sensitive(text: &str) -> Result<HeaderValue, InvalidUpstream> {
     // The error of `HeaderValue` does not contain the value.
-    let mut value = HeaderValue::from_str(key).map_err(|_| {
+    let mut value = HeaderValue::from_str(text).map_err(|_| {
         let reason = "invalid API key: it contains a character that a header cannot have; \
                       look for a line break at its end";
         InvalidUpstream(reason.to_owned())
@@ -454,6 +477,28 @@ mod tests {
             assert!(shown.starts_with("invalid API key: it "), "{shown}");
             assert!(!shown.contains("secret") && !debug.contains("secret"), "{debug}");
         }
+    }
+
+    #[test]
+    fn key_replaces_the_clients_credentials_as_the_api_of_the_path_has_it() {
+        let sent = |key: Option<&str>, path: &str| {
+            let upstream = AnthropicUpstream::new("https://host", key.map(Into::into)).unwrap();
+            let mut headers = HeaderMap::new();
+            headers.insert(X_API_KEY, HeaderValue::from_static("client"));
+            headers.insert(header::AUTHORIZATION, HeaderValue::from_static("Bearer client"));
+            upstream.prepare(path, &mut headers);
+            [X_API_KEY, header::AUTHORIZATION]
+                .map(|name| headers.get(name).map(|value| value.to_str().unwrap().to_owned()))
+        };
+        let (plain, bearer) = (Some("own".to_owned()), Some("Bearer own".to_owned()));
+        assert_eq!(sent(Some("own"), "/v1/messages"), [plain, None]);
+        for path in BEARER_PATHS {
+            assert_eq!(sent(Some("own"), path), [None, bearer.clone()]);
+            let client = ["client", "Bearer client"].map(|sent| Some(sent.to_owned()));
+            assert_eq!(sent(None, path), client);
+        }
+        let key = ApiKey::new(&"secret".into()).unwrap();
+        assert!(key.plain.is_sensitive() && key.bearer.is_sensitive());
     }
 
     #[tokio::test]
