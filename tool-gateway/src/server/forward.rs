@@ -72,7 +72,7 @@ pub(super) fn is_stream(headers: &HeaderMap) -> bool {
 }
 
 /// How many bytes of a response are kept: an upstream must not fill the memory. No stored record is larger.
-const MAX_RESPONSE: usize = 256 << 20;
+pub(super) const MAX_RESPONSE: usize = 256 << 20;
 
 /// What a client is sent, as blocks, read from the bytes that pass.
 #[derive(Debug)]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::routing::{get, post};
 use secrecy::{ExposeSecret as _, SecretString};
+use tool_runtime::repair::FormatFixing;
 use tool_runtime::{CancellationToken, ToolRegistry};
 
 use super::client_limits::ClientLimits;
@@ -21,7 +22,7 @@ use super::shared::Shared;
 use super::timed_store::TimedStore;
 use super::unknown_tool::UnknownTool;
 use super::unstored::UnstoredTurns;
-use super::{guard, messages, offload_sweep};
+use super::{guard, messages, offload_sweep, repairing};
 use crate::session::chain::ChainKey;
 use crate::session::database::create_folder;
 use crate::session::memory::MemoryStore;
@@ -83,6 +84,7 @@ impl Gateway {
                 client_idle: Duration::from_secs(30),
                 max_body: Self::MAX_BODY,
                 client_limits: ClientLimits::default(),
+                format_fixing: FormatFixing::default(),
                 is_public: false,
                 running: Arc::default(),
                 closing: CancellationToken::new(),
@@ -237,6 +239,14 @@ impl Gateway {
         self
     }
 
+    /// Sets what is repaired in the responses of `/v1/chat/completions` and `/v1/responses`: the arguments of `TodoWrite` by default,
+    /// those of every tool with [`FormatFixing::for_every_tool`].
+    #[must_use]
+    pub fn with_format_fixing(mut self, fixing: FormatFixing) -> Self {
+        self.shared.format_fixing = fixing;
+        self
+    }
+
     /// Serves requests under any host name. Otherwise only those for loopback addresses are served, and none that a web page of
     /// another origin sends: a page that a user visits must not run tools.
     #[must_use]
@@ -295,6 +305,8 @@ impl Gateway {
         Router::new()
             .route("/v1/messages", post(messages::messages))
             .route("/v1/messages/count_tokens", post(messages::count_tokens))
+            .route("/v1/chat/completions", post(repairing::chat_completions))
+            .route("/v1/responses", post(repairing::responses))
             .route("/v1/models", get(messages::forwarded))
             .route("/v1/models/{id}", get(messages::forwarded))
             .route("/v1/tools", get(messages::tools))

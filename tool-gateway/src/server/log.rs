@@ -1,8 +1,11 @@
-//! One line of the log for each turn, without anything that was said.
+//! One line of the log for each turn, and for each response whose calls are repaired, without anything that was said.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use axum::http::StatusCode;
 use serde_json::{Map, Value};
+use tool_runtime::repair::Status;
+use tool_runtime::repair::stream::{Dialect, RepairRecord};
 
 use super::metrics::Metrics;
 use crate::session::recognize::Found;
@@ -38,6 +41,65 @@ impl TurnLine<'_> {
             output_tokens = tokens("output_tokens"),
             milliseconds = u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
             "turn",
+        );
+    }
+}
+
+/// What the log says of a response whose calls are repaired. It is written when that has gone out, or the client has gone away.
+#[derive(Debug)]
+pub(super) struct RepairLine {
+    metrics: Metrics,
+    api: Dialect,
+    began: Instant,
+    pub(super) status: StatusCode,
+    /// How many calls it has, of whatever tools.
+    pub(super) calls: u64,
+    repaired: u64,
+    truncated: u64,
+    refused: u64,
+}
+
+impl RepairLine {
+    pub(super) fn new(metrics: Metrics, api: Dialect) -> Self {
+        Self {
+            metrics,
+            api,
+            began: Instant::now(),
+            status: StatusCode::OK,
+            calls: 0,
+            repaired: 0,
+            truncated: 0,
+            refused: 0,
+        }
+    }
+
+    /// Counts calls whose arguments were not simply JSON.
+    pub(super) fn count(&mut self, records: &[RepairRecord]) {
+        for record in records {
+            let (outcome, count) = match record.status {
+                Status::Truncated => ("truncated", &mut self.truncated),
+                Status::Refused => ("refused", &mut self.refused),
+                // Also what was JSON, but an object where a string belongs.
+                _ => ("repaired", &mut self.repaired),
+            };
+            *count += 1;
+            self.metrics.repair(outcome);
+        }
+    }
+}
+
+impl Drop for RepairLine {
+    fn drop(&mut self) {
+        tracing::info!(
+            parent: None,
+            api = self.api.as_str(),
+            status = self.status.as_u16(),
+            calls = self.calls,
+            repaired = self.repaired,
+            truncated = self.truncated,
+            refused = self.refused,
+            milliseconds = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            "response",
         );
     }
 }

@@ -41,12 +41,22 @@ pub(super) async fn messages(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response, ApiError> {
+    limited(shared, request, message).await
+}
+
+/// Answers a request of a client that is served, within its limits.
+pub(super) async fn limited<F: Future<Output = Result<Response, ApiError>>>(
+    shared: Arc<Shared>,
+    request: Request,
+    answer: impl FnOnce(Arc<Shared>, String, Request) -> F,
+) -> Result<Response, ApiError> {
     admitted(&shared)?;
     let principal = principal(&shared.secret, &shared.keys, request.headers())?;
+    let metrics = shared.metrics.clone();
     match shared.client_limits.admit(&principal) {
-        Ok(permit) => Ok(permit.hold(message(shared, principal, request).await?)),
+        Ok(permit) => Ok(permit.hold(answer(shared, principal, request).await?)),
         Err(refused) => {
-            shared.metrics.requests_limited.inc();
+            metrics.requests_limited.inc();
             Ok(refused.into_response())
         }
     }
@@ -227,7 +237,7 @@ pub(super) async fn root() -> &'static str {
 
 pub(super) async fn not_found(request: Request) -> ApiError {
     let message = format!(
-        "`{}` is not served; POST /v1/messages is, and GET /v1/tools",
+        "`{}` is not served; POST /v1/messages, /v1/chat/completions and /v1/responses are, and GET /v1/tools",
         request.uri().path()
     );
     ApiError::new(StatusCode::NOT_FOUND, message)
@@ -243,7 +253,7 @@ pub(super) async fn not_allowed(request: Request) -> ApiError {
 }
 
 /// Reads the whole body.
-async fn read(shared: &Shared, request: Request) -> Result<(Parts, String), ApiError> {
+pub(super) async fn read(shared: &Shared, request: Request) -> Result<(Parts, String), ApiError> {
     let (parts, body) = request.into_parts();
     let body = IdleBody::wrap(body, shared.client_idle);
     let body = axum::body::to_bytes(body, shared.max_body)

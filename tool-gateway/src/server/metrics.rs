@@ -23,6 +23,7 @@ pub(super) struct Metrics {
     turns: Family<EndLabels, Counter>,
     tool_calls: Family<CallLabels, Counter>,
     tokens: Family<TokenLabels, Counter>,
+    repairs: Family<RepairLabels, Counter>,
     store_seconds: Family<OperationLabels, Histogram, fn() -> Histogram>,
     store_turns: Gauge,
     store_bytes: Gauge,
@@ -63,6 +64,11 @@ struct CallLabels {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct TokenLabels {
     kind: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RepairLabels {
+    outcome: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -113,6 +119,7 @@ impl Metrics {
             turns: Family::default(),
             tool_calls: Family::default(),
             tokens: Family::default(),
+            repairs: Family::default(),
             store_seconds: Family::new_with_constructor(store_buckets),
             store_turns: Gauge::default(),
             store_bytes: Gauge::default(),
@@ -169,6 +176,11 @@ impl Metrics {
         }
     }
 
+    /// A call that passed, and whose arguments were not simply JSON.
+    pub(super) fn repair(&self, outcome: &'static str) {
+        self.repairs.get_or_create(&RepairLabels { outcome }).inc();
+    }
+
     pub(super) fn store(&self, operation: &'static str, took: Duration) {
         let seconds = self.store_seconds.get_or_create(&OperationLabels { operation });
         seconds.observe(took.as_secs_f64());
@@ -214,6 +226,11 @@ impl Metrics {
             "tokens",
             "Tokens that the upstream has counted",
             self.tokens.clone(),
+        );
+        all.register(
+            "repairs",
+            "Calls that passed with arguments that were not JSON, by what became of them",
+            self.repairs.clone(),
         );
         all.register(
             "thinking_refused",

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tool_runtime::repair::FormatFixing;
 use tool_runtime::{CancellationToken, ToolDefinition, ToolRegistry};
 
 use super::client_limits::ClientLimits;
@@ -42,6 +43,8 @@ pub(super) struct Shared {
     pub(super) client_idle: Duration,
     pub(super) max_body: usize,
     pub(super) client_limits: ClientLimits,
+    /// Whose calls are repaired in responses of `OpenAI`'s APIs.
+    pub(super) format_fixing: FormatFixing,
     pub(super) is_public: bool,
     pub(super) running: Arc<RunningTurns>,
     /// The ids of suspended turns: one request at a time runs the deferred calls of each.

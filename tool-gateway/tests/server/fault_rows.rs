@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
-use axum::http::Request;
+use axum::http::{Request, StatusCode};
+use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber, subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
@@ -62,6 +63,18 @@ impl Row {
         }
         assert_eq!(
             seen, expected,
+            "what the client sees (left), and what docs/faults.md says"
+        );
+    }
+
+    /// The same of an error in the form of `OpenAI`'s APIs.
+    #[track_caller]
+    pub(crate) fn client_sees_openai_error(&self, status: StatusCode, error: &Value) {
+        let text = |field: &str| error["error"][field].as_str().unwrap_or_default();
+        let seen = [status.as_str(), text("type"), text("message")];
+        assert_eq!(
+            seen.as_slice(),
+            self.client,
             "what the client sees (left), and what docs/faults.md says"
         );
     }
@@ -188,9 +201,21 @@ fn rows() -> impl Iterator<Item = (String, Row)> {
     })
 }
 
-/// The code of a cell, between single backticks.
+/// The code of a cell: between backticks, or between pairs of them where it has some itself.
 fn code_in(cell: &str) -> Vec<String> {
-    cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    let mut found = Vec::new();
+    let mut rest = cell;
+    while let Some((_, after)) = rest.split_once('`') {
+        let (fence, after) = after
+            .strip_prefix("` ")
+            .map_or(("`", after), |after| (" ``", after));
+        let (code, after) = after
+            .split_once(fence)
+            .unwrap_or_else(|| panic!("code without an end: {cell}"));
+        found.push(code.to_owned());
+        rest = after;
+    }
+    found
 }
 
 #[test]
@@ -225,4 +250,4 @@ fn each_row_has_one_test_and_each_test_a_row() {
 }
 
 /// How many rows there are.
-const ROWS: usize = 39;
+const ROWS: usize = 41;

@@ -12,6 +12,7 @@ use tokio::net::TcpListener;
 use tool_gateway::session::file::FileStore;
 use tool_gateway::upstream::{AnthropicUpstream, ScriptUpstream, Upstream, UpstreamFuture};
 use tool_gateway::{Gateway, Turns};
+use tool_runtime::repair::FormatFixing;
 use tool_runtime::{Context, ToolDefinition};
 
 use crate::failing_store::FailingStore;
@@ -342,6 +343,50 @@ async fn read_until(response: Response<Body>, text: &str) -> Body {
         seen.push_str(std::str::from_utf8(&frame.unwrap().unwrap().into_data().unwrap()).unwrap());
     }
     body
+}
+
+/// A call with these arguments in a response of Chat Completions: streamed in a `delta`, or whole in a `message`.
+fn passing_call(place: &str, arguments: &str) -> String {
+    let function = json!({ "name": "TodoWrite", "arguments": arguments });
+    let message = json!({ "tool_calls": [{ "index": 0, "id": "call_1", "function": function }] });
+    json!({ "choices": [{ place: message }] }).to_string()
+}
+
+#[tokio::test]
+async fn passing_stream_is_cut_in_a_call() {
+    let row = row("passing_stream_is_cut_in_a_call");
+    let log = Log::start();
+    let cut = Answers("text/event-stream", || {
+        let event = format!("data: {}\n\n", passing_call("delta", "{'a': 1"));
+        Body::from_stream(stream::iter([Ok(event), Err(std::io::Error::other("cut"))]))
+    });
+    let (lab, _) = lab_with(cut, 0, |gateway| gateway);
+    let response = lab.send(post("/v1/chat/completions", "{}", &[])).await;
+    let (sent, is_broken) = until_broken(response.into_body()).await;
+    let sent = String::from_utf8(sent.to_vec()).unwrap();
+    let pieces = [r#""arguments":"{""#, r#""arguments":"'a': 1""#].map(|piece| sent.contains(piece));
+    assert_eq!((pieces, is_broken), ([true, true], true), "{sent}");
+    row.client_sees_no_error();
+    row.host_learns(&lab, &log).await;
+}
+
+#[tokio::test]
+async fn passing_call_cannot_be_repaired() {
+    let row = row("passing_call_cannot_be_repaired");
+    let log = Log::start();
+    let whole = Answers("application/json", || {
+        passing_call("message", "{'a': {1, 2}}").into()
+    });
+    let fixing = FormatFixing {
+        fallback_on_error: false,
+        ..FormatFixing::default()
+    };
+    let (lab, _) = lab_with(whole, 0, |gateway| gateway.with_format_fixing(fixing));
+    let response = lab.send(post("/v1/chat/completions", "{}", &[])).await;
+    let status = response.status();
+    let error = serde_json::from_slice(&until_broken(response.into_body()).await.0).unwrap();
+    row.client_sees_openai_error(status, &error);
+    row.host_learns(&lab, &log).await;
 }
 
 #[tokio::test(start_paused = true)]

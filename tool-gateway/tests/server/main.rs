@@ -18,6 +18,7 @@ mod retries;
 mod sessions;
 mod session_state;
 mod pass_through;
+mod repairing;
 mod failing_store;
 mod errors;
 mod stores;
