@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::de::{Error as _, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
+use tool_runtime::repair::FormatFixing;
 
 use crate::cli::ending::Failure;
 use crate::cli::server_options::{OfferName, StoreName, UpstreamKind};
@@ -33,6 +34,8 @@ pub(crate) struct Config {
     pub(crate) sessions: SessionsConfig,
     #[serde(default)]
     pub(crate) limits: LimitsConfig,
+    #[serde(default)]
+    pub(crate) format_fixing: FormatFixing,
     #[serde(default)]
     pub(crate) clients: Vec<ClientConfig>,
     #[serde(default)]
@@ -236,6 +239,7 @@ fn in_words_of_toml(message: &str) -> String {
             "table, expected a list: write its name in double brackets, [[…]]",
         ),
         ("sequence, expected a map", "list, expected a table"),
+        ("expected a block with", "expected a table with"),
         ("a nonzero usize", "a whole number from 1"),
         ("a nonzero u64", "a whole number from 1"),
         ("a nonzero u32", "a whole number from 1"),
@@ -353,6 +357,27 @@ mod tests {
                 "3: expected the 64 hexadecimal digits that",
             ),
             ("[offload]\nthreshold = 9", "1: missing field `directory`"),
+            (
+                "[format_fixing]\ntarget_tool = [\"Edit\"]",
+                "2: unknown field `target_tool`, expected one of `enabled`, `target_tools`, ",
+            ),
+            ("[format_fixing]\nenable = true", "did you mean `enabled`?"),
+            (
+                "[format_fixing]\n\nenabled = \"yes\"",
+                "3: invalid type: string \"yes\", expected a boolean",
+            ),
+            (
+                "[format_fixing]\ntarget_tools = \"Edit\"",
+                "2: invalid value: string \"Edit\", expected a list of tool names, or \"*\" for every tool",
+            ),
+            (
+                "[format_fixing]\ntarget_tools = [\"Todo*\"]",
+                "2: name 1 of the list, \"Todo*\", is no tool's name: `*` means every tool",
+            ),
+            (
+                "format_fixing = true",
+                "1: invalid type: boolean `true`, expected a table with the keys `enabled`, `target_tools`, ",
+            ),
             ("listen = ", "1: "),
         ] {
             let error = Config::parse(text).unwrap_err();

@@ -227,7 +227,9 @@ fn configured(mut gateway: Gateway, config: &Config) -> Result<Gateway, Failure>
     if let Some(tokens) = limits.tokens {
         gateway = gateway.with_max_tokens(tokens.get());
     }
-    gateway = gateway.with_client_idle(limits.client_idle());
+    gateway = gateway
+        .with_format_fixing(config.format_fixing.clone())
+        .with_client_idle(limits.client_idle());
     if let Some(seconds) = limits.upstream_idle_seconds {
         gateway = gateway.with_upstream_idle(Duration::from_secs(seconds.get()));
     }

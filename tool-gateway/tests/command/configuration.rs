@@ -140,6 +140,25 @@ fn rejects_rules_about_unknown_tools_with_their_line() {
 }
 
 #[test]
+fn rejects_invalid_keys_and_values_of_format_fixing() {
+    is_refused(
+        "[format_fixing]\ntarget_tool = [\"Edit\"]",
+        &[],
+        "gateway.toml:2: unknown field `target_tool`, expected one of `enabled`, `target_tools`, `strict_validation`, \
+         `fallback_on_error`, `debug_logging`; did you mean `target_tools`?",
+    );
+    is_refused(
+        "[format_fixing]\ntarget_tools = \"Edit\"",
+        &[],
+        "gateway.toml:2: invalid value: string \"Edit\", expected a list of tool names, or \"*\" for every tool",
+    );
+    // Whose tools they are nobody knows: the client's have any names.
+    is_accepted("[format_fixing]\ntarget_tools = [\"Edit\", \"Bash\"]", &[]);
+    is_accepted("format_fixing.target_tools = \"*\"", &[]);
+    is_accepted("format_fixing.enabled = false", &[]);
+}
+
+#[test]
 fn rejects_unknown_tool_names_with_the_nearest_name() {
     is_refused(
         "[tools]\nnames = [\"TodoWrit\"]",
