@@ -335,6 +335,9 @@ impl UpstreamEvents {
 
     /// Reads the end of the response, which comes after that of its message: only then can its connection serve the next request.
     fn read_rest(&mut self) {
+        if self.is_over {
+            return;
+        }
         let mut body = std::mem::take(&mut self.body);
         let mut rest = Box::pin(async move {
             for _ in 0..MAX_REST {
@@ -449,6 +452,21 @@ mod tests {
             };
             assert_eq!(error, "the upstream's response broke off: length limit exceeded");
         }
+    }
+
+    /// Some streams panic when they are asked again.
+    #[tokio::test]
+    async fn body_is_not_read_beyond_its_end() {
+        let message = r#"{"type":"message","id":"m","role":"assistant","model":"m","usage":{},"stop_reason":"tool_use",
+            "content":[{"type":"tool_use","id":"toolu_a","name":"lookup","input":{}}]}"#;
+        let once = futures_util::stream::unfold(Some(message), async |rest| {
+            rest.map(|message| (Ok::<_, std::convert::Infallible>(message), None))
+        });
+        let mut events = UpstreamEvents::new(Response::new(Body::from_stream(once)));
+        while !matches!(
+            events.next().await.unwrap(),
+            Event::Stream(StreamEvent::MessageStop)
+        ) {}
     }
 
     #[test]
