@@ -68,13 +68,8 @@ impl Pool {
             };
             match connection.send(request).await {
                 Ok(response) => {
-                    return Ok(response.map(|body| {
-                        Body::new(ResponseBody {
-                            body,
-                            connection: Some(connection),
-                            idle: Arc::clone(&self.idle),
-                        })
-                    }));
+                    let idle = Arc::clone(&self.idle);
+                    return Ok(response.map(|body| Body::new(ResponseBody::new(body, connection, idle))));
                 }
                 Err(mut error) => match error.take_message().filter(|_| !is_new) {
                     Some(unsent) => request = unsent,
@@ -165,6 +160,28 @@ struct ResponseBody {
     idle: Arc<Idle>,
 }
 
+impl ResponseBody {
+    fn new(body: Incoming, connection: Connection, idle: Arc<Idle>) -> Self {
+        let mut response = Self {
+            body,
+            connection: Some(connection),
+            idle,
+        };
+        // Nobody asks for the end of an empty body.
+        if response.body.is_end_stream() {
+            response.release();
+        }
+        response
+    }
+
+    /// Leaves the connection to the next request.
+    fn release(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.idle.put(connection);
+        }
+    }
+}
+
 impl HttpBody for ResponseBody {
     type Data = Bytes;
     type Error = hyper::Error;
@@ -173,18 +190,15 @@ impl HttpBody for ResponseBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
-        let Self {
-            body,
-            connection,
-            idle,
-        } = &mut *self;
-        let Some(reading) = connection else {
+        let Self { body, connection, .. } = &mut *self;
+        let Some(connection) = connection else {
             return Poll::Ready(None);
         };
-        let frame = ready!(reading.poll_frame(body, cx));
-        let is_over = !matches!(frame, Some(Ok(_))) || body.is_end_stream();
-        if is_over && let Some(connection) = connection.take() {
-            idle.put(connection);
+        let frame = ready!(connection.poll_frame(body, cx));
+        // Behind trailers, too, nobody asks for the end.
+        let is_data = matches!(&frame, Some(Ok(frame)) if frame.is_data());
+        if !is_data || self.body.is_end_stream() {
+            self.release();
         }
         Poll::Ready(frame)
     }

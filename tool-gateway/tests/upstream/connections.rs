@@ -24,6 +24,7 @@ use crate::body::{bytes, post};
 
 const BODY: &str = "{}";
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+const FALSE: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfalse";
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
 /// A listener, and an upstream for it.
@@ -111,6 +112,68 @@ async fn dropped_body_closes_its_connection() {
         .await
         .unwrap()
         .unwrap();
+}
+
+/// Whoever passes such a response on does not ask its body for an end.
+#[tokio::test]
+async fn connection_of_an_empty_response_is_used_again() {
+    for (head, body) in [
+        ("204 No Content\r\n", ""),
+        ("200 OK\r\ncontent-length: 0\r\n", ""),
+        (
+            "200 OK\r\ntransfer-encoding: chunked\r\n",
+            "0\r\nx-sum: 1\r\n\r\n",
+        ),
+    ] {
+        let (listener, upstream) = listen().await;
+        let server = tokio::spawn(async move {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            read_request(&mut connection).await;
+            let response = format!("HTTP/1.1 {head}\r\n{body}");
+            connection.write_all(response.as_bytes()).await.unwrap();
+            read_request(&mut connection).await;
+            connection.write_all(OK).await.unwrap();
+        });
+        let first = ask(&upstream).await.into_body();
+        if !first.is_end_stream() {
+            let mut first = pin!(first);
+            let frame = std::future::poll_fn(|context| first.as_mut().poll_frame(context)).await;
+            assert!(frame.unwrap().unwrap().is_trailers());
+        }
+        let asking = tokio::time::timeout(Duration::from_secs(10), ask(&upstream));
+        assert_eq!(bytes(asking.await.unwrap().into_body()).await, "{}");
+        server.await.unwrap();
+    }
+}
+
+/// The bytes behind a response would be the start of the next one.
+#[tokio::test]
+async fn connection_with_more_than_its_response_is_not_used_again() {
+    let (listener, upstream) = listen().await;
+    let server = tokio::spawn(async move {
+        for is_late in [false, true] {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            read_request(&mut connection).await;
+            if is_late {
+                connection.write_all(OK).await.unwrap();
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                connection.write_all(FALSE).await.unwrap();
+            } else {
+                connection.write_all(&[OK, FALSE].concat()).await.unwrap();
+            }
+            let mut rest = Vec::new();
+            let _ = connection.read_to_end(&mut rest).await;
+            assert!(rest.is_empty(), "{rest:?}");
+        }
+        let (mut connection, _) = listener.accept().await.unwrap();
+        read_request(&mut connection).await;
+        connection.write_all(OK).await.unwrap();
+    });
+    for _ in 0..3 {
+        assert_eq!(bytes(ask(&upstream).await.into_body()).await, "{}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    server.await.unwrap();
 }
 
 /// A request can be begun in one task, and each piece of its response be read in another.
