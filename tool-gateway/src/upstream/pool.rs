@@ -15,6 +15,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tower_service::Service as _;
 
@@ -94,8 +95,8 @@ struct Idle(Mutex<IdleConnections>);
 #[derive(Default)]
 struct IdleConnections {
     connections: VecDeque<(Instant, Box<Connection>)>,
-    /// Whether a task closes them when their time is over.
-    is_swept: bool,
+    /// Closes them when their time is over. It ends with its runtime, which the pool may outlive.
+    sweep: Option<JoinHandle<()>>,
 }
 
 impl Idle {
@@ -123,8 +124,8 @@ impl Idle {
         };
         let mut idle = self.lock();
         idle.connections.push_back((Instant::now(), Box::new(connection)));
-        if !std::mem::replace(&mut idle.is_swept, true) {
-            runtime.spawn(sweep(Arc::downgrade(self)));
+        if idle.sweep.as_ref().is_none_or(JoinHandle::is_finished) {
+            idle.sweep = Some(runtime.spawn(sweep(Arc::downgrade(self))));
         }
     }
 
@@ -139,7 +140,7 @@ impl Idle {
             }
             idle.connections.pop_front();
         }
-        idle.is_swept = false;
+        idle.sweep = None;
         None
     }
 }

@@ -265,6 +265,40 @@ async fn idle_connection_is_closed_after_its_time() {
     assert!((89..=92).contains(&waited), "{waited} s");
 }
 
+/// An upstream may outlive the runtime that has asked it first.
+#[test]
+fn idle_connections_of_a_second_runtime_are_closed_too() {
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap()
+    };
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let upstream = AnthropicUpstream::new(&url, None).unwrap();
+    let asked = async || {
+        let listener = TcpListener::from_std(listener.try_clone().unwrap()).unwrap();
+        let server = tokio::spawn(async move {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            read_request(&mut connection).await;
+            connection.write_all(OK).await.unwrap();
+            connection
+        });
+        assert_eq!(bytes(ask(&upstream).await.into_body()).await, "{}");
+        server.await.unwrap()
+    };
+    runtime().block_on(asked());
+    runtime().block_on(async {
+        let mut connection = asked().await;
+        tokio::time::pause();
+        let mut rest = Vec::new();
+        let closed = tokio::time::timeout(Duration::from_secs(100), connection.read_to_end(&mut rest));
+        assert_eq!(closed.await.unwrap().unwrap(), 0);
+    });
+}
+
 /// A server of the API with these turns, and how many connections it has accepted.
 async fn scripted(turns: serde_json::Value) -> (SocketAddr, Arc<AtomicUsize>) {
     let script = ScriptUpstream::from_json(&json!({ "turns": turns }).to_string()).unwrap();
