@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::http::Uri;
+use hyper_rustls::builderstates::WantsSchemes;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
@@ -35,18 +36,19 @@ impl Connector {
     }
 
     fn with_timeout(timeout: Duration) -> Result<Self, rustls::Error> {
+        // The provider is named, so that there is one whatever other crates enable in rustls.
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = HttpsConnectorBuilder::new().with_provider_and_webpki_roots(provider)?;
+        Ok(Self::with_tls(tls, timeout))
+    }
+
+    fn with_tls(tls: HttpsConnectorBuilder<WantsSchemes>, timeout: Duration) -> Self {
         let mut http = HttpConnector::new();
         http.enforce_http(false);
         http.set_nodelay(true);
         http.set_keepalive(Some(KEEPALIVE));
-        // The provider is named, so that there is one whatever other crates enable in rustls.
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let https = HttpsConnectorBuilder::new()
-            .with_provider_and_webpki_roots(provider)?
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(http);
-        Ok(Self { https, timeout })
+        let https = tls.https_or_http().enable_http1().wrap_connector(http);
+        Self { https, timeout }
     }
 }
 
@@ -76,7 +78,25 @@ impl Service<Uri> for Connector {
 
 #[cfg(test)]
 mod tests {
+    use rustls::pki_types::CertificateDer;
+
     use super::*;
+
+    impl Connector {
+        /// Trusts this certificate alone.
+        pub(in super::super) fn trusting(certificate: &'static [u8]) -> Self {
+            let mut roots = rustls::RootCertStore::empty();
+            roots.add(CertificateDer::from(certificate)).unwrap();
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let config = rustls::ClientConfig::builder_with_provider(provider)
+                .with_safe_default_protocol_versions()
+                .unwrap()
+                .with_root_certificates(roots)
+                .with_no_client_auth();
+            let tls = HttpsConnectorBuilder::new().with_tls_config(config);
+            Self::with_tls(tls, CONNECT_TIMEOUT)
+        }
+    }
 
     #[tokio::test]
     async fn timeout_covers_the_tls_handshake() {

@@ -212,3 +212,80 @@ impl HttpBody for ResponseBody {
         self.body.size_hint()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use axum::http::header;
+    use http_body_util::BodyExt as _;
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+    use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+    use super::*;
+
+    /// Of the name `localhost`, and for this test alone.
+    const CERTIFICATE: &[u8] = include_bytes!("../../tests/upstream/localhost.certificate.der");
+    const KEY: &[u8] = include_bytes!("../../tests/upstream/localhost.key.der");
+    const REQUESTS: usize = 3;
+
+    #[tokio::test]
+    async fn tls_connection_is_used_until_the_server_closes_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = format!("https://localhost:{}/", listener.local_addr().unwrap().port());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![CertificateDer::from(CERTIFICATE)],
+                PrivateKeyDer::try_from(KEY).unwrap(),
+            )
+            .unwrap();
+        let config = Arc::new(config);
+        let (closed, mut is_closed) = tokio::sync::mpsc::channel(1);
+        let piece = "x".repeat(50_000);
+        let chunk = format!("{:x}\r\n{piece}\r\n", piece.len());
+        let serving = thread::spawn(move || {
+            for _ in 0..2 {
+                let (stream, _) = listener.accept().unwrap();
+                let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+                let mut stream = StreamOwned::new(connection, stream);
+                for _ in 0..REQUESTS {
+                    let mut request = Vec::new();
+                    while !request.ends_with(b"{}") {
+                        let mut buffer = [0; 1000];
+                        let read = stream.read(&mut buffer).unwrap();
+                        request.extend_from_slice(&buffer[..read]);
+                    }
+                    let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+                    for part in [head, &chunk, &chunk, &chunk, "0\r\n\r\n"] {
+                        stream.write_all(part.as_bytes()).unwrap();
+                        stream.flush().unwrap();
+                    }
+                }
+                stream.conn.send_close_notify();
+                stream.flush().unwrap();
+                drop(stream);
+                closed.blocking_send(()).unwrap();
+            }
+        });
+        let pool = Pool::new(Connector::trusting(CERTIFICATE), server.parse().unwrap());
+        for sent in 1..=2 * REQUESTS {
+            let request = Request::post("/").header(header::HOST, "localhost");
+            let request = request.body(Full::from("{}")).unwrap();
+            let Ok(response) = pool.send(request).await else {
+                panic!("no response to request {sent}");
+            };
+            let body = response.into_body().collect().await.unwrap().to_bytes();
+            assert_eq!(body, piece.repeat(3));
+            if sent % REQUESTS == 0 {
+                is_closed.recv().await.unwrap();
+            }
+        }
+        serving.join().unwrap();
+    }
+}
