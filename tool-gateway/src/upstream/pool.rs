@@ -15,7 +15,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, coop};
 use tokio::time::Instant;
 use tower_service::Service as _;
 
@@ -195,7 +195,10 @@ impl HttpBody for ResponseBody {
         let Some(connection) = connection else {
             return Poll::Ready(None);
         };
+        // Many pieces can come of one read, for which alone the runtime would give others their turn.
+        let turn = ready!(coop::poll_proceed(cx));
         let frame = ready!(connection.poll_frame(body, cx));
+        turn.made_progress();
         // Behind trailers, too, nobody asks for the end.
         let is_data = matches!(&frame, Some(Ok(frame)) if frame.is_data());
         if !is_data || self.body.is_end_stream() {

@@ -246,6 +246,33 @@ async fn what_has_arrived_is_read_without_waiting() {
     assert_eq!((read, counted.0.load(Ordering::SeqCst)), (PIECES, 0));
 }
 
+/// On one thread, a task that always has something to read leaves others their turn.
+#[tokio::test]
+async fn fast_response_does_not_keep_others_waiting() {
+    const PIECES: usize = 5000;
+    let (listener, upstream) = listen().await;
+    let server = tokio::spawn(async move {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        read_request(&mut connection).await;
+        let response = [CHUNKED, &b"1\r\na\r\n".repeat(PIECES)].concat();
+        connection.write_all(&response).await.unwrap();
+        connection
+    });
+    let mut body = ask(&upstream).await.into_body();
+    let _connection = server.await.unwrap();
+    let reading = tokio::spawn(async move {
+        for _ in 0..PIECES {
+            next(&mut body).await.unwrap();
+        }
+    });
+    let mut turns = 0;
+    while !reading.is_finished() {
+        tokio::task::yield_now().await;
+        turns += 1;
+    }
+    assert!(turns > PIECES / 200, "{turns}");
+}
+
 #[tokio::test]
 async fn idle_connection_is_closed_after_its_time() {
     let (listener, upstream) = listen().await;
