@@ -134,7 +134,7 @@ where
 
 fn amount() -> usize {
     let is_long = std::env::var_os("GATEWAY_LONG").is_some();
-    if is_long { 200_000 } else { 800 }
+    if is_long { 50_000 } else { 800 }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
