@@ -16,6 +16,7 @@ use tracing::Span;
 use super::answer::{answer, with_session};
 use super::checkpoint::Checkpoint;
 use super::drive;
+use super::flushed_body::FlushedBody;
 use super::forward::{self, PassedMessage, PassingMessage, Watched};
 use super::idle_body::{Idle, IdleBody};
 use super::job::Job;
@@ -452,7 +453,7 @@ async fn pass_through(
     }
     let message = PassingMessage::new(forward::is_stream(response.headers()));
     let response = response.map(|body: Body| {
-        Watched::wrap(body, message, move |message: Option<PassedMessage>| async move {
+        let watched = Watched::wrap(body, message, move |message: Option<PassedMessage>| async move {
             let Some(message) = message else {
                 spans::fail(&span, StatusCode::BAD_GATEWAY);
                 return passing.log(&shared, StatusCode::BAD_GATEWAY, &Map::new(), began);
@@ -462,7 +463,8 @@ async fn pass_through(
             let turn = passing.turn(&shared, &message.blocks);
             // A store that fails costs the session, not the answer.
             let _ = save(&shared, &passing.client, turn, None).await;
-        })
+        });
+        FlushedBody::wrap(watched)
     });
     Ok(with_session(response, session))
 }

@@ -208,6 +208,34 @@ async fn a_stream_that_breaks_at_any_byte_comes_out_byte_for_byte() {
     }
 }
 
+/// Over a connection: a server drops what it has not written yet when a body fails.
+#[tokio::test]
+async fn what_came_before_a_break_arrives() {
+    let bytes = Bytes::from_static(b"event: ping\ndata: {\"type\": \"ping\"}\n\n");
+    let upstream = Breaking {
+        cut: bytes.len(),
+        bytes,
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let app = Gateway::new(ToolRegistry::new(), upstream).router();
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let mut connection = tokio::net::TcpStream::connect(address).await.unwrap();
+    let body = BODIES[0].replace("STREAM", "true");
+    let head = format!(
+        "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    connection
+        .write_all(format!("{head}{body}").as_bytes())
+        .await
+        .unwrap();
+    let mut received = String::new();
+    connection.read_to_string(&mut received).await.unwrap();
+    assert!(received.contains("event: ping"), "{received:?}");
+    assert!(!received.ends_with("0\r\n\r\n"), "it is not complete: {received}");
+}
+
 #[tokio::test]
 async fn a_turn_whose_stream_breaks_at_any_byte_ends_with_an_error_event_and_runs_nothing() {
     let script = json!({ "turns": [{ "content": [text("One."), call("write", "a")] }] }).to_string();
