@@ -1,5 +1,5 @@
 //! Conversations with the official SDKs, Python's and JavaScript's, through the program itself: mixed turns, streamed and not,
-//! echoed as objects and as dictionaries. The upstream records what it received.
+//! echoed as objects and as dictionaries. The upstream records what it received. And calls in responses of `OpenAI`'s APIs.
 //!
 //! `SDK_PYTHON` names an interpreter with the packages of `tests/sdks/requirements.txt` (else `python3` is tried), `SDK_NODE` a
 //! folder with the `node_modules` of `tests/sdks/package.json`; `.ci/run programs` makes both. Ignored, loudly, where they are
@@ -12,6 +12,8 @@
     clippy::indexing_slicing,
     reason = "a test"
 )]
+
+mod openai;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -59,7 +61,9 @@ fn python_sdk_sees_a_conversation_without_the_gateways_calls() {
 /// The interpreter, if it has the SDK.
 fn python() -> Option<PathBuf> {
     let program = PathBuf::from(std::env::var_os("SDK_PYTHON").unwrap_or_else(|| "python3".into()));
-    let has = Command::new(&program).args(["-c", "import anthropic"]).output();
+    let has = Command::new(&program)
+        .args(["-c", "import anthropic, openai"])
+        .output();
     if !has.is_ok_and(|output| output.status.success()) {
         ignored("an interpreter with tests/sdks/requirements.txt installed, named by SDK_PYTHON");
         return None;
@@ -313,6 +317,19 @@ fn unbroken(upstream: &ScriptUpstream, way: &str, echo: &str) {
 
 /// Serves a script on loopback, as another program would.
 fn serve(upstream: Arc<ScriptUpstream>) -> String {
+    let answer = move |request: Request| {
+        let upstream = Arc::clone(&upstream);
+        async move {
+            let (head, body) = request.into_parts();
+            let body = to_bytes(body, usize::MAX).await.unwrap();
+            let response: Response<Body> = upstream.send(Request::from_parts(head, body)).await.unwrap();
+            response
+        }
+    };
+    serve_router(Router::new().fallback(answer))
+}
+
+fn serve_router(router: Router) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let address = listener.local_addr().unwrap();
@@ -322,20 +339,8 @@ fn serve(upstream: Arc<ScriptUpstream>) -> String {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let answer = move |request: Request| {
-                let upstream = Arc::clone(&upstream);
-                async move {
-                    let (head, body) = request.into_parts();
-                    let body = to_bytes(body, usize::MAX).await.unwrap();
-                    let response: Response<Body> =
-                        upstream.send(Request::from_parts(head, body)).await.unwrap();
-                    response
-                }
-            };
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-            axum::serve(listener, Router::new().fallback(answer))
-                .await
-                .unwrap();
+            axum::serve(listener, router).await.unwrap();
         });
     });
     format!("http://{address}")
