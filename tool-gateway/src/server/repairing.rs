@@ -202,3 +202,21 @@ impl HttpBody for RepairingBody {
         Poll::Ready(self.last.take())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::metrics::Metrics;
+
+    #[tokio::test]
+    async fn response_over_the_limit_passes_unread() {
+        let body = || Body::from_stream(stream::iter(["one ", "two ", "three"].map(Ok::<_, axum::Error>)));
+        let mut line = RepairLine::new(Metrics::new(), Dialect::Responses);
+        assert_eq!(read_whole(body(), 13, &mut line).await.unwrap(), b"one two three");
+        for limit in [0, 4, 12] {
+            let unread = read_whole(body(), limit, &mut line).await.unwrap_err();
+            assert_eq!(unread.collect().await.unwrap().to_bytes(), "one two three");
+        }
+        assert_eq!(line.status, StatusCode::OK);
+    }
+}

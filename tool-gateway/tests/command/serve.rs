@@ -1,7 +1,7 @@
 //! `tool-gateway serve`, `tools` and `call`: what they say to those who use them wrongly, and their results.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 
 use serde_json::{Value, json};
 
@@ -279,6 +279,62 @@ fn log_has_one_line_for_each_turn_without_content() {
     log.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "", "one line");
     assert!(!line.contains("secret"), "{line}");
+}
+
+/// The log of a response of `OpenAI`'s APIs: a line for the call that was repaired, and one for the response.
+#[test]
+fn log_of_repaired_responses_is_without_content() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", upstream.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut connection, _) = upstream.accept().unwrap();
+        let _ = connection.read(&mut [0; 4096]).unwrap();
+        let body = r#"{"choices":[{"message":{"tool_calls":[
+            {"id":"call_1","function":{"name":"TodoWrite","arguments":"{'a': 'secret answer'}"}},
+            {"id":"call_2","function":{"name":"Bash","arguments":"{'a': 'secret answer'}"}}]}}]}"#;
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length";
+        write!(connection, "{head}: {}\r\n\r\n{body}", body.len()).unwrap();
+    });
+    let mut server = command(&["serve", "--listen", "127.0.0.1:0", "--upstream", &url])
+        .stderr(std::process::Stdio::piped())
+        .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
+        .env_remove("RUST_LOG")
+        .env("ANTHROPIC_API_KEY", "secret-key")
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(server.stderr.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    let first = log.next().unwrap();
+    let address = first.strip_prefix("listening on http://").unwrap();
+    let mut connection = TcpStream::connect(address).unwrap();
+    let body = r#"{"messages":[{"role":"user","content":"secret question"}]}"#;
+    write!(
+        connection,
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains(r#"{\"a\": \"secret answer\"}"#), "{answer}");
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let lines: Vec<String> = log.filter(|line| line.starts_with('{')).collect();
+    let [call, response] = [0, 1].map(|line| serde_json::from_str::<Value>(&lines[line]).unwrap());
+    assert_eq!(
+        [&call["message"], &call["tool"], &call["call"]],
+        ["arguments were repaired", "TodoWrite", "call_1"]
+    );
+    assert_eq!(
+        [&response["message"], &response["api"]],
+        ["response", "chat"],
+        "{lines:?}"
+    );
+    let numbers = ["status", "calls", "repaired", "truncated", "refused"].map(|name| response[name].as_u64());
+    assert_eq!(numbers, [200, 2, 1, 0, 0].map(Some), "{lines:?}");
+    assert!(response["milliseconds"].is_u64() && lines.len() == 2, "{lines:?}");
+    assert!(!lines.concat().contains("secret"), "{lines:?}");
 }
 
 /// A client that sends half of a request's headers, or none, does not keep its connection.
