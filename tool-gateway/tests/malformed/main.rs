@@ -1,5 +1,5 @@
 //! Malformed requests, and malformed streams of an upstream: every request gets an answer in the API's form, and no call of a
-//! message that did not arrive whole is run. `GATEWAY_LONG=1` tries a hundred times as many.
+//! message that did not arrive whole is run; what passes stays as it is. `GATEWAY_LONG=1` tries a hundred times as many.
 
 #![cfg(feature = "server")]
 #![allow(
@@ -125,4 +125,22 @@ fn malformed_streams_run_nothing_and_end_with_an_event_or_an_error() {
         let runs = properties::upstream(&bytes, is_stream, random.below(2) == 0);
         assert_eq!(runs, 0, "{}", String::from_utf8_lossy(&bytes));
     }
+}
+
+const CALLS: &str = r#"{"choices":[{"index":0,"message":{"tool_calls":[
+    {"id":"a","function":{"name":"own","arguments":"{'a': 'b', \"c\": [1, True,]}"}},
+    {"id":"b","function":{"arguments":"{\"a\": 1}","name":"own"}}],"function_call":{"name":"own","arguments":{"a":1}}},"finish_reason":"stop"}],
+    "status":"completed","output":[{"type":"message","content":[]},
+    {"type":"function_call","call_id":"c","name":"own","arguments":"(1, 'é', None)","status":"completed"}]}"#;
+
+#[test]
+fn malformed_responses_pass_but_for_repaired_arguments() {
+    let mut random = Random(3);
+    let mut repaired = 0;
+    for _ in 0..tries() {
+        let bytes = random.damaged(CALLS.as_bytes());
+        let path = ["/v1/chat/completions", "/v1/responses"][random.below(2)];
+        repaired += usize::from(properties::whole_response(path, &bytes));
+    }
+    assert!(repaired > tries() / 20, "{repaired}");
 }

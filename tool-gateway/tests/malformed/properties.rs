@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, Response, StatusCode};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use tool_gateway::upstream::{ScriptUpstream, Upstream, UpstreamFuture};
 use tool_gateway::{Gateway, Offer};
+use tool_runtime::repair::FormatFixing;
 use tool_runtime::{State, ToolRegistry, tool};
 use tower::ServiceExt as _;
 
@@ -115,4 +117,62 @@ pub(crate) fn upstream(bytes: &[u8], is_stream: bool, wants_stream: bool) -> usi
         );
     }
     counter.load(Ordering::Relaxed)
+}
+
+/// A response of `OpenAI`'s APIs passes; if it is JSON, each call has the arguments that came, or JSON in their place. Whether any has.
+pub(crate) fn whole_response(path: &str, bytes: &[u8]) -> bool {
+    let gateway = Gateway::new(ToolRegistry::new(), Bytes(bytes.to_vec(), false))
+        .with_format_fixing(FormatFixing::for_every_tool());
+    let (status, answer) = ask(gateway, path, b"{}".to_vec());
+    let text = || {
+        format!(
+            "{status} {}\n=>\n{}",
+            String::from_utf8_lossy(bytes),
+            String::from_utf8_lossy(&answer)
+        )
+    };
+    assert_eq!(status, StatusCode::OK, "{}", text());
+    if answer == bytes {
+        return false;
+    }
+    let read = |bytes: &[u8]| {
+        // Numbers of any size are JSON, and no `Value`.
+        let bytes = String::from_utf8(bytes.to_vec()).unwrap();
+        let bytes = bytes.replace("e999", "e-9");
+        let mut response: Value = serde_json::from_str(&bytes).unwrap_or_else(|_| panic!("{}", text()));
+        let mut arguments = Vec::new();
+        take_arguments(&mut response, &mut arguments);
+        (response, arguments)
+    };
+    let ((came, before), (sent, after)) = (read(bytes), read(&answer));
+    assert_eq!((came, before.len()), (sent, after.len()), "{}", text());
+    for (before, after) in before
+        .iter()
+        .zip(&after)
+        .filter(|(before, after)| before != after)
+    {
+        let is_json = |value: &Value| {
+            let text = value.as_str();
+            text.is_some_and(|text| serde_json::from_str::<&RawValue>(text).is_ok())
+        };
+        assert!(!is_json(before) && is_json(after), "{}", text());
+    }
+    true
+}
+
+/// Takes all arguments out of a response.
+fn take_arguments(value: &mut Value, taken: &mut Vec<Value>) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| take_arguments(item, taken)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if name == "arguments" {
+                    taken.push(value.take());
+                } else {
+                    take_arguments(value, taken);
+                }
+            }
+        }
+        _ => {}
+    }
 }
