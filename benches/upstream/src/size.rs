@@ -9,7 +9,7 @@ const VARIANTS: [(&str, &str); 4] = [
     ("", "no client"),
     (
         "hyper-util",
-        "hyper-util and hyper-rustls, as the gateway has them",
+        "hyper, hyper-util and hyper-rustls, as the gateway has them",
     ),
     ("reqwest-ring", "reqwest with `ring`"),
     ("reqwest-rustls", "reqwest with `rustls`, which is `aws-lc-rs`"),
