@@ -50,7 +50,7 @@ pub(crate) struct Coercer<'s, 'a, 'c> {
     pub(crate) budget: &'c mut Budget,
 }
 
-/// More unions and conjunctions, one in the other, than honest arguments need. With [`depth::MAX_DEPTH`](crate::wire::depth::MAX_DEPTH)
+/// More unions and conjunctions, one in the other, than honest arguments need. With [`depth::MAX_DEPTH`]
 /// levels between, they take less than 512 KiB of stack in an optimized build, and less than 1 MiB in another.
 pub(in crate::arguments) const MOST_COMPOSITES: usize = 64;
 
