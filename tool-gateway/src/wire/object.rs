@@ -1,6 +1,7 @@
 //! [`Object`]: a JSON object whose values stay as they were written.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::Deserialize;
@@ -39,14 +40,14 @@ impl<'a> Object<'a> {
             || self.string(name).is_some_and(|found| found == value)
     }
 
-    /// Writes the object; `change` gives the text of a field, or `None` to leave it out.
+    /// Writes the object; `change` gives the text of a field, or `None` to leave it out. Of a repeated field the last is written.
     pub(crate) fn write<'t>(
         &self,
         out: &mut String,
         mut change: impl FnMut(&str, &'a str) -> Option<Change<'t>>,
     ) {
         out.push('{');
-        for (name, value) in &self.0 {
+        for (name, value) in last_of_each(&self.0) {
             let text = match change(name, value.get()) {
                 None => continue,
                 Some(Change::Keep) => value.get(),
@@ -57,6 +58,16 @@ impl<'a> Object<'a> {
         }
         out.push('}');
     }
+}
+
+/// The fields in their order, and of a repeated one the last: what replaces its value must not be written as often as it is repeated.
+pub(super) fn last_of_each<'f, 'a, V>(
+    fields: &'f [(Cow<'a, str>, V)],
+) -> impl Iterator<Item = &'f (Cow<'a, str>, V)> {
+    let mut names = HashSet::with_capacity(fields.len());
+    let from_last = fields.iter().rev();
+    let last: Vec<_> = from_last.filter(|(name, _)| names.insert(&**name)).collect();
+    last.into_iter().rev()
 }
 
 /// What becomes of a field.
@@ -169,7 +180,21 @@ mod tests {
             "a" => Some(Change::To("null")),
             _ => Some(Change::Keep),
         });
-        assert_eq!(out, r#"{"b":1.50,"a":null,"b":2}"#);
+        assert_eq!(out, r#"{"a":null,"b":2}"#);
+    }
+
+    /// Else a short object that repeats a field would be written as often with a long value.
+    #[test]
+    fn a_repeated_field_is_changed_once() {
+        let text = format!(r#"{{{}"a":1,"b":2}}"#, r#""\u0061":0,"#.repeat(100_000));
+        let mut asked = Vec::new();
+        let mut out = String::new();
+        Object::parse(&text).unwrap().write(&mut out, |name, value| {
+            asked.push((name.to_owned(), value));
+            Some(Change::To("null"))
+        });
+        assert_eq!(out, r#"{"a":null,"b":null}"#);
+        assert_eq!(asked, [("a".to_owned(), "1"), ("b".to_owned(), "2")]);
     }
 
     #[test]

@@ -9,14 +9,15 @@ use serde_json::value::RawValue;
 use super::error::ApiError;
 use super::list::TextOrList;
 use super::message::Message;
-use super::object::{self, Fields, push_name};
+use super::object::{self, Fields, last_of_each, push_name};
 
 /// The body of a request, which it owns, so that it is read once and goes where its turn goes. What the gateway does not change
 /// keeps its bytes.
 #[derive(Debug)]
 pub(crate) struct MessagesRequest {
     body: String,
-    /// The names of its fields, in their order, and where their values are in the body; the lists below have places of their own.
+    /// The names of its fields, in their order, and where their values are in the body; the lists below have places of their own. Of a
+    /// repeated field the last is there, which counts, as for most readers of JSON.
     fields: Vec<(String, Option<Range<usize>>)>,
     pub(crate) messages: Vec<Message>,
     message_texts: Vec<Range<usize>>,
@@ -41,10 +42,8 @@ impl MessagesRequest {
         Ok(Self {
             message_texts: texts.into_iter().map(place).collect(),
             tools: tools.map(|tools| tools.into_iter().map(place).collect()),
-            fields: read
-                .all
-                .into_iter()
-                .map(|(name, value)| (name.into_owned(), value.map(place)))
+            fields: last_of_each(&read.all)
+                .map(|(name, value)| (name.clone().into_owned(), value.map(place)))
                 .collect(),
             messages,
             body,
@@ -56,9 +55,9 @@ impl MessagesRequest {
         self.body
     }
 
-    /// A field as text, but for the messages and tools. Of a repeated field the last counts, as for most readers of JSON.
+    /// A field as text, but for the messages and tools.
     pub(crate) fn get(&self, field: &str) -> Option<&str> {
-        let mut fields = self.fields.iter().rev();
+        let mut fields = self.fields.iter();
         let (_, value) = fields.find(|(name, _)| name == field)?;
         value.as_ref().map(|value| self.at(value))
     }
@@ -192,6 +191,29 @@ mod tests {
             let expected = format!(r#"{{"tools":{expected},"messages":[]}}"#);
             assert_eq!(MessagesRequest::parse(body).unwrap().with("", &[]), expected);
         }
+    }
+
+    /// Else a body that repeats a short field would be sent with as many copies of all messages.
+    #[test]
+    fn of_a_repeated_field_the_last_is_sent() {
+        let many = 100_000;
+        let messages = r#""messages":0,"#.repeat(many);
+        let tools = r#""tools":[],"#.repeat(many);
+        let others: String = (0..many)
+            .map(|index| format!(r#""x{index}":0,"x{index}":1,"#))
+            .collect();
+        let body =
+            format!(r#"{{{messages}{tools}{others}"model":"a","messages":[],"tools":[2],"model":"b"}}"#);
+        let request = MessagesRequest::parse(body).unwrap();
+        let sent = request.with("5", &[("model", "\"c\"")]);
+        let others: String = (0..many).map(|index| format!(r#""x{index}":1,"#)).collect();
+        let last = r#""messages":[5],"tools":[2],"model":"c"}"#;
+        assert!(sent == format!("{{{others}{last}"), "{} bytes", sent.len());
+        assert_eq!(
+            (request.get("model"), request.get("x7")),
+            (Some("\"b\""), Some("1"))
+        );
+        assert_eq!(request.settings().count(), many + 1);
     }
 
     #[test]
