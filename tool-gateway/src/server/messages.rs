@@ -1,5 +1,6 @@
 //! The routes. `messages` reads like the way of a request: who is it, which session, whose tools, then pass or drive.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -82,7 +83,8 @@ async fn message(shared: Arc<Shared>, principal: String, request: Request) -> Re
         let span = spans::chat(&spans::model(&request));
         return pass_through(shared, parts, request.into_body(), digests, shown, span).await;
     }
-    if shared.running.show_one_of(&unknown_calls(&recognized, &request)) {
+    let calls = unknown_calls(&recognized, &request);
+    if !calls.is_empty() && shared.running.show_call(|id| calls.contains(id)) {
         let message =
             "the turn with these calls has not ended yet; send the results when its message is complete";
         return Err(ApiError::new(StatusCode::CONFLICT, message));
@@ -132,7 +134,7 @@ async fn stored_checkpoint(shared: &Shared, request: Digest) -> Result<Option<Ch
 }
 
 /// The ids of the calls in the last message of the model, if that message is not known.
-fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> Vec<String> {
+fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<String> {
     let last = recognized
         .groups
         .iter()
@@ -140,7 +142,7 @@ fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> Vec<Stri
         .rev()
         .find(|(_, group)| group.role == "assistant");
     let Some((_, group)) = last.filter(|(index, _)| !recognized.turns.contains_key(index)) else {
-        return Vec::new();
+        return HashSet::new();
     };
     let messages = group.messages.iter().filter_map(|at| request.messages.get(*at));
     let calls = messages

@@ -192,14 +192,15 @@ impl Running {
         self.lock().end.clone()
     }
 
-    /// Whether it runs, and has shown a call of the client with this id.
-    fn shows_call(&self, id: &str) -> bool {
+    /// Whether it runs, and has shown a call of the client whose id is wanted.
+    fn shows_call(&self, mut is_wanted: impl FnMut(&str) -> bool) -> bool {
         let state = self.lock();
         let is_call = |sent: &Sent| match sent {
             Sent::Event(StreamEvent::BlockStart { block, .. }) => {
-                block.get("id").is_some_and(|own| own == id)
+                let id = block.get("id").and_then(Value::as_str);
+                id.is_some_and(&mut is_wanted)
             }
-            Sent::Block { block, .. } => block.tool_use().is_some_and(|call| call.id == id),
+            Sent::Block { block, .. } => block.tool_use().is_some_and(|call| is_wanted(&call.id)),
             Sent::Event(_) | Sent::Message(_) => false,
         };
         state.end.is_none() && state.sent.iter().any(is_call)
@@ -482,11 +483,15 @@ impl RunningTurns {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The turns that are kept now.
+    fn all(&self) -> Vec<Arc<Running>> {
+        let running = |kept: &Kept| Arc::clone(&kept.running);
+        self.lock().by_request.values().map(running).collect()
+    }
+
     /// Waits until all turns have ended that run now.
     pub(super) async fn until_all_ended(&self) {
-        let running = |kept: &Kept| Arc::clone(&kept.running);
-        let turns: Vec<_> = self.lock().by_request.values().map(running).collect();
-        for running in turns {
+        for running in self.all() {
             running.until_ended().await;
         }
     }
@@ -498,14 +503,12 @@ impl RunningTurns {
         kept.any(|running| running.session == *session && !matches!(running.ended(), Some(RunEnd::Done)))
     }
 
-    /// Whether a turn that has not ended has shown one of these calls: what answers them comes too early.
-    pub(super) fn show_one_of(&self, calls: &[String]) -> bool {
-        if calls.is_empty() {
-            return false;
-        }
-        let turns = self.lock();
-        let mut kept = turns.by_request.values();
-        kept.any(|kept| calls.iter().any(|id| kept.running.shows_call(id)))
+    /// Whether a turn that has not ended has shown a call whose id is wanted: what answers it comes too early.
+    pub(super) fn show_call(&self, mut is_wanted: impl FnMut(&str) -> bool) -> bool {
+        // No other request waits while what they have shown is looked through.
+        self.all()
+            .iter()
+            .any(|running| running.shows_call(&mut is_wanted))
     }
 
     /// Joins an equal request, or begins a turn (docs/gateway.md, "Which session it is").
@@ -582,6 +585,43 @@ impl RunningTurns {
 mod tests {
     use super::*;
     use crate::session::chain::ChainKey;
+    use crate::wire::block::Block;
+
+    /// A request may answer as many calls as it has room for: none is looked for on its own.
+    #[test]
+    fn calls_are_looked_for_once_and_other_requests_do_not_wait() {
+        let turns = RunningTurns::default();
+        let session = SessionId::random();
+        let request = |index: u8| ChainKey::new([1; 32]).digest(&[&[index]]);
+        let call = |id: String| Sent::Block {
+            index: 0,
+            block: Block::new(format!(
+                r#"{{"type":"tool_use","id":"{id}","name":"n","input":{{}}}}"#
+            )),
+        };
+        let begun: Vec<_> = (0..3)
+            .map(|turn| {
+                let Joined::New(running, watcher, None) = turns.begin(request(turn), &session, None) else {
+                    panic!("a new turn");
+                };
+                (0..10).for_each(|index| running.send(call(format!("{turn}-{index}"))));
+                (running, watcher)
+            })
+            .collect();
+        begun[0].0.end(RunEnd::Done);
+        let mut looked_at = Vec::new();
+        assert!(!turns.show_call(|id| {
+            assert!(turns.turns.try_lock().is_ok(), "others wait");
+            looked_at.push(id.to_owned());
+            false
+        }));
+        looked_at.sort();
+        let shown: Vec<_> = (10..30)
+            .map(|call| format!("{}-{}", call / 10, call % 10))
+            .collect();
+        assert_eq!(looked_at, shown, "those of the turns that run");
+        assert!(turns.show_call(|id| id == "2-7") && !turns.show_call(|id| id == "0-7"));
+    }
 
     /// Else its request would begin anew, though the store has how far it had come.
     #[tokio::test]
