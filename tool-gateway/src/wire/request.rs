@@ -199,14 +199,14 @@ mod tests {
         let many = 100_000;
         let messages = r#""messages":0,"#.repeat(many);
         let tools = r#""tools":[],"#.repeat(many);
-        let others: String = (0..many)
-            .map(|index| format!(r#""x{index}":0,"x{index}":1,"#))
-            .collect();
+        let others = (0..many).map(|index| format!(r#""x{index}":0,"x{index}":1,"#));
+        let others = others.collect::<Vec<_>>().concat();
         let body =
             format!(r#"{{{messages}{tools}{others}"model":"a","messages":[],"tools":[2],"model":"b"}}"#);
         let request = MessagesRequest::parse(body).unwrap();
         let sent = request.with("5", &[("model", "\"c\"")]);
-        let others: String = (0..many).map(|index| format!(r#""x{index}":1,"#)).collect();
+        let others = (0..many).map(|index| format!(r#""x{index}":1,"#));
+        let others = others.collect::<Vec<_>>().concat();
         let last = r#""messages":[5],"tools":[2],"model":"c"}"#;
         assert!(sent == format!("{{{others}{last}"), "{} bytes", sent.len());
         assert_eq!(
