@@ -544,7 +544,9 @@ impl RunningTurns {
     fn earlier(&self, request: Digest, is_retry: bool) -> Earlier {
         let mut turns = self.lock();
         turns.remove_expired();
-        let Some(Kept { running, .. }) = turns.by_request.get(&request) else {
+        let kept = turns.by_request.get(&request);
+        // Behind one that runs, it may have expired and still be there.
+        let Some(Kept { running, .. }) = kept.filter(|kept| !kept.running.is_expired()) else {
             return Earlier::Unknown;
         };
         let Some(watcher) = running.watch() else {
@@ -629,6 +631,9 @@ mod tests {
         let turns = RunningTurns::default();
         let request = ChainKey::new([1; 32]).digest(&[b"request"]);
         let (session, nothing) = (SessionId::random(), async { Ok::<_, ()>(None) });
+        // Behind one that runs, what is kept is not removed yet.
+        let other = ChainKey::new([1; 32]).digest(&[b"other"]);
+        let _runs = turns.begin(other, &session, None);
         let joined = turns.join(request, false, &session, nothing).await;
         let Ok(Joined::New(running, watcher, None)) = joined else {
             panic!("a new turn");
