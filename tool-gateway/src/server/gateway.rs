@@ -333,7 +333,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Admits no more: `/readyz` and requests for messages are answered with 503.
+    /// Admits no more: `/readyz` and requests that the upstream would answer are answered with 503.
     pub fn close(&self) {
         self.closing.cancel();
     }

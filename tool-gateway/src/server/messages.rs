@@ -156,12 +156,16 @@ fn is_passed_through(tools: &Tools, recognized: &Recognized) -> bool {
     tools.internal.is_empty() && recognized.turns.values().all(|turn| turn.is_unchanged)
 }
 
-/// `POST /v1/messages/count_tokens`: counts what would be sent.
+/// `POST /v1/messages/count_tokens`, within the limits of the client.
 pub(super) async fn count_tokens(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let principal = principal(&shared.secret, &shared.keys, request.headers())?;
+    limited(shared, request, count).await
+}
+
+/// Counts what would be sent.
+async fn count(shared: Arc<Shared>, principal: String, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = read(&shared, request).await?;
     let sent = {
         let request = MessagesRequest::parse(body)?;
@@ -184,12 +188,15 @@ pub(super) async fn count_tokens(
     forward::send(&shared, &parts, sent.into()).await
 }
 
-/// What the upstream answers unchanged: `GET /v1/models`.
+/// What the upstream answers unchanged, within the limits of the client: `GET /v1/models`.
 pub(super) async fn forwarded(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    principal(&shared.secret, &shared.keys, request.headers())?;
+    limited(shared, request, forward_unchanged).await
+}
+
+async fn forward_unchanged(shared: Arc<Shared>, _: String, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = read(&shared, request).await?;
     forward::send(&shared, &parts, body.into()).await
 }

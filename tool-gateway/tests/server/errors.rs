@@ -518,3 +518,36 @@ async fn limited_clients_get_retry_after() {
     other.headers = vec![("x-api-key", "other".to_owned())];
     assert_eq!(other.ask(&lab).await.text(), "Done.");
 }
+
+#[tokio::test]
+async fn limits_and_the_end_hold_for_whatever_the_upstream_answers() {
+    let mut chat = Chat::new(false);
+    chat.messages().push(user("go"));
+    let script = json!({ "turns": [says(&[text("Done.")])] });
+    for (method, path) in [
+        ("POST", "/v1/messages/count_tokens"),
+        ("GET", "/v1/models"),
+        ("GET", "/v1/models/script"),
+    ] {
+        let request = || {
+            let mut request = post(path, &chat.body, &[]);
+            *request.method_mut() = method.parse().unwrap();
+            request
+        };
+        let limited = Lab::with(script.clone(), |gateway| gateway.with_client_rate(1));
+        let served = limited.send(request()).await.status();
+        assert!(!matches!(served.as_u16(), 429 | 503), "{path}: {served}");
+        let refused = limited.send(request()).await;
+        assert_eq!(refused.status().as_u16(), 429, "{path}");
+        assert!(refused.headers().contains_key("retry-after"), "{path}");
+
+        let mut turns = None;
+        let closed = Lab::with(script.clone(), |gateway| {
+            turns = Some(gateway.turns());
+            gateway
+        });
+        turns.unwrap().close();
+        assert_eq!(closed.send(request()).await.status().as_u16(), 503, "{path}");
+        assert!(closed.script.requests().is_empty(), "{path}");
+    }
+}
