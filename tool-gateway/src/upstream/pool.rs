@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::error::Error;
 use std::future::poll_fn;
+use std::mem;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, ready};
@@ -24,6 +25,12 @@ use super::connector::{BoxError, Connector};
 
 /// A connection without a request is kept for so long.
 const IDLE_TIME: Duration = Duration::from_secs(90);
+
+/// So many are kept: each takes a file descriptor, of which a process often has no more than 1,024.
+const MAX_IDLE: usize = 256;
+
+/// How often it is looked whether the server has closed them. Many do after a few seconds, and their sockets stay until both sides have.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The connections to one server.
 pub(super) struct Pool {
@@ -95,7 +102,7 @@ struct Idle(Mutex<IdleConnections>);
 #[derive(Default)]
 struct IdleConnections {
     connections: VecDeque<(Instant, Box<Connection>)>,
-    /// Closes them when their time is over. It ends with its runtime, which the pool may outlive.
+    /// Closes those that are of no more use. It ends with its runtime, which the pool may outlive.
     sweep: Option<JoinHandle<()>>,
 }
 
@@ -125,31 +132,45 @@ impl Idle {
         let mut idle = self.lock();
         idle.connections.push_back((Instant::now(), Box::new(connection)));
         if idle.sweep.as_ref().is_none_or(JoinHandle::is_finished) {
-            idle.sweep = Some(runtime.spawn(sweep(Arc::downgrade(self))));
+            // It polls each connection: with a budget, those behind the first hundred would seem to be open.
+            let sweep = coop::unconstrained(sweep(Arc::downgrade(self)));
+            idle.sweep = Some(runtime.spawn(sweep));
         }
+        let oldest = (idle.connections.len() > MAX_IDLE).then(|| idle.connections.pop_front());
+        // To close a socket takes longer than others should wait.
+        drop(idle);
+        drop(oldest);
     }
 
-    /// Closes those whose time is over; when that of the next is, if there is one.
-    fn close_expired(&self) -> Option<Instant> {
-        let mut idle = self.lock();
+    /// Closes those whose time is over, and those that the server has closed; whether others are left.
+    fn close_unusable(&self) -> bool {
         let now = Instant::now();
-        while let Some((since, _)) = idle.connections.front() {
-            let end = *since + IDLE_TIME;
-            if end > now {
-                return Some(end);
+        let mut unusable = Vec::new();
+        let mut idle = self.lock();
+        for (since, mut connection) in mem::take(&mut idle.connections) {
+            if since + IDLE_TIME > now && connection.is_ready() {
+                idle.connections.push_back((since, connection));
+            } else {
+                unusable.push(connection);
             }
-            idle.connections.pop_front();
         }
-        idle.sweep = None;
-        None
+        let is_empty = idle.connections.is_empty();
+        if is_empty {
+            idle.sweep = None;
+        }
+        drop(idle);
+        drop(unusable);
+        !is_empty
     }
 }
 
 /// Closes idle connections until there are none.
 async fn sweep(idle: Weak<Idle>) {
-    tokio::time::sleep(IDLE_TIME).await;
-    while let Some(end) = idle.upgrade().and_then(|idle| idle.close_expired()) {
-        tokio::time::sleep_until(end).await;
+    loop {
+        tokio::time::sleep(SWEEP_INTERVAL).await;
+        if !idle.upgrade().is_some_and(|idle| idle.close_unusable()) {
+            return;
+        }
     }
 }
 

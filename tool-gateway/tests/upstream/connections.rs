@@ -292,6 +292,64 @@ async fn idle_connection_is_closed_after_its_time() {
     assert!((89..=92).contains(&waited), "{waited} s");
 }
 
+/// Connections that are idle at the same time, the one that was used first in front, as the server has them.
+async fn idle_connections(
+    listener: &TcpListener,
+    upstream: &AnthropicUpstream,
+    count: usize,
+) -> Vec<TcpStream> {
+    let mut responses = Vec::new();
+    let mut connections = Vec::new();
+    for _ in 0..count {
+        let server = async {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            read_request(&mut connection).await;
+            connection.write_all(OK).await.unwrap();
+            connection
+        };
+        let (response, connection) = tokio::join!(ask(upstream), server);
+        responses.push(response);
+        connections.push(connection);
+    }
+    for response in responses {
+        assert_eq!(bytes(response.into_body()).await, "{}");
+    }
+    connections
+}
+
+#[tokio::test]
+async fn idle_connection_is_closed_when_the_server_closes_it() {
+    const CONNECTIONS: usize = 200;
+    let (listener, upstream) = listen().await;
+    let mut connections = idle_connections(&listener, &upstream, CONNECTIONS).await;
+    for connection in &mut connections {
+        connection.shutdown().await.unwrap();
+    }
+    tokio::time::pause();
+    let begin = Instant::now();
+    for connection in &mut connections {
+        assert_eq!(connection.read(&mut [0]).await.unwrap(), 0);
+    }
+    let waited = begin.elapsed().as_secs();
+    assert!(waited <= 2, "{waited} s");
+}
+
+#[tokio::test]
+async fn only_so_many_idle_connections_are_kept() {
+    const KEPT: usize = 256;
+    const ABOVE: usize = 4;
+    let (listener, upstream) = listen().await;
+    let mut connections = idle_connections(&listener, &upstream, KEPT + ABOVE).await;
+    let are_closed = connections.iter_mut().map(async |connection| {
+        let closed = tokio::time::timeout(Duration::from_millis(100), connection.read_u8());
+        closed.await.is_ok()
+    });
+    let are_closed = futures_util::future::join_all(are_closed).await;
+    // The oldest.
+    let wanted: Vec<_> = (0..KEPT + ABOVE).map(|index| index < ABOVE).collect();
+    assert_eq!(are_closed, wanted);
+}
+
 /// An upstream may outlive the runtime that has asked it first.
 #[test]
 fn idle_connections_of_a_second_runtime_are_closed_too() {
