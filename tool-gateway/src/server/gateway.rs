@@ -343,3 +343,31 @@ impl Turns {
         self.running.until_all_ended().await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upstream::script::ScriptUpstream;
+
+    #[tokio::test]
+    async fn turns_and_sessions_are_dropped_with_the_router() {
+        let directory = std::env::temp_dir().join(format!("tool-gateway-dropped-{}", std::process::id()));
+        let gateway = Gateway::new(ToolRegistry::new(), ScriptUpstream::embedded());
+        let gateway = gateway.with_offload(Offload::new(directory)).unwrap();
+        let turns = Arc::downgrade(&gateway.shared.running);
+        let sessions = Arc::downgrade(&gateway.shared.store);
+        let router = gateway.router();
+        tokio::task::yield_now().await;
+        assert_eq!(turns.strong_count(), 2, "the sweep of offloaded files has begun");
+        drop(router);
+        let dropped = async {
+            while turns.strong_count() + sessions.strong_count() > 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        // The next sweep is later.
+        tokio::time::timeout(Duration::from_secs(5), dropped)
+            .await
+            .unwrap();
+    }
+}

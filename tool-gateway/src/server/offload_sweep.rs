@@ -35,7 +35,7 @@ pub(super) fn start(shared: &Arc<Shared>) {
     runtime.spawn(async move {
         while let Some((store, turns)) = in_use(&gateway) {
             sweep(&directory, &*store, &turns, max_age).await;
-            drop(store);
+            drop((store, turns));
             tokio::select! {
                 () = tokio::time::sleep(interval) => {}
                 () = closing.cancelled() => return,
