@@ -40,8 +40,6 @@ struct Stored {
     message: Option<Map<String, Value>>,
     blocks: Vec<Block>,
     end: Option<Map<String, Value>>,
-    /// Not there in what older programs wrote.
-    #[serde(default)]
     without_thinking: Option<usize>,
     state: State,
 }
