@@ -55,12 +55,16 @@ struct ApiKey {
 /// The paths of `OpenAI`'s APIs.
 const BEARER_PATHS: [&str; 2] = ["/v1/chat/completions", "/v1/responses"];
 
+/// Whom the client's key of `OpenAI` is charged to: with another key, the server would refuse the request.
+const OPENAI_ACCOUNT: [&str; 2] = ["openai-organization", "openai-project"];
+
 impl AnthropicUpstream {
     /// An upstream at a base URL, which is the URL of the server without `/v1/messages`: `https://api.anthropic.com`,
     /// `http://localhost:8000`, or with a prefix, `https://example.com/anthropic`.
     ///
     /// With a key, requests have it as `x-api-key`, and those to `/v1/chat/completions` and `/v1/responses` as
-    /// `authorization: Bearer`; the client's `x-api-key` and `authorization` are dropped. Without one, the client's are sent.
+    /// `authorization: Bearer`; the client's `x-api-key` and `authorization` are dropped, and on those paths its
+    /// `openai-organization` and `openai-project`. Without one, the client's are sent.
     pub fn new(base_url: &str, api_key: Option<SecretString>) -> Result<Self, InvalidUpstream> {
         let base = BaseUrl::parse(base_url)?;
         let api_key = api_key.map(|key| ApiKey::new(&key)).transpose()?;
@@ -123,6 +127,11 @@ impl AnthropicUpstream {
             } else {
                 (X_API_KEY, &key.plain, header::AUTHORIZATION)
             };
+            if name == header::AUTHORIZATION {
+                for account in OPENAI_ACCOUNT {
+                    headers.remove(account);
+                }
+            }
             headers.remove(other);
             headers.insert(name, value.clone());
         }
@@ -499,6 +508,23 @@ mod tests {
         }
         let key = ApiKey::new(&"secret".into()).unwrap();
         assert!(key.plain.is_sensitive() && key.bearer.is_sensitive());
+    }
+
+    #[test]
+    fn clients_account_goes_up_with_its_own_key_only() {
+        let sent = |key: Option<&str>, path: &str| {
+            let upstream = AnthropicUpstream::new("https://host", key.map(Into::into)).unwrap();
+            let mut headers = HeaderMap::new();
+            for name in OPENAI_ACCOUNT {
+                headers.insert(name, HeaderValue::from_static("client"));
+            }
+            upstream.prepare(path, &mut headers);
+            OPENAI_ACCOUNT.map(|name| headers.contains_key(name))
+        };
+        for path in BEARER_PATHS {
+            assert_eq!(sent(None, path), [true, true]);
+            assert_eq!(sent(Some("own"), path), [false, false]);
+        }
     }
 
     #[tokio::test]
