@@ -62,8 +62,8 @@ impl AnthropicUpstream {
     /// An upstream at a base URL, which is the URL of the server without `/v1/messages`: `https://api.anthropic.com`,
     /// `http://localhost:8000`, or with a prefix, `https://example.com/anthropic`.
     ///
-    /// With a key, requests have it as `x-api-key`, and those to `/v1/chat/completions` and `/v1/responses` as
-    /// `authorization: Bearer`; the client's `x-api-key` and `authorization` are dropped, and on those paths its
+    /// With a key, requests have it as `x-api-key`, and those to `/v1/chat/completions` and `/v1/responses`, and to
+    /// `/v1/models` without `anthropic-version`, as `authorization: Bearer`; the client's `x-api-key` and `authorization` are dropped, and on those paths its
     /// `openai-organization` and `openai-project`. Without one, the client's are sent.
     pub fn new(base_url: &str, api_key: Option<SecretString>) -> Result<Self, InvalidUpstream> {
         let base = BaseUrl::parse(base_url)?;
@@ -122,7 +122,7 @@ impl AnthropicUpstream {
         // The gateway reads responses.
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(key) = &self.api_key {
-            let (name, value, other) = if BEARER_PATHS.contains(&path) {
+            let (name, value, other) = if takes_bearer(path, headers) {
                 (header::AUTHORIZATION, &key.bearer, X_API_KEY)
             } else {
                 (X_API_KEY, &key.plain, header::AUTHORIZATION)
@@ -358,6 +358,13 @@ fn accepts(listener: IpAddr, address: IpAddr) -> bool {
     listener == address
 }
 
+/// Whether a request is one of `OpenAI`'s APIs. Both have the path of the models, and Anthropic's clients always name their version.
+fn takes_bearer(path: &str, headers: &HeaderMap) -> bool {
+    let models = path.strip_prefix("/v1/models");
+    let is_models = models.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    BEARER_PATHS.contains(&path) || (is_models && !headers.contains_key("anthropic-version"))
+}
+
 /// The first cause of an error, in lower case and without the number that the operating system adds.
 fn cause(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
@@ -508,6 +515,27 @@ mod tests {
         }
         let key = ApiKey::new(&"secret".into()).unwrap();
         assert!(key.plain.is_sensitive() && key.bearer.is_sensitive());
+    }
+
+    #[test]
+    fn key_for_the_models_is_sent_as_the_client_asks() {
+        let upstream = AnthropicUpstream::new("https://host", Some("own".into())).unwrap();
+        for (path, has_version, expected) in [
+            ("/v1/models", false, header::AUTHORIZATION),
+            ("/v1/models/m", false, header::AUTHORIZATION),
+            ("/v1/models", true, X_API_KEY),
+            ("/v1/models/m", true, X_API_KEY),
+            ("/v1/modelsx", false, X_API_KEY),
+        ] {
+            let mut headers = HeaderMap::new();
+            if has_version {
+                headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+            }
+            upstream.prepare(path, &mut headers);
+            let sent = [X_API_KEY, header::AUTHORIZATION].map(|name| headers.contains_key(name));
+            let wanted = [expected == X_API_KEY, expected == header::AUTHORIZATION];
+            assert_eq!(sent, wanted, "{path} {has_version}");
+        }
     }
 
     #[test]
