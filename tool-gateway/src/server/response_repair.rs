@@ -3,7 +3,7 @@
 
 use serde_json::value::RawValue;
 use tool_runtime::repair::FormatFixing;
-use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamRepairer};
+use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamLimits, StreamRepairer};
 
 use crate::wire::object::Object;
 
@@ -75,7 +75,12 @@ impl Call<'_> {
         let after = format!(r#"}}}}]}},"finish_reason":{finish_reason}}}]}}"#) + "\n\n";
         // An object that stands where the string belongs may have several lines; in strings there are no line breaks.
         let event = before.clone() + &arguments.replace(['\n', '\r'], " ") + &after;
-        let mut repairer = StreamRepairer::new(Dialect::ChatCompletions, fixing.clone());
+        // However long the arguments are, it is one event; those of a call have a limit of their own.
+        let limits = StreamLimits {
+            event: event.len() + 1,
+            ..StreamLimits::default()
+        };
+        let mut repairer = StreamRepairer::with(Dialect::ChatCompletions, fixing.clone(), limits);
         let mut sent = Vec::with_capacity(event.len());
         repairer.push(event.as_bytes(), &mut sent);
         repairer.finish(&mut sent);

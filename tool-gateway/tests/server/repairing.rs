@@ -433,6 +433,23 @@ async fn a_whole_response_that_cannot_be_repaired_is_an_error_without_fallback()
     );
 }
 
+/// More than an event of a stream may have.
+#[tokio::test]
+async fn large_calls_of_whole_responses_are_repaired() {
+    let filler = "x".repeat((16 << 20) + 1);
+    let text = |arguments: &str| {
+        let function = format!(r#"{{"name":"TodoWrite","arguments":"{arguments}"}}"#);
+        format!(r#"{{"choices":[{{"message":{{"tool_calls":[{{"id":"a","function":{function}}}]}}}}]}}"#)
+    };
+    let python = text(&format!(r#"{{\"text\": \"{filler}\", \"done\": True}}"#));
+    let json = text(&format!(r#"{{\"text\": \"{filler}\", \"done\": true}}"#));
+    let response = Answers::json(&python).ask(CHAT, FormatFixing::default()).await;
+    assert!(body(response).await == json);
+    let unclear = text(&format!(r#"{{\"text\": \"{filler}\", 'a': {{1, 2}}}}"#));
+    let response = Answers::json(&unclear).ask(CHAT, without_fallback()).await;
+    assert_eq!(response.status(), StatusCode::BAD_GATEWAY);
+}
+
 #[tokio::test]
 async fn keys_limits_and_the_end_hold_as_for_messages() {
     let answers = Answers::json("{}");
