@@ -262,15 +262,21 @@ pub(super) async fn not_allowed(request: Request) -> ApiError {
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, message)
 }
 
+/// Reads the whole body, which has to be text.
+async fn read(shared: &Shared, request: Request) -> Result<(Parts, String), ApiError> {
+    let (parts, body) = read_bytes(shared, request).await?;
+    let body = String::from_utf8(body.into())
+        .map_err(|error| ApiError::invalid(format!("the body is not UTF-8: {}", error.utf8_error())))?;
+    Ok((parts, body))
+}
+
 /// Reads the whole body.
-pub(super) async fn read(shared: &Shared, request: Request) -> Result<(Parts, String), ApiError> {
+pub(super) async fn read_bytes(shared: &Shared, request: Request) -> Result<(Parts, Bytes), ApiError> {
     let (parts, body) = request.into_parts();
     let body = IdleBody::wrap(body, shared.client_idle);
     let body = axum::body::to_bytes(body, shared.max_body)
         .await
         .map_err(|error| incomplete(shared, &error))?;
-    let body = String::from_utf8(body.into())
-        .map_err(|error| ApiError::invalid(format!("the body is not UTF-8: {}", error.utf8_error())))?;
     Ok((parts, body))
 }
 

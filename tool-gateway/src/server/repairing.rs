@@ -18,7 +18,7 @@ use tool_runtime::repair::stream::{Dialect, StreamRepairer};
 use super::flushed_body::FlushedBody;
 use super::forward::{self, MAX_RESPONSE};
 use super::log::RepairLine;
-use super::messages::{limited, read};
+use super::messages::{limited, read_bytes};
 use super::response_repair;
 use super::shared::Shared;
 use crate::wire::error::ApiError;
@@ -44,9 +44,9 @@ pub(super) async fn responses(
 }
 
 async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result<Response, ApiError> {
-    let (parts, body) = read(&shared, request).await?;
+    let (parts, body) = read_bytes(&shared, request).await?;
     let mut line = RepairLine::new(shared.metrics.clone(), dialect);
-    let response = forward::send(&shared, &parts, body.into())
+    let response = forward::send(&shared, &parts, body)
         .await
         .inspect_err(|error| line.status = error.status)?;
     line.status = response.status();

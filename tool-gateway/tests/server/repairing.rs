@@ -170,6 +170,19 @@ async fn requests_and_responses_pass_byte_for_byte_without_repair() {
     }
 }
 
+/// What is not UTF-8 is the upstream's to refuse.
+#[tokio::test]
+async fn requests_pass_whatever_their_bytes() {
+    for path in [CHAT, RESPONSES] {
+        let answers = Answers::json("{}");
+        let sent = b"{\"a\": \"\xff\"}";
+        let request = Request::post(path).body(Body::from(&sent[..])).unwrap();
+        let response = answers.gateway(FormatFixing::default()).router().oneshot(request);
+        assert_eq!(response.await.unwrap().status(), StatusCode::OK);
+        assert_eq!(answers.received.lock().unwrap()[0].body().as_ref(), sent);
+    }
+}
+
 #[tokio::test]
 async fn streams_are_repaired_as_the_repairer_does_it_whatever_the_pieces() {
     for stream in recorded() {
