@@ -65,10 +65,16 @@ pub(super) async fn send(
 
 /// Whether a response is a stream of events.
 pub(super) fn is_stream(headers: &HeaderMap) -> bool {
-    let kind = headers
+    has_type(headers, "text/event-stream")
+}
+
+/// Whether a body is of this media type, whatever its parameters.
+pub(super) fn has_type(headers: &HeaderMap, wanted: &str) -> bool {
+    let sent = headers
         .get(header::CONTENT_TYPE)
-        .and_then(|kind| kind.to_str().ok());
-    kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
+        .and_then(|sent| sent.to_str().ok());
+    let media_type = sent.and_then(|sent| sent.split(';').next());
+    media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case(wanted))
 }
 
 /// How many bytes of a response are kept: an upstream must not fill the memory. No stored record is larger.
@@ -436,6 +442,23 @@ mod tests {
     use super::*;
 
     const EVENT: &str = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
+
+    #[test]
+    fn media_types_are_compared_whole_and_without_case() {
+        for (sent, expected) in [
+            ("application/json", true),
+            ("application/json; charset=utf-8", true),
+            (" Application/JSON ;charset=utf-8", true),
+            ("application/json-seq", false),
+            ("application/jsonl", false),
+            ("text/json", false),
+            ("", false),
+        ] {
+            let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, sent.parse().unwrap())]);
+            assert_eq!(has_type(&headers, "application/json"), expected, "{sent}");
+        }
+        assert!(!has_type(&HeaderMap::new(), "application/json"));
+    }
 
     #[tokio::test]
     async fn endless_response_is_an_error() {

@@ -62,7 +62,7 @@ async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result
         response.headers_mut().remove(header::CONTENT_LENGTH);
         return Ok(response);
     }
-    if is_json(headers) {
+    if forward::has_type(headers, "application/json") {
         return Ok(repair_whole(response, dialect, fixing, line).await);
     }
     Ok(response)
@@ -72,11 +72,6 @@ async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result
 fn is_encoded(headers: &HeaderMap) -> bool {
     let encoding = headers.get(header::CONTENT_ENCODING);
     encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
-}
-
-fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE);
-    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"))
 }
 
 /// Repairs a response that is not streamed. One that cannot be read passes as it is.
