@@ -60,11 +60,11 @@ pub(super) struct RepairLine {
 }
 
 impl RepairLine {
-    pub(super) fn new(metrics: Metrics, api: Dialect) -> Self {
+    pub(super) fn new(metrics: Metrics, api: Dialect, began: Instant) -> Self {
         Self {
             metrics,
             api,
-            began: Instant::now(),
+            began,
             status: StatusCode::OK,
             calls: 0,
             repaired: 0,

@@ -4,6 +4,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
@@ -45,11 +46,15 @@ pub(super) async fn responses(
 
 async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result<Response, ApiError> {
     let (parts, body) = read_bytes(&shared, request).await?;
-    let mut line = RepairLine::new(shared.metrics.clone(), dialect);
-    let response = forward::send(&shared, &parts, body)
-        .await
-        .inspect_err(|error| line.status = error.status)?;
-    line.status = response.status();
+    let began = Instant::now();
+    let response = forward::send(&shared, &parts, body).await;
+    // A client that goes away before has had no response.
+    let mut line = RepairLine::new(shared.metrics.clone(), dialect, began);
+    line.status = match &response {
+        Ok(response) => response.status(),
+        Err(error) => error.status,
+    };
+    let response = response?;
     let fixing = &shared.format_fixing;
     let headers = response.headers();
     if !fixing.enabled || !response.status().is_success() || is_encoded(headers) {
@@ -206,7 +211,7 @@ mod tests {
     #[tokio::test]
     async fn response_over_the_limit_passes_unread() {
         let body = || Body::from_stream(stream::iter(["one ", "two ", "three"].map(Ok::<_, axum::Error>)));
-        let mut line = RepairLine::new(Metrics::new(), Dialect::Responses);
+        let mut line = RepairLine::new(Metrics::new(), Dialect::Responses, Instant::now());
         assert_eq!(read_whole(body(), 13, &mut line).await.unwrap(), b"one two three");
         for limit in [0, 4, 12] {
             let unread = read_whole(body(), limit, &mut line).await.unwrap_err();

@@ -1,7 +1,9 @@
 //! `/v1/chat/completions` and `/v1/responses`: what passes, and what is repaired on the way.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -16,6 +18,8 @@ use tool_runtime::ToolRegistry;
 use tool_runtime::repair::FormatFixing;
 use tool_runtime::repair::stream::{Dialect, StreamRepairer};
 use tower::ServiceExt as _;
+use tracing::{Event, Subscriber, subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
 use crate::lab::post;
 use crate::reply;
@@ -532,6 +536,42 @@ async fn metrics_count_requests_and_repairs() {
     ] {
         assert!(metrics.lines().any(|found| found == line), "{line}\n{metrics}");
     }
+}
+
+/// Counts the lines of the log about responses.
+struct Lines(Arc<AtomicUsize>);
+
+impl<S: Subscriber> Layer<S> for Lines {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() == "tool_gateway::server::log" {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_response_that_never_came_has_no_line() {
+    struct Silent;
+
+    impl Upstream for Silent {
+        fn send(&self, _: Request<Bytes>) -> UpstreamFuture<'_> {
+            Box::pin(std::future::pending())
+        }
+
+        fn name(&self) -> String {
+            "silent".to_owned()
+        }
+    }
+    let lines = Arc::new(AtomicUsize::new(0));
+    let recorder = tracing_subscriber::registry().with(Lines(Arc::clone(&lines)));
+    let _guard = subscriber::set_default(recorder);
+    let app = Gateway::new(ToolRegistry::new(), Silent).router();
+    let asking = app.oneshot(post(CHAT, "{}", &[]));
+    let gone = tokio::time::timeout(Duration::from_millis(50), asking).await;
+    assert!(gone.is_err());
+    assert_eq!(lines.load(Ordering::SeqCst), 0);
+    body(Answers::json("{}").ask(CHAT, FormatFixing::default()).await).await;
+    assert_eq!(lines.load(Ordering::SeqCst), 1);
 }
 
 /// It has the paths of one API only.
