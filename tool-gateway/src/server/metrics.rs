@@ -229,7 +229,7 @@ impl Metrics {
         );
         all.register(
             "repairs",
-            "Calls that passed with arguments that were not JSON, by what became of them",
+            "Calls whose arguments were changed, cut off or refused",
             self.repairs.clone(),
         );
         all.register(
