@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use tool_runtime::repair::FormatFixing;
 use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamLimits, StreamRepairer};
 
-use crate::wire::object::Object;
+use crate::wire::object::{Object, place};
 
 /// A response after its repair.
 #[derive(Debug, Default)]
@@ -32,10 +32,10 @@ pub(super) fn repair(dialect: Dialect, fixing: &FormatFixing, text: &str) -> Rep
     let mut written = 0;
     for call in calls {
         if let Some(arguments) = call.repair(fixing, &mut repaired) {
-            let start = call.arguments.as_ptr().addr() - text.as_ptr().addr();
-            out.push_str(text.get(written..start).unwrap_or_default());
+            let place = place(text, call.arguments);
+            out.push_str(text.get(written..place.start).unwrap_or_default());
             out.push_str(&arguments);
-            written = start + call.arguments.len();
+            written = place.end;
         }
         if repaired.error.is_some() {
             return repaired;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
+use std::ops::Range;
 
 use serde::Deserialize;
 use serde::de::{Deserializer as _, MapAccess, Visitor};
@@ -68,6 +69,12 @@ pub(super) fn last_of_each<'f, 'a, V>(
     let from_last = fields.iter().rev();
     let last: Vec<_> = from_last.filter(|(name, _)| names.insert(&**name)).collect();
     last.into_iter().rev()
+}
+
+/// Where a part of a text is in it.
+pub(crate) fn place(text: &str, part: &str) -> Range<usize> {
+    let start = part.as_ptr().addr() - text.as_ptr().addr();
+    start..start + part.len()
 }
 
 /// What becomes of a field.

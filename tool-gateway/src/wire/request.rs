@@ -38,7 +38,7 @@ impl MessagesRequest {
         });
         let messages = messages.collect::<Result<Vec<_>, _>>()?;
         let tools = list(read.tools, "tools")?;
-        let place = |part: &RawValue| place(&body, part.get());
+        let place = |part: &RawValue| object::place(&body, part.get());
         Ok(Self {
             message_texts: texts.into_iter().map(place).collect(),
             tools: tools.map(|tools| tools.into_iter().map(place).collect()),
@@ -115,12 +115,6 @@ impl MessagesRequest {
     fn at(&self, place: &Range<usize>) -> &str {
         self.body.get(place.clone()).unwrap_or_default()
     }
-}
-
-/// Where a part of a text is in it.
-fn place(text: &str, part: &str) -> Range<usize> {
-    let start = part.as_ptr().addr() - text.as_ptr().addr();
-    start..start + part.len()
 }
 
 /// Appends a list with these items.

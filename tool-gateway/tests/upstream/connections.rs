@@ -114,7 +114,7 @@ async fn dropped_body_closes_its_connection() {
         .unwrap();
 }
 
-/// Whoever passes such a response on does not ask its body for an end.
+/// A server that passes such a response on does not ask its body for an end.
 #[tokio::test]
 async fn connection_of_an_empty_response_is_used_again() {
     for (head, body) in [
