@@ -347,18 +347,30 @@ impl Turns {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::record::SessionId;
     use crate::upstream::script::ScriptUpstream;
 
     #[tokio::test]
     async fn turns_and_sessions_are_dropped_with_the_router() {
         let directory = std::env::temp_dir().join(format!("tool-gateway-dropped-{}", std::process::id()));
+        let unknown = directory.join(SessionId::random().to_string());
+        std::fs::create_dir_all(&unknown).unwrap();
+        let file = std::fs::File::create(unknown.join("toolu_1.md")).unwrap();
+        let year = Duration::from_secs(365 * 24 * 3600);
+        file.set_modified(std::time::SystemTime::now() - year).unwrap();
         let gateway = Gateway::new(ToolRegistry::new(), ScriptUpstream::embedded());
-        let gateway = gateway.with_offload(Offload::new(directory)).unwrap();
+        let gateway = gateway.with_offload(Offload::new(directory.clone())).unwrap();
         let turns = Arc::downgrade(&gateway.shared.running);
         let sessions = Arc::downgrade(&gateway.shared.store);
         let router = gateway.router();
-        tokio::task::yield_now().await;
-        assert_eq!(turns.strong_count(), 2, "the sweep of offloaded files has begun");
+        let swept = async {
+            while unknown.exists() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(5), swept)
+            .await
+            .expect("the sweep of offloaded files has begun");
         drop(router);
         let dropped = async {
             while turns.strong_count() + sessions.strong_count() > 0 {
@@ -369,5 +381,6 @@ mod tests {
         tokio::time::timeout(Duration::from_secs(5), dropped)
             .await
             .unwrap();
+        std::fs::remove_dir_all(directory).unwrap();
     }
 }
