@@ -29,6 +29,7 @@ use super::running::Joined;
 use super::save::{self, save};
 use super::shared::Shared;
 use super::spans;
+use super::spawn_on_drop::SpawnOnDrop;
 use crate::session::chain::{AnswerContent, Digest};
 use crate::session::recognize::{Client, Found, Recognized, recognize, session_keys};
 use crate::session::record::{Call, SessionId, Turn};
@@ -96,12 +97,14 @@ async fn message(shared: Arc<Shared>, principal: String, request: Request) -> Re
     let is_retry = header(&parts.headers, "x-stainless-retry-count").is_some_and(|count| count != "0");
     let found = recognized.found;
     let stored = stored_checkpoint(&shared, identity);
-    let watcher = match shared.running.join(identity, is_retry, &session, stored).await? {
+    match shared.running.join(identity, is_retry, &session, stored).await? {
         Joined::Same(watcher) => {
             shared.metrics.turn(TurnEnd::Joined);
-            watcher
+            let session = session_header(&watcher.session(), found);
+            Ok(answer(watcher, is_stream, session).await)
         }
         Joined::New(running, watcher, checkpoint) => {
+            let session = session_header(&watcher.session(), found);
             let job = Job {
                 parts,
                 request,
@@ -111,13 +114,11 @@ async fn message(shared: Arc<Shared>, principal: String, request: Request) -> Re
                 identity,
                 tools,
             };
-            // A task of its own: what a tool has begun is recorded, also when the client is gone.
-            tokio::spawn(drive::drive(Arc::clone(&shared), job, running, checkpoint));
-            watcher
+            // It outlives the client: what a tool has begun is recorded. A stream must not wait for a slow client, either.
+            let turn = SpawnOnDrop::new(drive::drive(Arc::clone(&shared), job, running, checkpoint));
+            Ok(turn.beside(answer(watcher, is_stream, session)).await)
         }
-    };
-    let session = session_header(&watcher.session(), found);
-    Ok(answer(watcher, is_stream, session).await)
+    }
 }
 
 /// Where the turn of a request had come to when the process before this one ended.

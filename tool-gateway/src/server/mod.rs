@@ -13,6 +13,7 @@ mod locks;
 mod running;
 mod unstored;
 mod answer;
+mod spawn_on_drop;
 pub(crate) mod unknown_tool;
 mod shared;
 mod save;
