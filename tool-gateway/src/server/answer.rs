@@ -182,7 +182,9 @@ fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
         }
         "tool_use" | "server_tool_use" | "mcp_tool_use" => {
             let input = Object::parse(block.as_str()).ok();
-            let input = input.and_then(|object| object.get("input")).unwrap_or("{}");
+            let input = input.and_then(|object| object.get("input"));
+            // As they arrived, if they were no JSON: a stream that is repeated is the same.
+            let input = block.raw_input().or(input).unwrap_or("{}");
             start.insert("input".to_owned(), json!({}));
             deltas.push(Delta::Text(TextField::PartialJson, input.to_owned()));
         }

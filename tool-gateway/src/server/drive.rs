@@ -432,7 +432,8 @@ impl<'a> Drive<'a> {
         let outline = if answer.calls.is_empty() {
             content.digest()
         } else {
-            content.outline(before.iter().chain(visible_blocks()).all(Block::has_json_input))
+            let mut blocks = before.iter().chain(visible_blocks());
+            content.outline(blocks.all(|block| block.raw_input().is_none()))
         };
         let mut truth = self.restored.prior.clone();
         truth.extend(answer.truth.iter().cloned());

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::store::StoreError;
 
 /// The version of what is written: of records, and of the tables of a file. Nothing of another one is read.
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 5;
 
 /// The maximum size of a record: a turn holds what its requests and responses held.
 const MAX_BYTES: usize = 256 << 20;
@@ -75,13 +75,13 @@ mod tests {
         assert_eq!(decode::<serde_json::Value>(&bytes), Ok(record));
         let later = String::from_utf8(bytes)
             .unwrap()
-            .replace("\"version\":4", "\"version\":1");
+            .replace("\"version\":5", "\"version\":1");
         let StoreError(error) = decode::<serde_json::Value>(later.as_bytes()).unwrap_err();
         assert_eq!(
             error,
-            "a record has the version 1, and this program reads 4: use the program that wrote it, or begin a new file"
+            "a record has the version 1, and this program reads 5: use the program that wrote it, or begin a new file"
         );
-        let StoreError(error) = decode::<serde_json::Value>(b"{\"version\":4,").unwrap_err();
+        let StoreError(error) = decode::<serde_json::Value>(b"{\"version\":5,").unwrap_err();
         assert!(error.starts_with("a record is corrupted: EOF"), "{error}");
     }
 }

@@ -418,7 +418,7 @@ impl Explorer {
             point: content.point(recognized.beginning, &recognized.groups),
             context: recognized.context,
             answer: content.digest(),
-            outline: content.outline(blocks().all(Block::has_json_input)),
+            outline: content.outline(blocks().all(|block| block.raw_input().is_none())),
             truth: answer.truth.clone(),
             is_unchanged: answer.is_unchanged,
             drops_thinking: false,

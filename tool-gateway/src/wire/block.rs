@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use serde::de::{Deserialize, Deserializer};
-use serde::ser::{Error as _, Serialize, Serializer};
+use serde::de::Deserializer;
+use serde::ser::{Error as _, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -93,9 +94,9 @@ impl Block {
         !matches!(self.kind(), Kind::Thinking | Kind::EmptyText)
     }
 
-    /// Whether it is no call, or one whose arguments arrived as a JSON object.
-    pub(crate) fn has_json_input(&self) -> bool {
-        self.raw_input.is_none()
+    /// The arguments of a call as they arrived, if they are not a JSON object.
+    pub(crate) fn raw_input(&self) -> Option<&str> {
+        self.raw_input.as_deref()
     }
 
     /// A call with its arguments as JSON, if they arrived as something that is almost JSON, such as a Python dict.
@@ -172,18 +173,29 @@ impl Block {
     }
 }
 
-/// As the JSON that it is, byte for byte.
+/// A block as stores keep it: its JSON byte for byte, and beside it what only the block has.
+#[derive(Serialize, Deserialize)]
+struct Stored<Json, Text> {
+    json: Json,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    raw_input: Option<Text>,
+}
+
 impl Serialize for Block {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let text: &RawValue = serde_json::from_str(self.as_str()).map_err(S::Error::custom)?;
-        text.serialize(serializer)
+        let json: &RawValue = serde_json::from_str(self.as_str()).map_err(S::Error::custom)?;
+        let raw_input = self.raw_input();
+        Stored { json, raw_input }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Block {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Box::<RawValue>::deserialize(deserializer)?;
-        Ok(Self::new(Box::<str>::from(text)))
+        let Stored { json, raw_input } = Stored::<Box<RawValue>, Box<str>>::deserialize(deserializer)?;
+        Ok(Self {
+            raw_input: raw_input.map(Arc::from),
+            ..Self::new(Box::<str>::from(json))
+        })
     }
 }
 
@@ -366,6 +378,19 @@ mod tests {
             let block = builder.finish();
             assert_eq!(block.as_str(), start.to_string());
             assert_eq!(block.tool_use().unwrap().input, piece);
+        }
+    }
+
+    #[test]
+    fn a_stored_block_is_the_same() {
+        let text = r#"{"type":"tool_use","id":"a","name":"n","input":{"x" : 1.0}}"#;
+        let malformed = Block {
+            raw_input: Some("{'x': 1.0}".into()),
+            ..Block::new(text)
+        };
+        for block in [Block::new(text), malformed] {
+            let stored = serde_json::to_vec(&block).unwrap();
+            assert_eq!(serde_json::from_slice::<Block>(&stored).unwrap(), block);
         }
     }
 

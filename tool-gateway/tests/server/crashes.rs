@@ -1,14 +1,19 @@
 //! Crashes: a process ends at any moment, and the next one goes on with the same file.
 
 use std::path::PathBuf;
+use std::sync::mpsc;
 use std::thread::sleep;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
+use tool_gateway::Gateway;
 use tool_gateway::session::file::FileStore;
+use tool_gateway::upstream::ScriptUpstream;
+use tool_runtime::ToolRegistry;
+use tool_runtime::permission::{Decision, Permission};
 
-use crate::lab::{Chat, Lab, call, says, slow_call, text, user};
+use crate::lab::{Chat, Lab, Runs, call, registry, says, slow_call, text, user};
 use crate::reply::Reply;
 
 const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
@@ -16,6 +21,8 @@ const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
 /// A file with sessions, and the processes that had it.
 struct Processes {
     folder: PathBuf,
+    /// What the upstream says.
+    turns: Value,
     ended: Vec<Lab>,
 }
 
@@ -23,15 +30,6 @@ impl Processes {
     fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("tool-gateway-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
-        Self {
-            folder,
-            ended: Vec::new(),
-        }
-    }
-
-    fn start(&self) -> (Runtime, Lab) {
-        let store = FileStore::open(self.folder.join("sessions.redb")).unwrap();
-        let secret = store.secret().unwrap();
         let turns = json!([
             says(&[
                 text("One."),
@@ -48,9 +46,30 @@ impl Processes {
             says(&[text("Four."), slow_call("write", "g", 10)]),
             says(&[text("Done.")]),
         ]);
-        let lab = Lab::with(json!({ "turns": turns }), |gateway| {
-            gateway.with_store(store).with_secret(secret)
-        });
+        Self {
+            folder,
+            turns,
+            ended: Vec::new(),
+        }
+    }
+
+    fn start(&self) -> (Runtime, Lab) {
+        self.start_with(|registry| registry)
+    }
+
+    /// Starts a process with other layers around its tools.
+    fn start_with(&self, layers: impl FnOnce(ToolRegistry) -> ToolRegistry) -> (Runtime, Lab) {
+        let store = FileStore::open(self.folder.join("sessions.redb")).unwrap();
+        let secret = store.secret().unwrap();
+        let script = ScriptUpstream::from_json(&json!({ "turns": self.turns }).to_string()).unwrap();
+        let runs = Runs::default();
+        let gateway = Gateway::new(layers(registry(&runs)), script.clone())
+            .with_deferred(["later"])
+            .unwrap()
+            .with_store(store)
+            .with_secret(secret);
+        let app = gateway.router();
+        let lab = Lab { app, script, runs };
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -167,4 +186,71 @@ fn an_answer_that_was_complete_is_given_again_without_asking() {
     assert_eq!((again.text(), again.ids()), (first.text(), first.ids()));
     assert_eq!(again.message["usage"], first.message["usage"]);
     assert_eq!((processes.asked(), processes.begun().len()), (3, 4));
+}
+
+/// A call whose arguments are a Python dict.
+fn malformed_call(name: &str, key: &str, arguments: &str) -> Value {
+    json!({ "type": "tool_use", "id": format!("up_{key}"), "name": name, "partial_json": arguments })
+}
+
+#[test]
+fn malformed_arguments_are_the_same_after_a_crash() {
+    let mut processes = Processes::new("malformed");
+    processes.turns = json!([
+        says(&[
+            malformed_call("weather", "a", "{'city': 'Paris'}"),
+            malformed_call(
+                "TodoWrite",
+                "b",
+                "{'todos': [{'content': 'c', 'status': 'pending', 'activeForm': 'c'}]}"
+            ),
+        ]),
+        says(&[text("Done.")]),
+    ]);
+    let mut chat = Chat::new(true);
+    chat.messages().push(user("go"));
+
+    // The process ends while a call waits for a decision: it may run, and is handed to the client by the next process.
+    let (asked, is_asked) = mpsc::channel();
+    let waiting = Permission::new(move |_| {
+        asked.send(()).unwrap();
+        std::future::pending::<Decision>()
+    });
+    let (runtime, lab) = processes.start_with(|registry| registry.layer(waiting));
+    let (app, body) = (lab.app.clone(), chat.body.clone());
+    runtime.spawn(async move {
+        let request = crate::lab::post("/v1/messages", body, &[]);
+        Reply::read(tower::ServiceExt::oneshot(app, request).await.unwrap()).await
+    });
+    is_asked.recv().unwrap();
+    processes.crash(runtime, lab);
+
+    let interrupting = Permission::new(async |_| Decision::Interrupt);
+    let (runtime, lab) = processes.start_with(|registry| registry.layer(interrupting));
+    let answer = runtime.block_on(lab.ask_with(&chat.body, &[RETRY]));
+    assert_eq!(answer.shape(), ["weather", "TodoWrite"]);
+    let pieces = crate::reply::events(&answer.body);
+    let pieces: Vec<_> = pieces
+        .iter()
+        .filter_map(|event| event["delta"]["partial_json"].as_str())
+        .collect();
+    // The client reads its own call as the model wrote it, and the other as it was decided about.
+    assert_eq!(pieces[0], "{'city': 'Paris'}");
+    assert_eq!(answer.content()[1]["input"]["todos"][0]["content"], "c");
+
+    // A client that writes arguments anew which it cannot read continues the turn all the same.
+    let mut content = answer.message["content"].clone();
+    content[0]["input"] = json!({ "INVALID_JSON": "{'city': 'Paris'}" });
+    chat.messages().push(crate::lab::assistant(content));
+    let results = answer.ids().into_iter().map(|id| crate::lab::result(&id, "done"));
+    chat.messages().push(user(results.collect::<Vec<_>>()));
+    let answer = runtime.block_on(chat.ask(&lab));
+    assert_eq!(
+        (answer.text().as_str(), answer.session().1.as_str()),
+        ("Done.", "minted")
+    );
+    lab.assert_well_formed();
+    assert_eq!(lab.last_seen()["messages"][1]["content"][0]["id"], "up_a");
+    processes.crash(runtime, lab);
+    assert_eq!(processes.asked(), 2);
 }
