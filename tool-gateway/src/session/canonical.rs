@@ -13,12 +13,17 @@ use crate::wire::object::has_escapes;
 /// The canonical content of messages: one list of blocks.
 pub(crate) fn content<'b>(blocks: impl Iterator<Item = &'b Block>) -> Vec<Value> {
     blocks
-        .filter_map(|block| match serde_json::from_str(block.as_str()) {
-            Ok(mut value) => project(&mut value).then_some(value),
-            // A number that no double holds, half a surrogate pair, too many levels: the text counts as it is.
-            Err(_) => Some(Value::String(block.as_str().to_owned())),
+        .filter_map(|block| {
+            let mut value = value(block.as_str());
+            project(&mut value).then_some(value)
         })
         .collect()
+}
+
+/// The value of a text. What this program cannot read, a number that no double holds, half a surrogate pair or too many levels, is the
+/// text as it is.
+pub(super) fn value(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
 /// Removes from a block what does not count; whether it counts itself.
@@ -69,24 +74,25 @@ fn remove_nulls(value: &mut Value) {
 
 /// The canonical form of a system prompt: a string or a list of text blocks.
 pub(super) fn system(text: Option<&str>) -> Vec<Value> {
-    match text.and_then(|text| serde_json::from_str(text).ok()) {
-        Some(Value::String(text)) => content([Block::text(&text)].iter()),
-        Some(Value::Array(mut blocks)) => {
+    match text.map_or(Value::Null, value) {
+        Value::String(text) => content([Block::text(&text)].iter()),
+        Value::Array(mut blocks) => {
             blocks.retain_mut(project);
             blocks
         }
-        _ => Vec::new(),
+        Value::Null => Vec::new(),
+        other => vec![other],
     }
 }
 
 /// The canonical form of the declared tools.
 pub(super) fn tools(tools: &[&str]) -> Vec<Value> {
-    let tools = tools.iter().filter_map(|tool| serde_json::from_str(tool).ok());
-    let without_nulls = |mut tool| {
+    let without_nulls = |tool: &&str| {
+        let mut tool = value(tool);
         remove_nulls(&mut tool);
         tool
     };
-    tools.map(without_nulls).collect()
+    tools.iter().map(without_nulls).collect()
 }
 
 /// What of a canonical block stays the same when a client trims texts, and, without input, writes arguments anew.

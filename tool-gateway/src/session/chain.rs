@@ -149,11 +149,9 @@ impl ChainKey {
             .flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
         let written: Vec<&[u8]> = std::iter::once(&b"written settings"[..]).chain(written).collect();
         self.known(&written, || {
-            let value =
-                |text| serde_json::from_str::<Value>(text).unwrap_or_else(|_| Value::String(text.to_owned()));
             let fields = settings
                 .iter()
-                .map(|(name, text)| ((*name).to_owned(), value(text)));
+                .map(|(name, text)| ((*name).to_owned(), canonical::value(text)));
             let settings = Value::Object(fields.collect());
             self.digest(&[b"settings", &canonical::bytes(&settings)])
         })
@@ -357,6 +355,34 @@ mod tests {
         }
         let written = key.lock();
         assert!(written.latest.len() <= MAX_WRITTEN && written.before.len() <= MAX_WRITTEN);
+    }
+
+    /// Else the second of these requests would get the answer to the first.
+    #[test]
+    fn contexts_depend_on_what_this_program_cannot_read() {
+        let key = ChainKey::new([7; 32]);
+        let context = |fields: &str| {
+            let body = format!(r#"{{"messages":[],{fields}}}"#);
+            key.context(&MessagesRequest::parse(body).unwrap())
+        };
+        let all = [
+            r#""system":"Translate to German \ud83d""#,
+            r#""system":"Translate to French \ud83d""#,
+            r#""system":[{"type":"text","text":"German \ud83d"}]"#,
+            r#""system":[{"type":"text","text":"French \ud83d"}]"#,
+            r#""system":{"text":"German"}"#,
+            r#""system":{"text":"French"}"#,
+            r#""tools":[{"name":"a","description":"German \ud83d"}]"#,
+            r#""tools":[{"name":"a","description":"French \ud83d"}]"#,
+            r#""tools":[{"name":"a","maximum":1e999}]"#,
+            r#""tools":[{"name":"a","maximum":2e999}]"#,
+        ];
+        for (place, fields) in all.iter().enumerate() {
+            for other in all.iter().skip(place + 1) {
+                assert_ne!(context(fields), context(other), "{fields} {other}");
+            }
+        }
+        assert_eq!(context(r#""system":null"#), context(r#""tools":[]"#));
     }
 
     #[test]
