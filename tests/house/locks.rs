@@ -32,6 +32,11 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-gateway/src/server/running.rs",
         &["AtomicUsize", "Mutex", "MutexGuard", "Notify", "watch"],
     ),
+    // One table under one lock; a turn's own lock is taken inside of it, and never the other way round.
+    (
+        "tool-gateway/src/server/running_turns.rs",
+        &["AtomicUsize", "Mutex", "MutexGuard", "watch"],
+    ),
     // One map, each use of which is one step; who reads and then changes a turn has its lock.
     ("tool-gateway/src/server/unstored.rs", &["Mutex", "MutexGuard"]),
     // One map of digests, each of which depends on its key alone.

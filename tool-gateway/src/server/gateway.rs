@@ -17,7 +17,7 @@ use super::locks::Locks;
 use super::metrics::Metrics;
 use super::offload::{InvalidOffload, Offload};
 use super::principal::ClientKey;
-use super::running::RunningTurns;
+use super::running_turns::RunningTurns;
 use super::shared::Shared;
 use super::timed_store::TimedStore;
 use super::unknown_tool::UnknownTool;

@@ -18,18 +18,20 @@ use super::answer::{answer, with_session};
 use super::checkpoint::Checkpoint;
 use super::drive;
 use super::flushed_body::FlushedBody;
-use super::forward::{self, PassedMessage, PassingMessage, Watched};
+use super::forward;
 use super::idle_body::{Idle, IdleBody};
 use super::job::Job;
 use super::log::TurnLine;
 use super::metrics::TurnEnd;
 use super::offload::READ_OFFLOADED;
+use super::passing_message::{PassedMessage, PassingMessage};
 use super::principal::principal;
-use super::running::Joined;
+use super::running_turns::Joined;
 use super::save::{self, save};
 use super::shared::Shared;
 use super::spans;
 use super::spawn_on_drop::SpawnOnDrop;
+use super::watched_body::WatchedBody;
 use crate::session::chain::{AnswerContent, Digest};
 use crate::session::recognize::{Client, Found, Recognized, recognize, session_keys};
 use crate::session::record::{Call, SessionId, Turn};
@@ -469,7 +471,7 @@ async fn pass_through(
     }
     let message = PassingMessage::new(forward::is_stream(response.headers()));
     let response = response.map(|body: Body| {
-        let watched = Watched::wrap(body, message, move |message: Option<PassedMessage>| async move {
+        let watched = WatchedBody::wrap(body, message, move |message: Option<PassedMessage>| async move {
             let Some(message) = message else {
                 spans::fail(&span, StatusCode::BAD_GATEWAY);
                 return passing.log(&shared, StatusCode::BAD_GATEWAY, &Map::new(), began);

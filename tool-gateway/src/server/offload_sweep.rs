@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 use tool_builtins::offload::remove_session;
 
-use super::running::RunningTurns;
+use super::running_turns::RunningTurns;
 use super::shared::Shared;
 use crate::session::record::SessionId;
 use crate::session::store::SessionStore;

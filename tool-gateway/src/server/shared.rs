@@ -12,7 +12,7 @@ use super::client_limits::ClientLimits;
 use super::locks::Locks;
 use super::metrics::Metrics;
 use super::principal::ClientKey;
-use super::running::RunningTurns;
+use super::running_turns::RunningTurns;
 use super::unstored::UnstoredTurns;
 use crate::session::chain::ChainKey;
 use crate::session::store::SessionStore;

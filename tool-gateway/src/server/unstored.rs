@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::running::{KEPT, KEPT_BYTES, KEPT_FOR};
+use super::running_turns::{KEPT, KEPT_BYTES, KEPT_FOR};
 use crate::session::record::Turn;
 
 /// Resumed turns with results that could not be stored, by their id, so that a retry runs no call again. They are kept as long as what

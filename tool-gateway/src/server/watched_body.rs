@@ -1,0 +1,112 @@
+//! [`WatchedBody`]: a body that passes unchanged and is read on its way, so that the session is known later.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes};
+use http_body::Body as HttpBody;
+
+use super::passing_message::{PassedMessage, PassingMessage};
+
+/// A body that shows each piece to a reader on its way. What completes the message waits until the turn is stored: a client that
+/// has the message can go on from it.
+pub(super) struct WatchedBody<S> {
+    body: Body,
+    message: Option<PassingMessage>,
+    end: Option<S>,
+    ending: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    held: Option<HeldFrame>,
+}
+
+type HeldFrame = Option<Result<http_body::Frame<Bytes>, axum::Error>>;
+
+impl<S, F> WatchedBody<S>
+where
+    S: FnOnce(Option<PassedMessage>) -> F + Send + Unpin + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
+    /// `end` gets the message, if it was complete.
+    pub(super) fn wrap(body: Body, message: PassingMessage, end: S) -> Body {
+        Body::new(Self {
+            body,
+            message: Some(message),
+            end: Some(end),
+            ending: None,
+            held: None,
+        })
+    }
+
+    /// Reads what passes; whether it has to wait.
+    fn read(&mut self, frame: &HeldFrame) -> bool {
+        let Some(message) = &mut self.message else {
+            return false;
+        };
+        let is_over = match frame {
+            Some(Ok(frame)) => {
+                if let Some(data) = frame.data_ref() {
+                    message.push(data);
+                }
+                // Behind its announced length, no one asks for more.
+                message.is_complete || self.body.size_hint().exact() == Some(0)
+            }
+            Some(Err(_)) | None => true,
+        };
+        if !is_over {
+            return false;
+        }
+        let message = self.message.take().and_then(PassingMessage::finish);
+        let Some(end) = self.end.take() else {
+            return false;
+        };
+        self.ending = Some(Box::pin(end(message)));
+        true
+    }
+}
+
+impl<S, F> HttpBody for WatchedBody<S>
+where
+    S: FnOnce(Option<PassedMessage>) -> F + Send + Unpin + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, axum::Error>>> {
+        if self.held.is_none() {
+            let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(cx));
+            if !self.read(&frame) {
+                return Poll::Ready(frame);
+            }
+            self.held = Some(frame);
+        }
+        if let Some(ending) = &mut self.ending {
+            std::task::ready!(ending.as_mut().poll(cx));
+            self.ending = None;
+        }
+        Poll::Ready(self.held.take().flatten())
+    }
+
+    fn is_end_stream(&self) -> bool {
+        // The end has to be polled, or it would not be seen.
+        false
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        match &self.held {
+            Some(Some(Ok(frame))) => {
+                let held = frame.data_ref().map_or(0, |data| data.len() as u64);
+                self.body
+                    .size_hint()
+                    .exact()
+                    .map_or_else(http_body::SizeHint::default, |rest| {
+                        http_body::SizeHint::with_exact(rest.saturating_add(held))
+                    })
+            }
+            _ => self.body.size_hint(),
+        }
+    }
+}
