@@ -1,15 +1,11 @@
 //! [`ClientLimits`]: how many requests a client may have at once, and in a minute.
 
 use std::collections::HashMap;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Instant;
 
-use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use http_body::Body as HttpBody;
 
 use crate::wire::error::ApiError;
 
@@ -90,39 +86,6 @@ fn lock(used: &Mutex<HashMap<String, Used>>) -> MutexGuard<'_, HashMap<String, U
 pub(super) struct Permit {
     used: Arc<Mutex<HashMap<String, Used>>>,
     principal: String,
-}
-
-impl Permit {
-    /// The response, which holds the permit until its body is sent or dropped.
-    pub(super) fn hold(self, response: Response) -> Response {
-        response.map(|body| Body::new(Held { body, _permit: self }))
-    }
-}
-
-/// A body with the permit of its request.
-struct Held {
-    body: Body,
-    _permit: Permit,
-}
-
-impl HttpBody for Held {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<http_body::Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> http_body::SizeHint {
-        self.body.size_hint()
-    }
 }
 
 impl Drop for Permit {

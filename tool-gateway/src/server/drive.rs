@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tracing::{Instrument as _, Span};
 
 use super::calls::{self, Done, RunningCalls};
@@ -58,7 +58,20 @@ async fn take(shared: &Shared, job: &Job, running: &Running, checkpoint: Option<
             drive.log(began, &end);
             end
         }
-        Err(error) => failed(&error),
+        Err(error) => {
+            let line = TurnLine {
+                session: &job.session,
+                found: job.recognized.found,
+                status: error.status.as_u16(),
+                rounds: 0,
+                tools: &[],
+                usage: &Map::new(),
+                took: began.elapsed(),
+            };
+            line.write(&shared.metrics);
+            spans::fail(&Span::current(), error.status);
+            failed(&error)
+        }
     };
     if matches!(end, RunEnd::Failed { .. }) {
         shared.metrics.turn(TurnEnd::Failed);

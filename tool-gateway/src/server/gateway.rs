@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::routing::{get, post};
 use secrecy::{ExposeSecret as _, SecretString};
 use tool_runtime::repair::FormatFixing;
 use tool_runtime::{CancellationToken, ToolRegistry};
@@ -22,7 +21,7 @@ use super::shared::Shared;
 use super::timed_store::TimedStore;
 use super::unknown_tool::UnknownTool;
 use super::unstored::UnstoredTurns;
-use super::{guard, messages, offload_sweep, repairing};
+use super::{offload_sweep, routes};
 use crate::session::chain::ChainKey;
 use crate::session::database::create_folder;
 use crate::session::memory::MemoryStore;
@@ -302,25 +301,7 @@ impl Gateway {
         shared.offered = definitions.map(OfferedTool::new).collect();
         let shared = Arc::new(shared);
         offload_sweep::start(&shared);
-        Router::new()
-            .route("/v1/messages", post(messages::messages))
-            .route("/v1/messages/count_tokens", post(messages::count_tokens))
-            .route("/v1/chat/completions", post(repairing::chat_completions))
-            .route("/v1/responses", post(repairing::responses))
-            .route("/v1/models", get(messages::forwarded))
-            .route("/v1/models/{id}", get(messages::forwarded))
-            .route("/v1/tools", get(messages::tools))
-            .route("/healthz", get(messages::health))
-            .route("/readyz", get(messages::ready))
-            .route("/metrics", get(messages::metrics))
-            .route("/", get(messages::root))
-            .fallback(messages::not_found)
-            .method_not_allowed_fallback(messages::not_allowed)
-            .layer(axum::middleware::from_fn_with_state(
-                Arc::clone(&shared),
-                guard::guard,
-            ))
-            .with_state(shared)
+        routes::router(shared)
     }
 }
 

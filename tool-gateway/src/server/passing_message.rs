@@ -84,24 +84,32 @@ impl PassingMessage {
         }
     }
 
-    /// The message, if it was complete.
-    pub(super) fn finish(self) -> Option<PassedMessage> {
+    /// The message, or as much of it as came.
+    pub(super) fn finish(self) -> PassedMessage {
         if self.stream.is_some() {
-            return (self.is_complete && !self.is_lost).then(|| PassedMessage {
-                blocks: self.assembly.into_blocks(),
+            let is_whole = self.is_complete && !self.is_lost;
+            return PassedMessage {
+                blocks: is_whole.then(|| self.assembly.into_blocks()),
                 usage: self.usage,
-            });
+            };
         }
-        let message = WholeMessage::parse(std::str::from_utf8(&self.bytes).ok()?)?;
+        let text = std::str::from_utf8(&self.bytes).ok();
+        let Some(message) = text.and_then(WholeMessage::parse) else {
+            return PassedMessage::default();
+        };
         let (blocks, usage) = message.into_parts();
-        Some(PassedMessage { blocks, usage })
+        PassedMessage {
+            blocks: Some(blocks),
+            usage,
+        }
     }
 }
 
 /// A message that has passed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PassedMessage {
-    pub(super) blocks: Vec<Block>,
+    /// `None` if it broke off, or is none of the API's.
+    pub(super) blocks: Option<Vec<Block>>,
     pub(super) usage: Map<String, Value>,
 }
 
@@ -119,13 +127,13 @@ mod tests {
             for (limit, is_kept) in [(text.len(), true), (text.len() - 1, false)] {
                 let mut passing = PassingMessage::with_limit(is_stream, limit);
                 passing.push(text.as_bytes());
-                assert_eq!(passing.finish().is_some(), is_kept, "{text}");
+                assert_eq!(passing.finish().blocks.is_some(), is_kept, "{text}");
             }
             let mut passing = PassingMessage::with_limit(is_stream, 1000);
             for _ in 0..100 {
                 passing.push(EVENT.as_bytes());
             }
-            assert!(passing.bytes.is_empty() && passing.finish().is_none());
+            assert!(passing.bytes.is_empty() && passing.finish().blocks.is_none());
         }
     }
 }

@@ -16,10 +16,11 @@ use http_body_util::BodyExt as _;
 use tool_runtime::repair::FormatFixing;
 use tool_runtime::repair::stream::{Dialect, StreamRepairer};
 
-use super::flushed_body::FlushedBody;
+use super::admission::limited;
 use super::forward::{self, MAX_RESPONSE};
+use super::holding_body::HoldingBody;
 use super::log::RepairLine;
-use super::messages::{limited, read_bytes};
+use super::request_body::read_bytes;
 use super::response_repair;
 use super::shared::Shared;
 use crate::wire::error::ApiError;
@@ -58,7 +59,7 @@ async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result
     let fixing = &shared.format_fixing;
     let headers = response.headers();
     if !fixing.enabled || !response.status().is_success() || is_encoded(headers) {
-        return Ok(response);
+        return Ok(held(response, line));
     }
     if forward::is_stream(headers) {
         let repairer = StreamRepairer::new(dialect, fixing.clone());
@@ -68,9 +69,15 @@ async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result
         return Ok(response);
     }
     if forward::has_type(headers, "application/json") {
-        return Ok(repair_whole(response, dialect, fixing, line).await);
+        let response = repair_whole(response, dialect, fixing, &mut line).await;
+        return Ok(held(response, line));
     }
-    Ok(response)
+    Ok(held(response, line))
+}
+
+/// The line is written when the response has gone out.
+fn held(response: Response, line: RepairLine) -> Response {
+    response.map(|body| HoldingBody::wrap(body, line))
 }
 
 /// Whether a body is compressed: the upstream was not asked for that, and it cannot be read.
@@ -84,10 +91,10 @@ async fn repair_whole(
     response: Response,
     dialect: Dialect,
     fixing: &FormatFixing,
-    mut line: RepairLine,
+    line: &mut RepairLine,
 ) -> Response {
     let (mut head, body) = response.into_parts();
-    let bytes = match read_whole(body, MAX_RESPONSE, &mut line).await {
+    let bytes = match read_whole(body, MAX_RESPONSE, line).await {
         Ok(bytes) => bytes,
         Err(unread) => return Response::from_parts(head, unread),
     };
@@ -127,7 +134,7 @@ async fn read_whole(mut body: Body, limit: usize, line: &mut RepairLine) -> Resu
         if error.is_some() || bytes.len() > limit {
             let read = stream::iter([Ok(Bytes::from(bytes))]).chain(stream::iter(error));
             let body = Body::from_stream(read.chain(body.into_data_stream()));
-            return Err(FlushedBody::wrap(body));
+            return Err(body);
         }
     }
     Ok(bytes)
@@ -145,13 +152,13 @@ struct RepairingBody {
 
 impl RepairingBody {
     fn wrap(body: Body, repairer: StreamRepairer, line: RepairLine) -> Body {
-        FlushedBody::wrap(Body::new(Self {
+        Body::new(Self {
             body,
             repairer,
             line,
             last: None,
             is_over: false,
-        }))
+        })
     }
 
     /// Takes what comes from the upstream; `None` is its end. Returns what may leave.

@@ -1,4 +1,4 @@
-//! [`WatchedBody`]: a body that passes unchanged and is read on its way, so that the session is known later.
+//! [`WatchedBody`]: a body that passes unchanged, and is read on its way, so that the session is known later.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,31 +7,26 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes};
 use http_body::Body as HttpBody;
 
-use super::passing_message::{PassedMessage, PassingMessage};
+use super::passing_message::PassingMessage;
+use super::passing_turn::PassingTurn;
 
-/// A body that shows each piece to a reader on its way. What completes the message waits until the turn is stored: a client that
-/// has the message can go on from it.
-pub(super) struct WatchedBody<S> {
+/// The body of a message that passes. What completes the message waits until the turn is stored: a client that has the message can go
+/// on from it.
+pub(super) struct WatchedBody {
     body: Body,
-    message: Option<PassingMessage>,
-    end: Option<S>,
+    /// `None` when the message is over.
+    passing: Option<(PassingMessage, PassingTurn)>,
     ending: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     held: Option<HeldFrame>,
 }
 
 type HeldFrame = Option<Result<http_body::Frame<Bytes>, axum::Error>>;
 
-impl<S, F> WatchedBody<S>
-where
-    S: FnOnce(Option<PassedMessage>) -> F + Send + Unpin + 'static,
-    F: Future<Output = ()> + Send + 'static,
-{
-    /// `end` gets the message, if it was complete.
-    pub(super) fn wrap(body: Body, message: PassingMessage, end: S) -> Body {
+impl WatchedBody {
+    pub(super) fn wrap(body: Body, message: PassingMessage, turn: PassingTurn) -> Body {
         Body::new(Self {
             body,
-            message: Some(message),
-            end: Some(end),
+            passing: Some((message, turn)),
             ending: None,
             held: None,
         })
@@ -39,7 +34,7 @@ where
 
     /// Reads what passes; whether it has to wait.
     fn read(&mut self, frame: &HeldFrame) -> bool {
-        let Some(message) = &mut self.message else {
+        let Some((message, _)) = &mut self.passing else {
             return false;
         };
         let is_over = match frame {
@@ -47,28 +42,28 @@ where
                 if let Some(data) = frame.data_ref() {
                     message.push(data);
                 }
-                // Behind its announced length, no one asks for more.
+                // After its announced length, no one asks for more.
                 message.is_complete || self.body.size_hint().exact() == Some(0)
             }
             Some(Err(_)) | None => true,
         };
-        if !is_over {
-            return false;
+        if is_over && let Some((message, turn)) = self.passing.take() {
+            self.ending = Some(Box::pin(turn.end(message.finish())));
         }
-        let message = self.message.take().and_then(PassingMessage::finish);
-        let Some(end) = self.end.take() else {
-            return false;
-        };
-        self.ending = Some(Box::pin(end(message)));
-        true
+        is_over
     }
 }
 
-impl<S, F> HttpBody for WatchedBody<S>
-where
-    S: FnOnce(Option<PassedMessage>) -> F + Send + Unpin + 'static,
-    F: Future<Output = ()> + Send + 'static,
-{
+/// The client has gone away: what the message took until then is counted.
+impl Drop for WatchedBody {
+    fn drop(&mut self) {
+        if let Some((message, mut turn)) = self.passing.take() {
+            turn.set_usage(message.finish().usage);
+        }
+    }
+}
+
+impl HttpBody for WatchedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
@@ -101,6 +102,16 @@ impl Row {
         let request = Request::get("/metrics").body(Body::empty()).unwrap();
         let metrics = reply::bytes(lab.send(request).await.into_body()).await;
         let metrics = std::str::from_utf8(&metrics).unwrap();
+        // One that is joined is in the log once.
+        let begun = metrics
+            .lines()
+            .filter_map(turn_count)
+            .filter(|(end, _)| *end != "joined");
+        assert_eq!(
+            log.turns.swap(0, Ordering::Relaxed),
+            begun.map(|(_, count)| count).sum::<usize>(),
+            "each turn has one line of the log, and ends once: {metrics}"
+        );
         for line in self.host.iter().filter(|line| !is_logged(line)) {
             assert!(
                 metrics
@@ -112,6 +123,13 @@ impl Row {
     }
 }
 
+/// How many turns ended in a way, of a line of the metrics about that.
+fn turn_count(line: &str) -> Option<(&str, usize)> {
+    let line = line.strip_prefix("tool_gateway_turns_total{end=\"")?;
+    let (end, count) = line.split_once("\"} ")?;
+    Some((end, count.parse().ok()?))
+}
+
 /// A text without the port of a listener that is another in each run.
 fn without_port(text: &str) -> String {
     let Some((before, after)) = text.split_once("127.0.0.1:") else {
@@ -121,9 +139,10 @@ fn without_port(text: &str) -> String {
     format!("{before}ADDRESS{}", without_port(after))
 }
 
-/// The warnings and errors that are logged on this thread, as long as it lives.
+/// The warnings and errors that are logged on this thread, as long as it lives, and how many turns are.
 pub(crate) struct Log {
     lines: Arc<Mutex<Vec<String>>>,
+    turns: Arc<AtomicUsize>,
     _guard: subscriber::DefaultGuard,
 }
 
@@ -134,28 +153,40 @@ impl Log {
 
     /// With `DIR` for a directory.
     pub(crate) fn start_in(directory: &Path) -> Self {
-        let lines = Arc::default();
+        let (lines, turns) = (Arc::default(), Arc::default());
         let recorder = Recorder {
             lines: Arc::clone(&lines),
+            turns: Arc::clone(&turns),
             directory: directory.to_str().unwrap().to_owned(),
         };
         let guard = subscriber::set_default(tracing_subscriber::registry().with(recorder));
-        Self { lines, _guard: guard }
+        Self {
+            lines,
+            turns,
+            _guard: guard,
+        }
     }
 }
 
 struct Recorder {
     lines: Arc<Mutex<Vec<String>>>,
+    turns: Arc<AtomicUsize>,
     directory: String,
 }
 
 impl<S: Subscriber> Layer<S> for Recorder {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        if *event.metadata().level() > Level::WARN {
+        let level = *event.metadata().level();
+        if level > Level::INFO {
             return;
         }
         let mut fields = Fields::default();
         event.record(&mut fields);
+        if level == Level::INFO {
+            self.turns
+                .fetch_add((fields.message == "turn").into(), Ordering::Relaxed);
+            return;
+        }
         let line = format!("{} {}{}", event.metadata().level(), fields.message, fields.others);
         let line = without_port(&line).replace(&self.directory, "DIR");
         self.lines.lock().unwrap().push(line);

@@ -408,6 +408,11 @@ async fn client_is_gone_before_its_answer() {
         row.host_learns(&lab, &log).await;
         comes_to_its_end(&lab, &chat).await;
     }
+    let log = Log::start();
+    let (lab, _) = lab_with(Silent, 0, |gateway| gateway);
+    let gone = lab.send(post("/v1/messages", &passing("go").body, &[]));
+    let _ = tokio::time::timeout(Duration::from_secs(1), gone).await;
+    row.host_learns(&lab, &log).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -415,9 +420,7 @@ async fn client_is_gone_in_the_stream() {
     let row = row("client_is_gone_in_the_stream");
     for at in [0, 1] {
         let log = Log::start();
-        let mut fault = says(&[text("Half of it is shown.")]);
-        fault["event_delay_ms"] = 1_000.into();
-        let (lab, turns) = lab_with(scripted(&fault), at, |gateway| gateway);
+        let (lab, turns) = lab_with(scripted(&slow_turn()), at, |gateway| gateway);
         let chat = chat(true, "go");
         let answer = lab.send(post("/v1/messages", &chat.body, &[])).await;
         drop(read_until(answer, "Half").await);
@@ -426,6 +429,31 @@ async fn client_is_gone_in_the_stream() {
         row.host_learns(&lab, &log).await;
         comes_to_its_end(&lab, &chat).await;
     }
+    let log = Log::start();
+    let (lab, _) = lab_with(scripted(&slow_turn()), 0, |gateway| gateway);
+    let answer = lab.send(post("/v1/messages", &passing("go").body, &[])).await;
+    drop(read_until(answer, "Half").await);
+    row.host_learns(&lab, &log).await;
+    let metrics = lab
+        .send(Request::get("/metrics").body(Body::empty()).unwrap())
+        .await;
+    let metrics = until_broken(metrics.into_body()).await.0;
+    let metrics = String::from_utf8(metrics.into()).unwrap();
+    assert!(metrics.contains("tokens_total{kind=\"input\"} 1"), "{metrics}");
+}
+
+/// What is said slowly.
+fn slow_turn() -> Value {
+    let mut turn = says(&[text("Half of it is shown.")]);
+    turn["event_delay_ms"] = 1_000.into();
+    turn
+}
+
+/// A streamed conversation in which the gateway has no part.
+fn passing(content: &str) -> Chat {
+    let mut chat = chat(true, content);
+    chat.body["tools"] = json!([]);
+    chat
 }
 
 /// The client goes away while the call runs, and comes back: at once, and when the turn is over.
