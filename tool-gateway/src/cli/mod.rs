@@ -30,6 +30,10 @@ mod connections;
 #[cfg(feature = "server")]
 mod tools;
 #[cfg(feature = "server")]
+mod gateway_of_config;
+#[cfg(feature = "server")]
+mod log;
+#[cfg(feature = "server")]
 mod serve;
 
 use std::ffi::OsString;
