@@ -1,16 +1,18 @@
 //! [`MemoryStore`]: sessions in memory, gone with the process.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use serde_json::Map;
+use tokio::time::Instant;
 
 use super::chain::Digest;
 use super::record::{Session, SessionId, Turn};
-use super::store::{MAX_TURNS_OF_POINT, SavedTurn, SessionStore, StoreFuture, StoreSize};
+use super::store::{MAX_TURNS_OF_POINT, SUSPENDED_FACTOR, SavedTurn, SessionStore, StoreFuture, StoreSize};
 
-/// Keeps turns in memory, up to a number and a size. What was not used for the longest time goes first, suspended turns last.
+/// Keeps sessions in memory, up to a number of turns and a size. Over a cap, what would expire first goes first: the oldest turns of a
+/// session, and it with the last of them.
 ///
 /// ```
 /// use std::time::Duration;
@@ -28,8 +30,8 @@ pub struct MemoryStore {
     tables: Mutex<Tables>,
 }
 
-/// How much longer a suspended turn is kept than another.
-const SUSPENDED_FACTOR: u32 = 4;
+/// How many expired turns a save removes, so that no request pays for all.
+const MAX_EXPIRED: usize = 8;
 
 #[derive(Debug, Default)]
 struct Tables {
@@ -39,40 +41,63 @@ struct Tables {
     calls: HashMap<Digest, String>,
     keys: HashMap<Digest, SessionId>,
     sessions: HashMap<SessionId, SessionEntry>,
-    /// The turns in the order in which they go.
-    order: BTreeMap<(bool, u64), String>,
-    /// The same for each client.
-    order_of_client: HashMap<Digest, BTreeSet<(bool, u64)>>,
+    clients: HashMap<Digest, ClientEntry>,
+    /// The sessions in the order in which they go.
+    order: BTreeMap<Place, SessionId>,
     bytes: usize,
-    uses: u64,
+    /// How many turns were ever stored.
+    saved: u64,
 }
 
 #[derive(Debug)]
 struct Entry {
     turn: Arc<Turn>,
-    client: Digest,
     calls: Vec<Digest>,
     /// Its number among all that were stored.
     number: u64,
-    /// Whether it is suspended, and its session has not gone on from it.
-    is_open: bool,
-    used: u64,
-    used_at: Instant,
 }
 
 #[derive(Debug)]
 struct SessionEntry {
     session: Session,
+    client: Digest,
     keys: Vec<Digest>,
-    turns: Vec<String>,
-    /// When any of its turns was used.
-    used_at: Instant,
-    /// The turns that are open.
-    open: Vec<String>,
+    /// In the order in which they were stored.
+    turns: VecDeque<String>,
+    place: Place,
+}
+
+#[derive(Debug, Default)]
+struct ClientEntry {
+    turns: usize,
+    /// Its sessions in the order in which they go.
+    order: BTreeMap<Place, SessionId>,
+}
+
+/// The place of a session in the order in which they go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    expiry: Expiry,
+    /// The number of its latest turn.
+    number: u64,
+}
+
+/// When a session expires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Expiry {
+    After(Instant),
+    /// Beyond the range of the clock.
+    Never,
+}
+
+impl Expiry {
+    fn is_over(self) -> bool {
+        matches!(self, Self::After(end) if end < Instant::now())
+    }
 }
 
 impl MemoryStore {
-    /// A store for 100,000 turns, 10,000 of each client, 512 MiB and a day without use.
+    /// A store for 100,000 turns, 10,000 of each client, 512 MiB and a day without a new turn.
     pub fn new() -> Self {
         Self {
             max_turns: 100_000,
@@ -106,7 +131,7 @@ impl MemoryStore {
         self
     }
 
-    /// Sets how long a turn is kept without use; suspended turns four times as long.
+    /// Sets how long a session is kept without a new turn, a day by default; one with a suspended turn four times as long.
     #[must_use]
     pub fn with_ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
@@ -128,18 +153,11 @@ impl MemoryStore {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_expired(&self, entry: &Entry) -> bool {
-        let factor = if entry.is_open { SUSPENDED_FACTOR } else { 1 };
-        entry.used_at.elapsed() > self.ttl.saturating_mul(factor)
-    }
-
-    /// The turn, unless it is expired. Counts as a use of it.
-    fn find(&self, tables: &mut Tables, id: &str) -> Option<Arc<Turn>> {
-        if self.is_expired(tables.turns.get(id)?) {
-            tables.remove(id);
-            return None;
-        }
-        tables.touch(id)
+    /// When what is saved now expires.
+    fn expiry(&self, is_suspended: bool) -> Expiry {
+        let factor = if is_suspended { SUSPENDED_FACTOR } else { 1 };
+        let end = Instant::now().checked_add(self.ttl.saturating_mul(factor));
+        end.map_or(Expiry::Never, Expiry::After)
     }
 }
 
@@ -150,63 +168,40 @@ impl Default for MemoryStore {
 }
 
 impl Tables {
-    fn touch(&mut self, id: &str) -> Option<Arc<Turn>> {
-        self.uses += 1;
-        let uses = self.uses;
-        let entry = self.turns.get_mut(id)?;
-        let (before, after) = ((entry.is_open, entry.used), (entry.is_open, uses));
-        move_in(
-            &mut self.order,
-            &mut self.order_of_client,
-            entry.client,
-            before,
-            after,
-        );
-        entry.used = uses;
-        entry.used_at = Instant::now();
-        if let Some(session) = self.sessions.get_mut(&entry.turn.session) {
-            session.session.last_active = SystemTime::now();
-            session.used_at = Instant::now();
-        }
-        Some(Arc::clone(&entry.turn))
+    /// A session, unless it has expired.
+    fn session(&self, id: &SessionId) -> Option<&SessionEntry> {
+        self.sessions
+            .get(id)
+            .filter(|entry| !entry.place.expiry.is_over())
     }
 
-    fn remove(&mut self, id: &str) {
-        let Some(entry) = self.turns.remove(id) else {
-            return;
-        };
-        let place = (entry.is_open, entry.used);
-        self.order.remove(&place);
-        if let Some(order) = self.order_of_client.get_mut(&entry.client) {
-            order.remove(&place);
-            if order.is_empty() {
-                self.order_of_client.remove(&entry.client);
-            }
-        }
-        self.bytes = self.bytes.saturating_sub(entry.turn.size());
-        for call in entry.calls {
-            self.calls.remove(&call);
-        }
-        self.points.remove(&(entry.turn.point, entry.number));
-        if let Some(session) = self.sessions.get_mut(&entry.turn.session) {
-            // The oldest is in front, and goes first.
-            if let Some(at) = session.turns.iter().position(|other| other == id) {
-                session.turns.remove(at);
-            }
-            if session.turns.is_empty()
-                && let Some(session) = self.sessions.remove(&entry.turn.session)
-            {
-                for key in session.keys {
-                    // The client may have given it to another session since.
-                    if self.keys.get(&key) == Some(&entry.turn.session) {
-                        self.keys.remove(&key);
-                    }
-                }
-            }
-        }
+    /// A turn, unless its session has expired.
+    fn turn(&self, id: &str) -> Option<Arc<Turn>> {
+        let turn = &self.turns.get(id)?.turn;
+        self.session(&turn.session)?;
+        Some(Arc::clone(turn))
     }
 
-    fn insert(&mut self, saved: SavedTurn) {
+    /// The turns after a point, the oldest first: the latest, and those of a session.
+    fn turns_of_point(&self, point: Digest, session: Option<&SessionId>) -> Vec<Arc<Turn>> {
+        let all = self.points.range((point, 0)..=(point, u64::MAX)).rev();
+        let mut ids: Vec<&String> = all.take(MAX_TURNS_OF_POINT).map(|(_, id)| id).collect();
+        if ids.len() == MAX_TURNS_OF_POINT
+            && let Some(session) = session.and_then(|session| self.sessions.get(session))
+        {
+            let is_of_point = |id: &&String| {
+                let entry = self.turns.get(*id);
+                entry.is_some_and(|entry| entry.turn.point == point)
+            };
+            let own = session.turns.iter().rev().filter(is_of_point);
+            let own: Vec<_> = own.filter(|id| !ids.contains(id)).collect();
+            ids.extend(own);
+        }
+        ids.iter().rev().filter_map(|id| self.turn(id)).collect()
+    }
+
+    /// Stores a turn in place of one of the same id, and renews its session.
+    fn insert(&mut self, saved: SavedTurn, expiry: Expiry) {
         let SavedTurn {
             turn,
             client,
@@ -214,9 +209,37 @@ impl Tables {
             keys,
             progress: _,
         } = saved;
-        self.uses += 1;
+        self.remove_turn(&turn.id);
+        self.saved += 1;
+        let number = self.saved;
+        self.renew(&turn, client, Place { expiry, number });
+        if let Some(session) = self.sessions.get_mut(&turn.session) {
+            for key in keys {
+                self.keys.insert(key, turn.session.clone());
+                if !session.keys.contains(&key) {
+                    session.keys.push(key);
+                }
+            }
+            session.turns.push_back(turn.id.clone());
+            self.clients.entry(session.client).or_default().turns += 1;
+        }
+        for call in &calls {
+            self.calls.insert(*call, turn.id.clone());
+        }
+        self.points.insert((turn.point, number), turn.id.clone());
+        self.bytes += turn.size();
+        let entry = Entry {
+            turn: Arc::new(turn),
+            calls,
+            number,
+        };
+        self.turns.insert(entry.turn.id.clone(), entry);
+    }
+
+    /// Moves the session of a turn, which is new or goes on with it, to another place.
+    fn renew(&mut self, turn: &Turn, client: Digest, place: Place) {
         let now = SystemTime::now();
-        let session = self
+        let entry = self
             .sessions
             .entry(turn.session.clone())
             .or_insert_with(|| SessionEntry {
@@ -226,104 +249,92 @@ impl Tables {
                     last_active: now,
                     state: Map::new(),
                 },
+                client,
                 keys: Vec::new(),
-                turns: Vec::new(),
-                used_at: Instant::now(),
-                open: Vec::new(),
+                turns: VecDeque::new(),
+                place,
             });
-        session.turns.push(turn.id.clone());
-        session.session.last_active = now;
-        session.used_at = Instant::now();
-        session.session.state.clone_from(&turn.state);
-        for key in keys {
-            self.keys.insert(key, turn.session.clone());
-            if !session.keys.contains(&key) {
-                session.keys.push(key);
-            }
+        entry.session.last_active = now;
+        entry.session.state.clone_from(&turn.state);
+        let before = std::mem::replace(&mut entry.place, place);
+        let of_client = &mut self.clients.entry(entry.client).or_default().order;
+        for order in [&mut self.order, of_client] {
+            order.remove(&before);
+            order.insert(place, turn.session.clone());
         }
-        // Behind the session, which lives on when its only turn is replaced.
-        self.remove(&turn.id);
-        for call in &calls {
-            self.calls.insert(*call, turn.id.clone());
-        }
-        self.points.insert((turn.point, self.uses), turn.id.clone());
-        let is_open = turn.is_suspended();
-        self.count_others_as_answered(&turn);
-        self.order.insert((is_open, self.uses), turn.id.clone());
-        self.order_of_client
-            .entry(client)
-            .or_default()
-            .insert((is_open, self.uses));
-        self.bytes += turn.size();
-        let entry = Entry {
-            number: self.uses,
-            used: self.uses,
-            used_at: Instant::now(),
-            calls,
-            client,
-            is_open,
-            turn: Arc::new(turn),
-        };
-        self.turns.insert(entry.turn.id.clone(), entry);
-    }
-}
-
-impl Tables {
-    /// The turns after a point, the oldest first: the latest, and those of a session.
-    fn turns_of_point(&self, point: Digest, session: Option<&SessionId>) -> Vec<String> {
-        let all = self.points.range((point, 0)..=(point, u64::MAX)).rev();
-        let mut ids: Vec<String> = all.take(MAX_TURNS_OF_POINT).map(|(_, id)| id.clone()).collect();
-        if ids.len() == MAX_TURNS_OF_POINT
-            && let Some(session) = session.and_then(|session| self.sessions.get(session))
-        {
-            let is_of_point = |id: &&String| {
-                let entry = self.turns.get(*id);
-                entry.is_some_and(|entry| entry.turn.point == point)
-            };
-            let own = session.turns.iter().rev().filter(is_of_point);
-            let own: Vec<_> = own.filter(|id| !ids.contains(id)).cloned().collect();
-            ids.extend(own);
-        }
-        ids.reverse();
-        ids
     }
 
-    /// The session has gone on with a turn: those that waited for results before it are kept as others are.
-    fn count_others_as_answered(&mut self, turn: &Turn) {
-        let Some(session) = self.sessions.get_mut(&turn.session) else {
+    /// Removes a turn. Its session stays, also without any.
+    fn remove_turn(&mut self, id: &str) {
+        let Some(entry) = self.turns.remove(id) else {
             return;
         };
-        let own = turn.is_suspended().then(|| turn.id.clone());
-        for id in std::mem::replace(&mut session.open, own.into_iter().collect()) {
-            let Some(entry) = self.turns.get_mut(&id).filter(|entry| entry.is_open) else {
-                continue;
-            };
-            entry.is_open = false;
-            let (before, after) = ((true, entry.used), (false, entry.used));
-            move_in(
-                &mut self.order,
-                &mut self.order_of_client,
-                entry.client,
-                before,
-                after,
-            );
+        self.bytes = self.bytes.saturating_sub(entry.turn.size());
+        for call in entry.calls {
+            self.calls.remove(&call);
+        }
+        self.points.remove(&(entry.turn.point, entry.number));
+        let Some(session) = self.sessions.get_mut(&entry.turn.session) else {
+            return;
+        };
+        // The oldest is in front, and goes first.
+        if let Some(at) = session.turns.iter().position(|other| other == id) {
+            session.turns.remove(at);
+        }
+        if let Some(client) = self.clients.get_mut(&session.client) {
+            client.turns = client.turns.saturating_sub(1);
         }
     }
-}
 
-/// Moves a turn to another place in the order, and in that of its client.
-fn move_in(
-    order: &mut BTreeMap<(bool, u64), String>,
-    order_of_client: &mut HashMap<Digest, BTreeSet<(bool, u64)>>,
-    client: Digest,
-    before: (bool, u64),
-    after: (bool, u64),
-) {
-    if let Some(id) = order.remove(&before) {
-        order.insert(after, id);
-        let order = order_of_client.entry(client).or_default();
-        order.remove(&before);
-        order.insert(after);
+    /// Removes the oldest turn of a session, unless it has no other; says whether it did.
+    fn remove_older_turn(&mut self, id: &SessionId) -> bool {
+        let session = self.sessions.get(id).filter(|session| session.turns.len() > 1);
+        let oldest = session.and_then(|session| session.turns.front().cloned());
+        oldest.inspect(|oldest| self.remove_turn(oldest)).is_some()
+    }
+
+    /// Removes the oldest turn of a session, and the session with its last one.
+    fn remove_from_session(&mut self, id: &SessionId) {
+        if self.remove_older_turn(id) {
+            return;
+        }
+        if let Some(last) = self
+            .sessions
+            .get(id)
+            .and_then(|session| session.turns.front().cloned())
+        {
+            self.remove_turn(&last);
+        }
+        let Some(session) = self.sessions.remove(id) else {
+            return;
+        };
+        self.order.remove(&session.place);
+        if let Some(client) = self.clients.get_mut(&session.client) {
+            client.order.remove(&session.place);
+            if client.order.is_empty() {
+                self.clients.remove(&session.client);
+            }
+        }
+        for key in session.keys {
+            // The client may have given it to another session since.
+            if self.keys.get(&key) == Some(id) {
+                self.keys.remove(&key);
+            }
+        }
+    }
+
+    /// Removes what would expire first of a client, or of all; but not the turn that was saved now. Says whether there was anything.
+    fn remove_first(&mut self, of: Option<Digest>, saved: &SessionId) -> bool {
+        let order = match of {
+            Some(client) => self.clients.get(&client).map(|client| &client.order),
+            None => Some(&self.order),
+        };
+        let first = order.and_then(|order| order.values().find(|id| *id != saved).cloned());
+        match first {
+            Some(first) => self.remove_from_session(&first),
+            None => return self.remove_older_turn(saved),
+        }
+        true
     }
 }
 
@@ -333,73 +344,53 @@ impl SessionStore for MemoryStore {
         points: &'a [Digest],
         session: Option<&'a SessionId>,
     ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
-        let mut tables = self.lock();
-        let turns = points.iter().map(|point| {
-            let ids = tables.turns_of_point(*point, session);
-            ids.iter().filter_map(|id| self.find(&mut tables, id)).collect()
-        });
+        let tables = self.lock();
+        let turns = points.iter().map(|point| tables.turns_of_point(*point, session));
         let turns = Ok(turns.collect());
         Box::pin(async move { turns })
     }
 
     fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
-        let mut tables = self.lock();
-        let id = tables.calls.get(&call).cloned();
-        let turn = id.and_then(|id| self.find(&mut tables, &id));
+        let tables = self.lock();
+        let turn = tables.calls.get(&call).and_then(|id| tables.turn(id));
         Box::pin(async move { Ok(turn) })
     }
 
     fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>> {
-        let session = self.lock().keys.get(&key).cloned();
+        let tables = self.lock();
+        let session = tables.keys.get(&key).and_then(|id| tables.session(id));
+        let session = session.map(|entry| entry.session.id.clone());
         Box::pin(async move { Ok(session) })
     }
 
     fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
-        let tables = self.lock();
-        let session = tables.sessions.get(id).filter(|entry| {
-            let factor = if entry.open.is_empty() {
-                1
-            } else {
-                SUSPENDED_FACTOR
-            };
-            entry.used_at.elapsed() <= self.ttl.saturating_mul(factor)
-        });
-        let session = session.map(|entry| entry.session.clone());
+        let session = self.lock().session(id).map(|entry| entry.session.clone());
         Box::pin(async move { Ok(session) })
     }
 
     fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
         let mut tables = self.lock();
-        let (client, saved_id) = (saved.client, saved.turn.id.clone());
-        tables.insert(saved);
-        while let Some(order) = tables.order_of_client.get(&client)
-            && order.len() > self.max_turns_per_client
-        {
-            let mut ids = order.iter().filter_map(|place| tables.order.get(place));
-            let Some(id) = ids.find(|id| **id != saved_id).cloned() else {
+        let (client, session) = (saved.client, saved.turn.session.clone());
+        let expiry = self.expiry(saved.turn.is_suspended());
+        tables.insert(saved, expiry);
+        let client = tables
+            .sessions
+            .get(&session)
+            .map_or(client, |session| session.client);
+        let is_over = |tables: &Tables| {
+            let turns = tables.clients.get(&client).map_or(0, |client| client.turns);
+            turns > self.max_turns_per_client
+        };
+        while is_over(&tables) && tables.remove_first(Some(client), &session) {}
+        let is_over = |tables: &Tables| tables.turns.len() > self.max_turns || tables.bytes > self.max_bytes;
+        while is_over(&tables) && tables.remove_first(None, &session) {}
+        for _ in 0..MAX_EXPIRED {
+            let first = tables.order.first_key_value();
+            let Some((_, expired)) = first.filter(|(place, _)| place.expiry.is_over()) else {
                 break;
             };
-            tables.remove(&id);
-        }
-        while tables.turns.len() > self.max_turns || tables.bytes > self.max_bytes {
-            // What was saved now is not what has to go, though all others are suspended.
-            let mut ids = tables.order.values();
-            let Some(id) = ids.find(|id| **id != saved_id).cloned() else {
-                break;
-            };
-            tables.remove(&id);
-        }
-        // The oldest of either kind, so that no request pays for all.
-        for is_open in [false, true] {
-            let oldest = tables
-                .order
-                .range((is_open, 0)..)
-                .next()
-                .map(|(_, id)| id.clone());
-            let is_expired = |id: &String| tables.turns.get(id).is_some_and(|entry| self.is_expired(entry));
-            if let Some(id) = oldest.filter(is_expired) {
-                tables.remove(&id);
-            }
+            let expired = expired.clone();
+            tables.remove_from_session(&expired);
         }
         Box::pin(async { Ok(()) })
     }

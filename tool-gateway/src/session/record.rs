@@ -40,7 +40,7 @@ pub struct Session {
     pub id: SessionId,
     /// When its first turn was stored.
     pub created_at: SystemTime,
-    /// When it was last read or written.
+    /// When its latest turn was stored.
     pub last_active: SystemTime,
     /// The values that its tools take as `SessionState`, after its latest turn.
     pub state: Map<String, Value>,

@@ -11,7 +11,8 @@ use super::record::{Session, SessionId, Turn};
 /// Keeps the turns of sessions, and finds them. Every key is a [`Digest`] that holds the principal, so that no one finds what is
 /// another's. An entry may be gone at any time: then the client's history goes up as it was sent.
 ///
-/// A turn and its session expire together, after a time without use.
+/// A session expires with all of its turns, a time after its latest one was stored; if that waits for the client, four times as long
+/// after it. To look for it does not renew it.
 ///
 /// The gateway waits 30 seconds for an operation, and drops it then: the request is answered with 503, and a retry goes on from there. A
 /// write that was dropped must not be done after a later one.
@@ -33,8 +34,8 @@ pub trait SessionStore: Send + Sync + 'static {
     /// The session that a client names by a key of its own.
     fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>>;
 
-    /// A session; `None` if it is unknown or has expired. Does not count as a use. What belongs to an unknown session, such as offloaded
-    /// files, is removed after a time.
+    /// A session; `None` if it is unknown or has expired. What belongs to an unknown session, such as offloaded files, is
+    /// removed after a time.
     fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>>;
 
     /// Stores a turn under its point, its calls and its session's keys (`store_hash_mapping` in requirements 004); replaces one of the same id.
@@ -63,7 +64,7 @@ pub trait SessionStore: Send + Sync + 'static {
         Box::pin(async { Ok(None) })
     }
 
-    /// How long a session is kept without use: a day, as provided. Files of sessions that the store does not know are kept as long.
+    /// How long a session is kept without a new turn: a day, as provided. Files of sessions that the store does not know are kept as long.
     fn ttl(&self) -> Duration {
         Duration::from_secs(24 * 3600)
     }
@@ -71,6 +72,9 @@ pub trait SessionStore: Send + Sync + 'static {
     /// What it is, for the operator: `memory`.
     fn name(&self) -> String;
 }
+
+/// How much longer a session whose latest turn is suspended is kept than another.
+pub(super) const SUSPENDED_FACTOR: u32 = 4;
 
 /// How many turns after one point [`SessionStore::turns`] finds, besides those of the session that it is asked for.
 pub const MAX_TURNS_OF_POINT: usize = 64;

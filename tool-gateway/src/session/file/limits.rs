@@ -10,9 +10,7 @@ use super::tables::{EXPIRY, PROGRESS_EXPIRY, SESSIONS_OF_CLIENT, seconds};
 use crate::session::chain::Digest;
 use crate::session::database::Failed;
 use crate::session::record::SessionId;
-
-/// How much longer a session with a suspended turn is kept than another.
-const SUSPENDED_FACTOR: u32 = 4;
+use crate::session::store::SUSPENDED_FACTOR;
 
 /// How many turns and requests a save removes, or as many as it needs for itself: so that no request pays for all.
 const MAX_REMOVED: usize = 8;

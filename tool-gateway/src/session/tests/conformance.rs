@@ -1,6 +1,7 @@
 //! What every session store must do.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Folder, digest, ids, known, save, save_with, state, turn};
 use crate::session::file::FileStore;
@@ -14,6 +15,21 @@ use crate::wire::block::Block;
 async fn the_store_in_memory_conforms() {
     conforms(&MemoryStore::new()).await;
     bounds_equal_histories(&MemoryStore::new(), 10_000).await;
+}
+
+/// R-GW-12
+#[tokio::test(start_paused = true)]
+async fn the_store_in_memory_expires_sessions_whole() {
+    let store = MemoryStore::new().with_ttl(TTL);
+    expires(&store, tokio::time::advance).await;
+}
+
+/// R-GW-12
+#[tokio::test]
+async fn the_store_in_a_file_expires_sessions_whole() {
+    let folder = Folder::new("conforms-expiry");
+    let store = FileStore::open(folder.file()).unwrap().with_ttl(TTL);
+    expires(&store, tokio::time::sleep).await;
 }
 
 #[tokio::test]
@@ -130,4 +146,38 @@ async fn bounds_equal_histories(store: &dyn SessionStore, sessions: usize) {
     assert_eq!(found(Some(&SessionId("unknown".to_owned()))).await, latest);
     let with_own = [vec![id(0)], latest].concat();
     assert_eq!(found(Some(&SessionId(id(0)))).await, with_own);
+}
+
+/// The file has whole seconds.
+const TTL: Duration = Duration::from_secs(2);
+
+/// A session is kept for a time after its latest turn, with all of its turns; longer, if that waits for the client. Nothing but a turn
+/// renews it.
+async fn expires(store: &dyn SessionStore, wait: impl AsyncFn(Duration)) {
+    save_with(store, turn("1", "read", "1"), &["call"], &["key"]).await;
+    save(store, turn("2", "continued", "2")).await;
+    save(store, turn("suspended-3", "waiting", "3")).await;
+    save(store, turn("suspended-4", "answered", "4")).await;
+    save(store, turn("5", "answered", "5")).await;
+    let read = SessionId("read".to_owned());
+    for step in 0..5 {
+        wait(TTL / 4).await;
+        ids(store, "1").await;
+        store.turn_of_call(digest("call")).await.unwrap();
+        store.session_of_key(digest("key")).await.unwrap();
+        store.session(&read).await.unwrap();
+        save(store, turn(&format!("more {step}"), "continued", "more")).await;
+    }
+    let mut kept = Vec::new();
+    for point in ["1", "2", "3", "4", "5"] {
+        kept.extend(ids(store, point).await);
+    }
+    assert_eq!(kept, ["2", "suspended-3"]);
+    assert_eq!(ids(store, "more").await.len(), 5);
+    assert_eq!(store.turn_of_call(digest("call")).await.unwrap(), None);
+    assert_eq!(store.session_of_key(digest("key")).await.unwrap(), None);
+    assert_eq!(store.session(&read).await.unwrap(), None);
+    // What is gone has made room.
+    save(store, turn("6", "new", "6")).await;
+    assert_eq!(store.size().await.unwrap().unwrap().turns, 8);
 }

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::{Folder, Random, digest, is_long, save_with, state, turn};
 use crate::session::chain::Digest;
 use crate::session::file::FileStore;
@@ -51,6 +53,28 @@ async fn stores_that_expire_follow_a_model() {
     );
 }
 
+/// With a clock that stands still between two steps, it is known at each what has expired.
+#[tokio::test(start_paused = true)]
+async fn sessions_expire_as_in_a_model() {
+    let ttl = Duration::from_secs(1000);
+    for seed in 0..if is_long() { 100 } else { 5 } {
+        let store = MemoryStore::new().with_ttl(ttl);
+        let (mut random, mut model) = (Random(seed), Model::default());
+        let mut expired = 0;
+        for _ in 0..200 {
+            model.save_one(&store, &mut random, "").await;
+            tokio::time::advance(Duration::from_secs(random.below(400) as u64)).await;
+            expired += model.expire(ttl);
+            model.check(&store, Expect::All).await;
+        }
+        assert!(
+            expired > 20 && model.turns.len() > 3,
+            "{expired} {}",
+            model.turns.len()
+        );
+    }
+}
+
 /// What expires within this time is gone, what is saved since with `later` is not.
 async fn expires(store: &dyn SessionStore, later: &dyn SessionStore, within: Duration) {
     let (mut random, mut old, mut new) = (Random(3), Model::default(), Model::default());
@@ -75,6 +99,10 @@ pub(super) struct Model {
     turns: Vec<Turn>,
     calls: HashMap<String, String>,
     keys: HashMap<String, SessionId>,
+    /// When the latest turn of each session was saved.
+    saved_at: HashMap<SessionId, Instant>,
+    /// How many turns have expired.
+    expired: usize,
 }
 
 /// What of it is looked for.
@@ -100,7 +128,8 @@ impl Model {
         } else {
             let kind = ["suspended", "plain"][random.below(2)];
             let id = format!("{kind}-{prefix}{before}-{}", random.below(1 << 30));
-            let session = format!("{prefix}s{}", random.below(5));
+            // No turn goes on from what has expired.
+            let session = format!("{prefix}s{}/{}", random.below(5), self.expired);
             // Few points: branches, and sessions with one visible history.
             turn(&id, &session, &format!("{prefix}p{}", random.below(8)))
         };
@@ -117,7 +146,30 @@ impl Model {
             self.keys.insert(key.to_owned(), saved.session.clone());
         }
         self.calls.insert(call, saved.id.clone());
+        self.saved_at.insert(saved.session.clone(), Instant::now());
         self.turns.push(saved);
+    }
+
+    /// Forgets the sessions that are older than this, and four times as old if they wait for the client. Says how many turns they had.
+    fn expire(&mut self, ttl: Duration) -> usize {
+        let before = self.turns.len();
+        let latest: HashMap<_, _> = self
+            .turns
+            .iter()
+            .map(|turn| (turn.session.clone(), turn.is_suspended()))
+            .collect();
+        let is_kept = |session: &SessionId| {
+            let ttl = if latest[session] { 4 * ttl } else { ttl };
+            self.saved_at[session].elapsed() <= ttl
+        };
+        self.turns.retain(|turn| is_kept(&turn.session));
+        self.calls
+            .retain(|_, id| self.turns.iter().any(|turn| turn.id == *id));
+        self.keys
+            .retain(|_, session| latest.contains_key(session) && is_kept(session));
+        let expired = before - self.turns.len();
+        self.expired += expired;
+        expired
     }
 
     /// Looks for all that there is; says what is wrong.
