@@ -22,10 +22,10 @@ use super::save::{save, save_checkpoint};
 use super::session_state::State;
 use super::shared::Shared;
 use super::spans;
+use super::stored_turn::stored_turn;
 use super::upstream_events::UpstreamEvents;
 use super::{offload, offload_sweep};
-use crate::session::chain::AnswerContent;
-use crate::session::record::{Call, Origin, TrueMessage, Turn};
+use crate::session::record::{Call, TrueMessage};
 use crate::session::store::Progress;
 use crate::turn::action::{Action, Answer};
 use crate::turn::event::Event;
@@ -33,7 +33,6 @@ use crate::turn::machine::TurnMachine;
 use crate::turn::restore::{self, Restored};
 use crate::turn::rules::{IdSource, Rules};
 use crate::turn::upstream_request;
-use crate::wire::block::Block;
 use crate::wire::error::{ApiError, status_of_type};
 use crate::wire::message::push_message;
 
@@ -420,68 +419,20 @@ impl<'a> Drive<'a> {
 
     /// Stores the turn.
     async fn record(&mut self, answer: &Answer) -> Result<(), ApiError> {
-        let Job {
-            client, recognized, ..
-        } = self.job;
-        let key = &self.shared.secret;
-        let offset = self.restored.prior.len();
-        let visible_blocks = || answer.visible.iter().map(|(block, _)| block);
-        let mut content = AnswerContent::new(key, visible_blocks());
-        let point = content.point(recognized.beginning, &recognized.groups);
-        let before: Vec<Block> = match recognized.groups.last().filter(|group| group.role == "assistant") {
-            Some(group) => {
-                let messages = group
-                    .messages
-                    .iter()
-                    .filter_map(|at| self.job.request.messages.get(*at));
-                messages
-                    .flat_map(|message| message.blocks.iter().cloned())
-                    .collect()
-            }
-            None => Vec::new(),
-        };
-        if !before.is_empty() {
-            content = AnswerContent::new(key, before.iter().chain(visible_blocks()));
-        }
-        let outline = if answer.calls.is_empty() {
-            content.digest()
-        } else {
-            let mut blocks = before.iter().chain(visible_blocks());
-            content.outline(blocks.all(|block| block.raw_input().is_none()))
-        };
-        let mut truth = self.restored.prior.clone();
-        truth.extend(answer.truth.iter().cloned());
-        let mut visible = self.restored.prior_visible.clone();
-        visible.extend(answer.visible.iter().map(|(_, origin)| Origin {
-            message: origin.message.saturating_add(offset),
-            block: origin.block,
-        }));
-        // What the upstream accepted is what is stored (docs/gateway.md, "A turn").
-        let accepted = self.without_thinking.map_or(0, |asked| offset + asked);
-        drop_thinking(&mut truth, &mut visible, accepted);
-        let turn = Turn {
-            id: crate::random::id(),
-            session: self.job.session.clone(),
-            point,
-            context: recognized.context,
-            answer: content.digest(),
-            outline,
-            is_unchanged: answer.is_unchanged
-                && self.restored.prior.is_empty()
-                && self.without_thinking.is_none(),
-            drops_thinking: self.without_thinking.is_some(),
-            truth,
-            visible,
-            calls: answer.calls.clone(),
-            systems: self.restored.systems.clone(),
-            state: self.state.clone(),
-        };
+        let turn = stored_turn(
+            &self.shared.secret,
+            self.job,
+            &self.restored,
+            answer,
+            self.without_thinking,
+            self.state.clone(),
+        );
         let end = if turn.is_suspended() {
             TurnEnd::Suspended
         } else {
             TurnEnd::Finished
         };
-        let saved = save(self.shared, client, turn, self.progress()).await;
+        let saved = save(self.shared, &self.job.client, turn, self.progress()).await;
         // In memory, a store that fails costs the session and not the answer.
         if self.shared.store.is_durable() {
             saved?;
@@ -542,22 +493,6 @@ fn answer_interrupted(machine: &mut TurnMachine, is_repeatable: impl Fn(&Call) -
 fn status_of(error: &Value) -> StatusCode {
     let kind = error.pointer("/error/type").and_then(Value::as_str);
     kind.and_then(status_of_type).unwrap_or(StatusCode::BAD_GATEWAY)
-}
-
-/// Removes thinking from the first messages of a truth.
-fn drop_thinking(truth: &mut [TrueMessage], visible: &mut [Origin], messages: usize) {
-    for (at, message) in truth.iter_mut().enumerate().take(messages) {
-        let is_thinking: Vec<bool> = message.blocks.iter().map(Block::is_thinking).collect();
-        if is_thinking.iter().all(|is_thinking| *is_thinking) {
-            // No API takes an empty message.
-            continue;
-        }
-        message.blocks.retain(|block| !block.is_thinking());
-        for origin in visible.iter_mut().filter(|origin| origin.message == at) {
-            let before = is_thinking.iter().take(origin.block);
-            origin.block -= before.filter(|is_thinking| **is_thinking).count();
-        }
-    }
 }
 
 /// Whether an error of the upstream is about the signature of thinking.

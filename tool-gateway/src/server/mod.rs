@@ -33,6 +33,7 @@ mod job;
 pub(crate) mod offload;
 mod offload_sweep;
 mod deferred;
+mod stored_turn;
 mod drive;
 mod admission;
 mod request_body;
