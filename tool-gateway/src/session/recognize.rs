@@ -107,107 +107,217 @@ pub(crate) async fn recognize(
     request: &MessagesRequest,
 ) -> Result<Recognized, StoreError> {
     let mut recognized = Recognized::unknown(key, client, request);
-    let context = recognized.context;
-    let answers: Vec<usize> = answer_indexes(&recognized.groups);
-    let named = named(key, store, client).await?;
-    let minted = minted(key, store, client, request, &recognized.groups).await?;
-    // Those that come first, if they are in the history at all.
-    let expected = minted.as_ref().map(|(_, turn)| &turn.session).or(named.as_ref());
-    let mut candidates = candidates(store, &recognized.groups, expected).await?;
-
-    let longest = |accepts: &dyn Fn(usize, &Turn) -> bool| {
-        answers.iter().rev().find_map(|index| {
-            let turn = candidates
-                .get(index)?
-                .iter()
-                .rev()
-                .find(|turn| accepts(*index, turn))?;
-            Some((*index, Arc::clone(turn)))
-        })
-    };
-    // An id that was minted here is in the history: no other conversation has it, whatever its prompt and its tools are now.
-    let mut minted_at: HashMap<&SessionId, usize> = HashMap::new();
-    for (at, turns) in &candidates {
-        for turn in turns.iter().filter(|turn| turn.visible_ids().next().is_some()) {
-            let first = minted_at.entry(&turn.session).or_insert(*at);
-            *first = (*first).min(*at);
-        }
-    }
-    let has_minted_id = |index: usize, turn: &Turn| {
-        let first = minted_at.get(&turn.session);
-        first.is_some_and(|first| *first <= index)
-    };
-    let by_id = longest(&has_minted_id);
-    let by_key = || {
-        named
-            .as_ref()
-            .and_then(|named| longest(&|_, turn| turn.session == *named))
-    };
-    let by_chain = || longest(&|_, turn| turn.context == context);
-    let last = by_id
-        .map(|last| (Found::Minted, last))
-        .or_else(|| by_key().map(|last| (Found::Key, last)))
-        .or_else(|| by_chain().map(|last| (Found::Chain, last)));
-
-    // It was not expected, and its turns may be missing after points that have many.
-    if let Some((_, (_, turn))) = last
-        .as_ref()
-        .filter(|(_, (_, turn))| expected != Some(&turn.session))
-        && candidates.values().any(|turns| turns.len() >= MAX_TURNS_OF_POINT)
-    {
-        candidates = self::candidates(store, &recognized.groups, Some(&turn.session)).await?;
-    }
-
-    // Whether the session is known and the turn before this one is not.
-    let mut is_detached = false;
-    if let Some((found, (index, turn))) = last {
-        // Two sessions with one visible history: which of them goes on is not known, so a new one does.
-        let is_ambiguous = found == Found::Chain
-            && candidates.get(&index).is_some_and(|all| {
-                let mut same_history = all.iter().filter(|other| other.context == context);
-                same_history.any(|other| other.session != turn.session)
-            });
-        let session = (!is_ambiguous).then_some(&turn.session);
-        if !is_ambiguous {
-            recognized.found = found;
+    let lookup = look_up(key, store, client, request, &recognized).await?;
+    let chosen = choose(&lookup);
+    recognized.found = chosen.found;
+    recognized.turns = chosen.turns;
+    recognized.last_known = chosen.last_known;
+    match chosen.session {
+        Match::New => {}
+        Match::Continued(turn) => {
             recognized.session = Some(turn.session.clone());
             recognized.state.clone_from(&turn.state);
         }
-        for index in answers.iter().filter(|known| **known <= index) {
-            if let Some(known) = candidates
-                .get(index)
-                .and_then(|turns| unambiguous(turns, session))
-            {
-                recognized.turns.insert(*index, known);
+        Match::Detached { session, minted } => {
+            if let Some((index, turn)) = minted {
+                restore_minted(key, request, &mut recognized, index, turn);
             }
-        }
-        recognized.last_known = Some(index);
-    } else if let Some(named) = named {
-        recognized.found = Found::Key;
-        recognized.session = Some(named);
-        is_detached = true;
-    }
-    // A turn with an id that was minted here, after a history that is not what it was: what is not known goes up as sent, and
-    // this turn is restored, if it is whole. The session goes on with its latest state.
-    if let Some((index, turn)) = minted
-        && recognized.last_known.is_none_or(|last| last < index)
-    {
-        recognized.found = Found::Minted;
-        recognized.session = Some(turn.session.clone());
-        is_detached = true;
-        if is_echo(key, &group_blocks(request, &recognized.groups, index), &turn) {
-            recognized.turns.insert(index, turn);
-            recognized.last_known = Some(index);
-        } else {
-            tracing::warn!(session = %turn.session, "a message with calls was edited; what the gateway ran in it is left out");
+            let stored = store.session(&session).await?;
+            recognized.state = stored.map(|session| session.state).unwrap_or_default();
+            recognized.session = Some(session);
         }
     }
     restore_echoes(key, store, client, request, &mut recognized).await?;
-    if is_detached && let Some(session) = &recognized.session {
-        let session = store.session(session).await?;
-        recognized.state = session.map(|session| session.state).unwrap_or_default();
-    }
     Ok(recognized)
+}
+
+/// What the store has of a request's conversation.
+struct Lookup {
+    context: Digest,
+    /// The indexes of the model's groups.
+    answers: Vec<usize>,
+    /// The session that the client names by one of its keys.
+    named: Option<SessionId>,
+    /// The turn of the latest call in the history that was minted here, and the index of its group.
+    minted: Option<(usize, Arc<Turn>)>,
+    /// The stored turns after each of the model's groups.
+    candidates: HashMap<usize, Vec<Arc<Turn>>>,
+    /// The last turn of the history that is known.
+    last: Option<LastKnown>,
+}
+
+/// The last turn of a history that is known, the index of its group, and how it was found.
+#[derive(Clone)]
+struct LastKnown {
+    found: Found,
+    index: usize,
+    turn: Arc<Turn>,
+}
+
+async fn look_up(
+    key: &ChainKey,
+    store: &dyn SessionStore,
+    client: &Client,
+    request: &MessagesRequest,
+    recognized: &Recognized,
+) -> Result<Lookup, StoreError> {
+    let groups = &recognized.groups;
+    let named = named(key, store, client).await?;
+    let minted = minted(key, store, client, request, groups).await?;
+    // Those that come first, if they are in the history at all.
+    let expected = minted.as_ref().map(|(_, turn)| &turn.session).or(named.as_ref());
+    let expected = expected.cloned();
+    let mut lookup = Lookup {
+        context: recognized.context,
+        answers: answer_indexes(groups),
+        named,
+        minted,
+        candidates: candidates(store, groups, expected.as_ref()).await?,
+        last: None,
+    };
+    lookup.last = lookup.last_known();
+    // It was not expected, and its turns may be missing after points that have many.
+    if let Some(LastKnown { turn, .. }) = &lookup.last
+        && expected.as_ref() != Some(&turn.session)
+        && lookup
+            .candidates
+            .values()
+            .any(|turns| turns.len() >= MAX_TURNS_OF_POINT)
+    {
+        lookup.candidates = candidates(store, groups, Some(&turn.session)).await?;
+    }
+    Ok(lookup)
+}
+
+impl Lookup {
+    /// By an id, else by a key, else by the history.
+    fn last_known(&self) -> Option<LastKnown> {
+        // An id that was minted here is in the history: no other conversation has it, whatever its prompt and its tools are now.
+        let minted_at = self.minted_at();
+        let has_minted_id = |index, turn: &Turn| {
+            let first = minted_at.get(&turn.session);
+            first.is_some_and(|first| *first <= index)
+        };
+        self.longest(Found::Minted, has_minted_id)
+            .or_else(|| {
+                let named = self.named.as_ref()?;
+                self.longest(Found::Key, |_, turn| turn.session == *named)
+            })
+            .or_else(|| self.longest(Found::Chain, |_, turn| turn.context == self.context))
+    }
+
+    /// The last turn in the history of which this is true.
+    fn longest(&self, found: Found, accepts: impl Fn(usize, &Turn) -> bool) -> Option<LastKnown> {
+        self.answers.iter().rev().find_map(|index| {
+            let mut turns = self.candidates.get(index)?.iter().rev();
+            let turn = turns.find(|turn| accepts(*index, turn)).map(Arc::clone)?;
+            Some(LastKnown {
+                found,
+                index: *index,
+                turn,
+            })
+        })
+    }
+
+    /// Where each session has the first of its turns with ids that were minted here.
+    fn minted_at(&self) -> HashMap<&SessionId, usize> {
+        let mut minted_at = HashMap::new();
+        for (at, turns) in &self.candidates {
+            for turn in turns.iter().filter(|turn| turn.visible_ids().next().is_some()) {
+                let first = minted_at.entry(&turn.session).or_insert(*at);
+                *first = (*first).min(*at);
+            }
+        }
+        minted_at
+    }
+
+    /// Whether two sessions have one visible history: which of them goes on is not known, so a new one does.
+    fn is_ambiguous(&self, last: &LastKnown) -> bool {
+        last.found == Found::Chain
+            && self.candidates.get(&last.index).is_some_and(|all| {
+                let mut same_history = all.iter().filter(|other| other.context == self.context);
+                same_history.any(|other| other.session != last.turn.session)
+            })
+    }
+
+    /// The turns of the history up to an index, of this session where it has one.
+    fn turns_until(&self, last: usize, session: Option<&SessionId>) -> HashMap<usize, Arc<Turn>> {
+        let known = self.answers.iter().filter(|index| **index <= last);
+        let turn = |index: &usize| Some((*index, unambiguous(self.candidates.get(index)?, session)?));
+        known.filter_map(turn).collect()
+    }
+}
+
+/// What a lookup says of a conversation.
+struct Chosen {
+    found: Found,
+    session: Match,
+    turns: HashMap<usize, Arc<Turn>>,
+    last_known: Option<usize>,
+}
+
+/// The session of a conversation.
+enum Match {
+    New,
+    /// The one of this turn, which goes on with its state.
+    Continued(Arc<Turn>),
+    /// One whose turn before the new messages is not known. It goes on with its latest state.
+    Detached {
+        session: SessionId,
+        /// The turn with an id that was minted here, after a history that is not what it was.
+        minted: Option<(usize, Arc<Turn>)>,
+    },
+}
+
+/// Chooses the session of a conversation, and the turns of its history.
+fn choose(lookup: &Lookup) -> Chosen {
+    let mut chosen = Chosen {
+        found: Found::New,
+        session: Match::New,
+        turns: HashMap::new(),
+        last_known: None,
+    };
+    if let Some(last) = &lookup.last {
+        let session = (!lookup.is_ambiguous(last)).then_some(&last.turn.session);
+        if session.is_some() {
+            chosen.found = last.found;
+            chosen.session = Match::Continued(Arc::clone(&last.turn));
+        }
+        chosen.turns = lookup.turns_until(last.index, session);
+        chosen.last_known = Some(last.index);
+    } else if let Some(named) = &lookup.named {
+        chosen.found = Found::Key;
+        chosen.session = Match::Detached {
+            session: named.clone(),
+            minted: None,
+        };
+    }
+    if let Some((index, turn)) = &lookup.minted
+        && chosen.last_known.is_none_or(|last| last < *index)
+    {
+        chosen.found = Found::Minted;
+        chosen.session = Match::Detached {
+            session: turn.session.clone(),
+            minted: Some((*index, Arc::clone(turn))),
+        };
+    }
+    chosen
+}
+
+/// Restores a turn with an id that was minted here, if it is whole; what is not known before it goes up as sent.
+fn restore_minted(
+    key: &ChainKey,
+    request: &MessagesRequest,
+    recognized: &mut Recognized,
+    index: usize,
+    turn: Arc<Turn>,
+) {
+    if is_echo(key, &group_blocks(request, &recognized.groups, index), &turn) {
+        recognized.turns.insert(index, turn);
+        recognized.last_known = Some(index);
+    } else {
+        tracing::warn!(session = %turn.session, "a message with calls was edited; what the gateway ran in it is left out");
+    }
 }
 
 /// The stored turns after each of the model's groups.
@@ -377,4 +487,157 @@ pub(crate) fn session_keys(header: Option<&str>, request: &MessagesRequest) -> V
         .and_then(|thread| serde_json::from_str::<String>(thread).ok());
     keys.extend(thread.map(|id| format!("thread {id}")));
     keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::record::{Call, Owner};
+
+    fn digest(name: &str) -> Digest {
+        ChainKey::new([1; 32]).digest(&[name.as_bytes()])
+    }
+
+    /// A turn `session:context`, with `!` behind it one that has a call of the client's.
+    fn turn(text: &str) -> Arc<Turn> {
+        let (text, has_call) = text.strip_suffix('!').map_or((text, false), |text| (text, true));
+        let (session, context) = text.split_once(':').unwrap();
+        let call = Call {
+            id: String::new(),
+            visible_id: "toolu_1".to_owned(),
+            name: String::new(),
+            input: String::new(),
+            owner: Owner::Client,
+            result: None,
+            is_begun: false,
+        };
+        let digest = digest(context);
+        Arc::new(Turn {
+            id: text.to_owned(),
+            session: SessionId(session.to_owned()),
+            point: digest,
+            context: digest,
+            answer: digest,
+            outline: digest,
+            truth: Vec::new(),
+            is_unchanged: true,
+            drops_thinking: false,
+            visible: Vec::new(),
+            calls: has_call.then_some(call).into_iter().collect(),
+            systems: Vec::new(),
+            state: Map::new(),
+        })
+    }
+
+    /// What is chosen in a history with these turns after each of its messages of the model, of a request with the context `c`.
+    fn chosen(history: &[&[&str]], named: Option<&str>, minted: Option<(usize, &str)>) -> String {
+        let mut lookup = Lookup {
+            context: digest("c"),
+            answers: (0..history.len()).collect(),
+            named: named.map(|name| SessionId(name.to_owned())),
+            minted: minted.map(|(index, text)| (index, turn(text))),
+            candidates: history
+                .iter()
+                .map(|turns| turns.iter().map(|text| turn(text)).collect())
+                .enumerate()
+                .collect(),
+            last: None,
+        };
+        lookup.last = lookup.last_known();
+        let chosen = choose(&lookup);
+        let session = match chosen.session {
+            Match::New => "new".to_owned(),
+            Match::Continued(turn) => format!("{} goes on", turn.session),
+            Match::Detached {
+                session,
+                minted: None,
+            } => format!("{session} detached"),
+            Match::Detached {
+                session,
+                minted: Some((index, _)),
+            } => format!("{session} detached, minted at {index}"),
+        };
+        let mut known: Vec<_> = chosen.turns.into_keys().collect();
+        known.sort_unstable();
+        let found = chosen.found.as_str();
+        format!("{found}: {session}; {known:?} to {:?}", chosen.last_known)
+    }
+
+    #[test]
+    fn chooses_by_ids_then_keys_then_the_history() {
+        type Row<'a> = (
+            &'a [&'a [&'a str]],
+            Option<&'a str>,
+            Option<(usize, &'a str)>,
+            &'a str,
+        );
+        let rows: &[Row<'_>] = &[
+            (&[], None, None, "new: new; [] to None"),
+            (&[&[]], None, None, "new: new; [] to None"),
+            (&[&["a:c"], &[]], None, None, "chain: a goes on; [0] to Some(0)"),
+            (
+                &[&["a:c"], &["a:c"]],
+                None,
+                None,
+                "chain: a goes on; [0, 1] to Some(1)",
+            ),
+            // Of another prompt, and found by a key or an id all the same.
+            (&[&["a:other"]], None, None, "new: new; [] to None"),
+            (&[&["a:other"]], Some("a"), None, "key: a goes on; [0] to Some(0)"),
+            (&[&["a:other!"]], None, None, "minted: a goes on; [0] to Some(0)"),
+            (
+                &[&["a:other!"], &["a:c"]],
+                None,
+                None,
+                "minted: a goes on; [0, 1] to Some(1)",
+            ),
+            (
+                &[&["a:other"], &["a:other!"]],
+                None,
+                None,
+                "minted: a goes on; [0, 1] to Some(1)",
+            ),
+            // Two conversations with one visible history.
+            (&[&["a:c", "b:c"]], None, None, "new: new; [0] to Some(0)"),
+            (
+                &[&["a:c", "b:c"]],
+                Some("a"),
+                None,
+                "key: a goes on; [0] to Some(0)",
+            ),
+            (
+                &[&["a:c", "b:c!"]],
+                Some("a"),
+                None,
+                "minted: b goes on; [0] to Some(0)",
+            ),
+            // The history is not what it was.
+            (&[&[]], Some("a"), None, "key: a detached; [] to None"),
+            (
+                &[&[], &[]],
+                None,
+                Some((1, "a:c!")),
+                "minted: a detached, minted at 1; [] to None",
+            ),
+            (
+                &[&["a:c"], &[]],
+                Some("b"),
+                Some((1, "a:c!")),
+                "minted: a detached, minted at 1; [0] to Some(0)",
+            ),
+            (
+                &[&["a:c"], &["a:c!"]],
+                None,
+                Some((1, "a:c!")),
+                "minted: a goes on; [0, 1] to Some(1)",
+            ),
+        ];
+        for (history, named, minted, expected) in rows {
+            assert_eq!(
+                chosen(history, *named, *minted),
+                *expected,
+                "{history:?} {named:?}"
+            );
+        }
+    }
 }
