@@ -124,7 +124,7 @@ fn named(path: &Path, error: &dyn std::fmt::Display) -> StoreError {
 fn open(path: &Path, creates: bool) -> Result<Database, StoreError> {
     let failed = |error: &dyn std::fmt::Display| named(path, error);
     let file = if creates {
-        create(path)
+        create(path, sync_folder)
     } else {
         OpenOptions::new().read(true).write(true).open(path)
     };
@@ -147,8 +147,8 @@ fn open(path: &Path, creates: bool) -> Result<Database, StoreError> {
     })
 }
 
-/// Opens a file, or creates it with its folder. Its name is on the disk then.
-fn create(path: &Path) -> io::Result<File> {
+/// Opens a file, or creates it with its folder. Its name is on the disk then, if `sync` writes the names in a folder there.
+fn create(path: &Path, mut sync: impl FnMut(&Path) -> io::Result<()>) -> io::Result<File> {
     let folders = || path.ancestors().skip(1).map(current_if_empty);
     let missing = folders().take_while(|folder| !folder.exists()).count();
     if let Some(folder) = folders().next().filter(|_| missing > 0) {
@@ -164,7 +164,7 @@ fn create(path: &Path) -> io::Result<File> {
     let file = options.open(path)?;
     // Also of a file that was there: who created it may have been killed in between.
     for folder in folders().take(missing + 1) {
-        sync_folder(folder)?;
+        sync(folder)?;
     }
     Ok(file)
 }
@@ -180,8 +180,6 @@ fn current_if_empty(folder: &Path) -> &Path {
 
 /// Writes the names in a folder to the disk: without that, a new file may be gone after a loss of power, whatever was synced in it.
 fn sync_folder(folder: &Path) -> io::Result<()> {
-    #[cfg(test)]
-    super::tests::work::count(1);
     // Elsewhere a folder cannot be opened as a file.
     if cfg!(not(unix)) {
         return Ok(());
@@ -244,21 +242,25 @@ from_file_errors!(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::tests::work;
 
     #[test]
     fn names_of_a_new_file_and_of_its_folders_are_synced() {
         let root = std::env::temp_dir().join(format!("tool-gateway-synced-{}", std::process::id()));
         let _ = fs::remove_dir_all(&root);
         fs::create_dir(&root).unwrap();
-        let synced = |name: &str| work::steps(|| FileDatabase::open(&root.join(name)).unwrap()).0;
-        assert_eq!(synced("sessions.redb"), 1, "its folder");
-        assert_eq!(
-            synced("new/er/sessions.redb"),
-            3,
-            "the new folders, and the one that was there"
-        );
-        assert_eq!(synced("new/er/sessions.redb"), 1);
+        let synced = |name: &str| {
+            let mut synced = Vec::new();
+            let sync = |folder: &Path| {
+                synced.push(folder.strip_prefix(&root).unwrap().to_owned());
+                sync_folder(folder)
+            };
+            create(&root.join(name), sync).unwrap();
+            synced
+        };
+        assert_eq!(synced("sessions.redb"), [Path::new("")]);
+        let new = ["new/er", "new", ""].map(Path::new);
+        assert_eq!(synced("new/er/sessions.redb"), new);
+        assert_eq!(synced("new/er/sessions.redb"), [Path::new("new/er")]);
         fs::remove_dir_all(root).unwrap();
         // Relative paths have a folder, too.
         let names = |path| {

@@ -1,4 +1,8 @@
 //! Counts what look-ups do, for tests of how it grows: clocks are not to be trusted.
+//!
+//! The code that is tested counts, since nothing outside of it shows this work. A store is asked once, however many records it reads
+//! for the answer; the file is read by pages, most of them from a cache; and the calls of a turn are looked at when the store has
+//! answered.
 
 use std::cell::Cell;
 
