@@ -42,6 +42,16 @@ pub(super) struct Done {
     pub(super) only_reads: bool,
 }
 
+impl Done {
+    fn stopped(call: usize) -> Self {
+        Self {
+            event: Event::Stopped { call },
+            state: None,
+            only_reads: false,
+        }
+    }
+}
+
 /// The calls of a round that run; an error ends the turn.
 #[derive(Debug)]
 pub(super) struct RunningCalls {
@@ -80,102 +90,132 @@ impl RunningCalls {
     }
 }
 
+/// What the calls of a round share.
+pub(super) struct Round<'a> {
+    pub(super) context: Context,
+    pub(super) deadline: Option<Instant>,
+    /// The state of the session before these calls. A call that is stopped, or not stored, has not changed it.
+    pub(super) state: &'a State,
+    /// The tools whose calls are the client's if they need an approval; others are denied.
+    pub(super) by_client: &'a BTreeSet<String>,
+    /// Cancels the calls that may be repeated: those that only read, or change nothing the second time. Others run to their end, so
+    /// that what they did is known.
+    pub(super) abandoned: &'a CancellationToken,
+}
+
 /// Starts the calls side by side; those that share the session's state one after the other. Each sends one event when it is done.
-///
-/// `state` is that of the session before these calls. A call that is stopped, or not stored, has not changed it.
-///
-/// A call that needs an approval is the client's if it is in `by_client`; else it is denied.
-///
-/// `abandoned` cancels the calls that may be repeated: those that only read, or change nothing the second time. Others run to
-/// their end, so that what they did is known.
-pub(super) fn start(
-    shared: &Shared,
-    mut context: Context,
-    state: &State,
-    calls: Vec<(usize, Call)>,
-    by_client: &BTreeSet<String>,
-    deadline: Option<Instant>,
-    abandoned: &CancellationToken,
-) -> RunningCalls {
+pub(super) fn start(shared: &Shared, round: Round<'_>, calls: Vec<(usize, Call)>) -> RunningCalls {
     let Shared {
         registry, ownership, ..
     } = shared;
     let (done, results) = mpsc::unbounded_channel();
     let (reports, progress) = watch::channel(ProgressReport::default());
-    context = context.with_progress(reports);
-    let (in_order, parallel): (Vec<_>, Vec<_>) = calls
-        .into_iter()
-        .partition(|(_, call)| session_state::runs_in_order(registry, ownership.own_name(&call.name)));
-    let slots = Arc::new(Semaphore::new(MAX_CONCURRENCY));
-    if let Some(deadline) = deadline {
+    let mut context = round.context.with_progress(reports);
+    if let Some(deadline) = round.deadline {
         context = context.with_deadline(deadline);
     }
-    let values = (!in_order.is_empty()).then(|| SessionValues::from_json(state.clone()));
+    let own_calls = calls.into_iter().map(|(index, mut call)| {
+        let is_by_client = round.by_client.contains(&call.name);
+        call.name = ownership.own_name(&call.name).to_owned();
+        OwnCall {
+            index,
+            call,
+            is_by_client,
+        }
+    });
+    let (in_order, parallel): (Vec<_>, Vec<_>) =
+        own_calls.partition(|own| session_state::runs_in_order(registry, &own.call.name));
+    let values = (!in_order.is_empty()).then(|| SessionValues::from_json(round.state.clone()));
     let parallel = parallel.into_iter().map(|call| (vec![call], None));
     let batches = parallel.chain(values.map(|values| (in_order, Some(values))));
-    for (batch, values) in batches {
-        let batch = batch.into_iter().map(|(index, mut call)| {
-            let is_by_client = by_client.contains(&call.name);
-            call.name = ownership.own_name(&call.name).to_owned();
-            (index, call, is_by_client)
-        });
-        let batch: Vec<_> = batch.collect();
-        let registry = registry.clone();
-        let slots = Arc::clone(&slots);
-        let mut context = context.clone();
-        if let Some(values) = &values {
-            context = context.with_session_values(values.clone());
-        }
-        let done = done.clone();
-        let abandoned = abandoned.clone();
-        let calls = async move {
-            let _slot = slots.acquire_owned().await;
-            let stop = |call| {
-                let event = Event::Stopped { call };
-                let _ = done.send(Ok(Done {
-                    event,
-                    state: None,
-                    only_reads: false,
-                }));
-            };
-            let mut batch = batch.into_iter();
-            for (index, call, is_by_client) in batch.by_ref() {
-                if abandoned.is_cancelled() && is_repeatable(&registry, &call.name) {
-                    stop(index);
-                    break;
-                }
-                let name = call.name.clone();
-                let outcome = run(&registry, &context, call, &abandoned).await;
-                let Some(outcome) = outcome else {
-                    stop(index);
-                    break;
-                };
-                // Before the next call changes it.
-                let state = match values.as_ref().map(SessionValues::to_json).transpose() {
-                    Ok(state) => state,
-                    Err(error) => {
-                        let _ = done.send(Err(session_state::not_serializable(&name, &error)));
-                        break;
-                    }
-                };
-                let event = event(index, outcome, is_by_client);
-                // The turn may be over: then the result is of no use to anyone.
-                let _ = done.send(Ok(Done {
-                    event,
-                    state,
-                    only_reads: only_reads(&registry, &name),
-                }));
-            }
-            // They would have run behind one that was stopped.
-            batch.for_each(|(index, ..)| stop(index));
+    let slots = Arc::new(Semaphore::new(MAX_CONCURRENCY));
+    for (calls, values) in batches {
+        let context = context.clone();
+        let batch = Batch {
+            registry: registry.clone(),
+            context: match &values {
+                Some(values) => context.with_session_values(values.clone()),
+                None => context,
+            },
+            values,
+            abandoned: round.abandoned.clone(),
+            done: done.clone(),
         };
-        tokio::spawn(calls.in_current_span());
+        let slots = Arc::clone(&slots);
+        let run = async move {
+            let _slot = slots.acquire_owned().await;
+            batch.run(calls).await;
+        };
+        tokio::spawn(run.in_current_span());
     }
     RunningCalls {
         done: results,
         progress,
         has_progressed: false,
         pinged_at: tokio::time::Instant::now().into_std(),
+    }
+}
+
+/// A call under the gateway's own name of the tool.
+struct OwnCall {
+    index: usize,
+    call: Call,
+    is_by_client: bool,
+}
+
+/// Runs calls one after the other.
+struct Batch {
+    registry: ToolRegistry,
+    context: Context,
+    /// The state of the session, if its tools use that.
+    values: Option<SessionValues>,
+    abandoned: CancellationToken,
+    done: mpsc::UnboundedSender<Result<Done, ApiError>>,
+}
+
+impl Batch {
+    async fn run(self, calls: Vec<OwnCall>) {
+        let mut calls = calls.into_iter();
+        for own in calls.by_ref() {
+            let index = own.index;
+            let done = self.run_one(own).await;
+            let ends = !matches!(done, Some(Ok(_)));
+            self.send(done.unwrap_or_else(|| Ok(Done::stopped(index))));
+            if ends {
+                break;
+            }
+        }
+        // They would have run behind one that was stopped.
+        calls.for_each(|own| self.send(Ok(Done::stopped(own.index))));
+    }
+
+    /// Runs one call; `None` if it was stopped, since nobody waits for it.
+    async fn run_one(&self, own: OwnCall) -> Option<Result<Done, ApiError>> {
+        let OwnCall {
+            index,
+            call,
+            is_by_client,
+        } = own;
+        if self.abandoned.is_cancelled() && is_repeatable(&self.registry, &call.name) {
+            return None;
+        }
+        let name = call.name.clone();
+        let outcome = run(&self.registry, &self.context, call, &self.abandoned).await?;
+        // Before the next call changes it.
+        let state = match self.values.as_ref().map(SessionValues::to_json).transpose() {
+            Ok(state) => state,
+            Err(error) => return Some(Err(session_state::not_serializable(&name, &error))),
+        };
+        Some(Ok(Done {
+            event: event(index, outcome, is_by_client),
+            state,
+            only_reads: only_reads(&self.registry, &name),
+        }))
+    }
+
+    fn send(&self, done: Result<Done, ApiError>) {
+        // The turn may be over: then the result is of no use to anyone.
+        let _ = self.done.send(done);
     }
 }
 

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 use tracing::{Instrument as _, Span};
 
-use super::calls::{self, Done, RunningCalls};
+use super::calls::{self, Done, Round, RunningCalls};
 use super::checkpoint::Checkpoint;
 use super::deferred;
 use super::forward;
@@ -244,16 +244,14 @@ impl<'a> Drive<'a> {
         match action {
             Action::Send(sent) => self.running.send(sent),
             Action::Run(calls) => {
-                let started = calls::start(
-                    self.shared,
-                    offload::context(self.shared, self.job),
-                    &self.state,
-                    calls,
-                    &self.job.tools.by_client,
-                    self.deadline,
-                    &self.running.abandoned,
-                );
-                self.source = Source::Calls(started);
+                let round = Round {
+                    context: offload::context(self.shared, self.job),
+                    deadline: self.deadline,
+                    state: &self.state,
+                    by_client: &self.job.tools.by_client,
+                    abandoned: &self.running.abandoned,
+                };
+                self.source = Source::Calls(calls::start(self.shared, round, calls));
             }
             Action::Ask(messages) => {
                 self.asked = messages;
