@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::session::record::{Call, Origin, Owner, Role, TrueMessage};
-use crate::wire::block::{Block, BlockBuilder};
+use crate::wire::block::Block;
+use crate::wire::block_builder::BlockBuilder;
 use crate::wire::delta::Delta;
 
 /// The message that is arriving.

@@ -1,6 +1,7 @@
 //! [`Assembly`]: puts the blocks of a streamed message together.
 
-use super::block::{Block, BlockBuilder};
+use super::block::Block;
+use super::block_builder::BlockBuilder;
 use super::delta::TextEvent;
 use super::event::StreamEvent;
 

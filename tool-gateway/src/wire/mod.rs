@@ -4,10 +4,11 @@
 pub(crate) mod error;
 pub(crate) mod object;
 mod list;
-pub(crate) mod delta;
 pub(crate) mod block;
 pub(crate) mod message;
 pub(crate) mod request;
 pub(crate) mod usage;
+pub(crate) mod delta;
+pub(crate) mod block_builder;
 pub(crate) mod event;
 pub(crate) mod assembly;
