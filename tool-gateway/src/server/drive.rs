@@ -147,7 +147,7 @@ impl<'a> Drive<'a> {
         running: &'a Running,
         checkpoint: Option<Box<Checkpoint>>,
     ) -> Result<Self, ApiError> {
-        let deadline = Instant::now().checked_add(shared.max_time);
+        let deadline = tokio_now().checked_add(shared.max_time);
         if checkpoint.is_some() {
             offload_sweep::renew(shared, &job.session).await;
         }
@@ -323,7 +323,7 @@ impl<'a> Drive<'a> {
 
     /// Passes on to the machine what happened.
     fn on_event(&mut self, event: Event) {
-        if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+        if self.deadline.is_some_and(|deadline| tokio_now() > deadline) {
             self.actions.extend(self.machine.on(Event::OutOfTime));
         }
         self.actions.extend(self.machine.on(event));
@@ -471,6 +471,11 @@ impl<'a> Drive<'a> {
         spans::record(&Span::current(), status, self.machine.usage());
         line.write(&self.shared.metrics);
     }
+}
+
+/// By the clock that stops the calls at the deadline, and that tests pause.
+fn tokio_now() -> Instant {
+    tokio::time::Instant::now().into_std()
 }
 
 /// Answers the calls that were begun before this turn went on from a checkpoint, and must not be repeated.

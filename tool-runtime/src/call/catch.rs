@@ -31,7 +31,7 @@ impl Limits<'_> {
         if self.token.is_some_and(CancellationToken::is_cancelled) {
             return Some(Failure::Cancelled);
         }
-        let is_late = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
+        let is_late = self.deadline.is_some_and(|deadline| deadline <= now());
         is_late.then_some(Failure::TimedOut)
     }
 }
@@ -93,7 +93,7 @@ pub(crate) async fn run<T>(
             }
             let is_cancelled = token.is_some_and(CancellationToken::is_cancelled);
             // A future that blocks its thread is ready before it can be stopped.
-            let is_late = deadline.is_some_and(|deadline| deadline <= Instant::now());
+            let is_late = deadline.is_some_and(|deadline| deadline <= now());
             let stop_reason = stop_reason
                 .or(is_cancelled.then_some(Failure::Cancelled))
                 .or(is_late.then_some(Failure::TimedOut));
@@ -128,6 +128,11 @@ pub(crate) async fn run<T>(
         }
     })
     .await
+}
+
+/// The time of tokio's clock, which watches deadlines, and which a test may pause.
+pub(crate) fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
 }
 
 /// Calls `function`, and converts a panic into a failure.

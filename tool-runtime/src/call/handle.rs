@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 use crate::arguments::policy::Policy;
 use crate::call::catch::{self, CatchUnwind, Completion, Limits};
 use crate::call::explain;
@@ -141,10 +139,7 @@ fn start(
 /// The earlier of the context's deadline and the tool's own timeout, and the context's token.
 #[inline]
 fn limits<'a>(context: &'a Context, tool: &RegisteredTool) -> Limits<'a> {
-    // By tokio's clock, which watches it, and which a test may pause.
-    let timeout = tool
-        .timeout
-        .and_then(|timeout| Some(Instant::now().checked_add(timeout)?.into_std()));
+    let timeout = tool.timeout.and_then(|timeout| catch::now().checked_add(timeout));
     Limits {
         deadline: [context.deadline(), timeout].into_iter().flatten().min(),
         token: context.external_token(),
