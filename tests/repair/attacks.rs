@@ -1,8 +1,7 @@
 //! Texts made to hurt cost time linear in their length, no stack and no panic, and their pieces make no difference.
 //! `REPAIR_LONG=1` tries them ten times as long.
 
-use std::time::{Duration, Instant};
-
+use tests::clock::Clock;
 use tests::long::long;
 use tests::random::Random;
 use tool_runtime::repair::{Limits, Status, repair, repair_with};
@@ -41,14 +40,14 @@ fn every_shape_is_answered_and_its_pieces_make_no_difference() {
 }
 
 /// A quadratic repair takes a hundred times as long per byte for a text a hundred times as long; four times and a
-/// microsecond leave room for a busy machine.
+/// microsecond leave room for a machine whose caches others use.
 #[test]
 fn every_shape_costs_time_linear_in_its_length() {
     for shape in SHAPES {
-        let small = per_byte(&shape.text(SMALL), 5);
+        // So often that the clock's steps are small beside it.
+        let small = per_byte(&shape.text(SMALL), 20);
         let text = shape.text(large());
         let bound = small * 4.0 + 1000.0;
-        // The machine may have been busy: the best of a few counts.
         let best = (0..4).map(|_| per_byte(&text, 1)).find(|large| *large <= bound);
         assert!(
             best.is_some(),
@@ -59,15 +58,13 @@ fn every_shape_costs_time_linear_in_its_length() {
     }
 }
 
-/// Nanoseconds per byte, the best of so many.
+/// Nanoseconds of work per byte, on average.
 fn per_byte(text: &str, times: usize) -> f64 {
-    let best = (0..times).map(|_| {
-        let start = Instant::now();
+    let clock = Clock::start();
+    for _ in 0..times {
         let _ = std::hint::black_box(repair(std::hint::black_box(text)));
-        start.elapsed()
-    });
-    let best = best.min().unwrap_or(Duration::ZERO);
-    best.as_secs_f64() * 1e9 / text.len() as f64
+    }
+    clock.worked().as_secs_f64() * 1e9 / (times * text.len()) as f64
 }
 
 #[test]

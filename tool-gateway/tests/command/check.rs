@@ -299,8 +299,8 @@ fn a_hundred_thousand_calls_take_seconds() {
         ran.stderr
             .starts_with("100000 calls: 0 clean, 100000 with warnings, 0 refused\n")
     );
-    // Without optimization, and beside other tests.
-    assert!(took < Duration::from_secs(60), "{took:?}");
+    // Without optimization, on a busy machine; quadratic time would be hours.
+    assert!(took < Duration::from_secs(300), "{took:?}");
 }
 
 #[test]

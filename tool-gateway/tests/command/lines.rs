@@ -280,6 +280,6 @@ fn a_hundred_thousand_lines_take_seconds() {
     let ran = run(&["repair", "--jsonl"], format!("{line}\n").repeat(100_000));
     let took = began.elapsed();
     assert_eq!((ran.status, ran.text().lines().count()), (0, 100_000));
-    // Without optimization, and beside other tests.
-    assert!(took < Duration::from_secs(60), "{took:?}");
+    // Without optimization, on a busy machine; quadratic time would be hours.
+    assert!(took < Duration::from_secs(300), "{took:?}");
 }

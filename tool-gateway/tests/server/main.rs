@@ -9,6 +9,9 @@
     reason = "a test"
 )]
 
+#[path = "../../../tests/support/clock.rs"]
+#[allow(unreachable_pub, reason = "the other suites have it from a library")]
+mod clock;
 mod lab;
 mod events;
 mod reply;

@@ -382,7 +382,7 @@ fn unions_in_unions_take_linear_time() {
         "{:?}",
         issues.first()
     );
-    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
 /// Of `{"n": "1", …}` the first alternative alone can be made; of what it makes, the second with less ado.

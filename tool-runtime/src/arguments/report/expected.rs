@@ -296,13 +296,10 @@ mod tests {
                 definitions.insert(format!("d{deep}_{name}"), last);
             }
             let compiled = whole(&json!({ "$ref": "#/$defs/d0_0" }), &definitions.into());
+            // Without its cache, this takes minutes.
             let begun = Instant::now();
             let said = said(&compiled);
-            assert!(
-                begun.elapsed() < Duration::from_millis(200),
-                "{:?}",
-                begun.elapsed()
-            );
+            assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
             assert!(said.contains("a string") && said.len() < 200, "{said}");
         }
     }
