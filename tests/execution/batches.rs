@@ -48,7 +48,7 @@ async fn computing_calls_run_on_several_threads() {
         ToolCall::new("1", "compute", "{}"),
         ToolCall::new("2", "compute", "{}"),
     ];
-    let outcomes = tokio::time::timeout(Duration::from_secs(10), registry.execute_all(calls))
+    let outcomes = tokio::time::timeout(Duration::from_secs(60), registry.execute_all(calls))
         .await
         .unwrap();
     assert!(

@@ -8,6 +8,8 @@ use std::time::Duration;
 use tool_runtime::result::Failure;
 use tool_runtime::{CancellationToken, Context, State, ToolCall, ToolRegistry, tool, tools};
 
+const HOUR: Duration = Duration::from_secs(3600);
+
 /// Count the bytes of a text.
 #[tool(blocking, read_only)]
 fn count(
@@ -96,21 +98,26 @@ async fn panic_of_a_blocking_tool_is_a_panic() {
 
 /// Wait until the call is stopped.
 #[tool(blocking)]
-fn wait(token: CancellationToken) -> &'static str {
+fn wait(begun: State<mpsc::Sender<()>>, token: CancellationToken) -> &'static str {
+    begun.send(()).unwrap();
     while !token.is_cancelled() {
         thread::sleep(Duration::from_millis(1));
     }
     "half of it"
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn blocking_tool_may_answer_in_the_grace_period() {
-    let mut registry = ToolRegistry::new();
+    let (begin, begun) = mpsc::channel::<()>();
+    let mut registry = ToolRegistry::new().with_state(begin);
     registry.register::<wait>().unwrap();
-    let context = Context::new().with_timeout(Duration::from_millis(20));
-    let outcome = registry
-        .call(ToolCall::new("toolu_1", "wait", "{}").with_context(context))
-        .await;
+    let context = Context::new().with_timeout(HOUR);
+    let call = ToolCall::new("toolu_1", "wait", "{}").with_context(context);
+    let (outcome, ()) = tokio::join!(registry.call(call), async {
+        begun.recv().unwrap();
+        // While a thread blocks, the clock does not leap by itself: the grace period does not end.
+        tokio::time::advance(HOUR * 2).await;
+    });
     assert_eq!(
         (outcome.result.text(), outcome.failure),
         (Some("half of it"), Some(Failure::TimedOut))

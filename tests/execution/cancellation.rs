@@ -9,10 +9,10 @@ use tower::util::MapRequestLayer;
 
 use crate::tools::{Gauge, definition, registry};
 
-const SOON: Duration = Duration::from_millis(30);
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// Whatever it holds is released by the time that its answer is there.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn stopped_tool_is_dropped_before_the_answer() {
     let gauge = Arc::new(Gauge::default());
     let mut registry = ToolRegistry::new();
@@ -27,7 +27,7 @@ async fn stopped_tool_is_dropped_before_the_answer() {
         })
         .unwrap();
     let token = CancellationToken::new();
-    let by_time = Context::new().with_timeout(SOON);
+    let by_time = Context::new().with_timeout(HOUR);
     let by_token = Context::new().with_cancellation(token.clone());
     for (context, failure) in [(by_time, Failure::TimedOut), (by_token, Failure::Cancelled)] {
         let call = registry.call(ToolCall::new("toolu_1", "hold", "{}").with_context(context));
@@ -54,14 +54,14 @@ fn call_without_deadline_runs_on_any_executor() {
     assert_eq!(result.text(), Some("42"));
 }
 
-/// Tell how long there is, in whole seconds.
+/// Tell how long there is, in whole minutes.
 #[tool(timeout = "1h")]
 async fn time_left(context: Context) -> Option<u64> {
     let left = context.deadline()?.saturating_duration_since(Instant::now());
-    Some((left + Duration::from_millis(500)).as_secs())
+    Some((left + Duration::from_secs(30)).as_secs() / 60)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn timeout_can_be_set_replaced_and_removed() {
     let mut registry = registry();
     registry.register::<time_left>().unwrap();
@@ -69,12 +69,12 @@ async fn timeout_can_be_set_replaced_and_removed() {
     registry
         .set_timeout("time_left", Duration::from_secs(7200))
         .unwrap();
-    assert_eq!(left(&registry).await.text(), Some("7200"));
+    assert_eq!(left(&registry).await.text(), Some("120"));
     registry.set_timeout("time_left", None).unwrap();
     assert_eq!(left(&registry).await.text(), Some("null"));
 
-    registry.set_timeout("hang", SOON).unwrap();
-    assert_eq!(registry.get_tool("hang").unwrap().timeout(), Some(SOON));
+    registry.set_timeout("hang", HOUR).unwrap();
+    assert_eq!(registry.get_tool("hang").unwrap().timeout(), Some(HOUR));
     let outcome = registry.call(ToolCall::new("toolu_1", "hang", "{}")).await;
     assert_eq!(outcome.failure, Some(Failure::TimedOut));
 
@@ -86,13 +86,13 @@ async fn timeout_can_be_set_replaced_and_removed() {
 #[tokio::test]
 async fn layer_may_set_a_timeout() {
     let approval = MapRequestLayer::new(|mut call: ToolCall| {
-        call.context = call.context.with_timeout(Duration::from_secs(60));
+        call.context = call.context.with_timeout(Duration::from_secs(120));
         call
     });
     let mut registry = ToolRegistry::new().layer(approval);
     registry.register::<time_left>().unwrap();
     let call = ToolCall::new("toolu_1", "time_left", "{}");
-    assert_eq!(registry.call(call).await.result.text(), Some("60"));
+    assert_eq!(registry.call(call).await.result.text(), Some("2"));
 }
 
 #[tokio::test]
@@ -103,12 +103,12 @@ async fn functions_see_the_earlier_deadline() {
         let call = ToolCall::new("toolu_1", "time_left", "{}").with_context(context);
         registry.call(call).await.result
     };
-    let (minute, day) = (Duration::from_secs(60), Duration::from_secs(24 * 3600));
-    assert_eq!(left(Context::new()).await.text(), Some("3600"));
-    assert_eq!(left(Context::new().with_timeout(day)).await.text(), Some("3600"));
-    assert_eq!(left(Context::new().with_timeout(minute)).await.text(), Some("60"));
+    let (minute, day) = (Duration::from_secs(60), HOUR * 24);
+    assert_eq!(left(Context::new()).await.text(), Some("60"));
+    assert_eq!(left(Context::new().with_timeout(day)).await.text(), Some("60"));
+    assert_eq!(left(Context::new().with_timeout(minute)).await.text(), Some("1"));
     let result = registry.execute_tool("toolu_1", "time_left", "{}").await;
-    assert_eq!(result.text(), Some("3600"));
+    assert_eq!(result.text(), Some("60"));
 }
 
 #[test]
@@ -173,7 +173,7 @@ async fn panic_in_the_grace_period_is_reported_as_a_panic() {
     let mut registry = ToolRegistry::new();
     registry.register::<panics_when_stopped>().unwrap();
     let call = |context| ToolCall::new("id", "panics_when_stopped", "{}").with_context(context);
-    let timed_out = registry.call(call(Context::new().with_timeout(Duration::from_secs(1))));
+    let timed_out = registry.call(call(Context::new().with_timeout(HOUR)));
     let later = CancellationToken::new();
     let cancelled = registry.call(call(Context::new().with_cancellation(later.clone())));
     let (timed_out, cancelled, ()) = tokio::join!(timed_out, cancelled, async { later.cancel() });

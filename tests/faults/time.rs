@@ -208,9 +208,9 @@ async fn blocks_its_thread() {
 }
 
 /// Make coffee, and let nobody in meanwhile.
-#[tool(name = "brew", timeout = "200ms")]
+#[tool(name = "brew", timeout = "1s")]
 async fn blocking() -> &'static str {
-    std::thread::sleep(Duration::from_millis(250));
+    std::thread::sleep(Duration::from_millis(1050));
     "coffee"
 }
 
@@ -221,14 +221,14 @@ async fn blocks_past_its_timeout() {
     let mut registry = ToolRegistry::new();
     registry.register::<blocking>().unwrap();
     let outcome = registry.call(call_of(&row)).await;
-    assert!(outcome.duration > Duration::from_millis(200));
+    assert!(outcome.duration > Duration::from_secs(1));
     row.check(&outcome);
 }
 
 /// Make coffee, let nobody in meanwhile, and spill it.
-#[tool(name = "brew", timeout = "20ms")]
+#[tool(name = "brew", timeout = "1s")]
 async fn spilling() -> &'static str {
-    std::thread::sleep(Duration::from_millis(30));
+    std::thread::sleep(Duration::from_millis(1050));
     panic!("spilt")
 }
 

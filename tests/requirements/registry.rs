@@ -45,7 +45,7 @@ async fn output_of_a_handler_is_passed_on_unchanged() {
 async fn handlers_are_asynchronous() {
     let mut registry = ToolRegistry::new();
     let definition = ToolDefinition::new("waits", "Waits.", json!({ "type": "object", "properties": {} }));
-    let (both, waiting) = (Arc::new(tokio::sync::Barrier::new(2)), Duration::from_secs(10));
+    let (both, waiting) = (Arc::new(tokio::sync::Barrier::new(2)), Duration::from_secs(60));
     registry
         .register_dynamic(definition, move |_, _| {
             let both = Arc::clone(&both);

@@ -258,6 +258,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! # tokio::time::pause();
 //! let mut registry = ToolRegistry::new();
 //! registry.register_all(tool_set![count, wait])?;
 //!
