@@ -212,11 +212,11 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
         let began = Instant::now();
         let done = run_on(runtime, async {
-            tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_secs(30)));
+            tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_secs(120)));
             tokio::task::yield_now().await;
             5
         });
         assert_eq!(done, 5);
-        assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
     }
 }

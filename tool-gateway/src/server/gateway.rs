@@ -349,7 +349,7 @@ mod tests {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(5), swept)
+        tokio::time::timeout(Duration::from_secs(60), swept)
             .await
             .expect("the sweep of offloaded files has begun");
         drop(router);
@@ -359,7 +359,7 @@ mod tests {
             }
         };
         // The next sweep is later.
-        tokio::time::timeout(Duration::from_secs(5), dropped)
+        tokio::time::timeout(Duration::from_secs(60), dropped)
             .await
             .unwrap();
         std::fs::remove_dir_all(directory).unwrap();

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -354,7 +355,7 @@ async fn sessions_have_their_own_files_and_branches_share_them() {
 async fn until(what: &str, is_so: impl Fn() -> bool) {
     let began = Instant::now();
     while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(10), "{what}");
+        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -376,22 +377,38 @@ fn leave(folder: &Folder, session: &str, files: &[&str], age: Duration) {
     fs::File::open(&directory).unwrap().set_modified(time).unwrap();
 }
 
+/// As if it had been written two days ago.
+fn make_old(folder: &Folder, session: &str, file: &str) {
+    let file = folder.0.join(session).join(file);
+    let written = fs::File::options().write(true).open(file).unwrap();
+    written
+        .set_modified(std::time::SystemTime::now() - DAY * 2)
+        .unwrap();
+}
+
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
+/// Waits for a sweep from its beginning to its end, by what it removes.
+async fn swept(folder: &Folder) {
+    let unknown = format!("ses_{}", "u".repeat(22));
+    for what in ["the sweep that runs, or the next", "the one after it"] {
+        leave(folder, &unknown, &["up_a.md"], DAY * 10);
+        until(what, || !folder.0.join(&unknown).exists()).await;
+    }
+}
+
 /// R-GW-23
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn files_go_with_their_session() {
     let folder = Folder::new("go");
-    let store = MemoryStore::new().with_ttl(Duration::from_millis(500));
+    let store = MemoryStore::new().with_ttl(Duration::from_secs(60));
     let turns = json!([
         says(&[call("long", "a"), call("weather", "w")]),
         says(&[call("long", "b")]),
         says(&[text("Done.")]),
     ]);
     let lab = lab(&folder, turns, |gateway| {
-        gateway
-            .with_store(store)
-            .with_max_time(Duration::from_millis(300))
+        gateway.with_store(store).with_max_time(Duration::from_secs(20))
     });
     // It waits for its client, so it is kept four times as long.
     let mut waiting = chat(&["long"]);
@@ -405,7 +422,10 @@ async fn files_go_with_their_session() {
         (folder.files(&session), folder.files(&waiting)),
         (vec!["up_b.md".to_owned()], vec!["up_a.md".to_owned()])
     );
-    tokio::time::sleep(Duration::from_millis(400)).await;
+    for (id, file) in [(&session, "up_b.md"), (&waiting, "up_a.md")] {
+        leave(&folder, id, &[file], DAY);
+    }
+    swept(&folder).await;
     assert_eq!(folder.files(&session), ["up_b.md"], "the session is known yet");
     until("its files go", || !folder.0.join(&session).exists()).await;
     assert_eq!(folder.files(&waiting), ["up_a.md"]);
@@ -413,7 +433,7 @@ async fn files_go_with_their_session() {
 }
 
 /// R-GW-23
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_sweep_at_the_start_removes_what_a_process_before_has_left() {
     let folder = Folder::new("start");
     let (old, new) = (DAY * 2, DAY / 2);
@@ -479,7 +499,7 @@ async fn a_sweep_at_the_start_removes_what_a_process_before_has_left() {
 /// A store that knows its sessions keeps their files, whatever their age; so does one that cannot be asked.
 ///
 /// R-GW-23
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn files_of_known_sessions_outlive_the_process() {
     let (folder, sessions) = (Folder::new("known"), Folder::new("known-sessions"));
     let file = sessions.0.join("sessions.redb");
@@ -494,8 +514,17 @@ async fn files_of_known_sessions_outlive_the_process() {
         leave(&folder, &unknown, &["up_a.md"], DAY * 10);
     };
     age();
-    let failing = lab(&folder, turns(), |gateway| gateway.with_store(Unavailable));
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    let asked = Arc::new(AtomicUsize::new(0));
+    let unavailable = Unavailable(Arc::clone(&asked));
+    let failing = lab(&folder, turns(), |gateway| {
+        gateway
+            .with_store(unavailable)
+            .with_max_time(Duration::from_secs(20))
+    });
+    until("a sweep after another has begun", || {
+        asked.load(Ordering::SeqCst) > 1
+    })
+    .await;
     assert_eq!(
         (folder.files(&session).len(), folder.files(&unknown).len()),
         (1, 1)
@@ -512,7 +541,7 @@ const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
 /// The store does not know the session of a turn that has not ended. The model may read what its calls have written all the same.
 ///
 /// R-GW-23
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn files_of_a_turn_that_may_be_retried_stay() {
     let folder = Folder::new("retried");
     let busy = json!({ "error": { "status": 529 } });
@@ -524,16 +553,15 @@ async fn files_of_a_turn_that_may_be_retried_stay() {
     ]);
     let lab = lab(&folder, turns, |gateway| {
         gateway
-            .with_store(MemoryStore::new().with_ttl(Duration::from_millis(100)))
-            .with_max_time(Duration::from_millis(300))
+            .with_store(MemoryStore::new().with_ttl(Duration::from_secs(20)))
+            .with_max_time(Duration::from_secs(60))
     });
     let mut chat = chat(&["long"]);
     chat.messages().push(user("go"));
     let failed = chat.ask(&lab).await;
     assert_eq!(failed.status, 529);
-    let unknown = format!("ses_{}", "a".repeat(22));
-    leave(&folder, &unknown, &["up_a.md"], Duration::ZERO);
-    until("the unknown one goes", || !folder.0.join(&unknown).exists()).await;
+    make_old(&folder, &failed.session().0, "up_a.md");
+    swept(&folder).await;
     let done = lab.ask_with(&chat.body, &[RETRY]).await;
     assert_eq!(
         (done.text().as_str(), done.session().0),
@@ -543,7 +571,7 @@ async fn files_of_a_turn_that_may_be_retried_stay() {
 }
 
 /// R-GW-23
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn files_of_a_turn_that_is_retried_again_and_again_outlive_the_process() {
     let folder = Folder::new("retried-again");
     let store = FailingStore::durable();
@@ -558,13 +586,7 @@ async fn files_of_a_turn_that_is_retried_again_and_again_outlive_the_process() {
     chat.messages().push(user("go"));
     let (session, _) = chat.ask(&first).await.session();
     // Another day.
-    let written = fs::File::options()
-        .write(true)
-        .open(folder.0.join(&session).join("up_a.md"))
-        .unwrap();
-    written
-        .set_modified(std::time::SystemTime::now() - DAY * 2)
-        .unwrap();
+    make_old(&folder, &session, "up_a.md");
     assert_eq!(first.ask_with(&chat.body, &[RETRY]).await.status, 529);
     drop(first);
 
@@ -580,7 +602,7 @@ async fn files_of_a_turn_that_is_retried_again_and_again_outlive_the_process() {
 }
 
 /// A store that answers nothing.
-struct Unavailable;
+struct Unavailable(Arc<AtomicUsize>);
 
 fn unavailable<'a, T>() -> StoreFuture<'a, T> {
     Box::pin(async { Err(StoreError("it is away".to_owned())) })
@@ -604,7 +626,12 @@ impl SessionStore for Unavailable {
     }
 
     fn session<'a>(&'a self, _: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
+        self.0.fetch_add(1, Ordering::SeqCst);
         unavailable()
+    }
+
+    fn ttl(&self) -> Duration {
+        Duration::from_secs(60)
     }
 
     fn save(&self, _: SavedTurn) -> StoreFuture<'_, ()> {

@@ -549,7 +549,7 @@ impl<S: Subscriber> Layer<S> for Lines {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_response_that_never_came_has_no_line() {
     struct Silent;
 

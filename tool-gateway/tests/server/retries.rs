@@ -31,7 +31,7 @@ async fn wait(milliseconds: u64) {
     tokio::time::sleep(Duration::from_millis(milliseconds)).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_equal_request_joins_a_running_turn_from_its_beginning() {
     let lab = Lab::new(json!([
         says(&[text("One."), slow_call("write", "a", 120)]),
@@ -61,7 +61,7 @@ async fn an_equal_request_joins_a_running_turn_from_its_beginning() {
     assert_eq!(lab.seen().len(), 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_end_of_the_process_waits_for_calls_that_must_not_be_cut() {
     let turns =
         json!({ "turns": [says(&[text("One."), slow_call("write", "a", 150)]), says(&[text("Two.")])] });
@@ -104,7 +104,7 @@ async fn a_retry_gets_the_recorded_answer_and_an_equal_request_a_new_one() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn different_requests_are_not_retries() {
     let lab = Lab::new(json!([
         says(&[slow_call("write", "a", 50)]),
@@ -173,7 +173,7 @@ async fn after_an_error_of_the_upstream_a_retry_goes_on_behind_the_last_round() 
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn when_the_last_client_goes_away_reading_calls_stop_and_others_end_and_are_kept() {
     let lab = Lab::in_order(json!([
         says(&[text("Zero."), call("write", "z")]),
@@ -207,7 +207,7 @@ async fn when_the_last_client_goes_away_reading_calls_stop_and_others_end_and_ar
     assert!(lab.last_seen().to_string().contains("write of b"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_client_that_comes_back_later_finds_what_was_done() {
     let lab = Lab::in_order(json!([
         says(&[text("Zero."), call("write", "z")]),
@@ -233,7 +233,7 @@ async fn a_client_that_comes_back_later_finds_what_was_done() {
     lab.assert_well_formed();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn one_of_two_clients_may_go_away() {
     let lab = Lab::new(json!([
         says(&[text("One."), slow_call("lookup", "a", 100)]),
@@ -247,7 +247,7 @@ async fn one_of_two_clients_may_go_away() {
     assert_eq!(lab.runs.begun(), ["lookup a"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn unread_answers_are_repeated() {
     // The client goes away in a mixed turn; the call runs to its end, and the turn is suspended.
     let lab = Lab::new(json!([
@@ -319,7 +319,7 @@ async fn todos_are_those_of_the_parent_turn() {
 }
 
 /// R-GW-13
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn branches_from_a_stored_turn_run_side_by_side() {
     let lab = Lab::new(json!([
         says(&[text("One.")]),
@@ -329,10 +329,10 @@ async fn branches_from_a_stored_turn_run_side_by_side() {
     let mut chat = Chat::new(true);
     chat.say(&lab, "go").await;
     let (mut left, mut right) = (chat.clone(), chat);
-    let began = std::time::Instant::now();
+    let began = tokio::time::Instant::now();
     let (left, right) = tokio::join!(left.say(&lab, "left"), right.say(&lab, "right"));
     assert!(
-        began.elapsed() < Duration::from_millis(180),
+        began.elapsed() < Duration::from_millis(200),
         "{:?}",
         began.elapsed()
     );
@@ -363,7 +363,7 @@ async fn a_deferred_call_changes_the_todos_of_every_branch_behind_it() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn results_for_a_turn_that_has_not_ended_are_a_conflict() {
     let lab = Lab::new(json!([
         says(&[call("own", "a"), slow_call("write", "b", 200)]),
@@ -554,7 +554,7 @@ async fn answers_that_clients_have_are_forgotten_before_what_a_retry_needs() {
 }
 
 /// What a store says of a request is old by the time that a turn of an equal one has begun and ended.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_turn_that_began_while_the_store_was_read_for_an_equal_request_is_not_run_again() {
     let store = FailingStore::durable();
     let turns = json!({ "turns": [says(&[call("write", "a")]), says(&[text("Done.")])] });

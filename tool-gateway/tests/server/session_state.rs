@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use axum::body::Body;
+use axum::http::Request;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -136,7 +138,7 @@ async fn two_sessions_never_share_state() {
     assert_eq!(results(&lab), ["b,d"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn calls_that_share_state_run_in_order_and_others_beside_them() {
     let round = says(&[
         slow_call("note", "a", 60),
@@ -238,18 +240,20 @@ impl Drop for File {
     }
 }
 
-/// Runs a conversation in a process of its own, which ends as a crash does.
+/// Runs a conversation in a process of its own, which ends as a crash does: when there is an answer, or earlier if `crash` is ready.
 fn process<T: Send + 'static>(
     lab: Lab,
     work: impl Future<Output = T> + Send + 'static,
-    wait: Option<Duration>,
+    crash: impl Future<Output = ()>,
 ) -> (Option<T>, Lab) {
     let runtime = Runtime::new().unwrap();
     let work = runtime.spawn(work);
-    if let Some(wait) = wait {
-        std::thread::sleep(wait);
-    }
-    let answer = (wait.is_none() || work.is_finished()).then(|| runtime.block_on(work).unwrap());
+    let answer = runtime.block_on(async {
+        tokio::select! {
+            answer = work => Some(answer.unwrap()),
+            () = crash => None,
+        }
+    });
     runtime.shutdown_timeout(Duration::from_secs(5));
     let mut lab = lab;
     lab.app = axum::Router::new();
@@ -264,6 +268,17 @@ fn ask(lab: &Lab, chat: &Chat, headers: &'static [(&str, &str)]) -> impl Future<
     }
 }
 
+/// How often the store was given how far a request has come.
+async fn saves_of_progress(app: &axum::Router) -> usize {
+    let request = Request::get("/metrics").body(Body::empty()).unwrap();
+    let response = tower::ServiceExt::oneshot(app.clone(), request).await.unwrap();
+    let metrics = crate::reply::bytes(response.into_body()).await;
+    let metrics = std::str::from_utf8(&metrics).unwrap();
+    let count = "tool_gateway_store_seconds_count{operation=\"save_progress\"} ";
+    let count = metrics.lines().find_map(|line| line.strip_prefix(count));
+    count.map_or(0, |count| count.parse().unwrap())
+}
+
 #[test]
 fn state_survives_a_restart_and_a_move_to_another_process() {
     let file = File::new("state-restart");
@@ -274,7 +289,7 @@ fn state_survives_a_restart_and_a_move_to_another_process() {
     let lab = file.open(json!([says(&[call("note", "a"), write, call("weather", "w")])]));
     chat.messages().push(user("go"));
     let request = ask(&lab, &chat, &[]);
-    let (answer, _) = process(lab, request, None);
+    let (answer, _) = process(lab, request, std::future::pending());
     let answer = answer.unwrap();
     chat.messages().push(assistant(answer.message["content"].clone()));
 
@@ -282,7 +297,7 @@ fn state_survives_a_restart_and_a_move_to_another_process() {
     chat.messages()
         .push(user(json!([result(&answer.ids()[0], "rain")])));
     let request = ask(&lab, &chat, &[]);
-    let (answer, lab) = process(lab, request, None);
+    let (answer, lab) = process(lab, request, std::future::pending());
     assert_eq!(results(&lab), ["a,b"]);
     chat.messages()
         .push(assistant(answer.unwrap().message["content"].clone()));
@@ -291,7 +306,7 @@ fn state_survives_a_restart_and_a_move_to_another_process() {
     let lab = file.open(json!([says(&[call("note", "c"), read]), says(&[text("Noted.")])]));
     chat.messages().push(user("on"));
     let request = ask(&lab, &chat, &[]);
-    let (_, lab) = process(lab, request, None);
+    let (_, lab) = process(lab, request, std::future::pending());
     let list = json!({ "todos": todos }).to_string();
     assert_eq!(results(&lab), ["a,b,c".to_owned(), list]);
 }
@@ -307,13 +322,20 @@ fn an_interrupted_turn_leaves_the_state_of_its_last_stored_call() {
     ]));
     chat.messages().push(user("go"));
     let request = ask(&lab, &chat, &[]);
-    let (answer, lab) = process(lab, request, Some(Duration::from_secs(1)));
+    let (app, runs) = (lab.app.clone(), lab.runs.clone());
+    // The request, its round and the result of its call; the same again.
+    let crash = async move {
+        while runs.begun().len() < 3 || saves_of_progress(&app).await < 5 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let (answer, lab) = process(lab, request, crash);
     assert!(answer.is_none(), "the last call runs");
     assert_eq!(lab.runs.begun(), ["note a", "note b", "note c"]);
 
     let lab = file.open(json!([says(&[call("note", "d")]), says(&[text("Noted.")])]));
     let request = ask(&lab, &chat, &[("x-stainless-retry-count", "1")]);
-    let (answer, lab) = process(lab, request, None);
+    let (answer, lab) = process(lab, request, std::future::pending());
     assert_eq!(answer.unwrap().text(), "Noted.");
     let first = &lab.seen()[0];
     let interrupted = first["messages"].as_array().unwrap().last().unwrap().to_string();

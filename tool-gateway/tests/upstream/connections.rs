@@ -13,7 +13,7 @@ use axum::serve::ListenerExt as _;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tool_gateway::upstream::{AnthropicUpstream, ScriptUpstream, Upstream as _};
 use tool_gateway::{Gateway, Offer};
@@ -76,14 +76,18 @@ async fn closed_connection_is_replaced() {
 #[tokio::test]
 async fn request_that_may_have_arrived_is_not_sent_again() {
     let (listener, upstream) = listen().await;
+    let (refused, is_refused) = oneshot::channel();
     let server = tokio::spawn(async move {
         let (mut connection, _) = listener.accept().await.unwrap();
         read_request(&mut connection).await;
         connection.write_all(OK).await.unwrap();
         read_request(&mut connection).await;
         drop(connection);
-        let again = tokio::time::timeout(Duration::from_millis(100), listener.accept()).await;
-        assert!(again.is_err(), "another connection");
+        tokio::select! {
+            biased;
+            _ = listener.accept() => panic!("another connection"),
+            refused = is_refused => refused.unwrap(),
+        }
     });
     assert_eq!(bytes(ask(&upstream).await.into_body()).await, "{}");
     let error = upstream.send(post("/v1/messages", BODY)).await.unwrap_err();
@@ -91,6 +95,7 @@ async fn request_that_may_have_arrived_is_not_sent_again() {
         error.to_string().contains("did not answer: connection closed"),
         "{error}"
     );
+    refused.send(()).unwrap();
     server.await.unwrap();
 }
 
@@ -108,7 +113,7 @@ async fn dropped_body_closes_its_connection() {
     let mut body = ask(&upstream).await.into_body();
     assert_eq!(next(&mut body).await.unwrap(), "a");
     drop(body);
-    tokio::time::timeout(Duration::from_secs(10), server)
+    tokio::time::timeout(Duration::from_secs(60), server)
         .await
         .unwrap()
         .unwrap();
@@ -140,7 +145,7 @@ async fn connection_of_an_empty_response_is_used_again() {
             let frame = std::future::poll_fn(|context| first.as_mut().poll_frame(context)).await;
             assert!(frame.unwrap().unwrap().is_trailers());
         }
-        let asking = tokio::time::timeout(Duration::from_secs(10), ask(&upstream));
+        let asking = tokio::time::timeout(Duration::from_secs(60), ask(&upstream));
         assert_eq!(bytes(asking.await.unwrap().into_body()).await, "{}");
         server.await.unwrap();
     }
@@ -150,17 +155,21 @@ async fn connection_of_an_empty_response_is_used_again() {
 #[tokio::test]
 async fn connection_with_more_than_its_response_is_not_used_again() {
     let (listener, upstream) = listen().await;
+    let (read, mut is_read) = mpsc::channel(1);
+    let (written, mut is_written) = mpsc::channel(1);
     let server = tokio::spawn(async move {
         for is_late in [false, true] {
             let (mut connection, _) = listener.accept().await.unwrap();
             read_request(&mut connection).await;
             if is_late {
                 connection.write_all(OK).await.unwrap();
-                tokio::time::sleep(Duration::from_millis(20)).await;
+                is_read.recv().await.unwrap();
                 connection.write_all(FALSE).await.unwrap();
             } else {
                 connection.write_all(&[OK, FALSE].concat()).await.unwrap();
+                is_read.recv().await.unwrap();
             }
+            written.send(()).await.unwrap();
             let mut rest = Vec::new();
             let _ = connection.read_to_end(&mut rest).await;
             assert!(rest.is_empty(), "{rest:?}");
@@ -169,10 +178,14 @@ async fn connection_with_more_than_its_response_is_not_used_again() {
         read_request(&mut connection).await;
         connection.write_all(OK).await.unwrap();
     });
-    for _ in 0..3 {
+    for _ in 0..2 {
         assert_eq!(bytes(ask(&upstream).await.into_body()).await, "{}");
+        read.send(()).await.unwrap();
+        is_written.recv().await.unwrap();
+        // What has been written is seen when the runtime waits.
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+    assert_eq!(bytes(ask(&upstream).await.into_body()).await, "{}");
     server.await.unwrap();
 }
 
@@ -416,8 +429,10 @@ async fn rounds_of_a_turn_use_one_connection() {
         let lookup = ToolDefinition::new("lookup", "Look it up.", json!({ "type": "object" }));
         registry
             .register_dynamic(lookup, async |_: serde_json::Value, _: CallContext| {
-                // The end of the response before has arrived meanwhile.
+                // Time passes as soon as everyone waits: the end of the response before has arrived by then.
+                tokio::time::pause();
                 tokio::time::sleep(Duration::from_millis(20)).await;
+                tokio::time::resume();
                 Ok::<_, String>("found")
             })
             .unwrap();
