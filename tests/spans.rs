@@ -108,6 +108,7 @@ async fn failed_call_has_an_error_type() {
     ] {
         let (_, fields) = only_span(&seen_of(tool, "{}").await);
         assert_eq!(fields.get("error.type").map(String::as_str), Some(failure));
+        assert_eq!(fields.get("otel.status_code").map(String::as_str), Some("ERROR"));
     }
 }
 

@@ -140,6 +140,7 @@ async fn a_turn_is_a_span_with_its_requests_and_calls_inside() {
         assert_eq!(chat.path, path);
         for seen in &spans {
             assert_eq!(seen.fields.0["error.type"], "529", "{seen:?}");
+            assert_eq!(seen.fields.0["otel.status_code"], "ERROR", "{seen:?}");
         }
     }
 }

@@ -5,12 +5,13 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use tracing_subscriber::filter::{LevelFilter, filter_fn};
 use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::{fmt, registry};
+use tracing_subscriber::registry::Registry;
+use tracing_subscriber::{Layer, fmt, registry};
 
 use crate::cli::log_lines::LogLines;
 
-/// Logs on standard error: for people on a terminal, else as JSON.
-pub(super) fn start_log() {
+/// Logs on standard error: for people on a terminal, else as JSON. What is beside it has filters of its own.
+pub(super) fn start_log(beside: Option<Box<dyn Layer<Registry> + Send + Sync>>) {
     let level = match env::var("RUST_LOG").as_deref() {
         Ok("debug") => LevelFilter::DEBUG,
         Ok("trace") => LevelFilter::TRACE,
@@ -22,15 +23,25 @@ pub(super) fn start_log() {
     let shows = filter_fn(move |metadata| {
         level >= LevelFilter::DEBUG || !(metadata.is_span() && metadata.name() == "chat")
     });
+    let lines = LogLines::new(|line: &[u8]| {
+        // That nobody reads it stops nothing.
+        let _ = io::stderr().write_all(line);
+    });
+    let is_terminal = io::stderr().is_terminal();
     // A second start in one process keeps the first log.
-    let _ = if io::stderr().is_terminal() {
+    let _ = if let Some(beside) = beside {
+        let log = if is_terminal {
+            fmt::layer().with_writer(io::stderr).with_target(false).boxed()
+        } else {
+            lines.boxed()
+        };
+        let log = log.with_filter(shows).with_filter(level);
+        tracing::subscriber::set_global_default(registry().with(beside).with(log))
+    } else if is_terminal {
         let log = fmt().with_max_level(level).with_writer(io::stderr);
         tracing::subscriber::set_global_default(log.with_target(false).finish().with(shows))
     } else {
-        let lines = LogLines::new(|line: &[u8]| {
-            // That nobody reads it stops nothing.
-            let _ = io::stderr().write_all(line);
-        });
+        // One filter for all is quicker than one for each layer.
         tracing::subscriber::set_global_default(registry().with(level).with(shows).with(lines))
     };
 }

@@ -32,6 +32,14 @@ mod tools;
 #[cfg(feature = "server")]
 mod gateway_of_config;
 #[cfg(feature = "server")]
+mod collector;
+#[cfg(all(feature = "server", not(feature = "otlp")))]
+mod no_traces;
+#[cfg(feature = "otlp")]
+mod otlp_client;
+#[cfg(feature = "otlp")]
+mod traces;
+#[cfg(feature = "server")]
 mod log;
 #[cfg(feature = "server")]
 mod serve;

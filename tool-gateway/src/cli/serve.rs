@@ -15,16 +15,27 @@ use crate::cli::connections;
 use crate::cli::ending::{Ending, Failure};
 use crate::cli::gateway_of_config::{anthropic, configured, registry, script, with_store};
 use crate::cli::log::start_log;
+#[cfg(not(feature = "otlp"))]
+use crate::cli::no_traces::Traces;
 use crate::cli::server_options::{ServeOptions, UpstreamKind};
 use crate::cli::terminal::Terminal;
+#[cfg(feature = "otlp")]
+use crate::cli::traces::Traces;
 use crate::server::gateway::Gateway;
 use crate::upstream::script::ScriptUpstream;
 
 pub(crate) fn run(options: &ServeOptions, _: Terminal) -> Result<Ending, Failure> {
-    start_log();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Message(format!("no runtime can be started: {error}")))?;
-    run_on(runtime, serve(options))
+    let traces = Traces::from_environment(runtime.handle())?;
+    start_log(traces.as_ref().map(Traces::layer));
+    run_on(runtime, async {
+        let served = serve(options, traces.as_ref()).await;
+        if let Some(traces) = traces {
+            traces.end().await;
+        }
+        served
+    })
 }
 
 /// How long threads that block may go on when all else has ended.
@@ -37,7 +48,7 @@ fn run_on<T>(runtime: Runtime, work: impl Future<Output = T>) -> T {
     done
 }
 
-async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
+async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Ending, Failure> {
     let config = settings(options)?;
     let listen = config
         .listen
@@ -71,8 +82,8 @@ async fn serve(options: &ServeOptions) -> Result<Ending, Failure> {
         ))
     })?;
     gateway = with_client_keys(with_store(gateway, &config)?, keys);
-    print_start(address, &gateway);
-    serve_until_stopped(listener, gateway, &config.limits).await;
+    print_start(address, &gateway, traces);
+    serve_until_stopped(listener, gateway, &config.limits, traces).await;
     Ok(Ending::Fine)
 }
 
@@ -97,13 +108,14 @@ fn with_client_keys(gateway: Gateway, keys: Vec<ClientKey>) -> Gateway {
 }
 
 /// Tells the operator what is served.
-fn print_start(address: SocketAddr, gateway: &Gateway) {
+fn print_start(address: SocketAddr, gateway: &Gateway, traces: Option<&Traces>) {
     let names = gateway.tool_names();
     let offload = gateway.offload_directory().map_or_else(String::new, |directory| {
         format!("\noffload: {}", directory.display())
     });
+    let traces = Traces::describe(traces).map_or_else(String::new, |traces| format!("\ntraces: {traces}"));
     print(&format!(
-        "listening on http://{address}\ntools: {}\nstore: {}\nupstream: {}{offload}",
+        "listening on http://{address}\ntools: {}\nstore: {}\nupstream: {}{offload}{traces}",
         if names.is_empty() {
             "none".to_owned()
         } else {
@@ -115,7 +127,12 @@ fn print_start(address: SocketAddr, gateway: &Gateway) {
 }
 
 /// Serves until a signal; then no more requests are admitted, and those that run have some time. A second signal ends that, too.
-async fn serve_until_stopped(listener: TcpListener, gateway: Gateway, limits: &LimitsConfig) {
+async fn serve_until_stopped(
+    listener: TcpListener,
+    gateway: Gateway,
+    limits: &LimitsConfig,
+    traces: Option<&Traces>,
+) {
     let turns = Arc::new(gateway.turns());
     let closed = CancellationToken::new();
     let close = {
@@ -126,8 +143,12 @@ async fn serve_until_stopped(listener: TcpListener, gateway: Gateway, limits: &L
             closed.cancel();
         }
     };
+    let router = match traces {
+        Some(traces) => traces.traced(gateway.router()),
+        None => gateway.router(),
+    };
     let served = async {
-        connections::serve(listener, gateway.router(), limits.client_idle(), close).await;
+        connections::serve(listener, router, limits.client_idle(), close).await;
         // Calls that must not be cut go on without their clients.
         turns.ended().await;
     };

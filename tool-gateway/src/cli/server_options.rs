@@ -125,7 +125,8 @@ Calls of all other tools go back to the client, also in a message that has both.
 
 Environment: ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY (then clients need none for the upstream; without it their own goes up),
 TOOL_GATEWAY_CLIENT_KEYS (name=key, with commas between them: only clients with one of these keys are served, which is needed
-beyond loopback), RUST_LOG=debug (more in the log).
+beyond loopback), RUST_LOG=debug (more in the log), OTEL_EXPORTER_OTLP_ENDPOINT (a collector of spans, for a program that
+was built with the feature `otlp`).
 
 SIGTERM and Ctrl-C end it when the answers that are on their way have been sent and calls that must not be cut have ended, or after
 a minute; a second one ends it at once. Meanwhile `/readyz` and new requests get 503.

@@ -19,6 +19,7 @@ pub(super) fn turn(session: &SessionId) -> Span {
         gen_ai.usage.input_tokens = Empty,
         gen_ai.usage.output_tokens = Empty,
         error.r#type = Empty,
+        otel.status_code = Empty,
     )
 }
 
@@ -34,6 +35,7 @@ pub(super) fn chat(model: &str) -> Span {
         gen_ai.usage.input_tokens = Empty,
         gen_ai.usage.output_tokens = Empty,
         error.r#type = Empty,
+        otel.status_code = Empty,
     )
 }
 
@@ -60,6 +62,6 @@ pub(super) fn record(span: &Span, status: StatusCode, usage: &Map<String, Value>
 /// Records the status of a response that is an error.
 pub(super) fn fail(span: &Span, status: StatusCode) {
     if !status.is_success() {
-        span.record("error.type", status.as_str());
+        tracing::record_all!(span, error.r#type = status.as_str(), otel.status_code = "ERROR");
     }
 }

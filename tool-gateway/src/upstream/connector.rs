@@ -25,13 +25,13 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// Connects over HTTP or HTTPS, as the URL has it. Trusts the roots that Mozilla trusts.
 #[derive(Clone)]
-pub(super) struct Connector {
+pub(crate) struct Connector {
     https: HttpsConnector<HttpConnector>,
     timeout: Duration,
 }
 
 impl Connector {
-    pub(super) fn new() -> Result<Self, rustls::Error> {
+    pub(crate) fn new() -> Result<Self, rustls::Error> {
         Self::with_timeout(CONNECT_TIMEOUT)
     }
 
@@ -52,7 +52,7 @@ impl Connector {
     }
 }
 
-pub(super) type BoxError = Box<dyn Error + Send + Sync>;
+pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
 impl Service<Uri> for Connector {
     type Response = MaybeHttpsStream<TokioIo<TcpStream>>;

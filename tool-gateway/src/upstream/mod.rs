@@ -3,7 +3,7 @@
 // Floors, bottom up: a file imports only from those above it in this list.
 mod service;
 mod hop_by_hop;
-mod connector;
+pub(crate) mod connector;
 mod connection;
 mod pool;
 pub mod anthropic;

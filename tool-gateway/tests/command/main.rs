@@ -22,3 +22,5 @@ mod readme;
 mod configuration;
 #[cfg(feature = "server")]
 mod serve;
+#[cfg(all(unix, feature = "otlp"))]
+mod traces;

@@ -281,6 +281,25 @@ fn log_has_one_line_for_each_turn_without_content() {
     assert!(!line.contains("secret"), "{line}");
 }
 
+/// Who names a collector, and has a program that sends nothing, is told.
+#[test]
+#[cfg(not(feature = "otlp"))]
+fn says_that_spans_are_not_sent() {
+    let mut server = command(&["serve", "--listen", "127.0.0.1:0", "--upstream-kind", "script"])
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let log = BufReader::new(server.stderr.take().unwrap());
+    let traces = log
+        .lines()
+        .find_map(|line| Some(line.unwrap().strip_prefix("traces: ")?.to_owned()));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let expected = "not sent to http://collector:4318 (OTEL_EXPORTER_OTLP_ENDPOINT): this program was built without its feature `otlp`";
+    assert_eq!(traces.as_deref(), Some(expected));
+}
+
 /// The log of a response of `OpenAI`'s APIs: a line for the call that was repaired, and one for the response.
 #[test]
 fn log_of_repaired_responses_is_without_content() {

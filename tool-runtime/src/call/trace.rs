@@ -15,12 +15,13 @@ pub(crate) fn span(name: &str, id: &str) -> Span {
         gen_ai.tool.call.id = %id,
         gen_ai.tool.r#type = "function",
         error.r#type = Empty,
+        otel.status_code = Empty,
     )
 }
 
 /// Records in the span of a call how it failed.
 pub(crate) fn record(span: &Span, outcome: &ToolOutcome) {
     if let Some(failure) = outcome.failure {
-        span.record("error.type", failure.as_str());
+        tracing::record_all!(span, error.r#type = failure.as_str(), otel.status_code = "ERROR");
     }
 }

@@ -1,0 +1,33 @@
+//! [`Collector`]: where spans are sent, as the variables of OpenTelemetry's specification say.
+
+use std::env;
+
+/// The collector that a variable names.
+pub(super) struct Collector {
+    pub(super) variable: &'static str,
+    pub(super) url: String,
+}
+
+impl Collector {
+    /// `None` if none is named, or traces are switched off.
+    pub(super) fn from_environment() -> Option<Self> {
+        if set("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"))
+            || set("OTEL_TRACES_EXPORTER").is_some_and(|value| value.eq_ignore_ascii_case("none"))
+        {
+            return None;
+        }
+        let variables = [
+            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+        ];
+        variables.into_iter().find_map(|variable| {
+            let url = set(variable)?;
+            Some(Self { variable, url })
+        })
+    }
+}
+
+/// The value of a variable; an empty one counts as none.
+pub(super) fn set(variable: &str) -> Option<String> {
+    env::var(variable).ok().filter(|value| !value.is_empty())
+}

@@ -1,0 +1,44 @@
+//! [`Traces`] of a program that was built without the feature `otlp`.
+
+use std::future::Ready;
+
+use axum::Router;
+use tokio::runtime::Handle;
+use tracing_subscriber::Layer;
+use tracing_subscriber::registry::Registry;
+
+use crate::cli::collector::Collector;
+use crate::cli::ending::Failure;
+
+/// There are none in this build.
+pub(super) enum Traces {}
+
+impl Traces {
+    #[expect(clippy::unnecessary_wraps, reason = "as with the feature `otlp`")]
+    pub(super) fn from_environment(_: &Handle) -> Result<Option<Self>, Failure> {
+        Ok(None)
+    }
+
+    /// What the operator should know of a collector.
+    pub(super) fn describe(traces: Option<&Self>) -> Option<String> {
+        if let Some(traces) = traces {
+            match *traces {}
+        }
+        let Collector { variable, url } = Collector::from_environment()?;
+        Some(format!(
+            "not sent to {url} ({variable}): this program was built without its feature `otlp`"
+        ))
+    }
+
+    pub(super) fn layer(&self) -> Box<dyn Layer<Registry> + Send + Sync> {
+        match *self {}
+    }
+
+    pub(super) fn traced(&self, _: Router) -> Router {
+        match *self {}
+    }
+
+    pub(super) fn end(self) -> Ready<()> {
+        match self {}
+    }
+}

@@ -1,0 +1,64 @@
+//! [`OtlpClient`]: sends what the exporter of spans has made.
+
+use std::fmt;
+use std::pin::Pin;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::{Request, Response};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use opentelemetry_http::{HttpClient, HttpError};
+use tokio::runtime::Handle;
+
+use crate::upstream::connector::Connector;
+
+/// A client on the runtime of the program: the exporter has a thread of its own, which has none.
+pub(super) struct OtlpClient {
+    client: Client<Connector, Full<Bytes>>,
+    runtime: Handle,
+    timeout: Duration,
+}
+
+/// No collector says more.
+const MAX_ANSWER: usize = 4 << 20;
+
+impl OtlpClient {
+    pub(super) fn new(runtime: Handle, timeout: Duration) -> Result<Self, rustls::Error> {
+        let client = Client::builder(TokioExecutor::new()).build(Connector::new()?);
+        Ok(Self {
+            client,
+            runtime,
+            timeout,
+        })
+    }
+}
+
+impl HttpClient for OtlpClient {
+    fn send_bytes<'s, 'f>(
+        &'s self,
+        request: Request<Bytes>,
+    ) -> Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'f>>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        let (client, timeout) = (self.client.clone(), self.timeout);
+        let exchange = async move {
+            let (head, body) = client.request(request.map(Full::new)).await?.into_parts();
+            let body = Limited::new(body, MAX_ANSWER).collect().await?.to_bytes();
+            Ok(Response::from_parts(head, body))
+        };
+        // A timer begins on the runtime, too.
+        let sent = async move { tokio::time::timeout(timeout, exchange).await };
+        let sent = self.runtime.spawn(sent);
+        Box::pin(async { sent.await?? })
+    }
+}
+
+impl fmt::Debug for OtlpClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OtlpClient")
+    }
+}

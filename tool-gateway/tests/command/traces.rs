@@ -1,0 +1,247 @@
+//! Spans that `serve` sends to a collector.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::Child;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::program::{command, run};
+
+/// What a collector was sent: the head of a request, and its body.
+type Sent = (String, Vec<u8>);
+
+/// A collector that takes what it is sent.
+fn collector() -> (String, Receiver<Sent>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, sent) = mpsc::channel();
+    thread::spawn(move || {
+        for connection in listener.incoming() {
+            let (mut connection, sender) = (connection.unwrap(), sender.clone());
+            thread::spawn(move || {
+                while let Some(request) = request(&mut connection) {
+                    let _ = sender.send(request);
+                    let answer =
+                        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+                    connection.write_all(answer.as_bytes()).unwrap();
+                }
+            });
+        }
+    });
+    (url, sent)
+}
+
+fn request(connection: &mut TcpStream) -> Option<Sent> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        let mut byte = [0];
+        connection.read_exact(&mut byte).ok()?;
+        head.push(char::from(byte[0]));
+    }
+    let head = head.to_lowercase();
+    let length = head.split_once("content-length: ").unwrap().1;
+    let length = length.split_once("\r\n").unwrap().0.parse().unwrap();
+    let mut body = vec![0; length];
+    connection.read_exact(&mut body).unwrap();
+    Some((head, body))
+}
+
+/// A gateway whose spans go to this collector.
+struct Server {
+    program: Child,
+    address: String,
+    log: BufReader<std::process::ChildStderr>,
+}
+
+impl Server {
+    fn start(variables: &[(&str, &str)]) -> Self {
+        let arguments = [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--upstream-kind",
+            "script",
+            "--offer",
+            "always",
+        ];
+        let mut program = command(&arguments)
+            .envs(variables.iter().copied())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(program.stderr.take().unwrap());
+        let mut lines = String::new();
+        while !lines.contains("\ntraces: ") {
+            assert_ne!(log.read_line(&mut lines).unwrap(), 0, "{lines}");
+        }
+        let address = lines.lines().next().unwrap();
+        let address = address.strip_prefix("listening on http://").unwrap().to_owned();
+        Self {
+            program,
+            address,
+            log,
+        }
+    }
+
+    /// A turn with a call of the gateway's, of a client that traces.
+    fn take_a_turn(&self, parent: &str) {
+        let body = json!({ "model": "claude-x", "max_tokens": 9, "messages": [{ "role": "user", "content": "secret question" }] });
+        let body = body.to_string();
+        let mut connection = TcpStream::connect(&self.address).unwrap();
+        write!(
+            connection,
+            "POST /v1/messages HTTP/1.1\r\nhost: {}\r\nx-api-key: secret-key\r\nconnection: close\r\ntraceparent: {parent}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+
+    /// Ends it in order, and returns the rest of its log.
+    fn end(mut self) -> String {
+        let signal = std::process::Command::new("kill")
+            .args(["-TERM", &self.program.id().to_string()])
+            .status();
+        assert!(signal.unwrap().success());
+        let mut rest = String::new();
+        self.log.read_to_string(&mut rest).unwrap();
+        assert!(self.program.wait().unwrap().success(), "{rest}");
+        rest
+    }
+}
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+const CLIENT: &str = "00f067aa0ba902b7";
+
+fn attribute<'s>(span: &'s Value, name: &str) -> &'s Value {
+    let attributes = span["attributes"].as_array().unwrap();
+    let found = attributes.iter().find(|attribute| attribute["key"] == name);
+    let value = found.unwrap_or_else(|| panic!("{name}: {span}"))["value"]
+        .as_object()
+        .unwrap();
+    value.values().next().unwrap()
+}
+
+#[test]
+fn a_turn_is_a_part_of_its_clients_trace() {
+    let (url, sent) = collector();
+    let server = Server::start(&[
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", &url),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "x-collector-key=abc"),
+    ]);
+    server.take_a_turn(&format!("00-{TRACE}-{CLIENT}-01"));
+    let log = server.end();
+    let mut spans = Vec::new();
+    while let Ok((head, body)) = sent.recv_timeout(Duration::from_millis(10)) {
+        assert!(
+            head.starts_with("post /v1/traces ") && head.contains("x-collector-key: abc"),
+            "{head}"
+        );
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        for resource in body["resourceSpans"].as_array().unwrap() {
+            assert_eq!(attribute(&resource["resource"], "service.name"), "tool-gateway");
+            for scope in resource["scopeSpans"].as_array().unwrap() {
+                spans.extend(scope["spans"].as_array().unwrap().clone());
+            }
+        }
+    }
+    let named = |name: &str| {
+        let found: Vec<_> = spans.iter().filter(|span| span["name"] == name).collect();
+        assert!(!found.is_empty(), "{name}: {spans:#?}");
+        found
+    };
+    let request = named("POST /v1/messages")[0];
+    assert_eq!(request["parentSpanId"], CLIENT);
+    assert_eq!(request["kind"], 2, "a server's: {request}");
+    assert_eq!(attribute(request, "http.response.status_code"), "200");
+    let turn = named("invoke_agent")[0];
+    assert_eq!(turn["parentSpanId"], request["spanId"]);
+    assert!(
+        attribute(turn, "gen_ai.conversation.id")
+            .as_str()
+            .unwrap()
+            .starts_with("ses_")
+    );
+    for inside in [named("chat claude-x"), named("execute_tool TodoWrite")].concat() {
+        assert_eq!(inside["parentSpanId"], turn["spanId"], "{inside}");
+    }
+    assert!(spans.iter().all(|span| span["traceId"] == TRACE), "{spans:#?}");
+    assert!(!json!(spans).to_string().contains("secret"), "{spans:#?}");
+    assert_eq!(log.lines().count(), 1, "the line of the turn: {log}");
+}
+
+#[test]
+fn spans_are_sent_as_the_variables_say() {
+    let (url, sent) = collector();
+    let traces = format!("{url}/otlp");
+    let server = Server::start(&[
+        ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &traces),
+        ("OTEL_SERVICE_NAME", "front-gateway"),
+    ]);
+    server.take_a_turn(&format!("00-{TRACE}-{CLIENT}-01"));
+    server.end();
+    let (head, body) = sent.recv_timeout(Duration::from_secs(10)).unwrap();
+    assert!(head.starts_with("post /otlp "), "{head}");
+    assert!(head.contains("content-type: application/x-protobuf"), "{head}");
+    let text = String::from_utf8_lossy(&body);
+    assert!(
+        text.contains("front-gateway") && text.contains("execute_tool TodoWrite"),
+        "{text}"
+    );
+    // The client decides whether its trace is recorded.
+    let server = Server::start(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
+    server.take_a_turn(&format!("00-{TRACE}-{CLIENT}-00"));
+    server.end();
+    assert!(sent.try_recv().is_err());
+}
+
+#[test]
+fn wrong_variables_are_errors_and_a_collector_that_is_down_is_a_warning() {
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--upstream-kind", "script"];
+    for (variable, value, expected) in [
+        (
+            "OTEL_EXPORTER_OTLP_PROTOCOL",
+            "grpc",
+            "OTEL_EXPORTER_OTLP_PROTOCOL: expected `http/protobuf` or `http/json`, found `grpc`; collectors have OTLP over HTTP on port 4318",
+        ),
+        (
+            "OTEL_EXPORTER_OTLP_TIMEOUT",
+            "soon",
+            "OTEL_EXPORTER_OTLP_TIMEOUT: expected milliseconds, found `soon`",
+        ),
+        (
+            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+            "no url",
+            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: ",
+        ),
+    ] {
+        let output = command(&arguments)
+            .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318")
+            .env(variable, value)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(expected), "{error}");
+    }
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", unused.local_addr().unwrap());
+    drop(unused);
+    let server = Server::start(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
+    server.take_a_turn(&format!("00-{TRACE}-{CLIENT}-01"));
+    let log = server.end();
+    assert!(
+        log.contains("\"level\":\"WARN\"") || log.contains("\"level\":\"ERROR\""),
+        "{log}"
+    );
+    assert_eq!(run(&["serve", "--help"], "").status, 0);
+}
