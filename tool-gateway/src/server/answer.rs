@@ -240,7 +240,7 @@ impl Collected {
             if index > 0 {
                 content.push(',');
             }
-            content.push_str(block.as_str());
+            content.push_str(block.repaired().as_str());
         }
         content.push(']');
         let mut message = self.message;

@@ -581,3 +581,25 @@ async fn a_turn_that_began_while_the_store_was_read_for_an_equal_request_is_not_
     );
     assert_eq!(lab.runs.begun(), ["write a"]);
 }
+
+/// Its message has no place for what the model wrote, other than an object.
+#[tokio::test]
+async fn a_retry_without_a_stream_has_repaired_arguments() {
+    let mut malformed = call("weather", "a");
+    malformed["partial_json"] = "{'city': 'Paris'}".into();
+    malformed.as_object_mut().unwrap().remove("input");
+    let lab = Lab::in_order(json!([
+        says(&[malformed, call("write", "b")]),
+        says(&[text("Done.")])
+    ]));
+    let mut chat = Chat::new(true);
+    chat.messages().push(user("go"));
+    let streamed = chat.ask(&lab).await;
+    chat.body["stream"] = false.into();
+    let whole = lab.ask_with(&chat.body, &[RETRY]).await;
+    assert_eq!(whole.session(), streamed.session());
+    assert_eq!(whole.content()[0]["input"], json!({ "city": "Paris" }));
+    chat.messages().push(assistant(whole.content()));
+    assert_eq!(chat.answer(&lab, &whole).await.text(), "Done.");
+    lab.assert_one_prefix();
+}
