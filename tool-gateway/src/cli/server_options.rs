@@ -33,7 +33,7 @@ pub(crate) struct ServeOptions {
     /// Where sessions are kept: `memory`, the default, or `file:PATH`, which outlives the program
     #[arg(long, value_name = "STORE", value_parser = str::parse::<StoreName>)]
     pub(crate) store: Option<StoreName>,
-    /// Which of them take part in a turn [default: declared]
+    /// Which of the gateway's tools take part in a turn [default: declared]
     #[arg(long, value_name = "WHICH")]
     pub(crate) offer: Option<OfferName>,
 }
