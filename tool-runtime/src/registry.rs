@@ -29,7 +29,7 @@ use crate::tool::declared::{IntoTools, Invocation, Shared, Tool};
 use crate::tool::entry::RegisteredTool;
 use crate::tool::output::HandlerOutput;
 use crate::tool::registry_error::RegistryError;
-use crate::tool::table::{NestedRegistry, SEPARATOR, Tools};
+use crate::tool::table::{SEPARATOR, Tools};
 use crate::wire::definition::{ToolDefinition, ToolName};
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::{Failure, ToolOutcome, ToolResult};
@@ -366,10 +366,7 @@ impl ToolRegistry {
             });
         }
         let mut table = (*self.tools).clone();
-        let nested = NestedRegistry {
-            tools: registry.tools,
-            layers: Arc::new(registry.layers),
-        };
+        let nested = registry.layers.into_nested(registry.tools);
         table.nest(&format!("{prefix}{SEPARATOR}"), nested)?;
         self.tools = Arc::new(table);
         Ok(self)

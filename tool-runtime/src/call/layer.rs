@@ -99,6 +99,17 @@ impl Layers {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_none()
     }
+
+    /// A registry that has these layers and these tools, to be nested in another one.
+    pub(crate) fn into_nested(self, tools: Arc<Tools>) -> NestedRegistry {
+        let layers = Arc::new(self);
+        NestedRegistry { tools, layers }
+    }
+
+    /// The layers of a nested registry, which are of this type: [`into_nested`](Self::into_nested) alone makes one.
+    fn of_nested(nested: &NestedRegistry) -> Option<&Self> {
+        nested.layers.downcast_ref()
+    }
 }
 
 /// Runs a call through the layers. Their result or error becomes the outcome.
@@ -183,8 +194,10 @@ fn handle_nested<'a>(
     state: &'a mut CallState<'_>,
 ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
     Box::pin(async move {
-        let none = Layers::default();
-        let layers = nested.layers.downcast_ref().unwrap_or(&none);
+        // Never without its layers: one may be a permission.
+        let Some(layers) = Layers::of_nested(nested) else {
+            return state.fail(Failure::Layer, no_answer(Failure::Layer));
+        };
         let id = std::mem::take(&mut state.outcome.result.tool_use_id);
         let mut inner = CallState::new(id, name, state.input.take(), state.context);
         inner.policy = state.policy;
