@@ -6,8 +6,8 @@ use serde_json::{Map, Number, Value};
 pub(crate) fn add(sum: &mut Map<String, Value>, more: &Map<String, Value>) {
     for (field, value) in more {
         match (sum.get_mut(field), value) {
-            (Some(Value::Number(have)), Value::Number(add)) => *have = total(have, add),
-            (Some(Value::Object(have)), Value::Object(more)) => add_to(have, more),
+            (Some(Value::Number(have)), Value::Number(more)) => *have = total(have, more),
+            (Some(Value::Object(have)), Value::Object(more)) => add(have, more),
             (Some(_), Value::Null) => {}
             (Some(have), value) => *have = value.clone(),
             (None, value) => {
@@ -27,10 +27,6 @@ pub(crate) fn tokens(usage: &Map<String, Value>) -> u64 {
     ];
     let counters = COUNTERS.iter().filter_map(|name| usage.get(*name)?.as_u64());
     counters.fold(0, u64::saturating_add)
-}
-
-fn add_to(have: &mut Map<String, Value>, more: &Map<String, Value>) {
-    add(have, more);
 }
 
 fn total(left: &Number, right: &Number) -> Number {
