@@ -13,6 +13,7 @@ use toml::Spanned;
 use tool_runtime::repair::FormatFixing;
 
 use crate::cli::ending::Failure;
+use crate::cli::line_column::LineColumns;
 use crate::cli::server_options::{OfferName, StoreName, UpstreamKind};
 use crate::server::unknown_tool;
 use crate::upstream::anthropic::AnthropicUpstream;
@@ -192,7 +193,7 @@ pub(crate) struct PermissionConfig {
     pub(crate) message: Option<String>,
     /// File and line.
     #[serde(skip)]
-    pub(crate) place: String,
+    pub(crate) location: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -214,7 +215,7 @@ impl Config {
         })?;
         let mut config = Self::parse(&text).map_err(|error| Failure::Message(format!("{shown}:{error}")))?;
         for rule in &mut config.permissions {
-            rule.place = format!("{shown}:{}", line(&text, rule.tool.span().start));
+            rule.location = format!("{shown}:{}", line(&text, rule.tool.span().start));
         }
         Ok(config)
     }
@@ -256,8 +257,7 @@ fn in_words_of_toml(message: &str) -> String {
 
 /// The line of a byte of a text.
 fn line(text: &str, at: usize) -> usize {
-    let before = text.get(..at).unwrap_or_default();
-    before.matches('\n').count() + 1
+    LineColumns::of(text).find(at).line
 }
 
 /// The expected name that is most like the unknown one in a message of serde's.
@@ -282,7 +282,7 @@ impl PermissionConfig {
         Err(Failure::Message(format!(
             "{}: permissions: no tool of the gateway is called `{pattern}`, so this rule does nothing; {} \
              (the client's own tools are not the gateway's to permit)",
-            self.place,
+            self.location,
             unknown_tool::advice(pattern, tools),
         )))
     }

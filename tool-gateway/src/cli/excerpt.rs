@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::cli::place::Place;
+use crate::cli::line_column::LineColumn;
 use crate::cli::terminal::is_hidden;
 
 /// What is shown of a line.
@@ -21,7 +21,7 @@ const BEFORE: usize = 32;
 
 impl Excerpt {
     /// Shows as many of the places as fit, at least the first; all of them are on one line, in ascending order.
-    pub(crate) fn of(text: &str, places: &[Place]) -> Self {
+    pub(crate) fn of(text: &str, places: &[LineColumn]) -> Self {
         let (line, first) = match places.first() {
             Some(first) => (line_at(text, first.line_start), first.offset - first.line_start),
             None => (line_at(text, 0), 0),
@@ -120,11 +120,11 @@ fn push(letter: char, shown: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::place::Places;
+    use crate::cli::line_column::LineColumns;
 
     fn shown(text: &str, offsets: &[usize]) -> (String, String, usize) {
-        let mut places = Places::of(text);
-        let places: Vec<Place> = offsets.iter().map(|offset| places.find(*offset)).collect();
+        let mut places = LineColumns::of(text);
+        let places: Vec<LineColumn> = offsets.iter().map(|offset| places.find(*offset)).collect();
         let excerpt = Excerpt::of(text, &places);
         (excerpt.text.clone(), excerpt.caret_line(), excerpt.carets.len())
     }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_shown_around_its_first_caret() {
+    fn a_long_line_is_shown_near_its_first_caret() {
         let text = format!("{}X{}Y{}", "a".repeat(500), "b".repeat(20), "c".repeat(500));
         let (shown, carets, count) = shown(&text, &[500, 521, 700]);
         assert_eq!(

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use tool_runtime::repair::{Fix, FixCode, Fixes, Limits, Reason, Status};
 
 use crate::cli::excerpt::Excerpt;
-use crate::cli::place::{Place, Places};
+use crate::cli::line_column::{LineColumn, LineColumns};
 use crate::cli::terminal::{Palette, visible};
 
 /// A text that was looked at, with the name of where it came from.
@@ -31,15 +31,15 @@ impl Explainer<'_> {
         let mut output = format!("{name}: {status}, {}\n", counted(fixes.total(), "fix", "fixes"));
         let mut listed: Vec<&Fix> = fixes.first().iter().collect();
         listed.sort_by_key(|fix| fix.offset);
-        let mut places = Places::of(self.text);
-        let found: Vec<(Place, &Fix)> = listed
+        let mut places = LineColumns::of(self.text);
+        let found: Vec<(LineColumn, &Fix)> = listed
             .into_iter()
             .map(|fix| (places.find(fix.offset), fix))
             .collect();
         for line in found.chunk_by(|one, next| one.0.line == next.0.line) {
             let mut rest = line;
             while !rest.is_empty() {
-                let places: Vec<Place> = rest.iter().map(|(place, _)| *place).collect();
+                let places: Vec<LineColumn> = rest.iter().map(|(place, _)| *place).collect();
                 let excerpt = Excerpt::of(self.text, &places);
                 let (shown, later) = rest.split_at(excerpt.carets.len().clamp(1, rest.len()));
                 self.excerpt(&places, &excerpt, &mut output);
@@ -57,7 +57,7 @@ impl Explainer<'_> {
 
     /// Why a text came back as it was.
     pub(crate) fn reason(&self, status: Status, reason: &Reason) -> String {
-        let place = Places::of(self.text).find(reason.offset);
+        let place = LineColumns::of(self.text).find(reason.offset);
         let (status, note) = match status {
             Status::Truncated => (
                 "truncated",
@@ -87,7 +87,7 @@ impl Explainer<'_> {
     }
 
     /// The line, with the one before it where it is blank, and the carets.
-    fn excerpt(&self, places: &[Place], excerpt: &Excerpt, output: &mut String) {
+    fn excerpt(&self, places: &[LineColumn], excerpt: &Excerpt, output: &mut String) {
         let (line, start) = places
             .first()
             .map_or((1, 0), |place| (place.line, place.line_start));
@@ -96,7 +96,7 @@ impl Explainer<'_> {
             && let Some(before) = self.text.get(..start.saturating_sub(1)).filter(|_| start > 0)
         {
             let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-            let end = Place {
+            let end = LineColumn {
                 line: line - 1,
                 column: 0,
                 offset: before.len(),
@@ -109,13 +109,13 @@ impl Explainer<'_> {
         let _ = writeln!(output, "{} {carets}", self.gutter(places, "|"));
     }
 
-    fn numbered(&self, places: &[Place], line: usize, text: &str, output: &mut String) {
+    fn numbered(&self, places: &[LineColumn], line: usize, text: &str, output: &mut String) {
         let number = format!("{line:>width$} |", width = digits(places));
         let _ = writeln!(output, "{} {text}", self.palette.faint(&number));
     }
 
     /// One line for each kind of fix in an excerpt.
-    fn notes(&self, shown: &[(Place, &Fix)], output: &mut String) {
+    fn notes(&self, shown: &[(LineColumn, &Fix)], output: &mut String) {
         let mut notes: Vec<(FixCode, &str, String)> = Vec::new();
         for (place, fix) in shown {
             let at = format!("{}:{}", place.line, place.column);
@@ -127,7 +127,7 @@ impl Explainer<'_> {
                 None => notes.push((fix.code, &fix.message, at)),
             }
         }
-        let places: Vec<Place> = shown.iter().map(|(place, _)| *place).collect();
+        let places: Vec<LineColumn> = shown.iter().map(|(place, _)| *place).collect();
         for (code, message, at) in notes {
             let code = self.palette.changed(code.as_str());
             let _ = writeln!(
@@ -139,7 +139,7 @@ impl Explainer<'_> {
         }
     }
 
-    fn gutter(&self, places: &[Place], mark: &str) -> String {
+    fn gutter(&self, places: &[LineColumn], mark: &str) -> String {
         self.palette
             .faint(&format!("{:width$} {mark}", "", width = digits(places)))
     }
@@ -167,7 +167,7 @@ fn limit(reason: &str) -> Option<String> {
 const KEPT: &str = "bytes of what was JSON are kept to be looked at again";
 
 /// How many digits the line numbers have.
-fn digits(places: &[Place]) -> usize {
+fn digits(places: &[LineColumn]) -> usize {
     places.first().map_or(1, |place| place.line.to_string().len())
 }
 

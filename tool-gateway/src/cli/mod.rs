@@ -7,7 +7,7 @@ mod server_options;
 mod options;
 mod terminal;
 mod source;
-mod place;
+mod line_column;
 mod excerpt;
 mod explain;
 mod jsonl;

@@ -51,8 +51,8 @@ impl Source {
 }
 
 /// Why bytes are no text, and what to do about it.
-pub(crate) fn not_text(bytes: &[u8], place: usize) -> String {
-    let found = bytes.get(place).copied().unwrap_or_default();
+pub(crate) fn not_text(bytes: &[u8], offset: usize) -> String {
+    let found = bytes.get(offset).copied().unwrap_or_default();
     let advice = if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         "it looks like UTF-16; convert it, for example with `iconv -f UTF-16 -t UTF-8`"
     } else if bytes.contains(&0) {
@@ -60,5 +60,5 @@ pub(crate) fn not_text(bytes: &[u8], place: usize) -> String {
     } else {
         "convert it, for example with `iconv -f GB18030 -t UTF-8`, if that is what it is"
     };
-    format!("byte {place} (0x{found:02X}) is not UTF-8; {advice}")
+    format!("byte {offset} (0x{found:02X}) is not UTF-8; {advice}")
 }

@@ -92,7 +92,7 @@ fn refused(text: &str, unread: &Unread) -> Issue {
     match unread {
         Unread::Unreadable(error) => parse_error(text, error),
         Unread::Truncated(obstacle) => {
-            let (line, column) = place(text, obstacle.offset);
+            let (line, column) = line_column(text, obstacle.offset);
             let message = format!(
                 "truncated at line {line} column {column} (byte {}): {}; expected complete JSON",
                 obstacle.offset, obstacle.message
@@ -104,7 +104,7 @@ fn refused(text: &str, unread: &Unread) -> Issue {
             expected,
             obstacle,
         } => {
-            let (line, column) = place(text, obstacle.offset);
+            let (line, column) = line_column(text, obstacle.offset);
             let message = format!(
                 "{}, and it has no unambiguous repair (line {line} column {column}: {}); expected valid JSON",
                 not_json(text, *offset, expected),
@@ -116,7 +116,7 @@ fn refused(text: &str, unread: &Unread) -> Issue {
 }
 
 fn parse_error(text: &str, error: &ParseError) -> Issue {
-    let (line, column) = place(text, error.offset);
+    let (line, column) = line_column(text, error.offset);
     match error.fault {
         Fault::TooDeep => messages::too_deep(),
         Fault::LoneSurrogate => Issue::error(
@@ -133,7 +133,7 @@ fn parse_error(text: &str, error: &ParseError) -> Issue {
 
 /// Where a text stops being JSON, and at what.
 fn not_json(text: &str, offset: usize, expected: &str) -> String {
-    let (line, column) = place(text, offset);
+    let (line, column) = line_column(text, offset);
     let rest = text.get(offset..).unwrap_or_default();
     let found = match rest.lines().next() {
         Some(line) => format!("found `{}`", excerpt(line)),
@@ -143,7 +143,7 @@ fn not_json(text: &str, offset: usize, expected: &str) -> String {
 }
 
 /// The line and the column of a byte, both from 1.
-fn place(text: &str, offset: usize) -> (usize, usize) {
+fn line_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;

@@ -1,8 +1,8 @@
 //! Where in a text a byte is: its line and its column, as editors count them.
 
-/// A place in a text.
+/// Where a byte of a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct LineColumn {
     /// From 1.
     pub(crate) line: usize,
     /// In characters, from 1.
@@ -13,18 +13,18 @@ pub(crate) struct Place {
     pub(crate) line_start: usize,
 }
 
-/// Finds the places of offsets that never go back, so that the text is looked at once, however many there are.
+/// Finds the lines and columns of offsets that never go back, so that the text is looked at once, however many there are.
 #[derive(Debug)]
-pub(crate) struct Places<'a> {
+pub(crate) struct LineColumns<'a> {
     text: &'a str,
-    last: Place,
+    last: LineColumn,
 }
 
-impl<'a> Places<'a> {
+impl<'a> LineColumns<'a> {
     pub(crate) fn of(text: &'a str) -> Self {
         Self {
             text,
-            last: Place {
+            last: LineColumn {
                 line: 1,
                 column: 1,
                 offset: 0,
@@ -33,8 +33,8 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// The place of a byte.
-    pub(crate) fn find(&mut self, offset: usize) -> Place {
+    /// Where a byte is.
+    pub(crate) fn find(&mut self, offset: usize) -> LineColumn {
         let mut offset = offset.min(self.text.len());
         while !self.text.is_char_boundary(offset) {
             offset -= 1;
@@ -60,9 +60,9 @@ mod tests {
     #[test]
     fn lines_and_columns_are_counted_from_one() {
         let text = "a写\n\nb";
-        let mut places = Places::of(text);
+        let mut columns = LineColumns::of(text);
         let found: Vec<(usize, usize)> = [0, 1, 2, 4, 5, 6, 7, 99]
-            .map(|offset| places.find(offset))
+            .map(|offset| columns.find(offset))
             .map(|place| (place.line, place.column))
             .into();
         assert_eq!(
