@@ -117,7 +117,7 @@ fn core_of_offload_depends_on_no_writer_and_no_file_system() {
         let floor = offload.floor(name);
         floor.unwrap_or_else(|| panic!("tool-builtins/src/offload/mod.rs has no `mod {name};`"))
     };
-    for core in ["place", "writer", "reader", "function", "chunks", "read_back"] {
+    for core in ["file_path", "writer", "reader", "function", "chunks", "read_back"] {
         for store in ["local", "local_reader", "memory"] {
             assert!(
                 floor(core) < floor(store),

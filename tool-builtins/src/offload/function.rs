@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use tool_runtime::message::{Block, Message, MessageContent};
 use tool_runtime::{State, tool};
 
-use super::place::{self, InvalidComponent};
+use super::file_path::{self, InvalidComponent};
 use super::writer::{FileWriter, WriteError, Writer};
 
 /// Move the content of a message's tool result to a file and leave a pointer in its place.
@@ -191,7 +191,7 @@ fn pointer(tool_use_id: &str, options: &OffloadOptions, number: u32) -> Result<P
         output_dir: output_dir.clone(),
     };
     let directory = std::path::absolute(output_dir).map_err(|_| unnameable())?;
-    let file = place::file(&directory, session_id, tool_use_id, number)?;
+    let file = file_path::file(&directory, session_id, tool_use_id, number)?;
     let text = file
         .to_str()
         .map(|file| format!("[Tool result offloaded to file: {file}]"))

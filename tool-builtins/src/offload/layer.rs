@@ -11,9 +11,9 @@ use tool_runtime::{Context as CallContext, ToolCall, ToolOutcome, ToolResult};
 use tower_layer::Layer;
 use tower_service::Service;
 
+use super::deadline_writer::DeadlineWriter;
 use super::function::{OffloadError, OffloadOptions, put, put_beside};
 use super::local::LocalWriter;
-use super::patience::Patience;
 use super::read_back;
 use super::writer::{FileWriter, Writer};
 
@@ -108,28 +108,28 @@ impl OffloadLayer {
     }
 
     /// Replaces the content of a result that is too long.
-    async fn shorten(&self, result: &mut ToolResult, around: CallContext) -> Result<(), OffloadError> {
-        let content = match &result.content {
+    async fn shorten(&self, result: &mut ToolResult, context: CallContext) -> Result<(), OffloadError> {
+        let text = match &result.content {
             Content::Text(text) => Cow::Borrowed(text.as_str()),
             // Blocks are JSON already: writing them cannot fail.
             Content::Blocks(blocks) => Cow::Owned(serde_json::to_string(blocks).unwrap_or_default()),
         };
-        if content.chars().count() < self.threshold {
+        if text.chars().count() < self.threshold {
             return Ok(());
         }
         let mut options = self.options.clone();
-        if let Some(session) = around.session() {
+        if let Some(session) = context.session() {
             session.clone_into(&mut options.session_id);
         }
-        let writer = Patience {
+        let writer = DeadlineWriter {
             writer: self.writer.clone(),
-            context: around,
+            context,
         };
         let id = &result.tool_use_id;
         let pointer = if self.overwrites {
-            put(&content, id, &options, &writer).await?
+            put(&text, id, &options, &writer).await?
         } else {
-            put_beside(&content, id, &options, &writer).await?
+            put_beside(&text, id, &options, &writer).await?
         };
         result.content = Content::Text(pointer.text);
         Ok(())
@@ -182,7 +182,7 @@ where
 
     fn call(&mut self, call: ToolCall) -> Self::Future {
         let layer = self.layer.clone();
-        let around = call.context.clone();
+        let context = call.context.clone();
         let applies = layer.applies_to(&call);
         let answer = self.inner.call(call);
         Box::pin(async move {
@@ -190,7 +190,7 @@ where
             if !applies {
                 return Ok(outcome);
             }
-            if let Err(error) = layer.shorten(&mut outcome.result, around).await {
+            if let Err(error) = layer.shorten(&mut outcome.result, context).await {
                 tracing::warn!(
                     gen_ai.tool.call.id = %outcome.result.tool_use_id,
                     error = %error,

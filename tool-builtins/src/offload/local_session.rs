@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::file_path;
 use super::local::is_temporary;
-use super::place;
 
 /// Removes the files of a session below the output directory, also those that were being written when their process ended, and then the
 /// session's directory. Blocks: call it in `tokio::task::spawn_blocking`.
@@ -30,7 +30,7 @@ use super::place;
 ///
 /// The id is not a plain name, the directory does not exist or is a link, it has other files, or they cannot be removed.
 pub fn remove_session(output_dir: &Path, session_id: &str) -> io::Result<()> {
-    let directory = place::directory(output_dir, session_id)
+    let directory = file_path::directory(output_dir, session_id)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
     if !fs::symlink_metadata(&directory)?.is_dir() {
         return Err(io::ErrorKind::NotADirectory.into());
@@ -38,7 +38,7 @@ pub fn remove_session(output_dir: &Path, session_id: &str) -> io::Result<()> {
     for entry in fs::read_dir(&directory)? {
         let entry = entry?;
         let name = entry.file_name();
-        let is_offloaded = |name: &str| place::name_of(name).is_some() || is_temporary(name);
+        let is_offloaded = |name: &str| file_path::name_of(name).is_some() || is_temporary(name);
         if entry.file_type()?.is_file() && name.to_str().is_some_and(is_offloaded) {
             fs::remove_file(entry.path())?;
         }

@@ -30,7 +30,7 @@
 //! ```
 
 // Floors, bottom up. The core, `function` and `read_back`, knows the traits of the stores and none of the stores.
-mod place;
+mod file_path;
 mod writer;
 mod reader;
 mod function;
@@ -42,17 +42,17 @@ mod local;
 mod local_reader;
 mod local_session;
 mod convenience;
-mod patience;
+mod deadline_writer;
 mod layer;
 
 pub use convenience::offload_to_files;
+pub use file_path::InvalidComponent;
 pub use function::{OffloadError, OffloadOptions, OffloadResult, offload};
 pub use layer::{OffloadLayer, Offloading, WithoutOffload};
 pub use local::{LocalWriter, PrivateWriter};
 pub use local_reader::LocalReader;
 pub use local_session::remove_session;
 pub use memory::MemoryWriter;
-pub use place::InvalidComponent;
 pub use read_back::{ReadOffloadedError, read_offloaded};
 pub use reader::{FilePart, FileReader, ReadError, Reader, Reading};
 pub use writer::{FileWriter, WriteError, Writer, Writing};

@@ -6,8 +6,8 @@ use std::path::Path;
 use tool_runtime::{Context, State, tool};
 
 use super::chunks::{ChunkError, Chunks};
+use super::file_path::{self, InvalidComponent};
 use super::function::OffloadOptions;
-use super::place::{self, InvalidComponent};
 use super::reader::{FileReader, ReadError, Reader};
 use super::search::{self, Matches, SearchError};
 
@@ -37,8 +37,8 @@ pub async fn read_offloaded(
 ) -> Result<String, ReadOffloadedError> {
     let directory = std::path::absolute(&options.output_dir).map_err(|_| ReadOffloadedError::NoDirectory)?;
     let session = context.session().unwrap_or(&options.session_id);
-    let directory = place::directory(&directory, session).map_err(|_| ReadOffloadedError::NoDirectory)?;
-    let file = place::file_named(&directory, &id).map_err(ReadOffloadedError::InvalidId)?;
+    let directory = file_path::directory(&directory, session).map_err(|_| ReadOffloadedError::NoDirectory)?;
+    let file = file_path::file_named(&directory, &id).map_err(ReadOffloadedError::InvalidId)?;
     let source = Source {
         id: &id,
         directory: &directory,
@@ -222,7 +222,7 @@ impl Source<'_> {
     /// The error that names what there is instead; if that cannot be known, it is the same without.
     async fn missing(&self) -> ReadOffloadedError {
         let names = self.reader.names(self.directory).await.unwrap_or_default();
-        let mut known: Vec<_> = names.iter().filter_map(|name| place::name_of(name)).collect();
+        let mut known: Vec<_> = names.iter().filter_map(|name| file_path::name_of(name)).collect();
         known.sort_unstable();
         let more = known.len().saturating_sub(MOST_KNOWN);
         known.truncate(MOST_KNOWN);

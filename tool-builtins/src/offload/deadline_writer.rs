@@ -14,12 +14,12 @@ use super::writer::{FileWriter, WriteError, Writer, Writing};
 
 /// A writer that always answers when the call has an end: a result that cannot be stored can then still go back.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct DeadlineWriter {
     pub(super) writer: Writer,
     pub(super) context: Context,
 }
 
-impl FileWriter for Patience {
+impl FileWriter for DeadlineWriter {
     fn write<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a> {
         Box::pin(self.wait(|| self.writer.write(file, content)))
     }
@@ -29,7 +29,7 @@ impl FileWriter for Patience {
     }
 }
 
-impl Patience {
+impl DeadlineWriter {
     async fn wait<'a, T>(&'a self, start: impl FnOnce() -> Writing<'a, T> + Send) -> Result<T, WriteError> {
         let mut writing = caught(start)?;
         let mut ended = pin!(self.ended());
