@@ -8,10 +8,11 @@ use proc_macro2::{TokenStream, TokenTree};
 use crate::sources::{CRATES, files, read, root, shown};
 
 /// Words that are not searched for, and what to say instead.
-const BANNED: [(&str, &str); 53] = [
+const BANNED: [(&str, &str); 54] = [
     ("absent", "`missing`"),
     ("alike", "what the test shows"),
     ("anybody", "who: `host`, `model`, `user`"),
+    ("around", "`context`, `surroundings` or `layers`"),
     ("behind", "`after`, `inner` or `target`"),
     ("bend", "`coerce`"),
     ("bends", "`coerces`"),

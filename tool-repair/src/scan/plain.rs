@@ -95,8 +95,8 @@ mod tests {
         for len in (0..20).chain([63, 64, 65, 129, 200]) {
             for at in 0..len {
                 for byte in 0..=u8::MAX {
-                    for around in [0x7F, 0xFF, b'!', b'#'] {
-                        let mut text = vec![around; len];
+                    for plain_byte in [0x7F, 0xFF, b'!', b'#'] {
+                        let mut text = vec![plain_byte; len];
                         text[at] = byte;
                         let expected = if is_special(byte) { at } else { len };
                         assert_eq!(plain(&text), expected, "{byte} at {at} of {len}");
@@ -111,14 +111,14 @@ mod tests {
         for length in 0..20 {
             for at in 0..length {
                 for byte in 0..=u8::MAX {
-                    for (around, quote) in [
+                    for (plain_byte, quote) in [
                         (0x7F, b'\''),
                         (0xA0, b'\''),
                         (b'&', b'`'),
                         (0xFF, 0xE2),
                         (b'a', b'"'),
                     ] {
-                        let mut bytes = vec![around; length];
+                        let mut bytes = vec![plain_byte; length];
                         bytes[at] = byte;
                         let expected = if is_special(byte) || byte == quote {
                             at

@@ -21,7 +21,7 @@
 //! # }
 //! ```
 //!
-//! [The guide](crate::guide::_7_around_calls) has examples: permissions, offloading, a custom layer.
+//! [The guide](crate::guide::_7_layers) has examples: permissions, offloading, a custom layer.
 
 use std::convert::Infallible;
 use std::fmt;

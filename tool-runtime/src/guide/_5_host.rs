@@ -154,7 +154,7 @@
 //! | of a call, set by a layer that passes it on | the same, on `call.context` | that moment | only of the layers inside | the same |
 //! | of a layer | `tower`'s `TimeoutLayer` | the moment at which the call comes to that layer | only of the layers inside | the layer's words |
 //!
-//! All hold, and the earliest ends the call. While a [`Permission`](super::_7_around_calls#permission) waits for a user's decision
+//! All hold, and the earliest ends the call. While a [`Permission`](super::_7_layers#permission) waits for a user's decision
 //! the deadline stands still; in any other layer that waits, the time counts. Where it should not, the host sets no deadline, and
 //! the layer gives the call its time when it passes it on:
 //!

@@ -181,4 +181,4 @@
 //! Layers of the outer registry run first, and see the whole name. A name that is taken, or longer than 64 characters with its prefix,
 //! is an error of `nest`.
 //!
-//! Next: [who may call what, and for how long](super::_7_around_calls).
+//! Next: [who may call what, and for how long](super::_7_layers).

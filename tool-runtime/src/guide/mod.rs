@@ -11,7 +11,7 @@
 //! | [4. Answers](_4_answers) | whatever happens, there is a `tool_result` |
 //! | [5. The host](_5_host) | what the model never hears of: state, sessions, deadlines, cancellation |
 //! | [6. A family](_6_family) | the methods of a type are tools that share it |
-//! | [7. Around every call](_7_around_calls) | permission, timeouts and long results are layers |
+//! | [7. Around every call](_7_layers) | permission, timeouts and long results are layers |
 //! | [8. A turn](_8_a_turn) | the loop of an agent, whole |
 //! | [9. Formats](_9_formats) | the same tool in the words of each API |
 //! | [10. Dynamic tools](_10_dynamic) | tools that are known at run time only |
@@ -30,7 +30,7 @@ pub mod _3_sloppy_calls;
 pub mod _4_answers;
 pub mod _5_host;
 pub mod _6_family;
-pub mod _7_around_calls;
+pub mod _7_layers;
 pub mod _8_a_turn;
 pub mod _9_formats;
 pub mod _10_dynamic;

@@ -123,8 +123,8 @@ fn merge(compiled: &CompiledSchema, issues: &mut Vec<Issue>, added: Vec<Issue>) 
 
 /// Whether a place is an earlier item than another one, or around it.
 fn is_earlier(one: &str, other: &str) -> bool {
-    let is_around = one.len() < other.len() && pointer::overlap(one, other);
-    is_around || pointer::is_earlier_item(one, other)
+    let is_outer = one.len() < other.len() && pointer::overlap(one, other);
+    is_outer || pointer::is_earlier_item(one, other)
 }
 
 fn errors(issues: &[Issue]) -> impl Iterator<Item = &Issue> {
