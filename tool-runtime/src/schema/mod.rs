@@ -3,6 +3,7 @@
 pub(crate) mod pointer;
 pub(crate) mod subschemas;
 pub(crate) mod marks;
+mod location;
 pub(crate) mod variants;
 pub(crate) mod patches;
 mod describe;
