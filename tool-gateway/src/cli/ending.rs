@@ -8,12 +8,12 @@ pub(crate) enum Ending {
     /// And all is well: exit status 0.
     Fine,
     /// And something could not be repaired or read: exit status 1.
-    Unmet,
+    WithErrors,
 }
 
 impl Ending {
     pub(crate) fn fine_if(all_is_well: bool) -> Self {
-        if all_is_well { Self::Fine } else { Self::Unmet }
+        if all_is_well { Self::Fine } else { Self::WithErrors }
     }
 }
 

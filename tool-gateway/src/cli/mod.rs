@@ -85,7 +85,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match ended {
         Ok(Ending::Fine) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
-        Ok(Ending::Unmet) => ExitCode::from(1),
+        Ok(Ending::WithErrors) => ExitCode::from(1),
         Err(Failure::Message(message)) => {
             terminal.fail(&message);
             ExitCode::from(2)
