@@ -88,9 +88,9 @@ impl Anthropic {
         if located.block_type.as_deref() == Some("tool_use") {
             let owned = |text: &Option<Cow<'_, str>>| text.as_deref().map(str::to_owned);
             let name = owned(&located.name).unwrap_or_default();
-            let mut call = Call::new(shared.ledger, owned(&located.id), name);
+            let mut call = Call::new(shared.state, owned(&located.id), name);
             if again {
-                call.pass(MORE_OF_ANOTHER, shared.ledger);
+                call.pass(MORE_OF_ANOTHER, shared.state);
             }
             self.blocks.push(Block {
                 index: index.to_owned(),
@@ -98,10 +98,10 @@ impl Anthropic {
                 call,
                 stop: Stop::Open,
             });
-            if self.blocks.len() > shared.ledger.limits.calls {
-                let reason = shared.ledger.too_many_calls();
+            if self.blocks.len() > shared.state.limits.calls {
+                let reason = shared.state.too_many_calls();
                 self.give_up(&reason, shared);
-                shared.ledger.lose(reason);
+                shared.state.lose(reason);
             }
         }
         if !event.ended() {
@@ -142,14 +142,14 @@ impl Anthropic {
                 span: span.clone(),
                 contents: block.call.push(piece, shared),
             });
-            block.call.keep_event(event.raw(), shared.ledger);
+            block.call.keep_event(event.raw(), shared.state);
         }
         if !event.ended() {
             for block in std::mem::take(&mut self.blocks) {
                 block.end(false, Some((&mut edits, payload)), shared);
             }
         }
-        if !shared.ledger.failed {
+        if !shared.state.failed {
             payload.write(&mut edits, shared.out);
         }
     }
@@ -168,15 +168,15 @@ impl Anthropic {
         }
         if block.call.is_repairing() {
             let raw = event.raw();
-            if !shared.ledger.may_hold(raw.len()) {
+            if !shared.state.may_hold(raw.len()) {
                 block.give_up(HELD_TOO_MUCH, shared);
                 return shared.send(raw);
             }
-            shared.ledger.held += raw.len();
+            shared.state.held += raw.len();
             block.stop = Stop::Kept(raw.to_vec());
             return self.blocks.insert(at, block);
         }
-        if let Some(outcome) = block.call.end(false, shared.ledger) {
+        if let Some(outcome) = block.call.end(false, shared.state) {
             block.send_rest(&outcome.rest, shared);
             block.call.last = Vec::new();
             block.stop = Stop::Left(Box::new(outcome));
@@ -208,7 +208,7 @@ impl Anthropic {
         let Some(at) = self.blocks.iter().rposition(kept) else {
             return shared.send(raw);
         };
-        if !shared.ledger.may_hold(raw.len()) {
+        if !shared.state.may_hold(raw.len()) {
             self.give_up(HELD_TOO_MUCH, shared);
             return shared.send(raw);
         }
@@ -218,7 +218,7 @@ impl Anthropic {
         }) = self.blocks.get_mut(at)
         {
             kept.extend_from_slice(raw);
-            shared.ledger.held += raw.len();
+            shared.state.held += raw.len();
         }
     }
 

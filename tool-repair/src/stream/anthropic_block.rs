@@ -39,13 +39,13 @@ impl Block {
 
     /// It is said again that the block begins. Returns whether its arguments are complete; otherwise they pass.
     pub(super) fn conclude(&mut self, shared: &mut Shared<'_>) -> bool {
-        let (rest, complete) = self.call.leave_or_pass(shared.ledger);
+        let (rest, complete) = self.call.leave_or_pass(shared.state);
         self.send_rest(&rest, shared);
         complete
     }
 
     pub(super) fn give_up(mut self, reason: &str, shared: &mut Shared<'_>) {
-        let rest = self.call.give_up(reason.to_owned(), shared.ledger);
+        let rest = self.call.give_up(reason.to_owned(), shared.state);
         self.send_rest(&rest, shared);
         self.end(false, None, shared);
     }
@@ -64,7 +64,7 @@ impl Block {
             self.record(outcome, shared);
             return;
         }
-        if let Some(outcome) = self.call.end(cut, shared.ledger) {
+        if let Some(outcome) = self.call.end(cut, shared.state) {
             let rest = outcome.rest.clone();
             if let Some(message) = self.record(outcome, shared) {
                 return shared.fail(&error(&message, &self.call.last));
@@ -76,7 +76,7 @@ impl Block {
             }
         }
         if let Stop::Kept(kept) = stop {
-            shared.ledger.held -= kept.len();
+            shared.state.held -= kept.len();
             shared.send(&kept);
         }
     }
@@ -86,12 +86,12 @@ impl Block {
             choice: None,
             index: self.index.parse().ok(),
         };
-        self.call.record(outcome, position, shared.ledger)
+        self.call.record(outcome, position, shared.state)
     }
 
     /// Sends what was held in an event like the last one.
     pub(super) fn send_rest(&self, rest: &str, shared: &mut Shared<'_>) {
-        if rest.is_empty() || shared.ledger.failed {
+        if rest.is_empty() || shared.state.failed {
             return;
         }
         let last = Event::whole(&self.call.last);

@@ -8,7 +8,7 @@ use super::outcome::Outcome;
 use super::piece::Piece;
 use super::record::RepairRecord;
 use super::repairing::Repairing;
-use super::shared::{Ledger, Shared};
+use super::shared::{Shared, StreamState};
 
 /// One call, whatever the dialect.
 ///
@@ -62,9 +62,9 @@ pub(super) struct Position {
 }
 
 impl Call {
-    pub(super) fn new(ledger: &mut Ledger, id: Option<String>, tool: String) -> Self {
+    pub(super) fn new(state: &mut StreamState, id: Option<String>, tool: String) -> Self {
         Self {
-            serial: ledger.serial(),
+            serial: state.serial(),
             id,
             tool,
             flow: Flow::Undecided,
@@ -107,20 +107,20 @@ impl Call {
     }
 
     /// Keeps the event that carried the last piece, while something is held that may have to leave like it.
-    pub(super) fn keep_event(&mut self, raw: &[u8], ledger: &mut Ledger) {
-        ledger.held -= self.last.len();
+    pub(super) fn keep_event(&mut self, raw: &[u8], state: &mut StreamState) {
+        state.held -= self.last.len();
         self.last.clear();
         if self.holds() {
             self.last.extend_from_slice(raw);
         }
-        ledger.held += self.last.len();
+        state.held += self.last.len();
     }
 
     /// Takes the next piece of the arguments. Returns what takes its place between the quotes, unless that is the
     /// piece itself.
     pub(super) fn push(&mut self, piece: Piece<'_>, shared: &mut Shared<'_>) -> Option<String> {
         if matches!(self.flow, Flow::Undecided) && piece != Piece::Text("") {
-            self.decide(shared.ledger);
+            self.decide(shared.state);
         }
         if let Flow::Finalized(outcome) = &mut self.flow {
             outcome.go_on(piece);
@@ -129,12 +129,12 @@ impl Call {
             return None;
         };
         self.was_object |= matches!(piece, Piece::Object(_));
-        let Ok(mut contents) = repairing.take(piece, shared.ledger) else {
-            return self.give_up_at_surrogate(piece, shared.ledger);
+        let Ok(mut contents) = repairing.take(piece, shared.state) else {
+            return self.give_up_at_surrogate(piece, shared.state);
         };
-        if shared.ledger.held > shared.ledger.limits.held {
-            let reason = format!("more than {} bytes are held in all", shared.ledger.limits.held);
-            let rest = self.give_up(reason, shared.ledger);
+        if shared.state.held > shared.state.limits.held {
+            let reason = format!("more than {} bytes are held in all", shared.state.limits.held);
+            let rest = self.give_up(reason, shared.state);
             if !rest.is_empty() {
                 contents.get_or_insert_with(|| piece.contents()).push_str(&rest);
             }
@@ -144,7 +144,7 @@ impl Call {
 
     /// Lets go of what is held if the arguments, as far as they came, end like a whole object or list. Returns what has
     /// not left yet.
-    pub(super) fn finalize(&mut self, ledger: &mut Ledger) -> Option<String> {
+    pub(super) fn finalize(&mut self, state: &mut StreamState) -> Option<String> {
         let Flow::Repairing(repairing) = &mut self.flow else {
             return None;
         };
@@ -155,11 +155,11 @@ impl Call {
         let finished = repairing.ended(Repairer::finish);
         let closed = finished.rest.trim_ascii_end().ends_with(['}', ']']);
         let mut outcome = Outcome::of(finished, repairing.came, is_repairing, true);
-        let becomes_error = outcome.not_json && !ledger.fixing.fallback_on_error;
+        let becomes_error = outcome.not_json && !state.fixing.fallback_on_error;
         if !closed || outcome.status == Status::Truncated || becomes_error {
             return None;
         }
-        ledger.held -= repairing.held;
+        state.held -= repairing.held;
         let rest = std::mem::take(&mut outcome.rest);
         self.flow = Flow::Finalized(Box::new(outcome));
         Some(rest)
@@ -167,13 +167,13 @@ impl Call {
 
     /// Lets go of what is held if the arguments are complete, a whole object or list: nothing more is expected then.
     /// Returns what has not left yet.
-    pub(super) fn leave_if_complete(&mut self, ledger: &mut Ledger) -> Option<String> {
+    pub(super) fn leave_if_complete(&mut self, state: &mut StreamState) -> Option<String> {
         match &mut self.flow {
             Flow::Finalized(outcome) => outcome.closed.then(String::new),
             Flow::Repairing(repairing) => {
-                let becomes_error = |outcome: &Outcome| outcome.not_json && !ledger.fixing.fallback_on_error;
+                let becomes_error = |outcome: &Outcome| outcome.not_json && !state.fixing.fallback_on_error;
                 let mut outcome = repairing.complete().filter(|outcome| !becomes_error(outcome))?;
-                ledger.held -= repairing.held;
+                state.held -= repairing.held;
                 let rest = std::mem::take(&mut outcome.rest);
                 self.flow = Flow::Finalized(Box::new(outcome));
                 Some(rest)
@@ -193,22 +193,22 @@ impl Call {
 
     /// Another call begins that may be more of this one, unless this one is complete. One that stopped being JSON and is
     /// not complete may `wait` for its end, to be judged then.
-    pub(super) fn conclude(&mut self, wait: bool, ledger: &mut Ledger) -> Conclusion {
-        if let Some(rest) = self.leave_if_complete(ledger) {
+    pub(super) fn conclude(&mut self, wait: bool, state: &mut StreamState) -> Conclusion {
+        if let Some(rest) = self.leave_if_complete(state) {
             return Conclusion::Complete(rest);
         }
         match &self.flow {
             Flow::Undecided | Flow::Ended => Conclusion::Complete(String::new()),
             Flow::Foreign if !self.tool.is_empty() => Conclusion::Complete(String::new()),
             Flow::Repairing(repairing) if wait && repairing.repairer.is_repairing() => Conclusion::Waits,
-            _ => Conclusion::Incomplete(self.give_up(ANOTHER_BEGAN, ledger)),
+            _ => Conclusion::Incomplete(self.give_up(ANOTHER_BEGAN, state)),
         }
     }
 
     /// Another call begins in the place of this one. Returns what leaves now, and whether the arguments are complete;
     /// otherwise they pass as they come from here on.
-    pub(super) fn leave_or_pass(&mut self, ledger: &mut Ledger) -> (String, bool) {
-        match self.conclude(false, ledger) {
+    pub(super) fn leave_or_pass(&mut self, state: &mut StreamState) -> (String, bool) {
+        match self.conclude(false, state) {
             Conclusion::Complete(rest) => (rest, true),
             Conclusion::Incomplete(rest) => (rest, false),
             Conclusion::Waits => (String::new(), false),
@@ -216,14 +216,14 @@ impl Call {
     }
 
     /// Lets the arguments pass as they come, from the first on.
-    pub(super) fn pass(&mut self, reason: &'static str, ledger: &mut Ledger) {
-        self.decide(ledger);
-        self.give_up(reason, ledger);
+    pub(super) fn pass(&mut self, reason: &'static str, state: &mut StreamState) {
+        self.decide(state);
+        self.give_up(reason, state);
     }
 
     /// Holds all of the arguments until their end, from the first on.
-    pub(super) fn wait(&mut self, ledger: &mut Ledger) {
-        self.decide(ledger);
+    pub(super) fn wait(&mut self, state: &mut StreamState) {
+        self.decide(state);
         if let Flow::Repairing(repairing) = &mut self.flow {
             repairing.withheld = Some(String::new());
         }
@@ -235,38 +235,42 @@ impl Call {
     }
 
     /// Stops looking at the arguments: from here on they pass as they come. Returns what was held.
-    pub(super) fn give_up(&mut self, reason: impl Into<Cow<'static, str>>, ledger: &mut Ledger) -> String {
+    pub(super) fn give_up(
+        &mut self,
+        reason: impl Into<Cow<'static, str>>,
+        state: &mut StreamState,
+    ) -> String {
         let Flow::Repairing(repairing) = &mut self.flow else {
             return String::new();
         };
         let reason = Reason::new(repairing.came, reason);
         // Of which call such a piece is, nobody can tell: that is no fault of the call.
         let not_json = repairing.repairer.is_repairing() && reason.message != MORE_OF_ANOTHER;
-        ledger.held -= repairing.held;
+        state.held -= repairing.held;
         let rest = repairing.as_it_was();
         self.flow = Flow::GivenUp { reason, not_json };
         rest
     }
 
     /// Ends the arguments: they are complete, or they were cut off. Calls that are not repaired have no outcome.
-    pub(super) fn end(&mut self, cut: bool, ledger: &mut Ledger) -> Option<Outcome> {
+    pub(super) fn end(&mut self, cut: bool, state: &mut StreamState) -> Option<Outcome> {
         if !matches!(self.flow, Flow::Ended) {
-            ledger.held -= self.last.len();
+            state.held -= self.last.len();
         }
         match std::mem::replace(&mut self.flow, Flow::Ended) {
             Flow::Undecided | Flow::Ended => None,
-            Flow::Foreign if ledger.fixing.target_tools.contains(&self.tool) => {
+            Flow::Foreign if state.fixing.target_tools.contains(&self.tool) => {
                 let message = "the name of the tool came after its first arguments";
                 Some(Outcome::refused(String::new(), Reason::new(0, message), false))
             }
             Flow::Foreign => {
-                ledger.pass_by(&self.tool);
+                state.pass_by(&self.tool);
                 None
             }
             Flow::GivenUp { reason, not_json } => Some(Outcome::refused(String::new(), reason, not_json)),
             Flow::Finalized(outcome) => Some(*outcome),
             Flow::Repairing(mut repairing) => {
-                ledger.held -= repairing.held;
+                state.held -= repairing.held;
                 let not_json = repairing.repairer.is_repairing();
                 if repairing.half.is_some() {
                     let reason = Reason::new(repairing.came, LONE_SURROGATE);
@@ -286,13 +290,18 @@ impl Call {
 
     /// Writes down what the arguments turned out to be, if they were not simply JSON. Returns what to say instead of
     /// them when they may not be sent as they came.
-    pub(super) fn record(&self, outcome: Outcome, position: Position, ledger: &mut Ledger) -> Option<String> {
-        let message = (outcome.not_json && !ledger.fixing.fallback_on_error)
+    pub(super) fn record(
+        &self,
+        outcome: Outcome,
+        position: Position,
+        state: &mut StreamState,
+    ) -> Option<String> {
+        let message = (outcome.not_json && !state.fixing.fallback_on_error)
             .then(|| self.complaint(outcome.reason.as_ref()));
         if outcome.status != Status::Valid || self.was_object {
             let validated = outcome.status == Status::Valid
-                || (outcome.status == Status::Repaired && ledger.fixing.strict_validation);
-            ledger.record(RepairRecord {
+                || (outcome.status == Status::Repaired && state.fixing.strict_validation);
+            state.record(RepairRecord {
                 tool: self.tool.clone(),
                 call: self.id.clone(),
                 choice: position.choice,
@@ -322,12 +331,12 @@ impl Call {
         )
     }
 
-    fn decide(&mut self, ledger: &mut Ledger) {
-        if !ledger.fixing.target_tools.contains(&self.tool) {
+    fn decide(&mut self, state: &mut StreamState) {
+        if !state.fixing.target_tools.contains(&self.tool) {
             self.flow = Flow::Foreign;
             return;
         }
-        let repairer = Repairer::with(ledger.limits.arguments).validate(ledger.fixing.strict_validation);
+        let repairer = Repairer::with(state.limits.arguments).validate(state.fixing.strict_validation);
         self.flow = Flow::Repairing(Box::new(Repairing {
             repairer,
             half: None,
@@ -340,8 +349,8 @@ impl Call {
     }
 
     /// Half a surrogate pair stands alone: what was held leaves in front of the piece, which stays as it is.
-    fn give_up_at_surrogate(&mut self, piece: Piece<'_>, ledger: &mut Ledger) -> Option<String> {
-        let mut contents = self.give_up(LONE_SURROGATE, ledger);
+    fn give_up_at_surrogate(&mut self, piece: Piece<'_>, state: &mut StreamState) -> Option<String> {
+        let mut contents = self.give_up(LONE_SURROGATE, state);
         if contents.is_empty() && matches!(piece, Piece::Text(_)) {
             return None;
         }

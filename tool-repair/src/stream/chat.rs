@@ -9,7 +9,7 @@ use super::call::{Call, Conclusion, MORE_OF_ANOTHER, UNREADABLE};
 use super::chat_call::{Entry, NamedBy};
 use super::chat_event::{Delta, Located};
 use super::chat_find::{Found, find};
-use super::chat_past::Pasts;
+use super::chat_history::ChoiceHistories;
 use super::dialect::is_cut_off;
 use super::payload::{Edit, Payload, may_be_read_by_others};
 use super::piece::Piece;
@@ -21,7 +21,7 @@ use crate::sse::Event;
 pub(super) struct Chat {
     /// In the order in which their last pieces came.
     calls: Vec<Entry>,
-    pasts: Pasts,
+    histories: ChoiceHistories,
 }
 
 impl Chat {
@@ -55,11 +55,10 @@ impl Chat {
         event: &Event<'_>,
         shared: &mut Shared<'_>,
     ) {
-        if self.calls.len() > shared.ledger.limits.calls || located.deltas.len() > shared.ledger.limits.calls
-        {
-            let reason = shared.ledger.too_many_calls();
+        if self.calls.len() > shared.state.limits.calls || located.deltas.len() > shared.state.limits.calls {
+            let reason = shared.state.too_many_calls();
             self.give_up(&reason, shared);
-            shared.ledger.lose(reason);
+            shared.state.lose(reason);
             return shared.send(event.raw());
         }
         if located.error {
@@ -76,7 +75,7 @@ impl Chat {
         if !event.ended() {
             self.end_where(|_| true, false, &mut edits, payload, shared);
         }
-        if !shared.ledger.failed {
+        if !shared.state.failed {
             payload.write(&mut edits, shared.out);
         }
     }
@@ -90,11 +89,11 @@ impl Chat {
     /// The stream cannot be followed any more: what is held leaves as it came.
     pub(super) fn give_up(&mut self, reason: &str, shared: &mut Shared<'_>) {
         for mut entry in std::mem::take(&mut self.calls) {
-            let rest = entry.call.give_up(reason.to_owned(), shared.ledger);
+            let rest = entry.call.give_up(reason.to_owned(), shared.state);
             entry.release(&rest, None, shared);
-            let past = self.pasts.of(&entry.choice);
-            past.ended = true;
-            entry.end(false, past, None, shared);
+            let history = self.histories.of(&entry.choice);
+            history.ended = true;
+            entry.end(false, history, None, shared);
         }
     }
 
@@ -106,18 +105,18 @@ impl Chat {
         edits: &mut Vec<Edit>,
         shared: &mut Shared<'_>,
     ) {
-        let found = match find(&self.calls, &self.pasts, delta) {
-            Found::Drifts(at) => self.drifts(at, delta, (edits, payload), shared),
+        let found = match find(&self.calls, &self.histories, delta) {
+            Found::IfIncomplete(at) => self.continue_if_incomplete(at, delta, (edits, payload), shared),
             found => found,
         };
         self.finalize_last(&found, delta, edits, payload, shared);
         let at = match found {
-            Found::Same(at) | Found::Drifts(at) => at,
+            Found::Same(at) | Found::IfIncomplete(at) => at,
             Found::Unclear => {
                 for entry in self.calls.iter_mut().filter(|entry| entry.choice == delta.choice) {
                     let rest = entry
                         .call
-                        .give_up("a piece of arguments names no call", shared.ledger);
+                        .give_up("a piece of arguments names no call", shared.state);
                     entry.release(&rest, Some((edits, payload)), shared);
                 }
                 return;
@@ -137,7 +136,7 @@ impl Chat {
             && let Some(piece) = Piece::of(payload.slice(span))
         {
             if entry.unsure && !entry.call.begun() && piece != Piece::Text("") {
-                self.doubt(&mut entry, piece, (edits, payload), shared);
+                self.conclude_earlier(&mut entry, piece, (edits, payload), shared);
             }
             let first = !entry.call.begun();
             let contents = entry.call.push(piece, shared);
@@ -150,11 +149,11 @@ impl Chat {
             if first
                 && entry.named_by == NamedBy::Nothing
                 && !entry.call.is_repairing()
-                && let Some(rest) = entry.call.leave_if_complete(shared.ledger)
+                && let Some(rest) = entry.call.leave_if_complete(shared.state)
             {
                 entry.release(&rest, Some((edits, payload)), shared);
             }
-            entry.call.keep_event(event.raw(), shared.ledger);
+            entry.call.keep_event(event.raw(), shared.state);
         }
         self.calls.push(entry);
     }
@@ -173,7 +172,7 @@ impl Chat {
         let same = matches!(found, Found::Same(at) if last == Some(*at)) || matches!(found, Found::Unclear);
         if let Some(entry) = last.and_then(|at| self.calls.get_mut(at))
             && !(same || entry.call.waits() || entry.index.is_none() || delta.index.is_none())
-            && let Some(rest) = entry.call.finalize(shared.ledger)
+            && let Some(rest) = entry.call.finalize(shared.state)
         {
             entry.release(&rest, Some((edits, payload)), shared);
         }
@@ -181,7 +180,7 @@ impl Chat {
 
     /// The first arguments come of a call that may be more of one that is under way. Only what begins like arguments may
     /// be another call while that one is not complete; what it is, is known when that one ends.
-    fn doubt(
+    fn conclude_earlier(
         &mut self,
         next: &mut Entry,
         piece: Piece<'_>,
@@ -195,9 +194,9 @@ impl Chat {
         let may_wait = piece.begins_arguments() && next.named_by != NamedBy::Nothing;
         for entry in before {
             let rest = if incomplete {
-                entry.call.give_up(MORE_OF_ANOTHER, shared.ledger)
+                entry.call.give_up(MORE_OF_ANOTHER, shared.state)
             } else {
-                match entry.call.conclude(may_wait, shared.ledger) {
+                match entry.call.conclude(may_wait, shared.state) {
                     Conclusion::Complete(rest) => rest,
                     Conclusion::Incomplete(rest) => {
                         incomplete = true;
@@ -211,12 +210,12 @@ impl Chat {
             };
             entry.release(&rest, Some((edits, payload)), shared);
         }
-        let past = self.pasts.of(&next.choice);
-        past.doubtful |= incomplete;
-        if past.doubtful {
-            next.call.pass(MORE_OF_ANOTHER, shared.ledger);
+        let history = self.histories.of(&next.choice);
+        history.doubtful |= incomplete;
+        if history.doubtful {
+            next.call.pass(MORE_OF_ANOTHER, shared.state);
         } else if waits {
-            next.call.wait(shared.ledger);
+            next.call.wait(shared.state);
         }
     }
 
@@ -245,11 +244,11 @@ impl Chat {
         }
         let mut old = self.calls.remove(at);
         if old.call.waits() {
-            let rest = old.call.give_up(MORE_OF_ANOTHER, shared.ledger);
+            let rest = old.call.give_up(MORE_OF_ANOTHER, shared.state);
             old.release(&rest, Some((edits, payload)), shared);
         }
-        let past = self.pasts.of(&old.choice);
-        old.end(false, past, Some((edits, payload)), shared);
+        let history = self.histories.of(&old.choice);
+        old.end(false, history, Some((edits, payload)), shared);
     }
 
     /// How clients will tell the pieces of the call that a delta begins.
@@ -262,7 +261,7 @@ impl Chat {
             own && !entry.legacy && (same_id || entry.comes_after_whole(delta))
         };
         let nameless = delta.index.is_none() && delta.id.is_none();
-        let reused = |index| self.pasts.knows(delta.choice, index);
+        let reused = |index| self.histories.knows(delta.choice, index);
         if !delta.legacy && (nameless || self.calls.iter().any(same_key)) {
             NamedBy::Nothing
         } else if replaces || delta.index.is_none_or(reused) {
@@ -273,20 +272,20 @@ impl Chat {
     }
 
     fn begin(&mut self, delta: &Delta<'_>, replaces: bool, named_by: NamedBy, shared: &mut Shared<'_>) {
-        let ended = self.pasts.of(delta.choice).ended;
+        let ended = self.histories.of(delta.choice).ended;
         self.calls.push(Entry {
             choice: delta.choice.to_owned(),
             index: None,
             legacy: delta.legacy,
             named_by,
             unsure: replaces || ended || !self.is_identified(delta),
-            call: Call::new(shared.ledger, None, String::new()),
+            call: Call::new(shared.state, None, String::new()),
         });
     }
 
     /// A piece has another index or id than the call that it seems to go on with. It does not if that is complete, or if
     /// both are others and it begins like arguments itself.
-    fn drifts(
+    fn continue_if_incomplete(
         &mut self,
         at: usize,
         delta: &Delta<'_>,
@@ -296,7 +295,7 @@ impl Chat {
         let Some(entry) = self.calls.get_mut(at) else {
             return Found::New(None);
         };
-        if let Some(rest) = entry.call.leave_if_complete(shared.ledger) {
+        if let Some(rest) = entry.call.leave_if_complete(shared.state) {
             entry.release(&rest, Some((edits, payload)), shared);
             return if delta.piece.is_some_and(Piece::is_blank) {
                 Found::Same(at)
@@ -334,14 +333,14 @@ impl Chat {
         mut present: Option<(&mut [Edit], &Payload<'_>)>,
         shared: &mut Shared<'_>,
     ) {
-        let last = in_hand(&ended);
+        let last = leaves_first(&ended);
         let mut ends = Vec::with_capacity(ended.len());
         let mut ended: Vec<(Entry, bool)> = ended.into_iter().zip(last).collect();
         ended.sort_by_key(|(entry, _)| entry.call.serial);
         for (mut entry, last) in ended {
-            let past = self.pasts.of(&entry.choice);
-            past.ended = true;
-            let end = entry.stop(cut, past, shared);
+            let history = self.histories.of(&entry.choice);
+            history.ended = true;
+            let end = entry.stop(cut, history, shared);
             ends.push((entry, last, end));
         }
         ends.sort_by_key(|(_, last, end)| (end.is_error(), !last && !end.is_error()));
@@ -352,18 +351,17 @@ impl Chat {
     }
 }
 
-/// Of each call, whether clients have it in hand: a piece of it came last in its choice, and they take it for done when
-/// one of another comes. So the rest of it leaves first. Not so after a call that waits: there, what leaves first is
-/// what began first.
-fn in_hand(ended: &[Entry]) -> Vec<bool> {
+/// Whether the rest of each call leaves first. It does if a piece of that call came last in its choice: clients take the
+/// call for done when a piece of another one comes. After a call that waits, what began first leaves first.
+fn leaves_first(ended: &[Entry]) -> Vec<bool> {
     // Of each choice: its last call, or `None` when one of its calls waits.
     let mut last: HashMap<&str, Option<u64>> = HashMap::new();
     for Entry { choice, call, .. } in ended {
         let last = last.entry(choice).or_insert(Some(call.serial));
         *last = last.filter(|_| !call.waits()).and(Some(call.serial));
     }
-    let in_hand = |entry: &Entry| last.get(&*entry.choice) == Some(&Some(entry.call.serial));
-    ended.iter().map(in_hand).collect()
+    let is_last = |entry: &Entry| last.get(&*entry.choice) == Some(&Some(entry.call.serial));
+    ended.iter().map(is_last).collect()
 }
 
 /// Whether an event may say anything of calls: most do not. One search for both `tool_calls` and `function_call`.

@@ -3,7 +3,7 @@
 use super::super::repairer::Status;
 use super::call::{Call, MORE_OF_ANOTHER, Position};
 use super::chat_event::{Delta, written};
-use super::chat_past::Past;
+use super::chat_history::ChoiceHistory;
 use super::escapes;
 use super::outcome::Outcome;
 use super::payload::{Edit, Payload, line_end};
@@ -110,25 +110,25 @@ impl Entry {
     pub(super) fn end(
         mut self,
         cut: bool,
-        past: &mut Past,
+        history: &mut ChoiceHistory,
         present: Option<(&mut [Edit], &Payload<'_>)>,
         shared: &mut Shared<'_>,
     ) {
-        let end = self.stop(cut, past, shared);
+        let end = self.stop(cut, history, shared);
         self.leave(&end, present, shared);
     }
 
     /// Ends the call, and writes down what became of it. What is still held has to leave next.
-    pub(super) fn stop(&mut self, cut: bool, past: &mut Past, shared: &mut Shared<'_>) -> End {
+    pub(super) fn stop(&mut self, cut: bool, history: &mut ChoiceHistory, shared: &mut Shared<'_>) -> End {
         let mut end = End::default();
-        past.note(self.index.as_deref());
-        if self.call.waits() && past.doubtful {
-            end.rest = self.call.give_up(MORE_OF_ANOTHER, shared.ledger);
+        history.note(self.index.as_deref());
+        if self.call.waits() && history.doubtful {
+            end.rest = self.call.give_up(MORE_OF_ANOTHER, shared.state);
         }
-        let Some(outcome) = self.call.end(cut, shared.ledger) else {
+        let Some(outcome) = self.call.end(cut, shared.state) else {
             return end;
         };
-        past.doubtful |= match outcome.status {
+        history.doubtful |= match outcome.status {
             Status::Truncated => true,
             Status::Refused => !outcome.closed,
             _ => false,
@@ -170,7 +170,7 @@ impl Entry {
             choice: self.choice.parse().ok(),
             index: self.index.as_deref().and_then(|index| index.parse().ok()),
         };
-        self.call.record(outcome, position, shared.ledger)
+        self.call.record(outcome, position, shared.state)
     }
 
     /// Sends what was held as an event of its own, made after the call's last one.

@@ -2,12 +2,12 @@
 
 use super::chat_call::Entry;
 use super::chat_event::Delta;
-use super::chat_past::Pasts;
+use super::chat_history::ChoiceHistories;
 
 pub(super) enum Found {
     Same(usize),
     /// This one, if it is not complete.
-    Drifts(usize),
+    IfIncomplete(usize),
     /// One of several calls, and nothing says which.
     Unclear,
     /// A call that was not there yet; it takes the place of that one, which is complete.
@@ -16,7 +16,7 @@ pub(super) enum Found {
 
 /// The call that a delta belongs to. The last one of an `index` counts; without one, that of the id; and what
 /// names nothing goes on with the call that came last.
-pub(super) fn find(calls: &[Entry], pasts: &Pasts, delta: &Delta<'_>) -> Found {
+pub(super) fn find(calls: &[Entry], histories: &ChoiceHistories, delta: &Delta<'_>) -> Found {
     let position = |wanted: &dyn Fn(&Entry) -> bool| position(calls, delta, wanted);
     if delta.legacy {
         return position(&|_| true).map_or(Found::New(None), Found::Same); // a choice has one
@@ -38,12 +38,15 @@ pub(super) fn find(calls: &[Entry], pasts: &Pasts, delta: &Delta<'_>) -> Found {
             _ => Found::Same(at),
         };
     }
-    let known_index = delta.index.is_some_and(|index| pasts.knows(delta.choice, index));
+    let known_index = delta
+        .index
+        .is_some_and(|index| histories.knows(delta.choice, index));
     if let Some(at) = by_id() {
-        let drifts = delta.index.is_some() && calls.get(at).is_some_and(|entry| entry.index.is_some());
-        return match (drifts, &delta.name) {
+        let has_other_index =
+            delta.index.is_some() && calls.get(at).is_some_and(|entry| entry.index.is_some());
+        return match (has_other_index, &delta.name) {
             (false, _) => Found::Same(at),
-            (true, None) if !known_index => Found::Drifts(at),
+            (true, None) if !known_index => Found::IfIncomplete(at),
             (true, _) => Found::New(None),
         };
     }
@@ -72,7 +75,7 @@ fn gone_on_with(calls: &[Entry], delta: &Delta<'_>, known_index: bool) -> Option
     let same = if nameless {
         delta.name.is_none() || !entry.call.begun()
     } else {
-        // Another index or id, or both: they drift, if there is no other call that could be meant.
+        // Another index or id, or both: they have changed, if there is no other call that could be meant.
         let only = position(&|other| other.call.serial != entry.call.serial).is_none();
         only && delta.name.is_none() && delta.has_text() && !known_index
     };
@@ -85,7 +88,7 @@ fn gone_on_with(calls: &[Entry], delta: &Delta<'_>, known_index: bool) -> Option
     } else if nameless {
         Found::Same(at)
     } else {
-        Found::Drifts(at)
+        Found::IfIncomplete(at)
     })
 }
 

@@ -2,7 +2,7 @@
 
 /// What became of the calls of one choice.
 #[derive(Debug, Default)]
-pub(super) struct Past {
+pub(super) struct ChoiceHistory {
     choice: String,
     /// A call was not complete when it ended, or when another one began. One after it that has no `index` of its own may
     /// be more of it, in a stream that says names and ids anew with every piece.
@@ -15,34 +15,35 @@ pub(super) struct Past {
 
 /// That of every choice.
 #[derive(Debug, Default)]
-pub(super) struct Pasts {
-    kept: Vec<Past>,
+pub(super) struct ChoiceHistories {
+    kept: Vec<ChoiceHistory>,
     /// Of all choices above the number that is kept.
-    others: Past,
+    others: ChoiceHistory,
 }
 
-impl Pasts {
+impl ChoiceHistories {
     /// That of a choice.
-    pub(super) fn of(&mut self, choice: &str) -> &mut Past {
-        if self.kept.len() < KEPT && self.kept.iter().all(|past| past.choice != choice) {
-            self.kept.push(Past {
+    pub(super) fn of(&mut self, choice: &str) -> &mut ChoiceHistory {
+        if self.kept.len() < KEPT && self.kept.iter().all(|history| history.choice != choice) {
+            self.kept.push(ChoiceHistory {
                 choice: choice.to_owned(),
-                ..Past::default()
+                ..ChoiceHistory::default()
             });
         }
         let mut kept = self.kept.iter_mut();
-        kept.find(|past| past.choice == choice)
+        kept.find(|history| history.choice == choice)
             .unwrap_or(&mut self.others)
     }
 
     /// Whether a call of that choice had this index, and ended.
     pub(super) fn knows(&self, choice: &str, index: &str) -> bool {
-        let mut pasts = self.kept.iter();
-        pasts.any(|past| past.choice == choice && past.indexes.iter().any(|known| known == index))
+        let mut histories = self.kept.iter();
+        histories
+            .any(|history| history.choice == choice && history.indexes.iter().any(|known| known == index))
     }
 }
 
-impl Past {
+impl ChoiceHistory {
     /// A call ended that had this index.
     pub(super) fn note(&mut self, index: Option<&str>) {
         if let Some(index) = index

@@ -106,7 +106,7 @@ mod repairing;
 mod call;
 mod dialect;
 mod chat_event;
-mod chat_past;
+mod chat_history;
 mod chat_call;
 mod chat_find;
 mod chat;

@@ -2,7 +2,7 @@
 
 use super::super::repairer::{Repairer, Status};
 use super::escapes;
-use super::shared::Ledger;
+use super::shared::StreamState;
 
 /// What one event says of the arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ fn trim_start(mut contents: &str) -> &str {
 }
 
 /// What takes the place of a copy of arguments that were repaired; `None` when it may stay as it is.
-pub(super) fn repaired_copy(piece: Piece<'_>, ledger: &Ledger) -> Option<String> {
+pub(super) fn repaired_copy(piece: Piece<'_>, state: &StreamState) -> Option<String> {
     let raw = match piece {
         Piece::Text(raw) => raw,
         Piece::Object(raw) => return Some(encoded(raw)),
@@ -66,7 +66,7 @@ pub(super) fn repaired_copy(piece: Piece<'_>, ledger: &Ledger) -> Option<String>
     if half.is_some() {
         return None;
     }
-    let mut repairer = Repairer::with(ledger.limits.arguments).validate(ledger.fixing.strict_validation);
+    let mut repairer = Repairer::with(state.limits.arguments).validate(state.fixing.strict_validation);
     let mut contents = encoded(repairer.push(&text));
     let finished = repairer.finish();
     if finished.status != Status::Repaired {

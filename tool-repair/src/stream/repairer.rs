@@ -6,7 +6,7 @@ use super::chat::Chat;
 use super::dialect::Dialect;
 use super::record::RepairRecord;
 use super::responses::Responses;
-use super::shared::{Ledger, Shared, StreamLimits};
+use super::shared::{Shared, StreamLimits, StreamState};
 use crate::sse::{Event, Frame, SseDecoder};
 
 /// Repairs the tool calls of one stream of server-sent events, whatever the pieces it comes in.
@@ -30,7 +30,7 @@ use crate::sse::{Event, Frame, SseDecoder};
 pub struct StreamRepairer {
     framer: SseDecoder,
     calls: Calls,
-    ledger: Ledger,
+    state: StreamState,
     /// Nothing is looked at (any more).
     passing: bool,
 }
@@ -59,14 +59,14 @@ impl StreamRepairer {
             framer: SseDecoder::with_limit(limits.event),
             calls,
             passing: !fixing.enabled,
-            ledger: Ledger::new(fixing, limits),
+            state: StreamState::new(fixing, limits),
         }
     }
 
     /// Takes the next bytes of the stream and appends to `out` what may leave now.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         if self.passing {
-            if !self.ledger.failed {
+            if !self.state.failed {
                 out.extend_from_slice(bytes);
             }
             return;
@@ -87,7 +87,7 @@ impl StreamRepairer {
             self.calls.end(
                 false,
                 &mut Shared {
-                    ledger: &mut self.ledger,
+                    state: &mut self.state,
                     out,
                 },
             );
@@ -102,7 +102,7 @@ impl StreamRepairer {
             return;
         }
         let mut shared = Shared {
-            ledger: &mut self.ledger,
+            state: &mut self.state,
             out,
         };
         self.calls.end(true, &mut shared);
@@ -114,19 +114,19 @@ impl StreamRepairer {
     /// 4,096 wait to be taken; those above are only told through `tracing`.
     #[must_use = "the records are given out once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
-        self.ledger.take_records()
+        self.state.take_records()
     }
 
     /// The names of the tools whose calls passed untouched, since they are not
     /// [`target_tools`](FormatFixing::target_tools); the first 64. A call that has no name is one of `""`.
     pub fn skipped(&self) -> &[String] {
-        self.ledger.skipped()
+        self.state.skipped()
     }
 
     /// How many tool calls were seen so far, of whatever tools. None in a stream that has some: it is of another
     /// dialect.
     pub fn calls(&self) -> u64 {
-        self.ledger.calls()
+        self.state.calls()
     }
 
     /// Why the rest of the stream passes untouched, once it does: an event or the number of calls went over the
@@ -142,18 +142,18 @@ impl StreamRepairer {
     /// assert_eq!(repairer.bailout_reason(), Some("an event of more than 1000 bytes"));
     /// ```
     pub fn bailout_reason(&self) -> Option<&str> {
-        self.ledger.lost()
+        self.state.lost()
     }
 
     /// Whether the stream ended with an error that was put in for a call that could not be repaired
     /// ([`fallback_on_error`](FormatFixing::fallback_on_error) is off). Nothing leaves after it.
     pub fn failed(&self) -> bool {
-        self.ledger.failed
+        self.state.failed
     }
 
     fn take_frames(&mut self, ended: bool, out: &mut Vec<u8>) {
         let mut shared = Shared {
-            ledger: &mut self.ledger,
+            state: &mut self.state,
             out,
         };
         loop {
@@ -164,10 +164,10 @@ impl StreamRepairer {
             match frame {
                 Frame::Event(event) => self.calls.event(&event, &mut shared),
                 Frame::Oversized { raw, .. } => {
-                    let message = format!("an event of more than {} bytes", shared.ledger.limits.event);
+                    let message = format!("an event of more than {} bytes", shared.state.limits.event);
                     self.calls.give_up(&message, &mut shared);
                     shared.send(raw);
-                    shared.ledger.lose(message);
+                    shared.state.lose(message);
                 }
                 Frame::Ignored(raw) => {
                     let comment = raw.starts_with(b":") && !goes_on;
@@ -177,7 +177,7 @@ impl StreamRepairer {
                     shared.send(raw);
                 }
             }
-            if shared.ledger.lost().is_some() || shared.ledger.failed {
+            if shared.state.lost().is_some() || shared.state.failed {
                 self.passing = true;
                 return shared.send(self.framer.rest());
             }

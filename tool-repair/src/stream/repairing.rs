@@ -4,7 +4,7 @@ use super::super::repairer::{Finished, Repairer, Status};
 use super::escapes::{self, LoneSurrogate};
 use super::outcome::Outcome;
 use super::piece::{Piece, encoded};
-use super::shared::Ledger;
+use super::shared::StreamState;
 
 /// Arguments that are repaired.
 #[derive(Debug)]
@@ -28,10 +28,10 @@ impl Repairing {
     pub(super) fn take(
         &mut self,
         piece: Piece<'_>,
-        ledger: &mut Ledger,
+        state: &mut StreamState,
     ) -> Result<Option<String>, LoneSurrogate> {
         let mut half = self.half;
-        let text = &mut ledger.scratch;
+        let text = &mut state.scratch;
         text.clear();
         match piece {
             Piece::Text(raw) => escapes::decode(raw, &mut half, text)?,
@@ -47,7 +47,7 @@ impl Repairing {
         self.came += text.len();
         self.last = text.trim_ascii_end().bytes().next_back().unwrap_or(self.last);
         let held = self.held + text.len() - passed.len();
-        ledger.held = ledger.held + held - self.held;
+        state.held = state.held + held - self.held;
         self.held = held;
         let same = matches!(piece, Piece::Text(raw) if raw.is_empty() || !halves) && passed == text;
         Ok((!same).then(|| encoded(passed)))

@@ -69,11 +69,11 @@ impl Responses {
             }
             return shared.send(event.raw());
         };
-        let limit = shared.ledger.limits.calls;
+        let limit = shared.state.limits.calls;
         if self.entries.len() > limit || located.output.len() > limit {
-            let reason = shared.ledger.too_many_calls();
+            let reason = shared.state.too_many_calls();
             self.give_up(&reason, shared);
-            shared.ledger.lose(reason);
+            shared.state.lose(reason);
             return shared.send(event.raw());
         }
         let present = Present {
@@ -126,7 +126,7 @@ impl Responses {
         if item.is_call() {
             let mut entry = Entry::new(item, shared);
             if doubtful {
-                entry.call.pass(MORE_OF_ANOTHER, shared.ledger);
+                entry.call.pass(MORE_OF_ANOTHER, shared.state);
             }
             entry.push(
                 item.arguments.as_ref(),
@@ -146,7 +146,7 @@ impl Responses {
         let before = self.entries.len();
         let at = self.find_or_begin(item, shared);
         if at == before && item.output_index.is_none() {
-            self.doubt(shared);
+            self.conclude_earlier(shared);
         }
         let mut edits = Vec::new();
         if let Some(entry) = self.entries.get_mut(at) {
@@ -170,7 +170,7 @@ impl Responses {
 
     /// A call begins that nothing announced and that has no place of its own: in a stream that says another id with every
     /// piece, it is more of the one before, unless that is complete.
-    fn doubt(&mut self, shared: &mut Shared<'_>) {
+    fn conclude_earlier(&mut self, shared: &mut Shared<'_>) {
         let Some((last, before)) = self.entries.split_last_mut() else {
             return;
         };
@@ -179,7 +179,7 @@ impl Responses {
             doubtful |= !entry.conclude(shared);
         }
         if doubtful {
-            last.call.pass(MORE_OF_ANOTHER, shared.ledger);
+            last.call.pass(MORE_OF_ANOTHER, shared.state);
         }
     }
 
@@ -226,7 +226,7 @@ impl Responses {
         if !present.event.ended() {
             self.finalize_where(|_| true, false, Some((&mut edits, present.payload)), shared);
         }
-        if !shared.ledger.failed {
+        if !shared.state.failed {
             present.payload.write(&mut edits, shared.out);
         }
     }
@@ -276,7 +276,7 @@ impl Responses {
             return None;
         }
         if item.delta.is_some()
-            && let Some(rest) = entry.call.leave_if_complete(shared.ledger)
+            && let Some(rest) = entry.call.leave_if_complete(shared.state)
         {
             entry.send_rest(&rest, shared);
             return None;

@@ -47,7 +47,7 @@ impl Entry {
         Self {
             id: owned(item.id.as_deref()),
             output_index: owned(item.output_index),
-            call: Call::new(shared.ledger, owned(item.call_id.as_deref()), tool),
+            call: Call::new(shared.state, owned(item.call_id.as_deref()), tool),
             in_pieces: false,
             named: false,
             announced: false,
@@ -89,7 +89,7 @@ impl Entry {
                 contents: self.call.push(piece, shared),
             });
             self.in_pieces |= self.call.begun();
-            self.call.keep_event(event.raw(), shared.ledger);
+            self.call.keep_event(event.raw(), shared.state);
         }
     }
 
@@ -98,11 +98,11 @@ impl Entry {
     pub(super) fn announce(&mut self, edits: &mut [Edit], payload: &Payload<'_>, shared: &mut Shared<'_>) {
         self.announced = self.call.is_whole();
         if self.announced
-            && let Some(rest) = self.call.leave_if_complete(shared.ledger)
+            && let Some(rest) = self.call.leave_if_complete(shared.state)
             && let Some(edit) = edits.last_mut()
         {
             edit.append(&rest, payload);
-            self.call.keep_event(&[], shared.ledger);
+            self.call.keep_event(&[], shared.state);
         }
     }
 
@@ -134,7 +134,7 @@ impl Entry {
     pub(super) fn keep(&mut self, event: &Event<'_>, shared: &mut Shared<'_>) -> bool {
         match &mut self.stop {
             Stop::Open if !self.call.is_repairing() => {
-                self.stop = match self.call.end(false, shared.ledger) {
+                self.stop = match self.call.end(false, shared.state) {
                     None => Stop::Finalized(None),
                     Some(outcome) => {
                         self.send_rest(&outcome.rest, shared);
@@ -150,9 +150,9 @@ impl Entry {
         }
         let raw = event.raw();
         match &mut self.stop {
-            Stop::Kept(kept) if kept.len() < EVENTS_KEPT && shared.ledger.may_hold(raw.len()) => {
+            Stop::Kept(kept) if kept.len() < EVENTS_KEPT && shared.state.may_hold(raw.len()) => {
                 kept.push(raw.to_vec());
-                shared.ledger.held += raw.len();
+                shared.state.held += raw.len();
                 true
             }
             _ => {
@@ -168,7 +168,7 @@ impl Entry {
     pub(super) fn conclude(&mut self, shared: &mut Shared<'_>) -> bool {
         match &self.stop {
             Stop::Open | Stop::Kept(_) => {
-                let (rest, complete) = self.call.leave_or_pass(shared.ledger);
+                let (rest, complete) = self.call.leave_or_pass(shared.state);
                 self.send_rest(&rest, shared);
                 complete
             }
@@ -179,7 +179,7 @@ impl Entry {
 
     /// Stops looking at the arguments: what is held leaves as it came.
     pub(super) fn give_up(&mut self, reason: &str, shared: &mut Shared<'_>) {
-        let rest = self.call.give_up(reason.to_owned(), shared.ledger);
+        let rest = self.call.give_up(reason.to_owned(), shared.state);
         self.send_rest(&rest, shared);
     }
 
@@ -205,8 +205,8 @@ impl Entry {
             Stop::Open => Vec::new(),
             Stop::Kept(kept) => kept,
         };
-        shared.ledger.held -= kept.iter().map(Vec::len).sum::<usize>();
-        if let Some(outcome) = self.call.end(cut, shared.ledger) {
+        shared.state.held -= kept.iter().map(Vec::len).sum::<usize>();
+        if let Some(outcome) = self.call.end(cut, shared.state) {
             self.stop = Stop::Finalized(Some(outcome.status));
             let rest = outcome.rest.clone();
             if let Some(message) = self.record(outcome, shared) {
@@ -235,7 +235,7 @@ impl Entry {
         let piece = Piece::of(payload.slice(&span))?;
         let contents = match piece {
             Piece::Text(_) if status != Status::Repaired => return None,
-            _ => repaired_copy(piece, shared.ledger)?,
+            _ => repaired_copy(piece, shared.state)?,
         };
         Some(Edit {
             call: self.call.serial,
@@ -246,7 +246,7 @@ impl Entry {
 
     /// Sends what was held in an event like the last one.
     pub(super) fn send_rest(&self, rest: &str, shared: &mut Shared<'_>) {
-        if rest.is_empty() || !self.in_pieces || shared.ledger.failed {
+        if rest.is_empty() || !self.in_pieces || shared.state.failed {
             return;
         }
         let last = Event::whole(&self.call.last);
@@ -274,7 +274,7 @@ impl Entry {
         };
         let edit = Located::of(payload.text()).and_then(|located| self.copy(&located.item, &payload, shared));
         let mut edits: Vec<Edit> = edit.into_iter().collect();
-        if !shared.ledger.failed {
+        if !shared.state.failed {
             payload.write(&mut edits, shared.out);
         }
     }
@@ -284,7 +284,7 @@ impl Entry {
             choice: None,
             index: self.output_index.as_deref().and_then(|index| index.parse().ok()),
         };
-        self.call.record(outcome, position, shared.ledger)
+        self.call.record(outcome, position, shared.state)
     }
 
     fn fail(&self, message: &str, shared: &mut Shared<'_>) {

@@ -35,7 +35,7 @@ impl Default for StreamLimits {
 
 /// What is kept between events, apart from the calls.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct StreamState {
     pub(super) fixing: FormatFixing,
     pub(super) limits: StreamLimits,
     records: Vec<RepairRecord>,
@@ -52,7 +52,7 @@ pub(super) struct Ledger {
     pub(super) scratch: String,
 }
 
-impl Ledger {
+impl StreamState {
     pub(super) fn new(fixing: FormatFixing, limits: StreamLimits) -> Self {
         Self {
             fixing,
@@ -126,16 +126,16 @@ impl Ledger {
     }
 }
 
-/// The ledger and the way out, for the time of one event.
+/// The state and the way out, for the time of one event.
 pub(super) struct Shared<'a> {
-    pub(super) ledger: &'a mut Ledger,
+    pub(super) state: &'a mut StreamState,
     pub(super) out: &'a mut Vec<u8>,
 }
 
 impl Shared<'_> {
     /// Sends bytes, unless the stream has ended with an error.
     pub(super) fn send(&mut self, bytes: &[u8]) {
-        if !self.ledger.failed {
+        if !self.state.failed {
             self.out.extend_from_slice(bytes);
         }
     }
@@ -143,7 +143,7 @@ impl Shared<'_> {
     /// Sends an error in the stream's own form, its last event.
     pub(super) fn fail(&mut self, error: &str) {
         self.send(error.as_bytes());
-        self.ledger.failed = true;
+        self.state.failed = true;
     }
 }
 
