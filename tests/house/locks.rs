@@ -56,7 +56,7 @@ const KNOWN: &[(&str, &[&str])] = &[
         &["Mutex", "MutexGuard"],
     ),
     // Whether a future is polled or was woken: loom found no order of one or two wakes and its polls in which a wake is lost.
-    ("tool-gateway/src/wakes.rs", &["AtomicU8", "AtomicWaker"]),
+    ("tool-gateway/src/self_wakes.rs", &["AtomicU8", "AtomicWaker"]),
     ("tool-runtime/src/call/deadline.rs", &["Mutex", "MutexGuard"]),
     ("tool-runtime/src/call/tool_call.rs", &["AtomicBool"]),
     // A channel of tokio's that has the latest report.

@@ -3,7 +3,7 @@
 #[cfg(feature = "server")]
 mod random;
 #[cfg(feature = "server")]
-mod wakes;
+mod self_wakes;
 #[cfg(feature = "server")]
 mod wire;
 #[cfg(feature = "server")]

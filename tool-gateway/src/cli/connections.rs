@@ -12,7 +12,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 
-use crate::wakes::Wakes;
+use crate::self_wakes::SelfWakes;
 
 /// Serves until `stop` is ready; then it accepts no more, and returns when the requests in progress have been answered. A client has
 /// `idle` for the headers of a request, also on a connection that it keeps open.
@@ -48,7 +48,7 @@ pub(crate) async fn serve(
         let connection = http.serve_connection(TokioIo::new(stream), service);
         let mut connection = Box::pin(connections.watch(connection));
         tokio::spawn(async move {
-            let wakes = Wakes::default();
+            let wakes = SelfWakes::default();
             if let Err(error) = poll_fn(|cx| wakes.poll(cx, |cx| connection.as_mut().poll(cx))).await {
                 tracing::debug!(%error, "a connection broke off");
             }

@@ -19,7 +19,7 @@ use hyper_rustls::MaybeHttpsStream;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use crate::wakes::Wakes;
+use crate::self_wakes::SelfWakes;
 
 pub(super) type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
 
@@ -27,7 +27,7 @@ pub(super) type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
 pub(super) struct Connection {
     requests: SendRequest<Full<Bytes>>,
     io: Io,
-    wakes: Wakes,
+    wakes: SelfWakes,
 }
 
 impl Connection {
@@ -36,7 +36,7 @@ impl Connection {
         Ok(Self {
             requests,
             io: Io(Some(Box::pin(io))),
-            wakes: Wakes::default(),
+            wakes: SelfWakes::default(),
         })
     }
 

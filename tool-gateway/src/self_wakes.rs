@@ -1,4 +1,4 @@
-//! [`Wakes`]: the wakes of what wakes itself in its own poll.
+//! [`SelfWakes`]: keeps the wakes of a future in its own poll from its task.
 //!
 //! A connection's task reads the body of a request and takes it, too: the one wakes the other, which is itself. For a task that was
 //! woken in its poll the runtime wakes another thread, which finds nothing to do; that costs more than the poll.
@@ -12,13 +12,13 @@ use futures_util::task::AtomicWaker;
 /// How often it is polled in a row: others have their turn, too.
 const MAX_POLLS: usize = 4;
 
-/// The wakes of one future: those in its own poll do not reach its task.
-pub(crate) struct Wakes {
+/// Polls a future, whose wakes in its own poll do not reach its task.
+pub(crate) struct SelfWakes {
     shared: Arc<Shared>,
     waker: Waker,
 }
 
-impl Default for Wakes {
+impl Default for SelfWakes {
     fn default() -> Self {
         let shared = Arc::new(Shared::default());
         Self {
@@ -28,7 +28,7 @@ impl Default for Wakes {
     }
 }
 
-impl Wakes {
+impl SelfWakes {
     /// Polls; if that has woken it, polls again at once.
     pub(crate) fn poll<T>(
         &self,
@@ -94,7 +94,7 @@ mod tests {
         let counted = Arc::new(Counted::default());
         let waker = Waker::from(Arc::clone(&counted));
         let mut polls = 0;
-        let polled = Wakes::default().poll(&mut Context::from_waker(&waker), |cx| {
+        let polled = SelfWakes::default().poll(&mut Context::from_waker(&waker), |cx| {
             polls += 1;
             if polls == 3 {
                 return Poll::Ready(polls);
@@ -109,7 +109,7 @@ mod tests {
     fn what_always_wakes_itself_leaves_others_their_turn() {
         let counted = Arc::new(Counted::default());
         let waker = Waker::from(Arc::clone(&counted));
-        let own = Wakes::default();
+        let own = SelfWakes::default();
         for polled in 1..4 {
             let poll = own.poll(&mut Context::from_waker(&waker), |cx| {
                 cx.waker().wake_by_ref();
@@ -124,7 +124,7 @@ mod tests {
     fn wakes_between_polls_reach_the_task() {
         let counted = Arc::new(Counted::default());
         let waker = Waker::from(Arc::clone(&counted));
-        let own = Wakes::default();
+        let own = SelfWakes::default();
         let inner = AtomicWaker::new();
         for polled in 1..4 {
             let poll = own.poll(&mut Context::from_waker(&waker), |cx| {
