@@ -13,7 +13,7 @@ use tool_runtime::{CancellationToken, Context, State, ToolCall, ToolOutcome, Too
 
 use crate::tools::definition;
 
-/// What a function does in each of its polls; behind the last, that again.
+/// What a function does in each of its polls; after the last, that again.
 type Script = Vec<fn(&Seen, &Waker) -> Option<&'static str>>;
 
 /// What there is to see of a function from outside.

@@ -1,4 +1,4 @@
-//! Floors: the `mod` lines of a file read bottom up, and a file imports only from those above it in that list.
+//! Floors: dependencies come first in the `mod` lines of a file, and a module uses only modules declared before it.
 //!
 //! Only imports and paths are looked at. Not seen are methods that a file calls on a type whose `impl` blocks are spread over
 //! several files, trait objects, and what macros expand to.

@@ -1,6 +1,6 @@
 //! The attribute macros of `tool-runtime`, documented at their re-exports there.
 
-// Floors, bottom up: a file imports only from those above it in this list.
+// Dependencies first: a module uses only modules declared before it.
 mod errors;
 mod suggest;
 mod rename;

@@ -139,7 +139,7 @@
 //! The result does not depend on the pieces, and what was passed on is never taken back: so the [`Limits`] of what is
 //! held count in a whole text, too. [`stream`] finds the pieces in the answer of a model's server.
 
-// Floors, bottom up: a file imports only from those above it in this list.
+// Dependencies first: a module uses only modules declared before it.
 #[cfg(feature = "stream")]
 pub mod sse;
 mod limits;

@@ -20,7 +20,7 @@ pub struct Limits {
     /// How many bytes are kept from the first that is not JSON to the end. 64 MiB unless set.
     pub held: usize,
     /// How many bytes that were already passed on are kept, to recognize an object that comes twice and to judge
-    /// quotes, backslashes and control characters that were not escaped. Behind more than that, these are refused where
+    /// quotes, backslashes and control characters that were not escaped. Beyond that, these are refused where
     /// what came before counts. 1 MiB unless set.
     pub sent: usize,
     /// How many bytes of white space are held after a comma or a closing quote; after more, neither can be changed

@@ -16,7 +16,7 @@
 #![doc = "[keys]: macro@crate::tool"]
 #![doc = include_str!("../README.md")]
 
-// In order of dependency: a file imports only from those above it in this list.
+// Dependencies first: a module uses only modules declared before it.
 mod wire;
 mod host;
 mod schema;

@@ -89,7 +89,7 @@ fn chat_delta(calls: &mut Vec<Call>, choice: u64, delta: &Value) {
         .filter(|call| call.choice == choice && !call.stopped && !call.legacy)
         .collect();
     let by_id = |call: &Call| id.is_some() && call.id == id;
-    // Behind an empty object that is the first, the real one may follow.
+    // After an empty object that is the first, the real one may follow.
     let again = |call: &Call| {
         let whole = serde_json::from_str::<Value>(&call.arguments).ok();
         name.is_some()

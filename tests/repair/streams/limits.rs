@@ -59,7 +59,7 @@ fn assert_as_it_came(stream: &str, sent: &Sent) {
 }
 
 #[test]
-fn behind_an_event_over_the_limit_everything_passes() {
+fn after_an_event_over_the_limit_everything_passes() {
     let big = format!("data: {}\n\n", "x".repeat(1000));
     let stream = [
         &piece(0, "", "{'a'"),

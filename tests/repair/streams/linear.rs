@@ -9,7 +9,7 @@ use tool_runtime::repair::{FormatFixing, Status};
 use super::limits::piece;
 use super::sent::send;
 
-/// A piece of another id each, behind arguments that are not complete: whether they are is asked without looking at all
+/// A piece of another id each, after arguments that are not complete: whether they are is asked without looking at all
 /// of what is held.
 #[test]
 fn ids_that_change_with_every_piece_cost_linear_time() {

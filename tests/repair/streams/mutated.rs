@@ -41,7 +41,7 @@ fn where_nothing_was_repaired_a_client_hears_what_came() {
     let mut random = Random::new(4);
     let mut unrepaired = 0;
     for stream in recorded() {
-        // Where indexes change or calls take turns, a lost event leaves pieces that could belong to several. And behind
+        // Where indexes change or calls take turns, a lost event leaves pieces that could belong to several. And after
         // arguments, a client takes each piece of a name for another call's.
         let unclear = ["index", "interleaved", "parallel", "stop_missing", "name_split"]
             .iter()

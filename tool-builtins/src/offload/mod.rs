@@ -29,7 +29,7 @@
 //! # }
 //! ```
 
-// Floors, bottom up. The core, `function` and `read_back`, knows the traits of the stores and none of the stores.
+// Dependencies first: a module uses only modules declared before it. The core, `function` and `read_back`, knows the traits of the stores and none of the stores.
 mod file_path;
 mod writer;
 mod reader;

@@ -1,6 +1,6 @@
 //! The command line: its options, and a file for each command.
 
-// Floors, bottom up: a file imports only from those above it in this list.
+// Dependencies first: a module uses only modules declared before it.
 mod ending;
 #[cfg(feature = "server")]
 mod server_options;

@@ -1,6 +1,6 @@
 //! What the gateway asks: an Anthropic-compatible server, or a script.
 
-// Floors, bottom up: a file imports only from those above it in this list.
+// Dependencies first: a module uses only modules declared before it.
 mod service;
 mod hop_by_hop;
 pub(crate) mod connector;

@@ -220,7 +220,7 @@ impl HttpBody for ResponseBody {
         let turn = ready!(coop::poll_proceed(cx));
         let frame = ready!(connection.poll_frame(body, cx));
         turn.made_progress();
-        // Behind trailers, too, nobody asks for the end.
+        // After trailers, too, nobody asks for the end.
         let is_data = matches!(&frame, Some(Ok(frame)) if frame.is_data());
         if !is_data || self.body.is_end_stream() {
             self.release();

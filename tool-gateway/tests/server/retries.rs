@@ -140,7 +140,7 @@ async fn different_requests_are_not_retries() {
 }
 
 #[tokio::test]
-async fn after_an_error_of_the_upstream_a_retry_goes_on_behind_the_last_round() {
+async fn after_an_error_of_the_upstream_a_retry_goes_on_after_the_last_round() {
     for is_stream in [false, true] {
         for marked in [false, true] {
             let overloaded = json!({ "error": { "status": 529, "headers": { "retry-after": "1" } } });
@@ -344,7 +344,7 @@ async fn branches_from_a_stored_turn_run_side_by_side() {
 }
 
 #[tokio::test]
-async fn a_deferred_call_changes_the_todos_of_every_branch_behind_it() {
+async fn a_deferred_call_changes_the_todos_of_every_branch_after_it() {
     let todos = json!([{ "content": "first", "status": "pending", "activeForm": "first" }]);
     let write = json!({ "type": "tool_use", "id": "up_w", "name": "TodoWrite", "input": { "todos": todos } });
     let read = json!({ "type": "tool_use", "id": "up_r", "name": "TodoRead", "input": {} });

@@ -622,7 +622,7 @@ async fn an_unknown_history_goes_up_as_it_was_sent() {
 }
 
 #[tokio::test]
-async fn an_id_that_was_minted_here_finds_the_session_behind_a_compacted_beginning() {
+async fn an_id_that_was_minted_here_finds_the_session_after_a_compacted_beginning() {
     let lab = Lab::in_order(json!([
         says(&[call("lookup", "a"), call("weather", "b")]),
         says(&[text("One.")]),

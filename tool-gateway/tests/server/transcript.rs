@@ -382,7 +382,7 @@ async fn refused_thinking_stays_out_of_the_later_rounds_of_a_turn() {
 }
 
 #[tokio::test]
-async fn thinking_refused_behind_an_internal_round_stays_out_of_what_is_stored() {
+async fn thinking_refused_after_an_internal_round_stays_out_of_what_is_stored() {
     let message = "messages.3.content.0: Invalid `signature` in `thinking` block";
     let refusal = json!({ "error": { "status": 400, "body": { "type": "error", "error": { "type": "invalid_request_error", "message": message } } } });
     let lab = Lab::in_order(json!([

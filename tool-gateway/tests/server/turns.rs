@@ -268,7 +268,7 @@ async fn max_tokens_with_nothing_but_a_call_of_the_gateway_leaves_a_conversation
 }
 
 #[tokio::test]
-async fn an_empty_message_behind_results_leaves_a_conversation_that_goes_on() {
+async fn an_empty_message_after_results_leaves_a_conversation_that_goes_on() {
     for is_stream in [false, true] {
         let lab = Lab::in_order(json!([
             says(&[call("lookup", "a")]),
@@ -303,7 +303,7 @@ async fn a_clients_call_in_a_message_that_was_cut_by_max_tokens_can_be_answered(
 }
 
 #[tokio::test]
-async fn a_forced_choice_is_auto_behind_an_internal_round_and_keeps_disable_parallel_tool_use() {
+async fn a_forced_choice_is_auto_after_an_internal_round_and_keeps_disable_parallel_tool_use() {
     for choice in [
         json!({ "type": "any" }),
         json!({ "type": "tool", "name": "lookup" }),
@@ -339,7 +339,7 @@ async fn a_forced_choice_is_auto_behind_an_internal_round_and_keeps_disable_para
 }
 
 #[tokio::test]
-async fn a_forced_choice_stays_auto_on_a_resume_behind_internal_rounds_only() {
+async fn a_forced_choice_stays_auto_on_a_resume_after_internal_rounds_only() {
     let lab = Lab::new(json!([
         says(&[call("lookup", "a")]),
         says(&[call("weather", "b")]),

@@ -270,7 +270,7 @@ impl Server {
     }
 }
 
-/// Reads a body. Behind that of a request that is answered early, there may be the next request.
+/// Reads a body. After that of a request that is answered early, there may be the next request.
 async fn read_body(connection: &mut TcpStream, received: &mut Vec<u8>, length: usize) -> io::Result<()> {
     while received.len() < length {
         if connection.read_buf(received).await? == 0 {

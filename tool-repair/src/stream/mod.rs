@@ -64,7 +64,7 @@
 //! - A piece without `index` belongs to the call of its id; without either, to the call that began last, if
 //!   that came last, too (else it passes, and what is held of the calls in front of it). A piece of an
 //!   unknown `index` without id and name goes on with the only call that is under way; with several, it passes.
-//! - Behind a call without an id that is JSON and whole, its name again without one, and what begins like arguments, are
+//! - After a call without an id that is JSON and whole, its name again without one, and what begins like arguments, are
 //!   another call (after `{}`, they may be the same). Nothing could name it later, nor a call with neither `index` nor id;
 //!   so if it is JSON and whole in its first piece, all of it leaves with that.
 //! - A call that has no `index` of its own (none, or one that a call had before), or that begins when others of its choice

@@ -73,7 +73,7 @@
 //!
 //! Unknown fields are errors.
 
-// Floors, bottom up: a file imports only from those above it in this list.
+// Dependencies first: a module uses only modules declared before it.
 mod raw_object;
 mod api_error;
 mod expectation;
