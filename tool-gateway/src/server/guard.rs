@@ -19,7 +19,7 @@ const MAX_HOPS: u32 = 4;
 
 pub(super) async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let began = Instant::now();
-    // What is not known is one route, whatever it is called.
+    // All unknown paths count as one route.
     let route = request.extensions().get::<MatchedPath>().cloned();
     let response = match check(&shared, request.headers()) {
         Ok(()) => next.run(request).await,

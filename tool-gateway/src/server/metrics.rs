@@ -239,7 +239,7 @@ impl Metrics {
         );
         all.register(
             "histories_replayed",
-            "Requests with a history of which nothing is known, or no longer: it goes up as it was sent",
+            "Requests whose history is unknown or has expired, and goes to the upstream as it was sent",
             self.histories_replayed.clone(),
         );
         all.register(
