@@ -278,7 +278,7 @@ fn size(sent: &Sent) -> usize {
         texts.map(|text| text.len() + 64).sum()
     };
     let size = match sent {
-        Sent::Block { block, .. } => block.as_str().len(),
+        Sent::Block { block, .. } => block.size(),
         // The blocks are copies of what is in it.
         Sent::Message(message) => 2 * message.as_str().len(),
         Sent::Event(StreamEvent::BlockDelta { delta, .. }) => match delta {

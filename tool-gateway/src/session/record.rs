@@ -98,7 +98,7 @@ impl Turn {
     pub(crate) fn size(&self) -> usize {
         let blocks = self.truth.iter().flat_map(|message| &message.blocks);
         let results = self.calls.iter().filter_map(|call| call.result.as_ref());
-        let messages: usize = blocks.chain(results).map(|block| block.as_str().len() + 64).sum();
+        let messages: usize = blocks.chain(results).map(Block::size).sum();
         let inputs: usize = self.calls.iter().map(|call| call.input.len() + 128).sum();
         let state = serde_json::to_vec(&self.state).map_or(0, |state| state.len());
         messages + inputs + state + 512

@@ -85,7 +85,7 @@ impl TurnMachine {
             Phase::Asking | Phase::Over => &[],
         };
         let results = results.iter().filter_map(|call| call.result.as_ref());
-        blocks.chain(results).map(|block| block.as_str().len() + 64).sum()
+        blocks.chain(results).map(Block::size).sum()
     }
 
     /// Whether the turn is over.

@@ -105,6 +105,11 @@ impl Block {
         self.raw_input.as_deref()
     }
 
+    /// How much memory it takes, about.
+    pub(crate) fn size(&self) -> usize {
+        self.json.text.len() + self.raw_input.as_ref().map_or(0, |raw| raw.len()) + 64
+    }
+
     /// A call with its arguments as JSON, if they arrived as something that is almost JSON, such as a Python dict.
     pub(crate) fn repaired(&self) -> Self {
         let Some(raw) = &self.raw_input else {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::{Folder, digest, ids, save, save_with, turn};
 use crate::session::file::FileStore;
 use crate::session::memory::MemoryStore;
@@ -219,4 +221,18 @@ async fn bytes_are_capped_and_ten_thousand_suspended_turns_have_space() {
     }
     assert_eq!(store.len(), 10_000);
     assert!(store.turn_of_call(digest("suspended-0")).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_json_count() {
+    let json = json!({ "type": "tool_use", "id": "a", "name": "n", "input": {} });
+    let stored = json!({ "json": json, "raw_input": "x".repeat(10_000) });
+    let block: Block = serde_json::from_str(&stored.to_string()).unwrap();
+    let store = MemoryStore::new().with_max_bytes(50_000);
+    for id in 0..20 {
+        let mut turn = turn(&id.to_string(), "a", "1");
+        turn.truth[0].blocks = vec![block.clone()];
+        save(&store, turn).await;
+    }
+    assert!((3..5).contains(&store.len()), "{}", store.len());
 }
