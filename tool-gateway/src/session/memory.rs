@@ -9,7 +9,9 @@ use tokio::time::Instant;
 
 use super::chain::Digest;
 use super::record::{Session, SessionId, Turn};
-use super::store::{MAX_TURNS_OF_POINT, SUSPENDED_FACTOR, SavedTurn, SessionStore, StoreFuture, StoreSize};
+use super::store::{
+    MAX_TURNS_OF_POINT, SUSPENDED_FACTOR, SavedTurn, SessionStore, StoreFuture, StoreSize, push_key,
+};
 
 /// Keeps sessions in memory, up to a number of turns and a size. Over a cap, what would expire first goes first: the oldest turns of a
 /// session, and it with the last of them.
@@ -216,8 +218,8 @@ impl Tables {
         if let Some(session) = self.sessions.get_mut(&turn.session) {
             for key in keys {
                 self.keys.insert(key, turn.session.clone());
-                if !session.keys.contains(&key) {
-                    session.keys.push(key);
+                if let Some(oldest) = push_key(&mut session.keys, key) {
+                    remove_key(&mut self.keys, oldest, &turn.session);
                 }
             }
             session.turns.push_back(turn.id.clone());
@@ -316,10 +318,7 @@ impl Tables {
             }
         }
         for key in session.keys {
-            // The client may have given it to another session since.
-            if self.keys.get(&key) == Some(id) {
-                self.keys.remove(&key);
-            }
+            remove_key(&mut self.keys, key, id);
         }
     }
 
@@ -335,6 +334,13 @@ impl Tables {
             None => return self.remove_older_turn(saved),
         }
         true
+    }
+}
+
+/// Removes a key of a session, unless the client has given it to another since.
+fn remove_key(keys: &mut HashMap<Digest, SessionId>, key: Digest, session: &SessionId) {
+    if keys.get(&key) == Some(session) {
+        keys.remove(&key);
     }
 }
 

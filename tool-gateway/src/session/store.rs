@@ -76,6 +76,16 @@ pub trait SessionStore: Send + Sync + 'static {
 /// How much longer a session whose latest turn is suspended is kept than another.
 pub(super) const SUSPENDED_FACTOR: u32 = 4;
 
+/// By how many of a client's keys a session is found at most: by the latest.
+pub(super) const MAX_KEYS_OF_SESSION: usize = 64;
+
+/// Makes a key the latest of those of a session. Returns the one by which it is not found any more.
+pub(super) fn push_key(keys: &mut Vec<Digest>, key: Digest) -> Option<Digest> {
+    keys.retain(|other| *other != key);
+    keys.push(key);
+    (keys.len() > MAX_KEYS_OF_SESSION).then(|| keys.remove(0))
+}
+
 /// How many turns after one point [`SessionStore::turns`] finds, besides those of the session that it is asked for.
 pub const MAX_TURNS_OF_POINT: usize = 64;
 

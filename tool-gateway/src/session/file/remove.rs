@@ -1,6 +1,6 @@
 //! Removes turns and sessions, and how far requests have come, from all tables of the file.
 
-use redb::{ReadableTable as _, WriteTransaction};
+use redb::{ReadableTable as _, Table, WriteTransaction};
 
 use super::counters::{add_bytes, add_turns};
 use super::lookup::load_session;
@@ -8,6 +8,7 @@ use super::tables::{
     CALLS, EXPIRY, KEYS, POINTS, POINTS_OF_SESSION, PROGRESS, PROGRESS_EXPIRY, SESSIONS, SESSIONS_OF_CLIENT,
     StoredTurn, TURNS, TURNS_OF_SESSION,
 };
+use crate::session::chain::Digest;
 use crate::session::database::Failed;
 use crate::session::encoding::decode;
 use crate::session::record::SessionId;
@@ -94,17 +95,24 @@ fn remove_session(transaction: &WriteTransaction, expires_at: u64, id: &SessionI
         ))?;
         let mut keys = transaction.open_table(KEYS)?;
         for key in &stored.keys {
-            // The client may have given it to another session since.
-            let is_own = keys
-                .get(key.as_bytes())?
-                .is_some_and(|session| session.value() == name);
-            if is_own {
-                keys.remove(key.as_bytes())?;
-            }
+            remove_key(&mut keys, *key, name)?;
         }
     }
     transaction.open_table(SESSIONS)?.remove(name)?;
     transaction.open_table(EXPIRY)?.remove((expires_at, name))?;
+    Ok(())
+}
+
+/// Removes a key of a session, unless the client has given it to another since.
+pub(super) fn remove_key(
+    keys: &mut Table<'_, &'static [u8; 32], &'static str>,
+    key: Digest,
+    session: &str,
+) -> Result<(), Failed> {
+    let owner = keys.get(key.as_bytes())?.map(|owner| owner.value() == session);
+    if owner == Some(true) {
+        keys.remove(key.as_bytes())?;
+    }
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use serde_json::Map;
 use super::counters::{add_bytes, add_turns, count_bytes, next_number};
 use super::limits::{Limits, Saved};
 use super::lookup::load_session;
-use super::remove::{remove_progress, remove_turn};
+use super::remove::{remove_key, remove_progress, remove_turn};
 use super::tables::{
     CALLS, EXPIRY, KEYS, POINTS, POINTS_OF_SESSION, PROGRESS, PROGRESS_EXPIRY, SESSIONS, SESSIONS_OF_CLIENT,
     StoredSession, StoredTurn, TURNS, TURNS_OF_SESSION,
@@ -17,7 +17,7 @@ use crate::session::chain::Digest;
 use crate::session::database::Failed;
 use crate::session::encoding::encode;
 use crate::session::record::{Session, Turn};
-use crate::session::store::{Progress, SavedTurn};
+use crate::session::store::{Progress, SavedTurn, push_key};
 
 /// Stores a turn, and where its request has come to with it.
 pub(super) fn save_turn(
@@ -98,8 +98,8 @@ fn insert_session(
     let mut all_keys = transaction.open_table(KEYS)?;
     for key in keys {
         all_keys.insert(key.as_bytes(), name)?;
-        if !stored.keys.contains(key) {
-            stored.keys.push(*key);
+        if let Some(oldest) = push_key(&mut stored.keys, *key) {
+            remove_key(&mut all_keys, oldest, name)?;
         }
     }
     transaction

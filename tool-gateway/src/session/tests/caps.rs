@@ -8,7 +8,7 @@ use super::{Folder, digest, ids, save, save_with, turn};
 use crate::session::file::FileStore;
 use crate::session::memory::MemoryStore;
 use crate::session::record::SessionId;
-use crate::session::store::{Progress, SessionStore};
+use crate::session::store::{MAX_KEYS_OF_SESSION, Progress, SessionStore};
 use crate::wire::block::Block;
 
 #[tokio::test]
@@ -18,7 +18,9 @@ async fn stores_stay_within_their_caps() {
     caps_the_turns_of_a_client(&MemoryStore::new().with_max_turns_per_client(2)).await;
     caps_the_turns_of_a_client(&file.clone().with_max_turns_per_client(2)).await;
     caps_the_bytes_of_a_session(&MemoryStore::new().with_max_bytes(20_000)).await;
-    caps_the_bytes_of_a_session(&file.with_max_bytes(20_000)).await;
+    caps_the_bytes_of_a_session(&file.clone().with_max_bytes(20_000)).await;
+    caps_the_keys_of_a_session(&MemoryStore::new()).await;
+    caps_the_keys_of_a_session(&file).await;
 }
 
 /// With two turns per client: whatever is over it goes, the oldest first, and never what is saved.
@@ -74,6 +76,42 @@ async fn caps_the_bytes_of_a_session(store: &dyn SessionStore) {
         save(store, large).await;
         assert_eq!(kept().await, ["50"]);
     }
+}
+
+/// A client may name one session by ever new keys: it is found by the latest.
+async fn caps_the_keys_of_a_session(store: &dyn SessionStore) {
+    let keys: Vec<_> = (0..=MAX_KEYS_OF_SESSION)
+        .map(|key| format!("key {key}"))
+        .collect();
+    let keys: Vec<_> = keys.iter().map(String::as_str).collect();
+    let found = async |key: usize| {
+        let session = store.session_of_key(digest(keys[key])).await.unwrap();
+        session.map(|session| session.0)
+    };
+    save_with(
+        store,
+        turn("k1", "keys/a", "k"),
+        &[],
+        &keys[..MAX_KEYS_OF_SESSION],
+    )
+    .await;
+    assert_eq!(found(0).await.as_deref(), Some("keys/a"));
+    // One that is named again is among the latest; one that another session has taken is that one's.
+    save_with(store, turn("k2", "keys/a", "k"), &[], &keys[..1]).await;
+    save_with(store, turn("k3", "keys/b", "k"), &[], &keys[1..2]).await;
+    save_with(
+        store,
+        turn("k4", "keys/a", "k"),
+        &[],
+        &keys[MAX_KEYS_OF_SESSION..],
+    )
+    .await;
+    assert_eq!(found(0).await.as_deref(), Some("keys/a"));
+    assert_eq!(found(1).await.as_deref(), Some("keys/b"));
+    assert_eq!(found(2).await.as_deref(), Some("keys/a"));
+    assert_eq!(found(MAX_KEYS_OF_SESSION).await.as_deref(), Some("keys/a"));
+    save_with(store, turn("k5", "keys/a", "k"), &[], &["another"]).await;
+    assert_eq!(found(2).await, None);
 }
 
 /// Nobody's suspended turns keep those of others out.
