@@ -1,6 +1,6 @@
 //! [`MemoryStore`]: sessions in memory, gone with the process.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -64,9 +64,17 @@ struct SessionEntry {
     session: Session,
     client: Digest,
     keys: Vec<Digest>,
-    /// In the order in which they were stored.
-    turns: VecDeque<String>,
+    /// By their numbers: in the order in which they were stored.
+    turns: BTreeMap<u64, String>,
+    /// The places of its turns among those after a point.
+    points: BTreeSet<(Digest, u64)>,
     place: Place,
+}
+
+impl SessionEntry {
+    fn oldest_turn(&self) -> Option<String> {
+        Some(self.turns.first_key_value()?.1.clone())
+    }
 }
 
 #[derive(Debug, Default)]
@@ -179,6 +187,8 @@ impl Tables {
 
     /// A turn, unless its session has expired.
     fn turn(&self, id: &str) -> Option<Arc<Turn>> {
+        #[cfg(test)]
+        super::tests::work::count(1);
         let turn = &self.turns.get(id)?.turn;
         self.session(&turn.session)?;
         Some(Arc::clone(turn))
@@ -187,19 +197,16 @@ impl Tables {
     /// The turns after a point, the oldest first: the latest, and those of a session.
     fn turns_of_point(&self, point: Digest, session: Option<&SessionId>) -> Vec<Arc<Turn>> {
         let all = self.points.range((point, 0)..=(point, u64::MAX)).rev();
-        let mut ids: Vec<&String> = all.take(MAX_TURNS_OF_POINT).map(|(_, id)| id).collect();
-        if ids.len() == MAX_TURNS_OF_POINT
+        let mut found: Vec<_> = all.take(MAX_TURNS_OF_POINT).collect();
+        if found.len() == MAX_TURNS_OF_POINT
+            && let Some((oldest, _)) = found.last()
             && let Some(session) = session.and_then(|session| self.sessions.get(session))
         {
-            let is_of_point = |id: &&String| {
-                let entry = self.turns.get(*id);
-                entry.is_some_and(|entry| entry.turn.point == point)
-            };
-            let own = session.turns.iter().rev().filter(is_of_point);
-            let own: Vec<_> = own.filter(|id| !ids.contains(id)).collect();
-            ids.extend(own);
+            let older = session.points.range((point, 0)..**oldest).rev();
+            found.extend(older.filter_map(|place| self.points.get_key_value(place)));
         }
-        ids.iter().rev().filter_map(|id| self.turn(id)).collect()
+        let ids = found.iter().rev();
+        ids.filter_map(|(_, id)| self.turn(id)).collect()
     }
 
     /// Stores a turn in place of one of the same id, and renews its session.
@@ -222,7 +229,8 @@ impl Tables {
                     remove_key(&mut self.keys, oldest, &turn.session);
                 }
             }
-            session.turns.push_back(turn.id.clone());
+            session.turns.insert(number, turn.id.clone());
+            session.points.insert((turn.point, number));
             self.clients.entry(session.client).or_default().turns += 1;
         }
         for call in &calls {
@@ -253,7 +261,8 @@ impl Tables {
                 },
                 client,
                 keys: Vec::new(),
-                turns: VecDeque::new(),
+                turns: BTreeMap::new(),
+                points: BTreeSet::new(),
                 place,
             });
         entry.session.last_active = now;
@@ -275,14 +284,13 @@ impl Tables {
         for call in entry.calls {
             self.calls.remove(&call);
         }
-        self.points.remove(&(entry.turn.point, entry.number));
+        let place = (entry.turn.point, entry.number);
+        self.points.remove(&place);
         let Some(session) = self.sessions.get_mut(&entry.turn.session) else {
             return;
         };
-        // The oldest is in front, and goes first.
-        if let Some(at) = session.turns.iter().position(|other| other == id) {
-            session.turns.remove(at);
-        }
+        session.turns.remove(&entry.number);
+        session.points.remove(&place);
         if let Some(client) = self.clients.get_mut(&session.client) {
             client.turns = client.turns.saturating_sub(1);
         }
@@ -291,7 +299,7 @@ impl Tables {
     /// Removes the oldest turn of a session, unless it has no other; says whether it did.
     fn remove_older_turn(&mut self, id: &SessionId) -> bool {
         let session = self.sessions.get(id).filter(|session| session.turns.len() > 1);
-        let oldest = session.and_then(|session| session.turns.front().cloned());
+        let oldest = session.and_then(SessionEntry::oldest_turn);
         oldest.inspect(|oldest| self.remove_turn(oldest)).is_some()
     }
 
@@ -300,11 +308,8 @@ impl Tables {
         if self.remove_older_turn(id) {
             return;
         }
-        if let Some(last) = self
-            .sessions
-            .get(id)
-            .and_then(|session| session.turns.front().cloned())
-        {
+        let last = self.sessions.get(id).and_then(SessionEntry::oldest_turn);
+        if let Some(last) = last {
             self.remove_turn(&last);
         }
         let Some(session) = self.sessions.remove(id) else {

@@ -9,8 +9,8 @@ use crate::session::chain::{ChainKey, groups};
 use crate::session::file::FileStore;
 use crate::session::memory::MemoryStore;
 use crate::session::recognize::{Client, Found, recognize};
-use crate::session::record::Turn;
-use crate::session::store::SessionStore;
+use crate::session::record::{SessionId, Turn};
+use crate::session::store::{MAX_TURNS_OF_POINT, SessionStore};
 use crate::wire::request::MessagesRequest;
 
 #[tokio::test]
@@ -52,6 +52,27 @@ async fn looks_at_calls(answers: usize) -> usize {
         (Found::Chain, answers)
     );
     looks
+}
+
+#[tokio::test]
+async fn a_point_of_many_conversations_is_looked_up_in_time_independent_of_their_length() {
+    let store = MemoryStore::new();
+    for other in 0..=MAX_TURNS_OF_POINT {
+        for session in ["short", "long", "other"] {
+            save(&store, turn(&format!("{session} {other}"), session, "common")).await;
+        }
+    }
+    for at in 0..1000 {
+        save(&store, turn(&at.to_string(), "long", &at.to_string())).await;
+    }
+    let looks = |session: &str| {
+        let (session, points) = (SessionId(session.to_owned()), [digest("common")]);
+        let (looks, found) = work::steps(|| store.turns(&points, Some(&session)).now_or_never());
+        (looks, found.unwrap().unwrap()[0].len())
+    };
+    let (short, long) = (looks("short"), looks("long"));
+    assert!(short.0 >= short.1, "{short:?}");
+    assert_eq!(short, long);
 }
 
 #[tokio::test]
