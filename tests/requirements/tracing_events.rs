@@ -28,6 +28,7 @@ impl EventCount {
 
     /// Counts the events of this thread until the guard is dropped.
     pub fn collect(&self) -> DefaultGuard {
+        tests::subscriber::keep();
         tracing::subscriber::set_default(self.clone())
     }
 

@@ -10,6 +10,7 @@ pub mod written;
 pub mod deviations;
 pub mod values;
 pub mod schemas;
+pub mod subscriber;
 pub mod instances;
 pub mod corpus;
 pub mod tests_of;

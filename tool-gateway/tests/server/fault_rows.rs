@@ -153,6 +153,7 @@ impl Log {
 
     /// With `DIR` for a directory.
     pub(crate) fn start_in(directory: &Path) -> Self {
+        crate::subscriber::keep();
         let (lines, turns) = (Arc::default(), Arc::default());
         let recorder = Recorder {
             lines: Arc::clone(&lines),

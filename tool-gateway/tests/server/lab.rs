@@ -15,6 +15,7 @@ use tool_runtime::{Context, ToolDefinition, ToolRegistry, tool_set};
 use tower::ServiceExt as _;
 
 use crate::reply::Reply;
+use crate::subscriber;
 
 /// The gateway, what it asks, and what its tools did.
 pub(crate) struct Lab {
@@ -87,6 +88,7 @@ impl Lab {
     }
 
     pub(crate) fn with(script: Value, configure: impl FnOnce(Gateway) -> Gateway) -> Self {
+        subscriber::keep();
         let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
         let runs = Runs::default();
         let gateway = Gateway::new(registry(&runs), script.clone())

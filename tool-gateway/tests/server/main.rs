@@ -12,6 +12,9 @@
 #[path = "../../../tests/support/clock.rs"]
 #[allow(unreachable_pub, reason = "the other suites have it from a library")]
 mod clock;
+#[path = "../../../tests/support/subscriber.rs"]
+#[allow(unreachable_pub, reason = "the other suites have it from a library")]
+mod subscriber;
 mod lab;
 mod events;
 mod reply;

@@ -562,6 +562,7 @@ async fn a_response_that_never_came_has_no_line() {
             "silent".to_owned()
         }
     }
+    crate::subscriber::keep();
     let lines = Arc::new(AtomicUsize::new(0));
     let recorder = tracing_subscriber::registry().with(Lines(Arc::clone(&lines)));
     let _guard = subscriber::set_default(recorder);
