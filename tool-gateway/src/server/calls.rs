@@ -185,7 +185,7 @@ impl Batch {
                 break;
             }
         }
-        // They would have run behind one that was stopped.
+        // They would have run after one that was stopped.
         calls.for_each(|own| self.send(Ok(Done::stopped(own.index))));
     }
 

@@ -190,7 +190,7 @@ impl RunningTurns {
         let mut turns = self.lock();
         turns.remove_expired();
         let kept = turns.by_request.get(&request);
-        // Behind one that runs, it may have expired and still be there.
+        // It may have expired and still be there: an earlier one that runs keeps those after it.
         let Some(Kept { running, .. }) = kept.filter(|kept| !is_expired(&kept.running)) else {
             return Earlier::Unknown;
         };
@@ -279,7 +279,7 @@ mod tests {
         let turns = RunningTurns::default();
         let request = ChainKey::new([1; 32]).digest(&[b"request"]);
         let (session, nothing) = (SessionId::random(), async { Ok::<_, ()>(None) });
-        // Behind one that runs, what is kept is not removed yet.
+        // While an earlier one runs, those after it are not removed yet.
         let other = ChainKey::new([1; 32]).digest(&[b"other"]);
         let _runs = turns.begin(other, &session, None);
         let joined = turns.join(request, false, &session, nothing).await;

@@ -12,7 +12,7 @@ use redb::{Database, DatabaseError, StorageError};
 
 use super::store::StoreError;
 
-/// A database in a file. Behind a failed write, redb serves nothing more until its file is opened again: with what was committed.
+/// A database in a file. After a failed write, redb serves nothing more until its file is opened again: with what was committed.
 #[derive(Debug)]
 pub(super) struct FileDatabase {
     path: PathBuf,
@@ -25,7 +25,7 @@ enum State {
         database: Database,
         since: Instant,
     },
-    /// Behind a failure.
+    /// After a failure.
     Closed {
         error: StoreError,
         since: Instant,

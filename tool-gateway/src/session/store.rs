@@ -20,7 +20,7 @@ pub trait SessionStore: Send + Sync + 'static {
     /// The turns after each of these points of a conversation, the oldest first (`find_session_by_hash` in requirements 004). Two branches
     /// with the same visible history are two turns after one point.
     ///
-    /// Behind a point at which more conversations were, such as one of "Hi" and "Hello", these are the latest
+    /// After a point at which more conversations were, such as one of "Hi" and "Hello", these are the latest
     /// [`MAX_TURNS_OF_POINT`] of them, and in any case all of `session`.
     fn turns<'a>(
         &'a self,

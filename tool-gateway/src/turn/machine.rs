@@ -454,7 +454,7 @@ impl TurnMachine {
                 index,
                 block: block.clone(),
             }));
-            // It is not in the truth; nor has a mark on it.
+            // The notice has no block in the true transcript, and neither has a cache mark on it.
             let nowhere = Origin {
                 message: usize::MAX,
                 block: 0,

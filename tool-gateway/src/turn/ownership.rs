@@ -20,7 +20,7 @@ pub enum Offer {
     Always,
 }
 
-/// Whose a tool is that client and gateway both have: a rule, and a table that settles single names.
+/// Decides who owns a tool that both client and gateway have: by a rule, and by a table of single names.
 ///
 /// ```
 /// use tool_gateway::Ownership;
