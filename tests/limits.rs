@@ -517,13 +517,13 @@ fn values_encoded_many_times_take_linear_time() {
     };
     let (half, whole) = (encoded(14), encoded(15));
     assert!(half.len() > 32_000 && whole.len() > 64_000);
-    work(&half);
-    let (small, large) = (work(&half), work(&whole));
+    let least = |text: &str| (0..3).map(|_| work(text)).min().unwrap();
+    let (small, large) = (least(&half), least(&whole));
     let a_millisecond_per_kilobyte = Duration::from_millis(if cfg!(debug_assertions) { 1024 } else { 64 });
     assert!(large < a_millisecond_per_kilobyte, "{large:?}");
-    // What cannot be measured is no more than this.
+    // Quadratic time would be four times as much. What cannot be measured is no more than this.
     assert!(
-        large < small.max(Duration::from_millis(2)) * 5 / 2,
+        large < small.max(Duration::from_millis(2)) * 3,
         "{small:?}, twice as much {large:?}"
     );
 }
