@@ -39,12 +39,14 @@ pub(super) fn chat(model: &str) -> Span {
     )
 }
 
+/// How many characters of a model's name a span has. It is whatever the client sent, and spans wait in memory until they are sent.
+const MAX_MODEL: usize = 256;
+
 /// The model that a request names.
 pub(super) fn model(request: &MessagesRequest) -> String {
     let model = request.get("model");
-    model
-        .and_then(|model| serde_json::from_str(model).ok())
-        .unwrap_or_default()
+    let model: Option<String> = model.and_then(|model| serde_json::from_str(model).ok());
+    model.unwrap_or_default().chars().take(MAX_MODEL).collect()
 }
 
 /// Records how a turn or a request ended.
@@ -63,5 +65,19 @@ pub(super) fn record(span: &Span, status: StatusCode, usage: &Map<String, Value>
 pub(super) fn fail(span: &Span, status: StatusCode) {
     if !status.is_success() {
         tracing::record_all!(span, error.r#type = status.as_str(), otel.status_code = "ERROR");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_model_is_cut() {
+        for (name, length) in [("é".repeat(10), 10), ("é".repeat(1_000_000), MAX_MODEL)] {
+            let body = format!(r#"{{"model":"{name}","messages":[]}}"#);
+            let request = MessagesRequest::parse(body).unwrap();
+            assert_eq!(model(&request), "é".repeat(length));
+        }
     }
 }
