@@ -5,6 +5,7 @@ use std::env;
 /// The collector that a variable names.
 pub(super) struct Collector {
     pub(super) variable: &'static str,
+    /// Without the name and the password that it may have: it is shown.
     pub(super) url: String,
 }
 
@@ -21,10 +22,19 @@ impl Collector {
             "OTEL_EXPORTER_OTLP_ENDPOINT",
         ];
         variables.into_iter().find_map(|variable| {
-            let url = set(variable)?;
+            let url = without_credentials(&set(variable)?);
             Some(Self { variable, url })
         })
     }
+}
+
+fn without_credentials(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}{path}")
 }
 
 /// The value of a variable; an empty one counts as none.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{MatchedPath, Request};
-use axum::http::{HeaderMap, HeaderName};
+use axum::http::{HeaderMap, HeaderName, Uri};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use opentelemetry::propagation::{Extractor, TextMapPropagator as _};
@@ -38,6 +38,7 @@ impl Traces {
         let Some(collector) = Collector::from_environment() else {
             return Ok(None);
         };
+        check(&collector)?;
         let protocol = protocol()?;
         let failed =
             |error: &dyn std::fmt::Display| Failure::Message(format!("{}: {error}", collector.variable));
@@ -144,6 +145,18 @@ fn resource() -> Resource {
         return Resource::builder().with_service_name("tool-gateway").build();
     }
     resource
+}
+
+/// Whether a collector has a URL to which spans can be sent.
+fn check(Collector { variable, url }: &Collector) -> Result<(), Failure> {
+    let parsed = url.parse::<Uri>().ok();
+    let scheme = parsed.as_ref().and_then(Uri::scheme_str);
+    if matches!(scheme, Some("http" | "https")) {
+        return Ok(());
+    }
+    Err(Failure::Message(format!(
+        "{variable}: expected a URL such as `http://127.0.0.1:4318`, found `{url}`"
+    )))
 }
 
 fn protocol() -> Result<Protocol, Failure> {

@@ -54,6 +54,8 @@ fn request(connection: &mut TcpStream) -> Option<Sent> {
 struct Server {
     program: Child,
     address: String,
+    /// What it says at its start.
+    started: String,
     log: BufReader<std::process::ChildStderr>,
 }
 
@@ -83,6 +85,7 @@ impl Server {
         Self {
             program,
             address,
+            started: lines,
             log,
         }
     }
@@ -225,6 +228,16 @@ fn what_a_client_sends_with_its_trace_is_bounded() {
 }
 
 #[test]
+fn credentials_of_a_collector_are_not_shown() {
+    let (url, _sent) = collector();
+    let url = url.replace("http://", "http://user:secret@");
+    let server = Server::start(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
+    assert!(!server.started.contains("secret"), "{}", server.started);
+    server.take_a_turn(&format!("00-{TRACE}-{CLIENT}-01"));
+    server.end();
+}
+
+#[test]
 fn wrong_variables_are_errors_and_a_collector_that_is_down_is_a_warning() {
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--upstream-kind", "script"];
     for (variable, value, expected) in [
@@ -241,7 +254,12 @@ fn wrong_variables_are_errors_and_a_collector_that_is_down_is_a_warning() {
         (
             "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
             "no url",
-            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: ",
+            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: expected a URL such as `http://127.0.0.1:4318`, found `no url`",
+        ),
+        (
+            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+            "127.0.0.1:4318",
+            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: expected a URL such as `http://127.0.0.1:4318`, found `127.0.0.1:4318`",
         ),
     ] {
         let output = command(&arguments)
