@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{MatchedPath, Request};
-use axum::http::{HeaderMap, HeaderName, Uri};
+use axum::http::Uri;
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use opentelemetry::propagation::{Extractor, TextMapPropagator as _};
+use opentelemetry::propagation::TextMapPropagator as _;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry::{Key, Value};
+use opentelemetry_http::HeaderExtractor;
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
@@ -108,7 +109,7 @@ async fn traced(request: Request, next: Next) -> Response {
         http.response.status_code = Empty,
         otel.status_code = Empty,
     );
-    let parent = TraceContextPropagator::new().extract(&TraceHeaders(request.headers()));
+    let parent = TraceContextPropagator::new().extract(&HeaderExtractor(request.headers()));
     // Without the layer there is no trace.
     let _ = span.set_parent(parent);
     let response = next.run(request).instrument(span.clone()).await;
@@ -117,23 +118,6 @@ async fn traced(request: Request, next: Next) -> Response {
         span.record("otel.status_code", "ERROR");
     }
     response
-}
-
-/// The headers of a client's trace. Each span of it has a copy of them, and waits in memory until it is sent.
-struct TraceHeaders<'h>(&'h HeaderMap);
-
-/// How many bytes such a header has at most; the specification asks for 512.
-const MAX_TRACE_HEADER: usize = 4096;
-
-impl Extractor for TraceHeaders<'_> {
-    fn get(&self, name: &str) -> Option<&str> {
-        let value = self.0.get(name)?.to_str().ok()?;
-        (value.len() <= MAX_TRACE_HEADER).then_some(value)
-    }
-
-    fn keys(&self) -> Vec<&str> {
-        self.0.keys().map(HeaderName::as_str).collect()
-    }
 }
 
 /// What the spans are of: this program, unless the variables say otherwise.
