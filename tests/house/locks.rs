@@ -15,6 +15,8 @@ const KNOWN: &[(&str, &[&str])] = &[
     // What hyper-util calls watching a connection.
     ("tool-gateway/src/cli/connections.rs", &["watch"]),
     ("tool-gateway/src/cli/log_warnings.rs", &["Mutex"]),
+    // A channel of tokio's that has how many signals came.
+    ("tool-gateway/src/cli/stop_signals.rs", &["watch"]),
     // One map, changed in one step.
     (
         "tool-gateway/src/server/client_limits.rs",

@@ -42,6 +42,8 @@ mod traces;
 #[cfg(feature = "server")]
 mod log;
 #[cfg(feature = "server")]
+mod stop_signals;
+#[cfg(feature = "server")]
 mod serve;
 
 use std::ffi::OsString;

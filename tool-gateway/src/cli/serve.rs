@@ -2,12 +2,11 @@
 
 use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use tool_runtime::CancellationToken;
 
 use crate::cli::client_keys::ClientKey;
 use crate::cli::config::{Config, LimitsConfig};
@@ -18,10 +17,11 @@ use crate::cli::log::start_log;
 #[cfg(not(feature = "otlp"))]
 use crate::cli::no_traces::Traces;
 use crate::cli::server_options::{ServeOptions, UpstreamKind};
+use crate::cli::stop_signals::StopSignals;
 use crate::cli::terminal::Terminal;
 #[cfg(feature = "otlp")]
 use crate::cli::traces::Traces;
-use crate::server::gateway::Gateway;
+use crate::server::gateway::{Gateway, Turns};
 use crate::upstream::script::ScriptUpstream;
 
 pub(crate) fn run(options: &ServeOptions, _: Terminal) -> Result<Ending, Failure> {
@@ -82,8 +82,16 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Ending
         ))
     })?;
     gateway = with_client_keys(with_store(gateway, &config)?, keys);
+    // Who reads that it listens may stop it at once.
+    let signals = StopSignals::listen()
+        .map_err(|error| Failure::Message(format!("signals cannot be listened to: {error}")))?;
     print_start(address, &gateway, traces);
-    serve_until_stopped(listener, gateway, &config.limits, traces).await;
+    let turns = gateway.turns();
+    let router = match traces {
+        Some(traces) => traces.traced(gateway.router()),
+        None => gateway.router(),
+    };
+    serve_until_stopped(listener, router, turns, &config.limits, &signals).await;
     Ok(Ending::Fine)
 }
 
@@ -129,23 +137,14 @@ fn print_start(address: SocketAddr, gateway: &Gateway, traces: Option<&Traces>) 
 /// Serves until a signal; then no more requests are admitted, and those that run have some time. A second signal ends that, too.
 async fn serve_until_stopped(
     listener: TcpListener,
-    gateway: Gateway,
+    router: Router,
+    turns: Turns,
     limits: &LimitsConfig,
-    traces: Option<&Traces>,
+    signals: &StopSignals,
 ) {
-    let turns = Arc::new(gateway.turns());
-    let closed = CancellationToken::new();
-    let close = {
-        let (turns, closed) = (Arc::clone(&turns), closed.clone());
-        async move {
-            stopped().await;
-            turns.close();
-            closed.cancel();
-        }
-    };
-    let router = match traces {
-        Some(traces) => traces.traced(gateway.router()),
-        None => gateway.router(),
+    let close = async {
+        signals.received(1).await;
+        turns.close();
     };
     let served = async {
         connections::serve(listener, router, limits.client_idle(), close).await;
@@ -156,8 +155,8 @@ async fn serve_until_stopped(
     tokio::select! {
         () = served => {}
         // What is left is interrupted; from a file of sessions, retries learn that.
-        () = async { closed.cancelled().await; tokio::time::sleep(grace).await } => {}
-        () = async { stopped().await; stopped().await } => {}
+        () = async { signals.received(1).await; tokio::time::sleep(grace).await } => {}
+        () = signals.received(2) => {}
     }
 }
 
@@ -199,27 +198,6 @@ fn settings(options: &ServeOptions) -> Result<Config, Failure> {
 /// Tells the operator; that nobody reads it stops nothing.
 fn print(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
-}
-
-/// Waits for Ctrl-C or SIGTERM.
-async fn stopped() {
-    let interrupted = async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                () = interrupted => {}
-                _ = terminated.recv() => {}
-            }
-            return;
-        }
-    }
-    interrupted.await;
 }
 
 #[cfg(test)]

@@ -281,6 +281,28 @@ fn log_has_one_line_for_each_turn_without_content() {
     assert!(!line.contains("secret"), "{line}");
 }
 
+/// What waits for the program to listen may stop it at once.
+#[cfg(unix)]
+#[test]
+fn ends_in_order_as_soon_as_it_listens() {
+    for _ in 0..10 {
+        let mut server = command(&["serve", "--listen", "127.0.0.1:0", "--upstream-kind", "script"])
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(server.stderr.take().unwrap());
+        let mut line = String::new();
+        log.read_line(&mut line).unwrap();
+        assert!(line.starts_with("listening on "), "{line}");
+        let signal = std::process::Command::new("kill")
+            .args(["-TERM", &server.id().to_string()])
+            .status();
+        assert!(signal.unwrap().success());
+        let status = server.wait().unwrap();
+        assert!(status.success(), "{status}");
+    }
+}
+
 /// Who names a collector, and has a program that sends nothing, is told.
 #[test]
 #[cfg(not(feature = "otlp"))]
