@@ -273,23 +273,39 @@ fn is_end(sent: &Sent) -> bool {
 
 /// How many bytes a piece takes, about.
 fn size(sent: &Sent) -> usize {
-    let texts = |fields: &Map<String, Value>| -> usize {
-        let texts = fields.values().filter_map(Value::as_str);
-        texts.map(|text| text.len() + 64).sum()
-    };
     let size = match sent {
         Sent::Block { block, .. } => block.size(),
         // The blocks are copies of what is in it.
         Sent::Message(message) => 2 * message.as_str().len(),
-        Sent::Event(StreamEvent::BlockDelta { delta, .. }) => match delta {
-            Delta::Text(_, text) => text.len(),
-            Delta::Texts(run) => run.size(),
-            Delta::Other(fields) => texts(fields),
+        Sent::Event(event) => match event {
+            StreamEvent::BlockDelta { delta, .. } => match delta {
+                Delta::Text(_, text) => text.len(),
+                Delta::Texts(run) => run.size(),
+                Delta::Other(fields) => fields_size(fields),
+            },
+            StreamEvent::MessageStart(fields)
+            | StreamEvent::BlockStart { block: fields, .. }
+            | StreamEvent::MessageDelta(fields) => fields_size(fields),
+            StreamEvent::Error(value) | StreamEvent::Other(value) => value_size(value),
+            StreamEvent::BlockStop { .. } | StreamEvent::MessageStop | StreamEvent::Ping => 0,
         },
-        Sent::Event(StreamEvent::BlockStart { block, .. }) => texts(block),
-        Sent::Event(_) => 0,
     };
     size + size_of::<Sent>()
+}
+
+fn fields_size(fields: &Map<String, Value>) -> usize {
+    let sizes = fields.iter().map(|(name, value)| name.len() + value_size(value));
+    sizes.sum()
+}
+
+fn value_size(value: &Value) -> usize {
+    let size = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(value_size).sum(),
+        Value::Object(fields) => fields_size(fields),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    size + size_of::<Value>()
 }
 
 impl Watcher {
@@ -365,6 +381,38 @@ impl Drop for Watcher {
             state.is_abandoned = true;
             drop(state);
             self.running.abandoned.cancel();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The bytes of turns are capped, whatever the upstream sends.
+    #[test]
+    fn counts_all_that_an_event_holds() {
+        let long = "a".repeat(1000);
+        let Value::Object(fields) = json!({ "usage": { "of": [{ "it": long }] } }) else {
+            panic!("an object");
+        };
+        for event in [
+            StreamEvent::MessageStart(fields.clone()),
+            StreamEvent::BlockStart {
+                index: 0,
+                block: fields.clone(),
+            },
+            StreamEvent::BlockDelta {
+                index: 0,
+                delta: Delta::Other(fields.clone()),
+            },
+            StreamEvent::MessageDelta(fields.clone()),
+            StreamEvent::Error(fields.clone().into()),
+            StreamEvent::Other(fields.into()),
+        ] {
+            assert!(size(&Sent::Event(event.clone())) > 1000, "{event:?}");
         }
     }
 }
