@@ -1,5 +1,7 @@
 //! What the upstream sees over a whole conversation, and that the client sees one message for each of its requests.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::clock::Clock;
@@ -533,5 +535,6 @@ async fn many_system_messages_take_linear_time() {
         took.push(clock.worked());
     }
     // Four times as many; quadratic would be sixteen times as long.
-    assert!(took[1] < took[0] * 9, "{took:?}");
+    let at_least = Duration::from_millis(20);
+    assert!(took[1] < took[0].max(at_least) * 9, "{took:?}");
 }
