@@ -13,6 +13,7 @@ use opentelemetry_http::{HttpClient, HttpError};
 use tokio::runtime::Handle;
 
 use crate::upstream::connector::Connector;
+use crate::upstream::first_cause::first_cause;
 
 /// A client on the runtime of the program: the exporter has a thread of its own, which has none.
 pub(super) struct OtlpClient {
@@ -50,10 +51,19 @@ impl HttpClient for OtlpClient {
             let body = Limited::new(body, MAX_ANSWER).collect().await?.to_bytes();
             Ok(Response::from_parts(head, body))
         };
-        // A timer begins on the runtime, too.
-        let sent = async move { tokio::time::timeout(timeout, exchange).await };
+        let sent = async move {
+            let sent: Result<_, HttpError> = match tokio::time::timeout(timeout, exchange).await {
+                Ok(sent) => sent,
+                Err(_) => Err(format!("no answer within {} s", timeout.as_secs_f64()).into()),
+            };
+            // The exporter says that it failed, and not why.
+            if let Err(error) = &sent {
+                tracing::warn!(error = first_cause(&**error), "the collector took no spans");
+            }
+            sent
+        };
         let sent = self.runtime.spawn(sent);
-        Box::pin(async { sent.await?? })
+        Box::pin(async { sent.await? })
     }
 }
 

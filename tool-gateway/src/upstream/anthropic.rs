@@ -11,6 +11,7 @@ use http_body_util::Full;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::connector::Connector;
+use super::first_cause::first_cause;
 use super::hop_by_hop::remove_hop_by_hop;
 use super::pool::{Pool, SendError};
 use super::service::{Upstream, UpstreamError, UpstreamFuture};
@@ -142,7 +143,7 @@ impl AnthropicUpstream {
             SendError::Connecting(_) => "cannot be reached",
             SendError::NoResponse(_) => "did not answer",
         };
-        let cause = cause(error.as_error());
+        let cause = first_cause(error.as_error());
         UpstreamError::new(format!("the upstream {} {what}: {cause}", self.base))
     }
 }
@@ -365,21 +366,6 @@ fn takes_bearer(path: &str, headers: &HeaderMap) -> bool {
     BEARER_PATHS.contains(&path) || (is_models && !headers.contains_key("anthropic-version"))
 }
 
-/// The first cause of an error, in lower case and without the number that the operating system adds.
-fn cause(error: &(dyn Error + 'static)) -> String {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    let text = cause.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    let mut characters = text.chars();
-    match characters.next() {
-        Some(first) => first.to_lowercase().chain(characters).collect(),
-        None => "unknown error".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -573,23 +559,5 @@ mod tests {
             let connects = upstream.connects_to(listener.parse().unwrap()).await;
             assert_eq!(connects, expected, "{base} to {listener}");
         }
-    }
-
-    #[test]
-    fn names_the_first_cause() {
-        let refused = std::io::Error::from_raw_os_error(libc_refused());
-        assert_eq!(cause(&refused), "connection refused");
-        assert_eq!(cause(&InvalidUpstream(String::new())), "unknown error");
-    }
-
-    fn libc_refused() -> i32 {
-        let free = std::net::TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap();
-        std::net::TcpStream::connect(free)
-            .unwrap_err()
-            .raw_os_error()
-            .unwrap()
     }
 }

@@ -3,6 +3,7 @@
 // Dependencies first: a module uses only modules declared before it.
 mod service;
 mod hop_by_hop;
+pub(crate) mod first_cause;
 pub(crate) mod connector;
 mod connection;
 mod pool;
