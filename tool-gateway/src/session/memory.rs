@@ -46,6 +46,10 @@ struct Tables {
     clients: HashMap<Digest, ClientEntry>,
     /// The sessions in the order in which they go.
     order: BTreeMap<Place, SessionId>,
+    /// The turns of each session, in the order in which they were stored: by the numbers of both.
+    of_sessions: BTreeMap<(u64, u64), String>,
+    /// The same by their points, without their ids: the numbers of session and turn are beside the point.
+    points_of_sessions: BTreeSet<(u64, Digest, u64)>,
     bytes: usize,
     /// How many turns were ever stored.
     saved: u64,
@@ -62,19 +66,13 @@ struct Entry {
 #[derive(Debug)]
 struct SessionEntry {
     session: Session,
+    /// That of its first turn.
+    number: u64,
     client: Digest,
     keys: Vec<Digest>,
-    /// By their numbers: in the order in which they were stored.
-    turns: BTreeMap<u64, String>,
-    /// The places of its turns among those after a point.
-    points: BTreeSet<(Digest, u64)>,
+    /// How many turns it has.
+    turns: usize,
     place: Place,
-}
-
-impl SessionEntry {
-    fn oldest_turn(&self) -> Option<String> {
-        Some(self.turns.first_key_value()?.1.clone())
-    }
 }
 
 #[derive(Debug, Default)]
@@ -202,8 +200,12 @@ impl Tables {
             && let Some((oldest, _)) = found.last()
             && let Some(session) = session.and_then(|session| self.sessions.get(session))
         {
-            let older = session.points.range((point, 0)..**oldest).rev();
-            found.extend(older.filter_map(|place| self.points.get_key_value(place)));
+            let number = session.number;
+            let older = self
+                .points_of_sessions
+                .range((number, point, 0)..(number, point, oldest.1))
+                .rev();
+            found.extend(older.filter_map(|(_, point, turn)| self.points.get_key_value(&(*point, *turn))));
         }
         let ids = found.iter().rev();
         ids.filter_map(|(_, id)| self.turn(id)).collect()
@@ -229,8 +231,10 @@ impl Tables {
                     remove_key(&mut self.keys, oldest, &turn.session);
                 }
             }
-            session.turns.insert(number, turn.id.clone());
-            session.points.insert((turn.point, number));
+            session.turns += 1;
+            self.of_sessions.insert((session.number, number), turn.id.clone());
+            self.points_of_sessions
+                .insert((session.number, turn.point, number));
             self.clients.entry(session.client).or_default().turns += 1;
         }
         for call in &calls {
@@ -259,10 +263,10 @@ impl Tables {
                     last_active: now,
                     state: Map::new(),
                 },
+                number: place.number,
                 client,
                 keys: Vec::new(),
-                turns: BTreeMap::new(),
-                points: BTreeSet::new(),
+                turns: 0,
                 place,
             });
         entry.session.last_active = now;
@@ -284,22 +288,29 @@ impl Tables {
         for call in entry.calls {
             self.calls.remove(&call);
         }
-        let place = (entry.turn.point, entry.number);
-        self.points.remove(&place);
+        self.points.remove(&(entry.turn.point, entry.number));
         let Some(session) = self.sessions.get_mut(&entry.turn.session) else {
             return;
         };
-        session.turns.remove(&entry.number);
-        session.points.remove(&place);
+        session.turns = session.turns.saturating_sub(1);
+        self.of_sessions.remove(&(session.number, entry.number));
+        self.points_of_sessions
+            .remove(&(session.number, entry.turn.point, entry.number));
         if let Some(client) = self.clients.get_mut(&session.client) {
             client.turns = client.turns.saturating_sub(1);
         }
     }
 
+    fn oldest_turn(&self, session: &SessionEntry) -> Option<String> {
+        let number = session.number;
+        let mut turns = self.of_sessions.range((number, 0)..=(number, u64::MAX));
+        turns.next().map(|(_, turn)| turn.clone())
+    }
+
     /// Removes the oldest turn of a session, unless it has no other; says whether it did.
     fn remove_older_turn(&mut self, id: &SessionId) -> bool {
-        let session = self.sessions.get(id).filter(|session| session.turns.len() > 1);
-        let oldest = session.and_then(SessionEntry::oldest_turn);
+        let session = self.sessions.get(id).filter(|session| session.turns > 1);
+        let oldest = session.and_then(|session| self.oldest_turn(session));
         oldest.inspect(|oldest| self.remove_turn(oldest)).is_some()
     }
 
@@ -308,8 +319,8 @@ impl Tables {
         if self.remove_older_turn(id) {
             return;
         }
-        let last = self.sessions.get(id).and_then(SessionEntry::oldest_turn);
-        if let Some(last) = last {
+        let session = self.sessions.get(id);
+        if let Some(last) = session.and_then(|session| self.oldest_turn(session)) {
             self.remove_turn(&last);
         }
         let Some(session) = self.sessions.remove(id) else {
