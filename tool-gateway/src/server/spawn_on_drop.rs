@@ -7,8 +7,8 @@ use std::pin::{Pin, pin};
 use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
 
-/// What has to come to its end, whoever waits for it. Where it is made, it is polled by those who wait, which is quicker than to wake
-/// them from another task; when they are done or gone, what is left of it is spawned.
+/// A future that has to run to its end, also when its client is gone. At first it is polled in the task of the request, which is quicker
+/// than to wake that from another one; when the response begins or the client goes away, the rest of it is spawned.
 pub(super) struct SpawnOnDrop(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
 
 impl SpawnOnDrop {

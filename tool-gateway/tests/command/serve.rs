@@ -303,7 +303,7 @@ fn ends_in_order_as_soon_as_it_listens() {
     }
 }
 
-/// Who names a collector, and has a program that sends nothing, is told.
+/// A collector is set, and this build sends no spans: the program says so.
 #[test]
 #[cfg(not(feature = "otlp"))]
 fn says_that_spans_are_not_sent() {
