@@ -122,7 +122,8 @@
 //!
 //! One that takes the [`Context`](crate::Context) is given one by [`testing::run_call`](crate::testing::run_call), which
 //! takes a whole [`ToolCall`](crate::ToolCall). The outcome of a call that was made otherwise has the same assertions:
-//! `CallAssert::from(outcome)`. The texts that they compare are answers; what stands after an answer
+//! `CallAssert::from(outcome)`. A [value for programs](super::_4_answers#a-value-for-programs) is compared by
+//! [`assert_structured`](crate::testing::CallAssert::assert_structured). The texts that they compare are answers; what stands after an answer
 //! ([notes](crate::ToolOutcome::notes)) is compared by [`assert_notes`](crate::testing::CallAssert::assert_notes).
 //!
 //! Next: [what the macro wrote for you](super::_12_expansion).

@@ -180,6 +180,58 @@ impl CallAssert {
         self
     }
 
+    /// Asserts that the call succeeded with this structured value, which a function that returns
+    /// [`Structured`](crate::Structured) has beside its text; the order of keys does not matter.
+    ///
+    /// ```
+    /// use tool_runtime::{Structured, schemars, serde, serde_json::json, testing, tool};
+    ///
+    /// #[derive(serde::Serialize, schemars::JsonSchema)]
+    /// #[serde(crate = "tool_runtime::serde")]
+    /// #[schemars(crate = "tool_runtime::schemars")]
+    /// struct Size {
+    ///     width: u32,
+    ///     height: u32,
+    /// }
+    ///
+    /// /// Measure the cover.
+    /// #[tool]
+    /// async fn measure() -> Structured<Size> {
+    ///     Structured(Size { width: 12, height: 19 })
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// testing::run::<measure>("{}").await.assert_structured(json!({ "height": 19, "width": 12 }));
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If it did not, or the result has no structured value.
+    #[track_caller]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "the argument is a `json!` in every call"
+    )]
+    pub fn assert_structured(self, expected: Value) -> Self {
+        let shown = format!("the structured value {expected}");
+        match self.result.structured.as_deref() {
+            Some(found) if !self.result.is_error && *found != expected => {
+                fail(
+                    "unexpected structured value",
+                    &expected.to_string(),
+                    &found.to_string(),
+                );
+            }
+            None if !self.result.is_error => {
+                fail("the result has no structured value", &shown, &self.answer_text());
+            }
+            _ => self.assert_answer(false, true, &shown),
+        }
+        self
+    }
+
     /// Asserts that the call failed with this text.
     ///
     /// # Panics
