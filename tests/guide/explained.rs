@@ -19,6 +19,12 @@ fn every_line_of_a_function_is_explained() {
     );
 }
 
+#[test]
+fn explained_keys_are_in_the_expansion() {
+    let snapshot = text("tool-macros/tests/expansion/real_tool.expanded.rs");
+    unexplained(&snapshot, &rows("| a real tool's expansion |"));
+}
+
 /// Of a family only what is different.
 #[test]
 fn explained_methods_are_in_the_expansion() {

@@ -66,6 +66,53 @@
 //! That is all. No schema, no parsing, no error text: those are decisions, and decisions are in the runtime, where they
 //! have tests and documentation of their own.
 //!
+//! # What real tools have
+//!
+//! Defaults, parameters that the host supplies, a function that blocks: each changes one line of the expansion.
+//!
+#![doc = "```"]
+#![doc = "# use std::path::PathBuf;"]
+#![doc = "# use tool_runtime::{CancellationToken, State, tool};"]
+#![doc = "# struct Workspace(PathBuf);"]
+#![doc = "# fn search(_: &PathBuf, _: &str, _: u32, _: &CancellationToken) -> Vec<String> { vec![\"src/main.rs\".to_owned()] }"]
+#![doc = include_str!("expansion/find_files.txt")]
+#![doc = "# #[tokio::main(flavor = \"current_thread\")]"]
+#![doc = "# async fn main() {"]
+#![doc = "#     let mut registry = tool_runtime::ToolRegistry::new().with_state(Workspace(\"/src\".into()));"]
+#![doc = "#     registry.register::<find_files>().unwrap();"]
+#![doc = "#     let result = registry.execute_tool(\"toolu_01\", \"find_files\", r#\"{ \"pattern\": \"*.rs\" }\"#).await;"]
+#![doc = "#     assert_eq!(result.text(), Some(\"[\\\"src/main.rs\\\"]\"));"]
+#![doc = "# }"]
+#![doc = "```"]
+//!
+//! This is its expansion, below the function and its struct:
+//!
+#![doc = "```"]
+#![doc = "# use std::path::PathBuf;"]
+#![doc = "# use tool_runtime::{CancellationToken, State};"]
+#![doc = "# struct Workspace(PathBuf);"]
+#![doc = "# fn search(_: &PathBuf, _: &str, _: u32, _: &CancellationToken) -> Vec<String> { vec![\"src/main.rs\".to_owned()] }"]
+#![doc = include_str!("expansion/find_files.expanded.txt")]
+#![doc = "# #[tokio::main(flavor = \"current_thread\")]"]
+#![doc = "# async fn main() {"]
+#![doc = "#     let mut registry = tool_runtime::ToolRegistry::new().with_state(Workspace(\"/src\".into()));"]
+#![doc = "#     registry.register::<find_files>().unwrap();"]
+#![doc = "#     let result = registry.execute_tool(\"toolu_01\", \"find_files\", r#\"{ \"pattern\": \"*.rs\" }\"#).await;"]
+#![doc = "#     assert_eq!(result.text(), Some(\"[\\\"src/main.rs\\\"]\"));"]
+#![doc = "# }"]
+#![doc = "```"]
+//!
+//! | a real tool's expansion | what it is for |
+//! |---|---|
+//! | `.default(\|\| __rt::IntoParam::into_param(100))` | The key `default = 100`. The closure runs for each call without this argument, so a default such as `Uuid::new_v4()` is new each time; it runs once at registration, which checks it. `into_param` converts what was written into the parameter's type: `100` into a `u32`, `"a"` into a `String`, `5` into an `Option<u8>`. |
+//! | `.range(1..=10_000)` | The key `range`: in the schema, and enforced. |
+//! | `__rt::Param::<State<Workspace>>::named("workspace").from_host()` | A parameter without a comment. `named` instead of `of`: the model supplies no description, because the host supplies the value. `from_host` requires that; for a type that the model would have to supply, the compiler's error asks for the comment. |
+//! | `__rt::Param::<CancellationToken>::named("cancel").from_host()` | The call supplies it. Neither is in the definition. |
+//! | `.read_only(true)` | A hint, a key of `#[tool(..)]`. |
+//! | `\|(pattern, max_results, workspace, cancel)\|` | All parameters, in your order, whoever supplies them. |
+//! | `__rt::blocking(move \|\| {` | The key `blocking`: in the place of `async move`. The function, a plain `fn`, runs on one of tokio's threads for blocking code. |
+//! | `__rt::Output(find_files(pattern, max_results, workspace, cancel))` | The same call without `.await`. |
+//!
 //! # A family
 //!
 //! `#[tools]` leaves the block as it was, and writes one list for all of its tools. Each element is what you have just
