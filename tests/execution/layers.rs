@@ -10,11 +10,26 @@ use serde_json::Value;
 use tool_runtime::layer::{BoxError, ToolService};
 use tool_runtime::result::Failure;
 use tool_runtime::{Context, ToolCall, ToolOutcome, ToolOutput, ToolRegistry, ToolResult};
-use tower::{ServiceExt, service_fn};
+use tower::{ServiceBuilder, ServiceExt, service_fn};
 use tower_layer::{Layer, layer_fn};
 use tower_service::Service;
 
 use crate::tools::registry;
+
+/// The service of a `RateLimitLayer` is not `Clone`; a buffer around it is.
+#[tokio::test(start_paused = true)]
+async fn rate_limit_in_a_buffer_limits_the_calls_of_a_turn() {
+    let limit = ServiceBuilder::new()
+        .buffer(64)
+        .rate_limit(2, Duration::from_secs(1));
+    let registry = registry().layer(limit);
+    let began = tokio::time::Instant::now();
+    let calls = ["1", "2", "3", "4", "5"].map(|id| ToolCall::new(id, "answer", "{}"));
+    for outcome in registry.execute_all(calls).await {
+        assert_eq!(outcome.result.text(), Some("42"), "{:?}", outcome.failure);
+    }
+    assert_eq!(began.elapsed().as_secs(), 2);
+}
 
 type Log = Arc<Mutex<Vec<String>>>;
 

@@ -501,7 +501,7 @@ impl ToolRegistry {
     /// Runs a tool and returns the result in the API's form. A failure is an error result.
     ///
     /// For an unknown name it is exactly `Tool '{name}' not found`; [`call`](Self::call) and [`execute_all`](Self::execute_all)
-    /// append a note with the names of existing tools.
+    /// append a note: all names of a registry with at most eight tools, else those that are similar, if there are any.
     pub async fn execute_tool(
         &self,
         tool_use_id: impl Into<String>,
@@ -519,7 +519,8 @@ impl ToolRegistry {
 
     /// Runs a call and returns its outcome.
     ///
-    /// For an unknown name, a [note](ToolOutcome::notes) lists up to three similar names, or all names of a small registry.
+    /// For an unknown name, a [note](ToolOutcome::notes) lists all names of a registry with at most eight tools, else up to three
+    /// similar names. If no name is similar, there is no note.
     pub async fn call(&self, mut call: ToolCall) -> ToolOutcome {
         let arrived = Instant::now();
         let mut state = CallState::of(&mut call);

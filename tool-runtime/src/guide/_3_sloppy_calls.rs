@@ -52,9 +52,9 @@
 //! # }
 //! ```
 //!
-//! A warning is an [`Issue`](crate::Issue): a stable code, a JSON Pointer to the place, words. The host finds them in
-//! the outcome and in its `tracing` log; the model, too, as a note after the answer, if you say
-//! [`with_warnings_in_results`](crate::ToolRegistry::with_warnings_in_results).
+//! A warning is an [`Issue`](crate::Issue): a stable code, a JSON Pointer to the place, a message. The host finds it in the outcome;
+//! its `tracing` log has the code and the pointer, not the message, which quotes what was sent. With
+//! [`with_warnings_in_results`](crate::ToolRegistry::with_warnings_in_results) the model reads it, too, as a note after the answer.
 //!
 //! # Refused
 //!

@@ -188,8 +188,9 @@
 //! The catalogue is being rebuilt; the printer is out of reach. [`ToolError::retry`](crate::ToolError::retry) is such an error: the model
 //! reads that another attempt may succeed, and the host learns [`Failure::Retryable`](crate::result::Failure::Retryable). It counts also
 //! as the `source()` of your own error. So that a model does not try for ever, `tool_builtins::AttemptLimit` is a
-//! [layer](super::_7_layers) that counts the attempts in a row of each session and tool, refused calls included, and tells the model
-//! when to stop and say so.
+//! [layer](super::_7_layers) that counts the attempts in a row of each session and tool, refused calls included. It refuses nothing:
+//! from the last allowed attempt on, a note below the answer names the number of attempts, and says to call the tool no more and to tell
+//! the user what went wrong.
 //!
 //! ```
 //! use tool_builtins::AttemptLimit;

@@ -1,8 +1,10 @@
 //! Around every call: permission, timeouts and long results are layers, and no tool knows of them.
 //!
 //! Some things concern all tools: who may call what, how long it may take, what is written to a log. They are [`tower`]
-//! layers, as in a web server: a call goes in through them, its outcome comes out through them, the one added last is
-//! the outermost. Any layer for `Service<ToolCall>` will do, `tower`'s own or yours.
+//! layers, as in a web server: a call goes in through them, its outcome comes out through them. [The order](#the-order-of-layers) is at
+//! the end of this page. A layer is `tower`'s or yours; its service takes a [`ToolCall`](crate::ToolCall), returns a
+//! [`ToolOutcome`](crate::ToolOutcome), and is `Clone + Send + Sync`, since the calls of a turn run side by side. The service of tower's
+//! `RateLimitLayer` is not `Clone`: put `tower::buffer::BufferLayer` around it, as in `ServiceBuilder::new().buffer(64).rate_limit(..)`.
 //!
 //! [`tower`]: https://docs.rs/tower
 //!
@@ -181,15 +183,14 @@
 //! ```
 //!
 //! A layer may change a call before it passes it on, or make one itself: the registry looks the name up again after the last
-//! layer, so what was asked about another name does not count for it. A layer that changes calls belongs around the permission,
-//! and is added after it. Outside of layers,
+//! layer, so what was asked about another name does not count for it. Outside of layers,
 //! [`ToolRegistry::prepare`](crate::ToolRegistry::prepare) reads the arguments of a call without running it, for a permission
 //! dialog or to pass them on. Its `arguments` are those that were sent, coerced; `defaults` has the values of the
 //! parameters that were not sent, and `argument(name)` looks in both.
 //!
 //! # Timeouts
 //!
-//! Layers of others work unchanged, around every way to call. What a layer refuses or stops becomes the result of the call;
+//! Layers stand around every way to call. What a layer refuses or stops becomes the result of the call;
 //! the other calls of the turn are not affected. (A timeout for one tool is [`#[tool(timeout = "30s")]`](super::_5_host#time).)
 //!
 //! ```toml
@@ -262,6 +263,55 @@
 //! let arguments = json!({ "id": "toolu_01", "offset": 10, "limit": 9 });
 //! let result = registry.execute_tool("toolu_02", "ReadOffloaded", arguments).await;
 //! assert_eq!(result.text(), Some("[characters 10 to 19 of 50000; go on with offset 19]\nMoby-Dick"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The order of layers
+//!
+//! The layer that is added first is the innermost, next to the tool; the one added last is the outermost. Of a
+//! [nested](super::_6_family#registries-side-by-side) registry the layers run inside of the outer registry's. Inside out:
+//!
+//! | layer | reason for its place |
+//! |---|---|
+//! | `TimeoutLayer`, `ConcurrencyLimitLayer` | inside of the permission: the user's time to decide counts against no limit |
+//! | `OffloadLayer` | outside of layers that shorten or replace a result; notes are joined after all layers, so they are never offloaded |
+//! | `Permission`, filters | around everything that costs time: a call that is refused uses no permit of a limit |
+//! | layers that change calls | around the permission, so that it decides about the call that is made |
+//! | `AttemptLimit` | around layers that change calls: it counts the calls that the model made |
+//! | a log | outermost: it sees the call that the model made and the result that the model reads, without notes |
+//!
+//! ```
+//! use std::time::Duration;
+//! use tool_builtins::AttemptLimit;
+//! use tool_builtins::offload::{MemoryWriter, OffloadLayer, OffloadOptions};
+//! use tool_runtime::permission::{Decision, Permission};
+//! use tool_runtime::{ToolRegistry, tool};
+//! use tower::timeout::TimeoutLayer;
+//!
+//! /// Print the catalogue.
+//! #[tool]
+//! async fn print_catalogue() -> String {
+//!     "Moby-Dick\n".repeat(5000)
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! # tokio::time::pause();
+//! let files = MemoryWriter::new();
+//! let mut registry = ToolRegistry::new()
+//!     .layer(TimeoutLayer::new(Duration::from_secs(5)))
+//!     .layer(OffloadLayer::new(OffloadOptions::new("session-1", "/offloaded")).with_writer(files.clone()))
+//!     .layer(Permission::by_hints(async |_| {
+//!         tokio::time::sleep(Duration::from_secs(60)).await; // the user reads the question
+//!         Decision::Allow
+//!     }))
+//!     .layer(AttemptLimit::new(3));
+//! registry.register::<print_catalogue>()?;
+//!
+//! let result = registry.execute_tool("toolu_01", "print_catalogue", "{}").await;
+//! assert!(!result.is_error); // not timed out
+//! assert!(files.read("/offloaded/session-1/toolu_01.md").is_some());
 //! # Ok(())
 //! # }
 //! ```
