@@ -9,9 +9,19 @@
 //! | [`mcp`] | [`tool`](mcp::tool), [`definition`](mcp::definition) | [`call`](mcp::call) | [`result`](mcp::result), [`output`](mcp::output) |
 
 mod fields;
+#[cfg(feature = "stream")]
+mod delta;
+#[cfg(feature = "stream")]
+mod stream_error;
+#[cfg(feature = "stream")]
+mod events;
 pub mod strict;
 pub mod anthropic;
 pub mod openai;
 pub mod mcp;
 
+#[cfg(feature = "stream")]
+pub use delta::Delta;
 pub use fields::FormatError;
+#[cfg(feature = "stream")]
+pub use stream_error::StreamError;

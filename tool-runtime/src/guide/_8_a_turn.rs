@@ -1,54 +1,100 @@
 //! A turn: the loop of an agent, with a family of tools, a permission and offloading around them.
 //!
-//! An agent is a loop. Ask the model; run what it calls; tell it the results; until it calls nothing more. Most of what
-//! could go wrong in it has been dealt with in the chapters before, so the loop itself is short (`format` needs the
-//! feature `formats`):
+//! An agent is a loop: ask the model, run the calls, send the results, until the model calls nothing more. The answer arrives
+//! as a stream, so that its text can be shown at once; a [`ResponseReader`](crate::format::anthropic::ResponseReader)
+//! puts it together. `format` needs the feature `formats`, the reader `stream`:
 //!
 //! ```
-//! # use std::collections::VecDeque;
-//! use tool_runtime::format::anthropic;
+//! use std::error::Error;
+//! use tool_runtime::format::Delta;
+//! use tool_runtime::format::anthropic::{self, Response, ResponseReader};
 //! use tool_runtime::message::Message;
+//! use tool_runtime::serde_json::json;
 //! use tool_runtime::{Context, ToolRegistry};
+//! # use strict_api::http;
 //!
-//! async fn run(registry: &ToolRegistry, model: &mut Model, question: Message, context: Context) -> Vec<Message> {
+//! type Result<T> = std::result::Result<T, Box<dyn Error>>;
+//!
+//! async fn run(registry: &ToolRegistry, url: &str, question: Message, context: Context) -> Result<Vec<Message>> {
 //!     let mut messages = vec![question];
 //!     loop {
-//!         let answer = model.ask(registry.tool_definitions(), &messages).await;
-//!         let calls = anthropic::calls(&answer).expect("the API sends well-formed messages");
-//!         messages.push(answer);
-//!         if calls.is_empty() {
-//!             return messages;
+//!         let response = ask(registry, url, &messages).await?;
+//!         match response.stop_reason.as_str() {
+//!             "tool_use" | "pause_turn" | "end_turn" | "stop_sequence" => messages.push(response.message),
+//!             // `max_tokens`, `refusal` …: the answer has no end. Nothing of it runs, and nothing is sent back.
+//!             other => return Err(format!("the model stopped early: {other}").into()),
 //!         }
-//!         // Who is asking, until when, what was allowed: the same for all calls of the turn.
-//!         let calls = calls.into_iter().map(|call| call.with_context(context.clone()));
-//!         // Side by side, a few at a time; the outcomes come in the order of the calls.
+//!         match response.stop_reason.as_str() {
+//!             "tool_use" => {}
+//!             "pause_turn" => continue, // the API's own tools take longer: the same messages again, with this one
+//!             _ => return Ok(messages),
+//!         }
+//!         // The session, the deadline, what was allowed: for all calls of the turn.
+//!         let calls = response.calls.into_iter().map(|call| call.with_context(context.clone()));
+//!         // A few at a time; the outcomes are in the order of the calls.
 //!         let outcomes = registry.execute_all(calls).await;
 //!         messages.push(anthropic::results(outcomes.iter().map(|outcome| &outcome.result)));
 //!     }
 //! }
-//! # struct Model;
-//! # impl Model {
-//! #     async fn ask(&mut self, _: Vec<&tool_runtime::ToolDefinition>, _: &[Message]) -> Message { Message::user([]) }
-//! # }
+//!
+//! async fn ask(registry: &ToolRegistry, url: &str, messages: &[Message]) -> Result<Response> {
+//!     let request = json!({
+//!         "model": "claude-sonnet-5",
+//!         "max_tokens": 4096,
+//!         "stream": true,
+//!         "tools": registry.tool_definitions(),
+//!         "messages": messages,
+//!     });
+//!     // `http` is your HTTP client; the methods are named as in `reqwest`.
+//!     let mut body = http::post(&format!("{url}/v1/messages"), &request).await?;
+//!     let mut reader = ResponseReader::new();
+//!     while let Some(bytes) = body.chunk().await? {
+//!         for delta in reader.push(&bytes)? {
+//!             if let Delta::Text(text) = delta {
+//!                 print!("{text}");
+//!             }
+//!         }
+//!     }
+//!     Ok(reader.finish()?)
+//! }
 //! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() {
-//! # let messages = run(&ToolRegistry::new(), &mut Model, Message::user([]), Context::new()).await;
+//! # async fn main() -> Result<()> {
+//! # let event = |event: tool_runtime::serde_json::Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap());
+//! # let answer = |reason: &str| [
+//! #     json!({ "type": "message_start", "message": { "id": "msg_1", "type": "message", "role": "assistant", "content": [], "usage": {} } }),
+//! #     json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "Noon." } }),
+//! #     json!({ "type": "content_block_stop", "index": 0 }),
+//! #     json!({ "type": "message_delta", "delta": { "stop_reason": reason }, "usage": {} }),
+//! #     json!({ "type": "message_stop" }),
+//! # ].map(event).concat();
+//! # let server = strict_api::StrictServer::start([answer("end_turn"), answer("max_tokens")]);
+//! # let registry = ToolRegistry::new();
+//! # let messages = run(&registry, &server.url(), Message::user_text("What time is it?"), Context::new()).await?;
 //! # assert_eq!(messages.len(), 2);
+//! # let cut = run(&registry, &server.url(), Message::user_text("What time is it?"), Context::new()).await;
+//! # assert_eq!(cut.unwrap_err().to_string(), "the model stopped early: max_tokens");
+//! # Ok(())
 //! # }
 //! ```
 //!
-//! `Model` is yours: an HTTP client that sends definitions and messages. What follows is a whole evening at the desk,
-//! with a model whose answers are written down beforehand.
+//! The [`Response`](crate::format::anthropic::Response) is split: `message` is what the next request sends back, as it is, and
+//! `id`, `model` or `usage`, which the API refuses there, are beside it. A body without `stream` is split in the same way:
+//! `Response::try_from(from_slice::<Message>(&body)?)`. Calls run only after `tool_use`: another `stop_reason` may
+//! have cut the last one in the middle. A stream that ends early, or with an `error` event, is an error of the reader.
+//!
+//! The whole loop, with a local server that is as strict as the API, and answers that were written beforehand:
 //!
 //! ```
 //! use std::sync::Mutex;
 //! use tool_builtins::offload::{MemoryWriter, OffloadLayer, OffloadOptions};
 //! use tool_runtime::layer::BoxError;
-//! use tool_runtime::serde_json::{Value, from_value, json, to_value};
+//! use tool_runtime::serde_json::{Value, json, to_value};
 //! use tool_runtime::{Context, ToolCall, ToolError, ToolRegistry, tools};
 //! use tower::filter::FilterLayer;
-//! # use tool_runtime::format::anthropic;
+//! # use strict_api::{StrictServer, http};
+//! # use tool_runtime::format::anthropic::{self, Response, ResponseReader};
 //! # use tool_runtime::message::Message;
+//! # type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 //!
 //! /// The lending desk: titles, each with the reader who has it.
 //! struct Desk(Mutex<Vec<(String, Option<String>)>>);
@@ -86,7 +132,7 @@
 //!     }
 //! }
 //!
-//! // What the user did not allow is not done, and the model is told so.
+//! // A call that the user does not allow does not run, and the model reads why.
 //! fn permission(call: ToolCall) -> Result<ToolCall, BoxError> {
 //!     match call.name.as_str() {
 //!         "discard" => Err("only the librarian discards books; offer to ask her".into()),
@@ -94,32 +140,62 @@
 //!     }
 //! }
 //!
-//! # async fn run(registry: &ToolRegistry, model: &mut Model, question: Message, context: Context) -> Vec<Message> {
+//! # async fn run(registry: &ToolRegistry, url: &str, question: Message, context: Context) -> Result<Vec<Message>> {
 //! #     let mut messages = vec![question];
 //! #     loop {
-//! #         let answer = model.ask(registry.tool_definitions(), &messages).await;
-//! #         let calls = anthropic::calls(&answer).expect("the API sends well-formed messages");
-//! #         messages.push(answer);
-//! #         if calls.is_empty() {
-//! #             return messages;
+//! #         let response = ask(registry, url, &messages).await?;
+//! #         messages.push(response.message);
+//! #         if response.stop_reason != "tool_use" {
+//! #             return Ok(messages);
 //! #         }
-//! #         let calls = calls.into_iter().map(|call| call.with_context(context.clone()));
+//! #         let calls = response.calls.into_iter().map(|call| call.with_context(context.clone()));
 //! #         let outcomes = registry.execute_all(calls).await;
 //! #         messages.push(anthropic::results(outcomes.iter().map(|outcome| &outcome.result)));
 //! #     }
 //! # }
-//! # struct Model(std::collections::VecDeque<Message>);
-//! # impl Model {
-//! #     async fn ask(&mut self, _: Vec<&tool_runtime::ToolDefinition>, _: &[Message]) -> Message {
-//! #         self.0.pop_front().unwrap()
+//! # async fn ask(registry: &ToolRegistry, url: &str, messages: &[Message]) -> Result<Response> {
+//! #     let tools = registry.tool_definitions();
+//! #     let request = json!({ "model": "claude", "max_tokens": 4096, "stream": true, "tools": tools, "messages": messages });
+//! #     let mut body = http::post(&format!("{url}/v1/messages"), &request).await?;
+//! #     let mut reader = ResponseReader::new();
+//! #     while let Some(bytes) = body.chunk().await? {
+//! #         reader.push(&bytes)?;
 //! #     }
-//! #     fn scripted(answers: impl IntoIterator<Item = Value>) -> Self {
-//! #         let message = |content| from_value(json!({ "role": "assistant", "content": content })).unwrap();
-//! #         Self(answers.into_iter().map(message).collect())
+//! #     Ok(reader.finish()?)
+//! # }
+//! # /// The stream of a message with these blocks; the arguments of calls are texts.
+//! # fn stream(blocks: Value) -> String {
+//! #     let usage = json!({ "input_tokens": 100, "output_tokens": 10 });
+//! #     let start = json!({
+//! #         "id": "msg_1", "type": "message", "role": "assistant", "model": "claude", "content": [], "stop_reason": null, "usage": usage,
+//! #     });
+//! #     let mut events = vec![json!({ "type": "message_start", "message": start })];
+//! #     let mut stop_reason = "end_turn";
+//! #     for (index, mut block) in blocks.as_array().unwrap().iter().cloned().enumerate() {
+//! #         let delta = if block["type"] == "tool_use" {
+//! #             stop_reason = "tool_use";
+//! #             let arguments = block["input"].take();
+//! #             block["input"] = json!({});
+//! #             json!({ "type": "input_json_delta", "partial_json": arguments })
+//! #         } else {
+//! #             json!({ "type": "text_delta", "text": block["text"].take() })
+//! #         };
+//! #         if block["text"].is_null() {
+//! #             block["text"] = json!("");
+//! #         }
+//! #         if block["type"] == "tool_use" {
+//! #             block.as_object_mut().unwrap().remove("text");
+//! #         }
+//! #         events.push(json!({ "type": "content_block_start", "index": index, "content_block": block }));
+//! #         events.push(json!({ "type": "content_block_delta", "index": index, "delta": delta }));
+//! #         events.push(json!({ "type": "content_block_stop", "index": index }));
 //! #     }
+//! #     events.push(json!({ "type": "message_delta", "delta": { "stop_reason": stop_reason }, "usage": { "output_tokens": 50 } }));
+//! #     events.push(json!({ "type": "message_stop" }));
+//! #     events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap())).collect()
 //! # }
 //! # #[tokio::main]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn main() -> Result<()> {
 //! let mut books: Vec<_> = (1..=400).map(|volume| (format!("Annals, volume {volume}"), None)).collect();
 //! books.push(("Ulysses".to_owned(), None));
 //! let files = MemoryWriter::new();
@@ -127,22 +203,26 @@
 //! let mut registry = ToolRegistry::new().layer(offload).layer(FilterLayer::new(permission));
 //! registry.register_all(Desk(Mutex::new(books)))?;
 //!
-//! let mut model = Model::scripted([
-//!     // Two calls at once, the second a little sloppy.
-//!     json!([
-//!         { "type": "tool_use", "id": "toolu_01", "name": "catalogue", "input": {} },
-//!         { "type": "tool_use", "id": "toolu_02", "name": "lend", "input": { "Title": "Ulysses" } },
-//!     ]),
-//!     json!([{ "type": "tool_use", "id": "toolu_03", "name": "discard", "input": { "title": "Annals, volume 1" } }]),
-//!     json!([{ "type": "text", "text": "Ulysses is yours. I cannot discard the Annals; shall I ask the librarian?" }]),
+//! let server = StrictServer::start([
+//!     // Two calls at once, the second a little sloppy: a Python dict, and a key in the wrong case.
+//!     stream(json!([
+//!         { "type": "tool_use", "id": "toolu_01", "name": "catalogue", "input": "{}" },
+//!         { "type": "tool_use", "id": "toolu_02", "name": "lend", "input": "{'Title': 'Ulysses'}" },
+//!     ])),
+//!     stream(json!([
+//!         { "type": "tool_use", "id": "toolu_03", "name": "discard", "input": "{\"title\": \"Annals, volume 1\"}" },
+//!     ])),
+//!     stream(json!([
+//!         { "type": "text", "text": "Ulysses is yours. I cannot discard the Annals; shall I ask the librarian?" },
+//!     ])),
 //! ]);
 //! let question = Message::user_text("Ulysses, please. And away with the Annals!");
-//! let messages = run(&registry, &mut model, question, Context::new().with_session("ada")).await;
+//! let messages = run(&registry, &server.url(), question, Context::new().with_session("ada")).await?;
 //!
 //! let roles: Vec<&str> = messages.iter().map(|message| message.role.as_str()).collect();
 //! assert_eq!(roles, ["user", "assistant", "user", "assistant", "user", "assistant"]);
 //!
-//! // The first turn's answers: a pointer to the long catalogue, and the book.
+//! // The first turn's results: a pointer to the long catalogue, and the book.
 //! let first = to_value(&messages[2])?;
 //! let pointer = first["content"][0]["content"].as_str().unwrap();
 //! assert!(pointer.contains("/offloaded/ada/toolu_01.md"), "{pointer}");
@@ -160,6 +240,9 @@
 //!         "is_error": true
 //!     }]),
 //! );
+//! // The model's messages went back without `id`, `model` and `usage`.
+//! assert_eq!(server.requests()[1]["messages"][1], to_value(&messages[1])?);
+//! assert_eq!(server.requests().len(), 3);
 //! # Ok(())
 //! # }
 //! ```

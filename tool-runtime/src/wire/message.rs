@@ -6,26 +6,67 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One message of a conversation. Other fields are kept in [`rest`](Self::rest).
+/// One message of a conversation, as requests hold it. Fields that only responses carry are apart, in
+/// [`response`](Self::response), and are not serialized: a message that was read from a response can be sent back.
 ///
 /// ```
 /// use tool_runtime::message::Message;
+/// use tool_runtime::serde_json::{from_str, to_string};
 ///
-/// let text = r#"{"role":"user","content":[{"type":"text","text":"hello","new":1}],"id":"msg_1"}"#;
-/// let message: Message = serde_json::from_str(text).unwrap();
-/// assert_eq!(message.rest["id"], "msg_1");
-/// assert_eq!(serde_json::to_string(&message).unwrap(), text);
+/// let text = r#"{"role":"user","content":[{"type":"text","text":"hello","new":1}],"note":true}"#;
+/// let message: Message = from_str(text).unwrap();
+/// assert_eq!(message.rest["note"], true);
+/// assert_eq!(to_string(&message).unwrap(), text);
+///
+/// let response = r#"{"id":"msg_1","type":"message","role":"assistant","content":"hi","stop_reason":"end_turn"}"#;
+/// let message: Message = from_str(response).unwrap();
+/// assert_eq!(message.response["stop_reason"], "end_turn");
+/// assert_eq!(to_string(&message).unwrap(), r#"{"role":"assistant","content":"hi"}"#);
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "ReceivedMessage")]
 #[non_exhaustive]
 pub struct Message {
     /// `user`, `assistant` or whatever the API allows.
     pub role: String,
     /// Text or blocks.
     pub content: MessageContent,
-    /// All other fields, in their order.
+    /// All other fields of a message of a request, in their order.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
+    /// All other fields of a response, in their order: `id`, `model`, `stop_reason`, `usage` … The API refuses requests with
+    /// them. An object is a response if its `type` is `message`, or if it has a `stop_reason` or a `usage`.
+    #[serde(skip_serializing)]
+    pub response: Map<String, Value>,
+}
+
+/// A message with all fields beside each other.
+#[derive(Deserialize)]
+struct ReceivedMessage {
+    role: String,
+    content: MessageContent,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+impl From<ReceivedMessage> for Message {
+    fn from(received: ReceivedMessage) -> Self {
+        let ReceivedMessage { role, content, rest } = received;
+        let is_response = rest.get("type").is_some_and(|kind| kind == "message")
+            || rest.contains_key("stop_reason")
+            || rest.contains_key("usage");
+        let (rest, response) = if is_response {
+            (Map::new(), rest)
+        } else {
+            (rest, Map::new())
+        };
+        Self {
+            role,
+            content,
+            rest,
+            response,
+        }
+    }
 }
 
 impl Message {
@@ -68,11 +109,18 @@ impl Message {
         Self::new("assistant", MessageContent::Text(text.into()))
     }
 
-    fn new(role: &str, content: MessageContent) -> Self {
+    /// A message of this role with these blocks.
+    #[cfg(feature = "formats")]
+    pub(crate) fn from_blocks(role: String, blocks: Vec<Block>) -> Self {
+        Self::new(role, MessageContent::Blocks(blocks))
+    }
+
+    fn new(role: impl Into<String>, content: MessageContent) -> Self {
         Self {
-            role: role.to_owned(),
+            role: role.into(),
             content,
             rest: Map::new(),
+            response: Map::new(),
         }
     }
 
@@ -83,6 +131,7 @@ impl Message {
             role: self.role.clone(),
             content,
             rest: self.rest.clone(),
+            response: self.response.clone(),
         }
     }
 }

@@ -2,6 +2,10 @@
 //!
 //! Source: <https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools>.
 
+mod response;
+#[cfg(feature = "stream")]
+mod reader;
+
 use serde_json::Value;
 
 use crate::call::tool_call::ToolCall;
@@ -11,6 +15,10 @@ use crate::wire::result::ToolResult;
 
 use super::fields::{FormatError, text};
 use super::strict::{NotStrict, StrictTool, Subset, strict};
+
+#[cfg(feature = "stream")]
+pub use reader::ResponseReader;
+pub use response::Response;
 
 /// A member of the request's `tools`: the definition as it is.
 ///

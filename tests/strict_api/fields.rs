@@ -1,0 +1,50 @@
+//! Fields of requests, and which of them an API knows.
+
+use serde_json::{Map, Value};
+
+/// An object whose fields are all among the known ones.
+pub fn object<'a>(value: &'a Value, place: &str, known: &[&str]) -> Result<&'a Map<String, Value>, String> {
+    let object = value
+        .as_object()
+        .ok_or(format!("{place}: Input should be an object"))?;
+    match object.keys().find(|key| !known.contains(&key.as_str())) {
+        Some(key) => Err(format!("{place}.{key}: Extra inputs are not permitted")),
+        None => Ok(object),
+    }
+}
+
+pub fn text<'a>(object: &'a Map<String, Value>, place: &str, field: &str) -> Result<&'a str, String> {
+    let text = object.get(field).and_then(Value::as_str);
+    text.ok_or(format!("{place}.{field}: Input should be a valid string"))
+}
+
+pub fn list<'a>(object: &'a Map<String, Value>, place: &str, field: &str) -> Result<&'a [Value], String> {
+    let list = object
+        .get(field)
+        .and_then(Value::as_array)
+        .filter(|list| !list.is_empty());
+    let list = list.ok_or(format!(
+        "{place}.{field}: Input should be a list with at least 1 item"
+    ))?;
+    Ok(list)
+}
+
+/// A name as all APIs take it.
+pub fn name(object: &Map<String, Value>, place: &str, field: &str) -> Result<(), String> {
+    let name = text(object, place, field)?;
+    let valid = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    if name.is_empty() || name.len() > 64 || !name.chars().all(valid) {
+        return Err(format!(
+            "{place}.{field}: String should match pattern '^[a-zA-Z0-9_-]{{1,64}}$'"
+        ));
+    }
+    Ok(())
+}
+
+/// A schema of an object.
+pub fn schema(object: &Map<String, Value>, place: &str, field: &str) -> Result<(), String> {
+    match object.get(field).and_then(|schema| schema.get("type")) {
+        Some(kind) if kind == "object" => Ok(()),
+        _ => Err(format!("{place}.{field}.type: Input should be 'object'")),
+    }
+}

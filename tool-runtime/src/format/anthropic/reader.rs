@@ -1,0 +1,287 @@
+//! [`ResponseReader`]: a whole response from a stream.
+
+use serde_json::{Map, Value};
+
+use super::response::{ReadBlock, Response};
+use crate::format::delta::Delta;
+use crate::format::events::{Events, Incoming};
+use crate::format::stream_error::StreamError;
+use crate::wire::message::Block;
+use tool_repair::FormatFixing;
+use tool_repair::stream::{Dialect, StreamRepairer};
+
+/// Reads a stream of the Messages API, whatever the pieces it comes in, to a whole [`Response`]. The arguments of calls are
+/// repaired where that is no guess.
+///
+/// ```
+/// use tool_runtime::format::Delta;
+/// use tool_runtime::format::anthropic::ResponseReader;
+///
+/// let stream = br#"
+/// data: {"type":"message_start","message":{"role":"assistant","content":[],"usage":{"input_tokens":9}}}
+///
+/// data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+///
+/// data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Noon."}}
+///
+/// data: {"type":"content_block_stop","index":0}
+///
+/// data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":4}}
+///
+/// data: {"type":"message_stop"}
+///
+/// "#;
+/// let mut reader = ResponseReader::new();
+/// for bytes in stream.chunks(100) {
+///     for delta in reader.push(bytes).unwrap() {
+///         assert_eq!(delta, Delta::Text("Noon.".to_owned()));
+///     }
+/// }
+/// let response = reader.finish().unwrap();
+/// assert_eq!(response.stop_reason, "end_turn");
+/// assert_eq!((&response.usage["input_tokens"], &response.usage["output_tokens"]), (&9.into(), &4.into()));
+/// ```
+#[derive(Debug)]
+pub struct ResponseReader {
+    repairer: StreamRepairer,
+    events: Events,
+    /// The message of `message_start`, without its content.
+    fields: Option<Map<String, Value>>,
+    blocks: Vec<StreamedBlock>,
+    stopped: bool,
+}
+
+/// One block, as far as it has arrived.
+#[derive(Debug)]
+struct StreamedBlock {
+    index: u64,
+    fields: Map<String, Value>,
+    /// The pieces of `input`.
+    input: String,
+    is_open: bool,
+}
+
+impl Default for ResponseReader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ResponseReader {
+    /// A reader for one response.
+    pub fn new() -> Self {
+        Self {
+            repairer: StreamRepairer::new(Dialect::Anthropic, FormatFixing::for_every_tool()),
+            events: Events::default(),
+            fields: None,
+            blocks: Vec::new(),
+            stopped: false,
+        }
+    }
+
+    /// Takes the next bytes of the stream. Returns what they add to the response.
+    ///
+    /// # Errors
+    ///
+    /// If the stream reports an error, or an event is not one of this API.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
+        let mut repaired = Vec::new();
+        self.repairer.push(bytes, &mut repaired);
+        self.read(&repaired)
+    }
+
+    /// Takes the next event of the stream, if another library has read it.
+    ///
+    /// # Errors
+    ///
+    /// As [`push`](Self::push).
+    pub fn push_event(&mut self, event: &Value) -> Result<Vec<Delta>, StreamError> {
+        self.push(format!("data: {event}\n\n").as_bytes())
+    }
+
+    /// Whether the last event has arrived: nothing that follows belongs to the response.
+    pub fn is_complete(&self) -> bool {
+        self.stopped
+    }
+
+    /// Ends the stream.
+    ///
+    /// # Errors
+    ///
+    /// If the response is not complete, or as [`push`](Self::push).
+    pub fn finish(mut self) -> Result<Response, StreamError> {
+        let mut repaired = Vec::new();
+        self.repairer.finish(&mut repaired);
+        self.read(&repaired)?;
+        if let Some(last) = self.events.last()? {
+            self.event(&last, &mut Vec::new())?;
+        }
+        let missing = |missing| StreamError::Incomplete { missing };
+        let mut fields = self.fields.ok_or(missing("`message_start`"))?;
+        if !fields.get("stop_reason").is_some_and(Value::is_string) {
+            return Err(missing("`message_delta` with a `stop_reason`"));
+        }
+        if !self.stopped {
+            return Err(missing("`message_stop`"));
+        }
+        let role = match fields.shift_remove("role") {
+            Some(Value::String(role)) => role,
+            _ => "assistant".to_owned(),
+        };
+        let blocks = self.blocks.into_iter().map(StreamedBlock::finish).collect();
+        Response::new(role, blocks, fields).map_err(StreamError::Call)
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
+        let mut deltas = Vec::new();
+        self.events.push(bytes);
+        while let Some(incoming) = self.events.next()? {
+            self.event(&incoming, &mut deltas)?;
+        }
+        Ok(deltas)
+    }
+
+    fn event(&mut self, incoming: &Incoming, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
+        let mut event = incoming.json()?;
+        let kind = event.get("type").and_then(Value::as_str);
+        let kind = kind.or(incoming.name.as_deref()).unwrap_or_default().to_owned();
+        match kind.as_str() {
+            "error" => return Err(StreamError::api(event.get("error").unwrap_or(&event))),
+            "message_start" => {
+                let Some(Value::Object(fields)) = event.get_mut("message").map(Value::take) else {
+                    return Err(StreamError::invalid("`message_start` has no `message`"));
+                };
+                self.fields = Some(fields);
+            }
+            "content_block_start" | "content_block_delta" | "content_block_stop" | "message_delta"
+                if self.fields.is_none() =>
+            {
+                return Err(StreamError::invalid(format!("`{kind}` before `message_start`")));
+            }
+            "content_block_start" => self.start(event, deltas)?,
+            "content_block_delta" => self.delta(event, deltas)?,
+            "content_block_stop" => {
+                let index = index(&event);
+                if let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) {
+                    block.is_open = false;
+                }
+            }
+            "message_delta" => self.message_delta(event),
+            "message_stop" => self.stopped = true,
+            _ => {} // `ping`, and what the API may add
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, mut event: Value, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
+        let Some(Value::Object(fields)) = event.get_mut("content_block").map(Value::take) else {
+            return Err(StreamError::invalid(
+                "`content_block_start` has no `content_block`",
+            ));
+        };
+        let text = |name| fields.get(name).and_then(Value::as_str).unwrap_or_default();
+        let index = index(&event);
+        match text("type") {
+            "text" if !text("text").is_empty() => deltas.push(Delta::Text(text("text").to_owned())),
+            "thinking" if !text("thinking").is_empty() => {
+                deltas.push(Delta::Thinking(text("thinking").to_owned()));
+            }
+            "tool_use" => deltas.push(Delta::Call {
+                name: text("name").to_owned(),
+            }),
+            _ => {}
+        }
+        self.blocks.push(StreamedBlock {
+            index,
+            fields,
+            input: String::new(),
+            is_open: true,
+        });
+        Ok(())
+    }
+
+    fn delta(&mut self, mut event: Value, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
+        let index = index(&event);
+        let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) else {
+            let reason = format!("`content_block_delta` of block {index}, which did not begin");
+            return Err(StreamError::invalid(reason));
+        };
+        let Some(Value::Object(delta)) = event.get_mut("delta").map(Value::take) else {
+            return Err(StreamError::invalid("`content_block_delta` has no `delta`"));
+        };
+        for (field, value) in delta {
+            match (field.as_str(), &value) {
+                ("partial_json", Value::String(piece)) => block.input.push_str(piece),
+                ("text", Value::String(piece)) => deltas.push(Delta::Text(piece.clone())),
+                ("thinking", Value::String(piece)) => deltas.push(Delta::Thinking(piece.clone())),
+                _ => {}
+            }
+            block.add(field, value);
+        }
+        Ok(())
+    }
+
+    /// The fields that are known only at the end. `usage` is cumulative; fields that are `null` or missing keep the values of
+    /// `message_start`.
+    fn message_delta(&mut self, mut event: Value) {
+        let Some(fields) = &mut self.fields else { return };
+        if let Some(Value::Object(delta)) = event.get_mut("delta").map(Value::take) {
+            fields.extend(delta);
+        }
+        let Some(Value::Object(usage)) = event.get_mut("usage").map(Value::take) else {
+            return;
+        };
+        match fields.get_mut("usage") {
+            Some(Value::Object(known)) => {
+                known.extend(usage.into_iter().filter(|(_, value)| !value.is_null()));
+            }
+            _ => {
+                fields.insert("usage".to_owned(), usage.into());
+            }
+        }
+    }
+}
+
+impl StreamedBlock {
+    /// Adds a field of a delta. Texts are appended, citations are collected, all else is set.
+    fn add(&mut self, field: String, value: Value) {
+        match (field.as_str(), value) {
+            ("type" | "partial_json", _) => {}
+            ("citation", citation) => {
+                if let Some(Value::Array(citations)) = self.fields.get_mut("citations") {
+                    citations.push(citation);
+                } else {
+                    let citations = Value::Array(vec![citation]);
+                    self.fields.insert("citations".to_owned(), citations);
+                }
+            }
+            (_, Value::String(piece)) => {
+                if let Some(Value::String(text)) = self.fields.get_mut(&field) {
+                    text.push_str(&piece);
+                } else {
+                    self.fields.insert(field, piece.into());
+                }
+            }
+            (_, value) => {
+                self.fields.insert(field, value);
+            }
+        }
+    }
+
+    fn finish(mut self) -> ReadBlock {
+        let is_call = self.fields.get("type").is_some_and(|kind| kind == "tool_use");
+        if !is_call && !self.input.trim().is_empty() {
+            // The calls of tools that the API runs itself.
+            let input: Map<String, Value> = serde_json::from_str(&self.input).unwrap_or_default();
+            self.fields.insert("input".to_owned(), input.into());
+        }
+        ReadBlock {
+            block: Block(self.fields),
+            arguments: (is_call && !self.input.trim().is_empty()).then_some(self.input),
+        }
+    }
+}
+
+fn index(event: &Value) -> u64 {
+    event.get("index").and_then(Value::as_u64).unwrap_or_default()
+}

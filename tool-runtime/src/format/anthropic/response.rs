@@ -1,0 +1,167 @@
+//! [`Response`]: the message to send back, and what only responses carry.
+
+use serde_json::{Map, Value};
+
+use crate::call::tool_call::ToolCall;
+use crate::format::fields::{FormatError, text};
+use crate::wire::message::{Block, Message, MessageContent};
+
+/// A whole response of the Messages API, streamed or not.
+///
+/// A body without `stream: true` is read as a [`Message`] first; a stream is read by a [`ResponseReader`](super::ResponseReader).
+///
+/// ```
+/// use tool_runtime::format::anthropic::Response;
+/// use tool_runtime::message::Message;
+/// use tool_runtime::serde_json::{from_value, json, to_value};
+///
+/// let body = json!({
+///     "id": "msg_01", "type": "message", "role": "assistant", "model": "claude",
+///     "content": [{ "type": "tool_use", "id": "toolu_01", "name": "now", "input": {} }],
+///     "stop_reason": "tool_use", "stop_sequence": null, "usage": { "input_tokens": 9, "output_tokens": 4 },
+/// });
+/// let response = Response::try_from(from_value::<Message>(body).unwrap()).unwrap();
+/// assert_eq!(response.stop_reason, "tool_use");
+/// assert_eq!(response.calls[0].name, "now");
+/// assert_eq!(response.usage["output_tokens"], 4);
+/// assert_eq!(
+///     to_value(&response.message).unwrap(),
+///     json!({
+///         "role": "assistant",
+///         "content": [{ "type": "tool_use", "id": "toolu_01", "name": "now", "input": {} }],
+///     }),
+/// );
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Response {
+    /// The message, as the next request sends it back. Blocks that the API would refuse there are left out: texts of white space
+    /// alone, and what a response that was cut off ended in, a call or a thinking block without its signature. The
+    /// `input` of a call is an object, also if the arguments could not be read.
+    pub message: Message,
+    /// The calls in the message, in order, with their arguments as the model sent them, repaired if that was no guess. Each needs a
+    /// result in the next message. Arguments that cannot be read are still here, so that the registry's result says why.
+    pub calls: Vec<ToolCall>,
+    /// `end_turn`, `tool_use`, `max_tokens`, `pause_turn`, `refusal` …
+    pub stop_reason: String,
+    /// The tokens used, by kind.
+    pub usage: Map<String, Value>,
+    /// All other fields of the response, in their order: `id`, `model`, `stop_sequence` …
+    pub rest: Map<String, Value>,
+}
+
+impl TryFrom<Message> for Response {
+    type Error = FormatError;
+
+    /// Splits a message that was read from a response.
+    ///
+    /// # Errors
+    ///
+    /// If it has no `stop_reason`, or a call has no `id` or no `name`.
+    fn try_from(mut message: Message) -> Result<Self, FormatError> {
+        let fields = std::mem::take(&mut message.response);
+        let mut blocks = match message.content {
+            MessageContent::Text(text) => vec![Block::text(text)],
+            MessageContent::Blocks(blocks) => blocks,
+        };
+        let is_cut = fields
+            .get("stop_reason")
+            .and_then(Value::as_str)
+            .is_some_and(is_cut_off);
+        if is_cut && blocks.last().is_some_and(|block| block.kind() == "tool_use") {
+            blocks.pop();
+        }
+        let blocks = blocks.into_iter().map(|block| {
+            let arguments = match block.0.get("input") {
+                Some(Value::String(text)) => Some(text.clone()),
+                _ => None,
+            };
+            ReadBlock { block, arguments }
+        });
+        let mut response = Self::new(message.role, blocks.collect(), fields)?;
+        response.message.rest = message.rest;
+        Ok(response)
+    }
+}
+
+/// A complete block, and the text of its arguments if it is a call that was streamed.
+pub(super) struct ReadBlock {
+    pub(super) block: Block,
+    pub(super) arguments: Option<String>,
+}
+
+impl Response {
+    pub(super) fn new(
+        role: String,
+        mut blocks: Vec<ReadBlock>,
+        mut fields: Map<String, Value>,
+    ) -> Result<Self, FormatError> {
+        let Some(Value::String(stop_reason)) = fields.shift_remove("stop_reason") else {
+            return Err(FormatError::Missing {
+                what: "a response",
+                field: "stop_reason",
+                wanted: "a string",
+            });
+        };
+        let usage = match fields.shift_remove("usage") {
+            Some(Value::Object(usage)) => usage,
+            _ => Map::new(),
+        };
+        for constant in ["type", "role", "content"] {
+            fields.shift_remove(constant);
+        }
+        let is_unsigned = |last: &ReadBlock| {
+            let signature = last.block.str("signature").unwrap_or_default();
+            last.block.kind() == "thinking" && signature.is_empty()
+        };
+        if is_cut_off(&stop_reason) && blocks.last().is_some_and(is_unsigned) {
+            blocks.pop();
+        }
+        let mut calls = Vec::new();
+        let mut content = Vec::with_capacity(blocks.len());
+        for ReadBlock { mut block, arguments } in blocks {
+            match block.kind() {
+                // https://platform.claude.com/docs/en/api/errors: "text content blocks must contain non-whitespace text".
+                "text" if block.str("text").is_none_or(|text| text.trim().is_empty()) => continue,
+                "tool_use" => calls.push(take_call(&mut block, arguments)?),
+                _ => {}
+            }
+            content.push(block);
+        }
+        Ok(Self {
+            message: Message::from_blocks(role, content),
+            calls,
+            stop_reason,
+            usage,
+            rest: fields,
+        })
+    }
+}
+
+/// The call of a block, whose `input` becomes an object if it is none.
+fn take_call(block: &mut Block, arguments: Option<String>) -> Result<ToolCall, FormatError> {
+    let fields = Value::Object(std::mem::take(&mut block.0));
+    let id = text(&fields, "a `tool_use` block", "id")?.to_owned();
+    let name = text(&fields, "a `tool_use` block", "name")?.to_owned();
+    if let Value::Object(fields) = fields {
+        block.0 = fields;
+    }
+    let sent = block.0.get("input").cloned().unwrap_or_default();
+    let Some(arguments) = arguments else {
+        if !sent.is_object() {
+            block.0.insert("input".to_owned(), Map::new().into());
+        }
+        return Ok(ToolCall::new(id, name, sent));
+    };
+    let input: Map<String, Value> = serde_json::from_str(&arguments).unwrap_or_default();
+    block.0.insert("input".to_owned(), input.into());
+    Ok(ToolCall::new(id, name, arguments))
+}
+
+/// Whether a response that stopped for this reason ends in the middle.
+pub(super) fn is_cut_off(stop_reason: &str) -> bool {
+    matches!(
+        stop_reason,
+        "max_tokens" | "model_context_window_exceeded" | "refusal"
+    )
+}
